@@ -1,0 +1,133 @@
+//! All algorithms by name.
+//!
+//! The drivers are generic over [`Algorithm`]; a name becomes a type by [`visit`]. To add an
+//! algorithm, write its file and add its line to the list at the end of this one.
+
+use bellwether_core::{Assumptions, Goal, Group, Invariant, NodeId, Process};
+use std::time::Duration;
+
+/// A process that the catalogue can configure, prompt and judge.
+pub trait Algorithm: Process {
+    /// What the catalogue says about it.
+    const ENTRY: Entry;
+
+    /// The configuration for these settings.
+    fn config(settings: &Settings, group: &Group) -> Self::Config;
+
+    /// The input that a scenario's verb stands for, if it knows the verb.
+    fn input(verb: &str) -> Option<Self::Input>;
+
+    /// Whom this process takes for the coordinator, if anyone.
+    fn coordinator(&self) -> Option<NodeId>;
+
+    /// Who is known to live, where the algorithm finds that out.
+    fn members(&self) -> &[NodeId];
+
+    /// What must hold at every moment.
+    fn invariants() -> Vec<Invariant<Self>>;
+
+    /// What must hold for good, some time after the last fault.
+    fn goal() -> Goal<Self>;
+
+    /// How long after the last fault the goal may still be open.
+    fn settles_within(config: &Self::Config, group: &Group) -> Duration;
+}
+
+/// What a user can set, in terms that every family shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// T: an answer that takes longer will not come.
+    pub timeout: Duration,
+    /// Who coordinates at the beginning; nobody if `None`.
+    pub coordinator: Option<NodeId>,
+    /// Whether processes watch their coordinator by themselves. Without, elections start only
+    /// where a script says so, and the textbook's counts are exact.
+    pub detection: bool,
+    /// Whether a ring's messages are acknowledged, so that dead neighbours are found and skipped.
+    pub acknowledge: bool,
+}
+
+/// What `bellwether algorithms` says about an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// The family it belongs to.
+    pub family: &'static str,
+    /// Its name in a sentence.
+    pub title: &'static str,
+    /// Who published it, and where.
+    pub source: &'static str,
+    /// What it costs, in messages.
+    pub cost: &'static str,
+    /// What it needs to be right.
+    pub assumes: Assumptions,
+    /// Which processes talk to which, for pictures.
+    pub topology: Topology,
+}
+
+/// Which processes talk to which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Topology {
+    /// Everybody to everybody.
+    Mesh,
+    /// Each to its neighbours.
+    Ring,
+}
+
+/// Something to be done with an algorithm once its type is known.
+pub trait Visitor {
+    /// What comes of it.
+    type Output;
+    /// Does it.
+    fn visit<A: Algorithm>(self) -> Self::Output;
+}
+
+macro_rules! catalogue {
+    ($($algorithm:ty),+ $(,)?) => {
+        /// What the catalogue says about each algorithm, in its order.
+        pub const ENTRIES: &[Entry] = &[$(<$algorithm as Algorithm>::ENTRY),+];
+
+        /// Visits the algorithm of this name, if there is one.
+        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+            $(if name == <$algorithm as Algorithm>::ENTRY.name {
+                return Some(visitor.visit::<$algorithm>());
+            })+
+            None
+        }
+    };
+}
+
+use crate::election::{self, Watched};
+
+catalogue![
+    Watched<election::Bully>,
+    Watched<election::Ring>,
+    Watched<election::ActiveList>,
+    Watched<election::ChangRoberts>,
+    Watched<election::HirschbergSinclair>,
+    Watched<election::Peterson>,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_visitable() {
+        struct Name;
+        impl Visitor for Name {
+            type Output = &'static str;
+            fn visit<A: Algorithm>(self) -> &'static str {
+                A::ENTRY.name
+            }
+        }
+        let names: BTreeSet<_> = ENTRIES.iter().map(|entry| entry.name).collect();
+        assert_eq!(names.len(), ENTRIES.len());
+        for name in names {
+            assert_eq!(visit(name, Name), Some(name));
+        }
+        assert_eq!(visit("bulli", Name), None);
+    }
+}

@@ -1,0 +1,254 @@
+//! The bully election (Garcia-Molina, "Elections in a distributed computing system", 1982, as
+//! told by Silberschatz and by Tanenbaum).
+//!
+//! Everybody knows everybody. A process that misses the coordinator asks all processes with
+//! larger numbers whether they live; if none answers it is the largest and tells the smaller
+//! ones. The biggest live process always gets its way, hence the name.
+//!
+//! # Rules
+//! * R1 Start: send ELECTION to every process with a larger number and wait T for an OK. If there
+//!   is none, go to R2 at once.
+//! * R2 No OK within T: become coordinator, send COORDINATOR to every process with a smaller
+//!   number.
+//! * R3 An OK came: wait T' for COORDINATOR. None within T': start again with R1.
+//! * R4 ELECTION from a smaller number: answer OK; start an election unless one is under way.
+//! * R5 COORDINATOR from a larger number: record it, stop the own election.
+//! * R6 COORDINATOR from a smaller number: start an election at once. This is the bullying.
+//! * R7 Recovery: start an election at once. The largest of all announces itself thereby, even
+//!   over a working coordinator.
+//!
+//! # Assumes
+//! Bounded delays with T above a round trip. When a delay lies above T, two coordinators are
+//! possible; under a partition they are certain. Order does not matter, duplicates do no harm.
+//!
+//! # Costs
+//! With n processes, coordinator n dead and d the detector, p = n - d: ELECTION p(p+1)/2,
+//! OK p(p-1)/2, COORDINATOR n-2.
+//!
+//! # Departures
+//! T' is 2T: every larger process hears of the election one delay after its start, waits at most
+//! T and announces in one more delay. A coordinator counts its election as under way for T after
+//! the announcement: an ELECTION that crossed the announcement belongs to the same election and
+//! is answered OK, but does not cause a second announcement.
+
+use super::{Config, Election, Incarnation, Input, Output};
+use crate::catalogue::{Entry, Topology};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use std::fmt;
+
+/// What bullies say to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Msg {
+    /// "I hold an election; do you live?", to larger numbers.
+    Election,
+    /// "I live and take over", to the smaller number that asked. Also called ANSWER.
+    Ok,
+    /// "I coordinate", to smaller numbers.
+    Coordinator,
+}
+
+impl Message for Msg {
+    fn kind(&self) -> Kind {
+        Kind::protocol(match self {
+            Msg::Election => "ELECTION",
+            Msg::Ok => "OK",
+            Msg::Coordinator => "COORDINATOR",
+        })
+    }
+}
+
+impl fmt::Display for Msg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind().name)
+    }
+}
+
+/// What a bully waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// T: an OK.
+    Answer,
+    /// T': the COORDINATOR that an OK promised.
+    Victory,
+    /// T: ELECTIONs that crossed the own announcement.
+    Crossing,
+}
+
+/// One process of a bully election.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Bully {
+    incarnation: Incarnation,
+    phase: Phase,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// No election here. Invariant: `coordinator` is never smaller than this process.
+    Idle { coordinator: Option<NodeId> },
+    /// R1: ELECTION is out, nobody has answered. Timer `Answer` runs.
+    AwaitingAnswer,
+    /// R3: somebody larger lives and will announce itself. Timer `Victory` runs.
+    AwaitingVictory,
+    /// R2: this process itself coordinates and its announcement may still be on the way. Timer
+    /// `Crossing` runs.
+    Announced { coordinator: NodeId },
+}
+
+impl Default for Phase {
+    fn default() -> Self {
+        Phase::Idle { coordinator: None }
+    }
+}
+
+type Cx<'a> = Context<'a, Bully>;
+
+impl Process for Bully {
+    type Msg = Msg;
+    type Timer = Timer;
+    type Input = Input;
+    type Output = Output;
+    type Durable = Incarnation;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Assumptions {
+        timing: Timing::Synchronous,
+        channels: Channels::Any,
+        loss: false,
+        duplication: true,
+        crashes: true,
+        recoveries: true,
+    };
+
+    fn durable(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
+        let (incarnation, recovered) = Incarnation::next(saved);
+        self.incarnation = incarnation;
+        if recovered {
+            cx.rule("R7");
+            self.start_election(cx);
+        } else {
+            self.phase = Phase::Idle { coordinator: cx.config().coordinator };
+        }
+    }
+
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
+        match input {
+            Input::Suspect | Input::Start => self.start_election(cx),
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
+        match (msg, &self.phase) {
+            (Msg::Election, _) => self.answer(from, cx),
+            (Msg::Ok, Phase::AwaitingAnswer) => self.await_victory(cx),
+            // A second OK, or one for an election that is over.
+            (Msg::Ok, _) => {}
+            (Msg::Coordinator, _) if from > cx.me() => self.follow(from, cx),
+            (Msg::Coordinator, _) => {
+                cx.rule("R6");
+                self.start_election(cx);
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        match timer {
+            Timer::Answer => self.become_coordinator(cx),
+            Timer::Victory => {
+                cx.rule("R3");
+                self.start_election(cx);
+            }
+            Timer::Crossing => self.phase = Phase::Idle { coordinator: Some(cx.me()) },
+        }
+    }
+}
+
+impl Bully {
+    /// R1.
+    fn start_election(&mut self, cx: &mut Cx<'_>) {
+        cx.rule("R1");
+        self.stop_waiting(cx);
+        cx.emit(Output::Started);
+        let mut larger = cx.group().above(cx.me()).peekable();
+        if larger.peek().is_none() {
+            return self.become_coordinator(cx);
+        }
+        for process in larger {
+            cx.send(process, Msg::Election);
+        }
+        self.phase = Phase::AwaitingAnswer;
+        cx.set_timer(Timer::Answer, cx.config().timeout);
+    }
+
+    /// R2.
+    fn become_coordinator(&mut self, cx: &mut Cx<'_>) {
+        cx.rule("R2");
+        self.phase = Phase::Announced { coordinator: cx.me() };
+        cx.set_timer(Timer::Crossing, cx.config().timeout);
+        cx.emit(Output::Elected(cx.me()));
+        for process in cx.group().below(cx.me()) {
+            cx.send(process, Msg::Coordinator);
+        }
+    }
+
+    /// R3, first half.
+    fn await_victory(&mut self, cx: &mut Cx<'_>) {
+        cx.rule("R3");
+        self.stop_waiting(cx);
+        self.phase = Phase::AwaitingVictory;
+        cx.set_timer(Timer::Victory, 2 * cx.config().timeout);
+    }
+
+    /// R4.
+    fn answer(&mut self, from: NodeId, cx: &mut Cx<'_>) {
+        cx.rule("R4");
+        cx.send(from, Msg::Ok);
+        if let Phase::Idle { .. } = self.phase {
+            self.start_election(cx);
+        }
+    }
+
+    /// R5.
+    fn follow(&mut self, coordinator: NodeId, cx: &mut Cx<'_>) {
+        cx.rule("R5");
+        self.stop_waiting(cx);
+        self.phase = Phase::Idle { coordinator: Some(coordinator) };
+        cx.emit(Output::Elected(coordinator));
+    }
+
+    /// Disarms the timer of the phase that is being left.
+    fn stop_waiting(&mut self, cx: &mut Cx<'_>) {
+        match self.phase {
+            Phase::Idle { .. } => {}
+            Phase::AwaitingAnswer => cx.cancel_timer(Timer::Answer),
+            Phase::AwaitingVictory => cx.cancel_timer(Timer::Victory),
+            Phase::Announced { .. } => cx.cancel_timer(Timer::Crossing),
+        }
+        self.phase = Phase::default();
+    }
+}
+
+impl Election for Bully {
+    const ENTRY: Entry = Entry {
+        name: "bully",
+        family: "election",
+        title: "Bully",
+        source: "Garcia-Molina 1982; Silberschatz, Operating System Concepts; Tanenbaum",
+        cost: "(n-d)^2 + n-2 when d detects; n-1 best, n^2-n-1 worst",
+        assumes: Self::ASSUMES,
+        topology: Topology::Mesh,
+    };
+
+    const CIRCUITS: u32 = 0;
+
+    fn coordinator(&self) -> Option<NodeId> {
+        match self.phase {
+            Phase::Idle { coordinator } => coordinator,
+            Phase::Announced { coordinator } => Some(coordinator),
+            Phase::AwaitingAnswer | Phase::AwaitingVictory => None,
+        }
+    }
+}

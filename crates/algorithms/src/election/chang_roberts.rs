@@ -1,0 +1,204 @@
+//! The Chang-Roberts ring election ("An improved algorithm for decentralized extrema-finding in
+//! circular configurations of processes", 1979; seed 003).
+//!
+//! Processes on a one-way ring, each knowing only its neighbour. A number travels round; whoever
+//! is larger replaces it with its own; the one whose number comes back is the largest. Messages
+//! that cannot win are killed as early as possible, which makes the average cost n log n.
+//!
+//! # Rules
+//! * R1 Initiator: become participant, send ELECTION(own number).
+//! * R2 ELECTION(u) at p:
+//!   * a: u > p: pass it on, become participant;
+//!   * b: u < p, not participant: send ELECTION(p) instead, become participant;
+//!   * c: u < p, participant: discard, p has sent a larger one already;
+//!   * d: u = p: p is the leader. Not participant any more; send ELECTED(p).
+//! * R3 ELECTED(u) at p: if p is not u, not participant any more, record u, pass it on; at u it
+//!   has been all the way round and is discarded.
+//! * R4 Recovery: start an election.
+//!
+//! # Assumes
+//! Order does not matter. The paper knows no crashes; here the [`link`](super::link) skips dead
+//! neighbours, takes orphaned messages off the ring, and with bounded delays the
+//! [`detector`](super::detector) starts an election anew that a crash has swallowed.
+//!
+//! # Costs
+//! ELECTION, one initiator: k best, 2k-1 worst, k+(k-1)/2 on average. All initiate: 2k-1 best,
+//! k(k+1)/2 worst, k H(k) on average. Then k ELECTED.
+
+use super::link::{AckTimeout, Arrived, Link, Rider};
+use super::{Config, Election, Incarnation, Input, Output, link};
+use crate::catalogue::{Entry, Topology};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use std::fmt;
+
+/// What goes round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Body {
+    /// "The largest number so far."
+    Election(NodeId),
+    /// "The largest of all: it leads."
+    Elected(NodeId),
+}
+
+impl Message for Body {
+    fn kind(&self) -> Kind {
+        Kind::protocol(match self {
+            Body::Election(_) => "ELECTION",
+            Body::Elected(_) => "ELECTED",
+        })
+    }
+}
+
+impl fmt::Display for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Body::Election(number) | Body::Elected(number)) = self;
+        write!(f, "{}({})", self.kind().name, number.number())
+    }
+}
+
+/// One process on the ring.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ChangRoberts {
+    incarnation: Incarnation,
+    phase: Phase,
+    link: Link<Body>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// Knows the leader of the last election, if there was one.
+    NonParticipant { leader: Option<NodeId> },
+    /// Has sent a number at least as large as its own and waits for ELECTED.
+    Participant,
+}
+
+impl Default for Phase {
+    fn default() -> Self {
+        Phase::NonParticipant { leader: None }
+    }
+}
+
+type Cx<'a> = Context<'a, ChangRoberts>;
+
+impl Process for ChangRoberts {
+    type Msg = link::Msg<Body>;
+    type Timer = AckTimeout;
+    type Input = Input;
+    type Output = Output;
+    type Durable = Incarnation;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Assumptions {
+        timing: Timing::Synchronous,
+        channels: Channels::Any,
+        loss: false,
+        duplication: true,
+        crashes: true,
+        recoveries: true,
+    };
+
+    fn durable(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
+        let (incarnation, recovered) = Incarnation::next(saved);
+        self.incarnation = incarnation;
+        let life = saved.map(Incarnation::number);
+        self.ride(cx, |link, cx| link.on_start(life, cx));
+        if recovered {
+            cx.rule("R4");
+            self.start_election(cx);
+        } else {
+            self.phase = Phase::NonParticipant { leader: cx.config().coordinator };
+        }
+    }
+
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
+        match input {
+            Input::Suspect | Input::Start => self.start_election(cx),
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_>) {
+        self.ride(cx, |link, cx| link.on_message(from, msg, cx));
+    }
+
+    fn on_timer(&mut self, timer: AckTimeout, cx: &mut Cx<'_>) {
+        self.ride(cx, |link, cx| link.on_timer(timer, cx));
+    }
+}
+
+impl Rider for ChangRoberts {
+    type Body = Body;
+
+    fn link(&mut self) -> &mut Link<Body> {
+        &mut self.link
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, Arrived { body, hops }: Arrived<Body>, cx: &mut Cx<'_>) {
+        match body {
+            Body::Election(number) if number > cx.me() => {
+                cx.rule("R2a");
+                self.phase = Phase::Participant;
+                self.forward(body, hops, cx);
+            }
+            Body::Election(number) if number < cx.me() => match self.phase {
+                Phase::NonParticipant { .. } => {
+                    cx.rule("R2b");
+                    self.start_election(cx);
+                }
+                Phase::Participant => cx.rule("R2c"),
+            },
+            Body::Election(_) => {
+                cx.rule("R2d");
+                self.record(cx.me(), cx);
+                self.forward(Body::Elected(cx.me()), 0, cx);
+            }
+            Body::Elected(leader) => {
+                cx.rule("R3");
+                if leader != cx.me() {
+                    self.record(leader, cx);
+                    self.forward(body, hops, cx);
+                }
+            }
+        }
+    }
+}
+
+impl ChangRoberts {
+    /// R1.
+    fn start_election(&mut self, cx: &mut Cx<'_>) {
+        cx.rule("R1");
+        self.phase = Phase::Participant;
+        cx.emit(Output::Started);
+        self.forward(Body::Election(cx.me()), 0, cx);
+    }
+
+    fn record(&mut self, leader: NodeId, cx: &mut Cx<'_>) {
+        self.phase = Phase::NonParticipant { leader: Some(leader) };
+        cx.emit(Output::Elected(leader));
+    }
+}
+
+impl Election for ChangRoberts {
+    const ENTRY: Entry = Entry {
+        name: "chang-roberts",
+        family: "election",
+        title: "Chang-Roberts ring",
+        source: "Chang and Roberts 1979; Coulouris, Distributed Systems",
+        cost: "all start: 2k-1 best, k(k+1)/2 worst, k H(k) average; plus k ELECTED",
+        assumes: Self::ASSUMES,
+        topology: Topology::Ring,
+    };
+
+    const CIRCUITS: u32 = 3;
+
+    fn coordinator(&self) -> Option<NodeId> {
+        match self.phase {
+            Phase::NonParticipant { leader } => leader,
+            Phase::Participant => None,
+        }
+    }
+}

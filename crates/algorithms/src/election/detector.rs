@@ -1,0 +1,218 @@
+//! The failure detector that goes with every election: request and time-out T.
+//!
+//! "If process P sends a request that is not answered by the coordinator within a time interval
+//! T, it is assumed that the coordinator has failed" (seeds 000, 001, 004). The texts leave open
+//! what happens when an announcement itself is lost with a crash; rules D3 to D5 close that, so
+//! that every wrong belief is noticed by somebody.
+//!
+//! # Rules
+//! * D1 Who follows a coordinator sends it a REQUEST now and then. No RESPONSE within T: suspect.
+//! * D2 A REQUEST is answered with the name of one's own coordinator. A coordinator that follows
+//!   somebody else is none: suspect.
+//! * D3 Who coordinates asks the processes with larger numbers. If one of them answers, this is
+//!   not the largest live process: suspect.
+//! * D4 Who knows no coordinator for longer than any election takes: suspect that it is stuck.
+//! * D5 Nobody follows a smaller number than its own: suspect at once.
+//!
+//! # Assumes
+//! T above a round trip. Otherwise live coordinators are suspected.
+
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use std::fmt;
+use std::time::Duration;
+
+/// What detectors ask each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Msg {
+    /// "Do you live, and do you coordinate?"
+    Request,
+    /// "I live", and whom the answering process takes for the coordinator.
+    Response(Option<NodeId>),
+}
+
+impl Message for Msg {
+    fn kind(&self) -> Kind {
+        Kind::overhead(match self {
+            Msg::Request => "REQUEST",
+            Msg::Response(_) => "RESPONSE",
+        })
+    }
+}
+
+impl fmt::Display for Msg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Msg::Request => f.write_str("REQUEST"),
+            Msg::Response(None) => f.write_str("RESPONSE(electing)"),
+            Msg::Response(Some(coordinator)) => write!(f, "RESPONSE({coordinator})"),
+        }
+    }
+}
+
+/// What a detector waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// The time of the next REQUEST.
+    Ask,
+    /// T: the RESPONSE.
+    Answer,
+    /// The longest that an election may take.
+    Patience,
+}
+
+/// How patient a detector is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// T.
+    pub timeout: Duration,
+    /// The pause between requests: drawn from this to twice this, so that not all ask at once.
+    pub period: Duration,
+    /// How long an election may last (D4).
+    pub patience: Duration,
+}
+
+/// A process's watch over its coordinator.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Detector {
+    coordinator: Option<NodeId>,
+}
+
+type Cx<'a> = Context<'a, Detector>;
+
+impl Process for Detector {
+    type Msg = Msg;
+    type Timer = Timer;
+    /// The coordinator has changed.
+    type Input = Option<NodeId>;
+    /// The reason to elect.
+    type Output = Suspicion;
+    type Durable = ();
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Assumptions {
+        timing: Timing::Synchronous,
+        channels: Channels::Any,
+        loss: false,
+        duplication: true,
+        crashes: true,
+        recoveries: true,
+    };
+
+    fn durable(&self) {}
+
+    fn on_start(&mut self, _: Option<()>, cx: &mut Cx<'_>) {
+        self.watch(None, cx);
+    }
+
+    fn on_input(&mut self, coordinator: Option<NodeId>, cx: &mut Cx<'_>) {
+        self.watch(coordinator, cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
+        match msg {
+            Msg::Request => cx.send(from, Msg::Response(self.coordinator)),
+            Msg::Response(theirs) => self.hear(from, theirs, cx),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        match timer {
+            Timer::Ask => self.ask(cx),
+            Timer::Answer => {
+                cx.rule("D1");
+                cx.emit(Suspicion::Silent);
+            }
+            Timer::Patience => {
+                cx.rule("D4");
+                cx.emit(Suspicion::Stuck);
+                // Should the new election get stuck as well.
+                cx.set_timer(Timer::Patience, cx.config().patience);
+            }
+        }
+    }
+}
+
+impl Detector {
+    /// Turns to the new coordinator, or to its absence.
+    fn watch(&mut self, coordinator: Option<NodeId>, cx: &mut Cx<'_>) {
+        self.coordinator = coordinator;
+        cx.cancel_timer(Timer::Ask);
+        cx.cancel_timer(Timer::Answer);
+        cx.cancel_timer(Timer::Patience);
+        match coordinator {
+            None => cx.set_timer(Timer::Patience, cx.config().patience),
+            Some(smaller) if smaller < cx.me() => {
+                cx.rule("D5");
+                cx.emit(Suspicion::Smaller);
+            }
+            Some(_) => self.ask_later(cx),
+        }
+    }
+
+    fn ask_later(&mut self, cx: &mut Cx<'_>) {
+        let period = cx.config().period;
+        cx.set_timer_within(Timer::Ask, period..2 * period);
+    }
+
+    /// D1 and D3.
+    fn ask(&mut self, cx: &mut Cx<'_>) {
+        match self.coordinator {
+            Some(coordinator) if coordinator == cx.me() => {
+                for larger in cx.group().above(cx.me()) {
+                    cx.send(larger, Msg::Request);
+                }
+                self.ask_later(cx);
+            }
+            Some(coordinator) => {
+                cx.send(coordinator, Msg::Request);
+                cx.set_timer(Timer::Answer, cx.config().timeout);
+            }
+            None => {}
+        }
+    }
+
+    /// D2 and D3.
+    fn hear(&mut self, from: NodeId, theirs: Option<NodeId>, cx: &mut Cx<'_>) {
+        if self.coordinator == Some(cx.me()) {
+            if from > cx.me() {
+                cx.rule("D3");
+                cx.emit(Suspicion::Larger);
+            }
+        } else if self.coordinator == Some(from) {
+            cx.cancel_timer(Timer::Answer);
+            if theirs.is_some_and(|theirs| theirs != from) {
+                cx.rule("D2");
+                cx.emit(Suspicion::Deposed);
+            } else {
+                self.ask_later(cx);
+            }
+        }
+    }
+}
+
+/// Why the detector wants an election.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Suspicion {
+    /// D1: the coordinator does not answer.
+    Silent,
+    /// D2: it answers that it follows somebody else.
+    Deposed,
+    /// D3: a larger process lives.
+    Larger,
+    /// D4: the election does not end.
+    Stuck,
+    /// D5: the coordinator is smaller than this process.
+    Smaller,
+}
+
+impl fmt::Display for Suspicion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Suspicion::Silent => "no answer from the coordinator",
+            Suspicion::Deposed => "the coordinator follows somebody else",
+            Suspicion::Larger => "a larger process lives",
+            Suspicion::Stuck => "the election does not end",
+            Suspicion::Smaller => "the coordinator is smaller",
+        })
+    }
+}

@@ -1,0 +1,367 @@
+//! The link to the next live process on a ring.
+//!
+//! The rings of the texts send to "the successor", and "if the successor is down, to the next one
+//! and so on until a running process is found". This part does that: each message is acknowledged
+//! by the neighbour, and a neighbour that does not acknowledge within T is skipped. It is used by
+//! every ring election, so none of them says a word about dead neighbours.
+//!
+//! # Rules
+//! * L1 A message goes to the nearest process that is not skipped, and is kept until it is
+//!   acknowledged.
+//! * L2 Every message that arrives is acknowledged; one that arrived before is not delivered
+//!   again.
+//! * L3 No acknowledgement within T: the neighbour is dead. It is skipped, and all that it did not
+//!   acknowledge goes to the next one, in order. A process that is left alone sends to itself.
+//! * L4 A recovered process says HELLO to all. Whoever skips it or has it as neighbour sends to it
+//!   again, first of all what its earlier life did not acknowledge.
+//! * L5 A message that has made more hops than the ring has places has lost its owner and is
+//!   dropped: nobody is left to take it off the ring.
+//!
+//! # Assumes
+//! T above a round trip. Otherwise a slow neighbour is taken for dead and the ring closes without
+//! it until it is heard from.
+//!
+//! # Costs
+//! One ACK per hop and one RESEND per probe of a dead neighbour, counted as overhead. Where
+//! nothing can fail, acknowledgements may be switched off ([`Config::acknowledge`]).
+
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+/// What travels on a link.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Msg<M> {
+    /// A message of the algorithm.
+    Carry {
+        /// To acknowledge it by, and to know it again.
+        seq: Seq,
+        /// How many hops it has made with this one.
+        hops: u32,
+        /// Whether it was sent to a dead neighbour before.
+        again: bool,
+        /// The algorithm's own message.
+        body: M,
+    },
+    /// "I have it."
+    Ack {
+        /// Which.
+        seq: Seq,
+    },
+    /// "I am back", from a recovered process to all.
+    Hello,
+}
+
+/// Numbers a link's messages. Different lives of a process are far apart in it, so that a message
+/// of the new life is never taken for one of the old.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Seq(u32);
+
+const SEQS_PER_LIFE: u32 = 1 << 24;
+
+impl<M: Message> Message for Msg<M> {
+    fn kind(&self) -> Kind {
+        match self {
+            Msg::Carry { again: false, body, .. } => body.kind(),
+            Msg::Carry { again: true, .. } => Kind::overhead("RESEND"),
+            Msg::Ack { .. } => Kind::overhead("ACK"),
+            Msg::Hello => Kind::overhead("HELLO"),
+        }
+    }
+}
+
+impl<M: fmt::Display> fmt::Display for Msg<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Msg::Carry { again: false, body, .. } => body.fmt(f),
+            Msg::Carry { again: true, body, .. } => write!(f, "{body} (again)"),
+            Msg::Ack { .. } => f.write_str("ACK"),
+            Msg::Hello => f.write_str("HELLO"),
+        }
+    }
+}
+
+/// T for the oldest message that is not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AckTimeout;
+
+/// What the algorithm wants sent.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Forward<M> {
+    /// The message.
+    pub body: M,
+    /// Hops that it has made already; 0 for a message of this process's own.
+    pub hops: u32,
+}
+
+/// What arrived for the algorithm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrived<M> {
+    /// The message.
+    pub body: M,
+    /// Hops that it has made; to be given back when it is passed on.
+    pub hops: u32,
+}
+
+impl<M: fmt::Display> fmt::Display for Arrived<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.body.fmt(f)
+    }
+}
+
+/// Which way round, how patient, and whether neighbours can fail at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Which way the link goes.
+    pub direction: Direction,
+    /// T.
+    pub timeout: Duration,
+    /// Whether messages are acknowledged.
+    pub acknowledge: bool,
+}
+
+/// Which way round a ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// Towards the successor, the next in the group's order.
+    Clockwise,
+    /// Towards the predecessor.
+    Counter,
+}
+
+/// One process's end of the ring's links in one direction.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Link<M> {
+    /// How many of the nearest neighbours are held for dead. Invariant: below the group's size.
+    skipped: u32,
+    /// The number of the next message.
+    next: Seq,
+    /// Sent to the present neighbour and not acknowledged, oldest first. The timer runs if and
+    /// only if it is not empty.
+    unacknowledged: VecDeque<(Seq, Forward<M>)>,
+    /// What came lately from the process that sent last.
+    heard: Option<Heard>,
+}
+
+impl<M> Default for Link<M> {
+    fn default() -> Self {
+        Link { skipped: 0, next: Seq(0), unacknowledged: VecDeque::new(), heard: None }
+    }
+}
+
+/// A sliding window over the numbers of one sender, for L2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Heard {
+    from: NodeId,
+    newest: Seq,
+    /// Bit i: `newest - i` has come.
+    window: u32,
+}
+
+type Cx<'a, M> = Context<'a, Link<M>>;
+
+impl<M: Message> Process for Link<M> {
+    type Msg = Msg<M>;
+    type Timer = AckTimeout;
+    type Input = Forward<M>;
+    type Output = Arrived<M>;
+    /// Which life this is; see [`Seq`].
+    type Durable = u32;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Assumptions {
+        timing: Timing::Synchronous,
+        channels: Channels::Any,
+        loss: false,
+        duplication: true,
+        crashes: true,
+        recoveries: true,
+    };
+
+    fn durable(&self) -> u32 {
+        self.next.0 / SEQS_PER_LIFE
+    }
+
+    fn on_start(&mut self, saved: Option<u32>, cx: &mut Cx<'_, M>) {
+        let Some(life) = saved else { return };
+        self.next = Seq(life.wrapping_add(1).wrapping_mul(SEQS_PER_LIFE));
+        if cx.config().acknowledge {
+            cx.rule("L4");
+            let me = cx.me();
+            for other in cx.group().ring().iter().filter(|other| **other != me) {
+                cx.send(*other, Msg::Hello);
+            }
+        }
+    }
+
+    fn on_input(&mut self, Forward { body, hops }: Forward<M>, cx: &mut Cx<'_, M>) {
+        self.send(body, hops + 1, cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg<M>, cx: &mut Cx<'_, M>) {
+        match msg {
+            Msg::Carry { seq, hops, body, .. } => self.receive(from, seq, body, hops, cx),
+            Msg::Ack { seq } => self.acknowledged(from, seq, cx),
+            Msg::Hello => self.welcome(from, cx),
+        }
+    }
+
+    fn on_timer(&mut self, AckTimeout: AckTimeout, cx: &mut Cx<'_, M>) {
+        cx.rule("L3");
+        self.skipped += 1;
+        self.resend(cx);
+    }
+}
+
+impl<M: Message> Link<M> {
+    /// L1.
+    #[inline]
+    fn send(&mut self, body: M, hops: u32, cx: &mut Cx<'_, M>) {
+        let to = self.neighbour(cx);
+        let seq = self.next;
+        self.next = Seq(seq.0.wrapping_add(1));
+        if cx.config().acknowledge && to != cx.me() {
+            if self.unacknowledged.is_empty() {
+                cx.set_timer(AckTimeout, cx.config().timeout);
+            }
+            self.unacknowledged.push_back((seq, Forward { body: body.clone(), hops }));
+        }
+        cx.send(to, Msg::Carry { seq, hops, again: false, body });
+    }
+
+    /// L2 and L5.
+    #[inline]
+    fn receive(&mut self, from: NodeId, seq: Seq, body: M, hops: u32, cx: &mut Cx<'_, M>) {
+        if cx.config().acknowledge && from != cx.me() {
+            cx.send(from, Msg::Ack { seq });
+        }
+        if self.is_new(from, seq) && hops as usize <= cx.group().len() {
+            cx.emit(Arrived { body, hops });
+        }
+    }
+
+    /// Ends the wait for an acknowledgement; or, if it comes late, ends the skipping.
+    fn acknowledged(&mut self, from: NodeId, seq: Seq, cx: &mut Cx<'_, M>) {
+        if from != self.neighbour(cx) {
+            // Too late, but a sign of life.
+            return self.welcome(from, cx);
+        }
+        self.unacknowledged.retain(|(sent, _)| *sent != seq);
+        if self.unacknowledged.is_empty() {
+            cx.cancel_timer(AckTimeout);
+        } else {
+            cx.set_timer(AckTimeout, cx.config().timeout);
+        }
+    }
+
+    /// L4.
+    fn welcome(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
+        if let Some(heard) = self.heard
+            && heard.from == from
+        {
+            self.heard = None;
+        }
+        let nearer = distance(from, cx).saturating_sub(1);
+        if nearer <= self.skipped {
+            cx.rule("L4");
+            self.skipped = nearer;
+            self.resend(cx);
+        }
+    }
+
+    /// Sends all that is not acknowledged to the present neighbour, in order.
+    fn resend(&mut self, cx: &mut Cx<'_, M>) {
+        let to = self.neighbour(cx);
+        for (seq, Forward { body, hops }) in &self.unacknowledged {
+            cx.send(to, Msg::Carry { seq: *seq, hops: *hops, again: true, body: body.clone() });
+        }
+        if to == cx.me() {
+            self.unacknowledged.clear();
+        }
+        if self.unacknowledged.is_empty() {
+            cx.cancel_timer(AckTimeout);
+        } else {
+            cx.set_timer(AckTimeout, cx.config().timeout);
+        }
+    }
+
+    /// The nearest process that is not skipped; itself if all others are.
+    #[inline]
+    fn neighbour(&self, cx: &Cx<'_, M>) -> NodeId {
+        let steps = self.skipped as usize + 1;
+        match cx.config().direction {
+            Direction::Clockwise => cx.group().after(cx.place(), steps),
+            Direction::Counter => cx.group().before(cx.place(), steps),
+        }
+    }
+
+    /// Whether this is the first time that the message comes; remembers it.
+    #[inline]
+    fn is_new(&mut self, from: NodeId, seq: Seq) -> bool {
+        let fresh = Heard { from, newest: seq, window: 1 };
+        let Some(heard) = self.heard.as_mut().filter(|heard| heard.from == from) else {
+            self.heard = Some(fresh);
+            return true;
+        };
+        let ahead = seq.0.wrapping_sub(heard.newest.0);
+        let behind = heard.newest.0.wrapping_sub(seq.0);
+        if behind < 32 {
+            let bit = 1 << behind;
+            let new = heard.window & bit == 0;
+            heard.window |= bit;
+            new
+        } else {
+            let window = heard.window.checked_shl(ahead).unwrap_or(0) | 1;
+            *heard = Heard { window, ..fresh };
+            true
+        }
+    }
+}
+
+/// How many steps along the link's direction another process stands.
+fn distance<M: Message>(other: NodeId, cx: &Cx<'_, M>) -> u32 {
+    let n = cx.group().len();
+    let Some(place) = cx.group().place(other) else { return u32::MAX };
+    let steps = match cx.config().direction {
+        Direction::Clockwise => place + n - cx.place(),
+        Direction::Counter => cx.place() + n - place,
+    };
+    (steps % n) as u32
+}
+
+/// An election whose processes talk through one link, clockwise.
+///
+/// The provided methods are the whole of what such an election needs of its link; it implements
+/// what it does with the messages that arrive.
+pub trait Rider:
+    Process<Msg = Msg<Self::Body>, Timer = AckTimeout, Config = super::Config>
+{
+    /// What goes round.
+    type Body: Message;
+
+    /// Its end of the ring.
+    fn link(&mut self) -> &mut Link<Self::Body>;
+
+    /// A message has come round to this process.
+    fn on_arrival(&mut self, arrived: Arrived<Self::Body>, cx: &mut Context<'_, Self>);
+
+    /// Sends a message on: with the hops it arrived with, or 0 for one of this process's own.
+    #[inline]
+    fn forward(&mut self, body: Self::Body, hops: u32, cx: &mut Context<'_, Self>) {
+        self.ride(cx, |link, cx| link.on_input(Forward { body, hops }, cx));
+    }
+
+    /// Steps the link and takes what arrives.
+    #[inline]
+    fn ride(
+        &mut self,
+        cx: &mut Context<'_, Self>,
+        step: impl FnOnce(&mut Link<Self::Body>, &mut Context<'_, Link<Self::Body>>),
+    ) {
+        let config = &cx.config().clockwise;
+        for arrived in cx.part(config, |msg| msg, |timer| timer, |cx| step(self.link(), cx)) {
+            self.on_arrival(arrived, cx);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Elections: the live processes agree on the one with the largest number.
+//!
+//! All elections share one vocabulary: the [`Input`] that starts one, the [`Output`] that ends
+//! it, the [`Config`] with its time-out T. An algorithm is an [`Election`]; [`Watched`] puts a
+//! failure [`detector`] beside it and makes it a process that runs by itself. The rings send
+//! through a [`link`], which finds dead neighbours and skips them.
+//!
+//! Common to all (the seeds' phases): select the live process with the highest priority; inform
+//! every live process. An election starts when a process gets no answer from the coordinator
+//! within T, when it recovers, or when the application asks. Several may run at once.
+
+pub mod active_list;
+pub mod bully;
+pub mod chang_roberts;
+pub mod detector;
+pub mod hirschberg_sinclair;
+pub mod link;
+pub mod peterson;
+pub mod ring;
+pub mod rounds;
+mod watched;
+
+pub use active_list::ActiveList;
+pub use bully::Bully;
+pub use chang_roberts::ChangRoberts;
+pub use hirschberg_sinclair::HirschbergSinclair;
+pub use peterson::Peterson;
+pub use ring::Ring;
+pub use watched::{Msg, Timer, Watched};
+
+use crate::catalogue::Entry;
+use bellwether_core::{NodeId, Process};
+use std::fmt;
+use std::time::Duration;
+
+/// An election algorithm.
+pub trait Election:
+    Process<Input = Input, Output = Output, Durable = Incarnation, Config = Config>
+{
+    /// What the catalogue says about it.
+    const ENTRY: Entry;
+
+    /// The longest that an election without new faults can take, in hops per process. It sets
+    /// how long the detector waits before it holds an election for stuck.
+    const CIRCUITS: u32;
+
+    /// Whom this process takes for the coordinator; nobody while it takes part in an election.
+    fn coordinator(&self) -> Option<NodeId>;
+
+    /// Who is known to live, where the algorithm finds that out too.
+    fn members(&self) -> &[NodeId] {
+        &[]
+    }
+}
+
+/// Why an election starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// The coordinator did not answer within T.
+    Suspect,
+    /// The application asks for an election.
+    Start,
+}
+
+/// What an election says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// This process began an election of its own.
+    Started,
+    /// This process now takes that one for the coordinator.
+    Elected(NodeId),
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Output::Started => f.write_str("starts an election"),
+            Output::Elected(coordinator) => write!(f, "elected {coordinator}"),
+        }
+    }
+}
+
+/// How often a process has started. It survives crashes, so a process that comes back knows that
+/// it had failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Incarnation(u32);
+
+impl Incarnation {
+    /// The incarnation that begins now, and whether it is a recovery.
+    pub fn next(saved: Option<Incarnation>) -> (Incarnation, bool) {
+        match saved {
+            None => (Incarnation(1), false),
+            Some(Incarnation(last)) => (Incarnation(last + 1), true),
+        }
+    }
+
+    /// The number itself; the first is 1.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// What all elections are configured with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// T: an answer that has not come by then will not come.
+    pub timeout: Duration,
+    /// Who coordinates at the beginning; nobody if `None`.
+    pub coordinator: Option<NodeId>,
+    /// Whether and how processes watch the coordinator and the election.
+    pub detection: Option<detector::Config>,
+    /// The ring's links.
+    pub clockwise: link::Config,
+    /// The links the other way round, for bidirectional rings.
+    pub counter: link::Config,
+}

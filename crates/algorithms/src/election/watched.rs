@@ -1,0 +1,213 @@
+//! An election and its failure detector as one process.
+
+use super::detector::{self, Detector, Suspicion};
+use super::{Config, Election, Incarnation, Input, Output, link};
+use crate::catalogue::{Algorithm, Entry, Settings};
+use bellwether_core::{
+    Assumptions, Context, Few, Goal, Group, Invariant, Kind, Message, NodeId, Process, Shape,
+    Validity,
+};
+use std::fmt;
+use std::time::Duration;
+
+/// An election that starts by itself when the coordinator is gone.
+///
+/// The two parts know nothing of each other: the detector is told whom the election has found,
+/// the election is told of suspicions. Without detection only the election remains.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Watched<E> {
+    election: E,
+    detector: Detector,
+}
+
+/// A message of either part.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Msg<M> {
+    /// The election's.
+    Election(M),
+    /// The detector's.
+    Detector(detector::Msg),
+}
+
+impl<M: Message> Message for Msg<M> {
+    fn kind(&self) -> Kind {
+        match self {
+            Msg::Election(msg) => msg.kind(),
+            Msg::Detector(msg) => msg.kind(),
+        }
+    }
+}
+
+impl<M: fmt::Display> fmt::Display for Msg<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Msg::Election(msg) => msg.fmt(f),
+            Msg::Detector(msg) => msg.fmt(f),
+        }
+    }
+}
+
+/// A timer of either part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer<T> {
+    /// The election's.
+    Election(T),
+    /// The detector's.
+    Detector(detector::Timer),
+}
+
+type Cx<'a, E> = Context<'a, Watched<E>>;
+
+impl<E: Election> Process for Watched<E> {
+    type Msg = Msg<E::Msg>;
+    type Timer = Timer<E::Timer>;
+    type Input = Input;
+    type Output = Output;
+    type Durable = Incarnation;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = E::ASSUMES;
+
+    fn durable(&self) -> Incarnation {
+        self.election.durable()
+    }
+
+    fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_, E>) {
+        self.detect(cx, |detector, cx| detector.on_start(saved.map(|_| ()), cx));
+        self.elect(cx, |election, cx| election.on_start(saved, cx));
+    }
+
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_, E>) {
+        self.elect(cx, |election, cx| election.on_input(input, cx));
+    }
+
+    #[inline]
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, E>) {
+        match msg {
+            Msg::Election(msg) => {
+                self.elect(cx, |election, cx| election.on_message(from, msg, cx));
+            }
+            Msg::Detector(msg) => {
+                self.detect(cx, |detector, cx| detector.on_message(from, msg, cx));
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, E>) {
+        match timer {
+            Timer::Election(timer) => {
+                self.elect(cx, |election, cx| election.on_timer(timer, cx));
+            }
+            Timer::Detector(timer) => {
+                self.detect(cx, |detector, cx| detector.on_timer(timer, cx));
+            }
+        }
+    }
+}
+
+impl<E: Election> Watched<E> {
+    /// Steps the election and tells the detector whom it has found.
+    #[inline]
+    fn elect(&mut self, cx: &mut Cx<'_, E>, step: impl FnOnce(&mut E, &mut Context<'_, E>)) {
+        let before = self.election.coordinator();
+        let outputs =
+            cx.part(cx.config(), Msg::Election, Timer::Election, |cx| step(&mut self.election, cx));
+        for output in outputs {
+            cx.emit(output);
+        }
+        let after = self.election.coordinator();
+        if after != before {
+            self.detect(cx, |detector, cx| detector.on_input(after, cx));
+        }
+    }
+
+    /// Steps the detector and starts an election if it suspects.
+    fn detect(
+        &mut self,
+        cx: &mut Cx<'_, E>,
+        step: impl FnOnce(&mut Detector, &mut Context<'_, Detector>),
+    ) {
+        let Some(config) = &cx.config().detection else { return };
+        let suspicions: Few<Suspicion> =
+            cx.part(config, Msg::Detector, Timer::Detector, |cx| step(&mut self.detector, cx));
+        for _ in suspicions {
+            self.elect(cx, |election, cx| election.on_input(Input::Suspect, cx));
+        }
+    }
+}
+
+impl<E: Election> Algorithm for Watched<E> {
+    const ENTRY: Entry = E::ENTRY;
+
+    fn config(settings: &Settings, group: &Group) -> Config {
+        let timeout = settings.timeout;
+        // A hop costs less than T, and so does finding out that a neighbour is dead.
+        let hops = E::CIRCUITS.saturating_mul(group.len() as u32).saturating_add(6);
+        let detection =
+            detector::Config { timeout, period: timeout, patience: timeout.saturating_mul(hops) };
+        let clockwise = link::Config {
+            direction: link::Direction::Clockwise,
+            timeout,
+            acknowledge: settings.acknowledge,
+        };
+        Config {
+            timeout,
+            coordinator: settings.coordinator,
+            detection: settings.detection.then_some(detection),
+            clockwise,
+            counter: link::Config { direction: link::Direction::Counter, ..clockwise },
+        }
+    }
+
+    fn input(verb: &str) -> Option<Input> {
+        match verb {
+            "suspect" => Some(Input::Suspect),
+            "start" => Some(Input::Start),
+            _ => None,
+        }
+    }
+
+    fn coordinator(&self) -> Option<NodeId> {
+        self.election.coordinator()
+    }
+
+    fn members(&self) -> &[NodeId] {
+        self.election.members()
+    }
+
+    fn invariants() -> Vec<Invariant<Self>> {
+        vec![Invariant {
+            name: "one-coordinator",
+            text: "at most one live process takes itself for the coordinator",
+            validity: Validity::UntilRecovery,
+            shape: Shape::AtMostOne(|me, process| (process.coordinator() == Some(me)).then_some(0)),
+        }]
+    }
+
+    fn goal() -> Goal<Self> {
+        Goal {
+            name: "agreement",
+            text: "every live process follows the live process with the largest number",
+            holds: |processes| {
+                let mut largest = None;
+                let mut followed = None;
+                for (id, process) in processes {
+                    largest = largest.max(Some(id));
+                    let coordinator = process.coordinator();
+                    if coordinator.is_none() || *followed.get_or_insert(coordinator) != coordinator
+                    {
+                        return false;
+                    }
+                }
+                followed.flatten() == largest
+            },
+        }
+    }
+
+    fn settles_within(config: &Config, _: &Group) -> Duration {
+        // The last fault may leave a stuck election behind, and the one after it may meet the
+        // remains of the first.
+        let patience = config.detection.map_or(Duration::ZERO, |detection| detection.patience);
+        patience.saturating_add(config.timeout.saturating_mul(4)).saturating_mul(6)
+    }
+}

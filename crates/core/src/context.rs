@@ -1,0 +1,159 @@
+//! What a handler is given: who it is, what is fixed, and where its effects go.
+
+use crate::{Few, Group, NodeId, Process, Time};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Where a process's effects go; one implementation per driver.
+///
+/// It is a trait and not a list of effects so that the simulator can push straight into its event
+/// queue and allocate nothing per event.
+pub trait Effects<P: Process> {
+    /// Sends a message. Sending to oneself is allowed and goes through the network like any other.
+    fn send(&mut self, to: NodeId, msg: P::Msg);
+    /// Arms a timer to fire after a delay that the driver draws from the range. An empty range
+    /// `d..d` means exactly `d`.
+    fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>);
+    /// Disarms a timer; nothing happens if it is not armed.
+    fn cancel_timer(&mut self, timer: P::Timer);
+    /// Tells the application something.
+    fn emit(&mut self, output: P::Output);
+    /// Says which numbered rule of the algorithm is being applied, for traces.
+    fn rule(&mut self, rule: &'static str);
+}
+
+/// What a handler sees of the world for the duration of one call.
+pub struct Context<'a, P: Process> {
+    me: NodeId,
+    place: usize,
+    now: Time,
+    group: &'a Group,
+    config: &'a P::Config,
+    effects: &'a mut (dyn Effects<P> + 'a),
+}
+
+impl<'a, P: Process> Context<'a, P> {
+    /// For drivers: the context of the process at `place` of `group`, whose clock shows `now`.
+    #[inline]
+    pub fn new(
+        group: &'a Group,
+        place: usize,
+        config: &'a P::Config,
+        now: Time,
+        effects: &'a mut (dyn Effects<P> + 'a),
+    ) -> Self {
+        Context { me: group.ring()[place], place, now, group, config, effects }
+    }
+
+    /// The process's own number.
+    pub fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// The process's own place on the ring.
+    pub fn place(&self) -> usize {
+        self.place
+    }
+
+    /// The local clock, which may be wrong. Only algorithms about time should look.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// All configured members.
+    pub fn group(&self) -> &'a Group {
+        self.group
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &'a P::Config {
+        self.config
+    }
+
+    /// Sends a message.
+    #[inline]
+    pub fn send(&mut self, to: NodeId, msg: P::Msg) {
+        self.effects.send(to, msg);
+    }
+
+    /// Arms a timer to fire after exactly this long, replacing it if it is armed.
+    pub fn set_timer(&mut self, timer: P::Timer, after: Duration) {
+        self.effects.set_timer(timer, after..after);
+    }
+
+    /// Arms a timer to fire after a delay that the driver draws from the range.
+    pub fn set_timer_within(&mut self, timer: P::Timer, after: Range<Duration>) {
+        self.effects.set_timer(timer, after);
+    }
+
+    /// Disarms a timer.
+    pub fn cancel_timer(&mut self, timer: P::Timer) {
+        self.effects.cancel_timer(timer);
+    }
+
+    /// Tells the application something.
+    pub fn emit(&mut self, output: P::Output) {
+        self.effects.emit(output);
+    }
+
+    /// Marks this step with the rule that it applies.
+    #[inline]
+    pub fn rule(&mut self, rule: &'static str) {
+        self.effects.rule(rule);
+    }
+
+    /// Steps a part: wraps what it sends and arms in the parent's own types, and returns what it
+    /// said. `msg` and `timer` are usually the parent's enum constructors.
+    #[inline]
+    pub fn part<C: Process>(
+        &mut self,
+        config: &C::Config,
+        msg: impl Fn(C::Msg) -> P::Msg,
+        timer: impl Fn(C::Timer) -> P::Timer,
+        step: impl FnOnce(&mut Context<'_, C>),
+    ) -> Few<C::Output> {
+        let mut wrap =
+            Wrap::<P, C, _, _> { parent: &mut *self.effects, msg, timer, said: Few::None };
+        step(&mut Context {
+            me: self.me,
+            place: self.place,
+            now: self.now,
+            group: self.group,
+            config,
+            effects: &mut wrap,
+        });
+        wrap.said
+    }
+}
+
+/// Turns a part's effects into its parent's.
+struct Wrap<'s, 'a, P: Process, C: Process, M, T> {
+    parent: &'s mut (dyn Effects<P> + 'a),
+    msg: M,
+    timer: T,
+    said: Few<C::Output>,
+}
+
+impl<P, C, M, T> Effects<C> for Wrap<'_, '_, P, C, M, T>
+where
+    P: Process,
+    C: Process,
+    M: Fn(C::Msg) -> P::Msg,
+    T: Fn(C::Timer) -> P::Timer,
+{
+    fn send(&mut self, to: NodeId, msg: C::Msg) {
+        self.parent.send(to, (self.msg)(msg));
+    }
+    fn set_timer(&mut self, timer: C::Timer, after: Range<Duration>) {
+        self.parent.set_timer((self.timer)(timer), after);
+    }
+    fn cancel_timer(&mut self, timer: C::Timer) {
+        self.parent.cancel_timer((self.timer)(timer));
+    }
+    fn emit(&mut self, output: C::Output) {
+        self.said.push(output);
+    }
+    fn rule(&mut self, rule: &'static str) {
+        self.parent.rule(rule);
+    }
+}

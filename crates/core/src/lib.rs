@@ -1,0 +1,37 @@
+//! The contract between a distributed algorithm and whatever runs it.
+//!
+//! An algorithm is a [`Process`]: a state machine without I/O. A driver (the simulator, the
+//! checker, the network) owns one process per member of a [`Group`] and calls it with one event
+//! at a time; the process answers by asking for effects through its [`Context`]. The rules that
+//! make all drivers mean the same:
+//!
+//! * One event, one handler call. A handler never blocks and never does I/O; it reads no clock
+//!   but [`Context::now`] and draws no random number: a random delay is a range given to
+//!   [`Context::set_timer`], and the driver draws.
+//! * What [`Process::durable`] returns after a step is safe before any message of that step
+//!   leaves.
+//! * A timer is named by its value. Setting it again replaces it; a timer that was replaced or
+//!   cancelled never fires.
+//! * A crashed process comes back as `Default::default()` followed by
+//!   [`Process::on_start`] with what was durable. Nothing else survives.
+//! * State is `Eq + Hash` and kept in ordered containers, so that a checker can tell states apart
+//!   and a trace can show them. What never changes (members, configuration) is not state: the
+//!   context lends it.
+//!
+//! The crate depends on nothing but `std`, and of that only on plain data.
+
+mod context;
+mod effect;
+mod few;
+mod group;
+mod invariant;
+mod process;
+mod time;
+
+pub use context::{Context, Effects};
+pub use effect::{Effect, step};
+pub use few::Few;
+pub use group::{Group, GroupError, NodeId};
+pub use invariant::{Goal, Invariant, Shape, Validity};
+pub use process::{Assumptions, Channels, Kind, Message, Process, Role, Timing};
+pub use time::{Time, micros};

@@ -1,0 +1,278 @@
+//! What can go wrong, and how often it really did.
+
+use bellwether_core::{Group, NodeId, Time};
+use std::time::Duration;
+
+/// Something that a script does to the cluster at a given time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action<I> {
+    /// The process stops at once and loses all that is not durable.
+    Crash(NodeId),
+    /// The process stops in the middle of a step: the next time that it sends messages of this
+    /// kind, only the first few leave.
+    CrashSending {
+        /// Who.
+        node: NodeId,
+        /// What it is sending.
+        kind: String,
+        /// How many still leave.
+        after: u32,
+    },
+    /// A stopped process starts again with what was durable.
+    Recover(NodeId),
+    /// A process stands still, as in a garbage collection: messages and timers wait.
+    Pause(NodeId),
+    /// It goes on, and finds all that has waited.
+    Resume(NodeId),
+    /// Every event takes the process this long; zero ends it.
+    Slow(NodeId, Duration),
+    /// The links between the sides are cut.
+    Cut(Cut),
+    /// The cut of this name is mended.
+    Heal(u32),
+    /// A process's clock is off by `offset_us` and runs too fast by `drift_ppm`.
+    Clock {
+        /// Whose.
+        node: NodeId,
+        /// By how much it is ahead, in microseconds.
+        offset_us: i64,
+        /// By how much it gains, in parts per million.
+        drift_ppm: i64,
+    },
+    /// The application asks a process for something.
+    Input(NodeId, I),
+}
+
+/// An action and its time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheduled<I> {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub action: Action<I>,
+}
+
+/// Which links are cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// To mend it by.
+    pub name: u32,
+    /// How.
+    pub kind: CutKind,
+}
+
+/// Which links a cut severs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CutKind {
+    /// Nobody reaches anybody on another side. Processes on no list form one more side.
+    Partition(Vec<Vec<NodeId>>),
+    /// The first do not reach the second, though the second reach the first.
+    OneWay(Vec<NodeId>, Vec<NodeId>),
+}
+
+/// A cut in force, by place.
+#[derive(Clone, Debug)]
+pub(crate) struct ActiveCut {
+    pub(crate) name: u32,
+    pub(crate) fault: FaultKind,
+    side: Vec<u32>,
+}
+
+const NO_SIDE: u32 = 0;
+const CUT_FROM: u32 = 1;
+const CUT_TO: u32 = 2;
+const CUT_BOTH: u32 = 3;
+
+impl ActiveCut {
+    pub(crate) fn new(cut: &Cut, group: &Group) -> Self {
+        let mut side = vec![NO_SIDE; group.len()];
+        let fault = match &cut.kind {
+            CutKind::Partition(sides) => {
+                for (index, members) in sides.iter().enumerate() {
+                    for place in members.iter().filter_map(|id| group.place(*id)) {
+                        side[place] = index as u32 + 1;
+                    }
+                }
+                FaultKind::Partition
+            }
+            CutKind::OneWay(from, to) => {
+                for place in from.iter().filter_map(|id| group.place(*id)) {
+                    side[place] |= CUT_FROM;
+                }
+                for place in to.iter().filter_map(|id| group.place(*id)) {
+                    side[place] |= CUT_TO;
+                }
+                FaultKind::OneWay
+            }
+        };
+        ActiveCut { name: cut.name, fault, side }
+    }
+
+    pub(crate) fn severs(&self, from: usize, to: usize) -> bool {
+        let (from, to) = (self.side[from], self.side[to]);
+        match self.fault {
+            FaultKind::OneWay => {
+                matches!(from, CUT_FROM | CUT_BOTH) && matches!(to, CUT_TO | CUT_BOTH)
+            }
+            _ => from != to,
+        }
+    }
+}
+
+/// The kinds of faults, each with its own counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FaultKind {
+    /// A live process was stopped.
+    Crash,
+    /// A stopped process came back.
+    Recover,
+    /// An event had to wait because its process was paused.
+    Pause,
+    /// An event had to wait because its process was slow.
+    Slow,
+    /// A message was stopped by a partition.
+    Partition,
+    /// A message was stopped by a one-way cut.
+    OneWay,
+    /// A message was lost.
+    Loss,
+    /// A message arrived twice.
+    Duplicate,
+    /// A message overtook another on its link.
+    Reorder,
+    /// A process acted while its clock was off.
+    Offset,
+    /// A timer ran on a clock with a wrong rate.
+    Drift,
+}
+
+impl FaultKind {
+    /// All of them.
+    pub const ALL: [FaultKind; 11] = [
+        FaultKind::Crash,
+        FaultKind::Recover,
+        FaultKind::Pause,
+        FaultKind::Slow,
+        FaultKind::Partition,
+        FaultKind::OneWay,
+        FaultKind::Loss,
+        FaultKind::Duplicate,
+        FaultKind::Reorder,
+        FaultKind::Offset,
+        FaultKind::Drift,
+    ];
+
+    /// Its name in summaries.
+    pub fn name(self) -> &'static str {
+        match self {
+            FaultKind::Crash => "crash",
+            FaultKind::Recover => "recover",
+            FaultKind::Pause => "pause",
+            FaultKind::Slow => "slow",
+            FaultKind::Partition => "partition",
+            FaultKind::OneWay => "one-way",
+            FaultKind::Loss => "loss",
+            FaultKind::Duplicate => "duplicate",
+            FaultKind::Reorder => "reorder",
+            FaultKind::Offset => "offset",
+            FaultKind::Drift => "drift",
+        }
+    }
+}
+
+/// How often each kind of fault was asked for and really bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FaultCounts {
+    bitten: [u64; FaultKind::ALL.len()],
+    wanted: [bool; FaultKind::ALL.len()],
+}
+
+impl FaultCounts {
+    pub(crate) fn want(&mut self, kind: FaultKind) {
+        self.wanted[kind as usize] = true;
+    }
+
+    pub(crate) fn bite(&mut self, kind: FaultKind) {
+        self.bitten[kind as usize] += 1;
+    }
+
+    /// The kinds that were asked for or happened, with how often they bit.
+    pub fn iter(&self) -> impl Iterator<Item = (FaultKind, u64)> + '_ {
+        FaultKind::ALL
+            .into_iter()
+            .map(|kind| (kind, self.bitten[kind as usize]))
+            .filter(|(kind, count)| *count > 0 || self.wanted[*kind as usize])
+    }
+
+    /// The kinds that were asked for and never bit: the run did not test what it seems to.
+    pub fn idle(&self) -> impl Iterator<Item = FaultKind> + '_ {
+        self.iter().filter(|(_, count)| *count == 0).map(|(kind, _)| kind)
+    }
+
+    /// Adds another run's counts.
+    pub fn add(&mut self, other: &FaultCounts) {
+        for kind in FaultKind::ALL {
+            self.bitten[kind as usize] += other.bitten[kind as usize];
+            self.wanted[kind as usize] |= other.wanted[kind as usize];
+        }
+    }
+}
+
+impl<I> Action<I> {
+    /// The kind of fault that this is a beginning of, if it is one.
+    pub(crate) fn fault(&self) -> Vec<FaultKind> {
+        match self {
+            Action::Crash(_) | Action::CrashSending { .. } => vec![FaultKind::Crash],
+            Action::Recover(_) => vec![FaultKind::Recover],
+            Action::Pause(_) => vec![FaultKind::Pause],
+            Action::Slow(_, span) if !span.is_zero() => vec![FaultKind::Slow],
+            Action::Cut(Cut { kind: CutKind::Partition(_), .. }) => vec![FaultKind::Partition],
+            Action::Cut(Cut { kind: CutKind::OneWay(..), .. }) => vec![FaultKind::OneWay],
+            Action::Clock { offset_us, drift_ppm, .. } => {
+                let offset = (*offset_us != 0).then_some(FaultKind::Offset);
+                let drift = (*drift_ppm != 0).then_some(FaultKind::Drift);
+                offset.into_iter().chain(drift).collect()
+            }
+            Action::Resume(_) | Action::Slow(..) | Action::Heal(_) | Action::Input(..) => vec![],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(numbers: &[u32]) -> Vec<NodeId> {
+        numbers.iter().copied().map(NodeId::new).collect()
+    }
+
+    #[test]
+    fn a_partition_cuts_between_sides_and_a_one_way_cut_only_one_way() {
+        let group = Group::numbered(5).unwrap();
+        let kind = CutKind::Partition(vec![ids(&[1, 2]), ids(&[3])]);
+        let cut = ActiveCut::new(&Cut { name: 0, kind }, &group);
+        assert!(!cut.severs(0, 1));
+        assert!(cut.severs(0, 2) && cut.severs(2, 0));
+        // 4 and 5 are on no list and form a side of their own.
+        assert!(!cut.severs(3, 4));
+        assert!(cut.severs(3, 0) && cut.severs(2, 4));
+
+        let kind = CutKind::OneWay(ids(&[1]), ids(&[2]));
+        let cut = ActiveCut::new(&Cut { name: 0, kind }, &group);
+        assert!(cut.severs(0, 1));
+        assert!(!cut.severs(1, 0) && !cut.severs(0, 2) && !cut.severs(2, 1));
+    }
+
+    #[test]
+    fn a_fault_that_was_wanted_and_never_bit_is_idle() {
+        let mut counts = FaultCounts::default();
+        counts.want(FaultKind::Loss);
+        counts.want(FaultKind::Pause);
+        counts.bite(FaultKind::Loss);
+        assert_eq!(counts.idle().collect::<Vec<_>>(), [FaultKind::Pause]);
+        assert_eq!(
+            counts.iter().collect::<Vec<_>>(),
+            [(FaultKind::Pause, 0), (FaultKind::Loss, 1)]
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! The network model: how long a message takes, and whether it arrives at all.
+
+use crate::random::Draws;
+use bellwether_core::{NodeId, micros};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long messages take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Latency {
+    /// Always the same.
+    Fixed(Duration),
+    /// Evenly spread, both ends included.
+    Uniform(Duration, Duration),
+    /// Exponential with this mean: mostly short, sometimes very long, never bounded.
+    Exponential(Duration),
+    /// Log-normal: the median, and the standard deviation of the logarithm.
+    LogNormal(Duration, f64),
+}
+
+impl Latency {
+    /// The longest that a message takes; where there is no longest, one that is exceeded once in
+    /// some hundred million messages. Time-outs are chosen from it.
+    pub fn bound(&self) -> Duration {
+        match *self {
+            Latency::Fixed(span) | Latency::Uniform(_, span) => span,
+            Latency::Exponential(mean) => mean.saturating_mul(20),
+            Latency::LogNormal(median, sigma) => {
+                Duration::from_micros(round(libm::exp(5.7 * sigma) * micros(median) as f64))
+            }
+        }
+    }
+
+    /// Whether [`Latency::bound`] is never exceeded.
+    pub fn is_bounded(&self) -> bool {
+        matches!(self, Latency::Fixed(_) | Latency::Uniform(..))
+    }
+}
+
+/// A latency in ticks, ready to be drawn from.
+#[derive(Clone, Copy, Debug)]
+enum Dice {
+    Fixed(u64),
+    Uniform(u64, u64),
+    Exponential(f64),
+    LogNormal(f64, f64),
+}
+
+impl From<&Latency> for Dice {
+    fn from(latency: &Latency) -> Self {
+        match *latency {
+            Latency::Fixed(span) => Dice::Fixed(micros(span)),
+            Latency::Uniform(low, high) => Dice::Uniform(micros(low), micros(high)),
+            Latency::Exponential(mean) => Dice::Exponential(micros(mean) as f64),
+            Latency::LogNormal(median, sigma) => Dice::LogNormal(micros(median) as f64, sigma),
+        }
+    }
+}
+
+impl Dice {
+    #[inline]
+    fn draw(&self, draws: &mut Draws) -> u64 {
+        match *self {
+            Dice::Fixed(span) => span,
+            Dice::Uniform(low, high) => draws.between(low, high),
+            Dice::Exponential(mean) => round(-libm::log(draws.unit()) * mean),
+            Dice::LogNormal(median, sigma) => {
+                // Box and Muller's transformation. libm is the same on every machine.
+                let radius = libm::sqrt(-2.0 * libm::log(draws.unit()));
+                let normal = radius * libm::cos(std::f64::consts::TAU * draws.unit());
+                round(libm::exp(sigma * normal) * median)
+            }
+        }
+    }
+}
+
+fn round(micros: f64) -> u64 {
+    // Casting saturates, so that not even an absurd draw leaves the range.
+    libm::round(micros) as u64
+}
+
+/// The network as a whole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// What holds for every link without its own.
+    pub latency: Latency,
+    /// Links that are different.
+    pub links: BTreeMap<(NodeId, NodeId), Latency>,
+    /// Whether a message may overtake another on the same link.
+    pub reorder: bool,
+    /// The probability that a message is lost.
+    pub loss: f64,
+    /// The probability that a message arrives twice.
+    pub duplicate: f64,
+    /// Messages whose fate is given, by link and number on that link (from 0).
+    pub fates: BTreeMap<(NodeId, NodeId, u32), Fate>,
+}
+
+/// What happens to one message. Spans are in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It never arrives.
+    Lost,
+    /// It arrives after this long.
+    Arrives(u64),
+    /// It arrives after the first and again after the second.
+    Twice(u64, u64),
+}
+
+impl Network {
+    /// A network that only delays, with FIFO links.
+    pub fn new(latency: Latency) -> Self {
+        Network {
+            latency,
+            links: BTreeMap::new(),
+            reorder: false,
+            loss: 0.0,
+            duplicate: 0.0,
+            fates: BTreeMap::new(),
+        }
+    }
+
+    /// The longest delay of any link; see [`Latency::bound`].
+    pub fn bound(&self) -> Duration {
+        let links = self.links.values().chain([&self.latency]).map(Latency::bound);
+        links.max().unwrap_or_default()
+    }
+
+    /// Whether no message takes longer than [`Network::bound`].
+    pub fn is_bounded(&self) -> bool {
+        self.latency.is_bounded() && self.links.values().all(Latency::is_bounded)
+    }
+}
+
+/// Decides the fate of messages: a network and a seed.
+#[derive(Clone, Debug)]
+pub(crate) struct Oracle {
+    seed: u64,
+    dice: Dice,
+    links: BTreeMap<(NodeId, NodeId), Dice>,
+    loss: f64,
+    duplicate: f64,
+    fates: BTreeMap<(NodeId, NodeId, u32), Fate>,
+}
+
+impl Oracle {
+    pub(crate) fn new(network: &Network, seed: u64) -> Self {
+        Oracle {
+            seed,
+            dice: Dice::from(&network.latency),
+            links: network.links.iter().map(|(link, latency)| (*link, latency.into())).collect(),
+            loss: network.loss,
+            duplicate: network.duplicate,
+            fates: network.fates.clone(),
+        }
+    }
+
+    /// The fate of message `number` from one process to another.
+    #[inline]
+    pub(crate) fn fate(&self, from: NodeId, to: NodeId, number: u32) -> Fate {
+        if !self.fates.is_empty()
+            && let Some(fate) = self.fates.get(&(from, to, number))
+        {
+            return *fate;
+        }
+        let link = u64::from(from.number()) << 32 | u64::from(to.number());
+        let mut draws = Draws::keyed(self.seed, link, u64::from(number));
+        let dice = if self.links.is_empty() {
+            &self.dice
+        } else {
+            self.links.get(&(from, to)).unwrap_or(&self.dice)
+        };
+        let after = dice.draw(&mut draws);
+        if draws.chance(self.loss) {
+            Fate::Lost
+        } else if draws.chance(self.duplicate) {
+            Fate::Twice(after, dice.draw(&mut draws))
+        } else {
+            Fate::Arrives(after)
+        }
+    }
+
+    /// Where in a timer's range it fires.
+    pub(crate) fn timer(&self, who: NodeId, number: u32, low: u64, high: u64) -> u64 {
+        if low >= high {
+            return low;
+        }
+        let key = u64::from(who.number()) << 32 | u64::from(u32::MAX);
+        Draws::keyed(!self.seed, key, u64::from(number)).between(low, high)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn sample(latency: Latency) -> Vec<u64> {
+        let dice = Dice::from(&latency);
+        (0..20_000).map(|key| dice.draw(&mut Draws::keyed(5, key, 0))).collect()
+    }
+
+    #[test]
+    fn every_distribution_has_its_shape() {
+        assert!(sample(Latency::Fixed(10 * MS)).iter().all(|us| *us == 10_000));
+
+        let uniform = sample(Latency::Uniform(5 * MS, 20 * MS));
+        assert!(uniform.iter().all(|us| (5_000..=20_000).contains(us)));
+        let mean = uniform.iter().sum::<u64>() / 20_000;
+        assert!((12_300..12_700).contains(&mean), "{mean}");
+
+        let exponential = sample(Latency::Exponential(10 * MS));
+        let mean = exponential.iter().sum::<u64>() / 20_000;
+        assert!((9_700..10_300).contains(&mean), "{mean}");
+
+        let mut log_normal = sample(Latency::LogNormal(10 * MS, 0.5));
+        log_normal.sort_unstable();
+        let (median, p84) = (log_normal[10_000], log_normal[16_827]);
+        assert!((9_800..10_200).contains(&median), "{median}");
+        // One standard deviation up: e^0.5 times the median.
+        assert!((16_000..17_000).contains(&p84), "{p84}");
+    }
+
+    #[test]
+    fn bounds_hold() {
+        for latency in [Latency::Exponential(10 * MS), Latency::LogNormal(10 * MS, 0.5)] {
+            let bound = micros(latency.bound());
+            assert!(sample(latency).iter().all(|us| *us <= bound));
+            assert!(!latency.is_bounded());
+        }
+    }
+
+    #[test]
+    fn loss_and_duplication_happen_as_often_as_asked() {
+        let network = Network { loss: 0.1, duplicate: 0.2, ..Network::new(Latency::Fixed(MS)) };
+        let (a, b) = (NodeId::new(1), NodeId::new(2));
+        let oracle = Oracle::new(&network, 3);
+        let fates: Vec<_> = (0..10_000).map(|number| oracle.fate(a, b, number)).collect();
+        let lost = fates.iter().filter(|fate| **fate == Fate::Lost).count();
+        let twice = fates.iter().filter(|fate| matches!(fate, Fate::Twice(..))).count();
+        assert!((900..1_100).contains(&lost), "{lost}");
+        assert!((1_700..1_900).contains(&twice), "{twice}");
+    }
+
+    #[test]
+    fn a_given_fate_and_a_links_own_latency_come_first() {
+        let (a, b) = (NodeId::new(1), NodeId::new(2));
+        let mut network = Network::new(Latency::Fixed(MS));
+        network.links.insert((a, b), Latency::Fixed(7 * MS));
+        network.fates.insert((a, b, 1), Fate::Lost);
+        let oracle = Oracle::new(&network, 0);
+        assert_eq!(oracle.fate(a, b, 0), Fate::Arrives(7_000));
+        assert_eq!(oracle.fate(a, b, 1), Fate::Lost);
+        assert_eq!(oracle.fate(b, a, 1), Fate::Arrives(1_000));
+        assert_eq!(network.bound(), 7 * MS);
+    }
+}

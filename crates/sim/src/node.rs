@@ -1,0 +1,183 @@
+//! What the simulator keeps for one process.
+//!
+//! A run of a million processes has a million of these, so what hardly any process needs (a saved
+//! state, a backlog, a wrong clock) lives elsewhere, in [`Oddity`].
+
+use crate::engine::Event;
+use bellwether_core::{Process, Time};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Node<P: Process> {
+    pub(crate) process: P,
+    pub(crate) timers: Timers<P::Timer>,
+    pub(crate) outgoing: Outgoing,
+    pub(crate) up: bool,
+    /// Whether there is an [`Oddity`] to look at.
+    pub(crate) odd: bool,
+}
+
+impl<P: Process> Default for Node<P> {
+    fn default() -> Self {
+        Node {
+            process: P::default(),
+            timers: Timers::default(),
+            outgoing: Outgoing::default(),
+            up: false,
+            odd: false,
+        }
+    }
+}
+
+/// What faults have done to a process.
+#[derive(Clone, Debug)]
+pub(crate) struct Oddity<P: Process> {
+    /// What survived the crash.
+    pub(crate) saved: Option<P::Durable>,
+    /// While paused: what waits.
+    pub(crate) backlog: Option<VecDeque<Event<P>>>,
+    /// How long every event takes.
+    pub(crate) slow: Duration,
+    /// When a slow process is done with what it has.
+    pub(crate) busy_until: Time,
+    pub(crate) offset_us: i64,
+    pub(crate) drift_ppm: i64,
+    /// The trap of a crash in the middle of sending.
+    pub(crate) trap: Option<Trap>,
+}
+
+impl<P: Process> Default for Oddity<P> {
+    fn default() -> Self {
+        Oddity {
+            saved: None,
+            backlog: None,
+            slow: Duration::ZERO,
+            busy_until: Time::ZERO,
+            offset_us: 0,
+            drift_ppm: 0,
+            trap: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Trap {
+    pub(crate) kind: String,
+    /// Messages of that kind that still leave.
+    pub(crate) left: u32,
+    pub(crate) sprung: bool,
+}
+
+/// The armed timers of a process: a short list.
+#[derive(Clone, Debug)]
+pub(crate) struct Timers<T> {
+    armed: Vec<(T, u32)>,
+    /// Tells an armed timer from its replaced and cancelled namesakes, whose events are still in
+    /// the queue.
+    next: u32,
+}
+
+impl<T> Default for Timers<T> {
+    fn default() -> Self {
+        Timers { armed: Vec::new(), next: 0 }
+    }
+}
+
+impl<T: Copy + Eq> Timers<T> {
+    /// Arms a timer; the number must come back when it fires.
+    pub(crate) fn arm(&mut self, timer: T) -> u32 {
+        let number = self.next;
+        self.next = self.next.wrapping_add(1);
+        match self.armed.iter_mut().find(|(armed, _)| *armed == timer) {
+            Some(entry) => entry.1 = number,
+            None => self.armed.push((timer, number)),
+        }
+        number
+    }
+
+    pub(crate) fn disarm(&mut self, timer: T) {
+        if let Some(index) = self.armed.iter().position(|(armed, _)| *armed == timer) {
+            self.armed.swap_remove(index);
+        }
+    }
+
+    /// Whether this very timer is still armed; it is not any more.
+    pub(crate) fn fire(&mut self, timer: T, number: u32) -> bool {
+        match self.armed.iter().position(|armed| *armed == (timer, number)) {
+            Some(index) => {
+                self.armed.swap_remove(index);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// All are gone, as in a crash. Numbers go on, so that old events stay old.
+    pub(crate) fn clear(&mut self) {
+        self.armed.clear();
+    }
+}
+
+/// What a process has sent on each link: how many, and when the last one arrives.
+///
+/// On a ring there is one link, and it is kept in place; more go to a map.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outgoing {
+    last: Option<Sent>,
+    others: Option<Box<BTreeMap<u32, Sent>>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    to: u32,
+    /// How many messages went this way.
+    pub(crate) count: u32,
+    /// When the latest of them arrives.
+    pub(crate) latest: u64,
+}
+
+impl Outgoing {
+    /// The record of the link to the process at this place.
+    #[inline]
+    pub(crate) fn link(&mut self, to: u32) -> &mut Sent {
+        if self.last.is_none_or(|sent| sent.to != to) {
+            self.turn_to(to);
+        }
+        self.last.get_or_insert(Sent { to, count: 0, latest: 0 })
+    }
+
+    fn turn_to(&mut self, to: u32) {
+        let Some(previous) = self.last.take() else { return };
+        let others = self.others.get_or_insert_default();
+        self.last = others.remove(&to);
+        others.insert(previous.to, previous);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_replaced_or_cancelled_timer_does_not_fire() {
+        let mut timers = Timers::default();
+        let old = timers.arm('a');
+        let new = timers.arm('a');
+        let other = timers.arm('b');
+        assert!(!timers.fire('a', old));
+        assert!(timers.fire('a', new));
+        assert!(!timers.fire('a', new));
+        timers.disarm('b');
+        assert!(!timers.fire('b', other));
+    }
+
+    #[test]
+    fn links_are_counted_apart() {
+        let mut outgoing = Outgoing::default();
+        for to in [1, 2, 1, 3, 2, 1] {
+            outgoing.link(to).count += 1;
+        }
+        assert_eq!([1, 2, 3, 4].map(|to| outgoing.link(to).count), [3, 2, 1, 0]);
+    }
+}
