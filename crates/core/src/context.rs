@@ -20,6 +20,8 @@ pub trait Effects<P: Process> {
     fn emit(&mut self, output: P::Output);
     /// Says which numbered rule of the algorithm is being applied, for traces.
     fn rule(&mut self, rule: &'static str);
+    /// Whether anybody wants to know of rules; asked once per step.
+    fn wants_rules(&self) -> bool;
 }
 
 /// What a handler sees of the world for the duration of one call.
@@ -29,6 +31,7 @@ pub struct Context<'a, P: Process> {
     now: Time,
     group: &'a Group,
     config: &'a P::Config,
+    wants_rules: bool,
     effects: &'a mut (dyn Effects<P> + 'a),
 }
 
@@ -42,7 +45,8 @@ impl<'a, P: Process> Context<'a, P> {
         now: Time,
         effects: &'a mut (dyn Effects<P> + 'a),
     ) -> Self {
-        Context { me: group.ring()[place], place, now, group, config, effects }
+        let wants_rules = effects.wants_rules();
+        Context { me: group.ring()[place], place, now, group, config, wants_rules, effects }
     }
 
     /// The process's own number.
@@ -99,7 +103,9 @@ impl<'a, P: Process> Context<'a, P> {
     /// Marks this step with the rule that it applies.
     #[inline]
     pub fn rule(&mut self, rule: &'static str) {
-        self.effects.rule(rule);
+        if self.wants_rules {
+            self.effects.rule(rule);
+        }
     }
 
     /// Steps a part: wraps what it sends and arms in the parent's own types, and returns what it
@@ -120,6 +126,7 @@ impl<'a, P: Process> Context<'a, P> {
             now: self.now,
             group: self.group,
             config,
+            wants_rules: self.wants_rules,
             effects: &mut wrap,
         });
         wrap.said
@@ -155,5 +162,8 @@ where
     }
     fn rule(&mut self, rule: &'static str) {
         self.parent.rule(rule);
+    }
+    fn wants_rules(&self) -> bool {
+        self.parent.wants_rules()
     }
 }

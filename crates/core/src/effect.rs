@@ -38,6 +38,9 @@ where
         self.push(Effect::Emit(output));
     }
     fn rule(&mut self, _: &'static str) {}
+    fn wants_rules(&self) -> bool {
+        false
+    }
 }
 
 /// Runs one handler call of the process at `place` and returns what it asked for.

@@ -48,8 +48,9 @@ struct World<P: Process> {
     faults: FaultCounts,
     sent: u64,
     events: u64,
-    /// Messages of the algorithm proper that are on the way.
-    in_flight: u64,
+    /// Messages of the algorithm proper that are on the way; counted only if somebody asks, that
+    /// is, if the run ends when its goal is reached.
+    in_flight: Option<u64>,
 }
 
 /// What can be in the queue.
@@ -119,7 +120,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 faults,
                 sent: 0,
                 events: 0,
-                in_flight: 0,
+                in_flight: None,
             },
             monitor: Monitor::new(invariants),
             goal: None,
@@ -143,6 +144,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// algorithm on the way.
     pub fn stop_when(&mut self, goal: Goal<P>) {
         self.goal = Some(goal);
+        self.world.in_flight.get_or_insert(0);
     }
 
     /// Adds actions to come. Of several at the same time, the first added comes first.
@@ -175,15 +177,20 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             if self.stirred && self.is_settled() {
                 return Ended::Settled;
             }
-            if until < Time::MAX && self.world.queue.peek().is_none_or(|at| at > until.as_micros())
-            {
-                if self.world.queue.len() == 0 {
-                    return Ended::Quiet;
+            let (nodes, group) = (&self.nodes, &self.group);
+            let warm = |event: &Event<P>| {
+                if let Event::Deliver { to, .. } = event {
+                    nodes[*to as usize].warm();
+                    std::hint::black_box(group.ring()[*to as usize]);
                 }
+            };
+            if until < Time::MAX
+                && self.world.queue.peek(warm).is_some_and(|at| at > until.as_micros())
+            {
                 self.world.now = until;
                 return Ended::TimeUp;
             }
-            let Some((at, event)) = self.world.queue.pop() else { return Ended::Quiet };
+            let Some((at, event)) = self.world.queue.pop(warm) else { return Ended::Quiet };
             self.world.now = Time::from_micros(at);
             self.handle(event);
         }
@@ -192,11 +199,15 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[inline]
     fn handle(&mut self, event: Event<P>) {
         match event {
-            Event::Deliver { to, .. } if self.holds_up(to as usize) => {
+            Event::Deliver { to, .. }
+                if self.nodes[to as usize].odd && self.holds_up(to as usize) =>
+            {
                 self.hold_up(to as usize, event);
             }
             Event::Deliver { to, from, id, msg } => self.deliver(to as usize, from, id, msg),
-            Event::Timer { place, .. } if self.holds_up(place as usize) => {
+            Event::Timer { place, .. }
+                if self.nodes[place as usize].odd && self.holds_up(place as usize) =>
+            {
                 self.hold_up(place as usize, event);
             }
             Event::Timer { place, number, timer } => self.fire(place as usize, number, timer),
@@ -211,23 +222,32 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[inline]
     fn deliver(&mut self, to: usize, from: NodeId, id: u64, msg: P::Msg) {
         self.world.events += 1;
-        if msg.kind().role == Role::Protocol {
-            self.world.in_flight -= 1;
-            self.stirred |= self.world.in_flight == 0;
+        if let Some(in_flight) = &mut self.world.in_flight
+            && msg.kind().role == Role::Protocol
+        {
+            // Those that were sent before anybody asked are not counted.
+            *in_flight = in_flight.saturating_sub(1);
+            self.stirred |= *in_flight == 0;
         }
-        let cut = !self.world.cuts.is_empty()
-            && self.group.place(from).is_some_and(|from| self.world.is_cut(from, to));
-        if cut || !self.nodes[to].up {
-            if O::ACTIVE {
-                let why = if cut { Why::Cut } else { Why::Down };
-                self.see(to, Seen::Drop { id, from, msg: &msg, why });
-            }
+        if (!self.world.cuts.is_empty() || !self.nodes[to].up) && self.is_lost(to, from, id, &msg) {
             return;
         }
         if O::ACTIVE {
             self.see(to, Seen::Receive { id, from, msg: &msg });
         }
         self.step(to, |process, cx| process.on_message(from, msg, cx));
+    }
+
+    /// Whether a message comes to nothing at its destination.
+    #[cold]
+    fn is_lost(&mut self, to: usize, from: NodeId, id: u64, msg: &P::Msg) -> bool {
+        let cut = self.group.place(from).is_some_and(|from| self.world.is_cut(from, to));
+        let why = if cut { Why::Cut } else { Why::Down };
+        let lost = cut || !self.nodes[to].up;
+        if lost {
+            self.see(to, Seen::Drop { id, from, msg, why });
+        }
+        lost
     }
 
     fn fire(&mut self, place: usize, number: u32, timer: P::Timer) {
@@ -289,7 +309,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
 
     fn is_settled(&mut self) -> bool {
         let Some(goal) = &self.goal else { return false };
-        if self.pending > 0 || self.world.in_flight > 0 {
+        if self.pending > 0 || self.world.in_flight != Some(0) {
             return false;
         }
         self.stirred = false;
@@ -447,11 +467,10 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         self.oddities.entry(place).or_default()
     }
 
-    /// Whether events for this process may have to wait.
-    #[inline]
+    /// Whether events for this process have to wait.
+    #[cold]
     fn holds_up(&self, place: usize) -> bool {
-        self.nodes[place].odd
-            && self.nodes[place].up
+        self.nodes[place].up
             && self
                 .oddities
                 .get(&place)
@@ -545,8 +564,10 @@ impl<P: Process> World<P> {
 
     #[inline]
     fn push(&mut self, at: u64, to: u32, from: NodeId, id: u64, msg: P::Msg) {
-        if msg.kind().role == Role::Protocol {
-            self.in_flight += 1;
+        if let Some(in_flight) = &mut self.in_flight
+            && msg.kind().role == Role::Protocol
+        {
+            *in_flight += 1;
         }
         self.queue.push(at, Event::Deliver { to, from, id, msg });
     }
@@ -600,7 +621,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
             return;
         }
         // A message to somebody who is no member goes nowhere, as on a real network.
-        let Some(target) = self.group.place(to) else { return };
+        let Some(target) = self.group.place_from(self.place, to) else { return };
         let world = &mut *self.world;
         let id = world.sent;
         world.sent += 1;
@@ -674,10 +695,12 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         }
     }
 
-    #[inline]
     fn rule(&mut self, rule: &'static str) {
-        if O::ACTIVE {
-            self.see(self.place, Seen::Rule(rule));
-        }
+        self.see(self.place, Seen::Rule(rule));
+    }
+
+    #[inline]
+    fn wants_rules(&self) -> bool {
+        O::ACTIVE
     }
 }

@@ -1,7 +1,8 @@
 //! What the simulator keeps for one process.
 //!
 //! A run of a million processes has a million of these, so what hardly any process needs (a saved
-//! state, a backlog, a wrong clock) lives elsewhere, in [`Oddity`].
+//! state, a backlog, a wrong clock) lives elsewhere, in [`Oddity`]. They are aligned to cache
+//! lines: nearly every event of a large run has to fetch one from main memory.
 
 use crate::engine::Event;
 use bellwether_core::{Process, Time};
@@ -9,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Node<P: Process> {
     pub(crate) process: P,
     pub(crate) timers: Timers<P::Timer>,
@@ -27,6 +29,16 @@ impl<P: Process> Default for Node<P> {
             up: false,
             odd: false,
         }
+    }
+}
+
+impl<P: Process> Node<P> {
+    /// Has the processor fetch this node, which an event in the near future will need. Reading it
+    /// is all there is to do: a burst of independent reads is served much faster than one read
+    /// per event, each of which has to wait for its turn.
+    #[inline]
+    pub(crate) fn warm(&self) {
+        std::hint::black_box((self.up, self.outgoing.current.to, self.timers.armed.len()));
     }
 }
 
@@ -124,7 +136,8 @@ impl<T: Copy + Eq> Timers<T> {
 /// On a ring there is one link, and it is kept in place; more go to a map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outgoing {
-    last: Option<Sent>,
+    current: Sent,
+    #[expect(clippy::box_collection, reason = "a million processes pay for every byte")]
     others: Option<Box<BTreeMap<u32, Sent>>>,
 }
 
@@ -137,20 +150,33 @@ pub(crate) struct Sent {
     pub(crate) latest: u64,
 }
 
+const NOBODY: u32 = u32::MAX;
+
+impl Default for Sent {
+    fn default() -> Self {
+        Sent { to: NOBODY, count: 0, latest: 0 }
+    }
+}
+
 impl Outgoing {
     /// The record of the link to the process at this place.
     #[inline]
     pub(crate) fn link(&mut self, to: u32) -> &mut Sent {
-        if self.last.is_none_or(|sent| sent.to != to) {
+        if self.current.to != to {
             self.turn_to(to);
         }
-        self.last.get_or_insert(Sent { to, count: 0, latest: 0 })
+        &mut self.current
     }
 
     fn turn_to(&mut self, to: u32) {
-        let Some(previous) = self.last.take() else { return };
+        let previous = std::mem::replace(&mut self.current, Sent { to, ..Sent::default() });
+        if previous.to == NOBODY {
+            return;
+        }
         let others = self.others.get_or_insert_default();
-        self.last = others.remove(&to);
+        if let Some(known) = others.remove(&to) {
+            self.current = known;
+        }
         others.insert(previous.to, previous);
     }
 }

@@ -1,33 +1,36 @@
-//! The event queue: a hierarchical timing wheel.
+//! The event queue: a timing wheel.
 //!
 //! A heap of a million pending messages misses the cache at every level of every operation. Here
 //! an event is appended to the bucket of its time and later read in order, so the cost does not
-//! grow with the number of events. Three levels of buckets cover one tick (1 us), 64 ticks and
-//! 2^18 ticks (0.26 s) each; what lies further off waits in an ordered map. When time enters a
-//! bucket of a coarser level, its events are spread over the next finer one.
+//! grow with the number of events. A bucket covers 64 ticks (of 1 us); 4096 of them cover 2^18
+//! ticks (0.26 s), and 4096 coarser buckets of that size cover 2^30 (18 minutes). What lies
+//! further off waits in an ordered map. When time enters a coarse bucket its events are spread
+//! over the fine ones; when it enters a fine one, it becomes the *present* bucket and is sorted.
+//! The few events that are inserted into the present bucket's own 64 ticks go to a small heap
+//! beside it.
 //!
-//! Order is by time, and by insertion within a tick: a bucket is only ever appended to, and is
-//! spread before anything can be inserted directly into the finer level that it covers.
+//! Order is by time, and by insertion within a tick: a bucket is only ever appended to and sorted
+//! stably; a coarse bucket is spread before anything can be inserted directly into the fine ones
+//! that it covers; and the heap holds only what came after the present bucket was closed.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Events by time, first in first out within a tick.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    /// The tick of the event that was taken last; nothing can be inserted before it.
+    /// Nothing can be inserted before this tick: that of the last event, or the beginning of the
+    /// present bucket.
     now: u64,
     len: usize,
-    /// Ticks of the current window of 64. The bucket of `now` is being read from `read`.
+    present: Present<T>,
+    /// Inserted into the present bucket's window after it was closed.
+    near: BinaryHeap<Reverse<Near<T>>>,
+    inserted: u64,
     fine: Level<T>,
-    read: usize,
-    /// Windows of 64 ticks in the current window of 2^18.
-    medium: Level<T>,
-    /// Windows of 2^18 ticks in the current window of 2^30.
     coarse: Level<T>,
     /// Everything beyond the current window of 2^30 ticks, by window.
     beyond: BTreeMap<u64, Vec<Entry<T>>>,
-    /// Empty buckets that keep their memory for the next use.
-    spare: Vec<Vec<Entry<T>>>,
 }
 
 #[derive(Debug)]
@@ -36,8 +39,43 @@ struct Entry<T> {
     item: Option<T>,
 }
 
-const FINE_BITS: u32 = 6;
-const MEDIUM_BITS: u32 = 18;
+/// The bucket that is being read.
+#[derive(Debug)]
+struct Present<T> {
+    entries: Vec<Entry<T>>,
+    /// The entries' indices in order of time.
+    order: Vec<u32>,
+    /// How many have been read.
+    read: usize,
+}
+
+/// An entry of the heap, ordered by time and insertion.
+#[derive(Debug)]
+struct Near<T> {
+    at: u64,
+    number: u64,
+    item: T,
+}
+
+impl<T> PartialEq for Near<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+impl<T> Eq for Near<T> {}
+impl<T> PartialOrd for Near<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Near<T> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.number).cmp(&(other.at, other.number))
+    }
+}
+
+const BUCKET_BITS: u32 = 6;
+const FINE_BITS: u32 = 18;
 const COARSE_BITS: u32 = 30;
 
 impl<T> Queue<T> {
@@ -45,100 +83,112 @@ impl<T> Queue<T> {
         Queue {
             now: 0,
             len: 0,
-            fine: Level::new(0, FINE_BITS),
-            read: 0,
-            medium: Level::new(FINE_BITS, MEDIUM_BITS),
-            coarse: Level::new(MEDIUM_BITS, COARSE_BITS),
+            present: Present { entries: Vec::new(), order: Vec::new(), read: 0 },
+            near: BinaryHeap::new(),
+            inserted: 0,
+            fine: Level::new(BUCKET_BITS, FINE_BITS),
+            coarse: Level::new(FINE_BITS, COARSE_BITS),
             beyond: BTreeMap::new(),
-            spare: Vec::new(),
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    #[cfg(test)]
+    fn len(&self) -> usize {
         self.len
     }
 
     /// Inserts an event. A time in the past means now.
     #[inline]
     pub(crate) fn push(&mut self, at: u64, item: T) {
-        let at = at.max(self.now);
         self.len += 1;
-        let entry = Entry { at, item: Some(item) };
         let differs = at ^ self.now;
-        if differs >> FINE_BITS == 0 {
-            self.fine.push(entry, &mut self.spare);
-        } else if differs >> MEDIUM_BITS == 0 {
-            self.medium.push(entry, &mut self.spare);
-        } else if differs >> COARSE_BITS == 0 {
-            self.coarse.push(entry, &mut self.spare);
+        if at > self.now && differs >> BUCKET_BITS != 0 && differs >> FINE_BITS == 0 {
+            self.fine.push(Entry { at, item: Some(item) });
         } else {
-            self.beyond.entry(at >> COARSE_BITS).or_default().push(entry);
+            self.push_unusual(at, item);
         }
     }
 
-    /// Takes the first event, and moves on to its time.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
-        loop {
-            if let Some(bucket) = self.fine.bucket(self.now) {
-                if let Some(entry) = bucket.get_mut(self.read) {
-                    self.read += 1;
-                    self.len -= 1;
-                    let item = entry.item.take()?;
-                    return Some((entry.at, item));
-                }
-                let bucket = self.fine.take(self.now);
-                self.recycle(bucket);
-                self.read = 0;
-            }
-            if !self.advance() {
-                return None;
-            }
+    /// Inserts what is very near or very far.
+    #[inline(never)]
+    fn push_unusual(&mut self, at: u64, item: T) {
+        let at = at.max(self.now);
+        let differs = at ^ self.now;
+        if differs >> BUCKET_BITS == 0 {
+            self.inserted += 1;
+            self.near.push(Reverse(Near { at, number: self.inserted, item }));
+        } else if differs >> COARSE_BITS == 0 {
+            self.coarse.push(Entry { at, item: Some(item) });
+        } else {
+            let window = self.beyond.entry(at >> COARSE_BITS).or_default();
+            window.push(Entry { at, item: Some(item) });
         }
+    }
+
+    /// Takes the first event. When a bucket is opened, all its events are announced to `soon`, so
+    /// that what they need can be fetched in one go.
+    #[inline]
+    pub(crate) fn pop(&mut self, soon: impl FnMut(&T)) -> Option<(u64, T)> {
+        let at = self.peek(soon)?;
+        self.now = at;
+        self.len -= 1;
+        if let Some(entry) = self.present.first()
+            && entry.at == at
+        {
+            self.present.read += 1;
+            let index = self.present.order[self.present.read - 1] as usize;
+            return Some((at, self.present.entries[index].item.take()?));
+        }
+        self.near.pop().map(|Reverse(near)| (at, near.item))
     }
 
     /// The time of the first event.
-    pub(crate) fn peek(&mut self) -> Option<u64> {
+    #[inline]
+    pub(crate) fn peek(&mut self, mut soon: impl FnMut(&T)) -> Option<u64> {
         loop {
-            if let Some(bucket) = self.fine.bucket(self.now) {
-                if let Some(entry) = bucket.get(self.read) {
-                    return Some(entry.at);
+            let first = self.present.first().map(|entry| entry.at);
+            if self.near.is_empty() {
+                match first {
+                    Some(at) => return Some(at),
+                    None => self.turn_wheel(&mut soon)?,
                 }
-                let bucket = self.fine.take(self.now);
-                self.recycle(bucket);
-                self.read = 0;
-            }
-            if !self.advance() {
-                return None;
+            } else {
+                let near = self.near.peek().map(|Reverse(near)| near.at);
+                return first.into_iter().chain(near).min();
             }
         }
     }
 
-    /// Moves `now` to the next tick that has events, spreading coarser buckets on the way.
-    /// The bucket of `now` is empty when this is called.
-    fn advance(&mut self) -> bool {
-        if let Some(tick) = self.fine.next(self.now) {
-            self.now = tick;
-            return true;
-        }
-        if let Some(tick) = self.medium.next(self.now) {
-            self.now = tick;
-            let bucket = self.medium.take(tick);
+    /// Opens the next bucket that has events. The present one has none left.
+    fn turn_wheel(&mut self, soon: &mut impl FnMut(&T)) -> Option<()> {
+        loop {
+            if let Some(tick) = self.fine.next(self.now) {
+                self.now = tick;
+                let mut read = std::mem::replace(&mut self.present.entries, self.fine.take(tick));
+                read.clear();
+                self.fine.spare.push(read);
+                self.present.open();
+                for entry in &self.present.entries {
+                    entry.item.iter().for_each(&mut *soon);
+                }
+                return Some(());
+            }
+            let bucket = if let Some(tick) = self.coarse.next(self.now) {
+                self.now = tick;
+                self.coarse.take(tick)
+            } else {
+                let (window, bucket) = self.beyond.pop_first()?;
+                self.now = window << COARSE_BITS;
+                bucket
+            };
             self.spread(bucket);
-            return true;
+            if !self.near.is_empty() {
+                return Some(());
+            }
         }
-        if let Some(tick) = self.coarse.next(self.now) {
-            self.now = tick;
-            let bucket = self.coarse.take(tick);
-            self.spread(bucket);
-            return true;
-        }
-        let Some((window, bucket)) = self.beyond.pop_first() else { return false };
-        self.now = window << COARSE_BITS;
-        self.spread(bucket);
-        true
     }
 
+    /// Moves a coarse bucket's events to the finer levels.
     fn spread(&mut self, mut bucket: Vec<Entry<T>>) {
         self.len -= bucket.len();
         for entry in bucket.drain(..) {
@@ -146,12 +196,54 @@ impl<T> Queue<T> {
                 self.push(entry.at, item);
             }
         }
-        self.recycle(bucket);
+        self.coarse.spare.push(bucket);
+    }
+}
+
+impl<T> Present<T> {
+    #[inline]
+    fn first(&self) -> Option<&Entry<T>> {
+        self.order.get(self.read).map(|index| &self.entries[*index as usize])
     }
 
-    fn recycle(&mut self, mut bucket: Vec<Entry<T>>) {
-        bucket.clear();
-        self.spare.push(bucket);
+    /// Begins to read the bucket.
+    fn open(&mut self) {
+        self.read = 0;
+        self.order.clear();
+        if self.entries.len() <= 24 {
+            self.sort_few();
+        } else {
+            self.sort_many();
+        }
+    }
+
+    /// By insertion.
+    fn sort_few(&mut self) {
+        for (index, entry) in self.entries.iter().enumerate() {
+            let later = |other: &&u32| self.entries[**other as usize].at > entry.at;
+            let place = index - self.order.iter().rev().take_while(later).count();
+            self.order.insert(place, index as u32);
+        }
+    }
+
+    /// By counting: there are only 64 different ticks in a bucket.
+    fn sort_many(&mut self) {
+        const TICKS: usize = 1 << BUCKET_BITS;
+        let tick = |entry: &Entry<T>| entry.at as usize % TICKS;
+        let mut next = [0u32; TICKS];
+        for entry in &self.entries {
+            next[tick(entry)] += 1;
+        }
+        let mut total = 0;
+        for count in &mut next {
+            total += std::mem::replace(count, total);
+        }
+        self.order.resize(self.entries.len(), 0);
+        for (index, entry) in self.entries.iter().enumerate() {
+            let slot = &mut next[tick(entry)];
+            self.order[*slot as usize] = index as u32;
+            *slot += 1;
+        }
     }
 }
 
@@ -166,6 +258,8 @@ struct Level<T> {
     /// One bit per bucket that has events, and one bit per word of those bits.
     occupied: Vec<u64>,
     summary: u64,
+    /// Empty buckets that keep their memory for the next use.
+    spare: Vec<Vec<Entry<T>>>,
 }
 
 impl<T> Level<T> {
@@ -179,6 +273,7 @@ impl<T> Level<T> {
             buckets: (0..buckets).map(|_| Vec::new()).collect(),
             occupied: vec![0; words],
             summary: 0,
+            spare: Vec::new(),
         }
     }
 
@@ -188,23 +283,17 @@ impl<T> Level<T> {
     }
 
     #[inline]
-    fn push(&mut self, entry: Entry<T>, spare: &mut Vec<Vec<Entry<T>>>) {
+    fn push(&mut self, entry: Entry<T>) {
         let index = self.index(entry.at);
         let (word, bit) = (index / 64, index % 64);
         if self.occupied[word] >> bit & 1 == 0 {
             self.occupied[word] |= 1 << bit;
             self.summary |= 1 << word;
-            if let Some(bucket) = spare.pop() {
+            if let Some(bucket) = self.spare.pop() {
                 self.buckets[index] = bucket;
             }
         }
         self.buckets[index].push(entry);
-    }
-
-    #[inline]
-    fn bucket(&mut self, at: u64) -> Option<&mut Vec<Entry<T>>> {
-        let index = self.index(at);
-        (self.occupied[index / 64] >> (index % 64) & 1 == 1).then(|| &mut self.buckets[index])
     }
 
     fn take(&mut self, at: u64) -> Vec<Entry<T>> {
@@ -273,15 +362,15 @@ mod tests {
                 queue.push(at, item);
                 model.push(at, item);
                 for _ in 0..draws.below(3) {
-                    assert_eq!(queue.peek(), model.events.keys().next().map(|key| key.0));
-                    assert_eq!(queue.pop(), model.pop());
+                    assert_eq!(queue.peek(|_| ()), model.events.keys().next().map(|key| key.0));
+                    assert_eq!(queue.pop(|_| ()), model.pop());
                 }
                 assert_eq!(queue.len(), model.events.len());
             }
             while let Some(expected) = model.pop() {
-                assert_eq!(queue.pop(), Some(expected));
+                assert_eq!(queue.pop(|_| ()), Some(expected));
             }
-            assert_eq!(queue.pop(), None);
+            assert_eq!(queue.pop(|_| ()), None);
         }
     }
 
@@ -289,8 +378,8 @@ mod tests {
     fn a_time_in_the_past_means_now() {
         let mut queue = Queue::new();
         queue.push(100, 'a');
-        assert_eq!(queue.pop(), Some((100, 'a')));
+        assert_eq!(queue.pop(|_| ()), Some((100, 'a')));
         queue.push(5, 'b');
-        assert_eq!(queue.pop(), Some((100, 'b')));
+        assert_eq!(queue.pop(|_| ()), Some((100, 'b')));
     }
 }

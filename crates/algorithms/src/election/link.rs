@@ -26,7 +26,6 @@
 //! nothing can fail, acknowledgements may be switched off ([`Config::acknowledge`]).
 
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
-use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
@@ -138,15 +137,15 @@ pub struct Link<M> {
     /// The number of the next message.
     next: Seq,
     /// Sent to the present neighbour and not acknowledged, oldest first. The timer runs if and
-    /// only if it is not empty.
-    unacknowledged: VecDeque<(Seq, Forward<M>)>,
+    /// only if it is not empty. Hardly ever more than two, so a list will do.
+    unacknowledged: Vec<(Seq, Forward<M>)>,
     /// What came lately from the process that sent last.
     heard: Option<Heard>,
 }
 
 impl<M> Default for Link<M> {
     fn default() -> Self {
-        Link { skipped: 0, next: Seq(0), unacknowledged: VecDeque::new(), heard: None }
+        Link { skipped: 0, next: Seq(0), unacknowledged: Vec::new(), heard: None }
     }
 }
 
@@ -225,7 +224,7 @@ impl<M: Message> Link<M> {
             if self.unacknowledged.is_empty() {
                 cx.set_timer(AckTimeout, cx.config().timeout);
             }
-            self.unacknowledged.push_back((seq, Forward { body: body.clone(), hops }));
+            self.unacknowledged.push((seq, Forward { body: body.clone(), hops }));
         }
         cx.send(to, Msg::Carry { seq, hops, again: false, body });
     }

@@ -117,8 +117,12 @@ impl<E: Election> Watched<E> {
         }
         let after = self.election.coordinator();
         if after != before {
-            self.detect(cx, |detector, cx| detector.on_input(after, cx));
+            self.watch(after, cx);
         }
+    }
+
+    fn watch(&mut self, coordinator: Option<NodeId>, cx: &mut Cx<'_, E>) {
+        self.detect(cx, |detector, cx| detector.on_input(coordinator, cx));
     }
 
     /// Steps the detector and starts an election if it suspects.
@@ -131,7 +135,7 @@ impl<E: Election> Watched<E> {
         let suspicions: Few<Suspicion> =
             cx.part(config, Msg::Detector, Timer::Detector, |cx| step(&mut self.detector, cx));
         for _ in suspicions {
-            self.elect(cx, |election, cx| election.on_input(Input::Suspect, cx));
+            self.on_input(Input::Suspect, cx);
         }
     }
 }

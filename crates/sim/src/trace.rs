@@ -1,0 +1,238 @@
+//! Traces: every event of a run with its time, its process and its logical stamps.
+
+use crate::observer::{Observer, Seen, Why};
+use bellwether_algorithms::catalogue::{Algorithm, Entry, Topology};
+use bellwether_algorithms::time::{Lamport, VectorClock};
+use bellwether_core::{Group, Kind, Message, NodeId, Time};
+use std::collections::BTreeMap;
+
+/// A recorded run.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// What ran.
+    pub header: Header,
+    /// What happened, in order.
+    pub events: Vec<TraceEvent>,
+}
+
+/// What a trace is a trace of.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// The algorithm's name on the command line.
+    pub algorithm: &'static str,
+    /// Its name in a sentence.
+    pub title: &'static str,
+    /// Which processes talk to which.
+    pub topology: Topology,
+    /// The members in ring order. Vector stamps are in this order too.
+    pub ring: Vec<NodeId>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Whom each member took for the coordinator at the beginning, in ring order.
+    pub coordinators: Vec<Option<NodeId>>,
+}
+
+/// One event.
+#[derive(Clone, Debug)]
+pub struct TraceEvent {
+    /// Virtual time.
+    pub at: Time,
+    /// Where; `None` for what concerns the network as a whole.
+    pub node: Option<NodeId>,
+    /// Lamport's stamp.
+    pub lamport: Lamport,
+    /// The vector stamp, by place on the ring.
+    pub vector: VectorClock,
+    /// What.
+    pub what: What,
+    /// The rules that the algorithm applied in the step that this event began.
+    pub rules: Vec<&'static str>,
+    /// If the step that this event began changed whom the process takes for the coordinator:
+    /// whom it takes for it now.
+    pub coordinator: Option<Option<NodeId>>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The application asked for something.
+    Input(String),
+    /// A message left.
+    Send(Letter),
+    /// A message arrived.
+    Receive(Letter),
+    /// A message did not arrive.
+    Drop(Letter, Why),
+    /// A timer fired.
+    Timer(String),
+    /// The process told the application something.
+    Output(String),
+    /// The process stopped.
+    Crash,
+    /// The process started again.
+    Recover,
+    /// The process stands still.
+    Pause,
+    /// The process goes on.
+    Resume,
+    /// Something happened to the network or to a clock.
+    Note(String),
+}
+
+/// A message in a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Letter {
+    /// The message's number in the run: pairs its sending with its arrivals.
+    pub id: u64,
+    /// Who sent it.
+    pub from: NodeId,
+    /// Whom it was sent to.
+    pub to: NodeId,
+    /// What it counts as.
+    pub kind: Kind,
+    /// The message as the algorithm shows it; begins with the paper's word.
+    pub text: String,
+}
+
+/// Records a run.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    trace: Trace,
+    clocks: Vec<(Lamport, VectorClock)>,
+    /// The stamps of messages that have not arrived yet. They are kept for good, because a
+    /// duplicate may arrive at any time.
+    letters: BTreeMap<u64, (Lamport, VectorClock)>,
+    coordinators: Vec<Option<NodeId>>,
+    /// For each process, the event that began the step it is in.
+    began: Vec<Option<usize>>,
+}
+
+impl Recorder {
+    /// A recorder for a run of this algorithm.
+    pub fn new(entry: &Entry, group: &Group, seed: u64) -> Self {
+        let n = group.len();
+        let header = Header {
+            algorithm: entry.name,
+            title: entry.title,
+            topology: entry.topology,
+            ring: group.ring().to_vec(),
+            seed,
+            coordinators: vec![None; n],
+        };
+        Recorder {
+            trace: Trace { header, events: Vec::new() },
+            clocks: vec![(Lamport::default(), VectorClock::new(n)); n],
+            letters: BTreeMap::new(),
+            coordinators: vec![None; n],
+            began: vec![None; n],
+        }
+    }
+
+    /// What has been recorded so far.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// What has been recorded.
+    pub fn into_trace(self) -> Trace {
+        self.trace
+    }
+
+    fn letter<M: Message>(&self, id: u64, from: NodeId, to: NodeId, msg: &M) -> Letter {
+        Letter { id, from, to, kind: msg.kind(), text: msg.to_string() }
+    }
+
+    /// Adds an event of the process at `place` and counts it on its clocks.
+    fn record(&mut self, at: Time, place: usize, what: What) {
+        let (lamport, vector) = &mut self.clocks[place];
+        if let What::Receive(letter) = &what
+            && let Some((sent, knowledge)) = self.letters.get(&letter.id)
+        {
+            lamport.receive(*sent);
+            vector.merge(knowledge);
+        } else {
+            lamport.tick();
+        }
+        vector.tick(place);
+        let (lamport, vector) = (*lamport, vector.clone());
+        if let What::Send(letter) = &what {
+            self.letters.insert(letter.id, (lamport, vector.clone()));
+        }
+        let begins = !matches!(what, What::Send(_) | What::Output(_));
+        let node = Some(self.trace.header.ring[place]);
+        let event =
+            TraceEvent { at, node, lamport, vector, what, rules: Vec::new(), coordinator: None };
+        self.push(event, begins.then_some(place));
+    }
+
+    fn push(&mut self, event: TraceEvent, begins: Option<usize>) {
+        if let Some(place) = begins {
+            self.began[place] = Some(self.trace.events.len());
+        }
+        self.trace.events.push(event);
+    }
+
+    /// Adds something that is no event of any process. A message that is dropped keeps the stamps
+    /// of its sending.
+    fn remark(&mut self, at: Time, place: usize, what: What) {
+        let stamps = match &what {
+            What::Drop(letter, _) => self.letters.get(&letter.id).cloned(),
+            _ => None,
+        };
+        let (lamport, vector) = stamps.unwrap_or_else(|| {
+            (Lamport::default(), VectorClock::new(self.trace.header.ring.len()))
+        });
+        let node = match &what {
+            What::Drop(..) => Some(self.trace.header.ring[place]),
+            _ => None,
+        };
+        let event =
+            TraceEvent { at, node, lamport, vector, what, rules: Vec::new(), coordinator: None };
+        self.push(event, None);
+    }
+}
+
+impl<A: Algorithm> Observer<A> for Recorder {
+    const ACTIVE: bool = true;
+
+    fn event(&mut self, at: Time, place: usize, seen: Seen<'_, A>) {
+        let me = self.trace.header.ring[place];
+        let what = match seen {
+            Seen::Rule(rule) => {
+                if let Some(index) = self.began[place] {
+                    self.trace.events[index].rules.push(rule);
+                }
+                return;
+            }
+            Seen::Note(note) => return self.remark(at, place, What::Note(note.to_owned())),
+            Seen::Drop { id, from, msg, why } => {
+                let letter = self.letter(id, from, me, msg);
+                return self.remark(at, place, What::Drop(letter, why));
+            }
+            Seen::Send { id, to, msg } => What::Send(self.letter(id, me, to, msg)),
+            Seen::Receive { id, from, msg } => What::Receive(self.letter(id, from, me, msg)),
+            Seen::Input(input) => What::Input(format!("{input:?}")),
+            Seen::Timer(timer) => What::Timer(format!("{timer:?}")),
+            Seen::Output(output) => What::Output(output.to_string()),
+            Seen::Crash => What::Crash,
+            Seen::Recover => What::Recover,
+            Seen::Pause => What::Pause,
+            Seen::Resume => What::Resume,
+        };
+        if what == What::Crash {
+            self.coordinators[place] = None;
+        }
+        self.record(at, place, what);
+    }
+
+    fn stepped(&mut self, place: usize, process: &A) {
+        let coordinator = process.coordinator();
+        if std::mem::replace(&mut self.coordinators[place], coordinator) == coordinator {
+            return;
+        }
+        match self.began[place] {
+            Some(index) => self.trace.events[index].coordinator = Some(coordinator),
+            None => self.trace.header.coordinators[place] = coordinator,
+        }
+    }
+}
