@@ -17,6 +17,9 @@ pub trait Algorithm: Process {
     /// The input that a scenario's verb stands for, if it knows the verb.
     fn input(verb: &str) -> Option<Self::Input>;
 
+    /// The verb that stands for an input.
+    fn verb(input: &Self::Input) -> &'static str;
+
     /// Whom this process takes for the coordinator, if anyone.
     fn coordinator(&self) -> Option<NodeId>;
 

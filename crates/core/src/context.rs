@@ -20,56 +20,70 @@ pub trait Effects<P: Process> {
     fn emit(&mut self, output: P::Output);
     /// Says which numbered rule of the algorithm is being applied, for traces.
     fn rule(&mut self, rule: &'static str);
-    /// Whether anybody wants to know of rules; asked once per step.
-    fn wants_rules(&self) -> bool;
 }
 
 /// What a handler sees of the world for the duration of one call.
 pub struct Context<'a, P: Process> {
-    me: NodeId,
-    place: usize,
-    now: Time,
-    group: &'a Group,
+    here: &'a Here<'a>,
     config: &'a P::Config,
-    wants_rules: bool,
     effects: &'a mut (dyn Effects<P> + 'a),
 }
 
+/// What is the same for a process and all its parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    group: &'a Group,
+    place: usize,
+    me: NodeId,
+    wants_rules: bool,
+    now: Time,
+}
+
+impl<'a> Here<'a> {
+    /// For drivers: the process at `place` of `group`, whose clock shows `now`; and whether
+    /// anybody wants to know which rules it applies.
+    #[inline]
+    pub fn new(group: &'a Group, place: usize, now: Time, wants_rules: bool) -> Self {
+        Here { group, place, me: group.ring()[place], wants_rules, now }
+    }
+}
+
 impl<'a, P: Process> Context<'a, P> {
-    /// For drivers: the context of the process at `place` of `group`, whose clock shows `now`.
+    /// For drivers: the context of one call.
     #[inline]
     pub fn new(
-        group: &'a Group,
-        place: usize,
+        here: &'a Here<'a>,
         config: &'a P::Config,
-        now: Time,
         effects: &'a mut (dyn Effects<P> + 'a),
     ) -> Self {
-        let wants_rules = effects.wants_rules();
-        Context { me: group.ring()[place], place, now, group, config, wants_rules, effects }
+        Context { here, config, effects }
     }
 
     /// The process's own number.
+    #[inline]
     pub fn me(&self) -> NodeId {
-        self.me
+        self.here.me
     }
 
     /// The process's own place on the ring.
+    #[inline]
     pub fn place(&self) -> usize {
-        self.place
+        self.here.place
     }
 
     /// The local clock, which may be wrong. Only algorithms about time should look.
     pub fn now(&self) -> Time {
-        self.now
+        self.here.now
     }
 
     /// All configured members.
+    #[inline]
     pub fn group(&self) -> &'a Group {
-        self.group
+        self.here.group
     }
 
     /// The configuration.
+    #[inline]
     pub fn config(&self) -> &'a P::Config {
         self.config
     }
@@ -103,9 +117,23 @@ impl<'a, P: Process> Context<'a, P> {
     /// Marks this step with the rule that it applies.
     #[inline]
     pub fn rule(&mut self, rule: &'static str) {
-        if self.wants_rules {
+        if self.here.wants_rules {
             self.effects.rule(rule);
         }
+    }
+
+    /// Steps a part whose outputs are the parent's own: wraps what it sends and arms in the
+    /// parent's own types, and lets it speak for the parent.
+    #[inline]
+    pub fn delegate<C: Process<Output = P::Output>>(
+        &mut self,
+        config: &C::Config,
+        msg: impl Fn(C::Msg) -> P::Msg,
+        timer: impl Fn(C::Timer) -> P::Timer,
+        step: impl FnOnce(&mut Context<'_, C>),
+    ) {
+        let mut voice = Voice::<P, _, _> { parent: &mut *self.effects, msg, timer };
+        step(&mut Context { here: self.here, config, effects: &mut voice });
     }
 
     /// Steps a part: wraps what it sends and arms in the parent's own types, and returns what it
@@ -120,20 +148,12 @@ impl<'a, P: Process> Context<'a, P> {
     ) -> Few<C::Output> {
         let mut wrap =
             Wrap::<P, C, _, _> { parent: &mut *self.effects, msg, timer, said: Few::None };
-        step(&mut Context {
-            me: self.me,
-            place: self.place,
-            now: self.now,
-            group: self.group,
-            config,
-            wants_rules: self.wants_rules,
-            effects: &mut wrap,
-        });
+        step(&mut Context { here: self.here, config, effects: &mut wrap });
         wrap.said
     }
 }
 
-/// Turns a part's effects into its parent's.
+/// Turns a part's effects into its parent's, and collects what it says.
 struct Wrap<'s, 'a, P: Process, C: Process, M, T> {
     parent: &'s mut (dyn Effects<P> + 'a),
     msg: M,
@@ -163,7 +183,36 @@ where
     fn rule(&mut self, rule: &'static str) {
         self.parent.rule(rule);
     }
-    fn wants_rules(&self) -> bool {
-        self.parent.wants_rules()
+}
+
+/// Turns a part's effects into its parent's, outputs included.
+struct Voice<'s, 'a, P: Process, M, T> {
+    parent: &'s mut (dyn Effects<P> + 'a),
+    msg: M,
+    timer: T,
+}
+
+impl<P, C, M, T> Effects<C> for Voice<'_, '_, P, M, T>
+where
+    P: Process,
+    C: Process<Output = P::Output>,
+    M: Fn(C::Msg) -> P::Msg,
+    T: Fn(C::Timer) -> P::Timer,
+{
+    #[inline]
+    fn send(&mut self, to: NodeId, msg: C::Msg) {
+        self.parent.send(to, (self.msg)(msg));
+    }
+    fn set_timer(&mut self, timer: C::Timer, after: Range<Duration>) {
+        self.parent.set_timer((self.timer)(timer), after);
+    }
+    fn cancel_timer(&mut self, timer: C::Timer) {
+        self.parent.cancel_timer((self.timer)(timer));
+    }
+    fn emit(&mut self, output: C::Output) {
+        self.parent.emit(output);
+    }
+    fn rule(&mut self, rule: &'static str) {
+        self.parent.rule(rule);
     }
 }

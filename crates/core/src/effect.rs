@@ -1,6 +1,6 @@
 //! Effects as data, for tests and for drivers that look before they act.
 
-use crate::{Context, Effects, Group, NodeId, Process, Time};
+use crate::{Context, Effects, Group, Here, NodeId, Process, Time};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -38,9 +38,6 @@ where
         self.push(Effect::Emit(output));
     }
     fn rule(&mut self, _: &'static str) {}
-    fn wants_rules(&self) -> bool {
-        false
-    }
 }
 
 /// Runs one handler call of the process at `place` and returns what it asked for.
@@ -61,6 +58,7 @@ where
     P::Output: PartialEq,
 {
     let mut effects = Vec::new();
-    handler(&mut Context::new(group, place, config, Time::ZERO, &mut effects));
+    let here = Here::new(group, place, Time::ZERO, false);
+    handler(&mut Context::new(&here, config, &mut effects));
     effects
 }

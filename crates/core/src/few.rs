@@ -16,7 +16,17 @@ pub enum Few<T> {
 
 impl<T> Few<T> {
     /// Adds an item at the end.
+    #[inline]
     pub fn push(&mut self, item: T) {
+        if let Few::None = self {
+            *self = Few::One(item);
+        } else {
+            self.push_more(item);
+        }
+    }
+
+    #[cold]
+    fn push_more(&mut self, item: T) {
         *self = match std::mem::replace(self, Few::None) {
             Few::None => Few::One(item),
             Few::One(first) => Few::Many(vec![first, item]),
@@ -53,6 +63,7 @@ pub enum IntoIter<T> {
 
 impl<T> Iterator for IntoIter<T> {
     type Item = T;
+    #[inline]
     fn next(&mut self) -> Option<T> {
         match self {
             IntoIter::Short(item) => item.take(),
@@ -64,6 +75,7 @@ impl<T> Iterator for IntoIter<T> {
 impl<T> IntoIterator for Few<T> {
     type Item = T;
     type IntoIter = IntoIter<T>;
+    #[inline]
     fn into_iter(self) -> IntoIter<T> {
         match self {
             Few::None => IntoIter::Short(None),

@@ -28,7 +28,7 @@ mod invariant;
 mod process;
 mod time;
 
-pub use context::{Context, Effects};
+pub use context::{Context, Effects, Here};
 pub use effect::{Effect, step};
 pub use few::Few;
 pub use group::{Group, GroupError, NodeId};

@@ -69,6 +69,16 @@ impl<P> Monitor<P> {
     /// It has moved.
     #[inline]
     pub(crate) fn after(&mut self, at: Time, id: NodeId, process: &P) -> Option<Violation> {
+        let unchanged = self.rules.iter().all(|watch| match watch.invariant.shape {
+            Shape::Each(holds) => holds(id, process),
+            Shape::AtMostOne(key) => key(id, process) == watch.before,
+        });
+        if unchanged { None } else { self.update(at, id, process) }
+    }
+
+    /// Does the books after a move that matters, and says what it broke.
+    #[cold]
+    fn update(&mut self, at: Time, id: NodeId, process: &P) -> Option<Violation> {
         let mut broken = None;
         for watch in &mut self.rules {
             let culprits = match watch.invariant.shape {

@@ -32,16 +32,6 @@ impl<P: Process> Default for Node<P> {
     }
 }
 
-impl<P: Process> Node<P> {
-    /// Has the processor fetch this node, which an event in the near future will need. Reading it
-    /// is all there is to do: a burst of independent reads is served much faster than one read
-    /// per event, each of which has to wait for its turn.
-    #[inline]
-    pub(crate) fn warm(&self) {
-        std::hint::black_box((self.up, self.outgoing.current.to, self.timers.armed.len()));
-    }
-}
-
 /// What faults have done to a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Oddity<P: Process> {

@@ -22,8 +22,11 @@ pub(crate) struct Queue<T> {
     /// Nothing can be inserted before this tick: that of the last event, or the beginning of the
     /// present bucket.
     now: u64,
-    len: usize,
-    present: Present<T>,
+    /// The present bucket: its place in `fine`, the indices of its entries in order of time, and
+    /// how many of them have been read.
+    present: usize,
+    order: Vec<u32>,
+    read: usize,
     /// Inserted into the present bucket's window after it was closed.
     near: BinaryHeap<Reverse<Near<T>>>,
     inserted: u64,
@@ -37,16 +40,6 @@ pub(crate) struct Queue<T> {
 struct Entry<T> {
     at: u64,
     item: Option<T>,
-}
-
-/// The bucket that is being read.
-#[derive(Debug)]
-struct Present<T> {
-    entries: Vec<Entry<T>>,
-    /// The entries' indices in order of time.
-    order: Vec<u32>,
-    /// How many have been read.
-    read: usize,
 }
 
 /// An entry of the heap, ordered by time and insertion.
@@ -82,8 +75,9 @@ impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
         Queue {
             now: 0,
-            len: 0,
-            present: Present { entries: Vec::new(), order: Vec::new(), read: 0 },
+            present: 0,
+            order: Vec::new(),
+            read: 0,
             near: BinaryHeap::new(),
             inserted: 0,
             fine: Level::new(BUCKET_BITS, FINE_BITS),
@@ -92,15 +86,9 @@ impl<T> Queue<T> {
         }
     }
 
-    #[cfg(test)]
-    fn len(&self) -> usize {
-        self.len
-    }
-
     /// Inserts an event. A time in the past means now.
     #[inline]
     pub(crate) fn push(&mut self, at: u64, item: T) {
-        self.len += 1;
         let differs = at ^ self.now;
         if at > self.now && differs >> BUCKET_BITS != 0 && differs >> FINE_BITS == 0 {
             self.fine.push(Entry { at, item: Some(item) });
@@ -125,19 +113,18 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes the first event. When a bucket is opened, all its events are announced to `soon`, so
-    /// that what they need can be fetched in one go.
+    /// Takes the first event. When a large bucket is opened, all its events are announced to
+    /// `soon`, so that what they need can be fetched in one go.
     #[inline]
     pub(crate) fn pop(&mut self, soon: impl FnMut(&T)) -> Option<(u64, T)> {
         let at = self.peek(soon)?;
         self.now = at;
-        self.len -= 1;
-        if let Some(entry) = self.present.first()
-            && entry.at == at
-        {
-            self.present.read += 1;
-            let index = self.present.order[self.present.read - 1] as usize;
-            return Some((at, self.present.entries[index].item.take()?));
+        if let Some(index) = self.order.get(self.read) {
+            let entry = &mut self.fine.buckets[self.present][*index as usize];
+            if entry.at == at {
+                self.read += 1;
+                return Some((at, entry.item.take()?));
+            }
         }
         self.near.pop().map(|Reverse(near)| (at, near.item))
     }
@@ -146,7 +133,8 @@ impl<T> Queue<T> {
     #[inline]
     pub(crate) fn peek(&mut self, mut soon: impl FnMut(&T)) -> Option<u64> {
         loop {
-            let first = self.present.first().map(|entry| entry.at);
+            let first = self.order.get(self.read);
+            let first = first.map(|index| self.fine.buckets[self.present][*index as usize].at);
             if self.near.is_empty() {
                 match first {
                     Some(at) => return Some(at),
@@ -161,89 +149,85 @@ impl<T> Queue<T> {
 
     /// Opens the next bucket that has events. The present one has none left.
     fn turn_wheel(&mut self, soon: &mut impl FnMut(&T)) -> Option<()> {
+        if !self.order.is_empty() {
+            self.fine.close(self.present);
+            self.order.clear();
+            self.read = 0;
+        }
         loop {
             if let Some(tick) = self.fine.next(self.now) {
                 self.now = tick;
-                let mut read = std::mem::replace(&mut self.present.entries, self.fine.take(tick));
-                read.clear();
-                self.fine.spare.push(read);
-                self.present.open();
-                for entry in &self.present.entries {
-                    entry.item.iter().for_each(&mut *soon);
+                self.present = self.fine.index(tick);
+                self.fine.vacate(self.present);
+                let entries = &self.fine.buckets[self.present];
+                sort(entries, &mut self.order);
+                if entries.len() > FEW {
+                    entries.iter().flat_map(|entry| &entry.item).for_each(soon);
                 }
                 return Some(());
             }
-            let bucket = if let Some(tick) = self.coarse.next(self.now) {
-                self.now = tick;
-                self.coarse.take(tick)
-            } else {
-                let (window, bucket) = self.beyond.pop_first()?;
-                self.now = window << COARSE_BITS;
-                bucket
-            };
-            self.spread(bucket);
+            self.spread()?;
             if !self.near.is_empty() {
                 return Some(());
             }
         }
     }
 
-    /// Moves a coarse bucket's events to the finer levels.
-    fn spread(&mut self, mut bucket: Vec<Entry<T>>) {
-        self.len -= bucket.len();
+    /// Moves the next coarse bucket's events to the finer levels.
+    fn spread(&mut self) -> Option<()> {
+        let mut bucket = if let Some(tick) = self.coarse.next(self.now) {
+            self.now = tick;
+            let index = self.coarse.index(tick);
+            self.coarse.vacate(index);
+            std::mem::take(&mut self.coarse.buckets[index])
+        } else {
+            let (window, bucket) = self.beyond.pop_first()?;
+            self.now = window << COARSE_BITS;
+            bucket
+        };
         for entry in bucket.drain(..) {
             if let Some(item) = entry.item {
                 self.push(entry.at, item);
             }
         }
         self.coarse.spare.push(bucket);
+        Some(())
     }
 }
 
-impl<T> Present<T> {
-    #[inline]
-    fn first(&self) -> Option<&Entry<T>> {
-        self.order.get(self.read).map(|index| &self.entries[*index as usize])
-    }
+/// How many entries are few.
+const FEW: usize = 16;
 
-    /// Begins to read the bucket.
-    fn open(&mut self) {
-        self.read = 0;
-        self.order.clear();
-        if self.entries.len() <= 24 {
-            self.sort_few();
-        } else {
-            self.sort_many();
-        }
+/// Lists the indices of a bucket's entries in order of time, the earlier inserted first.
+#[inline]
+fn sort<T>(entries: &[Entry<T>], order: &mut Vec<u32>) {
+    if entries.len() > FEW {
+        return sort_many(entries, order);
     }
-
-    /// By insertion.
-    fn sort_few(&mut self) {
-        for (index, entry) in self.entries.iter().enumerate() {
-            let later = |other: &&u32| self.entries[**other as usize].at > entry.at;
-            let place = index - self.order.iter().rev().take_while(later).count();
-            self.order.insert(place, index as u32);
-        }
+    for (index, entry) in entries.iter().enumerate() {
+        let later = |other: &&u32| entries[**other as usize].at > entry.at;
+        let place = index - order.iter().rev().take_while(later).count();
+        order.insert(place, index as u32);
     }
+}
 
-    /// By counting: there are only 64 different ticks in a bucket.
-    fn sort_many(&mut self) {
-        const TICKS: usize = 1 << BUCKET_BITS;
-        let tick = |entry: &Entry<T>| entry.at as usize % TICKS;
-        let mut next = [0u32; TICKS];
-        for entry in &self.entries {
-            next[tick(entry)] += 1;
-        }
-        let mut total = 0;
-        for count in &mut next {
-            total += std::mem::replace(count, total);
-        }
-        self.order.resize(self.entries.len(), 0);
-        for (index, entry) in self.entries.iter().enumerate() {
-            let slot = &mut next[tick(entry)];
-            self.order[*slot as usize] = index as u32;
-            *slot += 1;
-        }
+/// Sorts by counting: there are only 64 different ticks in a bucket.
+fn sort_many<T>(entries: &[Entry<T>], order: &mut Vec<u32>) {
+    const TICKS: usize = 1 << BUCKET_BITS;
+    let tick = |entry: &Entry<T>| entry.at as usize % TICKS;
+    let mut next = [0u32; TICKS];
+    for entry in entries {
+        next[tick(entry)] += 1;
+    }
+    let mut total = 0;
+    for count in &mut next {
+        total += std::mem::replace(count, total);
+    }
+    order.resize(entries.len(), 0);
+    for (index, entry) in entries.iter().enumerate() {
+        let slot = &mut next[tick(entry)];
+        order[*slot as usize] = index as u32;
+        *slot += 1;
     }
 }
 
@@ -258,7 +242,7 @@ struct Level<T> {
     /// One bit per bucket that has events, and one bit per word of those bits.
     occupied: Vec<u64>,
     summary: u64,
-    /// Empty buckets that keep their memory for the next use.
+    /// The memory of large buckets that have been read. Small ones keep theirs.
     spare: Vec<Vec<Entry<T>>>,
 }
 
@@ -289,21 +273,33 @@ impl<T> Level<T> {
         if self.occupied[word] >> bit & 1 == 0 {
             self.occupied[word] |= 1 << bit;
             self.summary |= 1 << word;
-            if let Some(bucket) = self.spare.pop() {
+            if self.buckets[index].capacity() == 0
+                && let Some(bucket) = self.spare.pop()
+            {
                 self.buckets[index] = bucket;
             }
         }
         self.buckets[index].push(entry);
     }
 
-    fn take(&mut self, at: u64) -> Vec<Entry<T>> {
-        let index = self.index(at);
+    /// Marks a bucket as empty.
+    #[inline]
+    fn vacate(&mut self, index: usize) {
         let (word, bit) = (index / 64, index % 64);
         self.occupied[word] &= !(1 << bit);
         if self.occupied[word] == 0 {
             self.summary &= !(1 << word);
         }
-        std::mem::take(&mut self.buckets[index])
+    }
+
+    /// Empties a bucket that has been read.
+    #[inline]
+    fn close(&mut self, index: usize) {
+        let bucket = &mut self.buckets[index];
+        bucket.clear();
+        if bucket.capacity() > FEW {
+            self.spare.push(std::mem::take(bucket));
+        }
     }
 
     /// The first tick of the first bucket after `now`'s own that has events.
@@ -365,7 +361,6 @@ mod tests {
                     assert_eq!(queue.peek(|_| ()), model.events.keys().next().map(|key| key.0));
                     assert_eq!(queue.pop(|_| ()), model.pop());
                 }
-                assert_eq!(queue.len(), model.events.len());
             }
             while let Some(expected) = model.pop() {
                 assert_eq!(queue.pop(|_| ()), Some(expected));

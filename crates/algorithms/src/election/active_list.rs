@@ -132,6 +132,7 @@ impl Process for ActiveList {
             self.phase = Phase::Inquiring;
             self.forward(Body::Inquiry(cx.me(), self.round), 0, cx);
         } else {
+            self.round = Round::FIRST;
             self.phase = Phase::Idle { coordinator: cx.config().coordinator, list: Vec::new() };
         }
     }
@@ -163,6 +164,12 @@ impl Rider for ActiveList {
             Body::Elect(id, round) => {
                 let electing = matches!(self.phase, Phase::Electing { .. });
                 match self.round.standing(round, electing) {
+                    Standing::Newer if id == cx.me() => {
+                        // Sent in an earlier life. To join would send it twice, and by R4 the
+                        // others would then strike out a process that lives.
+                        self.round = round;
+                        self.start_election(cx);
+                    }
                     Standing::Newer => self.join(id, round, hops, cx),
                     Standing::Current if id == cx.me() => self.complete(cx),
                     Standing::Current => self.add(id, hops, cx),
@@ -267,6 +274,10 @@ impl Election for ActiveList {
 
     const CIRCUITS: u32 = 3;
 
+    fn round(&self) -> Round {
+        self.round
+    }
+
     fn coordinator(&self) -> Option<NodeId> {
         match self.phase {
             Phase::Idle { coordinator, .. } => coordinator,
@@ -281,3 +292,7 @@ impl Election for ActiveList {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/active_list.rs"]
+mod tests;

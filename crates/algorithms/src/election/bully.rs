@@ -252,3 +252,174 @@ impl Election for Bully {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::tests::{Fixture, T, exactly, id};
+    use bellwether_core::Effect::{self, CancelTimer, Emit, Send, SetTimer};
+
+    /// What P2 of 1..4 does when it starts an election.
+    fn p2_starts() -> Vec<Effect<Bully>> {
+        vec![
+            Emit(Output::Started),
+            Send(id(3), Msg::Election),
+            Send(id(4), Msg::Election),
+            SetTimer(Timer::Answer, exactly(T)),
+        ]
+    }
+
+    /// What P4, the largest, does instead.
+    fn p4_announces() -> Vec<Effect<Bully>> {
+        vec![
+            Emit(Output::Started),
+            SetTimer(Timer::Crossing, exactly(T)),
+            Emit(Output::Elected(id(4))),
+            Send(id(1), Msg::Coordinator),
+            Send(id(2), Msg::Coordinator),
+            Send(id(3), Msg::Coordinator),
+        ]
+    }
+
+    /// The same after having stopped waiting for something.
+    fn after_cancelling(timer: Timer, mut then: Vec<Effect<Bully>>) -> Vec<Effect<Bully>> {
+        then.insert(0, CancelTimer(timer));
+        then
+    }
+
+    #[test]
+    fn r1_asks_every_larger_process() {
+        let mut p2 = Fixture::<Bully>::following(2, Some(4));
+        assert_eq!(p2.process.coordinator(), Some(id(4)));
+        assert_eq!(p2.input(Input::Suspect), p2_starts());
+        assert_eq!(p2.process.coordinator(), None);
+    }
+
+    #[test]
+    fn r1_a_second_start_begins_the_wait_anew() {
+        let mut p2 = Fixture::<Bully>::at(2);
+        p2.input(Input::Start);
+        assert_eq!(p2.input(Input::Start), after_cancelling(Timer::Answer, p2_starts()));
+    }
+
+    #[test]
+    fn r1_the_largest_asks_nobody_and_wins_at_once() {
+        let mut p4 = Fixture::<Bully>::at(4);
+        assert_eq!(p4.input(Input::Start), p4_announces());
+        assert_eq!(p4.process.coordinator(), Some(id(4)));
+    }
+
+    #[test]
+    fn r2_coordinates_when_nobody_answers() {
+        let mut p2 = Fixture::<Bully>::at(2);
+        p2.input(Input::Suspect);
+        assert_eq!(
+            p2.fire(Timer::Answer),
+            [
+                SetTimer(Timer::Crossing, exactly(T)),
+                Emit(Output::Elected(id(2))),
+                Send(id(1), Msg::Coordinator),
+            ]
+        );
+        assert_eq!(p2.process.coordinator(), Some(id(2)));
+        assert_eq!(p2.fire(Timer::Crossing), []);
+        assert_eq!(p2.process.coordinator(), Some(id(2)));
+    }
+
+    #[test]
+    fn r3_waits_for_the_coordinator_that_an_ok_promises() {
+        let mut p2 = Fixture::<Bully>::at(2);
+        p2.input(Input::Suspect);
+        assert_eq!(
+            p2.deliver(3, Msg::Ok),
+            [CancelTimer(Timer::Answer), SetTimer(Timer::Victory, exactly(2 * T))]
+        );
+        assert_eq!(p2.deliver(4, Msg::Ok), [], "one OK is enough");
+    }
+
+    #[test]
+    fn r3_starts_again_when_the_promise_is_not_kept() {
+        let mut p2 = Fixture::<Bully>::at(2);
+        p2.input(Input::Suspect);
+        p2.deliver(3, Msg::Ok);
+        assert_eq!(p2.fire(Timer::Victory), after_cancelling(Timer::Victory, p2_starts()));
+    }
+
+    #[test]
+    fn r3_an_ok_for_an_election_that_is_over_means_nothing() {
+        let mut p2 = Fixture::<Bully>::following(2, Some(4));
+        assert_eq!(p2.deliver(3, Msg::Ok), []);
+        assert_eq!(p2.process.coordinator(), Some(id(4)));
+    }
+
+    #[test]
+    fn r4_answers_a_smaller_process_and_starts() {
+        let mut p2 = Fixture::<Bully>::following(2, Some(4));
+        let mut expected = vec![Send(id(1), Msg::Ok)];
+        expected.extend(p2_starts());
+        assert_eq!(p2.deliver(1, Msg::Election), expected);
+    }
+
+    #[test]
+    fn r4_only_answers_while_an_election_is_under_way() {
+        let ok = [Send(id(1), Msg::Ok)];
+        let mut p2 = Fixture::<Bully>::at(2);
+        p2.input(Input::Suspect);
+        assert_eq!(p2.deliver(1, Msg::Election), ok, "while it waits for an OK");
+        p2.deliver(3, Msg::Ok);
+        assert_eq!(p2.deliver(1, Msg::Election), ok, "while it waits for COORDINATOR");
+
+        let mut p4 = Fixture::<Bully>::at(4);
+        p4.input(Input::Start);
+        assert_eq!(p4.deliver(1, Msg::Election), ok, "while its announcement is on the way");
+        p4.fire(Timer::Crossing);
+        let again = p4.deliver(1, Msg::Election);
+        assert_eq!(again[0], ok[0]);
+        assert_eq!(again[1..], p4_announces(), "but not for ever");
+    }
+
+    #[test]
+    fn r5_follows_a_larger_process_and_stops_its_own_election() {
+        let elected = || Emit(Output::Elected(id(4)));
+        let mut p2 = Fixture::<Bully>::at(2);
+        assert_eq!(p2.deliver(4, Msg::Coordinator), [elected()]);
+        p2.input(Input::Start);
+        assert_eq!(p2.deliver(4, Msg::Coordinator), [CancelTimer(Timer::Answer), elected()]);
+        p2.input(Input::Start);
+        p2.deliver(3, Msg::Ok);
+        assert_eq!(p2.deliver(4, Msg::Coordinator), [CancelTimer(Timer::Victory), elected()]);
+        assert_eq!(p2.process.coordinator(), Some(id(4)));
+    }
+
+    #[test]
+    fn r5_a_coordinator_yields_to_a_larger_one() {
+        let mut p2 = Fixture::<Bully>::at(2);
+        p2.input(Input::Suspect);
+        p2.fire(Timer::Answer);
+        assert_eq!(
+            p2.deliver(4, Msg::Coordinator),
+            [CancelTimer(Timer::Crossing), Emit(Output::Elected(id(4)))]
+        );
+    }
+
+    #[test]
+    fn r6_bullies_a_smaller_coordinator() {
+        let mut p2 = Fixture::<Bully>::following(2, Some(4));
+        assert_eq!(p2.deliver(1, Msg::Coordinator), p2_starts());
+        let mut p4 = Fixture::<Bully>::following(4, Some(4));
+        assert_eq!(p4.deliver(3, Msg::Coordinator), p4_announces());
+    }
+
+    #[test]
+    fn r7_starts_an_election_when_it_comes_back() {
+        let mut p2 = Fixture::<Bully>::following(2, Some(4));
+        assert_eq!(p2.recover(), p2_starts());
+        assert_eq!(p2.process.durable().number(), 2, "its second life");
+    }
+
+    #[test]
+    fn r7_the_largest_announces_itself_when_it_comes_back() {
+        let mut p4 = Fixture::<Bully>::following(4, Some(3));
+        assert_eq!(p4.recover(), p4_announces());
+    }
+}

@@ -202,3 +202,80 @@ impl Election for ChangRoberts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::tests::{Fixture, elected, id, sent, started};
+
+    fn election(number: u32) -> Body {
+        Body::Election(id(number))
+    }
+
+    fn outcome(leader: u32) -> Body {
+        Body::Elected(id(leader))
+    }
+
+    #[test]
+    fn r1_sends_its_own_number() {
+        let mut p2 = Fixture::<ChangRoberts>::following(2, Some(4));
+        assert_eq!(p2.process.coordinator(), Some(id(4)));
+        assert_eq!(p2.ask(), [started(), sent(3, 1, election(2))]);
+        assert_eq!(p2.process.coordinator(), None, "a participant");
+    }
+
+    #[test]
+    fn r2a_passes_a_larger_number_on_and_takes_part() {
+        let mut p2 = Fixture::<ChangRoberts>::following(2, Some(4));
+        assert_eq!(p2.arrive(3, election(3)), [sent(3, 4, election(3))]);
+        assert_eq!(p2.process.phase, Phase::Participant);
+        assert_eq!(p2.arrive(2, election(4)), [sent(3, 3, election(4))], "and again");
+    }
+
+    #[test]
+    fn r2b_replaces_a_smaller_number_by_its_own() {
+        let mut p2 = Fixture::<ChangRoberts>::at(2);
+        assert_eq!(p2.arrive(1, election(1)), [started(), sent(3, 1, election(2))]);
+        assert_eq!(p2.process.phase, Phase::Participant);
+    }
+
+    #[test]
+    fn r2c_a_participant_discards_a_smaller_number() {
+        let mut p2 = Fixture::<ChangRoberts>::at(2);
+        p2.ask();
+        assert_eq!(p2.arrive(1, election(1)), []);
+        assert_eq!(p2.process.phase, Phase::Participant);
+    }
+
+    #[test]
+    fn r2d_leads_when_its_number_comes_back() {
+        let mut p2 = Fixture::<ChangRoberts>::at(2);
+        p2.ask();
+        assert_eq!(p2.arrive(2, election(2)), [elected(2), sent(3, 1, outcome(2))]);
+        assert_eq!(p2.process.phase, Phase::NonParticipant { leader: Some(id(2)) });
+    }
+
+    #[test]
+    fn r3_records_the_leader_and_passes_it_on() {
+        let mut p2 = Fixture::<ChangRoberts>::at(2);
+        p2.ask();
+        assert_eq!(p2.arrive(2, outcome(4)), [elected(4), sent(3, 3, outcome(4))]);
+        assert_eq!(p2.process.phase, Phase::NonParticipant { leader: Some(id(4)) });
+    }
+
+    #[test]
+    fn r3_the_leader_discards_what_has_been_all_the_way_round() {
+        let mut p2 = Fixture::<ChangRoberts>::at(2);
+        p2.ask();
+        p2.arrive(2, election(2));
+        assert_eq!(p2.arrive(2, outcome(2)), []);
+        assert_eq!(p2.process.coordinator(), Some(id(2)));
+    }
+
+    #[test]
+    fn r4_starts_an_election_when_it_comes_back() {
+        let mut p2 = Fixture::<ChangRoberts>::following(2, Some(4));
+        assert_eq!(p2.come_back(), [started(), sent(3, 1, election(2))]);
+        assert_eq!(p2.process.durable().number(), 2, "its second life");
+    }
+}

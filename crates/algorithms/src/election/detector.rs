@@ -11,7 +11,8 @@
 //!   somebody else is none: suspect.
 //! * D3 Who coordinates asks the processes with larger numbers. If one of them answers, this is
 //!   not the largest live process: suspect.
-//! * D4 Who knows no coordinator for longer than any election takes: suspect that it is stuck.
+//! * D4 Who knows no coordinator for longer than any election takes: suspect that it is stuck. An
+//!   election that begins meanwhile gets the full time.
 //! * D5 Nobody follows a smaller number than its own: suspect at once.
 //!
 //! # Assumes
@@ -82,7 +83,7 @@ type Cx<'a> = Context<'a, Detector>;
 impl Process for Detector {
     type Msg = Msg;
     type Timer = Timer;
-    /// The coordinator has changed.
+    /// The coordinator has changed, or a new election has begun (`None`).
     type Input = Option<NodeId>;
     /// The reason to elect.
     type Output = Suspicion;
@@ -214,5 +215,126 @@ impl fmt::Display for Suspicion {
             Suspicion::Stuck => "the election does not end",
             Suspicion::Smaller => "the coordinator is smaller",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::tests::{Fixture, T, exactly, id};
+    use bellwether_core::Effect::{self, CancelTimer, Emit, Send, SetTimer};
+
+    const PERIOD: Duration = Duration::from_millis(70);
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    /// P2 of 1..4, which has just learnt of this coordinator.
+    fn watching(coordinator: Option<u32>) -> Fixture<Detector> {
+        let config = Config { timeout: T, period: PERIOD, patience: PATIENCE };
+        let mut p2 = Fixture::blank(2, config);
+        p2.start(None);
+        p2.input(coordinator.map(id));
+        p2
+    }
+
+    fn ask_later() -> Effect<Detector> {
+        SetTimer(Timer::Ask, PERIOD..2 * PERIOD)
+    }
+
+    /// What turning to another coordinator begins with.
+    fn turning(then: Effect<Detector>) -> [Effect<Detector>; 4] {
+        let [ask, answer, patience] = [Timer::Ask, Timer::Answer, Timer::Patience].map(CancelTimer);
+        [ask, answer, patience, then]
+    }
+
+    #[test]
+    fn d1_asks_the_coordinator_now_and_then() {
+        let mut p2 = watching(None);
+        assert_eq!(p2.input(Some(id(4))), turning(ask_later()));
+        assert_eq!(
+            p2.fire(Timer::Ask),
+            [Send(id(4), Msg::Request), SetTimer(Timer::Answer, exactly(T))]
+        );
+        assert_eq!(
+            p2.deliver(4, Msg::Response(Some(id(4)))),
+            [CancelTimer(Timer::Answer), ask_later()]
+        );
+    }
+
+    #[test]
+    fn d1_suspects_a_coordinator_that_is_silent() {
+        let mut p2 = watching(Some(4));
+        p2.fire(Timer::Ask);
+        assert_eq!(p2.fire(Timer::Answer), [Emit(Suspicion::Silent)]);
+    }
+
+    #[test]
+    fn d1_a_response_of_another_process_does_not_count() {
+        let mut p2 = watching(Some(4));
+        p2.fire(Timer::Ask);
+        assert_eq!(p2.deliver(3, Msg::Response(Some(id(3)))), []);
+    }
+
+    #[test]
+    fn d2_answers_with_its_own_coordinator() {
+        for coordinator in [None, Some(4)] {
+            let mut p2 = watching(coordinator);
+            let response = Msg::Response(coordinator.map(id));
+            assert_eq!(p2.deliver(1, Msg::Request), [Send(id(1), response)]);
+        }
+    }
+
+    #[test]
+    fn d2_suspects_a_coordinator_that_follows_another() {
+        let mut p2 = watching(Some(3));
+        p2.fire(Timer::Ask);
+        assert_eq!(
+            p2.deliver(3, Msg::Response(Some(id(4)))),
+            [CancelTimer(Timer::Answer), Emit(Suspicion::Deposed)]
+        );
+    }
+
+    #[test]
+    fn d2_waits_for_a_coordinator_that_takes_part_in_an_election() {
+        let mut p2 = watching(Some(4));
+        p2.fire(Timer::Ask);
+        assert_eq!(p2.deliver(4, Msg::Response(None)), [CancelTimer(Timer::Answer), ask_later()]);
+    }
+
+    #[test]
+    fn d3_a_coordinator_asks_all_larger_processes() {
+        let mut p2 = watching(Some(2));
+        assert_eq!(
+            p2.fire(Timer::Ask),
+            [Send(id(3), Msg::Request), Send(id(4), Msg::Request), ask_later()]
+        );
+    }
+
+    #[test]
+    fn d3_a_coordinator_suspects_when_a_larger_process_answers() {
+        let mut p2 = watching(Some(2));
+        p2.fire(Timer::Ask);
+        assert_eq!(p2.deliver(3, Msg::Response(None)), [Emit(Suspicion::Larger)]);
+        assert_eq!(p2.deliver(1, Msg::Response(None)), [], "but not of a smaller one");
+    }
+
+    #[test]
+    fn d4_suspects_an_election_that_does_not_end_and_the_next_one_too() {
+        let patience = SetTimer(Timer::Patience, exactly(PATIENCE));
+        let mut p2 = watching(Some(4));
+        assert_eq!(p2.input(None), turning(patience.clone()));
+        assert_eq!(p2.fire(Timer::Patience), [Emit(Suspicion::Stuck), patience]);
+    }
+
+    #[test]
+    fn d4_is_patient_from_the_start() {
+        let config = Config { timeout: T, period: PERIOD, patience: PATIENCE };
+        let mut p2 = Fixture::<Detector>::blank(2, config);
+        assert_eq!(p2.start(None), turning(SetTimer(Timer::Patience, exactly(PATIENCE))));
+    }
+
+    #[test]
+    fn d5_suspects_a_smaller_coordinator_at_once() {
+        let mut p2 = watching(None);
+        assert_eq!(p2.input(Some(id(1))), turning(Emit(Suspicion::Smaller)));
     }
 }

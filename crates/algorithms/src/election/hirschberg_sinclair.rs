@@ -169,8 +169,9 @@ impl Process for HirschbergSinclair {
         self.ride(Direction::Counter, cx, |link, cx| link.on_start(life, cx));
         if recovered {
             cx.rule("R5");
-            self.start_election(cx);
+            self.begin(cx);
         } else {
+            self.round = Round::FIRST;
             self.phase = Phase::Idle { coordinator: cx.config().coordinator };
         }
     }
@@ -207,8 +208,13 @@ impl Process for HirschbergSinclair {
 impl HirschbergSinclair {
     fn start_election(&mut self, cx: &mut Cx<'_>) {
         self.round.advance();
-        self.become_candidate(0, cx);
+        self.begin(cx);
+    }
+
+    /// R1 and R5, in the round as this process knows it.
+    fn begin(&mut self, cx: &mut Cx<'_>) {
         cx.emit(Output::Started);
+        self.become_candidate(0, cx);
     }
 
     /// R1.
@@ -357,6 +363,10 @@ impl Election for HirschbergSinclair {
 
     const CIRCUITS: u32 = 12;
 
+    fn round(&self) -> Round {
+        self.round
+    }
+
     fn coordinator(&self) -> Option<NodeId> {
         match self.phase {
             Phase::Idle { coordinator } => coordinator,
@@ -364,3 +374,7 @@ impl Election for HirschbergSinclair {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/hirschberg_sinclair.rs"]
+mod tests;

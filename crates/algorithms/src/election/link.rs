@@ -256,11 +256,6 @@ impl<M: Message> Link<M> {
 
     /// L4.
     fn welcome(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
-        if let Some(heard) = self.heard
-            && heard.from == from
-        {
-            self.heard = None;
-        }
         let nearer = distance(from, cx).saturating_sub(1);
         if nearer <= self.skipped {
             cx.rule("L4");
@@ -364,3 +359,7 @@ pub trait Rider:
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/link.rs"]
+mod tests;

@@ -18,6 +18,8 @@ pub mod link;
 pub mod peterson;
 pub mod ring;
 pub mod rounds;
+#[cfg(test)]
+mod tests;
 mod watched;
 
 pub use active_list::ActiveList;
@@ -30,6 +32,7 @@ pub use watched::{Msg, Timer, Watched};
 
 use crate::catalogue::Entry;
 use bellwether_core::{NodeId, Process};
+use rounds::Round;
 use std::fmt;
 use std::time::Duration;
 
@@ -46,6 +49,11 @@ pub trait Election:
 
     /// Whom this process takes for the coordinator; nobody while it takes part in an election.
     fn coordinator(&self) -> Option<NodeId>;
+
+    /// The election that this process takes or took part in, where elections are numbered.
+    fn round(&self) -> Round {
+        Round::default()
+    }
 
     /// Who is known to live, where the algorithm finds that out too.
     fn members(&self) -> &[NodeId] {

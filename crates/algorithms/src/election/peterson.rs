@@ -125,8 +125,9 @@ impl Process for Peterson {
         self.ride(cx, |link, cx| link.on_start(saved.map(Incarnation::number), cx));
         if recovered {
             cx.rule("R6");
-            self.start_election(cx);
+            self.begin(cx);
         } else {
+            self.round = Round::FIRST;
             self.phase = Phase::Idle { coordinator: cx.config().coordinator };
         }
     }
@@ -169,9 +170,14 @@ impl Rider for Peterson {
 }
 
 impl Peterson {
-    /// R1 and R6.
+    /// R1.
     fn start_election(&mut self, cx: &mut Cx<'_>) {
         self.round.advance();
+        self.begin(cx);
+    }
+
+    /// R1 and R6, in the round as this process knows it.
+    fn begin(&mut self, cx: &mut Cx<'_>) {
         cx.emit(Output::Started);
         self.activate(cx.me(), cx);
     }
@@ -252,6 +258,10 @@ impl Election for Peterson {
 
     const CIRCUITS: u32 = 6;
 
+    fn round(&self) -> Round {
+        self.round
+    }
+
     fn coordinator(&self) -> Option<NodeId> {
         match self.phase {
             Phase::Idle { coordinator } => coordinator,
@@ -259,3 +269,7 @@ impl Election for Peterson {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/peterson.rs"]
+mod tests;

@@ -243,3 +243,97 @@ impl Election for Ring {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::tests::{Did, Fixture, elected, id, ids, sent, started};
+
+    fn election(list: &[u32]) -> Body {
+        Body::Election(ids(list))
+    }
+
+    fn coordinator(number: u32, members: &[u32]) -> Body {
+        Body::Coordinator { coordinator: id(number), members: ids(members) }
+    }
+
+    #[test]
+    fn r1_sends_a_list_of_itself_to_its_successor() {
+        let mut p2 = Fixture::<Ring>::following(2, Some(4));
+        assert_eq!(p2.process.coordinator(), Some(id(4)));
+        assert_eq!(p2.ask(), [started(), sent(3, 1, election(&[2]))]);
+        assert_eq!(p2.process.coordinator(), None);
+    }
+
+    #[test]
+    fn r2_appends_itself_and_passes_the_list_on() {
+        let mut p2 = Fixture::<Ring>::following(2, Some(4));
+        assert_eq!(p2.arrive(3, election(&[3, 4, 1])), [sent(3, 4, election(&[3, 4, 1, 2]))]);
+        assert_eq!(p2.process.coordinator(), None, "it takes part now");
+    }
+
+    #[test]
+    fn r2_joins_another_election_while_its_own_is_on_the_way() {
+        let mut p2 = Fixture::<Ring>::at(2);
+        p2.ask();
+        assert_eq!(p2.arrive(1, election(&[1])), [sent(3, 2, election(&[1, 2]))]);
+    }
+
+    #[test]
+    fn r3_announces_the_largest_when_its_list_comes_back() {
+        let mut p2 = Fixture::<Ring>::at(2);
+        p2.ask();
+        assert_eq!(
+            p2.arrive(3, election(&[2, 3, 1])),
+            [sent(3, 1, coordinator(3, &[2, 3, 1]))],
+            "a new message: its hops are counted afresh"
+        );
+    }
+
+    #[test]
+    fn r4_records_the_outcome_and_passes_it_on() {
+        let mut p2 = Fixture::<Ring>::at(2);
+        p2.arrive(1, election(&[1]));
+        let outcome = coordinator(3, &[1, 2, 3]);
+        assert_eq!(p2.arrive(1, outcome.clone()), [elected(3), sent(3, 2, outcome.clone())]);
+        assert_eq!(p2.process.coordinator(), Some(id(3)));
+        assert_eq!(p2.process.members(), ids(&[1, 2, 3]));
+        assert_eq!(p2.arrive(1, outcome.clone()), [sent(3, 2, outcome)], "no news");
+    }
+
+    #[test]
+    fn r4_who_announced_it_takes_it_off_the_ring() {
+        let mut p2 = Fixture::<Ring>::at(2);
+        p2.ask();
+        p2.arrive(3, election(&[2, 3, 1]));
+        assert_eq!(p2.arrive(3, coordinator(3, &[2, 3, 1])), [elected(3)]);
+        assert_eq!(p2.process.members(), ids(&[2, 3, 1]));
+    }
+
+    #[test]
+    fn r5_takes_over_from_an_initiator_that_died() {
+        let mut p2 = Fixture::<Ring>::at(2);
+        p2.arrive(2, election(&[4, 1]));
+        // 4 and 1 died: 3 passes the list on to 2, and 4 must not win.
+        assert_eq!(p2.arrive(4, election(&[4, 1, 2, 3])), [sent(3, 1, coordinator(3, &[2, 3]))]);
+    }
+
+    #[test]
+    fn r6_starts_an_election_when_it_comes_back() {
+        let mut p2 = Fixture::<Ring>::following(2, Some(4));
+        assert_eq!(p2.come_back(), [started(), sent(3, 1, election(&[2]))]);
+        assert_eq!(p2.process.durable().number(), 2, "its second life");
+    }
+
+    #[test]
+    fn two_elections_at_once_elect_the_same() {
+        let mut p2 = Fixture::<Ring>::at(2);
+        p2.ask();
+        p2.arrive(2, election(&[4, 1]));
+        p2.arrive(4, election(&[2, 3, 4, 1]));
+        let theirs = coordinator(4, &[4, 1, 2, 3]);
+        assert_eq!(p2.arrive(2, theirs.clone()), [elected(4), sent(3, 3, theirs)]);
+        let nothing: [Did<Body>; 0] = [];
+        assert_eq!(p2.arrive(4, coordinator(4, &[2, 3, 4, 1])), nothing);
+    }
+}

@@ -4,8 +4,13 @@
 //! election must not be taken for the present one. Such an election has a round number: who
 //! starts one takes the next number, who meets a larger number joins that election afresh, and
 //! smaller numbers belong to the past.
+//!
+//! A recovered process has forgotten the number. If it guessed one it could hit that of the last
+//! election, which is over for all others, and be taken for a leftover of it. So it calls for an
+//! election without a number, and whoever hears the call starts one.
 
-/// The number of an election as a process knows it.
+/// The number of an election as a process knows it. The default is that of a recovered process:
+/// unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Round(u32);
 
@@ -20,12 +25,17 @@ pub enum Standing {
     Finished,
     /// An old election while another goes on: to be dropped.
     Older,
-    /// An old number while no election goes on: its sender has been away and wants one. Start one
-    /// with a number that it will respect.
+    /// An old number, or none, while no election goes on: its sender has been away and wants one.
+    /// Start one with a number that it will respect.
     Behind,
 }
 
 impl Round {
+    const UNKNOWN: Round = Round(0);
+
+    /// What a process knows at its first start: no election has been.
+    pub const FIRST: Round = Round(1);
+
     /// Begins the next election.
     pub fn advance(&mut self) -> Round {
         self.0 += 1;
@@ -34,6 +44,10 @@ impl Round {
 
     /// How `theirs` relates to a process in this round that is `electing` or not.
     pub fn standing(self, theirs: Round, electing: bool) -> Standing {
+        // Both have been away: there is no election here that the caller could be part of.
+        if theirs == Round::UNKNOWN && self == Round::UNKNOWN {
+            return Standing::Behind;
+        }
         match (theirs.cmp(&self), electing) {
             (std::cmp::Ordering::Greater, _) => Standing::Newer,
             (std::cmp::Ordering::Equal, true) => Standing::Current,
@@ -41,5 +55,55 @@ impl Round {
             (std::cmp::Ordering::Less, true) => Standing::Older,
             (std::cmp::Ordering::Less, false) => Standing::Behind,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::election::tests::round;
+
+    #[test]
+    fn advancing_gives_the_next_number() {
+        let mut present = Round::FIRST;
+        assert_eq!(present.advance(), round(2));
+        assert_eq!(present, round(2));
+    }
+
+    #[test]
+    fn a_larger_number_is_newer_whatever_goes_on() {
+        assert_eq!(round(2).standing(round(3), true), Standing::Newer);
+        assert_eq!(round(2).standing(round(3), false), Standing::Newer);
+        assert_eq!(Round::default().standing(Round::FIRST, true), Standing::Newer);
+    }
+
+    #[test]
+    fn the_same_number_is_current_until_the_election_ends() {
+        assert_eq!(round(2).standing(round(2), true), Standing::Current);
+    }
+
+    #[test]
+    fn the_same_number_is_finished_afterwards() {
+        assert_eq!(round(2).standing(round(2), false), Standing::Finished);
+        assert_eq!(Round::FIRST.standing(Round::FIRST, false), Standing::Finished);
+    }
+
+    #[test]
+    fn a_smaller_number_is_older_while_another_election_goes_on() {
+        assert_eq!(round(3).standing(round(2), true), Standing::Older);
+        assert_eq!(Round::FIRST.standing(Round::default(), true), Standing::Older);
+    }
+
+    #[test]
+    fn a_smaller_number_is_behind_when_none_goes_on() {
+        assert_eq!(round(3).standing(round(2), false), Standing::Behind);
+        // Before any election too: a recovered process is always heard.
+        assert_eq!(Round::FIRST.standing(Round::default(), false), Standing::Behind);
+    }
+
+    #[test]
+    fn two_that_have_been_away_are_behind_each_other() {
+        assert_eq!(Round::default().standing(Round::default(), true), Standing::Behind);
+        assert_eq!(Round::default().standing(Round::default(), false), Standing::Behind);
     }
 }

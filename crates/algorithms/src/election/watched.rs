@@ -106,18 +106,17 @@ impl<E: Election> Process for Watched<E> {
 }
 
 impl<E: Election> Watched<E> {
-    /// Steps the election and tells the detector whom it has found.
+    /// Steps the election and tells the detector whom it has found, or that a new one has begun:
+    /// that needs its full time too. Otherwise the patience of many processes, running out at
+    /// different times, would restart an election again and again before it can end.
     #[inline]
     fn elect(&mut self, cx: &mut Cx<'_, E>, step: impl FnOnce(&mut E, &mut Context<'_, E>)) {
-        let before = self.election.coordinator();
-        let outputs =
-            cx.part(cx.config(), Msg::Election, Timer::Election, |cx| step(&mut self.election, cx));
-        for output in outputs {
-            cx.emit(output);
-        }
-        let after = self.election.coordinator();
+        let before = (self.election.coordinator(), self.election.round());
+        let config = cx.config();
+        cx.delegate(config, Msg::Election, Timer::Election, |cx| step(&mut self.election, cx));
+        let after = (self.election.coordinator(), self.election.round());
         if after != before {
-            self.watch(after, cx);
+            self.watch(after.0, cx);
         }
     }
 
@@ -171,6 +170,13 @@ impl<E: Election> Algorithm for Watched<E> {
         }
     }
 
+    fn verb(input: &Input) -> &'static str {
+        match input {
+            Input::Suspect => "suspect",
+            Input::Start => "start",
+        }
+    }
+
     fn coordinator(&self) -> Option<NodeId> {
         self.election.coordinator()
     }
@@ -215,3 +221,7 @@ impl<E: Election> Algorithm for Watched<E> {
         patience.saturating_add(config.timeout.saturating_mul(4)).saturating_mul(6)
     }
 }
+
+#[cfg(test)]
+#[path = "tests/watched.rs"]
+mod tests;

@@ -1,0 +1,39 @@
+//! The `bellwether` command.
+//!
+//! Exit codes: 0 all well; 1 an invariant was broken, an expectation missed or a formula not met;
+//! 2 the command could not be carried out as given.
+
+mod algorithms;
+mod args;
+mod compare;
+mod failure;
+mod output;
+mod planning;
+mod replay;
+mod report;
+mod scenario;
+mod sim;
+mod sweep;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use failure::{Failure, Verdict};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let verdict = match Cli::parse().verb {
+        Verb::Algorithms(args) => algorithms::run(&args),
+        Verb::Sim(args) => sim::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+    };
+    match verdict {
+        Ok(Verdict::Well) => ExitCode::SUCCESS,
+        Ok(Verdict::Violated) => ExitCode::from(1),
+        // Whoever reads our output has had enough, as in `bellwether ... | head`.
+        Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output::complain(&format!("error: {failure}"));
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! From flags to a plan.
+
+use crate::args::{Order, SimArgs, Switch};
+use crate::failure::Failure;
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_core::{Group, NodeId, Time};
+use bellwether_sim::{
+    Action, Cut, Latency, Network, Plan, Scheduled, chaos, check_script, default_timeout, shuffled,
+    units,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The largest cluster that may be asked for.
+const MOST_NODES: u32 = 10_000_000;
+
+/// The plan that the flags describe, for one seed.
+pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, Failure> {
+    if args.chaos {
+        let mut plan = chaos::random_plan::<A>(seed);
+        plan.until =
+            args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
+        return Ok(plan);
+    }
+    let group = group(args, seed)?;
+    let network = network(args, &group)?;
+    let script = script::<A>(args, &group)?;
+    let scripted = !args.detect.is_empty() || args.all_start;
+    let detection = args.detection.map_or(!scripted, |switch| switch == Switch::On);
+    let fallible = detection || network.loss > 0.0 || script.iter().any(|s| is_fault(&s.action));
+    let settings = Settings {
+        timeout: match &args.timeout {
+            None => default_timeout(&network),
+            Some(text) => match flag("timeout", units::duration(text))? {
+                Duration::ZERO => return Err(Failure::flag("timeout", "T must be above 0")),
+                timeout => timeout,
+            },
+        },
+        coordinator: match args.coordinator.as_deref() {
+            None => (!args.all_start).then(|| group.highest()),
+            Some("none") => None,
+            Some(text) => Some(flag("coordinator", units::member(text, &group))?),
+        },
+        detection,
+        acknowledge: args.acknowledge.map_or(fallible, |switch| switch == Switch::On),
+    };
+    let until = args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
+    Ok(Plan { group, settings, network, seed, script, until })
+}
+
+fn flag<T>(name: &str, parsed: Result<T, String>) -> Result<T, Failure> {
+    parsed.map_err(|message| Failure::flag(name, message))
+}
+
+fn is_fault<I>(action: &Action<I>) -> bool {
+    !matches!(action, Action::Input(..) | Action::Clock { .. })
+}
+
+fn group(args: &SimArgs, seed: u64) -> Result<Group, Failure> {
+    if let Some(text) = &args.ids {
+        let ids = flag("ids", units::ids(text))?;
+        return Group::new(ids).map_err(|error| Failure::flag("ids", error));
+    }
+    let n = args.nodes.unwrap_or(5);
+    if n > MOST_NODES {
+        let message = format!("{n} processes are too many; at most {MOST_NODES}");
+        return Err(Failure::flag("nodes", message));
+    }
+    let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
+    match args.order.unwrap_or(Order::Ascending) {
+        Order::Ascending => {}
+        Order::Descending => ring.reverse(),
+        Order::Shuffled => shuffled(&mut ring, seed),
+    }
+    Group::new(ring).map_err(|error| Failure::flag("nodes", error))
+}
+
+fn network(args: &SimArgs, group: &Group) -> Result<Network, Failure> {
+    let latency = match &args.latency {
+        Some(text) => flag("latency", units::latency(text))?,
+        None => Latency::Fixed(Duration::from_millis(10)),
+    };
+    let mut network = Network::new(latency);
+    for text in &args.link {
+        let (way, latency) = assignment("link", text, "1->2=50ms")?;
+        let (from, to) = way.split_once("->").ok_or_else(|| {
+            Failure::flag("link", format!("'{way}' is no link; write for example 1->2=50ms"))
+        })?;
+        let link =
+            (flag("link", units::member(from, group))?, flag("link", units::member(to, group))?);
+        network.links.insert(link, flag("link", units::latency(latency))?);
+    }
+    network.reorder = args.reorder;
+    if let Some(text) = &args.loss {
+        network.loss = flag("loss", units::probability(text))?;
+    }
+    if let Some(text) = &args.duplicate {
+        network.duplicate = flag("duplicate", units::probability(text))?;
+    }
+    Ok(network)
+}
+
+/// What the flags want to happen, each with the flag that asked for it.
+struct Script<I> {
+    actions: Vec<Scheduled<I>>,
+    flags: Vec<String>,
+}
+
+impl<I> Script<I> {
+    fn add(&mut self, flag: &str, text: &str, at: Time, action: Action<I>) {
+        self.actions.push(Scheduled { at, action });
+        self.flags.push(format!("--{flag} {text}"));
+    }
+}
+
+fn script<A: Algorithm>(
+    args: &SimArgs,
+    group: &Group,
+) -> Result<Vec<Scheduled<A::Input>>, Failure> {
+    let mut script = Script { actions: Vec::new(), flags: Vec::new() };
+    for text in &args.crash {
+        let (ids, at) = ids_at("crash", text, group)?;
+        for id in ids {
+            script.add("crash", text, at.unwrap_or_default(), Action::Crash(id));
+        }
+    }
+    for text in &args.recover {
+        let (ids, at) = ids_at("recover", text, group)?;
+        let at = at
+            .ok_or_else(|| Failure::flag("recover", format!("'{text}' needs a time: {text}@1s")))?;
+        for id in ids {
+            script.add("recover", text, at, Action::Recover(id));
+        }
+    }
+    for text in &args.pause {
+        let (ids, from, to) = window("pause", text, "3@1s..2s")?;
+        let id = flag("pause", units::member(ids, group))?;
+        script.add("pause", text, from, Action::Pause(id));
+        script.add("pause", text, to, Action::Resume(id));
+    }
+    for text in &args.slow {
+        let (what, from, to) = window("slow", text, "3=20ms@1s..2s")?;
+        let (id, span) = assignment("slow", what, "3=20ms@1s..2s")?;
+        let id = flag("slow", units::member(id, group))?;
+        let span = flag("slow", units::duration(span))?;
+        script.add("slow", text, from, Action::Slow(id, span));
+        script.add("slow", text, to, Action::Slow(id, Duration::ZERO));
+    }
+    let mut name = 0;
+    for text in &args.partition {
+        let (sides, from, to) = window("partition", text, "1,2|3,4,5@1s..2s")?;
+        let kind = flag("partition", units::partition(sides, group))?;
+        name += 1;
+        script.add("partition", text, from, Action::Cut(Cut { name, kind }));
+        script.add("partition", text, to, Action::Heal(name));
+    }
+    for text in &args.cut {
+        let (way, from, to) = window("cut", text, "1,2>3@1s..2s")?;
+        let kind = flag("cut", units::one_way(way, group))?;
+        name += 1;
+        script.add("cut", text, from, Action::Cut(Cut { name, kind }));
+        script.add("cut", text, to, Action::Heal(name));
+    }
+    for (id, (offset_us, drift_ppm)) in clocks(args, group)? {
+        let clock = Action::Clock { node: id, offset_us, drift_ppm };
+        script.add("offset/--drift", &id.number().to_string(), Time::ZERO, clock);
+    }
+    let missing = |verb: &str| {
+        Failure::Input(format!("{} knows no '{verb}'; leave the flag out", A::ENTRY.name))
+    };
+    for text in &args.detect {
+        let input = A::input("suspect").ok_or_else(|| missing("suspect"))?;
+        let (ids, at) = ids_at("detect", text, group)?;
+        for id in ids {
+            let action = Action::Input(id, input.clone());
+            script.add("detect", text, at.unwrap_or_default(), action);
+        }
+    }
+    let Script { mut actions, flags } = script;
+    check_script(&actions).map_err(|impossible| {
+        Failure::Input(format!("{}: {}", flags[impossible.index], impossible.why))
+    })?;
+    if args.all_start {
+        let input = A::input("start").ok_or_else(|| missing("start"))?;
+        let dead = |id: &NodeId| {
+            actions
+                .iter()
+                .any(|s| s.at == Time::ZERO && matches!(s.action, Action::Crash(d) if d == *id))
+        };
+        let living: Vec<NodeId> = group.ring().iter().copied().filter(|id| !dead(id)).collect();
+        actions.extend(
+            living
+                .into_iter()
+                .map(|id| Scheduled { at: Time::ZERO, action: Action::Input(id, input.clone()) }),
+        );
+    }
+    Ok(actions)
+}
+
+fn clocks(args: &SimArgs, group: &Group) -> Result<BTreeMap<NodeId, (i64, i64)>, Failure> {
+    let mut clocks: BTreeMap<NodeId, (i64, i64)> = BTreeMap::new();
+    for text in &args.offset {
+        let (id, offset) = assignment("offset", text, "1=+200ms")?;
+        let id = flag("offset", units::member(id, group))?;
+        clocks.entry(id).or_default().0 = flag("offset", units::offset(offset))?;
+    }
+    for text in &args.drift {
+        let (id, drift) = assignment("drift", text, "3=50ppm")?;
+        let id = flag("drift", units::member(id, group))?;
+        clocks.entry(id).or_default().1 = flag("drift", units::drift(drift))?;
+    }
+    Ok(clocks)
+}
+
+/// `1,4@2s`: who, and when if it says so.
+fn ids_at(name: &str, text: &str, group: &Group) -> Result<(Vec<NodeId>, Option<Time>), Failure> {
+    let (ids, at) = match text.split_once('@') {
+        Some((ids, at)) => (ids, Some(flag(name, units::time(at))?)),
+        None => (text, None),
+    };
+    let ids = ids.split(',').map(|id| flag(name, units::member(id, group)));
+    Ok((ids.collect::<Result<_, _>>()?, at))
+}
+
+/// `WHAT@FROM..TO`.
+fn window<'a>(name: &str, text: &'a str, example: &str) -> Result<(&'a str, Time, Time), Failure> {
+    let parts = text.rsplit_once('@').and_then(|(what, span)| Some((what, span.split_once("..")?)));
+    let Some((what, (from, to))) = parts else {
+        let message = format!("'{text}' needs a beginning and an end: {example}");
+        return Err(Failure::flag(name, message));
+    };
+    let (from, to) = (flag(name, units::time(from))?, flag(name, units::time(to))?);
+    if from >= to {
+        let message = format!("'{text}' ends at {to}, not after its beginning at {from}");
+        return Err(Failure::flag(name, message));
+    }
+    Ok((what, from, to))
+}
+
+fn assignment<'a>(name: &str, text: &'a str, example: &str) -> Result<(&'a str, &'a str), Failure> {
+    text.split_once('=').ok_or_else(|| {
+        Failure::flag(name, format!("'{text}' has no '='; write for example {example}"))
+    })
+}

@@ -1,0 +1,171 @@
+//! Summaries, for people and for programs.
+
+use bellwether_core::{NodeId, Role, Time};
+use bellwether_sim::{Outcome, Violation};
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Beyond so many processes the summary does not list each one's coordinator.
+const MOST_LISTED: usize = 10_000;
+
+/// A run and what it took.
+pub(crate) struct Report<'a> {
+    pub(crate) algorithm: &'a str,
+    pub(crate) nodes: usize,
+    pub(crate) seed: u64,
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) cost: Cost,
+}
+
+/// What a run took of the machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cost {
+    /// Setting the cluster up.
+    pub(crate) setup_s: f64,
+    /// From the first event to the last.
+    pub(crate) wall_s: f64,
+}
+
+impl Report<'_> {
+    pub(crate) fn json(&self) -> String {
+        let outcome = self.outcome;
+        let value = json!({
+            "algorithm": self.algorithm,
+            "nodes": self.nodes,
+            "seed": self.seed,
+            "coordinator": coordinators(&outcome.coordinators),
+            "agreed": outcome.agreed,
+            "messages": outcome.tally.of(Role::Protocol),
+            "overhead": outcome.tally.of(Role::Overhead),
+            "faults": faults(outcome),
+            "virtual_ms": milliseconds(outcome.now),
+            "events": outcome.events,
+            "setup_s": self.cost.setup_s,
+            "wall_s": self.cost.wall_s,
+            "events_per_second": rate(outcome.events, self.cost.wall_s),
+            "peak_rss_bytes": peak_rss_bytes(),
+            "warnings": warnings(outcome),
+            "violations": outcome.violation.iter().map(violation).collect::<Vec<_>>(),
+        });
+        format!("{value:#}\n")
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let outcome = self.outcome;
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| {
+            if !value.is_empty() {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{name:<12} {value}");
+            }
+        };
+        line(
+            "algorithm",
+            format!("{}, {} processes, seed {}", self.algorithm, self.nodes, self.seed),
+        );
+        line("coordinator", beliefs(outcome));
+        line("messages", counts(outcome, Role::Protocol));
+        line("overhead", counts(outcome, Role::Overhead));
+        let bitten: Vec<String> =
+            outcome.faults.iter().map(|(kind, count)| format!("{} {count}", kind.name())).collect();
+        line("faults", bitten.join(", "));
+        line("time", format!("{} virtual, {} events", outcome.now, outcome.events));
+        for warning in warnings(outcome) {
+            line("warning", warning);
+        }
+        text
+    }
+}
+
+/// One violation for people.
+pub(crate) fn violation_text(violation: &Violation) -> String {
+    format!("violated     {violation}\n")
+}
+
+fn violation(violation: &Violation) -> Value {
+    json!({
+        "name": violation.name,
+        "text": violation.text,
+        "at_ms": milliseconds(violation.at),
+        "by": violation.by.iter().map(|id| id.number()).collect::<Vec<_>>(),
+    })
+}
+
+/// By process; for a very large cluster by how many follow whom.
+fn coordinators(coordinators: &[(NodeId, Option<NodeId>)]) -> Value {
+    let number = |id: &Option<NodeId>| id.map_or(Value::Null, |id| json!(id.number()));
+    if coordinators.len() > MOST_LISTED {
+        let first = coordinators.first().map(|(_, whom)| whom);
+        let same = coordinators.iter().all(|(_, whom)| Some(whom) == first);
+        return json!({ "all": if same { first.map_or(Value::Null, number) } else { Value::Null } });
+    }
+    let mut sorted: Vec<_> = coordinators.iter().collect();
+    sorted.sort_unstable();
+    let entries = sorted.iter().map(|(id, whom)| (id.number().to_string(), number(whom)));
+    Value::Object(entries.collect::<Map<_, _>>())
+}
+
+pub(crate) fn faults(outcome: &Outcome) -> Value {
+    let counts = outcome.faults.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count)));
+    Value::Object(counts.collect::<Map<_, _>>())
+}
+
+/// A fault that never happened: the run did not test what it seems to.
+fn warnings(outcome: &Outcome) -> Vec<String> {
+    let warn = |kind: bellwether_sim::FaultKind| {
+        format!("{} was asked for and never happened; this run does not test it", kind.name())
+    };
+    outcome.faults.idle().map(warn).collect()
+}
+
+fn beliefs(outcome: &Outcome) -> String {
+    let name = |id: Option<NodeId>| id.map_or("nobody".to_owned(), |id| id.to_string());
+    let live = outcome.coordinators.len();
+    match outcome.coordinators.first() {
+        None => "nobody is alive".to_owned(),
+        Some((_, whom)) if outcome.agreed => {
+            format!("{}, for all {live} live processes", name(*whom))
+        }
+        Some(_) => {
+            let shown = outcome.coordinators.iter().take(16);
+            let beliefs: Vec<String> =
+                shown.map(|(id, whom)| format!("{id} follows {}", name(*whom))).collect();
+            let more = if live > 16 { ", ..." } else { "" };
+            format!("no agreement: {}{more}", beliefs.join(", "))
+        }
+    }
+}
+
+fn counts(outcome: &Outcome, role: Role) -> String {
+    let counts = outcome.tally.of(role);
+    if counts.is_empty() && role == Role::Overhead {
+        return String::new();
+    }
+    let each: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+    let total = outcome.tally.total(role);
+    if each.len() > 1 { format!("{} ({total} in all)", each.join(", ")) } else { each.join(", ") }
+}
+
+fn milliseconds(at: Time) -> f64 {
+    at.as_micros() as f64 / 1_000.0
+}
+
+pub(crate) fn rate(events: u64, seconds: f64) -> f64 {
+    if seconds > 0.0 { (events as f64 / seconds).round() } else { 0.0 }
+}
+
+/// The most memory that this process has ever had, where the system tells.
+pub(crate) fn peak_rss_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// The wall clock: how long something took in seconds, for reports only.
+#[expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "measures the tool itself")]
+pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = std::time::Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}

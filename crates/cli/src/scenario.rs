@@ -1,0 +1,77 @@
+//! `bellwether sim SCENARIO.txt`.
+
+use crate::args::SimArgs;
+use crate::failure::{Failure, Verdict};
+use crate::output::{Target, print};
+use crate::report::{Cost, Report, timed, violation_text};
+use crate::sim::rendered;
+use bellwether_sim::render;
+use bellwether_sim::scenario::Scenario;
+use std::fmt::Write;
+use std::path::Path;
+
+pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
+    refuse_with_scenario(args)?;
+    let path = Path::new(&args.target);
+    let source =
+        std::fs::read_to_string(path).map_err(|error| Failure::Read(path.to_owned(), error))?;
+    let scenario = Scenario::parse(&source)
+        .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
+    let target = Target::open(args.out.as_deref())?;
+    let (played, wall_s) = timed(|| scenario.play());
+    match args.trace {
+        Some(format) => target.write(&rendered(&played.trace, format))?,
+        None if !args.quiet && !args.json => {
+            let lines = render::story(&played.trace.events, scenario.setup.overhead);
+            print(&format!("{}\n\n", lines.join("\n")))?;
+        }
+        None => {}
+    }
+    let report = Report {
+        algorithm: &scenario.setup.algorithm,
+        nodes: scenario.setup.group.len(),
+        seed: scenario.setup.seed,
+        outcome: &played.outcome,
+        cost: Cost { setup_s: 0.0, wall_s },
+    };
+    let mut text = String::new();
+    if args.json {
+        text = report.json();
+    } else if args.trace.is_none() || args.out.is_some() {
+        text = report.text();
+        if let Some(violation) = &played.outcome.violation {
+            text.push_str(&violation_text(violation));
+        }
+    }
+    print(&text)?;
+    // A scenario may be about a violation; then it says so. What counts is whether all is as
+    // written.
+    if played.mismatches.is_empty() {
+        return Ok(Verdict::Well);
+    }
+    let mut complaint = format!("{} does not go as written:", path.display());
+    for mismatch in &played.mismatches {
+        // Writing to a string cannot fail.
+        let _ = write!(complaint, "\n{mismatch}");
+    }
+    crate::output::complain(&complaint);
+    Ok(Verdict::Violated)
+}
+
+/// A scenario says everything itself.
+fn refuse_with_scenario(args: &SimArgs) -> Result<(), Failure> {
+    let set = [
+        ("seed", args.seed.is_some()),
+        ("seeds", args.seeds.is_some()),
+        ("until", args.until.is_some()),
+        ("save", args.save.is_some()),
+        ("chaos", args.chaos),
+    ];
+    match set.iter().chain(&args.cluster_flags()).find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::Input(format!(
+            "--{flag}: a scenario file says what happens; change {} instead",
+            args.target
+        ))),
+        None => Ok(()),
+    }
+}

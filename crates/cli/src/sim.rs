@@ -1,0 +1,192 @@
+//! `bellwether sim`: one run of an algorithm, many, or a scenario.
+
+use crate::args::{SimArgs, TraceFormat};
+use crate::failure::{Failure, Verdict};
+use crate::output::{Target, print};
+use crate::report::{Cost, Report, timed, violation_text};
+use crate::{planning, replay, scenario, sweep};
+use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Visitor, visit};
+use bellwether_sim::{Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink};
+use std::path::Path;
+
+/// How many lines of the story are shown when nobody asked for a trace.
+const MOST_LINES: usize = 200;
+/// Recording keeps a vector stamp of every process with every event.
+const MOST_TRACED: usize = 2_000;
+/// How many runs shrinking may take.
+const SHRINKING_RUNS: usize = 2_000;
+/// Runs with more events than this are not shrunk: it would take minutes.
+const MOST_SHRUNK_EVENTS: u64 = 2_000_000;
+
+pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
+    if args.json && args.trace.is_some() && args.out.is_none() {
+        return Err(Failure::Input(
+            "--json and --trace both want standard output; give --out FILE for the trace".into(),
+        ));
+    }
+    if args.quiet && args.trace.is_some() && args.out.is_none() {
+        return Err(Failure::Input(
+            "--quiet and --trace contradict each other; give --out FILE for the trace".into(),
+        ));
+    }
+    if is_file(&args.target) {
+        return scenario::run(args);
+    }
+    match visit(&args.target, Simulate(args)) {
+        Some(verdict) => verdict,
+        None => Err(unknown(&args.target)),
+    }
+}
+
+/// Whether the target is meant as a scenario file.
+fn is_file(target: &str) -> bool {
+    let path = Path::new(target);
+    path.extension().is_some_and(|extension| extension == "txt")
+        || target.contains(std::path::MAIN_SEPARATOR)
+        || path.is_file()
+}
+
+fn unknown(name: &str) -> Failure {
+    let nearest = ENTRIES
+        .iter()
+        .map(|entry| (strsim::damerau_levenshtein(name, entry.name), entry.name))
+        .min()
+        .filter(|(distance, known)| *distance <= known.len().max(3) / 2);
+    let hint = match nearest {
+        Some((_, known)) => format!("did you mean '{known}'?"),
+        None => "a scenario file's name ends in .txt.".to_owned(),
+    };
+    Failure::Input(format!("no algorithm '{name}'; {hint} `bellwether algorithms` lists them all"))
+}
+
+struct Simulate<'a>(&'a SimArgs);
+
+impl Visitor for Simulate<'_> {
+    type Output = Result<Verdict, Failure>;
+
+    fn visit<A: Algorithm>(self) -> Result<Verdict, Failure> {
+        let args = self.0;
+        if args.chaos {
+            refuse_with_chaos(args)?;
+        }
+        if let Some(seeds) = args.seeds {
+            return sweep::run::<A>(args, seeds);
+        }
+        let seed = args.seed.unwrap_or(0);
+        let plan = planning::plan::<A>(args, seed)?;
+        let nodes = plan.group.len();
+        if args.trace.is_some() && nodes > MOST_TRACED {
+            return Err(Failure::flag(
+                "trace",
+                format!(
+                    "a trace stamps every event with {nodes} counters; at most {MOST_TRACED} \
+                     processes can be traced. Use --quiet, or fewer --nodes"
+                ),
+            ));
+        }
+        let target = Target::open(args.out.as_deref())?;
+        let saved = args.save.as_deref().map(|path| Target::open(Some(path))).transpose()?;
+        let wants_story = !args.quiet && !args.json && nodes <= MOST_TRACED;
+        let (outcome, cost, trace) = if args.trace.is_some() || wants_story {
+            let recorder = Recorder::new(&A::ENTRY, &plan.group, seed);
+            let (outcome, cost, recorder) = perform(&plan, recorder);
+            (outcome, cost, Some(recorder.into_trace()))
+        } else {
+            let (outcome, cost, Silent) = perform(&plan, Silent);
+            (outcome, cost, None)
+        };
+        match (&trace, args.trace) {
+            (Some(trace), Some(format)) => target.write(&rendered(trace, format))?,
+            (Some(trace), None) => print(&story(trace))?,
+            (None, _) => {}
+        }
+        let report = Report { algorithm: A::ENTRY.name, nodes, seed, outcome: &outcome, cost };
+        let shows_trace = args.trace.is_some() && args.out.is_none();
+        if args.json {
+            print(&report.json())?;
+        } else if !shows_trace {
+            print(&report.text())?;
+        }
+        let small = explain(args, &plan, &outcome)?;
+        if let Some(saved) = saved {
+            saved.write(&script::write(small.as_ref().unwrap_or(&plan)))?;
+        }
+        Ok(if outcome.violation.is_some() { Verdict::Violated } else { Verdict::Well })
+    }
+}
+
+/// A random cluster leaves nothing to be set.
+fn refuse_with_chaos(args: &SimArgs) -> Result<(), Failure> {
+    match args.cluster_flags().iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Failure::Input(format!(
+            "--chaos draws the whole cluster and its faults at random; leave out --{flag}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Runs a plan and measures what it takes.
+fn perform<A: Algorithm, O: bellwether_sim::Observer<A>>(
+    plan: &Plan<A>,
+    observer: O,
+) -> (Outcome, Cost, O) {
+    let (mut sim, setup_s) = timed(|| plan.set_up(observer));
+    let (outcome, wall_s) = timed(|| plan.finish(&mut sim));
+    (outcome, Cost { setup_s, wall_s }, sim.observer)
+}
+
+pub(crate) fn rendered(trace: &Trace, format: TraceFormat) -> String {
+    match format {
+        TraceFormat::Text => render::text(trace),
+        TraceFormat::Json => render::json(trace),
+        TraceFormat::Svg => render::svg(trace),
+        TraceFormat::Mermaid => render::mermaid(trace),
+        TraceFormat::Shiviz => render::shiviz(trace),
+    }
+}
+
+/// The beginning of what happened, and how to see the rest.
+fn story(trace: &Trace) -> String {
+    let lines = render::story(&trace.events, false);
+    let mut text: String =
+        lines.iter().take(MOST_LINES).flat_map(|line| [line.as_str(), "\n"]).collect();
+    if lines.len() > MOST_LINES {
+        let more = lines.len() - MOST_LINES;
+        text.push_str(&format!("... {more} more (--trace text shows all, --quiet none)\n"));
+    }
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// Says what went wrong, how to repeat it, and the least that is needed for it. Returns that.
+pub(crate) fn explain<A: Algorithm>(
+    args: &SimArgs,
+    plan: &Plan<A>,
+    outcome: &Outcome,
+) -> Result<Option<Plan<A>>, Failure> {
+    let Some(violation) = &outcome.violation else { return Ok(None) };
+    let mut text = violation_text(violation);
+    text.push_str(&format!("replay       {}\n", replay::command(plan.seed)));
+    let small = if outcome.events > MOST_SHRUNK_EVENTS {
+        text.push_str("shrunk       not tried: the run is too long\n");
+        None
+    } else {
+        shrink(plan, violation.name, SHRINKING_RUNS)
+    };
+    if let Some(small) = &small {
+        text.push_str(&format!(
+            "shrunk       from {} faults, inputs and odd deliveries to {}, in {} runs; as a scenario:\n\n",
+            small.pieces_before, small.pieces_after, small.runs
+        ));
+        let lines = script::write(&small.plan);
+        text.extend(lines.lines().flat_map(|line| ["    ", line, "\n"]));
+    }
+    if args.json {
+        crate::output::complain(text.trim_end())
+    } else {
+        print(&text)?
+    }
+    Ok(small.map(|small| small.plan))
+}

@@ -1,0 +1,151 @@
+//! `bellwether sim --seeds N`: the same flags under many seeds, on all cores.
+
+use crate::args::SimArgs;
+use crate::failure::{Failure, Verdict};
+use crate::output::print;
+use crate::report::{peak_rss_bytes, rate, timed};
+use crate::sim::explain;
+use crate::{planning, replay};
+use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_sim::{FaultCounts, Silent};
+use indicatif::{ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+/// How many failing seeds are listed for people.
+const MOST_LISTED: usize = 20;
+
+/// What many runs came to.
+#[derive(Clone, Debug, Default)]
+struct Total {
+    events: u64,
+    agreed: u64,
+    faults: FaultCounts,
+    failing: Vec<u64>,
+}
+
+impl Total {
+    fn add(mut self, other: Total) -> Total {
+        self.events += other.events;
+        self.agreed += other.agreed;
+        self.faults.add(&other.faults);
+        self.failing.extend(other.failing);
+        self
+    }
+}
+
+pub(crate) fn run<A: Algorithm>(args: &SimArgs, seeds: u64) -> Result<Verdict, Failure> {
+    if args.trace.is_some() {
+        return Err(Failure::Input(
+            "--seeds and --trace contradict each other; trace one seed with --seed".into(),
+        ));
+    }
+    if seeds == 0 {
+        return Err(Failure::flag("seeds", "0 seeds would show nothing; give at least 1"));
+    }
+    let first = args.seed.unwrap_or(0);
+    let Some(last) = first.checked_add(seeds - 1) else {
+        return Err(Failure::flag("seeds", "there are not that many seeds above --seed"));
+    };
+    // What is wrong with the flags is wrong for every seed.
+    let nodes = planning::plan::<A>(args, first)?.group.len();
+    let bar = progress(seeds, args.quiet);
+    let (total, wall_s) = timed(|| {
+        (first..=last)
+            .into_par_iter()
+            .map(|seed| {
+                let total = one::<A>(args, seed);
+                bar.inc(1);
+                total
+            })
+            .try_reduce(Total::default, |a, b| Ok(a.add(b)))
+    });
+    bar.finish_and_clear();
+    let mut total = total?;
+    total.failing.sort_unstable();
+    if args.json {
+        print(&as_json::<A>(args, first, seeds, nodes, &total, wall_s))?;
+    } else {
+        print(&as_text::<A>(seeds, &total, wall_s))?;
+    }
+    let Some(seed) = total.failing.first() else { return Ok(Verdict::Well) };
+    let plan = planning::plan::<A>(args, *seed)?;
+    let (outcome, Silent) = plan.run(Silent);
+    explain(args, &plan, &outcome)?;
+    Ok(Verdict::Violated)
+}
+
+fn one<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Total, Failure> {
+    let (outcome, Silent) = planning::plan::<A>(args, seed)?.run(Silent);
+    Ok(Total {
+        events: outcome.events,
+        agreed: u64::from(outcome.agreed),
+        faults: outcome.faults,
+        failing: outcome.violation.map(|_| seed).into_iter().collect(),
+    })
+}
+
+/// Shown on a terminal only; indicatif sees to that.
+fn progress(seeds: u64, quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    let template = "{bar:40} {human_pos} of {human_len} seeds, {per_sec}, {eta} left";
+    let style = ProgressStyle::with_template(template);
+    ProgressBar::new(seeds).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn as_text<A: Algorithm>(seeds: u64, total: &Total, wall_s: f64) -> String {
+    let faults: Vec<String> =
+        total.faults.iter().map(|(kind, count)| format!("{} {count}", kind.name())).collect();
+    let mut text = format!(
+        "{}: {seeds} seeds, {} agreed, {} failed; {} events in {wall_s:.2} s, {:.1} million a second\n",
+        A::ENTRY.name,
+        total.agreed,
+        total.failing.len(),
+        total.events,
+        rate(total.events, wall_s) / 1e6,
+    );
+    if !faults.is_empty() {
+        text.push_str(&format!("faults       {}\n", faults.join(", ")));
+    }
+    for kind in total.faults.idle() {
+        text.push_str(&format!("warning      {} was asked for and never happened\n", kind.name()));
+    }
+    if !total.failing.is_empty() {
+        let shown: Vec<String> =
+            total.failing.iter().take(MOST_LISTED).map(u64::to_string).collect();
+        let more = total.failing.len().saturating_sub(MOST_LISTED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text.push_str(&format!("failing      {}{more}\n", shown.join(" ")));
+        text.push_str("the first of them:\n");
+    }
+    text
+}
+
+fn as_json<A: Algorithm>(
+    _args: &SimArgs,
+    first: u64,
+    seeds: u64,
+    nodes: usize,
+    total: &Total,
+    wall_s: f64,
+) -> String {
+    let faults: Map<String, Value> =
+        total.faults.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
+    let value = json!({
+        "algorithm": A::ENTRY.name,
+        "nodes": nodes,
+        "first_seed": first,
+        "seeds": seeds,
+        "agreed": total.agreed,
+        "failing_seeds": total.failing,
+        "replay": total.failing.first().map(|seed| replay::command(*seed)),
+        "faults": faults,
+        "events": total.events,
+        "wall_s": wall_s,
+        "events_per_second": rate(total.events, wall_s),
+        "peak_rss_bytes": peak_rss_bytes(),
+    });
+    format!("{value:#}\n")
+}

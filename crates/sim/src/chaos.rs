@@ -1,0 +1,139 @@
+//! Random fault schedules that stay inside, or go just outside, what an algorithm assumes.
+
+use crate::fault::{Action, Cut, CutKind, Scheduled};
+use crate::network::{Latency, Network};
+use crate::plan::{Plan, default_timeout};
+use crate::random::Draws;
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_core::{Channels, Group, NodeId, Time, micros};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A random run of an algorithm within its stated assumptions: a random group on a random ring
+/// with random latencies; processes that crash, also in the middle of sending, and come back;
+/// messages that arrive twice or out of order where the algorithm allows it. Detection is on, so
+/// when the faults stop the goal must be reached.
+pub fn random_plan<A: Algorithm>(seed: u64) -> Plan<A> {
+    let mut draws = Draws::new(seed);
+    let n = draws.between(1, 8) as u32;
+    let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
+    draws.shuffle(&mut ring);
+    let network = random_network(A::ASSUMES.channels, A::ASSUMES.duplication, &mut draws);
+    let settings = Settings {
+        timeout: default_timeout(&network),
+        coordinator: draws.chance(0.8).then(|| NodeId::new(n)),
+        detection: true,
+        acknowledge: true,
+    };
+    // A group cannot be wrong here: the ids are distinct and there is at least one.
+    let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
+    let faults = draws.below(10);
+    let script = crashes::<A>(&group, settings.timeout, faults, &mut draws);
+    Plan { group, settings, network, seed, script, until: None }
+}
+
+fn random_network(channels: Channels, duplication: bool, draws: &mut Draws) -> Network {
+    let ms = Duration::from_millis;
+    let latency = match draws.below(3) {
+        0 => Latency::Fixed(ms(10)),
+        1 => Latency::Uniform(ms(1), ms(draws.between(2, 50))),
+        _ => Latency::Uniform(Duration::ZERO, ms(10)),
+    };
+    let mut network = Network::new(latency);
+    network.reorder = channels == Channels::Any && draws.chance(0.5);
+    if duplication && draws.chance(0.3) {
+        network.duplicate = 0.2;
+    }
+    network
+}
+
+/// Crashes and recoveries of random processes at random times, some of them very close together.
+/// At least one process is up at the end.
+fn crashes<A: Algorithm>(
+    group: &Group,
+    timeout: Duration,
+    faults: u64,
+    draws: &mut Draws,
+) -> Vec<Scheduled<A::Input>> {
+    let mut script = Vec::new();
+    let mut up: BTreeMap<NodeId, bool> = group.ring().iter().map(|id| (*id, true)).collect();
+    let mut now = Time::ZERO;
+    for _ in 0..faults {
+        // Mostly within the reach of one election, sometimes after it has ended.
+        let reach = micros(timeout) * [1, 4, 40][draws.below(3) as usize];
+        now = now + Duration::from_micros(draws.below(reach));
+        let Some(id) = group.ring().get(draws.below(group.len() as u64) as usize).copied() else {
+            continue;
+        };
+        let is_up = up.get(&id).copied().unwrap_or(false);
+        let survivors = up.values().filter(|up| **up).count();
+        let action = match (is_up, draws.below(8)) {
+            (true, 0) => A::input("start").map(|input| Action::Input(id, input)),
+            (true, _) if survivors < 2 || !A::ASSUMES.crashes => None,
+            (true, 1 | 2) => {
+                // In the middle of its next announcement or election; then surely, a while later.
+                let kind = ["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"];
+                let kind = kind[draws.below(kind.len() as u64) as usize].to_owned();
+                let after = draws.below(4) as u32;
+                script.push(Scheduled {
+                    at: now,
+                    action: Action::CrashSending { node: id, kind, after },
+                });
+                now = now + timeout * 3;
+                up.insert(id, false);
+                Some(Action::Crash(id))
+            }
+            (true, _) => {
+                up.insert(id, false);
+                Some(Action::Crash(id))
+            }
+            (false, _) if A::ASSUMES.recoveries => {
+                up.insert(id, true);
+                Some(Action::Recover(id))
+            }
+            (false, _) => None,
+        };
+        script.extend(action.map(|action| Scheduled { at: now, action }));
+    }
+    script
+}
+
+/// What lies outside every textbook election's assumptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beyond {
+    /// The group falls into two halves and grows together again.
+    Partition,
+    /// Some messages take longer than T.
+    Delay,
+    /// A process stands still for longer than T.
+    Pause,
+    /// Messages are lost.
+    Loss,
+}
+
+/// A random run that leaves the algorithm's assumptions in one way.
+pub fn plan_beyond<A: Algorithm>(seed: u64, beyond: Beyond) -> Plan<A> {
+    let mut plan = random_plan::<A>(seed);
+    let mut draws = Draws::new(!seed);
+    let span = plan.settings.timeout;
+    let from = Time::ZERO + span * draws.below(10) as u32;
+    let to = from + span * draws.between(5, 60) as u32;
+    let ring = plan.group.ring();
+    let someone = ring[draws.below(ring.len() as u64) as usize];
+    match beyond {
+        Beyond::Partition => {
+            let side: Vec<NodeId> = ring.iter().copied().filter(|_| draws.chance(0.5)).collect();
+            let kind = CutKind::Partition(vec![side]);
+            let cut = Action::Cut(Cut { name: 0, kind });
+            plan.script.push(Scheduled { at: from, action: cut });
+            plan.script.push(Scheduled { at: to, action: Action::Heal(0) });
+        }
+        Beyond::Delay => plan.network.latency = Latency::Exponential(span / 3),
+        Beyond::Pause => {
+            plan.script.push(Scheduled { at: from, action: Action::Pause(someone) });
+            plan.script.push(Scheduled { at: to, action: Action::Resume(someone) });
+        }
+        Beyond::Loss => plan.network.loss = 0.1,
+    }
+    plan
+}

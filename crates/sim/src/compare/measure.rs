@@ -1,0 +1,118 @@
+//! One election in the simulator, counted.
+
+use crate::random::Draws;
+use crate::{Action, Ended, Latency, Network, Scheduled, Silent, Sim};
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_core::{Group, NodeId, Role, Time};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const LATENCY: Duration = Duration::from_millis(10);
+/// Above a round trip, as every algorithm assumes.
+const TIMEOUT: Duration = Duration::from_millis(30);
+/// Every sampled ring follows from it, so that the figures are the same in every run.
+const SEED: u64 = 1979;
+
+/// An election to be held: who stands where, who is dead, who starts.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    /// The numbers in ring order.
+    pub(super) ring: Vec<u32>,
+    /// The coordinator that has just died, if one has.
+    pub(super) dead: Option<u32>,
+    /// Who notices, or starts unasked, all at the same moment.
+    pub(super) starters: Vec<u32>,
+}
+
+/// What an election took.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    /// The messages of the algorithm proper.
+    pub(super) by_kind: BTreeMap<&'static str, u64>,
+    /// Whether it ended as an election should.
+    pub(super) sound: bool,
+}
+
+impl Run {
+    pub(super) fn count(&self, kind: &str) -> u64 {
+        self.by_kind.get(kind).copied().unwrap_or(0)
+    }
+}
+
+/// Holds the election. Delays are all the same and nobody watches the coordinator, so that only
+/// the algorithm itself is measured; dead neighbours must be found, so where somebody is dead,
+/// messages are acknowledged, which is overhead and not counted.
+pub(super) fn run<A: Algorithm>(setup: &Setup) -> Run {
+    let ring: Vec<NodeId> = setup.ring.iter().copied().map(NodeId::new).collect();
+    let Ok(group) = Group::new(ring) else { return Run::default() };
+    let dead = setup.dead.map(NodeId::new);
+    let settings = Settings {
+        timeout: TIMEOUT,
+        coordinator: dead,
+        detection: false,
+        acknowledge: dead.is_some(),
+    };
+    let verb = if dead.is_some() { "suspect" } else { "start" };
+    let Some(input) = A::input(verb) else { return Run::default() };
+    // Ten times what the slowest of them takes; an election that never ends must not hang us.
+    let until = Time::ZERO + TIMEOUT.saturating_mul(group.len() as u32 * 20 + 100);
+
+    let network = Network::new(Latency::Fixed(LATENCY));
+    let config = A::config(&settings, &group);
+    let mut sim = Sim::<A, _>::new(group, config, &network, SEED, A::invariants(), Silent);
+    let starters = setup.starters.iter().map(|id| Action::Input(NodeId::new(*id), input.clone()));
+    let script = dead.map(Action::Crash).into_iter().chain(starters);
+    sim.schedule(script.map(|action| Scheduled { at: Time::ZERO, action }));
+    let ended = sim.run(until);
+    let agreed = (A::goal().holds)(&mut sim.live());
+    Run { by_kind: sim.tally().of(Role::Protocol), sound: ended == Ended::Quiet && agreed }
+}
+
+/// 1 to k, each followed by the next larger.
+pub(super) fn ascending(k: u32) -> Vec<u32> {
+    (1..=k).collect()
+}
+
+/// k to 1, each followed by the next smaller.
+pub(super) fn descending(k: u32) -> Vec<u32> {
+    (1..=k).rev().collect()
+}
+
+/// Places in the order of their numbers written backwards in binary: every other process is
+/// larger than both its neighbours, and among these every other again, and so on. It keeps as
+/// many candidates in the race as possible.
+pub(super) fn bit_reversed(k: u32) -> Vec<u32> {
+    let mut places: Vec<u32> = (0..k).collect();
+    places.sort_unstable_by_key(|place| place.reverse_bits());
+    let mut ring = vec![0; places.len()];
+    for (place, number) in places.into_iter().zip(1..) {
+        ring[place as usize] = number;
+    }
+    ring
+}
+
+/// Rings in random order.
+pub(super) fn shuffled(k: u32, count: u64) -> impl Iterator<Item = Vec<u32>> {
+    (0..count).map(move |index| {
+        let mut ring = ascending(k);
+        Draws::keyed(SEED, u64::from(k), index).shuffle(&mut ring);
+        ring
+    })
+}
+
+/// All (k-1)! ways to stand in a circle: the largest stays first, the others take all orders.
+pub(super) fn arrangements(k: u32) -> Vec<Vec<u32>> {
+    let mut all = vec![vec![k]];
+    for number in 1..k {
+        // Into every gap behind the first.
+        let longer = all.iter().flat_map(|ring| {
+            (1..=ring.len()).map(move |gap| {
+                let mut ring = ring.clone();
+                ring.insert(gap, number);
+                ring
+            })
+        });
+        all = longer.collect();
+    }
+    all
+}

@@ -1,0 +1,188 @@
+//! What scripts do to a simulated cluster: crashes, pauses, cuts, wrong clocks, inputs.
+
+use super::{Event, Sim};
+use crate::fault::{Action, ActiveCut, CutKind, FaultCounts, FaultKind};
+use crate::node::{Oddity, Trap};
+use crate::observer::{Observer, Seen};
+use bellwether_core::{NodeId, Process, Time};
+use std::collections::VecDeque;
+
+impl<P: Process, O: Observer<P>> Sim<P, O> {
+    #[cold]
+    pub(super) fn perform(&mut self, action: Action<P::Input>) {
+        self.stirred = true;
+        let place = |id: &NodeId| self.group.place(*id);
+        match &action {
+            Action::Crash(id) => place(id).map(|place| self.crash(place)),
+            Action::CrashSending { node, kind, after } => place(node).map(|place| {
+                let trap = Trap { kind: kind.clone(), left: *after, sprung: false };
+                self.odd(place).trap = Some(trap);
+            }),
+            Action::Recover(id) => place(id).map(|place| self.recover(place)),
+            Action::Pause(id) => place(id).map(|place| self.pause(place)),
+            Action::Resume(id) => place(id).map(|place| self.resume(place)),
+            Action::Slow(id, span) => place(id).map(|place| self.odd(place).slow = *span),
+            Action::Clock { node, offset_us, drift_ppm } => place(node).map(|place| {
+                let oddity = self.odd(place);
+                (oddity.offset_us, oddity.drift_ppm) = (*offset_us, *drift_ppm);
+                let note = format!("clock {offset_us:+}us {drift_ppm:+}ppm");
+                self.see(place, Seen::Note(&note));
+            }),
+            Action::Cut(cut) => {
+                self.world.cuts.push(ActiveCut::new(cut, &self.group));
+                self.see(0, Seen::Note(&describe(&cut.kind)));
+                None
+            }
+            Action::Heal(name) => {
+                self.world.cuts.retain(|cut| cut.name != *name);
+                self.see(0, Seen::Note("heal"));
+                None
+            }
+            Action::Input(id, input) => place(id).map(|place| self.input(place, input.clone())),
+        };
+    }
+
+    fn input(&mut self, place: usize, input: P::Input) {
+        if self.nodes[place].up {
+            self.see(place, Seen::Input(&input));
+            self.step(place, |process, cx| process.on_input(input, cx));
+        }
+    }
+
+    pub(super) fn crash(&mut self, place: usize) {
+        let node = &mut self.nodes[place];
+        if !std::mem::take(&mut node.up) {
+            return;
+        }
+        let process = std::mem::take(&mut node.process);
+        node.timers.clear();
+        self.monitor.died(self.group.ring()[place], &process);
+        let oddity = self.odd(place);
+        oddity.saved = Some(process.durable());
+        oddity.trap = None;
+        let backlog = oddity.backlog.take();
+        self.world.faults.bite(FaultKind::Crash);
+        self.see(place, Seen::Crash);
+        // What waited for it is dropped like any other message to a stopped process.
+        for event in backlog.into_iter().flatten() {
+            self.handle_late(event);
+        }
+    }
+
+    fn recover(&mut self, place: usize) {
+        if self.nodes[place].up {
+            return;
+        }
+        let saved = self.odd(place).saved.take();
+        self.nodes[place].up = true;
+        self.world.faults.bite(FaultKind::Recover);
+        self.monitor.born(true);
+        self.see(place, Seen::Recover);
+        self.step(place, |process, cx| process.on_start(saved, cx));
+    }
+
+    fn pause(&mut self, place: usize) {
+        if self.nodes[place].up {
+            self.odd(place).backlog.get_or_insert_with(VecDeque::new);
+            self.see(place, Seen::Pause);
+        }
+    }
+
+    fn resume(&mut self, place: usize) {
+        if let Some(backlog) = self.odd(place).backlog.take() {
+            self.see(place, Seen::Resume);
+            let now = self.world.now.as_micros();
+            for event in backlog {
+                self.world.queue.push(now, Event::Late(Box::new(event)));
+            }
+        }
+    }
+
+    fn odd(&mut self, place: usize) -> &mut Oddity<P> {
+        self.nodes[place].odd = true;
+        self.oddities.entry(place).or_default()
+    }
+
+    /// Whether events for this process have to wait.
+    #[cold]
+    pub(super) fn holds_up(&self, place: usize) -> bool {
+        self.nodes[place].up
+            && self
+                .oddities
+                .get(&place)
+                .is_some_and(|oddity| oddity.backlog.is_some() || !oddity.slow.is_zero())
+    }
+
+    #[cold]
+    pub(super) fn hold_up(&mut self, place: usize, event: Event<P>) {
+        let now = self.world.now;
+        let oddity = self.odd(place);
+        if let Some(backlog) = &mut oddity.backlog {
+            backlog.push_back(event);
+            self.world.faults.bite(FaultKind::Pause);
+        } else {
+            oddity.busy_until = oddity.busy_until.max(now) + oddity.slow;
+            let until = oddity.busy_until.as_micros();
+            self.world.queue.push(until, Event::Late(Box::new(event)));
+            self.world.faults.bite(FaultKind::Slow);
+        }
+    }
+
+    /// An event that has waited long enough; unless its process is paused by now.
+    pub(super) fn handle_late(&mut self, event: Event<P>) {
+        let place = match &event {
+            Event::Deliver { to, .. } => *to as usize,
+            Event::Timer { place, .. } => *place as usize,
+            Event::Act(_) | Event::Late(_) => return,
+        };
+        if let Some(oddity) = self.oddities.get_mut(&place)
+            && let Some(backlog) = &mut oddity.backlog
+        {
+            return backlog.push_back(event);
+        }
+        match event {
+            Event::Deliver { to, from, id, msg } => self.deliver(to as usize, from, id, msg),
+            Event::Timer { place, number, timer } => self.fire(place as usize, number, timer),
+            Event::Act(_) | Event::Late(_) => {}
+        }
+    }
+}
+
+/// A cut in the words of the command line.
+pub(crate) fn describe(cut: &CutKind) -> String {
+    let list =
+        |ids: &[NodeId]| ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(",");
+    match cut {
+        CutKind::Partition(sides) => {
+            let sides: Vec<_> = sides.iter().map(|side| list(side)).collect();
+            format!("partition {}", sides.join("|"))
+        }
+        CutKind::OneWay(from, to) => format!("cut {}>{}", list(from), list(to)),
+    }
+}
+
+impl<P: Process> Oddity<P> {
+    /// What the process's own clock shows.
+    pub(super) fn reading(&self, now: Time, faults: &mut FaultCounts) -> Time {
+        if self.offset_us == 0 && self.drift_ppm == 0 {
+            return now;
+        }
+        if self.offset_us != 0 {
+            faults.bite(FaultKind::Offset);
+        }
+        let now = i128::from(now.as_micros());
+        let gained = now * i128::from(self.drift_ppm) / 1_000_000;
+        let reading = now + gained + i128::from(self.offset_us);
+        Time::from_micros(u64::try_from(reading.max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// How long a span of the process's own clock really is.
+    pub(super) fn real(&self, span_us: u64, faults: &mut FaultCounts) -> u64 {
+        if self.drift_ppm == 0 {
+            return span_us;
+        }
+        faults.bite(FaultKind::Drift);
+        let rate = (1_000_000 + i128::from(self.drift_ppm)).max(1);
+        u64::try_from(i128::from(span_us) * 1_000_000 / rate).unwrap_or(u64::MAX)
+    }
+}

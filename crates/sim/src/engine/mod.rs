@@ -1,0 +1,434 @@
+//! The simulator itself: virtual time, one event after the other.
+
+mod mischief;
+mod sink;
+
+pub(crate) use mischief::describe;
+
+use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
+use crate::monitor::{Monitor, Violation};
+use crate::network::{Network, Oracle};
+use crate::node::{Node, Oddity};
+use crate::observer::{Observer, Seen, Why};
+use crate::plan::FateEntry;
+use crate::prefetch::prefetch;
+use crate::queue::Queue;
+use crate::tally::Tally;
+use bellwether_core::{
+    Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
+};
+use sink::Sink;
+use std::collections::BTreeMap;
+
+/// A cluster in virtual time.
+///
+/// The same group, configuration, network, seed and script give the same run, byte for byte.
+#[derive(Debug)]
+pub struct Sim<P: Process, O> {
+    group: Group,
+    config: P::Config,
+    nodes: Vec<Node<P>>,
+    oddities: BTreeMap<usize, Oddity<P>>,
+    world: World<P>,
+    monitor: Monitor<P>,
+    goal: Option<Goal<P>>,
+    script: Vec<Action<P::Input>>,
+    /// How many of the script's actions are still to come.
+    pending: usize,
+    /// When the last action is or was.
+    last_action: Time,
+    violation: Option<Violation>,
+    /// Whether something has happened that can have brought the goal about.
+    stirred: bool,
+    /// Whoever looks on.
+    pub observer: O,
+}
+
+/// What a step can reach besides its own process.
+#[derive(Debug)]
+struct World<P: Process> {
+    now: Time,
+    queue: Queue<Event<P>>,
+    oracle: Oracle,
+    reorder: bool,
+    cuts: Vec<ActiveCut>,
+    tally: Tally,
+    faults: FaultCounts,
+    sent: u64,
+    /// Where the last message went.
+    receiver: usize,
+    events: u64,
+    /// Messages of the algorithm proper that are on the way; counted only if somebody asks, that
+    /// is, if the run ends when its goal is reached.
+    in_flight: Option<u64>,
+    /// What happened to every message, if somebody wants to know.
+    fates: Option<Vec<FateEntry>>,
+}
+
+/// What can be in the queue.
+#[derive(Clone, Debug)]
+pub(crate) enum Event<P: Process> {
+    Deliver {
+        to: u32,
+        from: NodeId,
+        id: u64,
+        msg: P::Msg,
+    },
+    Timer {
+        place: u32,
+        number: u32,
+        timer: P::Timer,
+    },
+    /// The script's next action with this index.
+    Act(u32),
+    /// An event that a slow or paused process has kept waiting.
+    Late(Box<Event<P>>),
+}
+
+/// Why a run stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Nothing is left to happen.
+    Quiet,
+    /// The script is over and the goal holds.
+    Settled,
+    /// The time limit was reached.
+    TimeUp,
+    /// An invariant was broken.
+    Violated,
+}
+
+impl<P: Process, O: Observer<P>> Sim<P, O> {
+    /// A cluster in which every process has just started.
+    pub fn new(
+        group: Group,
+        config: P::Config,
+        network: &Network,
+        seed: u64,
+        invariants: Vec<Invariant<P>>,
+        observer: O,
+    ) -> Self {
+        let mut faults = FaultCounts::default();
+        for (wanted, kind) in [
+            (network.loss > 0.0, FaultKind::Loss),
+            (network.duplicate > 0.0, FaultKind::Duplicate),
+            (network.reorder, FaultKind::Reorder),
+        ] {
+            if wanted {
+                faults.want(kind);
+            }
+        }
+        let nodes = (0..group.len()).map(|_| Node::default()).collect();
+        let mut sim = Sim {
+            nodes,
+            oddities: BTreeMap::new(),
+            world: World {
+                now: Time::ZERO,
+                queue: Queue::new(),
+                oracle: Oracle::new(network, seed),
+                reorder: network.reorder,
+                cuts: Vec::new(),
+                tally: Tally::default(),
+                faults,
+                sent: 0,
+                receiver: 0,
+                events: 0,
+                in_flight: None,
+                fates: None,
+            },
+            monitor: Monitor::new(invariants),
+            goal: None,
+            script: Vec::new(),
+            pending: 0,
+            last_action: Time::ZERO,
+            violation: None,
+            stirred: true,
+            observer,
+            group,
+            config,
+        };
+        for place in 0..sim.nodes.len() {
+            sim.nodes[place].up = true;
+            sim.monitor.born(false);
+            sim.step(place, |process, cx| process.on_start(None, cx));
+        }
+        sim
+    }
+
+    /// Makes a run end as soon as the script is over and this holds, with no message of the
+    /// algorithm on the way.
+    pub fn stop_when(&mut self, goal: Goal<P>) {
+        self.goal = Some(goal);
+        self.world.in_flight.get_or_insert(0);
+    }
+
+    /// Adds actions to come. Of several at the same time, the first added comes first.
+    pub fn schedule(&mut self, script: impl IntoIterator<Item = Scheduled<P::Input>>) {
+        for Scheduled { at, action } in script {
+            for kind in action.fault() {
+                self.world.faults.want(kind);
+            }
+            self.world.queue.push(at.as_micros(), Event::Act(self.script.len() as u32));
+            self.script.push(action);
+            self.pending += 1;
+            self.last_action = self.last_action.max(at);
+        }
+    }
+
+    /// Does something right now.
+    pub fn act(&mut self, action: Action<P::Input>) {
+        for kind in action.fault() {
+            self.world.faults.want(kind);
+        }
+        self.last_action = self.last_action.max(self.world.now);
+        self.perform(action);
+    }
+
+    /// Runs until nothing is left to happen, the goal is reached, an invariant is broken or the
+    /// time is up. A run that is over can be acted upon and run again.
+    pub fn run(&mut self, until: Time) -> Ended {
+        loop {
+            if self.violation.is_some() {
+                return Ended::Violated;
+            }
+            if self.stirred && self.is_settled() {
+                return Ended::Settled;
+            }
+            let (nodes, group) = (&self.nodes, &self.group);
+            let warm = |event: &Event<P>| {
+                if let Event::Deliver { to, .. } = event {
+                    prefetch(&nodes[*to as usize]);
+                    prefetch(&group.ring()[*to as usize]);
+                }
+            };
+            if until < Time::MAX
+                && self.world.queue.peek(warm).is_some_and(|at| at > until.as_micros())
+            {
+                self.world.now = until;
+                return Ended::TimeUp;
+            }
+            let Some((at, event)) = self.world.queue.pop(warm) else { return Ended::Quiet };
+            self.world.now = Time::from_micros(at);
+            self.handle(event);
+        }
+    }
+
+    #[inline]
+    fn handle(&mut self, event: Event<P>) {
+        match event {
+            Event::Deliver { to, .. }
+                if self.nodes[to as usize].odd && self.holds_up(to as usize) =>
+            {
+                self.hold_up(to as usize, event);
+            }
+            Event::Deliver { to, from, id, msg } => self.deliver(to as usize, from, id, msg),
+            Event::Timer { place, .. }
+                if self.nodes[place as usize].odd && self.holds_up(place as usize) =>
+            {
+                self.hold_up(place as usize, event);
+            }
+            Event::Timer { place, number, timer } => self.fire(place as usize, number, timer),
+            Event::Act(index) => {
+                self.pending -= 1;
+                self.perform(self.script[index as usize].clone());
+            }
+            Event::Late(event) => self.handle_late(*event),
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, to: usize, from: NodeId, id: u64, msg: P::Msg) {
+        self.world.events += 1;
+        if let Some(in_flight) = &mut self.world.in_flight
+            && msg.kind().role == Role::Protocol
+        {
+            // Those that were sent before anybody asked are not counted.
+            *in_flight = in_flight.saturating_sub(1);
+            self.stirred |= *in_flight == 0;
+        }
+        if (!self.world.cuts.is_empty() || !self.nodes[to].up) && self.is_lost(to, from, id, &msg) {
+            return;
+        }
+        if O::ACTIVE {
+            self.see(to, Seen::Receive { id, from, msg: &msg });
+        }
+        self.step(to, |process, cx| process.on_message(from, msg, cx));
+    }
+
+    /// Whether a message comes to nothing at its destination.
+    #[cold]
+    fn is_lost(&mut self, to: usize, from: NodeId, id: u64, msg: &P::Msg) -> bool {
+        let cut = self.group.place(from).is_some_and(|from| self.world.is_cut(from, to));
+        let why = if cut { Why::Cut } else { Why::Down };
+        let lost = cut || !self.nodes[to].up;
+        if lost {
+            self.see(to, Seen::Drop { id, from, msg, why });
+        }
+        lost
+    }
+
+    fn fire(&mut self, place: usize, number: u32, timer: P::Timer) {
+        let node = &mut self.nodes[place];
+        // A crash has disarmed all timers, so a stopped process has none.
+        if !node.timers.fire(timer, number) {
+            return;
+        }
+        self.world.events += 1;
+        if O::ACTIVE {
+            self.see(place, Seen::Timer(&timer));
+        }
+        self.step(place, |process, cx| process.on_timer(timer, cx));
+    }
+
+    /// Calls one handler of one process and lets its effects happen.
+    #[inline]
+    fn step(&mut self, place: usize, handler: impl FnOnce(&mut P, &mut Context<'_, P>)) {
+        let node = &mut self.nodes[place];
+        let me = self.group.ring()[place];
+        self.monitor.before(me, &node.process);
+        let oddity = if node.odd { self.oddities.get_mut(&place) } else { None };
+        let now = match &oddity {
+            Some(oddity) => oddity.reading(self.world.now, &mut self.world.faults),
+            None => self.world.now,
+        };
+        let mut sink = Sink {
+            world: &mut self.world,
+            outgoing: &mut node.outgoing,
+            timers: &mut node.timers,
+            oddity,
+            observer: &mut self.observer,
+            group: &self.group,
+            place,
+            me,
+            stirred: &mut self.stirred,
+        };
+        let here = Here::new(&self.group, place, now, O::ACTIVE);
+        handler(&mut node.process, &mut Context::new(&here, &self.config, &mut sink));
+        if O::ACTIVE {
+            self.observer.stepped(place, &node.process);
+        }
+        let broken = self.monitor.after(self.world.now, me, &node.process);
+        if broken.is_some() && self.violation.is_none() {
+            self.violation = broken;
+        }
+        if node.odd {
+            self.spring_trap(place);
+        }
+        // By the time that the message arrives, its receiver will be at hand.
+        if let Some(receiver) = self.nodes.get(self.world.receiver) {
+            prefetch(receiver);
+        }
+    }
+
+    /// If the process crashed in the middle of this step, that is now.
+    fn spring_trap(&mut self, place: usize) {
+        let trap = self.oddities.get_mut(&place).and_then(|oddity| oddity.trap.as_mut());
+        if trap.is_some_and(|trap| trap.sprung) {
+            self.crash(place);
+        }
+    }
+
+    fn is_settled(&mut self) -> bool {
+        let Some(goal) = &self.goal else { return false };
+        if self.pending > 0 || self.world.in_flight != Some(0) {
+            return false;
+        }
+        self.stirred = false;
+        (goal.holds)(&mut self.live())
+    }
+
+    fn see(&mut self, place: usize, seen: Seen<'_, P>) {
+        if O::ACTIVE {
+            self.observer.event(self.world.now, place, seen);
+        }
+    }
+
+    /// Whether the run ends when its goal is reached.
+    pub(crate) fn has_goal(&self) -> bool {
+        self.goal.is_some()
+    }
+
+    /// The time of the last action: of the script, or done directly.
+    pub(crate) fn last_scheduled(&self) -> Time {
+        self.last_action
+    }
+
+    /// From now on, writes down what happens to every message.
+    pub(crate) fn log_fates(&mut self) {
+        self.world.fates.get_or_insert_default();
+    }
+
+    /// What happened to the messages since [`Sim::log_fates`].
+    pub(crate) fn fates(&self) -> impl Iterator<Item = FateEntry> + '_ {
+        self.world.fates.iter().flatten().copied()
+    }
+
+    /// The group.
+    pub fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &P::Config {
+        &self.config
+    }
+
+    /// Virtual time.
+    pub fn now(&self) -> Time {
+        self.world.now
+    }
+
+    /// How many events have happened: messages that reached their destination and timers that
+    /// fired.
+    pub fn events(&self) -> u64 {
+        self.world.events
+    }
+
+    /// The messages that were sent.
+    pub fn tally(&self) -> &Tally {
+        &self.world.tally
+    }
+
+    /// The faults that happened.
+    pub fn faults(&self) -> &FaultCounts {
+        &self.world.faults
+    }
+
+    /// The first violation, if there was one.
+    pub fn violation(&self) -> Option<&Violation> {
+        self.violation.as_ref()
+    }
+
+    /// The live processes, in ring order.
+    pub fn live(&self) -> impl Iterator<Item = (NodeId, &P)> {
+        let nodes = self.group.ring().iter().zip(&self.nodes);
+        nodes.filter(|(_, node)| node.up).map(|(id, node)| (*id, &node.process))
+    }
+
+    /// A process, live or not.
+    pub fn process(&self, id: NodeId) -> Option<&P> {
+        Some(&self.nodes[self.group.place(id)?].process)
+    }
+}
+
+impl<P: Process> World<P> {
+    fn is_cut(&mut self, from: usize, to: usize) -> bool {
+        match self.cuts.iter().find(|cut| cut.severs(from, to)) {
+            Some(cut) => {
+                self.faults.bite(cut.fault);
+                true
+            }
+            None => false,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, at: u64, to: u32, from: NodeId, id: u64, msg: P::Msg) {
+        if let Some(in_flight) = &mut self.in_flight
+            && msg.kind().role == Role::Protocol
+        {
+            *in_flight += 1;
+        }
+        self.queue.push(at, Event::Deliver { to, from, id, msg });
+    }
+}

@@ -1,0 +1,142 @@
+//! Where a step's effects go: straight into the event queue.
+
+use super::{Event, World};
+use crate::fault::FaultKind;
+use crate::network::Fate;
+use crate::node::{Oddity, Outgoing, Timers};
+use crate::observer::{Observer, Seen, Why};
+use bellwether_core::{Effects, Group, Message, NodeId, Process, micros};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Where the effects of one step go.
+pub(super) struct Sink<'a, P: Process, O> {
+    pub(super) world: &'a mut World<P>,
+    pub(super) outgoing: &'a mut Outgoing,
+    pub(super) timers: &'a mut Timers<P::Timer>,
+    pub(super) oddity: Option<&'a mut Oddity<P>>,
+    pub(super) observer: &'a mut O,
+    pub(super) group: &'a Group,
+    pub(super) place: usize,
+    pub(super) me: NodeId,
+    pub(super) stirred: &'a mut bool,
+}
+
+impl<P: Process, O: Observer<P>> Sink<'_, P, O> {
+    fn see(&mut self, place: usize, seen: Seen<'_, P>) {
+        if O::ACTIVE {
+            self.observer.event(self.world.now, place, seen);
+        }
+    }
+
+    /// Whether the process has crashed earlier in this step.
+    #[inline]
+    fn is_dead(&self) -> bool {
+        let trap = self.oddity.as_ref().and_then(|oddity| oddity.trap.as_ref());
+        trap.is_some_and(|trap| trap.sprung)
+    }
+
+    /// Counts down to a crash in the middle of sending; says whether it is now.
+    #[cold]
+    fn approach_trap(&mut self, name: &str) -> bool {
+        let trap = self.oddity.as_mut().and_then(|oddity| oddity.trap.as_mut());
+        let Some(trap) = trap.filter(|trap| trap.kind == name) else { return false };
+        match trap.left.checked_sub(1) {
+            Some(left) => trap.left = left,
+            None => trap.sprung = true,
+        }
+        trap.sprung
+    }
+}
+
+impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
+    #[inline]
+    fn send(&mut self, to: NodeId, msg: P::Msg) {
+        let kind = msg.kind();
+        if self.oddity.is_some() && (self.is_dead() || self.approach_trap(kind.name)) {
+            return;
+        }
+        // A message to somebody who is no member goes nowhere, as on a real network.
+        let Some(target) = self.group.place_from(self.place, to) else { return };
+        let world = &mut *self.world;
+        let id = world.sent;
+        world.sent += 1;
+        world.receiver = target;
+        world.tally.add(kind);
+        if O::ACTIVE {
+            self.observer.event(world.now, self.place, Seen::Send { id, to, msg: &msg });
+        }
+        let link = self.outgoing.link(target as u32);
+        let number = link.count;
+        link.count += 1;
+        let fate = world.oracle.fate(self.me, to, number);
+        if let Some(fates) = &mut world.fates {
+            fates.push(((self.me, to, number), fate));
+        }
+        let why = match fate {
+            _ if !world.cuts.is_empty() && world.is_cut(self.place, target) => Why::Cut,
+            Fate::Lost => {
+                world.faults.bite(FaultKind::Loss);
+                Why::Lost
+            }
+            Fate::Arrives(after) => {
+                let mut at = world.now.as_micros().saturating_add(after);
+                if at < link.latest {
+                    if world.reorder {
+                        world.faults.bite(FaultKind::Reorder);
+                    } else {
+                        at = link.latest;
+                    }
+                }
+                link.latest = link.latest.max(at);
+                return world.push(at, target as u32, self.me, id, msg);
+            }
+            Fate::Twice(first, second) => {
+                world.faults.bite(FaultKind::Duplicate);
+                for after in [first, second] {
+                    let mut at = world.now.as_micros().saturating_add(after);
+                    if !world.reorder {
+                        at = at.max(link.latest);
+                        link.latest = at;
+                    }
+                    world.push(at, target as u32, self.me, id, msg.clone());
+                }
+                return;
+            }
+        };
+        *self.stirred = true;
+        let (now, me) = (world.now, self.me);
+        if O::ACTIVE {
+            self.observer.event(now, target, Seen::Drop { id, from: me, msg: &msg, why });
+        }
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>) {
+        if self.is_dead() {
+            return;
+        }
+        let number = self.timers.arm(timer);
+        let (low, high) = (micros(after.start), micros(after.end));
+        let mut span = self.world.oracle.timer(self.me, number, low, high);
+        if let Some(oddity) = &self.oddity {
+            span = oddity.real(span, &mut self.world.faults);
+        }
+        let at = self.world.now.as_micros().saturating_add(span);
+        self.world.queue.push(at, Event::Timer { place: self.place as u32, number, timer });
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.timers.disarm(timer);
+    }
+
+    fn emit(&mut self, output: P::Output) {
+        *self.stirred = true;
+        if !self.is_dead() {
+            self.see(self.place, Seen::Output(&output));
+        }
+    }
+
+    fn rule(&mut self, rule: &'static str) {
+        self.see(self.place, Seen::Rule(rule));
+    }
+}

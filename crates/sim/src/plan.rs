@@ -1,0 +1,214 @@
+//! A run from beginning to end: what is set up, what is done to it, what comes of it.
+
+use crate::engine::{Ended, Sim};
+use crate::fault::{Action, FaultCounts, Scheduled};
+use crate::monitor::Violation;
+use crate::network::{Fate, Network};
+use crate::observer::Observer;
+use crate::tally::Tally;
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_core::{Goal, Group, NodeId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// Everything that determines a run.
+#[derive(Clone, Debug)]
+pub struct Plan<A: Algorithm> {
+    /// Who takes part.
+    pub group: Group,
+    /// How the algorithm is set.
+    pub settings: Settings,
+    /// What the network is like.
+    pub network: Network,
+    /// The seed of all that is random.
+    pub seed: u64,
+    /// What is done to the cluster.
+    pub script: Vec<Scheduled<A::Input>>,
+    /// When to stop at the latest. Without, a run goes on until it is over: until nothing is left
+    /// to happen or, with detection, until the goal is reached or is overdue.
+    pub until: Option<Time>,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Virtual time at the end.
+    pub now: Time,
+    /// Messages that reached their destination and timers that fired.
+    pub events: u64,
+    /// The messages that were sent.
+    pub tally: Tally,
+    /// The faults that happened.
+    pub faults: FaultCounts,
+    /// Whether the goal holds at the end.
+    pub agreed: bool,
+    /// What went wrong, if anything.
+    pub violation: Option<Violation>,
+    /// Whom each live process takes for the coordinator, in ring order.
+    pub coordinators: Vec<(NodeId, Option<NodeId>)>,
+}
+
+/// The time-out that suits a network: a round trip, and as much again as one way takes.
+pub fn default_timeout(network: &Network) -> Duration {
+    network.bound().saturating_mul(3).max(Duration::from_millis(1))
+}
+
+impl<A: Algorithm> Plan<A> {
+    /// A cluster at the beginning of the run.
+    pub fn set_up<O: Observer<A>>(&self, observer: O) -> Sim<A, O> {
+        let config = A::config(&self.settings, &self.group);
+        let group = self.group.clone();
+        let mut sim = Sim::new(group, config, &self.network, self.seed, A::invariants(), observer);
+        sim.schedule(self.script.iter().cloned());
+        if self.settings.detection {
+            sim.stop_when(A::goal());
+        }
+        sim
+    }
+
+    /// Runs it.
+    pub fn run<O: Observer<A>>(&self, observer: O) -> (Outcome, O) {
+        let mut sim = self.set_up(observer);
+        let outcome = self.finish(&mut sim);
+        (outcome, sim.observer)
+    }
+
+    /// Runs a cluster that was [set up](Plan::set_up) to its end.
+    pub fn finish<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Outcome {
+        let overdue = sim.last_scheduled() + A::settles_within(sim.config(), sim.group());
+        let limit = match self.until {
+            Some(until) => until,
+            None if self.settings.detection => overdue,
+            None => Time::MAX,
+        };
+        let ended = sim.run(limit);
+        let mut outcome = self.outcome(sim);
+        // A run that the user cuts short promises nothing; nor does one in which nobody asked
+        // for anything.
+        let promised = match ended {
+            Ended::TimeUp => limit >= overdue && self.settings.detection,
+            Ended::Quiet => self.script.iter().any(|s| matches!(s.action, Action::Input(..))),
+            Ended::Settled | Ended::Violated => false,
+        };
+        if promised && !outcome.agreed && outcome.violation.is_none() {
+            let Goal { name, text, .. } = A::goal();
+            outcome.violation = Some(Violation { name, text, at: sim.now(), by: Vec::new() });
+        }
+        outcome
+    }
+
+    /// What has come of a cluster so far.
+    pub(crate) fn outcome<O: Observer<A>>(&self, sim: &Sim<A, O>) -> Outcome {
+        Outcome {
+            now: sim.now(),
+            events: sim.events(),
+            tally: sim.tally().clone(),
+            faults: *sim.faults(),
+            agreed: (A::goal().holds)(&mut sim.live()),
+            violation: sim.violation().cloned(),
+            coordinators: sim.live().map(|(id, process)| (id, process.coordinator())).collect(),
+        }
+    }
+
+    /// The same run with every message's fate written down and nothing left to chance.
+    pub(crate) fn spell_out(&self) -> Plan<A> {
+        let mut sim = self.set_up(crate::observer::Silent);
+        sim.log_fates();
+        self.finish(&mut sim);
+        let mut plan = self.clone();
+        plan.network.loss = 0.0;
+        plan.network.duplicate = 0.0;
+        plan.network.fates.extend(sim.fates());
+        plan
+    }
+}
+
+/// What was asked of a process that could not do it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impossible {
+    /// Which action, counted from 0.
+    pub index: usize,
+    /// Why it cannot be done.
+    pub why: String,
+}
+
+/// Checks that every action of a script can be done when its time comes: that a process that is
+/// to crash is up, one that is to recover is down, and so on.
+pub fn check_script<I>(script: &[Scheduled<I>]) -> Result<(), Impossible> {
+    let mut order: Vec<usize> = (0..script.len()).collect();
+    order.sort_by_key(|index| script[*index].at);
+    let mut down: BTreeMap<NodeId, Time> = BTreeMap::new();
+    let mut paused = BTreeSet::new();
+    for index in order {
+        let Scheduled { at, action } = &script[index];
+        let refuse = |why: String| Err(Impossible { index, why });
+        let is_down = |id: &NodeId| down.get(id).map(|since| format!("it crashed at {since}"));
+        match action {
+            Action::Crash(id) | Action::CrashSending { node: id, .. } => {
+                if let Some(since) = is_down(id) {
+                    return refuse(format!("{id} cannot crash at {at}: {since}"));
+                }
+                if matches!(action, Action::Crash(_)) {
+                    down.insert(*id, *at);
+                    paused.remove(id);
+                }
+            }
+            Action::Recover(id) => {
+                // Nobody knows when a crash in the middle of sending happens.
+                let may = |other: &Scheduled<I>| match &other.action {
+                    Action::CrashSending { node, .. } => node == id && other.at <= *at,
+                    _ => false,
+                };
+                if down.remove(id).is_none() && !script.iter().any(may) {
+                    return refuse(format!("{id} cannot recover at {at}: it is not down then"));
+                }
+            }
+            Action::Pause(id) => {
+                if let Some(since) = is_down(id) {
+                    return refuse(format!("{id} cannot pause at {at}: {since}"));
+                }
+                if !paused.insert(*id) {
+                    return refuse(format!("{id} cannot pause at {at}: it is paused already"));
+                }
+            }
+            Action::Resume(id) => {
+                paused.remove(id);
+            }
+            Action::Input(id, _) => {
+                if let Some(since) = is_down(id) {
+                    return refuse(format!("{id} cannot do anything at {at}: {since}"));
+                }
+            }
+            Action::Slow(..) | Action::Cut(_) | Action::Heal(_) | Action::Clock { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// A message by its link and number on that link, and what happens to it.
+pub(crate) type FateEntry = ((NodeId, NodeId, u32), Fate);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64, action: Action<()>) -> Scheduled<()> {
+        Scheduled { at: Time::from_micros(ms * 1_000), action }
+    }
+
+    #[test]
+    fn a_script_must_be_possible() {
+        let p = NodeId::new(3);
+        let ok = [at(5, Action::Recover(p)), at(1, Action::Crash(p)), at(9, Action::Crash(p))];
+        assert_eq!(check_script(&ok), Ok(()));
+        for (script, index) in [
+            (vec![at(1, Action::Crash(p)), at(2, Action::Crash(p))], 1),
+            (vec![at(1, Action::Recover(p))], 0),
+            (vec![at(2, Action::Crash(p)), at(1, Action::Recover(p))], 1),
+            (vec![at(1, Action::Crash(p)), at(2, Action::Input(p, ()))], 1),
+            (vec![at(1, Action::Pause(p)), at(2, Action::Pause(p))], 1),
+        ] {
+            assert_eq!(check_script(&script).unwrap_err().index, index, "{script:?}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Traces of real runs for the renderers' tests.
+
+use crate::{Action, Cut, CutKind, Fate, Latency, Network, Recorder, Scheduled, Sim, Trace};
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::election::{Bully, ChangRoberts, Input, Watched};
+use bellwether_core::{Group, NodeId, Time};
+use std::time::Duration;
+
+const MS: u64 = 1000;
+
+/// The run of the style guide: P4 coordinates; P1 and P4 fail; P2 notices. P3 wins.
+pub(super) fn bully() -> Trace {
+    let actions = [
+        Action::Crash(NodeId::new(1)),
+        Action::Crash(NodeId::new(4)),
+        Action::Input(NodeId::new(2), Input::Suspect),
+    ];
+    let script = actions.map(|action| (0, action));
+    run::<Watched<Bully>>(4, &settings(false), &network(), script, None)
+}
+
+/// Detection, a crash, a recovery, a pause, a lost message, a doubled one and a partition.
+pub(super) fn stormy() -> Trace {
+    let id = NodeId::new;
+    let mut network = network();
+    network.fates.insert((id(2), id(3), 0), Fate::Lost);
+    network.fates.insert((id(4), id(2), 0), Fate::Twice(8 * MS, 12 * MS));
+    let sides = vec![vec![id(1), id(2)], vec![id(3), id(4)]];
+    let script = [
+        (5, Action::Input(id(2), Input::Start)),
+        (300, Action::Crash(id(4))),
+        (500, Action::Pause(id(1))),
+        (650, Action::Resume(id(1))),
+        (900, Action::Cut(Cut { name: 1, kind: CutKind::Partition(sides) })),
+        (1500, Action::Heal(1)),
+        (1600, Action::Recover(id(4))),
+    ];
+    run::<Watched<Bully>>(4, &settings(true), &network, script, Some(2000))
+}
+
+/// Every one of many processes starts an election on a ring: many messages.
+pub(super) fn crowd(processes: u32) -> Trace {
+    let script = (1..=processes).map(|n| (0, Action::Input(NodeId::new(n), Input::Start)));
+    let settings = Settings { coordinator: None, ..settings(false) };
+    run::<Watched<ChangRoberts>>(processes, &settings, &network(), script, None)
+}
+
+/// One process alone, to whom nothing happens.
+pub(super) fn nothing() -> Trace {
+    let settings = Settings { coordinator: None, ..settings(false) };
+    run::<Watched<Bully>>(1, &settings, &network(), [], None)
+}
+
+fn settings(detection: bool) -> Settings {
+    Settings {
+        timeout: Duration::from_millis(100),
+        coordinator: Some(NodeId::new(4)),
+        detection,
+        acknowledge: false,
+    }
+}
+
+fn network() -> Network {
+    Network::new(Latency::Fixed(Duration::from_millis(10)))
+}
+
+fn run<A: Algorithm>(
+    processes: u32,
+    settings: &Settings,
+    network: &Network,
+    script: impl IntoIterator<Item = (u64, Action<A::Input>)>,
+    until_ms: Option<u64>,
+) -> Trace {
+    let group = Group::numbered(processes).unwrap();
+    let config = A::config(settings, &group);
+    let recorder = Recorder::new(&A::ENTRY, &group, 7);
+    let mut sim = Sim::<A, _>::new(group, config, network, 7, Vec::new(), recorder);
+    let script = script.into_iter();
+    sim.schedule(script.map(|(ms, action)| Scheduled { at: Time::from_micros(ms * MS), action }));
+    sim.run(until_ms.map_or(Time::MAX, |ms| Time::from_micros(ms * MS)));
+    sim.observer.into_trace()
+}

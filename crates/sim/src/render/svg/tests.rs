@@ -1,0 +1,116 @@
+use super::super::sample;
+use super::*;
+use crate::trace::What;
+
+/// Checks that tags are balanced and that text has no bare markup, and counts the elements.
+fn parse(svg: &str) -> std::collections::BTreeMap<String, usize> {
+    let mut counts = std::collections::BTreeMap::new();
+    let mut open = Vec::new();
+    let mut rest = svg;
+    while let Some(start) = rest.find('<') {
+        assert!(!rest[..start].contains('>'), "bare > in {}", &rest[..start]);
+        let end = rest.find('>').expect("a tag ends");
+        let tag = &rest[start + 1..end];
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name));
+            continue;
+        }
+        let name = tag.split([' ', '/']).next().unwrap().to_owned();
+        *counts.entry(name.clone()).or_insert(0) += 1;
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?} not closed");
+    counts
+}
+
+fn count(trace: &Trace, is: impl Fn(&What) -> bool) -> usize {
+    trace.events.iter().filter(|event| is(&event.what)).count()
+}
+
+#[test]
+fn every_message_is_an_arrow_or_a_cross() {
+    for trace in [sample::bully(), sample::stormy(), sample::crowd(12)] {
+        let picture = svg(&trace);
+        parse(&picture);
+        let flights: Vec<_> =
+            picture.lines().filter(|line| line.starts_with("<g class=\"flight\">")).collect();
+        let arrived = count(&trace, |what| matches!(what, What::Receive(_)));
+        let dropped = count(&trace, |what| matches!(what, What::Drop(..)));
+        let has = |part: &str| flights.iter().filter(|line| line.contains(part)).count();
+        assert!(arrived > 0);
+        assert_eq!(has("marker-end"), arrived);
+        assert_eq!(has(" cross\""), dropped);
+        assert_eq!(has("on its way"), flights.len() - arrived - dropped);
+    }
+}
+
+#[test]
+fn shows_what_befell_the_processes() {
+    let picture = svg(&sample::stormy());
+    for part in [
+        ">Bully<",
+        ">900ms partition 1,2|3,4<",
+        ">partition 1,2|3,4</text>",
+        ">300ms P4 crashes<",
+        ">1600ms P4 recovers<",
+        ">P4 takes itself for the coordinator from the start<",
+        "fill=\"url(#bw-hatch)\"",
+        ">paused</text>",
+        ">overhead only, time compressed</text>",
+        "seed 7<",
+    ] {
+        assert!(picture.contains(part), "{part} is missing");
+    }
+}
+
+#[test]
+fn the_legend_counts_what_was_sent() {
+    let trace = sample::bully();
+    let picture = svg(&trace);
+    for part in ["ELECTION \u{d7}3", "OK \u{d7}1", "COORDINATOR \u{d7}2", "not delivered \u{d7}3"] {
+        assert!(picture.contains(&format!(">{part}</text>")), "{part} is missing");
+    }
+    assert!(!picture.contains(">recovery</text>"), "nobody recovered");
+    for label in [
+        ">silence left out</text>",
+        ">ELECTION</text>",
+        ">elected P3</text>",
+        ">110ms</text>",
+        ">follows P3</text>",
+    ] {
+        assert!(picture.contains(label), "{label} is missing");
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    assert_eq!(svg(&sample::stormy()), svg(&sample::stormy()));
+}
+
+#[test]
+fn extremes_do_not_break_it() {
+    for trace in [sample::nothing(), sample::crowd(1), sample::crowd(2), sample::crowd(64)] {
+        let picture = svg(&trace);
+        parse(&picture);
+        for broken in ["NaN", "inf", "922337203685477580"] {
+            assert!(!picture.contains(broken), "{broken} with {} nodes", trace.header.ring.len());
+        }
+    }
+}
+
+#[test]
+fn markup_in_a_trace_stays_text() {
+    let mut trace = sample::bully();
+    for event in &mut trace.events {
+        if let What::Send(letter) | What::Receive(letter) = &mut event.what {
+            letter.text = "<script>alert(\"&\")</script>".to_owned();
+        }
+    }
+    let picture = svg(&trace);
+    assert!(!parse(&picture).contains_key("script"));
+    assert!(picture.contains("&lt;script&gt;alert(&quot;&amp;&quot;)"));
+}

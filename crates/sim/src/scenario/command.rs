@@ -1,0 +1,117 @@
+//! The commands of a scenario.
+
+use crate::fault::CutKind;
+use crate::network::{Fate, Latency, Network};
+use crate::plan::default_timeout;
+use bellwether_algorithms::catalogue::Settings;
+use bellwether_core::{Group, NodeId, Time};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One line of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Something happens to the cluster: at once, or at its time while it runs.
+    Do(Deed, Option<Time>),
+    /// Time passes: this long, or as long as there is something to happen.
+    Run(Option<Duration>),
+    /// Something must be true now.
+    Expect(Expectation),
+}
+
+/// What can be done to a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Deed {
+    /// Processes stop.
+    Crash(Vec<NodeId>),
+    /// A process stops in the middle of sending.
+    CrashSending(NodeId, String, u32),
+    /// Processes come back.
+    Recover(Vec<NodeId>),
+    /// Processes stand still.
+    Pause(Vec<NodeId>),
+    /// Processes go on.
+    Resume(Vec<NodeId>),
+    /// A process takes this long for every event.
+    Slow(NodeId, Duration),
+    /// Links are cut.
+    Cut(CutKind),
+    /// All cuts are mended.
+    Heal,
+    /// A process's clock is off, in microseconds and parts per million.
+    Clock(NodeId, i64, i64),
+    /// Processes are given an input of the algorithm's vocabulary.
+    Input(String, Vec<NodeId>),
+}
+
+/// What a scenario claims.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expectation {
+    /// These processes take that one, or nobody, for the coordinator.
+    Coordinator(Vec<NodeId>, Option<NodeId>),
+    /// So many messages of these kinds were sent, and none of any other kind of the algorithm.
+    Messages(BTreeMap<String, u64>),
+    /// So many messages of these kinds were sent to find out who is alive.
+    Overhead(BTreeMap<String, u64>),
+    /// A process knows exactly these to be alive.
+    Members(NodeId, Vec<NodeId>),
+    /// All live processes follow the largest of them; or they do not.
+    Agreement(bool),
+    /// This invariant was broken, or none.
+    Violation(Option<String>),
+}
+
+/// What the `cluster` line and its companions say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// The algorithm's name.
+    pub algorithm: String,
+    /// Who takes part, in ring order.
+    pub group: Group,
+    /// The network.
+    pub network: Network,
+    /// T, if it is not the usual one.
+    pub timeout: Option<Duration>,
+    /// Who coordinates at the beginning.
+    pub coordinator: Option<NodeId>,
+    /// Whether processes watch their coordinator by themselves.
+    pub detection: bool,
+    /// Whether rings acknowledge.
+    pub acknowledge: bool,
+    /// The seed.
+    pub seed: u64,
+    /// Whether the story shows acknowledgements and the detector's messages.
+    pub overhead: bool,
+}
+
+impl Setup {
+    /// The usual setup of a group: its largest member coordinates, messages take 10 ms, nobody
+    /// detects anything by itself.
+    pub fn new(algorithm: &str, group: Group) -> Self {
+        Setup {
+            algorithm: algorithm.to_owned(),
+            network: Network::new(Latency::Fixed(Duration::from_millis(10))),
+            timeout: None,
+            coordinator: Some(group.highest()),
+            detection: false,
+            acknowledge: true,
+            seed: 0,
+            overhead: false,
+            group,
+        }
+    }
+
+    /// In the algorithm's terms.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            timeout: self.timeout.unwrap_or_else(|| default_timeout(&self.network)),
+            coordinator: self.coordinator,
+            detection: self.detection,
+            acknowledge: self.acknowledge,
+        }
+    }
+
+    pub(crate) fn set_fate(&mut self, message: (NodeId, NodeId, u32), fate: Fate) {
+        self.network.fates.insert(message, fate);
+    }
+}

@@ -1,0 +1,95 @@
+//! Writing a plan down as a scenario, so that a run that failed can be kept.
+
+use crate::engine::describe;
+use crate::fault::Action;
+use crate::network::Fate;
+use crate::plan::Plan;
+use crate::units::{show, show_latency};
+use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_core::{NodeId, Time};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// The scenario that plays this plan. The story is left for the tool to fill in.
+pub fn write<A: Algorithm>(plan: &Plan<A>) -> String {
+    let mut text = cluster_line(plan);
+    for ((from, to), latency) in &plan.network.links {
+        let way = format!("{}->{}", from.number(), to.number());
+        push(&mut text, format_args!("link {way} latency={}", show_latency(latency)));
+    }
+    for ((from, to, number), fate) in &plan.network.fates {
+        let message = format!("{}->{}#{number}", from.number(), to.number());
+        let micros = |us: u64| show(Duration::from_micros(us));
+        let fate = match fate {
+            Fate::Lost => "lost".to_owned(),
+            Fate::Arrives(after) => micros(*after),
+            Fate::Twice(first, second) => format!("{},{}", micros(*first), micros(*second)),
+        };
+        push(&mut text, format_args!("fate {message} {fate}"));
+    }
+    for scheduled in &plan.script {
+        push(&mut text, format_args!("{} at={}", deed::<A>(&scheduled.action), scheduled.at));
+    }
+    match plan.until {
+        Some(until) => push(&mut text, format_args!("run for={until}")),
+        None => push(&mut text, format_args!("run")),
+    }
+    text
+}
+
+fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "{line}");
+}
+
+fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
+    let network = &plan.network;
+    let settings = &plan.settings;
+    let numbers: Vec<String> = plan.group.ring().iter().map(|id| id.number().to_string()).collect();
+    let coordinator =
+        settings.coordinator.map_or("none".to_owned(), |id: NodeId| id.number().to_string());
+    let on = |on: bool| if on { "on" } else { "off" };
+    let mut line = format!(
+        "cluster {} {} coordinator={coordinator} latency={} timeout={} detection={} acknowledge={}",
+        A::ENTRY.name,
+        numbers.join(","),
+        show_latency(&network.latency),
+        show(settings.timeout),
+        on(settings.detection),
+        on(settings.acknowledge),
+    );
+    if plan.seed != 0 {
+        let _ = write!(line, " seed={}", plan.seed);
+    }
+    for (name, probability) in [("loss", network.loss), ("duplicate", network.duplicate)] {
+        if probability > 0.0 {
+            let _ = write!(line, " {name}={probability}");
+        }
+    }
+    if network.reorder {
+        line.push_str(" reorder");
+    }
+    line.push('\n');
+    line
+}
+
+fn deed<A: Algorithm>(action: &Action<A::Input>) -> String {
+    match action {
+        Action::Crash(id) => format!("crash {}", id.number()),
+        Action::CrashSending { node, kind, after } => {
+            format!("crash {} sending {kind} after={after}", node.number())
+        }
+        Action::Recover(id) => format!("recover {}", id.number()),
+        Action::Pause(id) => format!("pause {}", id.number()),
+        Action::Resume(id) => format!("resume {}", id.number()),
+        Action::Slow(id, span) => format!("slow {} by={}", id.number(), show(*span)),
+        Action::Cut(cut) => describe(&cut.kind),
+        Action::Heal(_) => "heal".to_owned(),
+        Action::Clock { node, offset_us, drift_ppm } => {
+            let span = Time::from_micros(offset_us.unsigned_abs());
+            let sign = if *offset_us < 0 { '-' } else { '+' };
+            format!("clock {} offset={sign}{span} drift={drift_ppm}ppm", node.number())
+        }
+        Action::Input(id, input) => format!("{} {}", A::verb(input), id.number()),
+    }
+}

@@ -1,0 +1,238 @@
+//! How durations, ids and latencies are written, on the command line and in scenarios.
+//!
+//! Every parser says what it got, and what it would have liked.
+
+use crate::fault::CutKind;
+use crate::network::Latency;
+use bellwether_core::{Group, NodeId, Time, micros};
+use std::time::Duration;
+
+/// No span and no time may exceed this; it keeps all arithmetic far from overflow.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// `10ms`, `1.5s`, `250us`, `2m`; `0` needs no unit.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wanted = "a duration such as 250us, 10ms, 1.5s or 2m";
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let micros_per_unit: u64 = match unit {
+        "us" => 1,
+        "ms" => 1_000,
+        "s" => 1_000_000,
+        "m" | "min" => 60_000_000,
+        "" if number == "0" => 1,
+        "" => return Err(format!("'{text}' has no unit; expected {wanted}")),
+        _ => return Err(format!("'{text}' is not {wanted}")),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let scaled = |digits: &str| digits.parse::<u64>().ok();
+    let whole = scaled(whole).and_then(|whole| whole.checked_mul(micros_per_unit));
+    let fraction = match fraction {
+        "" if number.contains('.') => None,
+        "" => Some(0),
+        _ if fraction.len() > 9 => None,
+        _ => scaled(fraction)
+            .and_then(|digits| digits.checked_mul(micros_per_unit))
+            .map(|scaled| scaled / 10u64.pow(fraction.len() as u32)),
+    };
+    let total = whole.zip(fraction).and_then(|(whole, fraction)| whole.checked_add(fraction));
+    match total.map(Duration::from_micros) {
+        Some(span) if span > LONGEST => Err(format!("'{text}' is longer than a year")),
+        Some(span) => Ok(span),
+        None => Err(format!("'{text}' is not {wanted}")),
+    }
+}
+
+/// A point in virtual time, written as the duration since the beginning.
+pub fn time(text: &str) -> Result<Time, String> {
+    duration(text).map(|span| Time::ZERO + span)
+}
+
+/// `10ms`, `5ms..20ms`, `exp:10ms`, `lognormal:10ms,0.5`.
+pub fn latency(text: &str) -> Result<Latency, String> {
+    if let Some(mean) = text.strip_prefix("exp:") {
+        return duration(mean).map(Latency::Exponential);
+    }
+    if let Some(rest) = text.strip_prefix("lognormal:") {
+        let (median, sigma) = rest
+            .split_once(',')
+            .ok_or_else(|| format!("'{text}' needs a median and a sigma: lognormal:10ms,0.5"))?;
+        return match sigma.parse::<f64>() {
+            Ok(sigma) if (0.0..=3.0).contains(&sigma) => {
+                Ok(Latency::LogNormal(duration(median)?, sigma))
+            }
+            _ => Err(format!("sigma '{sigma}' is not a number from 0 to 3")),
+        };
+    }
+    if let Some((low, high)) = text.split_once("..") {
+        let (low, high) = (duration(low)?, duration(high)?);
+        if low > high {
+            return Err(format!("'{text}' runs backwards; write {}..{}", show(high), show(low)));
+        }
+        return Ok(Latency::Uniform(low, high));
+    }
+    match text.split_once(':') {
+        Some((other, _)) => Err(format!(
+            "'{other}' is no latency distribution; expected 10ms, 5ms..20ms, exp:10ms or \
+             lognormal:10ms,0.5"
+        )),
+        None => duration(text).map(Latency::Fixed),
+    }
+}
+
+/// A latency in the words of [`latency`].
+pub fn show_latency(latency: &Latency) -> String {
+    match latency {
+        Latency::Fixed(span) => show(*span),
+        Latency::Uniform(low, high) => format!("{}..{}", show(*low), show(*high)),
+        Latency::Exponential(mean) => format!("exp:{}", show(*mean)),
+        Latency::LogNormal(median, sigma) => format!("lognormal:{},{sigma}", show(*median)),
+    }
+}
+
+/// A duration in the words of [`duration`].
+pub fn show(span: Duration) -> String {
+    Time::from_micros(micros(span)).to_string()
+}
+
+/// How far a clock is off, in microseconds: `+200ms`, `-5s`.
+pub fn offset(text: &str) -> Result<i64, String> {
+    let (sign, span) = match text.strip_prefix('-') {
+        Some(span) => (-1, span),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let span = duration(span).map_err(|message| format!("{message} (with + or -)"))?;
+    Ok(sign * micros(span) as i64)
+}
+
+/// How much a clock gains, in parts per million: `50ppm`, `-200ppm`.
+pub fn drift(text: &str) -> Result<i64, String> {
+    let number = text.strip_suffix("ppm").and_then(|number| number.parse::<i64>().ok());
+    match number {
+        Some(ppm) if ppm.abs() < 1_000_000 => Ok(ppm),
+        _ => Err(format!("'{text}' is no drift; expected for example 50ppm or -200ppm")),
+    }
+}
+
+/// A probability from 0 to 1.
+pub fn probability(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+        _ => Err(format!("'{text}' is not a probability from 0 to 1")),
+    }
+}
+
+/// One id.
+pub fn id(text: &str) -> Result<NodeId, String> {
+    text.parse()
+        .map(NodeId::new)
+        .map_err(|_| format!("'{text}' is no id; expected a whole number from 0 to {}", u32::MAX))
+}
+
+/// `1..4` (both ends included) or `3,5,0,1,4,6`.
+pub fn ids(text: &str) -> Result<Vec<NodeId>, String> {
+    const MOST: u32 = 10_000_000;
+    if let Some((first, last)) = text.split_once("..") {
+        let (first, last) = (id(first)?.number(), id(last)?.number());
+        return match last.checked_sub(first) {
+            None => Err(format!("'{text}' runs backwards; write {last}..{first}")),
+            Some(steps) if steps >= MOST => Err(format!("'{text}' are more than {MOST} processes")),
+            Some(_) => Ok((first..=last).map(NodeId::new).collect()),
+        };
+    }
+    text.split(',').map(id).collect()
+}
+
+/// An id that must be a member.
+pub fn member(text: &str, group: &Group) -> Result<NodeId, String> {
+    let id = id(text)?;
+    if group.contains(id) {
+        return Ok(id);
+    }
+    let ids: Vec<String> = group.ascending().take(9).map(|id| id.number().to_string()).collect();
+    let (shown, more) = if group.len() > 8 {
+        (ids[..8].join(", "), format!(", ... {}", group.highest().number()))
+    } else {
+        (ids.join(", "), String::new())
+    };
+    Err(format!("there is no process {}; the members are {shown}{more}", id.number()))
+}
+
+/// `1,2|3,4,5`: the sides of a partition; members on no side form one more.
+pub fn partition(text: &str, group: &Group) -> Result<CutKind, String> {
+    let sides: Vec<Vec<NodeId>> =
+        text.split('|').map(|side| members(side, group)).collect::<Result<_, _>>()?;
+    let mut all: Vec<NodeId> = sides.concat();
+    all.sort_unstable();
+    if let Some(twice) = all.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("process {} is on two sides of the partition", twice[0].number()));
+    }
+    if sides.len() == 1 && all.len() == group.len() {
+        return Err(format!("'{text}' has everybody on one side; write for example 1,2|3,4,5"));
+    }
+    Ok(CutKind::Partition(sides))
+}
+
+/// `1,2>3`: the first do not reach the second.
+pub fn one_way(text: &str, group: &Group) -> Result<CutKind, String> {
+    let (from, to) = text
+        .split_once('>')
+        .ok_or_else(|| format!("'{text}' is no one-way cut; write for example 1,2>3"))?;
+    Ok(CutKind::OneWay(members(from, group)?, members(to, group)?))
+}
+
+fn members(text: &str, group: &Group) -> Result<Vec<NodeId>, String> {
+    text.split(',').map(|text| member(text.trim(), group)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn durations_are_read_with_their_units() {
+        assert_eq!(duration("10ms"), Ok(10 * MS));
+        assert_eq!(duration("1.5s"), Ok(1_500 * MS));
+        assert_eq!(duration("0.25ms"), Ok(Duration::from_micros(250)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert_eq!(duration("0"), Ok(Duration::ZERO));
+        for wrong in ["", "10", "ms", "-5ms", "1.ms", ".5ms", "1..2ms", "10 ms", "10lightyears"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+        assert!(duration("10").unwrap_err().contains("no unit"));
+        assert!(duration("99999999999999999999s").is_err());
+        assert!(duration("9999999s").is_ok() && duration("99999999s").is_err());
+    }
+
+    #[test]
+    fn what_is_shown_can_be_read_again() {
+        for text in ["10ms", "5ms..20ms", "exp:10ms", "lognormal:10ms,0.5", "0.25ms"] {
+            assert_eq!(show_latency(&latency(text).unwrap()), text);
+        }
+        assert!(latency("20ms..5ms").unwrap_err().contains("5ms..20ms"));
+        assert!(latency("pareto:10ms").unwrap_err().contains("lognormal"));
+    }
+
+    #[test]
+    fn ids_are_ranges_or_lists() {
+        assert_eq!(ids("1..3").unwrap().len(), 3);
+        assert_eq!(ids("3,5,0").unwrap()[1], NodeId::new(5));
+        assert!(ids("4..1").unwrap_err().contains("1..4"));
+        assert!(ids("0..4000000000").unwrap_err().contains("more than"));
+        assert!(ids("1,x").unwrap_err().contains("'x'"));
+    }
+
+    #[test]
+    fn partitions_name_members_once() {
+        let group = Group::numbered(5).unwrap();
+        assert!(partition("1,2|3,4,5", &group).is_ok());
+        assert!(partition("5", &group).is_ok());
+        assert!(partition("1,2|2,3", &group).unwrap_err().contains("two sides"));
+        assert!(partition("1,9", &group).unwrap_err().contains("no process 9"));
+        assert!(partition("1,2,3,4,5", &group).unwrap_err().contains("one side"));
+        assert!(one_way("1>2", &group).is_ok());
+        assert!(one_way("1-2", &group).is_err());
+    }
+}
