@@ -6,7 +6,7 @@ PICTURE      := out/bully.svg
 BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --bin bellwether --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test verify fix bench advisories clean tools
+.PHONY: help demo build test verify fix bench pictures advisories clean tools always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,27 @@ fix: tools ## Format, and apply what clippy can fix by itself
 
 bench: ## Measure the simulator beside a bare loop
 	cargo bench --locked --package bellwether-sim
+
+IMAGES   := docs/images
+PICTURES := $(addprefix $(IMAGES)/,bully.svg ring.svg active-list.svg chang-roberts.svg \
+              hirschberg-sinclair.svg peterson.svg partition.svg late.svg no-fifo.svg)
+
+pictures: $(PICTURES) ## Draw the pictures of the documentation anew
+	$(BELLWETHER) compare election --nodes 3..64 --svg $(IMAGES)/compare.svg >/dev/null
+
+# The runs that docs/elections.md shows. A run that breaks an invariant ends with 1, and is meant to.
+$(IMAGES)/bully.svg:               RUN = $(DEMO)
+$(IMAGES)/ring.svg:                RUN = ring --ids 3,5,0,1,4,6 --crash 6 --detect 3
+$(IMAGES)/active-list.svg:         RUN = active-list --nodes 4 --crash 1,4 --detect 2
+$(IMAGES)/chang-roberts.svg:       RUN = chang-roberts --ids 3,5,1,4,2 --all-start
+$(IMAGES)/hirschberg-sinclair.svg: RUN = hirschberg-sinclair --ids 3,1,2 --all-start
+$(IMAGES)/peterson.svg:            RUN = peterson --ids 2,4,1,3 --all-start
+$(IMAGES)/partition.svg:           RUN = scenarios/election/bully-partition.txt
+$(IMAGES)/late.svg:                RUN = bully --nodes 4 --crash 4 --detect 1 --timeout 15ms
+$(IMAGES)/no-fifo.svg:             RUN = scenarios/election/active-list-without-fifo.txt
+$(PICTURES): always
+	$(BELLWETHER) sim $(RUN) --trace svg --out $@ --quiet >/dev/null || test $$? -eq 1
+always:
 
 advisories: tools ## Look for known vulnerabilities; downloads the RustSec database
 	cargo deny --locked check advisories

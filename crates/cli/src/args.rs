@@ -43,6 +43,8 @@ pub(crate) struct CompareArgs {
     pub(crate) svg: Option<PathBuf>,
 }
 
+// Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
+// with it, and is not taken for a flag.
 #[derive(Debug, Args)]
 pub(crate) struct SimArgs {
     /// An algorithm (see `bellwether algorithms`) or a scenario file
@@ -50,7 +52,7 @@ pub(crate) struct SimArgs {
     pub(crate) target: String,
 
     /// Processes 1 to N [default: 5]
-    #[arg(long, value_name = "N", help_heading = "Cluster")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Cluster")]
     pub(crate) nodes: Option<u32>,
     /// Processes with these ids, in this order on the ring: 3,5,0,1,4,6 or 0..7
     #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Cluster")]
@@ -62,7 +64,7 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "ID|none", help_heading = "Cluster")]
     pub(crate) coordinator: Option<String>,
     /// T: how long to wait for an answer [default: three times the longest latency]
-    #[arg(long, value_name = "T", help_heading = "Cluster")]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, help_heading = "Cluster")]
     pub(crate) timeout: Option<String>,
     /// Whether processes watch their coordinator by themselves [default: on, but off with
     /// --detect or --all-start]
@@ -119,29 +121,29 @@ pub(crate) struct SimArgs {
     pub(crate) chaos: bool,
 
     /// How long messages take: 10ms, 5ms..20ms, exp:10ms, lognormal:10ms,0.5 [default: 10ms]
-    #[arg(long, value_name = "LATENCY", help_heading = "Network")]
+    #[arg(long, value_name = "LATENCY", allow_hyphen_values = true, help_heading = "Network")]
     pub(crate) latency: Option<String>,
     /// A link with a latency of its own: 1->2=50ms
     #[arg(long, value_name = "LINK=LATENCY", help_heading = "Network")]
     pub(crate) link: Vec<String>,
     /// The probability that a message is lost
-    #[arg(long, value_name = "P", help_heading = "Network")]
+    #[arg(long, value_name = "P", allow_negative_numbers = true, help_heading = "Network")]
     pub(crate) loss: Option<String>,
     /// The probability that a message arrives twice
-    #[arg(long, value_name = "P", help_heading = "Network")]
+    #[arg(long, value_name = "P", allow_negative_numbers = true, help_heading = "Network")]
     pub(crate) duplicate: Option<String>,
     /// Messages may overtake each other on a link
     #[arg(long, help_heading = "Network")]
     pub(crate) reorder: bool,
 
     /// The seed of all that is random [default: 0]
-    #[arg(long, value_name = "S", help_heading = "Run")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Run")]
     pub(crate) seed: Option<u64>,
     /// Run N seeds from --seed on, on all cores, and list those that fail
-    #[arg(long, value_name = "N", help_heading = "Run")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Run")]
     pub(crate) seeds: Option<u64>,
     /// Stop at this time [default: when it is over]
-    #[arg(long, value_name = "TIME", help_heading = "Run")]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) until: Option<String>,
 
     /// Print every event in this format

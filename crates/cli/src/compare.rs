@@ -17,7 +17,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, Failure> {
         return Err(Failure::Input(message));
     }
     let (from, to) = range(&args.nodes)?;
-    let target = args.svg.as_deref().map(|path| Target::open(Some(path))).transpose()?;
+    let target = args.svg.as_deref().map(|path| Target::file("svg", path)).transpose()?;
     let cases: Vec<Case> = (from..=to).into_par_iter().flat_map_iter(cases_for).collect();
     if let Some(target) = target {
         target.write(&plot(&cases))?;
@@ -52,7 +52,10 @@ fn range(text: &str) -> Result<(u32, u32), Failure> {
         None => (number(text)?, number(text)?),
     };
     match (from, to) {
-        (0, _) => Err(Failure::flag("nodes", "an election needs at least 1 process")),
+        (0, _) => Err(Failure::flag(
+            "nodes",
+            format!("'{text}' begins with 0; an election needs at least 1 process"),
+        )),
         (from, to) if from > to => {
             Err(Failure::flag("nodes", format!("'{text}' runs backwards; write {to}..{from}")))
         }

@@ -19,9 +19,11 @@ pub(crate) enum Failure {
     Input(String),
     /// A file cannot be read.
     Read(PathBuf, std::io::Error),
-    /// A file cannot be written. Nothing was changed.
-    Write(PathBuf, std::io::Error),
-    /// Standard output was closed.
+    /// The file that a flag names cannot be written. Nothing was changed.
+    Write(&'static str, PathBuf, std::io::Error),
+    /// Standard output does not take what we print.
+    Print(std::io::Error),
+    /// Whoever reads our output has had enough.
     Closed,
 }
 
@@ -36,13 +38,32 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Input(message) => f.write_str(message),
-            Failure::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
-            Failure::Write(path, error) => write!(
+            Failure::Read(path, error) => {
+                write!(f, "cannot read {}: {}", path.display(), reason(error))
+            }
+            Failure::Write(flag, path, error) => write!(
                 f,
-                "cannot write {}: {error}; choose another --out (nothing was written)",
-                path.display()
+                "--{flag}: cannot write {}: {}; choose another file (nothing was written)",
+                path.display(),
+                reason(error)
             ),
+            Failure::Print(error) => {
+                write!(f, "cannot write to standard output: {}", reason(error))
+            }
             Failure::Closed => f.write_str("standard output is closed"),
         }
+    }
+}
+
+/// The error in words of our own where we have some: the library's name our temporary file, which
+/// is not what the user asked for.
+fn reason(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => "no such file or directory".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        ErrorKind::NotADirectory => "a part of the path is not a directory".to_owned(),
+        _ => error.to_string(),
     }
 }

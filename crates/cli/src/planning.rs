@@ -53,7 +53,7 @@ fn flag<T>(name: &str, parsed: Result<T, String>) -> Result<T, Failure> {
 }
 
 fn is_fault<I>(action: &Action<I>) -> bool {
-    !matches!(action, Action::Input(..) | Action::Clock { .. })
+    !action.is_input() && !matches!(action, Action::Clock { .. })
 }
 
 fn group(args: &SimArgs, seed: u64) -> Result<Group, Failure> {
@@ -62,6 +62,9 @@ fn group(args: &SimArgs, seed: u64) -> Result<Group, Failure> {
         return Group::new(ids).map_err(|error| Failure::flag("ids", error));
     }
     let n = args.nodes.unwrap_or(5);
+    if n == 0 {
+        return Err(Failure::flag("nodes", "0 processes cannot elect anybody; give at least 1"));
+    }
     if n > MOST_NODES {
         let message = format!("{n} processes are too many; at most {MOST_NODES}");
         return Err(Failure::flag("nodes", message));
@@ -182,17 +185,7 @@ fn script<A: Algorithm>(
     })?;
     if args.all_start {
         let input = A::input("start").ok_or_else(|| missing("start"))?;
-        let dead = |id: &NodeId| {
-            actions
-                .iter()
-                .any(|s| s.at == Time::ZERO && matches!(s.action, Action::Crash(d) if d == *id))
-        };
-        let living: Vec<NodeId> = group.ring().iter().copied().filter(|id| !dead(id)).collect();
-        actions.extend(
-            living
-                .into_iter()
-                .map(|id| Scheduled { at: Time::ZERO, action: Action::Input(id, input.clone()) }),
-        );
+        actions.push(Scheduled { at: Time::ZERO, action: Action::InputAll(input) });
     }
     Ok(actions)
 }

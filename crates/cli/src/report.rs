@@ -1,8 +1,9 @@
 //! Summaries, for people and for programs.
 
-use bellwether_core::{NodeId, Role, Time};
-use bellwether_sim::{Outcome, Violation};
+use bellwether_core::{NodeId, Time};
+use bellwether_sim::{FaultCounts, FaultKind, Outcome, Violation};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Beyond so many processes the summary does not list each one's coordinator.
@@ -35,8 +36,8 @@ impl Report<'_> {
             "seed": self.seed,
             "coordinator": coordinators(&outcome.coordinators),
             "agreed": outcome.agreed,
-            "messages": outcome.tally.of(Role::Protocol),
-            "overhead": outcome.tally.of(Role::Overhead),
+            "messages": outcome.tally.protocol(),
+            "overhead": outcome.tally.overhead(),
             "faults": faults(outcome),
             "virtual_ms": milliseconds(outcome.now),
             "events": outcome.events,
@@ -44,7 +45,7 @@ impl Report<'_> {
             "wall_s": self.cost.wall_s,
             "events_per_second": rate(outcome.events, self.cost.wall_s),
             "peak_rss_bytes": peak_rss_bytes(),
-            "warnings": warnings(outcome),
+            "warnings": warnings(&outcome.faults),
             "violations": outcome.violation.iter().map(violation).collect::<Vec<_>>(),
         });
         format!("{value:#}\n")
@@ -64,13 +65,13 @@ impl Report<'_> {
             format!("{}, {} processes, seed {}", self.algorithm, self.nodes, self.seed),
         );
         line("coordinator", beliefs(outcome));
-        line("messages", counts(outcome, Role::Protocol));
-        line("overhead", counts(outcome, Role::Overhead));
+        line("messages", counts(&outcome.tally.protocol()));
+        line("overhead", counts(&outcome.tally.overhead()));
         let bitten: Vec<String> =
             outcome.faults.iter().map(|(kind, count)| format!("{} {count}", kind.name())).collect();
         line("faults", bitten.join(", "));
         line("time", format!("{} virtual, {} events", outcome.now, outcome.events));
-        for warning in warnings(outcome) {
+        for warning in warnings(&outcome.faults) {
             line("warning", warning);
         }
         text
@@ -111,11 +112,11 @@ pub(crate) fn faults(outcome: &Outcome) -> Value {
 }
 
 /// A fault that never happened: the run did not test what it seems to.
-fn warnings(outcome: &Outcome) -> Vec<String> {
-    let warn = |kind: bellwether_sim::FaultKind| {
+pub(crate) fn warnings(faults: &FaultCounts) -> Vec<String> {
+    let warn = |kind: FaultKind| {
         format!("{} was asked for and never happened; this run does not test it", kind.name())
     };
-    outcome.faults.idle().map(warn).collect()
+    faults.idle().map(warn).collect()
 }
 
 fn beliefs(outcome: &Outcome) -> String {
@@ -136,13 +137,9 @@ fn beliefs(outcome: &Outcome) -> String {
     }
 }
 
-fn counts(outcome: &Outcome, role: Role) -> String {
-    let counts = outcome.tally.of(role);
-    if counts.is_empty() && role == Role::Overhead {
-        return String::new();
-    }
+fn counts(counts: &BTreeMap<&'static str, u64>) -> String {
     let each: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-    let total = outcome.tally.total(role);
+    let total: u64 = counts.values().sum();
     if each.len() > 1 { format!("{} ({total} in all)", each.join(", ")) } else { each.join(", ") }
 }
 

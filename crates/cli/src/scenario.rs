@@ -17,7 +17,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
         std::fs::read_to_string(path).map_err(|error| Failure::Read(path.to_owned(), error))?;
     let scenario = Scenario::parse(&source)
         .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
-    let target = Target::open(args.out.as_deref())?;
+    let target = Target::file_or_terminal("out", args.out.as_deref())?;
     let (played, wall_s) = timed(|| scenario.play());
     match args.trace {
         Some(format) => target.write(&rendered(&played.trace, format))?,

@@ -29,6 +29,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
             "--quiet and --trace contradict each other; give --out FILE for the trace".into(),
         ));
     }
+    if args.out.is_some() && args.out == args.save {
+        return Err(Failure::Input(
+            "--out and --save name the same file; the trace and the scenario need one each".into(),
+        ));
+    }
     if is_file(&args.target) {
         return scenario::run(args);
     }
@@ -38,9 +43,13 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
     }
 }
 
-/// Whether the target is meant as a scenario file.
+/// Whether the target is meant as a scenario file. An algorithm's name is never one, even if
+/// there happens to be a file called so.
 fn is_file(target: &str) -> bool {
     let path = Path::new(target);
+    if ENTRIES.iter().any(|entry| entry.name == target) {
+        return false;
+    }
     path.extension().is_some_and(|extension| extension == "txt")
         || target.contains(std::path::MAIN_SEPARATOR)
         || path.is_file()
@@ -84,8 +93,8 @@ impl Visitor for Simulate<'_> {
                 ),
             ));
         }
-        let target = Target::open(args.out.as_deref())?;
-        let saved = args.save.as_deref().map(|path| Target::open(Some(path))).transpose()?;
+        let target = Target::file_or_terminal("out", args.out.as_deref())?;
+        let saved = args.save.as_deref().map(|path| Target::file("save", path)).transpose()?;
         let wants_story = !args.quiet && !args.json && nodes <= MOST_TRACED;
         let (outcome, cost, trace) = if args.trace.is_some() || wants_story {
             let recorder = Recorder::new(&A::ENTRY, &plan.group, seed);

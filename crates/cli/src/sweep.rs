@@ -3,7 +3,7 @@
 use crate::args::SimArgs;
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
-use crate::report::{peak_rss_bytes, rate, timed};
+use crate::report::{peak_rss_bytes, rate, timed, warnings};
 use crate::sim::explain;
 use crate::{planning, replay};
 use bellwether_algorithms::catalogue::Algorithm;
@@ -64,7 +64,7 @@ pub(crate) fn run<A: Algorithm>(args: &SimArgs, seeds: u64) -> Result<Verdict, F
     let mut total = total?;
     total.failing.sort_unstable();
     if args.json {
-        print(&as_json::<A>(args, first, seeds, nodes, &total, wall_s))?;
+        print(&as_json::<A>(first, seeds, nodes, &total, wall_s))?;
     } else {
         print(&as_text::<A>(seeds, &total, wall_s))?;
     }
@@ -109,8 +109,8 @@ fn as_text<A: Algorithm>(seeds: u64, total: &Total, wall_s: f64) -> String {
     if !faults.is_empty() {
         text.push_str(&format!("faults       {}\n", faults.join(", ")));
     }
-    for kind in total.faults.idle() {
-        text.push_str(&format!("warning      {} was asked for and never happened\n", kind.name()));
+    for warning in warnings(&total.faults) {
+        text.push_str(&format!("warning      {warning}\n"));
     }
     if !total.failing.is_empty() {
         let shown: Vec<String> =
@@ -124,7 +124,6 @@ fn as_text<A: Algorithm>(seeds: u64, total: &Total, wall_s: f64) -> String {
 }
 
 fn as_json<A: Algorithm>(
-    _args: &SimArgs,
     first: u64,
     seeds: u64,
     nodes: usize,
@@ -146,6 +145,7 @@ fn as_json<A: Algorithm>(
         "wall_s": wall_s,
         "events_per_second": rate(total.events, wall_s),
         "peak_rss_bytes": peak_rss_bytes(),
+        "warnings": warnings(&total.faults),
     });
     format!("{value:#}\n")
 }

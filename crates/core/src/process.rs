@@ -64,6 +64,9 @@ pub struct Kind {
 pub enum Role {
     /// Part of the algorithm: the cost formulas count it.
     Protocol,
+    /// A message of the algorithm that is sent once more, because its first receiver was dead. It
+    /// moves the algorithm on, but the cost formulas count it once: counted apart.
+    Repeat,
     /// What an implementation adds to find out who is alive: counted apart.
     Overhead,
 }
@@ -72,6 +75,11 @@ impl Kind {
     /// A message of the algorithm proper.
     pub const fn protocol(name: &'static str) -> Self {
         Kind { name, role: Role::Protocol }
+    }
+
+    /// A message of the algorithm that is sent once more.
+    pub const fn repeat(name: &'static str) -> Self {
+        Kind { name, role: Role::Repeat }
     }
 
     /// A detector's request or an acknowledgement.

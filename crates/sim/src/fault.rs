@@ -41,6 +41,8 @@ pub enum Action<I> {
     },
     /// The application asks a process for something.
     Input(NodeId, I),
+    /// The application asks every live process for something, in ring order.
+    InputAll(I),
 }
 
 /// An action and its time.
@@ -219,6 +221,11 @@ impl FaultCounts {
 }
 
 impl<I> Action<I> {
+    /// Whether it is the application's doing, and no fault.
+    pub fn is_input(&self) -> bool {
+        matches!(self, Action::Input(..) | Action::InputAll(_))
+    }
+
     /// The kind of fault that this is a beginning of, if it is one.
     pub(crate) fn fault(&self) -> Vec<FaultKind> {
         match self {
@@ -233,7 +240,11 @@ impl<I> Action<I> {
                 let drift = (*drift_ppm != 0).then_some(FaultKind::Drift);
                 offset.into_iter().chain(drift).collect()
             }
-            Action::Resume(_) | Action::Slow(..) | Action::Heal(_) | Action::Input(..) => vec![],
+            Action::Resume(_)
+            | Action::Slow(..)
+            | Action::Heal(_)
+            | Action::Input(..)
+            | Action::InputAll(_) => vec![],
         }
     }
 }

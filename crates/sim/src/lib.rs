@@ -1,4 +1,125 @@
-//! A deterministic simulator for the catalogue's algorithms.
+//! A deterministic simulator: virtual time, a seeded network with faults, traces, scenarios.
+//!
+//! A [`Sim`] runs any [`Process`](bellwether_core::Process), one event after the other. What
+//! happens to a message depends on the seed, on its link and on its number on that link, and on
+//! nothing else, so the same input gives the same run, byte for byte, on every machine. Faults are
+//! [`Action`]s, at once or at their time; [invariants](bellwether_core::Invariant) are checked
+//! after every event; an [`Observer`] may look on.
+//!
+//! # A process of your own
+//!
+//! Everybody on a ring learns the largest number: whoever hears of a larger one than it knows
+//! tells its successor.
+//!
+//! ```
+//! use bellwether_core::{
+//!     Assumptions, Channels, Context, Group, Invariant, Kind, Message, NodeId, Process,
+//!     Shape, Time, Timing, Validity,
+//! };
+//! use bellwether_sim::{Action, Ended, Latency, Network, Silent, Sim};
+//! use std::{fmt, time::Duration};
+//!
+//! /// "There is a process with this number."
+//! #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+//! struct News(NodeId);
+//!
+//! impl Message for News {
+//!     fn kind(&self) -> Kind {
+//!         Kind::protocol("NEWS")
+//!     }
+//! }
+//!
+//! impl fmt::Display for News {
+//!     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+//!         write!(f, "NEWS({})", self.0.number())
+//!     }
+//! }
+//!
+//! #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+//! struct Largest {
+//!     known: Option<NodeId>,
+//! }
+//!
+//! impl Process for Largest {
+//!     type Msg = News;
+//!     type Timer = ();
+//!     type Input = ();
+//!     type Output = NodeId;
+//!     type Durable = ();
+//!     type Config = ();
+//!
+//!     const ASSUMES: Assumptions = Assumptions {
+//!         timing: Timing::Asynchronous,
+//!         channels: Channels::Any,
+//!         loss: false,
+//!         duplication: true,
+//!         crashes: false,
+//!         recoveries: false,
+//!     };
+//!
+//!     fn durable(&self) {}
+//!
+//!     fn on_start(&mut self, _: Option<()>, cx: &mut Context<'_, Self>) {
+//!         self.hear_of(cx.me(), cx);
+//!     }
+//!
+//!     fn on_message(&mut self, _: NodeId, News(id): News, cx: &mut Context<'_, Self>) {
+//!         self.hear_of(id, cx);
+//!     }
+//!
+//!     fn on_input(&mut self, _: (), _: &mut Context<'_, Self>) {}
+//!     fn on_timer(&mut self, _: (), _: &mut Context<'_, Self>) {}
+//! }
+//!
+//! impl Largest {
+//!     fn hear_of(&mut self, id: NodeId, cx: &mut Context<'_, Self>) {
+//!         if self.known < Some(id) {
+//!             self.known = Some(id);
+//!             cx.emit(id);
+//!             cx.send(cx.group().after(cx.place(), 1), News(id));
+//!         }
+//!     }
+//! }
+//!
+//! let knows_itself = Invariant {
+//!     name: "knows-itself",
+//!     text: "nobody knows a smaller number than its own",
+//!     validity: Validity::Always,
+//!     shape: Shape::Each(|me, process: &Largest| process.known >= Some(me)),
+//! };
+//! let ring = Group::new([3, 5, 1, 4, 2].map(NodeId::new).to_vec())?;
+//! let network = Network::new(Latency::Uniform(Duration::from_millis(1), Duration::from_millis(9)));
+//! let seed = 7;
+//! let mut sim = Sim::new(ring, (), &network, seed, vec![knows_itself], Silent);
+//!
+//! assert_eq!(sim.run(Time::MAX), Ended::Quiet);
+//! assert!(sim.live().all(|(_, process)| process.known == Some(NodeId::new(5))));
+//! println!("{} NEWS in {}", sim.tally().protocol()["NEWS"], sim.now());
+//!
+//! // It assumes that nobody crashes. What if somebody does? P1 was to tell P4 of P5.
+//! let ring = sim.group().clone();
+//! let mut sim = Sim::<Largest, _>::new(ring, (), &network, seed, Vec::new(), Silent);
+//! sim.act(Action::Crash(NodeId::new(1)));
+//! sim.run(Time::MAX);
+//! assert!(sim.live().any(|(_, process)| process.known != Some(NodeId::new(5))));
+//! # Ok::<(), bellwether_core::GroupError>(())
+//! ```
+//!
+//! # An algorithm of the catalogue
+//!
+//! The catalogue's algorithms know how they are configured, prompted and judged, so a whole run is
+//! a [`Plan`]. One that fails can be [made small](fn@shrink).
+//!
+//! ```
+//! use bellwether_algorithms::election::{Bully, Watched};
+//! use bellwether_sim::{Silent, chaos};
+//!
+//! for seed in 0..100 {
+//!     let plan = chaos::random_plan::<Watched<Bully>>(seed);
+//!     let (outcome, Silent) = plan.run(Silent);
+//!     assert!(outcome.agreed, "seed {seed}: {:?}", outcome.violation);
+//! }
+//! ```
 
 pub mod chaos;
 pub mod compare;
@@ -33,3 +154,8 @@ pub use trace::{Header, Letter, Recorder, Trace, TraceEvent, What};
 pub fn shuffled(ring: &mut [bellwether_core::NodeId], seed: u64) {
     random::Draws::new(seed).shuffle(ring);
 }
+
+/// The README's examples are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}

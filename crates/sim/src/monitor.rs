@@ -36,56 +36,59 @@ pub(crate) struct Monitor<P> {
 #[derive(Clone, Debug)]
 struct Watch<P> {
     invariant: Invariant<P>,
-    /// For [`Shape::AtMostOne`]: what the process that is about to move holds.
-    before: Option<u64>,
     /// For [`Shape::AtMostOne`]: who holds what.
     holders: BTreeMap<u64, Vec<NodeId>>,
 }
 
+/// Under which invariants a process holds something, one bit each. Nearly all processes hold
+/// nothing nearly all the time, and then this is all that has to be looked at.
+pub(crate) type Claims = u8;
+
 impl<P> Monitor<P> {
     pub(crate) fn new(invariants: Vec<Invariant<P>>) -> Self {
-        let watch = |invariant| Watch { invariant, before: None, holders: BTreeMap::new() };
+        assert!(invariants.len() <= Claims::BITS as usize, "one bit of claims for each invariant");
+        let watch = |invariant| Watch { invariant, holders: BTreeMap::new() };
         Monitor { rules: invariants.into_iter().map(watch).collect(), recovered: false }
     }
 
-    /// A live process is about to move.
-    #[inline]
-    pub(crate) fn before(&mut self, id: NodeId, process: &P) {
-        for watch in &mut self.rules {
-            if let Shape::AtMostOne(key) = watch.invariant.shape {
-                watch.before = key(id, process);
-            }
-        }
+    /// A crashed process has come back.
+    pub(crate) fn recovered(&mut self) {
+        self.recovered = true;
     }
 
-    /// A process comes to life; it is about to move for the first time.
-    pub(crate) fn born(&mut self, recovered: bool) {
-        self.recovered |= recovered;
-        for watch in &mut self.rules {
-            watch.before = None;
-        }
-    }
-
-    /// It has moved.
+    /// A process has moved. Its claims are as after its last move, and are brought up to date.
     #[inline]
-    pub(crate) fn after(&mut self, at: Time, id: NodeId, process: &P) -> Option<Violation> {
-        let unchanged = self.rules.iter().all(|watch| match watch.invariant.shape {
+    pub(crate) fn moved(
+        &mut self,
+        at: Time,
+        id: NodeId,
+        process: &P,
+        claims: &mut Claims,
+    ) -> Option<Violation> {
+        let well = self.rules.iter().all(|watch| match watch.invariant.shape {
             Shape::Each(holds) => holds(id, process),
-            Shape::AtMostOne(key) => key(id, process) == watch.before,
+            Shape::AtMostOne(key) => key(id, process).is_none(),
         });
-        if unchanged { None } else { self.update(at, id, process) }
+        if well && *claims == 0 { None } else { self.update(at, id, process, claims) }
     }
 
-    /// Does the books after a move that matters, and says what it broke.
+    /// Does the books after a move that may matter, and says what it broke.
     #[cold]
-    fn update(&mut self, at: Time, id: NodeId, process: &P) -> Option<Violation> {
+    fn update(
+        &mut self,
+        at: Time,
+        id: NodeId,
+        process: &P,
+        claims: &mut Claims,
+    ) -> Option<Violation> {
         let mut broken = None;
-        for watch in &mut self.rules {
+        for (index, watch) in self.rules.iter_mut().enumerate() {
             let culprits = match watch.invariant.shape {
                 Shape::Each(holds) => (!holds(id, process)).then(|| vec![id]),
                 Shape::AtMostOne(key) => {
                     let now = key(id, process);
-                    if now == watch.before { None } else { watch.change(id, now) }
+                    *claims = *claims & !(1 << index) | Claims::from(now.is_some()) << index;
+                    watch.change(id, now)
                 }
             };
             let claimed = watch.invariant.validity == Validity::Always || !self.recovered;
@@ -98,30 +101,31 @@ impl<P> Monitor<P> {
     }
 
     /// A process has died.
-    pub(crate) fn died(&mut self, id: NodeId, process: &P) {
+    pub(crate) fn died(&mut self, id: NodeId, claims: &mut Claims) {
+        *claims = 0;
         for watch in &mut self.rules {
-            if let Shape::AtMostOne(key) = watch.invariant.shape {
-                watch.before = key(id, process);
-                watch.change(id, None);
-            }
+            watch.change(id, None);
         }
     }
 }
 
 impl<P> Watch<P> {
-    /// Moves a process from what it held to what it holds; says who holds that too.
+    /// Notes what a process holds now; says who holds that too, if that is news.
     fn change(&mut self, id: NodeId, now: Option<u64>) -> Option<Vec<NodeId>> {
-        if let Some(key) = self.before
-            && let Some(holders) = self.holders.get_mut(&key)
-        {
-            holders.retain(|holder| *holder != id);
-            if holders.is_empty() {
-                self.holders.remove(&key);
+        let mut news = true;
+        self.holders.retain(|key, holders| {
+            if Some(*key) == now {
+                news = !holders.contains(&id);
+            } else {
+                holders.retain(|holder| *holder != id);
             }
-        }
+            !holders.is_empty()
+        });
         let holders = self.holders.entry(now?).or_default();
-        holders.push(id);
-        (holders.len() > 1).then(|| holders.clone())
+        if news {
+            holders.push(id);
+        }
+        (news && holders.len() > 1).then(|| holders.clone())
     }
 }
 
@@ -149,37 +153,48 @@ mod tests {
     fn step(
         monitor: &mut Monitor<Option<u64>>,
         id: u32,
-        before: Option<u64>,
+        claims: &mut Claims,
         after: Option<u64>,
     ) -> Option<&'static str> {
-        let id = NodeId::new(id);
-        monitor.before(id, &before);
-        monitor.after(Time::ZERO, id, &after).map(|violation| violation.name)
+        let violation = monitor.moved(Time::ZERO, NodeId::new(id), &after, claims);
+        violation.map(|violation| violation.name)
     }
 
     #[test]
     fn two_holders_are_found_and_a_dead_one_does_not_count() {
         let mut monitor = monitor();
-        assert_eq!(step(&mut monitor, 1, None, Some(5)), None);
-        assert_eq!(step(&mut monitor, 2, None, Some(6)), None);
-        assert_eq!(step(&mut monitor, 1, Some(5), Some(5)), None);
-        monitor.died(NodeId::new(1), &Some(5));
-        assert_eq!(step(&mut monitor, 2, Some(6), Some(5)), None);
-        assert_eq!(step(&mut monitor, 3, None, Some(5)), Some("one"));
+        let mut claims = [0; 4];
+        assert_eq!(step(&mut monitor, 1, &mut claims[1], Some(5)), None);
+        assert_eq!(step(&mut monitor, 2, &mut claims[2], Some(6)), None);
+        assert_eq!(step(&mut monitor, 1, &mut claims[1], Some(5)), None);
+        assert_eq!(claims, [0, 1, 1, 0]);
+        monitor.died(NodeId::new(1), &mut claims[1]);
+        assert_eq!(step(&mut monitor, 2, &mut claims[2], Some(5)), None);
+        assert_eq!(step(&mut monitor, 3, &mut claims[3], Some(5)), Some("one"));
+    }
+
+    #[test]
+    fn who_lets_go_holds_nothing() {
+        let mut monitor = monitor();
+        let mut claims = [0; 4];
+        assert_eq!(step(&mut monitor, 1, &mut claims[1], Some(5)), None);
+        assert_eq!(step(&mut monitor, 1, &mut claims[1], None), None);
+        assert_eq!(claims[1], 0);
+        assert_eq!(step(&mut monitor, 2, &mut claims[2], Some(5)), None);
     }
 
     #[test]
     fn each_process_is_checked_by_itself() {
-        let mut monitor = monitor();
-        assert_eq!(step(&mut monitor, 1, None, Some(11)), Some("small"));
+        assert_eq!(step(&mut monitor(), 1, &mut 0, Some(11)), Some("small"));
     }
 
     #[test]
     fn a_claim_until_recovery_ends_with_it() {
         let mut monitor = monitor();
-        step(&mut monitor, 1, None, Some(5));
-        monitor.born(true);
-        assert_eq!(step(&mut monitor, 2, None, Some(5)), None);
-        assert_eq!(step(&mut monitor, 2, Some(5), Some(12)), Some("small"));
+        let mut claims = [0; 4];
+        step(&mut monitor, 1, &mut claims[1], Some(5));
+        monitor.recovered();
+        assert_eq!(step(&mut monitor, 2, &mut claims[2], Some(5)), None);
+        assert_eq!(step(&mut monitor, 2, &mut claims[2], Some(12)), Some("small"));
     }
 }

@@ -5,6 +5,7 @@
 //! lines: nearly every event of a large run has to fetch one from main memory.
 
 use crate::engine::Event;
+use crate::monitor::Claims;
 use bellwether_core::{Process, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -14,7 +15,10 @@ use std::time::Duration;
 pub(crate) struct Node<P: Process> {
     pub(crate) process: P,
     pub(crate) timers: Timers<P::Timer>,
+    /// How many timers it has ever set.
+    pub(crate) timers_set: u32,
     pub(crate) outgoing: Outgoing,
+    pub(crate) claims: Claims,
     pub(crate) up: bool,
     /// Whether there is an [`Oddity`] to look at.
     pub(crate) odd: bool,
@@ -25,7 +29,9 @@ impl<P: Process> Default for Node<P> {
         Node {
             process: P::default(),
             timers: Timers::default(),
+            timers_set: 0,
             outgoing: Outgoing::default(),
+            claims: 0,
             up: false,
             odd: false,
         }
@@ -71,53 +77,46 @@ pub(crate) struct Trap {
     pub(crate) sprung: bool,
 }
 
-/// The armed timers of a process: a short list.
+/// The armed timers of a process: a short list. The number tells an armed timer from its replaced
+/// and cancelled namesakes, whose events are still in the queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Timers<T> {
-    armed: Vec<(T, u32)>,
-    /// Tells an armed timer from its replaced and cancelled namesakes, whose events are still in
-    /// the queue.
-    next: u32,
-}
+pub(crate) struct Timers<T>(Vec<(T, u32)>);
 
 impl<T> Default for Timers<T> {
     fn default() -> Self {
-        Timers { armed: Vec::new(), next: 0 }
+        Timers(Vec::new())
     }
 }
 
 impl<T: Copy + Eq> Timers<T> {
-    /// Arms a timer; the number must come back when it fires.
-    pub(crate) fn arm(&mut self, timer: T) -> u32 {
-        let number = self.next;
-        self.next = self.next.wrapping_add(1);
-        match self.armed.iter_mut().find(|(armed, _)| *armed == timer) {
+    /// Arms a timer; the number, which must be new, must come back when it fires.
+    pub(crate) fn arm(&mut self, timer: T, number: u32) {
+        match self.0.iter_mut().find(|(armed, _)| *armed == timer) {
             Some(entry) => entry.1 = number,
-            None => self.armed.push((timer, number)),
+            None => self.0.push((timer, number)),
         }
-        number
     }
 
     pub(crate) fn disarm(&mut self, timer: T) {
-        if let Some(index) = self.armed.iter().position(|(armed, _)| *armed == timer) {
-            self.armed.swap_remove(index);
+        if let Some(index) = self.0.iter().position(|(armed, _)| *armed == timer) {
+            self.0.swap_remove(index);
         }
     }
 
     /// Whether this very timer is still armed; it is not any more.
     pub(crate) fn fire(&mut self, timer: T, number: u32) -> bool {
-        match self.armed.iter().position(|armed| *armed == (timer, number)) {
+        match self.0.iter().position(|armed| *armed == (timer, number)) {
             Some(index) => {
-                self.armed.swap_remove(index);
+                self.0.swap_remove(index);
                 true
             }
             None => false,
         }
     }
 
-    /// All are gone, as in a crash. Numbers go on, so that old events stay old.
+    /// All are gone, as in a crash.
     pub(crate) fn clear(&mut self) {
-        self.armed.clear();
+        self.0.clear();
     }
 }
 
@@ -178,9 +177,10 @@ mod tests {
     #[test]
     fn a_replaced_or_cancelled_timer_does_not_fire() {
         let mut timers = Timers::default();
-        let old = timers.arm('a');
-        let new = timers.arm('a');
-        let other = timers.arm('b');
+        let (old, new, other) = (0, 1, 2);
+        timers.arm('a', old);
+        timers.arm('a', new);
+        timers.arm('b', other);
         assert!(!timers.fire('a', old));
         assert!(timers.fire('a', new));
         assert!(!timers.fire('a', new));

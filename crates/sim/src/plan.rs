@@ -87,7 +87,7 @@ impl<A: Algorithm> Plan<A> {
         // for anything.
         let promised = match ended {
             Ended::TimeUp => limit >= overdue && self.settings.detection,
-            Ended::Quiet => self.script.iter().any(|s| matches!(s.action, Action::Input(..))),
+            Ended::Quiet => self.script.iter().any(|s| s.action.is_input()),
             Ended::Settled | Ended::Violated => false,
         };
         if promised && !outcome.agreed && outcome.violation.is_none() {
@@ -179,7 +179,11 @@ pub fn check_script<I>(script: &[Scheduled<I>]) -> Result<(), Impossible> {
                     return refuse(format!("{id} cannot do anything at {at}: {since}"));
                 }
             }
-            Action::Slow(..) | Action::Cut(_) | Action::Heal(_) | Action::Clock { .. } => {}
+            Action::Slow(..)
+            | Action::Cut(_)
+            | Action::Heal(_)
+            | Action::Clock { .. }
+            | Action::InputAll(_) => {}
         }
     }
     Ok(())

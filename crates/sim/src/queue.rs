@@ -12,6 +12,9 @@
 //! Order is by time, and by insertion within a tick: a bucket is only ever appended to and sorted
 //! stably; a coarse bucket is spread before anything can be inserted directly into the fine ones
 //! that it covers; and the heap holds only what came after the present bucket was closed.
+//!
+//! All buckets share one store of small chunks, so that nothing is allocated once the store has
+//! grown to the largest number of events, and so that what is written together lies together.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -22,24 +25,20 @@ pub(crate) struct Queue<T> {
     /// Nothing can be inserted before this tick: that of the last event, or the beginning of the
     /// present bucket.
     now: u64,
-    /// The present bucket: its place in `fine`, the indices of its entries in order of time, and
-    /// how many of them have been read.
-    present: usize,
+    store: Store<T>,
+    /// The present bucket, its slots in order of time, and how many of them have been read.
+    present: Bucket,
     order: Vec<u32>,
     read: usize,
+    /// Room to sort in.
+    scratch: Vec<u32>,
     /// Inserted into the present bucket's window after it was closed.
     near: BinaryHeap<Reverse<Near<T>>>,
     inserted: u64,
-    fine: Level<T>,
-    coarse: Level<T>,
+    fine: Level<BUCKET_BITS, FINE_BITS>,
+    coarse: Level<FINE_BITS, COARSE_BITS>,
     /// Everything beyond the current window of 2^30 ticks, by window.
-    beyond: BTreeMap<u64, Vec<Entry<T>>>,
-}
-
-#[derive(Debug)]
-struct Entry<T> {
-    at: u64,
-    item: Option<T>,
+    beyond: BTreeMap<u64, Vec<(u64, T)>>,
 }
 
 /// An entry of the heap, ordered by time and insertion.
@@ -75,23 +74,25 @@ impl<T> Queue<T> {
     pub(crate) fn new() -> Self {
         Queue {
             now: 0,
-            present: 0,
+            store: Store { slots: Vec::new(), next: Vec::new(), free: Vec::new() },
+            present: Bucket::default(),
             order: Vec::new(),
             read: 0,
+            scratch: Vec::new(),
             near: BinaryHeap::new(),
             inserted: 0,
-            fine: Level::new(BUCKET_BITS, FINE_BITS),
-            coarse: Level::new(FINE_BITS, COARSE_BITS),
+            fine: Level::new(),
+            coarse: Level::new(),
             beyond: BTreeMap::new(),
         }
     }
 
     /// Inserts an event. A time in the past means now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, at: u64, item: T) {
         let differs = at ^ self.now;
         if at > self.now && differs >> BUCKET_BITS != 0 && differs >> FINE_BITS == 0 {
-            self.fine.push(Entry { at, item: Some(item) });
+            self.store.append(self.fine.occupy(at), at, item);
         } else {
             self.push_unusual(at, item);
         }
@@ -106,27 +107,50 @@ impl<T> Queue<T> {
             self.inserted += 1;
             self.near.push(Reverse(Near { at, number: self.inserted, item }));
         } else if differs >> COARSE_BITS == 0 {
-            self.coarse.push(Entry { at, item: Some(item) });
+            self.store.append(self.coarse.occupy(at), at, item);
         } else {
-            let window = self.beyond.entry(at >> COARSE_BITS).or_default();
-            window.push(Entry { at, item: Some(item) });
+            self.beyond.entry(at >> COARSE_BITS).or_default().push((at, item));
         }
     }
 
     /// Takes the first event. When a large bucket is opened, all its events are announced to
     /// `soon`, so that what they need can be fetched in one go.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self, soon: impl FnMut(&T)) -> Option<(u64, T)> {
+        if self.read == self.order.len() && self.near.is_empty() {
+            // Often the next bucket holds a single event; then there is nothing to open.
+            if let Some(single) = self.pop_single() {
+                return Some(single);
+            }
+        }
         let at = self.peek(soon)?;
         self.now = at;
-        if let Some(index) = self.order.get(self.read) {
-            let entry = &mut self.fine.buckets[self.present][*index as usize];
-            if entry.at == at {
+        if let Some(slot) = self.order.get(self.read) {
+            let slot = &mut self.store.slots[*slot as usize];
+            if slot.at == at {
                 self.read += 1;
-                return Some((at, entry.item.take()?));
+                return Some((at, slot.item.take()?));
             }
         }
         self.near.pop().map(|Reverse(near)| (at, near.item))
+    }
+
+    /// Takes the only event of the next bucket, if it is the only one.
+    #[inline(always)]
+    fn pop_single(&mut self) -> Option<(u64, T)> {
+        let index = self.fine.next(self.now)?;
+        let bucket = &mut self.fine.buckets[index];
+        if bucket.len != 1 {
+            return None;
+        }
+        bucket.len = 0;
+        let chunk = bucket.first;
+        self.fine.vacate(index);
+        self.close_present();
+        self.store.free.push(chunk);
+        let slot = &mut self.store.slots[chunk as usize * CHUNK];
+        self.now = slot.at;
+        Some((slot.at, slot.item.take()?))
     }
 
     /// The time of the first event.
@@ -134,7 +158,7 @@ impl<T> Queue<T> {
     pub(crate) fn peek(&mut self, mut soon: impl FnMut(&T)) -> Option<u64> {
         loop {
             let first = self.order.get(self.read);
-            let first = first.map(|index| self.fine.buckets[self.present][*index as usize].at);
+            let first = first.map(|slot| self.store.slots[*slot as usize].at);
             if self.near.is_empty() {
                 match first {
                     Some(at) => return Some(at),
@@ -147,22 +171,42 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Opens the next bucket that has events. The present one has none left.
-    fn turn_wheel(&mut self, soon: &mut impl FnMut(&T)) -> Option<()> {
+    /// Announces an event that will come next, or very nearly so.
+    #[inline]
+    pub(crate) fn with_next(&self, soon: impl FnMut(&T)) {
+        let slot = match self.order.get(self.read) {
+            Some(slot) => Some(*slot as usize),
+            None => {
+                let index = self.fine.next(self.now);
+                index.map(|index| self.fine.buckets[index].first as usize * CHUNK)
+            }
+        };
+        let item = slot.and_then(|slot| self.store.slots[slot].item.as_ref());
+        item.into_iter().for_each(soon);
+    }
+
+    /// Gives the present bucket, all of which has been read, back to the store.
+    #[inline]
+    fn close_present(&mut self) {
         if !self.order.is_empty() {
-            self.fine.close(self.present);
+            self.store.release(self.present);
             self.order.clear();
             self.read = 0;
         }
+    }
+
+    /// Opens the next bucket that has events. The present one has none left.
+    fn turn_wheel(&mut self, soon: &mut impl FnMut(&T)) -> Option<()> {
+        self.close_present();
         loop {
-            if let Some(tick) = self.fine.next(self.now) {
-                self.now = tick;
-                self.present = self.fine.index(tick);
-                self.fine.vacate(self.present);
-                let entries = &self.fine.buckets[self.present];
-                sort(entries, &mut self.order);
-                if entries.len() > FEW {
-                    entries.iter().flat_map(|entry| &entry.item).for_each(soon);
+            if let Some(index) = self.fine.next(self.now) {
+                self.now = self.fine.tick(self.now, index);
+                self.present = self.fine.take(index);
+                self.order.extend(self.store.slots_of(self.present));
+                self.sort();
+                if self.order.len() > FEW {
+                    let items = self.order.iter();
+                    items.flat_map(|slot| &self.store.slots[*slot as usize].item).for_each(soon);
                 }
                 return Some(());
             }
@@ -175,150 +219,207 @@ impl<T> Queue<T> {
 
     /// Moves the next coarse bucket's events to the finer levels.
     fn spread(&mut self) -> Option<()> {
-        let mut bucket = if let Some(tick) = self.coarse.next(self.now) {
-            self.now = tick;
-            let index = self.coarse.index(tick);
-            self.coarse.vacate(index);
-            std::mem::take(&mut self.coarse.buckets[index])
-        } else {
-            let (window, bucket) = self.beyond.pop_first()?;
+        let Some(index) = self.coarse.next(self.now) else {
+            let (window, events) = self.beyond.pop_first()?;
             self.now = window << COARSE_BITS;
-            bucket
+            for (at, item) in events {
+                self.push(at, item);
+            }
+            return Some(());
         };
-        for entry in bucket.drain(..) {
-            if let Some(item) = entry.item {
-                self.push(entry.at, item);
+        self.now = self.coarse.tick(self.now, index);
+        let bucket = self.coarse.take(index);
+        let slots: Vec<u32> = self.store.slots_of(bucket).collect();
+        for slot in slots {
+            let slot = &mut self.store.slots[slot as usize];
+            let at = slot.at;
+            if let Some(item) = slot.item.take() {
+                self.push(at, item);
             }
         }
-        self.coarse.spare.push(bucket);
+        self.store.release(bucket);
         Some(())
+    }
+
+    /// Puts the present bucket's slots in order of time; what was inserted earlier stays earlier.
+    fn sort(&mut self) {
+        let slots = &self.store.slots;
+        let at = |slot: u32| slots[slot as usize].at;
+        if self.order.len() > FEW {
+            sort_many(&self.order, &mut self.scratch, |slot| at(slot) as usize % TICKS);
+            return std::mem::swap(&mut self.order, &mut self.scratch);
+        }
+        for end in 1..self.order.len() {
+            let mut place = end;
+            while place > 0 && at(self.order[place - 1]) > at(self.order[place]) {
+                self.order.swap(place - 1, place);
+                place -= 1;
+            }
+        }
     }
 }
 
 /// How many entries are few.
 const FEW: usize = 16;
+/// How many different ticks there are in a bucket.
+const TICKS: usize = 1 << BUCKET_BITS;
 
-/// Lists the indices of a bucket's entries in order of time, the earlier inserted first.
-#[inline]
-fn sort<T>(entries: &[Entry<T>], order: &mut Vec<u32>) {
-    if entries.len() > FEW {
-        return sort_many(entries, order);
-    }
-    for (index, entry) in entries.iter().enumerate() {
-        let later = |other: &&u32| entries[**other as usize].at > entry.at;
-        let place = index - order.iter().rev().take_while(later).count();
-        order.insert(place, index as u32);
-    }
-}
-
-/// Sorts by counting: there are only 64 different ticks in a bucket.
-fn sort_many<T>(entries: &[Entry<T>], order: &mut Vec<u32>) {
-    const TICKS: usize = 1 << BUCKET_BITS;
-    let tick = |entry: &Entry<T>| entry.at as usize % TICKS;
+/// Sorts stably by counting.
+fn sort_many(order: &[u32], sorted: &mut Vec<u32>, tick: impl Fn(u32) -> usize) {
     let mut next = [0u32; TICKS];
-    for entry in entries {
-        next[tick(entry)] += 1;
+    for slot in order {
+        next[tick(*slot)] += 1;
     }
     let mut total = 0;
     for count in &mut next {
         total += std::mem::replace(count, total);
     }
-    order.resize(entries.len(), 0);
-    for (index, entry) in entries.iter().enumerate() {
-        let slot = &mut next[tick(entry)];
-        order[*slot as usize] = index as u32;
-        *slot += 1;
+    sorted.clear();
+    sorted.resize(order.len(), 0);
+    for slot in order {
+        let place = &mut next[tick(*slot)];
+        sorted[*place as usize] = *slot;
+        *place += 1;
     }
 }
 
-/// The buckets of one width within one window.
+/// A list of events: a chain of chunks, all of them full but the last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bucket {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+/// Where all events are kept.
 #[derive(Debug)]
-struct Level<T> {
-    /// Log2 of the ticks that a bucket covers.
-    low: u32,
-    /// Log2 of the ticks that the level covers.
-    high: u32,
-    buckets: Vec<Vec<Entry<T>>>,
-    /// One bit per bucket that has events, and one bit per word of those bits.
-    occupied: Vec<u64>,
-    summary: u64,
-    /// The memory of large buckets that have been read. Small ones keep theirs.
-    spare: Vec<Vec<Entry<T>>>,
+struct Store<T> {
+    /// Chunk i is `slots[i * CHUNK..][..CHUNK]`.
+    slots: Vec<Slot<T>>,
+    /// The chunk after each chunk in its bucket.
+    next: Vec<u32>,
+    free: Vec<u32>,
 }
 
-impl<T> Level<T> {
-    fn new(low: u32, high: u32) -> Self {
-        let buckets = 1usize << (high - low);
-        let words = buckets.div_ceil(64);
-        assert!(words <= 64, "one summary word covers 64 words");
-        Level {
-            low,
-            high,
-            buckets: (0..buckets).map(|_| Vec::new()).collect(),
-            occupied: vec![0; words],
-            summary: 0,
-            spare: Vec::new(),
-        }
-    }
+#[derive(Debug)]
+struct Slot<T> {
+    at: u64,
+    item: Option<T>,
+}
 
-    #[inline]
-    fn index(&self, at: u64) -> usize {
-        ((at >> self.low) as usize) & (self.buckets.len() - 1)
-    }
+/// Slots in a chunk.
+const CHUNK: usize = 8;
 
-    #[inline]
-    fn push(&mut self, entry: Entry<T>) {
-        let index = self.index(entry.at);
-        let (word, bit) = (index / 64, index % 64);
-        if self.occupied[word] >> bit & 1 == 0 {
-            self.occupied[word] |= 1 << bit;
-            self.summary |= 1 << word;
-            if self.buckets[index].capacity() == 0
-                && let Some(bucket) = self.spare.pop()
-            {
-                self.buckets[index] = bucket;
+impl<T> Store<T> {
+    #[inline(always)]
+    fn append(&mut self, bucket: &mut Bucket, at: u64, item: T) {
+        let offset = bucket.len as usize % CHUNK;
+        if offset == 0 {
+            let chunk = self.free.pop().unwrap_or_else(|| self.grow());
+            if bucket.len == 0 {
+                bucket.first = chunk;
+            } else {
+                self.next[bucket.last as usize] = chunk;
             }
+            bucket.last = chunk;
         }
-        self.buckets[index].push(entry);
+        bucket.len += 1;
+        self.slots[bucket.last as usize * CHUNK + offset] = Slot { at, item: Some(item) };
+    }
+
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        let chunk = self.next.len() as u32;
+        self.next.push(0);
+        self.slots.extend((0..CHUNK).map(|_| Slot { at: 0, item: None }));
+        chunk
+    }
+
+    /// The slots of a bucket in order of insertion.
+    fn slots_of(&self, bucket: Bucket) -> impl Iterator<Item = u32> + '_ {
+        let mut chunk = bucket.first;
+        (0..bucket.len).map(move |index| {
+            let offset = index as usize % CHUNK;
+            if offset == 0 && index > 0 {
+                chunk = self.next[chunk as usize];
+            }
+            (chunk as usize * CHUNK + offset) as u32
+        })
+    }
+
+    /// Takes back the chunks of a bucket whose events have all been taken.
+    fn release(&mut self, bucket: Bucket) {
+        let mut chunk = bucket.first;
+        for _ in 0..(bucket.len as usize).div_ceil(CHUNK) {
+            self.free.push(chunk);
+            chunk = self.next[chunk as usize];
+        }
+    }
+}
+
+/// The buckets of one width within one window: `LOW` is log2 of the ticks that a bucket covers,
+/// `HIGH` of those that the level covers.
+#[derive(Debug)]
+struct Level<const LOW: u32, const HIGH: u32> {
+    buckets: Vec<Bucket>,
+    /// One bit per bucket that has events, and one bit per word of those bits.
+    occupied: [u64; 64],
+    summary: u64,
+}
+
+impl<const LOW: u32, const HIGH: u32> Level<LOW, HIGH> {
+    const BUCKETS: usize = 1 << (HIGH - LOW);
+
+    fn new() -> Self {
+        assert!(Self::BUCKETS == 64 * 64, "one summary word covers 64 words");
+        Level { buckets: vec![Bucket::default(); Self::BUCKETS], occupied: [0; 64], summary: 0 }
+    }
+
+    /// The bucket of a tick, which is about to get an event.
+    #[inline]
+    fn occupy(&mut self, at: u64) -> &mut Bucket {
+        let index = (at >> LOW) as usize % Self::BUCKETS;
+        self.occupied[index / 64] |= 1 << (index % 64);
+        self.summary |= 1 << (index / 64);
+        &mut self.buckets[index]
     }
 
     /// Marks a bucket as empty.
     #[inline]
     fn vacate(&mut self, index: usize) {
-        let (word, bit) = (index / 64, index % 64);
-        self.occupied[word] &= !(1 << bit);
-        if self.occupied[word] == 0 {
-            self.summary &= !(1 << word);
+        let word = &mut self.occupied[index / 64];
+        *word &= !(1 << (index % 64));
+        if *word == 0 {
+            self.summary &= !(1 << (index / 64));
         }
     }
 
-    /// Empties a bucket that has been read.
-    #[inline]
-    fn close(&mut self, index: usize) {
-        let bucket = &mut self.buckets[index];
-        bucket.clear();
-        if bucket.capacity() > FEW {
-            self.spare.push(std::mem::take(bucket));
-        }
+    fn take(&mut self, index: usize) -> Bucket {
+        self.vacate(index);
+        std::mem::take(&mut self.buckets[index])
     }
 
-    /// The first tick of the first bucket after `now`'s own that has events.
+    /// The first bucket after `now`'s own that has events.
     #[inline]
-    fn next(&self, now: u64) -> Option<u64> {
-        let from = self.index(now) + 1;
-        let (word, bit) = (from / 64, from % 64);
-        let here = self.occupied.get(word).map_or(0, |bits| bits & (u64::MAX << bit));
-        let index = if here != 0 {
-            word * 64 + here.trailing_zeros() as usize
-        } else {
-            let later = self.summary & u64::MAX.checked_shl(word as u32 + 1).unwrap_or(0);
-            if later == 0 {
-                return None;
-            }
-            let word = later.trailing_zeros() as usize;
-            word * 64 + self.occupied[word].trailing_zeros() as usize
-        };
-        Some((now >> self.high << self.high) + ((index as u64) << self.low))
+    fn next(&self, now: u64) -> Option<usize> {
+        let own = (now >> LOW) as usize % Self::BUCKETS;
+        let word = own / 64;
+        // Twice, because shifting by 64 is not allowed.
+        let here = self.occupied[word] & (u64::MAX << (own % 64) << 1);
+        if here != 0 {
+            return Some(word * 64 + here.trailing_zeros() as usize);
+        }
+        let later = self.summary & (u64::MAX << word << 1);
+        if later == 0 {
+            return None;
+        }
+        let word = later.trailing_zeros() as usize;
+        Some(word * 64 + self.occupied[word % 64].trailing_zeros() as usize)
+    }
+
+    /// The first tick of a bucket, in the window of `now`.
+    fn tick(&self, now: u64, index: usize) -> u64 {
+        (now >> HIGH << HIGH) + ((index as u64) << LOW)
     }
 }
 

@@ -24,12 +24,12 @@ impl Draws {
         Draws(mix(seed.wrapping_add(GOLDEN)))
     }
 
-    /// The stream of a seed and a further key.
+    /// The stream of a seed and two further keys.
     #[inline]
     pub(crate) fn keyed(seed: u64, a: u64, b: u64) -> Self {
-        Draws(
-            mix(seed ^ a.wrapping_mul(GOLDEN)).wrapping_add(b.wrapping_mul(0xd134_2543_de82_ef95)),
-        )
+        let a = a.wrapping_mul(0xa076_1d64_78bd_642f).rotate_left(32);
+        let b = b.wrapping_mul(0xd134_2543_de82_ef95);
+        Draws(seed.wrapping_mul(GOLDEN) ^ a ^ b)
     }
 
     /// 64 bits.
@@ -83,7 +83,7 @@ mod tests {
         let first: Vec<u64> = (0..3).map(|_| draws.bits()).collect();
         assert_eq!(
             first,
-            [10_325_473_393_592_035_389, 12_830_086_053_911_717_439, 15_861_923_499_559_160_908]
+            [14_347_526_341_361_136_292, 15_745_154_487_145_813_360, 3_711_099_406_782_746_825]
         );
     }
 

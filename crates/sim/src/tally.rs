@@ -31,15 +31,19 @@ impl Tally {
         }
     }
 
-    /// The counts of one role, by name.
-    pub fn of(&self, role: Role) -> BTreeMap<&'static str, u64> {
-        let kinds = self.0.iter().filter(|(kind, _)| kind.role == role);
-        kinds.map(|(kind, count)| (kind.name, *count)).collect()
+    /// How many messages of the algorithm proper, by name: what the cost formulas count.
+    pub fn protocol(&self) -> BTreeMap<&'static str, u64> {
+        self.of(|role| role == Role::Protocol)
     }
 
-    /// All messages of one role.
-    pub fn total(&self, role: Role) -> u64 {
-        self.of(role).values().sum()
+    /// How many other messages, by name: repeated ones, acknowledgements, the detector's.
+    pub fn overhead(&self) -> BTreeMap<&'static str, u64> {
+        self.of(|role| role != Role::Protocol)
+    }
+
+    fn of(&self, wanted: impl Fn(Role) -> bool) -> BTreeMap<&'static str, u64> {
+        let kinds = self.0.iter().filter(|(kind, _)| wanted(kind.role));
+        kinds.map(|(kind, count)| (kind.name, *count)).collect()
     }
 }
 
@@ -56,7 +60,8 @@ mod tests {
         tally.add(Kind::overhead("OK"));
         // Another address, the same name.
         tally.add(Kind::protocol(String::from("OK").leak()));
-        assert_eq!(tally.of(Role::Protocol), BTreeMap::from([("OK", 4)]));
-        assert_eq!(tally.total(Role::Overhead), 1);
+        tally.add(Kind::repeat("RESEND"));
+        assert_eq!(tally.protocol(), BTreeMap::from([("OK", 4)]));
+        assert_eq!(tally.overhead(), BTreeMap::from([("OK", 1), ("RESEND", 1)]));
     }
 }

@@ -126,7 +126,7 @@ impl Process for ActiveList {
     fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
         let (incarnation, recovered) = Incarnation::next(saved);
         self.incarnation = incarnation;
-        self.ride(cx, |link, cx| link.on_start(saved.map(Incarnation::number), cx));
+        self.mount(saved.map(Incarnation::number), cx);
         if recovered {
             cx.rule("R3");
             self.phase = Phase::Inquiring;
@@ -144,11 +144,11 @@ impl Process for ActiveList {
     }
 
     fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_>) {
-        self.ride(cx, |link, cx| link.on_message(from, msg, cx));
+        self.ride(from, msg, cx);
     }
 
-    fn on_timer(&mut self, timer: AckTimeout, cx: &mut Cx<'_>) {
-        self.ride(cx, |link, cx| link.on_timer(timer, cx));
+    fn on_timer(&mut self, AckTimeout: AckTimeout, cx: &mut Cx<'_>) {
+        self.skip(cx);
     }
 }
 

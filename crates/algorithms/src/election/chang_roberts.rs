@@ -104,8 +104,7 @@ impl Process for ChangRoberts {
     fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
         let (incarnation, recovered) = Incarnation::next(saved);
         self.incarnation = incarnation;
-        let life = saved.map(Incarnation::number);
-        self.ride(cx, |link, cx| link.on_start(life, cx));
+        self.mount(saved.map(Incarnation::number), cx);
         if recovered {
             cx.rule("R4");
             self.start_election(cx);
@@ -121,11 +120,11 @@ impl Process for ChangRoberts {
     }
 
     fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_>) {
-        self.ride(cx, |link, cx| link.on_message(from, msg, cx));
+        self.ride(from, msg, cx);
     }
 
-    fn on_timer(&mut self, timer: AckTimeout, cx: &mut Cx<'_>) {
-        self.ride(cx, |link, cx| link.on_timer(timer, cx));
+    fn on_timer(&mut self, AckTimeout: AckTimeout, cx: &mut Cx<'_>) {
+        self.skip(cx);
     }
 }
 
@@ -147,7 +146,7 @@ impl Rider for ChangRoberts {
             Body::Election(number) if number < cx.me() => match self.phase {
                 Phase::NonParticipant { .. } => {
                     cx.rule("R2b");
-                    self.start_election(cx);
+                    self.participate(cx);
                 }
                 Phase::Participant => cx.rule("R2c"),
             },
@@ -171,8 +170,13 @@ impl ChangRoberts {
     /// R1.
     fn start_election(&mut self, cx: &mut Cx<'_>) {
         cx.rule("R1");
-        self.phase = Phase::Participant;
         cx.emit(Output::Started);
+        self.participate(cx);
+    }
+
+    /// Enters the own number.
+    fn participate(&mut self, cx: &mut Cx<'_>) {
+        self.phase = Phase::Participant;
         self.forward(Body::Election(cx.me()), 0, cx);
     }
 
@@ -235,7 +239,7 @@ mod tests {
     #[test]
     fn r2b_replaces_a_smaller_number_by_its_own() {
         let mut p2 = Fixture::<ChangRoberts>::at(2);
-        assert_eq!(p2.arrive(1, election(1)), [started(), sent(3, 1, election(2))]);
+        assert_eq!(p2.arrive(1, election(1)), [sent(3, 1, election(2))]);
         assert_eq!(p2.process.phase, Phase::Participant);
     }
 

@@ -63,7 +63,7 @@ impl<M: Message> Message for Msg<M> {
     fn kind(&self) -> Kind {
         match self {
             Msg::Carry { again: false, body, .. } => body.kind(),
-            Msg::Carry { again: true, .. } => Kind::overhead("RESEND"),
+            Msg::Carry { again: true, .. } => Kind::repeat("RESEND"),
             Msg::Ack { .. } => Kind::overhead("ACK"),
             Msg::Hello => Kind::overhead("HELLO"),
         }
@@ -140,12 +140,12 @@ pub struct Link<M> {
     /// only if it is not empty. Hardly ever more than two, so a list will do.
     unacknowledged: Vec<(Seq, Forward<M>)>,
     /// What came lately from the process that sent last.
-    heard: Option<Heard>,
+    heard: Heard,
 }
 
 impl<M> Default for Link<M> {
     fn default() -> Self {
-        Link { skipped: 0, next: Seq(0), unacknowledged: Vec::new(), heard: None }
+        Link { skipped: 0, next: Seq(0), unacknowledged: Vec::new(), heard: Heard::NOTHING }
     }
 }
 
@@ -158,7 +158,186 @@ struct Heard {
     window: u32,
 }
 
-type Cx<'a, M> = Context<'a, Link<M>>;
+impl Heard {
+    /// From nobody in particular.
+    const NOTHING: Heard = Heard { from: NodeId::new(0), newest: Seq(0), window: 0 };
+}
+
+/// Whoever has a link of its own: its messages and timers are the link's.
+pub trait Carrier<M>: Process<Msg = Msg<M>, Timer = AckTimeout> {}
+
+impl<M, P: Process<Msg = Msg<M>, Timer = AckTimeout>> Carrier<M> for P {}
+
+/// What a process does with its end of the ring. The link acts in the process's own context; it
+/// is a process itself only for those that need several.
+impl<M: Message> Link<M> {
+    /// The beginning of a life; the number of the last one if there was one.
+    pub fn start<P: Carrier<M>>(
+        &mut self,
+        last_life: Option<u32>,
+        config: &Config,
+        cx: &mut Context<'_, P>,
+    ) {
+        let Some(life) = last_life else { return };
+        self.next = Seq(life.wrapping_add(1).wrapping_mul(SEQS_PER_LIFE));
+        if config.acknowledge {
+            cx.rule("L4");
+            let me = cx.me();
+            for other in cx.group().ring().iter().filter(|other| **other != me) {
+                cx.send(*other, Msg::Hello);
+            }
+        }
+    }
+
+    /// L1: sends a message that has made so many hops.
+    #[inline]
+    pub fn send<P: Carrier<M>>(
+        &mut self,
+        body: M,
+        hops: u32,
+        config: &Config,
+        cx: &mut Context<'_, P>,
+    ) {
+        let to = self.neighbour(config, cx);
+        let hops = hops + 1;
+        let seq = self.next;
+        self.next = Seq(seq.0.wrapping_add(1));
+        if config.acknowledge && to != cx.me() {
+            if self.unacknowledged.is_empty() {
+                cx.set_timer(AckTimeout, config.timeout);
+            }
+            self.unacknowledged.push((seq, Forward { body: body.clone(), hops }));
+        }
+        cx.send(to, Msg::Carry { seq, hops, again: false, body });
+    }
+
+    /// Takes what the network brings; returns what it brings for the algorithm.
+    #[inline]
+    pub fn receive<P: Carrier<M>>(
+        &mut self,
+        from: NodeId,
+        msg: Msg<M>,
+        config: &Config,
+        cx: &mut Context<'_, P>,
+    ) -> Option<Arrived<M>> {
+        match msg {
+            Msg::Carry { seq, hops, body, .. } => {
+                // L2 and L5.
+                if config.acknowledge && from != cx.me() {
+                    cx.send(from, Msg::Ack { seq });
+                }
+                let wanted = self.is_new(from, seq) && hops as usize <= cx.group().len();
+                wanted.then_some(Arrived { body, hops })
+            }
+            Msg::Ack { seq } => {
+                self.acknowledged(from, seq, config, cx);
+                None
+            }
+            Msg::Hello => {
+                self.welcome(from, config, cx);
+                None
+            }
+        }
+    }
+
+    /// L3.
+    pub fn time_out<P: Carrier<M>>(&mut self, config: &Config, cx: &mut Context<'_, P>) {
+        cx.rule("L3");
+        self.skipped += 1;
+        self.resend(config, cx);
+    }
+
+    /// Ends the wait for an acknowledgement; or, if it comes late, ends the skipping.
+    fn acknowledged<P: Carrier<M>>(
+        &mut self,
+        from: NodeId,
+        seq: Seq,
+        config: &Config,
+        cx: &mut Context<'_, P>,
+    ) {
+        if from != self.neighbour(config, cx) {
+            // Too late, but a sign of life.
+            return self.welcome(from, config, cx);
+        }
+        self.unacknowledged.retain(|(sent, _)| *sent != seq);
+        self.wait(config, cx);
+    }
+
+    /// L4.
+    fn welcome<P: Carrier<M>>(&mut self, from: NodeId, config: &Config, cx: &mut Context<'_, P>) {
+        let nearer = distance(from, config, cx).saturating_sub(1);
+        if nearer <= self.skipped {
+            cx.rule("L4");
+            self.skipped = nearer;
+            self.resend(config, cx);
+        }
+    }
+
+    /// Sends all that is not acknowledged to the present neighbour, in order.
+    fn resend<P: Carrier<M>>(&mut self, config: &Config, cx: &mut Context<'_, P>) {
+        let to = self.neighbour(config, cx);
+        for (seq, Forward { body, hops }) in &self.unacknowledged {
+            cx.send(to, Msg::Carry { seq: *seq, hops: *hops, again: true, body: body.clone() });
+        }
+        if to == cx.me() {
+            self.unacknowledged.clear();
+        }
+        self.wait(config, cx);
+    }
+
+    /// Waits for acknowledgements as long as some are due.
+    fn wait<P: Carrier<M>>(&self, config: &Config, cx: &mut Context<'_, P>) {
+        if self.unacknowledged.is_empty() {
+            cx.cancel_timer(AckTimeout);
+        } else {
+            cx.set_timer(AckTimeout, config.timeout);
+        }
+    }
+
+    /// The nearest process that is not skipped; itself if all others are.
+    #[inline]
+    fn neighbour<P: Process>(&self, config: &Config, cx: &Context<'_, P>) -> NodeId {
+        let steps = self.skipped as usize + 1;
+        match config.direction {
+            Direction::Clockwise => cx.group().after(cx.place(), steps),
+            Direction::Counter => cx.group().before(cx.place(), steps),
+        }
+    }
+
+    /// Whether this is the first time that the message comes; remembers it.
+    #[inline]
+    fn is_new(&mut self, from: NodeId, seq: Seq) -> bool {
+        let heard = &mut self.heard;
+        let fresh = Heard { from, newest: seq, window: 1 };
+        if heard.from != from {
+            *heard = fresh;
+            return true;
+        }
+        let ahead = seq.0.wrapping_sub(heard.newest.0);
+        let behind = heard.newest.0.wrapping_sub(seq.0);
+        if behind < 32 {
+            let bit = 1 << behind;
+            let new = heard.window & bit == 0;
+            heard.window |= bit;
+            new
+        } else {
+            let window = heard.window.checked_shl(ahead).unwrap_or(0) | 1;
+            *heard = Heard { window, ..fresh };
+            true
+        }
+    }
+}
+
+/// How many steps along the link's direction another process stands.
+fn distance<P: Process>(other: NodeId, config: &Config, cx: &Context<'_, P>) -> u32 {
+    let n = cx.group().len();
+    let Some(place) = cx.group().place(other) else { return u32::MAX };
+    let steps = match config.direction {
+        Direction::Clockwise => place + n - cx.place(),
+        Direction::Counter => cx.place() + n - place,
+    };
+    (steps % n) as u32
+}
 
 impl<M: Message> Process for Link<M> {
     type Msg = Msg<M>;
@@ -182,146 +361,23 @@ impl<M: Message> Process for Link<M> {
         self.next.0 / SEQS_PER_LIFE
     }
 
-    fn on_start(&mut self, saved: Option<u32>, cx: &mut Cx<'_, M>) {
-        let Some(life) = saved else { return };
-        self.next = Seq(life.wrapping_add(1).wrapping_mul(SEQS_PER_LIFE));
-        if cx.config().acknowledge {
-            cx.rule("L4");
-            let me = cx.me();
-            for other in cx.group().ring().iter().filter(|other| **other != me) {
-                cx.send(*other, Msg::Hello);
-            }
+    fn on_start(&mut self, saved: Option<u32>, cx: &mut Context<'_, Self>) {
+        self.start(saved, cx.config(), cx);
+    }
+
+    fn on_input(&mut self, Forward { body, hops }: Forward<M>, cx: &mut Context<'_, Self>) {
+        self.send(body, hops, cx.config(), cx);
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg<M>, cx: &mut Context<'_, Self>) {
+        if let Some(arrived) = self.receive(from, msg, cx.config(), cx) {
+            cx.emit(arrived);
         }
     }
 
-    fn on_input(&mut self, Forward { body, hops }: Forward<M>, cx: &mut Cx<'_, M>) {
-        self.send(body, hops + 1, cx);
+    fn on_timer(&mut self, AckTimeout: AckTimeout, cx: &mut Context<'_, Self>) {
+        self.time_out(cx.config(), cx);
     }
-
-    fn on_message(&mut self, from: NodeId, msg: Msg<M>, cx: &mut Cx<'_, M>) {
-        match msg {
-            Msg::Carry { seq, hops, body, .. } => self.receive(from, seq, body, hops, cx),
-            Msg::Ack { seq } => self.acknowledged(from, seq, cx),
-            Msg::Hello => self.welcome(from, cx),
-        }
-    }
-
-    fn on_timer(&mut self, AckTimeout: AckTimeout, cx: &mut Cx<'_, M>) {
-        cx.rule("L3");
-        self.skipped += 1;
-        self.resend(cx);
-    }
-}
-
-impl<M: Message> Link<M> {
-    /// L1.
-    #[inline]
-    fn send(&mut self, body: M, hops: u32, cx: &mut Cx<'_, M>) {
-        let to = self.neighbour(cx);
-        let seq = self.next;
-        self.next = Seq(seq.0.wrapping_add(1));
-        if cx.config().acknowledge && to != cx.me() {
-            if self.unacknowledged.is_empty() {
-                cx.set_timer(AckTimeout, cx.config().timeout);
-            }
-            self.unacknowledged.push((seq, Forward { body: body.clone(), hops }));
-        }
-        cx.send(to, Msg::Carry { seq, hops, again: false, body });
-    }
-
-    /// L2 and L5.
-    #[inline]
-    fn receive(&mut self, from: NodeId, seq: Seq, body: M, hops: u32, cx: &mut Cx<'_, M>) {
-        if cx.config().acknowledge && from != cx.me() {
-            cx.send(from, Msg::Ack { seq });
-        }
-        if self.is_new(from, seq) && hops as usize <= cx.group().len() {
-            cx.emit(Arrived { body, hops });
-        }
-    }
-
-    /// Ends the wait for an acknowledgement; or, if it comes late, ends the skipping.
-    fn acknowledged(&mut self, from: NodeId, seq: Seq, cx: &mut Cx<'_, M>) {
-        if from != self.neighbour(cx) {
-            // Too late, but a sign of life.
-            return self.welcome(from, cx);
-        }
-        self.unacknowledged.retain(|(sent, _)| *sent != seq);
-        if self.unacknowledged.is_empty() {
-            cx.cancel_timer(AckTimeout);
-        } else {
-            cx.set_timer(AckTimeout, cx.config().timeout);
-        }
-    }
-
-    /// L4.
-    fn welcome(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
-        let nearer = distance(from, cx).saturating_sub(1);
-        if nearer <= self.skipped {
-            cx.rule("L4");
-            self.skipped = nearer;
-            self.resend(cx);
-        }
-    }
-
-    /// Sends all that is not acknowledged to the present neighbour, in order.
-    fn resend(&mut self, cx: &mut Cx<'_, M>) {
-        let to = self.neighbour(cx);
-        for (seq, Forward { body, hops }) in &self.unacknowledged {
-            cx.send(to, Msg::Carry { seq: *seq, hops: *hops, again: true, body: body.clone() });
-        }
-        if to == cx.me() {
-            self.unacknowledged.clear();
-        }
-        if self.unacknowledged.is_empty() {
-            cx.cancel_timer(AckTimeout);
-        } else {
-            cx.set_timer(AckTimeout, cx.config().timeout);
-        }
-    }
-
-    /// The nearest process that is not skipped; itself if all others are.
-    #[inline]
-    fn neighbour(&self, cx: &Cx<'_, M>) -> NodeId {
-        let steps = self.skipped as usize + 1;
-        match cx.config().direction {
-            Direction::Clockwise => cx.group().after(cx.place(), steps),
-            Direction::Counter => cx.group().before(cx.place(), steps),
-        }
-    }
-
-    /// Whether this is the first time that the message comes; remembers it.
-    #[inline]
-    fn is_new(&mut self, from: NodeId, seq: Seq) -> bool {
-        let fresh = Heard { from, newest: seq, window: 1 };
-        let Some(heard) = self.heard.as_mut().filter(|heard| heard.from == from) else {
-            self.heard = Some(fresh);
-            return true;
-        };
-        let ahead = seq.0.wrapping_sub(heard.newest.0);
-        let behind = heard.newest.0.wrapping_sub(seq.0);
-        if behind < 32 {
-            let bit = 1 << behind;
-            let new = heard.window & bit == 0;
-            heard.window |= bit;
-            new
-        } else {
-            let window = heard.window.checked_shl(ahead).unwrap_or(0) | 1;
-            *heard = Heard { window, ..fresh };
-            true
-        }
-    }
-}
-
-/// How many steps along the link's direction another process stands.
-fn distance<M: Message>(other: NodeId, cx: &Cx<'_, M>) -> u32 {
-    let n = cx.group().len();
-    let Some(place) = cx.group().place(other) else { return u32::MAX };
-    let steps = match cx.config().direction {
-        Direction::Clockwise => place + n - cx.place(),
-        Direction::Counter => cx.place() + n - place,
-    };
-    (steps % n) as u32
 }
 
 /// An election whose processes talk through one link, clockwise.
@@ -340,23 +396,32 @@ pub trait Rider:
     /// A message has come round to this process.
     fn on_arrival(&mut self, arrived: Arrived<Self::Body>, cx: &mut Context<'_, Self>);
 
+    /// The beginning of a life; the number of the last one if there was one.
+    fn mount(&mut self, last_life: Option<u32>, cx: &mut Context<'_, Self>) {
+        let config = &cx.config().clockwise;
+        self.link().start(last_life, config, cx);
+    }
+
     /// Sends a message on: with the hops it arrived with, or 0 for one of this process's own.
     #[inline]
     fn forward(&mut self, body: Self::Body, hops: u32, cx: &mut Context<'_, Self>) {
-        self.ride(cx, |link, cx| link.on_input(Forward { body, hops }, cx));
+        let config = &cx.config().clockwise;
+        self.link().send(body, hops, config, cx);
     }
 
-    /// Steps the link and takes what arrives.
+    /// Takes what the network brings.
     #[inline]
-    fn ride(
-        &mut self,
-        cx: &mut Context<'_, Self>,
-        step: impl FnOnce(&mut Link<Self::Body>, &mut Context<'_, Link<Self::Body>>),
-    ) {
+    fn ride(&mut self, from: NodeId, msg: Msg<Self::Body>, cx: &mut Context<'_, Self>) {
         let config = &cx.config().clockwise;
-        for arrived in cx.part(config, |msg| msg, |timer| timer, |cx| step(self.link(), cx)) {
+        if let Some(arrived) = self.link().receive(from, msg, config, cx) {
             self.on_arrival(arrived, cx);
         }
+    }
+
+    /// The neighbour has not answered.
+    fn skip(&mut self, cx: &mut Context<'_, Self>) {
+        let config = &cx.config().clockwise;
+        self.link().time_out(config, cx);
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::random::Draws;
 use crate::{Action, Ended, Latency, Network, Scheduled, Silent, Sim};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Group, NodeId, Role, Time};
+use bellwether_core::{Group, NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub(super) fn run<A: Algorithm>(setup: &Setup) -> Run {
     sim.schedule(script.map(|action| Scheduled { at: Time::ZERO, action }));
     let ended = sim.run(until);
     let agreed = (A::goal().holds)(&mut sim.live());
-    Run { by_kind: sim.tally().of(Role::Protocol), sound: ended == Ended::Quiet && agreed }
+    Run { by_kind: sim.tally().protocol(), sound: ended == Ended::Quiet && agreed }
 }
 
 /// 1 to k, each followed by the next larger.

@@ -39,6 +39,12 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 None
             }
             Action::Input(id, input) => place(id).map(|place| self.input(place, input.clone())),
+            Action::InputAll(input) => {
+                for place in 0..self.nodes.len() {
+                    self.input(place, input.clone());
+                }
+                None
+            }
         };
     }
 
@@ -56,7 +62,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         }
         let process = std::mem::take(&mut node.process);
         node.timers.clear();
-        self.monitor.died(self.group.ring()[place], &process);
+        self.monitor.died(self.group.ring()[place], &mut node.claims);
         let oddity = self.odd(place);
         oddity.saved = Some(process.durable());
         oddity.trap = None;
@@ -76,7 +82,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         let saved = self.odd(place).saved.take();
         self.nodes[place].up = true;
         self.world.faults.bite(FaultKind::Recover);
-        self.monitor.born(true);
+        self.monitor.recovered();
         self.see(place, Seen::Recover);
         self.step(place, |process, cx| process.on_start(saved, cx));
     }

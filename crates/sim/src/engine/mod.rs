@@ -58,12 +58,15 @@ struct World<P: Process> {
     /// Where the last message went.
     receiver: usize,
     events: u64,
-    /// Messages of the algorithm proper that are on the way; counted only if somebody asks, that
+    /// Messages that move the algorithm on and are on the way; counted only if somebody asks, that
     /// is, if the run ends when its goal is reached.
     in_flight: Option<u64>,
     /// What happened to every message, if somebody wants to know.
     fates: Option<Vec<FateEntry>>,
 }
+
+/// So many processes are in the processor's cache anyway, and need not be fetched.
+const FITS_THE_CACHE: usize = 4_096;
 
 /// What can be in the queue.
 #[derive(Clone, Debug)]
@@ -149,7 +152,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         };
         for place in 0..sim.nodes.len() {
             sim.nodes[place].up = true;
-            sim.monitor.born(false);
             sim.step(place, |process, cx| process.on_start(None, cx));
         }
         sim
@@ -208,12 +210,15 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 return Ended::TimeUp;
             }
             let Some((at, event)) = self.world.queue.pop(warm) else { return Ended::Quiet };
+            if nodes.len() > FITS_THE_CACHE {
+                self.world.queue.with_next(warm);
+            }
             self.world.now = Time::from_micros(at);
             self.handle(event);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle(&mut self, event: Event<P>) {
         match event {
             Event::Deliver { to, .. }
@@ -236,11 +241,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, to: usize, from: NodeId, id: u64, msg: P::Msg) {
         self.world.events += 1;
         if let Some(in_flight) = &mut self.world.in_flight
-            && msg.kind().role == Role::Protocol
+            && msg.kind().role != Role::Overhead
         {
             // Those that were sent before anybody asked are not counted.
             *in_flight = in_flight.saturating_sub(1);
@@ -281,11 +286,10 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     }
 
     /// Calls one handler of one process and lets its effects happen.
-    #[inline]
+    #[inline(always)]
     fn step(&mut self, place: usize, handler: impl FnOnce(&mut P, &mut Context<'_, P>)) {
         let node = &mut self.nodes[place];
         let me = self.group.ring()[place];
-        self.monitor.before(me, &node.process);
         let oddity = if node.odd { self.oddities.get_mut(&place) } else { None };
         let now = match &oddity {
             Some(oddity) => oddity.reading(self.world.now, &mut self.world.faults),
@@ -295,6 +299,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             world: &mut self.world,
             outgoing: &mut node.outgoing,
             timers: &mut node.timers,
+            timers_set: &mut node.timers_set,
             oddity,
             observer: &mut self.observer,
             group: &self.group,
@@ -307,7 +312,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if O::ACTIVE {
             self.observer.stepped(place, &node.process);
         }
-        let broken = self.monitor.after(self.world.now, me, &node.process);
+        let broken = self.monitor.moved(self.world.now, me, &node.process, &mut node.claims);
         if broken.is_some() && self.violation.is_none() {
             self.violation = broken;
         }
@@ -315,8 +320,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             self.spring_trap(place);
         }
         // By the time that the message arrives, its receiver will be at hand.
-        if let Some(receiver) = self.nodes.get(self.world.receiver) {
-            prefetch(receiver);
+        if self.nodes.len() > FITS_THE_CACHE {
+            prefetch(&self.nodes[self.world.receiver]);
         }
     }
 
@@ -330,11 +335,20 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
 
     fn is_settled(&mut self) -> bool {
         let Some(goal) = &self.goal else { return false };
-        if self.pending > 0 || self.world.in_flight != Some(0) {
+        if self.pending > 0 || self.world.in_flight != Some(0) || self.is_disturbed() {
             return false;
         }
         self.stirred = false;
         (goal.holds)(&mut self.live())
+    }
+
+    /// Whether links are cut or processes are paused, so that what holds now need not last.
+    fn is_disturbed(&self) -> bool {
+        !self.world.cuts.is_empty()
+            || self
+                .oddities
+                .values()
+                .any(|oddity| oddity.backlog.is_some() || oddity.trap.is_some())
     }
 
     fn see(&mut self, place: usize, seen: Seen<'_, P>) {
@@ -422,13 +436,25 @@ impl<P: Process> World<P> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, at: u64, to: u32, from: NodeId, id: u64, msg: P::Msg) {
         if let Some(in_flight) = &mut self.in_flight
-            && msg.kind().role == Role::Protocol
+            && msg.kind().role != Role::Overhead
         {
             *in_flight += 1;
         }
         self.queue.push(at, Event::Deliver { to, from, id, msg });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellwether_algorithms::election::{ChangRoberts, Watched};
+
+    /// A million processes fetch one of these per event; see [`crate::node`].
+    #[test]
+    fn a_process_on_a_ring_fits_into_two_cache_lines() {
+        assert_eq!(size_of::<Node<Watched<ChangRoberts>>>(), 128);
     }
 }

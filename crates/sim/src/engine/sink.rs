@@ -14,6 +14,7 @@ pub(super) struct Sink<'a, P: Process, O> {
     pub(super) world: &'a mut World<P>,
     pub(super) outgoing: &'a mut Outgoing,
     pub(super) timers: &'a mut Timers<P::Timer>,
+    pub(super) timers_set: &'a mut u32,
     pub(super) oddity: Option<&'a mut Oddity<P>>,
     pub(super) observer: &'a mut O,
     pub(super) group: &'a Group,
@@ -115,7 +116,9 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         if self.is_dead() {
             return;
         }
-        let number = self.timers.arm(timer);
+        let number = *self.timers_set;
+        *self.timers_set = number.wrapping_add(1);
+        self.timers.arm(timer, number);
         let (low, high) = (micros(after.start), micros(after.end));
         let mut span = self.world.oracle.timer(self.me, number, low, high);
         if let Some(oddity) = &self.oddity {

@@ -198,6 +198,7 @@ fn kind(what: &What) -> Kind {
 fn message(letter: &trace::Letter) -> Message {
     let role = match letter.kind.role {
         Role::Protocol => "protocol",
+        Role::Repeat => "repeat",
         Role::Overhead => "overhead",
     };
     Message {
@@ -235,7 +236,7 @@ mod tests {
         {
             assert_eq!(lines[index], *expected);
         }
-        let drop = r#"{"us":10000,"node":4,"lamport":3,"vector":{"2":3},"event":"drop","id":1,"from":2,"to":4,"kind":"ELECTION","role":"protocol","text":"ELECTION","why":"down"}"#;
+        let drop = r#"{"us":10000,"node":4,"lamport":4,"vector":{"2":4},"event":"drop","id":1,"from":2,"to":4,"kind":"ELECTION","role":"protocol","text":"ELECTION","why":"down"}"#;
         assert!(lines.contains(&drop), "{lines:#?}");
     }
 

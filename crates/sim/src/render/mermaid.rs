@@ -91,15 +91,15 @@ mod tests {
     participant P4
     Note over P1: 0ms crashes
     Note over P4: 0ms crashes
+    Note over P2: 0ms starts an election
     P2->>P3: ELECTION
     P2-xP4: ELECTION (down)
-    Note over P2: 0ms starts an election
     P3->>P2: OK
-    P3-xP4: ELECTION (down)
     Note over P3: 10ms starts an election
+    P3-xP4: ELECTION (down)
+    Note over P3: 110ms elected P3
     P3-xP1: COORDINATOR (down)
     P3->>P2: COORDINATOR
-    Note over P3: 110ms elected P3
     Note over P2: 120ms elected P3
 ";
         assert_eq!(mermaid(&sample::bully()), expected);

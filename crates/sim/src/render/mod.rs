@@ -59,3 +59,27 @@ struct Fate {
     /// Why it, or one of its copies, did not.
     dropped: Option<Why>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_shows_what_really_comes_out() {
+        let page = include_str!("../../../../docs/traces.md");
+        let trace = sample::bully();
+        for whole in [text(&trace), story(&trace.events, false).join("\n"), mermaid(&trace)] {
+            assert!(page.contains(whole.trim_end()), "docs/traces.md needs\n{whole}");
+        }
+        let lines = json(&trace);
+        let (block, _) = page.split_once("```json\n").unwrap().1.split_once("```").unwrap();
+        for line in block.lines() {
+            assert!(
+                lines.lines().any(|real| real == line),
+                "docs/traces.md has\n{line}\nin\n{lines}"
+            );
+        }
+        let (block, _) = page.rsplit_once("```text\n").unwrap().1.split_once("```").unwrap();
+        assert!(shiviz(&trace).starts_with(block), "docs/traces.md has\n{block}");
+    }
+}

@@ -71,7 +71,7 @@ mod tests {
                 "input Suspect"
             ]
         );
-        assert!(log.contains("P3 {\"P2\":2,\"P3\":1}\nreceives ELECTION from P2\n"), "{log}");
+        assert!(log.contains("P3 {\"P2\":3,\"P3\":1}\nreceives ELECTION from P2\n"), "{log}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The commands of a scenario.
 
 use crate::fault::CutKind;
-use crate::network::{Fate, Latency, Network};
+use crate::network::{Latency, Network};
 use crate::plan::default_timeout;
 use bellwether_algorithms::catalogue::Settings;
 use bellwether_core::{Group, NodeId, Time};
@@ -13,10 +13,30 @@ use std::time::Duration;
 pub enum Command {
     /// Something happens to the cluster: at once, or at its time while it runs.
     Do(Deed, Option<Time>),
-    /// Time passes: this long, or as long as there is something to happen.
-    Run(Option<Duration>),
+    /// Time passes.
+    Run(Span),
     /// Something must be true now.
     Expect(Expectation),
+}
+
+/// How long a cluster runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// Until it is over: nothing is left to happen or, with detection, all agree.
+    Over,
+    /// For exactly this long.
+    For(Duration),
+    /// Until it is over, but no longer than to this time.
+    Until(Time),
+}
+
+/// Which processes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// All that are up.
+    All,
+    /// Those that are named.
+    These(Vec<NodeId>),
 }
 
 /// What can be done to a cluster.
@@ -36,19 +56,19 @@ pub enum Deed {
     Slow(NodeId, Duration),
     /// Links are cut.
     Cut(CutKind),
-    /// All cuts are mended.
-    Heal,
+    /// The cut of this number is mended, counted from 1; or all that there are.
+    Heal(Option<u32>),
     /// A process's clock is off, in microseconds and parts per million.
     Clock(NodeId, i64, i64),
     /// Processes are given an input of the algorithm's vocabulary.
-    Input(String, Vec<NodeId>),
+    Input(String, Who),
 }
 
 /// What a scenario claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
     /// These processes take that one, or nobody, for the coordinator.
-    Coordinator(Vec<NodeId>, Option<NodeId>),
+    Coordinator(Who, Option<NodeId>),
     /// So many messages of these kinds were sent, and none of any other kind of the algorithm.
     Messages(BTreeMap<String, u64>),
     /// So many messages of these kinds were sent to find out who is alive.
@@ -109,9 +129,5 @@ impl Setup {
             detection: self.detection,
             acknowledge: self.acknowledge,
         }
-    }
-
-    pub(crate) fn set_fate(&mut self, message: (NodeId, NodeId, u32), fate: Fate) {
-        self.network.fates.insert(message, fate);
     }
 }

@@ -24,11 +24,16 @@
 //! touched, so that an update cannot bless a bug.
 
 mod command;
+mod expect;
+mod grammar;
+mod line;
 mod parse;
 mod play;
+mod signs;
 mod write;
 
-pub use command::{Command, Expectation, Setup};
-pub use parse::{Paragraph, Scenario, SyntaxError};
+pub use command::{Command, Deed, Expectation, Setup, Span, Who};
+pub use line::SyntaxError;
+pub use parse::{Paragraph, Scenario};
 pub use play::{Mismatch, Played};
 pub use write::write;

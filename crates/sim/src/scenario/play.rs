@@ -1,17 +1,21 @@
 //! Playing scenarios.
 
-use super::command::{Command, Deed, Expectation};
+use super::command::{Command, Deed, Expectation, Span, Who};
 use super::parse::{Paragraph, Scenario};
-use crate::engine::Sim;
+use super::signs::{Asked, Signs};
+use crate::engine::{Ended, Sim};
 use crate::fault::{Action, Cut, Scheduled};
 use crate::monitor::Violation;
 use crate::plan::{Outcome, Plan};
 use crate::render;
 use crate::trace::{Recorder, Trace};
 use bellwether_algorithms::catalogue::{Algorithm, Visitor, visit};
-use bellwether_core::{Goal, NodeId, Role, Time};
-use std::collections::BTreeMap;
+use bellwether_core::{Goal, NodeId, Time};
 use std::fmt;
+use std::time::Duration;
+
+/// A scenario is there to be read: one with more events than this has gone wrong.
+const EVENTS_MAX: u64 = 500_000;
 
 /// A scenario that has been played.
 #[derive(Clone, Debug)]
@@ -35,7 +39,7 @@ pub struct Mismatch {
     pub written: String,
     /// What happened.
     pub happened: String,
-    /// Whether it is an `expect` line, which no update ever rewrites.
+    /// Whether it is a line that was written by hand, which no update ever rewrites.
     pub by_hand: bool,
 }
 
@@ -74,10 +78,16 @@ impl Visitor for Play<'_> {
         let mut stage = Stage {
             sim: plan.set_up(recorder),
             goal: A::goal(),
+            step: plan.settings.timeout.max(plan.network.bound()).saturating_mul(8),
             cuts: 0,
+            open: Vec::new(),
             told: 0,
             asked: false,
             missed: None,
+            signs: Signs::default(),
+            has_story: self.0.paragraphs.iter().any(|paragraph| !paragraph.story.is_empty()),
+            last_run: None,
+            judged: false,
             mismatches: Vec::new(),
         };
         let rewritten: Vec<String> = self
@@ -86,27 +96,40 @@ impl Visitor for Play<'_> {
             .iter()
             .map(|paragraph| stage.play(paragraph, setup.overhead))
             .collect();
+        let mut mismatches = std::mem::take(&mut stage.mismatches);
+        let events = &stage.sim.observer.trace().events;
+        mismatches.extend(stage.signs.left_over(events, stage.sim.now()));
+        mismatches.extend(stage.surprise());
+        mismatches.sort_by_key(|mismatch| mismatch.line);
         let outcome = stage.outcome(&plan);
-        Played {
-            trace: stage.sim.observer.into_trace(),
-            outcome,
-            mismatches: stage.mismatches,
-            rewritten: rewritten.join("\n"),
-        }
+        let trace = stage.sim.observer.into_trace();
+        Played { trace, outcome, mismatches, rewritten: rewritten.join("\n") }
     }
 }
 
-struct Stage<A: Algorithm> {
-    sim: Sim<A, Recorder>,
+/// A cluster that a scenario is being played on.
+pub(super) struct Stage<A: Algorithm> {
+    pub(super) sim: Sim<A, Recorder>,
     goal: Goal<A>,
-    /// How many cuts there have been; the name of the next.
+    /// Time passes in steps of about this length; see [`EVENTS_MAX`].
+    step: Duration,
+    /// How many cuts there have been; the name of the last.
     cuts: u32,
+    /// The cuts that no `heal` has mended yet.
+    open: Vec<u32>,
     /// How many events of the trace have been told.
     told: usize,
     /// Whether anybody was ever asked for anything.
     asked: bool,
     /// The goal, if the last `run` ended without it.
     missed: Option<Violation>,
+    signs: Signs,
+    /// Whether the scenario claims any story at all. One that was just saved does not.
+    has_story: bool,
+    /// The last `run`.
+    last_run: Option<Asked>,
+    /// Whether the scenario has said which violation it expects.
+    judged: bool,
     mismatches: Vec<Mismatch>,
 }
 
@@ -114,11 +137,22 @@ impl<A: Algorithm> Stage<A> {
     /// Plays a paragraph and writes it anew.
     fn play(&mut self, paragraph: &Paragraph, overhead: bool) -> String {
         for (line, command) in &paragraph.commands {
-            match command {
-                Command::Do(deed, at) => self.perform(deed, *at),
-                Command::Run(span) => self.run(*span),
-                Command::Expect(expectation) => self.expect(*line, expectation, paragraph),
-            }
+            let since = self.sim.observer.trace().events.len();
+            let asked = Asked { line: *line, written: paragraph.written(*line), since };
+            let done = match command {
+                Command::Do(deed, at) => self.perform(deed, *at, &asked),
+                Command::Run(span) => {
+                    self.last_run = Some(asked.clone());
+                    self.run(*span)
+                }
+                Command::Expect(expectation) => {
+                    self.judged |= matches!(expectation, Expectation::Violation(_));
+                    self.check(expectation)
+                }
+            };
+            self.mismatches.extend(done.err().map(|happened| asked.instead(happened)));
+            let events = &self.sim.observer.trace().events;
+            self.mismatches.extend(self.signs.look(events, self.sim.now()));
         }
         let events = &self.sim.observer.trace().events;
         let story = render::story(&events[self.told..], overhead);
@@ -133,21 +167,27 @@ impl<A: Algorithm> Stage<A> {
         text
     }
 
-    fn perform(&mut self, deed: &Deed, at: Option<Time>) {
-        for action in self.actions(deed) {
-            self.asked |= matches!(action, Action::Input(..));
+    fn perform(&mut self, deed: &Deed, at: Option<Time>, asked: &Asked) -> Result<(), String> {
+        let now = self.sim.now();
+        if at.is_some_and(|at| at < now) {
+            return Err(format!("nothing: it is {now} already"));
+        }
+        for action in self.actions(deed)? {
+            self.asked |= action.is_input();
+            self.signs.await_sign(asked.clone(), &action, at.unwrap_or(now));
             match at {
                 Some(at) => self.sim.schedule([Scheduled { at, action }]),
                 None => self.sim.act(action),
             }
         }
+        Ok(())
     }
 
-    fn actions(&mut self, deed: &Deed) -> Vec<Action<A::Input>> {
+    fn actions(&mut self, deed: &Deed) -> Result<Vec<Action<A::Input>>, String> {
         let each = |ids: &[NodeId], action: fn(NodeId) -> Action<A::Input>| {
             ids.iter().copied().map(action).collect()
         };
-        match deed {
+        Ok(match deed {
             Deed::Crash(ids) => each(ids, Action::Crash),
             Deed::Recover(ids) => each(ids, Action::Recover),
             Deed::Pause(ids) => each(ids, Action::Pause),
@@ -158,46 +198,112 @@ impl<A: Algorithm> Stage<A> {
             Deed::Slow(id, span) => vec![Action::Slow(*id, *span)],
             Deed::Cut(kind) => {
                 self.cuts += 1;
+                self.open.push(self.cuts);
                 vec![Action::Cut(Cut { name: self.cuts, kind: kind.clone() })]
             }
-            Deed::Heal => (1..=self.cuts).map(Action::Heal).collect(),
+            Deed::Heal(which) => {
+                let mended = |cut: &u32| which.is_none_or(|which| which == *cut);
+                let (mended, open): (Vec<u32>, _) = self.open.iter().partition(|cut| mended(cut));
+                if mended.is_empty() {
+                    return Err("nothing: there is no such cut".to_owned());
+                }
+                self.open = open;
+                mended.into_iter().map(Action::Heal).collect()
+            }
             Deed::Clock(node, offset_us, drift_ppm) => {
                 vec![Action::Clock { node: *node, offset_us: *offset_us, drift_ppm: *drift_ppm }]
             }
-            Deed::Input(verb, ids) => {
-                let input = A::input(verb);
-                let inputs = ids.iter().filter_map(|id| Some(Action::Input(*id, input.clone()?)));
-                inputs.collect()
-            }
-        }
+            Deed::Input(verb, who) => match (A::input(verb), who) {
+                // The parser accepts only verbs that the algorithm knows.
+                (None, _) => Vec::new(),
+                (Some(input), Who::All) => vec![Action::InputAll(input)],
+                (Some(input), Who::These(ids)) => {
+                    ids.iter().map(|id| Action::Input(*id, input.clone())).collect()
+                }
+            },
+        })
     }
 
-    fn run(&mut self, span: Option<std::time::Duration>) {
-        let settings_time = A::settles_within(self.sim.config(), self.sim.group());
+    /// Lets time pass. What counts as a missed goal is as in [`Plan::finish`].
+    fn run(&mut self, span: Span) -> Result<(), String> {
+        let now = self.sim.now();
+        let overdue =
+            self.sim.last_scheduled() + A::settles_within(self.sim.config(), self.sim.group());
         let limit = match span {
-            Some(span) => self.sim.now() + span,
-            None if self.sim.has_goal() => self.sim.last_scheduled() + settings_time,
-            None => Time::MAX,
+            Span::Over if self.sim.has_goal() => overdue,
+            Span::Over => Time::MAX,
+            Span::For(span) => now + span,
+            Span::Until(time) if time < now => return Err(format!("it is {now} already")),
+            Span::Until(time) => time,
         };
-        self.sim.run(limit);
-        let promised = span.is_none() && (self.asked || self.sim.has_goal());
+        if let Span::For(_) = span {
+            self.sim.schedule([Scheduled { at: limit, action: self.alarm() }]);
+        }
+        let ended = self.run_to(limit);
+        let promised = match (span, &ended) {
+            (Span::For(_), _) => false,
+            (_, Ok(Ended::TimeUp)) => self.sim.has_goal() && limit >= overdue,
+            (_, Ok(Ended::Quiet)) => self.asked,
+            (_, Ok(Ended::Settled | Ended::Violated) | Err(_)) => false,
+        };
         self.missed = (promised && !self.agreed()).then(|| Violation {
             name: self.goal.name,
             text: self.goal.text,
             at: self.sim.now(),
             by: Vec::new(),
         });
+        if let Ok(Ended::Violated) | Err(_) = ended {
+            self.signs.forget();
+        }
+        ended.map(|_| ())
     }
 
-    fn agreed(&self) -> bool {
+    /// Does nothing, but makes its time come: a cluster in which nothing is left to happen, or
+    /// whose goal is reached, would otherwise stop the clock.
+    fn alarm(&self) -> Action<A::Input> {
+        let group = self.sim.group();
+        let nobody = (0..=u32::MAX).map(NodeId::new).find(|id| !group.contains(*id));
+        Action::Resume(nobody.unwrap_or(NodeId::new(u32::MAX)))
+    }
+
+    /// Runs in steps, so as to notice a run without end.
+    fn run_to(&mut self, limit: Time) -> Result<Ended, String> {
+        let mut step = self.step;
+        loop {
+            let before = self.sim.events();
+            let until = limit.min(self.sim.now() + step);
+            let ended = self.sim.run(until);
+            if ended != Ended::TimeUp || until == limit {
+                return Ok(ended);
+            }
+            if self.sim.events() > EVENTS_MAX {
+                let now = self.sim.now();
+                return Err(format!("no end: more than {EVENTS_MAX} events, and it is only {now}"));
+            }
+            // A quiet time is passed in ever longer steps.
+            let quiet = self.sim.events() == before;
+            step = if quiet { step.saturating_mul(2) } else { self.step };
+        }
+    }
+
+    pub(super) fn agreed(&self) -> bool {
         (self.goal.holds)(&mut self.sim.live())
     }
 
-    fn violation(&self) -> Option<&Violation> {
+    pub(super) fn violation(&self) -> Option<&Violation> {
         self.sim.violation().or(self.missed.as_ref())
     }
 
+    /// A violation that the scenario says nothing about; otherwise an update could bless it.
+    fn surprise(&self) -> Option<Mismatch> {
+        let violation = self.violation().filter(|_| !self.judged)?;
+        Some(self.last_run.clone()?.instead(format!("violation {violation}")))
+    }
+
     fn compare(&mut self, paragraph: &Paragraph, story: &[String]) {
+        if !self.has_story {
+            return;
+        }
         let (written, happened) = (&paragraph.story, story);
         let nothing = String::from("(nothing)");
         for index in 0..written.len().max(happened.len()) {
@@ -214,77 +320,9 @@ impl<A: Algorithm> Stage<A> {
         }
     }
 
-    fn expect(&mut self, line: usize, expectation: &Expectation, paragraph: &Paragraph) {
-        let Err(happened) = self.check(expectation) else { return };
-        let first = paragraph.story_line - paragraph.source.len();
-        let first = if paragraph.story.is_empty() { first } else { first - 1 };
-        let written = paragraph.source.get(line.wrapping_sub(first) + 1).cloned();
-        let written = written.unwrap_or_else(|| format!("{expectation:?}"));
-        self.mismatches.push(Mismatch { line, written, happened, by_hand: true });
-    }
-
-    fn check(&self, expectation: &Expectation) -> Result<(), String> {
-        match expectation {
-            Expectation::Coordinator(ids, whom) => {
-                for id in ids {
-                    let found = match self.sim.live().find(|(live, _)| live == id) {
-                        Some((_, process)) => process.coordinator(),
-                        None => return Err(format!("{id} is down")),
-                    };
-                    if found != *whom {
-                        return Err(format!("{id} takes {} for the coordinator", name(found)));
-                    }
-                }
-                Ok(())
-            }
-            Expectation::Members(id, expected) => {
-                let mut found: Vec<NodeId> =
-                    self.sim.process(*id).map_or(&[][..], A::members).to_vec();
-                let mut expected = expected.clone();
-                found.sort_unstable();
-                expected.sort_unstable();
-                let shown: Vec<String> = found.iter().map(|id| id.number().to_string()).collect();
-                if found == expected { Ok(()) } else { Err(format!("[{}]", shown.join(","))) }
-            }
-            Expectation::Messages(expected) => self.check_counts(Role::Protocol, expected),
-            Expectation::Overhead(expected) => self.check_counts(Role::Overhead, expected),
-            Expectation::Agreement(expected) => match (self.agreed(), expected) {
-                (true, false) => Err("agreement".to_owned()),
-                (false, true) => Err(format!("no agreement: {}", self.beliefs())),
-                _ => Ok(()),
-            },
-            Expectation::Violation(expected) => {
-                let found = self.violation().map(|violation| violation.name);
-                if found == expected.as_deref() {
-                    Ok(())
-                } else {
-                    Err(format!("violation {}", found.unwrap_or("none")))
-                }
-            }
-        }
-    }
-
-    fn check_counts(&self, role: Role, expected: &BTreeMap<String, u64>) -> Result<(), String> {
-        let found = self.sim.tally().of(role);
-        let same = found.len() == expected.len()
-            && found.iter().all(|(kind, count)| expected.get(*kind) == Some(count));
-        let shown: Vec<String> =
-            found.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
-        if same { Ok(()) } else { Err(shown.join(" ")) }
-    }
-
-    fn beliefs(&self) -> String {
-        let belief = |(id, process): (NodeId, &A)| format!("{id}: {}", name(process.coordinator()));
-        self.sim.live().map(belief).collect::<Vec<_>>().join(", ")
-    }
-
     fn outcome(&self, plan: &Plan<A>) -> Outcome {
         let mut outcome = plan.outcome(&self.sim);
         outcome.violation = self.violation().cloned();
         outcome
     }
-}
-
-fn name(id: Option<NodeId>) -> String {
-    id.map_or_else(|| "nobody".to_owned(), |id| id.to_string())
 }

@@ -27,11 +27,17 @@ pub fn write<A: Algorithm>(plan: &Plan<A>) -> String {
         };
         push(&mut text, format_args!("fate {message} {fate}"));
     }
+    let cuts = plan.script.iter().filter_map(|scheduled| match &scheduled.action {
+        Action::Cut(cut) => Some(cut.name),
+        _ => None,
+    });
+    let cuts: Vec<u32> = cuts.collect();
     for scheduled in &plan.script {
-        push(&mut text, format_args!("{} at={}", deed::<A>(&scheduled.action), scheduled.at));
+        let deed = deed::<A>(&scheduled.action, &cuts);
+        push(&mut text, format_args!("{deed} at={}", scheduled.at));
     }
     match plan.until {
-        Some(until) => push(&mut text, format_args!("run for={until}")),
+        Some(until) => push(&mut text, format_args!("run until={until}")),
         None => push(&mut text, format_args!("run")),
     }
     text
@@ -73,7 +79,8 @@ fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
     line
 }
 
-fn deed<A: Algorithm>(action: &Action<A::Input>) -> String {
+/// An action as a command. A scenario's cuts have no names but their numbers, from 1.
+fn deed<A: Algorithm>(action: &Action<A::Input>, cuts: &[u32]) -> String {
     match action {
         Action::Crash(id) => format!("crash {}", id.number()),
         Action::CrashSending { node, kind, after } => {
@@ -84,12 +91,16 @@ fn deed<A: Algorithm>(action: &Action<A::Input>) -> String {
         Action::Resume(id) => format!("resume {}", id.number()),
         Action::Slow(id, span) => format!("slow {} by={}", id.number(), show(*span)),
         Action::Cut(cut) => describe(&cut.kind),
-        Action::Heal(_) => "heal".to_owned(),
+        Action::Heal(name) => match cuts.iter().position(|cut| cut == name) {
+            Some(index) if cuts.len() > 1 => format!("heal {}", index + 1),
+            _ => "heal".to_owned(),
+        },
         Action::Clock { node, offset_us, drift_ppm } => {
             let span = Time::from_micros(offset_us.unsigned_abs());
             let sign = if *offset_us < 0 { '-' } else { '+' };
             format!("clock {} offset={sign}{span} drift={drift_ppm}ppm", node.number())
         }
         Action::Input(id, input) => format!("{} {}", A::verb(input), id.number()),
+        Action::InputAll(input) => format!("{} all", A::verb(input)),
     }
 }

@@ -40,8 +40,7 @@ fn ask_later<E: Election>() -> Effect<Watched<E>> {
 fn bully_starts() -> Vec<Effect<Watched<Bully>>> {
     let ask = |to| Send(id(to), Msg::Election(bully::Msg::Election));
     let wait = SetTimer(Timer::Election(bully::Timer::Answer), exactly(T));
-    // The election's own words go to the application once its step is over.
-    vec![ask(3), ask(4), wait, Emit(Output::Started)]
+    vec![Emit(Output::Started), ask(3), ask(4), wait]
 }
 
 #[test]

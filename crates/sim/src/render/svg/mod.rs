@@ -85,7 +85,7 @@ fn title(pen: &mut Pen, trace: &Trace, model: &Model<'_>) {
 /// drawn a little beside the one before.
 fn flights(pen: &mut Pen, model: &Model<'_>, layout: &Layout, room: &mut Room) {
     let mut together: BTreeMap<[String; 4], u32> = BTreeMap::new();
-    for role in [Role::Overhead, Role::Protocol] {
+    for role in [Role::Overhead, Role::Repeat, Role::Protocol] {
         for flight in model.flights.iter().filter(|flight| flight.letter.kind.role == role) {
             let (from, to) = layout.flight(model, flight);
             let path = [from.0, from.1, to.0, to.1].map(|px| Px(px).to_string());
@@ -157,13 +157,13 @@ fn about(flight: &Flight<'_>) -> String {
 /// The colour of a kind: the kinds of the algorithm proper have one each, in the order in which
 /// they appear.
 fn colour(model: &Model<'_>, kind: Kind) -> Option<usize> {
-    let mut proper = model.kinds.iter().filter(|(kind, _)| kind.role == Role::Protocol);
+    let mut proper = model.kinds.iter().filter(|(kind, _)| kind.role != Role::Overhead);
     proper.position(|(other, _)| *other == kind).map(|index| index % style::COLOURS)
 }
 
 /// Whether a flight's message belongs to the algorithm proper.
 fn is_proper(flight: &Flight<'_>) -> bool {
-    flight.letter.kind.role == Role::Protocol
+    flight.letter.kind.role != Role::Overhead
 }
 
 #[cfg(test)]

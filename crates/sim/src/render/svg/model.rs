@@ -172,7 +172,7 @@ impl<'a> Builder<'a> {
         }
         self.waiting.insert(letter.id, self.model.flights.len());
         self.model.flights.push(Flight { letter, sent: at, end: End::OnItsWay });
-        if letter.kind.role == Role::Protocol {
+        if letter.kind.role != Role::Overhead {
             self.model.dots.push((row, at));
             self.mark_timer(row);
         }

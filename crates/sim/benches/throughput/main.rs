@@ -1,0 +1,115 @@
+//! How fast the simulator is, beside the plainest loop that does the same.
+//!
+//! Chang-Roberts on a shuffled ring with everybody starting and latencies from 1 to 100 ms. The
+//! plain loop ([`bare`]) knows this one algorithm, has no faults, no invariants and no contract:
+//! it is what one would write to get this one figure. Both run in turns, so that a busy machine
+//! slows down both, and their ratio means something where the figures themselves do not.
+
+#![expect(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a benchmark looks at the clock and prints"
+)]
+
+mod bare;
+
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::election::{ChangRoberts, Input, Watched};
+use bellwether_core::{Group, NodeId, Time};
+use bellwether_sim::{Action, Latency, Network, Plan, Scheduled, Silent, Sim, shuffled};
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use std::time::{Duration, Instant};
+
+type P = Watched<ChangRoberts>;
+
+fn main() {
+    println!("events a second, in millions: the simulator beside a plain loop\n");
+    println!("{:>10} {:>10} {:>10} {:>7}", "processes", "simulator", "plain", "ratio");
+    for (n, turns) in [(1_000, 60), (100_000, 6), (1_000_000, 3)] {
+        compare(n, turns);
+    }
+    println!();
+    divan::main();
+}
+
+/// Runs both in turns and prints the medians.
+fn compare(n: u32, turns: usize) {
+    let (mut ours, mut plain) = (Vec::new(), Vec::new());
+    for seed in 0..turns as u64 {
+        let ring = ring(n, seed);
+        let numbers: Vec<u32> = ring.iter().map(|id| id.number()).collect();
+        let mut sim = cluster(ring, seed);
+        let start = Instant::now();
+        sim.run(Time::MAX);
+        ours.push(sim.events() as f64 / start.elapsed().as_secs_f64() / 1e6);
+        let mut bare = bare::Ring::new(numbers, seed);
+        let start = Instant::now();
+        let events = bare.elect();
+        plain.push(events as f64 / start.elapsed().as_secs_f64() / 1e6);
+    }
+    let (ours, plain) = (median(ours), median(plain));
+    println!("{n:>10} {ours:>10.1} {plain:>10.1} {:>7.2}", ours / plain);
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+fn ring(n: u32, seed: u64) -> Vec<NodeId> {
+    let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
+    shuffled(&mut ring, seed);
+    ring
+}
+
+/// A cluster in which everybody is about to start.
+fn cluster(ring: Vec<NodeId>, seed: u64) -> Sim<P, Silent> {
+    let ms = Duration::from_millis;
+    let plan = Plan::<P> {
+        group: Group::new(ring).expect("ids 1 to n form a group"),
+        settings: Settings {
+            timeout: ms(300),
+            coordinator: None,
+            detection: false,
+            acknowledge: false,
+        },
+        network: Network::new(Latency::Uniform(ms(1), ms(100))),
+        seed,
+        script: vec![Scheduled { at: Time::ZERO, action: Action::InputAll(Input::Start) }],
+        until: None,
+    };
+    assert_eq!(P::ENTRY.name, "chang-roberts");
+    plan.set_up(Silent)
+}
+
+#[divan::bench(args = [1_000, 100_000], max_time = 5)]
+fn simulator(bencher: Bencher<'_, '_>, n: u32) {
+    let mut first = cluster(ring(n, 0), 0);
+    first.run(Time::MAX);
+    bencher
+        .counter(ItemsCount::new(first.events() as usize))
+        .with_inputs(|| cluster(ring(n, 0), 0))
+        .bench_local_refs(|sim| sim.run(Time::MAX));
+}
+
+#[divan::bench(args = [1_000, 100_000], max_time = 5)]
+fn plain_loop(bencher: Bencher<'_, '_>, n: u32) {
+    let fresh = || bare::Ring::new(ring(n, 0).iter().map(|id| id.number()).collect(), 0);
+    bencher
+        .counter(ItemsCount::new(fresh().elect() as usize))
+        .with_inputs(fresh)
+        .bench_local_refs(bare::Ring::elect);
+}
+
+/// Ten runs of a small cluster with crashes, as the random tests have by the ten thousand.
+#[divan::bench(max_time = 2)]
+fn random_schedules(bencher: Bencher<'_, '_>) {
+    bencher.counter(ItemsCount::new(10usize)).bench_local(|| {
+        for seed in 0..10 {
+            let (outcome, Silent) = bellwether_sim::chaos::random_plan::<P>(seed).run(Silent);
+            assert!(outcome.agreed);
+        }
+    });
+}

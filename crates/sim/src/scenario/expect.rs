@@ -1,0 +1,85 @@
+//! Checking what a scenario expects.
+
+use super::command::{Expectation, Who};
+use super::play::Stage;
+use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_core::NodeId;
+use std::collections::BTreeMap;
+
+impl<A: Algorithm> Stage<A> {
+    /// Whether it is as expected; if not, how it is.
+    pub(super) fn check(&self, expectation: &Expectation) -> Result<(), String> {
+        match expectation {
+            Expectation::Coordinator(Who::All, whom) => {
+                self.sim.live().try_for_each(|(id, process)| follows(id, process, *whom))
+            }
+            Expectation::Coordinator(Who::These(ids), whom) => {
+                ids.iter().try_for_each(|id| follows(*id, self.live(*id)?, *whom))
+            }
+            Expectation::Members(id, expected) => self.check_members(*id, expected),
+            Expectation::Messages(expected) => check_counts(&self.sim.tally().protocol(), expected),
+            Expectation::Overhead(expected) => check_counts(&self.sim.tally().overhead(), expected),
+            Expectation::Agreement(expected) => match (self.agreed(), expected) {
+                (true, false) => Err(format!("agreement: {}", self.beliefs())),
+                (false, true) => Err(format!("no agreement: {}", self.beliefs())),
+                _ => Ok(()),
+            },
+            Expectation::Violation(expected) => {
+                let found = self.violation().map(|violation| violation.name);
+                if found == expected.as_deref() {
+                    Ok(())
+                } else {
+                    Err(format!("violation {}", found.unwrap_or("none")))
+                }
+            }
+        }
+    }
+
+    fn live(&self, id: NodeId) -> Result<&A, String> {
+        let found = self.sim.live().find(|(live, _)| *live == id);
+        found.map(|(_, process)| process).ok_or_else(|| format!("{id} is down"))
+    }
+
+    fn check_members(&self, id: NodeId, expected: &[NodeId]) -> Result<(), String> {
+        let mut found = self.live(id)?.members().to_vec();
+        let mut expected = expected.to_vec();
+        found.sort_unstable();
+        expected.sort_unstable();
+        if found == expected {
+            return Ok(());
+        }
+        let shown: Vec<String> = found.iter().map(|id| id.number().to_string()).collect();
+        Err(if shown.is_empty() { "none".to_owned() } else { shown.join(",") })
+    }
+
+    fn beliefs(&self) -> String {
+        let belief = |(id, process): (NodeId, &A)| format!("{id}: {}", name(process.coordinator()));
+        self.sim.live().map(belief).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn follows<A: Algorithm>(id: NodeId, process: &A, whom: Option<NodeId>) -> Result<(), String> {
+    let found = process.coordinator();
+    if found == whom {
+        Ok(())
+    } else {
+        Err(format!("{id} takes {} for the coordinator", name(found)))
+    }
+}
+
+fn name(id: Option<NodeId>) -> String {
+    id.map_or_else(|| "nobody".to_owned(), |id| id.to_string())
+}
+
+fn check_counts(
+    found: &BTreeMap<&'static str, u64>,
+    expected: &BTreeMap<String, u64>,
+) -> Result<(), String> {
+    let same = found.len() == expected.len()
+        && found.iter().all(|(kind, count)| expected.get(*kind) == Some(count));
+    if same {
+        return Ok(());
+    }
+    let shown: Vec<String> = found.iter().map(|(kind, count)| format!("{kind}={count}")).collect();
+    Err(if shown.is_empty() { "none".to_owned() } else { shown.join(" ") })
+}

@@ -1,0 +1,152 @@
+//! Whether what a scenario does to its cluster really happens.
+//!
+//! The engine shrugs at what cannot be done: the crash of a process that is down, the recovery of
+//! one that is up. But a scenario that asks for it means something else than it says. Every deed
+//! leaves a sign in the trace; one without a sign has not happened, and the scenario is told so.
+
+use super::play::Mismatch;
+use crate::fault::Action;
+use crate::trace::{TraceEvent, What};
+use bellwether_core::{NodeId, Time};
+use std::collections::BTreeSet;
+
+/// The signs that are still to be seen.
+#[derive(Debug, Default)]
+pub(super) struct Signs {
+    awaited: Vec<Awaited>,
+    /// The events that were the sign of something, by their place in the trace.
+    seen: BTreeSet<usize>,
+    traps: Vec<(Asked, NodeId)>,
+}
+
+/// Where and when something was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    /// The line of the scenario.
+    pub(super) line: usize,
+    /// What it says.
+    pub(super) written: String,
+    /// How many events the trace had.
+    pub(super) since: usize,
+}
+
+#[derive(Debug)]
+struct Awaited {
+    asked: Asked,
+    at: Time,
+    /// `None` for what is always possible.
+    sign: Option<(NodeId, Sign)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Crash,
+    Recover,
+    Pause,
+    Resume,
+    Input,
+}
+
+impl Sign {
+    fn of(what: &What) -> Option<Sign> {
+        match what {
+            What::Crash => Some(Sign::Crash),
+            What::Recover => Some(Sign::Recover),
+            What::Pause => Some(Sign::Pause),
+            What::Resume => Some(Sign::Resume),
+            What::Input(_) => Some(Sign::Input),
+            _ => None,
+        }
+    }
+}
+
+impl Signs {
+    /// Something is to happen at this time.
+    pub(super) fn await_sign<I>(&mut self, asked: Asked, action: &Action<I>, at: Time) {
+        let sign = match action {
+            Action::Crash(id) => Some((*id, Sign::Crash)),
+            Action::Recover(id) => Some((*id, Sign::Recover)),
+            Action::Pause(id) => Some((*id, Sign::Pause)),
+            Action::Resume(id) => Some((*id, Sign::Resume)),
+            Action::Input(id, _) => Some((*id, Sign::Input)),
+            Action::CrashSending { node, .. } => {
+                self.traps.push((asked.clone(), *node));
+                None
+            }
+            _ => None,
+        };
+        self.awaited.push(Awaited { asked, at, sign });
+    }
+
+    /// All that was to happen up to now has had its chance: what did not happen?
+    pub(super) fn look(&mut self, events: &[TraceEvent], now: Time) -> Vec<Mismatch> {
+        let (due, later) =
+            std::mem::take(&mut self.awaited).into_iter().partition(|awaited| awaited.at <= now);
+        self.awaited = later;
+        let due: Vec<Awaited> = due;
+        due.into_iter().filter_map(|awaited| self.missing(awaited, events)).collect()
+    }
+
+    fn missing(&mut self, awaited: Awaited, events: &[TraceEvent]) -> Option<Mismatch> {
+        let Awaited { asked, at, sign } = awaited;
+        let (node, sign) = sign?;
+        let found = (asked.since..events.len()).find(|index| {
+            let event = &events[*index];
+            let same = event.at == at && event.node == Some(node);
+            same && Sign::of(&event.what) == Some(sign) && !self.seen.contains(index)
+        });
+        let why = match (found, sign) {
+            (Some(index), Sign::Pause) if was_paused(node, &events[..index]) => {
+                format!("{node} is paused already")
+            }
+            (Some(index), _) => {
+                self.seen.insert(index);
+                return None;
+            }
+            // Nobody knows when a process crashes in the middle of sending; a scenario may make
+            // sure of it.
+            (None, Sign::Crash) if self.traps.iter().any(|(_, trapped)| *trapped == node) => {
+                return None;
+            }
+            (None, Sign::Recover) => format!("{node} cannot recover at {at}: it is up"),
+            (None, Sign::Resume) => format!("{node} cannot resume at {at}: it is not paused"),
+            (None, Sign::Crash) => format!("{node} cannot crash at {at}: it is down already"),
+            (None, Sign::Pause | Sign::Input) => format!("nothing at {at}: {node} is down"),
+        };
+        Some(asked.instead(why))
+    }
+
+    /// The run has come to a premature end; nothing more can be asked of it.
+    pub(super) fn forget(&mut self) {
+        self.awaited.clear();
+        self.traps.clear();
+    }
+
+    /// The scenario is over: what was announced and never came?
+    pub(super) fn left_over(&mut self, events: &[TraceEvent], now: Time) -> Vec<Mismatch> {
+        let late = std::mem::take(&mut self.awaited);
+        let late = late.into_iter().map(|awaited| {
+            awaited.asked.instead(format!("nothing: the scenario is over at {now}, before that"))
+        });
+        let traps = std::mem::take(&mut self.traps).into_iter().filter_map(|(asked, node)| {
+            let crashed =
+                |event: &TraceEvent| event.node == Some(node) && event.what == What::Crash;
+            let happened = events[asked.since..].iter().any(crashed);
+            (!happened).then(|| asked.instead(format!("{node} sent no more of these; it is up")))
+        });
+        late.chain(traps).collect()
+    }
+}
+
+impl Asked {
+    pub(super) fn instead(self, happened: String) -> Mismatch {
+        Mismatch { line: self.line, written: self.written, happened, by_hand: true }
+    }
+}
+
+/// Whether a process stood still after these events.
+fn was_paused(node: NodeId, before: &[TraceEvent]) -> bool {
+    let mut own = before.iter().rev().filter(|event| event.node == Some(node));
+    let last = own.find(|event| matches!(event.what, What::Pause | What::Resume | What::Crash));
+    last.is_some_and(|event| event.what == What::Pause)
+}
