@@ -12,7 +12,6 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Replay the textbook's bully election as text and draw its picture
-	@$(BELLWETHER) sim $(DEMO)
 	@mkdir -p $(dir $(PICTURE))
 	@$(BELLWETHER) sim $(DEMO) --trace svg --out $(PICTURE)
 	@echo

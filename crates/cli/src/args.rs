@@ -146,6 +146,10 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) until: Option<String>,
 
+    /// Go on after a violation, which otherwise ends the run
+    #[arg(long, conflicts_with = "seeds", help_heading = "Run")]
+    pub(crate) keep_going: bool,
+
     /// Print every event in this format
     #[arg(long, value_enum, help_heading = "Output")]
     pub(crate) trace: Option<TraceFormat>,

@@ -4,7 +4,7 @@ use crate::args::CompareArgs;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, print};
 use bellwether_sim::compare::{Case, cases_for, plot};
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use rayon::prelude::*;
 use serde_json::json;
 
@@ -77,6 +77,7 @@ fn table(cases: &[Case], from: u32, to: u32) -> String {
     shown.dedup();
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+    table.remove_style(TableComponent::HorizontalLines);
     table.set_header(["algorithm", "case", "n", "formula", "expected", "measured", "judged", ""]);
     for index in [2, 4, 5] {
         if let Some(column) = table.column_mut(index) {

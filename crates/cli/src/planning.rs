@@ -40,12 +40,28 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
             None => (!args.all_start).then(|| group.highest()),
             Some("none") => None,
             Some(text) => Some(flag("coordinator", units::member(text, &group))?),
-        },
+        }
+        .map(|id| refuse_smaller(id, &group, detection))
+        .transpose()?,
         detection,
         acknowledge: args.acknowledge.map_or(fallible, |switch| switch == Switch::On),
     };
     let until = args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
     Ok(Plan { group, settings, network, seed, script, until })
+}
+
+/// Nobody who watches its coordinator follows a smaller number than its own, not even at first.
+fn refuse_smaller(id: NodeId, group: &Group, detection: bool) -> Result<NodeId, Failure> {
+    let largest = group.highest();
+    if detection && id < largest {
+        let message = format!(
+            "{id} is not the largest, so {largest} would depose it at once; give {}, none, or \
+             --detection off",
+            largest.number()
+        );
+        return Err(Failure::flag("coordinator", message));
+    }
+    Ok(id)
 }
 
 fn flag<T>(name: &str, parsed: Result<T, String>) -> Result<T, Failure> {
@@ -211,8 +227,11 @@ fn ids_at(name: &str, text: &str, group: &Group) -> Result<(Vec<NodeId>, Option<
         Some((ids, at)) => (ids, Some(flag(name, units::time(at))?)),
         None => (text, None),
     };
-    let ids = ids.split(',').map(|id| flag(name, units::member(id, group)));
-    Ok((ids.collect::<Result<_, _>>()?, at))
+    let ids = flag(name, units::ids(ids))?;
+    for id in &ids {
+        flag(name, units::member(&id.number().to_string(), group))?;
+    }
+    Ok((ids, at))
 }
 
 /// `WHAT@FROM..TO`.

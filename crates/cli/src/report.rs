@@ -9,6 +9,9 @@ use std::fmt::Write;
 /// Beyond so many processes the summary does not list each one's coordinator.
 const MOST_LISTED: usize = 10_000;
 
+/// Runs with fewer events are over before one could time them.
+const WORTH_TIMING: u64 = 100_000;
+
 /// A run and what it took.
 pub(crate) struct Report<'a> {
     pub(crate) algorithm: &'a str,
@@ -62,19 +65,41 @@ impl Report<'_> {
         };
         line(
             "algorithm",
-            format!("{}, {} processes, seed {}", self.algorithm, self.nodes, self.seed),
+            format!("{}, {}, seed {}", self.algorithm, several(self.nodes, "process"), self.seed),
         );
         line("coordinator", beliefs(outcome));
-        line("messages", counts(&outcome.tally.protocol()));
+        let messages = counts(&outcome.tally.protocol());
+        line("messages", if messages.is_empty() { "none".to_owned() } else { messages });
         line("overhead", counts(&outcome.tally.overhead()));
         let bitten: Vec<String> =
             outcome.faults.iter().map(|(kind, count)| format!("{} {count}", kind.name())).collect();
         line("faults", bitten.join(", "));
-        line("time", format!("{} virtual, {} events", outcome.now, outcome.events));
+        let events = several(outcome.events as usize, "event");
+        line("time", format!("{} virtual, {events}", outcome.now));
+        if outcome.events > WORTH_TIMING {
+            let million = rate(outcome.events, self.cost.wall_s) / 1e6;
+            line(
+                "speed",
+                format!("{:.2} s, {million:.1} million events a second", self.cost.wall_s),
+            );
+        }
+        if outcome.now == Time::ZERO && outcome.tally.protocol().is_empty() {
+            let largest = outcome.coordinators.iter().map(|(id, _)| id.number()).max().unwrap_or(1);
+            line("hint", format!("nothing happened; try --crash {largest}@100ms, or --help"));
+        }
         for warning in warnings(&outcome.faults) {
             line("warning", warning);
         }
         text
+    }
+}
+
+/// `1 process`, `2 processes`.
+fn several(count: usize, thing: &str) -> String {
+    match (count, thing.ends_with('s')) {
+        (1, _) => format!("1 {thing}"),
+        (_, true) => format!("{count} {thing}es"),
+        (_, false) => format!("{count} {thing}s"),
     }
 }
 
@@ -124,9 +149,10 @@ fn beliefs(outcome: &Outcome) -> String {
     let live = outcome.coordinators.len();
     match outcome.coordinators.first() {
         None => "nobody is alive".to_owned(),
-        Some((_, whom)) if outcome.agreed => {
-            format!("{}, for all {live} live processes", name(*whom))
-        }
+        Some((_, whom)) if outcome.agreed => match live {
+            1 => format!("{}, alone", name(*whom)),
+            _ => format!("{}, for all {live} live processes", name(*whom)),
+        },
         Some(_) => {
             let shown = outcome.coordinators.iter().take(16);
             let beliefs: Vec<String> =

@@ -19,13 +19,13 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
         .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
     let target = Target::file_or_terminal("out", args.out.as_deref())?;
     let (played, wall_s) = timed(|| scenario.play());
-    match args.trace {
-        Some(format) => target.write(&rendered(&played.trace, format))?,
-        None if !args.quiet && !args.json => {
-            let lines = render::story(&played.trace.events, scenario.setup.overhead);
-            print(&format!("{}\n\n", lines.join("\n")))?;
-        }
-        None => {}
+    if let Some(format) = args.trace {
+        target.write(&rendered(&played.trace, format))?;
+    }
+    let shows_trace = args.trace.is_some() && args.out.is_none();
+    if !args.quiet && !args.json && !shows_trace {
+        let lines = render::story(&played.trace.events, scenario.setup.overhead);
+        print(&format!("{}\n\n", lines.join("\n")))?;
     }
     let report = Report {
         algorithm: &scenario.setup.algorithm,
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
     let mut text = String::new();
     if args.json {
         text = report.json();
-    } else if args.trace.is_none() || args.out.is_some() {
+    } else if !shows_trace {
         text = report.text();
         if let Some(violation) = &played.outcome.violation {
             text.push_str(&violation_text(violation));
@@ -64,6 +64,7 @@ fn refuse_with_scenario(args: &SimArgs) -> Result<(), Failure> {
         ("seed", args.seed.is_some()),
         ("seeds", args.seeds.is_some()),
         ("until", args.until.is_some()),
+        ("keep-going", args.keep_going),
         ("save", args.save.is_some()),
         ("chaos", args.chaos),
     ];

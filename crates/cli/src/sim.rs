@@ -98,19 +98,20 @@ impl Visitor for Simulate<'_> {
         let wants_story = !args.quiet && !args.json && nodes <= MOST_TRACED;
         let (outcome, cost, trace) = if args.trace.is_some() || wants_story {
             let recorder = Recorder::new(&A::ENTRY, &plan.group, seed);
-            let (outcome, cost, recorder) = perform(&plan, recorder);
+            let (outcome, cost, recorder) = perform(&plan, recorder, args.keep_going);
             (outcome, cost, Some(recorder.into_trace()))
         } else {
-            let (outcome, cost, Silent) = perform(&plan, Silent);
+            let (outcome, cost, Silent) = perform(&plan, Silent, args.keep_going);
             (outcome, cost, None)
         };
-        match (&trace, args.trace) {
-            (Some(trace), Some(format)) => target.write(&rendered(trace, format))?,
-            (Some(trace), None) => print(&story(trace))?,
-            (None, _) => {}
+        if let (Some(trace), Some(format)) = (&trace, args.trace) {
+            target.write(&rendered(trace, format))?;
+        }
+        let shows_trace = args.trace.is_some() && args.out.is_none();
+        if let Some(trace) = trace.filter(|_| wants_story && !shows_trace) {
+            print(&story(&trace))?;
         }
         let report = Report { algorithm: A::ENTRY.name, nodes, seed, outcome: &outcome, cost };
-        let shows_trace = args.trace.is_some() && args.out.is_none();
         if args.json {
             print(&report.json())?;
         } else if !shows_trace {
@@ -138,9 +139,14 @@ fn refuse_with_chaos(args: &SimArgs) -> Result<(), Failure> {
 fn perform<A: Algorithm, O: bellwether_sim::Observer<A>>(
     plan: &Plan<A>,
     observer: O,
+    keep_going: bool,
 ) -> (Outcome, Cost, O) {
     let (mut sim, setup_s) = timed(|| plan.set_up(observer));
-    let (outcome, wall_s) = timed(|| plan.finish(&mut sim));
+    if keep_going {
+        sim.keep_going();
+    }
+    let (ended, wall_s) = timed(|| plan.play(&mut sim));
+    let outcome = plan.judge(&sim, ended);
     (outcome, Cost { setup_s, wall_s }, sim.observer)
 }
 

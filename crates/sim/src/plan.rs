@@ -73,20 +73,28 @@ impl<A: Algorithm> Plan<A> {
         (outcome, sim.observer)
     }
 
-    /// Runs a cluster that was [set up](Plan::set_up) to its end.
+    /// Runs a cluster that was [set up](Plan::set_up) to its end, and says what came of it.
     pub fn finish<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Outcome {
-        let overdue = sim.last_scheduled() + A::settles_within(sim.config(), sim.group());
-        let limit = match self.until {
+        let ended = self.play(sim);
+        self.judge(sim, ended)
+    }
+
+    /// Runs a cluster that was [set up](Plan::set_up) to its end.
+    pub fn play<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Ended {
+        sim.run(match self.until {
             Some(until) => until,
-            None if self.settings.detection => overdue,
+            None if self.settings.detection => overdue(sim),
             None => Time::MAX,
-        };
-        let ended = sim.run(limit);
+        })
+    }
+
+    /// What came of a cluster whose run has ended.
+    pub fn judge<O: Observer<A>>(&self, sim: &Sim<A, O>, ended: Ended) -> Outcome {
         let mut outcome = self.outcome(sim);
         // A run that the user cuts short promises nothing; nor does one in which nobody asked
         // for anything.
         let promised = match ended {
-            Ended::TimeUp => limit >= overdue && self.settings.detection,
+            Ended::TimeUp => sim.now() >= overdue(sim) && self.settings.detection,
             Ended::Quiet => self.script.iter().any(|s| s.action.is_input()),
             Ended::Settled | Ended::Violated => false,
         };
@@ -100,7 +108,7 @@ impl<A: Algorithm> Plan<A> {
     /// What has come of a cluster so far.
     pub(crate) fn outcome<O: Observer<A>>(&self, sim: &Sim<A, O>) -> Outcome {
         Outcome {
-            now: sim.now(),
+            now: sim.last_event(),
             events: sim.events(),
             tally: sim.tally().clone(),
             faults: *sim.faults(),
@@ -121,6 +129,11 @@ impl<A: Algorithm> Plan<A> {
         plan.network.fates.extend(sim.fates());
         plan
     }
+}
+
+/// When the goal must have been reached at the latest.
+fn overdue<A: Algorithm, O: Observer<A>>(sim: &Sim<A, O>) -> Time {
+    sim.last_scheduled() + A::settles_within(sim.config(), sim.group())
 }
 
 /// What was asked of a process that could not do it.

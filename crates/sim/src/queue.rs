@@ -71,10 +71,17 @@ const FINE_BITS: u32 = 18;
 const COARSE_BITS: u32 = 30;
 
 impl<T> Queue<T> {
-    pub(crate) fn new() -> Self {
+    /// An empty queue with room for about so many events.
+    pub(crate) fn with_room(events: usize) -> Self {
+        let mut store = Store { slots: Vec::new(), next: Vec::new(), free: Vec::new() };
+        // Hardly any chunk is full when events are few.
+        for _ in 0..events / CHUNK + events.min(4_096) {
+            let chunk = store.grow();
+            store.free.push(chunk);
+        }
         Queue {
             now: 0,
-            store: Store { slots: Vec::new(), next: Vec::new(), free: Vec::new() },
+            store,
             present: Bucket::default(),
             order: Vec::new(),
             read: 0,
@@ -452,7 +459,7 @@ mod tests {
     fn behaves_like_a_sorted_map_over_all_ranges() {
         for seed in 0..200 {
             let mut draws = Draws::new(seed);
-            let (mut queue, mut model) = (Queue::new(), Model::default());
+            let (mut queue, mut model) = (Queue::with_room(100), Model::default());
             for item in 0..2_000 {
                 let reach = [1, 70, 5_000, 1 << 19, 1 << 31, 1 << 40][draws.below(6) as usize];
                 let at = model.now + draws.below(reach);
@@ -472,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_time_in_the_past_means_now() {
-        let mut queue = Queue::new();
+        let mut queue = Queue::with_room(0);
         queue.push(100, 'a');
         assert_eq!(queue.pop(|_| ()), Some((100, 'a')));
         queue.push(5, 'b');

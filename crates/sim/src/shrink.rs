@@ -63,7 +63,7 @@ pub fn shrink<A: Algorithm>(plan: &Plan<A>, name: &str, most_runs: usize) -> Opt
         return None;
     }
     let mut budget = most_runs;
-    let mut size = pieces.len().div_ceil(2);
+    let mut size = pieces.len().div_ceil(2).max(1);
     loop {
         let before = pieces.len();
         let mut start = 0;

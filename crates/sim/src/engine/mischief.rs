@@ -11,6 +11,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[cold]
     pub(super) fn perform(&mut self, action: Action<P::Input>) {
         self.stirred = true;
+        self.world.last = self.world.now;
         let place = |id: &NodeId| self.group.place(*id);
         match &action {
             Action::Crash(id) => place(id).map(|place| self.crash(place)),

@@ -38,6 +38,8 @@ pub struct Sim<P: Process, O> {
     /// When the last action is or was.
     last_action: Time,
     violation: Option<Violation>,
+    /// Whether a violation is only noted.
+    keeps_going: bool,
     /// Whether something has happened that can have brought the goal about.
     stirred: bool,
     /// Whoever looks on.
@@ -48,6 +50,8 @@ pub struct Sim<P: Process, O> {
 #[derive(Debug)]
 struct World<P: Process> {
     now: Time,
+    /// When something last happened. A timer that was cancelled passes without anything happening.
+    last: Time,
     queue: Queue<Event<P>>,
     oracle: Oracle,
     reorder: bool,
@@ -127,7 +131,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             oddities: BTreeMap::new(),
             world: World {
                 now: Time::ZERO,
-                queue: Queue::new(),
+                last: Time::ZERO,
+                queue: Queue::with_room(group.len()),
                 oracle: Oracle::new(network, seed),
                 reorder: network.reorder,
                 cuts: Vec::new(),
@@ -145,6 +150,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             pending: 0,
             last_action: Time::ZERO,
             violation: None,
+            keeps_going: false,
             stirred: true,
             observer,
             group,
@@ -162,6 +168,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     pub fn stop_when(&mut self, goal: Goal<P>) {
         self.goal = Some(goal);
         self.world.in_flight.get_or_insert(0);
+    }
+
+    /// Makes a run go on after a violation; the first one is remembered.
+    pub fn keep_going(&mut self) {
+        self.keeps_going = true;
     }
 
     /// Adds actions to come. Of several at the same time, the first added comes first.
@@ -190,10 +201,10 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// time is up. A run that is over can be acted upon and run again.
     pub fn run(&mut self, until: Time) -> Ended {
         loop {
-            if self.violation.is_some() {
+            if self.violation.is_some() && !self.keeps_going {
                 return Ended::Violated;
             }
-            if self.stirred && self.is_settled() {
+            if self.goal.is_some() && self.stirred && self.is_settled() {
                 return Ended::Settled;
             }
             let (nodes, group) = (&self.nodes, &self.group);
@@ -207,6 +218,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 && self.world.queue.peek(warm).is_some_and(|at| at > until.as_micros())
             {
                 self.world.now = until;
+                self.world.last = until;
                 return Ended::TimeUp;
             }
             let Some((at, event)) = self.world.queue.pop(warm) else { return Ended::Quiet };
@@ -244,6 +256,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[inline(always)]
     fn deliver(&mut self, to: usize, from: NodeId, id: u64, msg: P::Msg) {
         self.world.events += 1;
+        self.world.last = self.world.now;
         if let Some(in_flight) = &mut self.world.in_flight
             && msg.kind().role != Role::Overhead
         {
@@ -279,6 +292,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             return;
         }
         self.world.events += 1;
+        self.world.last = self.world.now;
         if O::ACTIVE {
             self.see(place, Seen::Timer(&timer));
         }
@@ -390,6 +404,12 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// Virtual time.
     pub fn now(&self) -> Time {
         self.world.now
+    }
+
+    /// When something last happened, or the limit of a run that reached it. Cancelled timers may
+    /// have passed since.
+    pub fn last_event(&self) -> Time {
+        self.world.last
     }
 
     /// How many events have happened: messages that reached their destination and timers that

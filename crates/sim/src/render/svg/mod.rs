@@ -73,8 +73,9 @@ fn title(pen: &mut Pen, trace: &Trace, model: &Model<'_>) {
         plural(model.rows.len() as u64, "process", "processes"),
         plural(count(Role::Protocol), "message", "messages"),
     ];
-    if count(Role::Overhead) > 0 {
-        about.push(format!("{} overhead", count(Role::Overhead)));
+    let overhead = count(Role::Overhead) + count(Role::Repeat);
+    if overhead > 0 {
+        about.push(format!("{overhead} overhead"));
     }
     about.push(model.end.to_string());
     about.push(format!("seed {}", header.seed));
