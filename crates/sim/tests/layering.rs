@@ -6,6 +6,8 @@
 //! below say so; `cargo metadata` says what is. What tests and benchmarks use is their own affair,
 //! except in the core.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::process::Command;

@@ -1,6 +1,8 @@
 //! Each election, over ten thousand random fault schedules inside its stated assumptions: when
 //! the faults stop, all live processes agree on the largest live one, in bounded virtual time.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Visitor, visit};
 use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{FaultCounts, FaultKind, Silent, shrink};

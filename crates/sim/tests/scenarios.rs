@@ -4,6 +4,8 @@
 //! After a change that is meant to change stories, `UPDATE=1 cargo test -p bellwether-sim --test
 //! scenarios` writes them anew. What was written by hand stays as it is, and must hold.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Visitor, visit};
 use bellwether_core::{NodeId, Time};
 use bellwether_sim::chaos::{Beyond, plan_beyond, random_plan};

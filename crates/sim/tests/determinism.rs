@@ -1,0 +1,169 @@
+//! The same seed gives the same run, byte for byte: twice in a row, and on every machine.
+
+#![expect(clippy::unwrap_used, reason = "a helper that cannot go on fails its test")]
+
+use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Settings, Visitor, visit};
+use bellwether_core::{Group, NodeId, Time};
+use bellwether_sim::chaos::random_plan;
+use bellwether_sim::{
+    Action, Latency, Letter, Network, Plan, Recorder, Scheduled, Trace, What, render, shuffled,
+};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// What a long run of each algorithm under each latency comes to. A difference means that
+/// recorded seeds no longer mean the same runs. If an algorithm was changed on purpose, copy the
+/// new figures from the failing test; if not, something is not the same on every machine.
+const PINNED: [(&str, [u32; 4]); 6] = [
+    ("bully", [0xe9fe491c, 0x67cfcb9d, 0x6a485269, 0xcfb602ca]),
+    ("ring", [0xf9a6e8e2, 0xee981b90, 0x5d19553f, 0xe84c7a9c]),
+    ("active-list", [0x7141b56c, 0x0f40ab6e, 0xe0014f57, 0x1d5e2c1b]),
+    ("chang-roberts", [0x85eaaad3, 0x191f2a3c, 0xefb5e2d1, 0x4f9a4b58]),
+    ("hirschberg-sinclair", [0x7dfa0f91, 0x23ad1689, 0xe7388820, 0xbfa9e3f1]),
+    ("peterson", [0x81f71872, 0xc31d8037, 0x6b96ccde, 0xc9386c18]),
+];
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn record<A: Algorithm>(plan: &Plan<A>) -> Trace {
+    let (_, recorder) = plan.run(Recorder::new(&A::ENTRY, &plan.group, plan.seed));
+    recorder.into_trace()
+}
+
+/// Fowler, Noll and Vo's hash (FNV-1a), which is the same everywhere.
+fn hash(text: &str) -> u32 {
+    text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// A trace in words of our own, so that the figures above do not change with a renderer.
+fn spell(trace: &Trace) -> String {
+    let letter = |word: &str, letter: &Letter| {
+        format!("{word} {} {} {} {}", letter.id, letter.from, letter.to, letter.text)
+    };
+    let mut text = String::new();
+    for event in &trace.events {
+        let what = match &event.what {
+            What::Send(sent) => letter("send", sent),
+            What::Receive(received) => letter("receive", received),
+            What::Drop(dropped, why) => letter(why.name(), dropped),
+            other => format!("{other:?}"),
+        };
+        let at = event.at.as_micros();
+        writeln!(text, "{at} {:?} {:?} {what}", event.node, event.coordinator).unwrap();
+    }
+    text
+}
+
+struct Twice;
+
+impl Visitor for Twice {
+    type Output = usize;
+
+    /// How many bytes of traces were compared.
+    fn visit<A: Algorithm>(self) -> usize {
+        let mut compared = 0;
+        for seed in 0..50 {
+            let run = || render::json(&record(&random_plan::<A>(seed)));
+            let (first, second) = (run(), run());
+            assert!(first == second, "{}, seed {seed}: two runs differ", A::ENTRY.name);
+            compared += first.len();
+        }
+        compared
+    }
+}
+
+#[test]
+fn the_same_plan_gives_the_same_trace() {
+    for entry in ENTRIES {
+        let compared = visit(entry.name, Twice).unwrap();
+        assert!(compared > 100_000, "{}: {compared} bytes are not much", entry.name);
+    }
+}
+
+/// Eight processes, two crashes, a recovery and duplicates; twenty seconds of it.
+fn long<A: Algorithm>(latency: Latency, seed: u64) -> Plan<A> {
+    let mut ring: Vec<NodeId> = (1..=8).map(NodeId::new).collect();
+    shuffled(&mut ring, seed);
+    let mut network = Network::new(latency);
+    network.duplicate = 0.05;
+    let at = |at_ms, action| Scheduled { at: Time::ZERO + ms(at_ms), action };
+    Plan {
+        group: Group::new(ring).unwrap(),
+        settings: Settings {
+            timeout: ms(600),
+            coordinator: Some(NodeId::new(8)),
+            detection: true,
+            acknowledge: true,
+        },
+        network,
+        seed,
+        script: vec![
+            at(1_000, Action::Crash(NodeId::new(8))),
+            at(1_010, Action::Crash(NodeId::new(3))),
+            at(9_000, Action::Recover(NodeId::new(8))),
+            at(20_000, Action::Heal(0)),
+        ],
+        until: None,
+    }
+}
+
+const LATENCIES: [Latency; 4] = [
+    Latency::Fixed(Duration::from_millis(10)),
+    Latency::Uniform(Duration::from_millis(5), Duration::from_millis(20)),
+    Latency::Exponential(Duration::from_millis(10)),
+    Latency::LogNormal(Duration::from_millis(10), 0.5),
+];
+
+struct Fingerprints;
+
+impl Visitor for Fingerprints {
+    type Output = [u32; 4];
+
+    fn visit<A: Algorithm>(self) -> [u32; 4] {
+        LATENCIES.map(|latency| {
+            let trace = record(&long::<A>(latency, 42));
+            let crashes = trace.events.iter().filter(|event| event.what == What::Crash).count();
+            assert_eq!(crashes, 2, "the run is cut short");
+            assert!(trace.events.len() > 300, "{} events are not much", trace.events.len());
+            hash(&spell(&trace))
+        })
+    }
+}
+
+#[test]
+fn a_long_run_is_the_same_as_when_it_was_written_down() {
+    let names: Vec<&str> = ENTRIES.iter().map(|entry| entry.name).collect();
+    let pinned: Vec<&str> = PINNED.iter().map(|(name, _)| *name).collect();
+    assert_eq!(pinned, names, "every algorithm has its line");
+    let measured: Vec<_> =
+        names.iter().map(|name| (*name, visit(name, Fingerprints).unwrap())).collect();
+    let mut table = String::new();
+    for (name, figures) in &measured {
+        let figures: Vec<String> = figures.iter().map(|figure| format!("{figure:#010x}")).collect();
+        writeln!(table, "    (\"{name}\", [{}]),", figures.join(", ")).unwrap();
+    }
+    assert!(measured == PINNED, "the runs have changed; they are now\n{table}");
+}
+
+#[test]
+fn another_seed_gives_another_run() {
+    struct Different;
+    impl Visitor for Different {
+        type Output = ();
+        fn visit<A: Algorithm>(self) {
+            for latency in LATENCIES.into_iter().skip(1) {
+                let [one, other] = [1, 2].map(|seed| {
+                    let mut plan = long::<A>(latency, 1);
+                    plan.seed = seed;
+                    spell(&record(&plan))
+                });
+                assert_ne!(hash(&one), hash(&other), "{} under {latency:?}", A::ENTRY.name);
+            }
+        }
+    }
+    for entry in ENTRIES {
+        visit(entry.name, Different).unwrap();
+    }
+}
