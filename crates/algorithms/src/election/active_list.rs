@@ -20,7 +20,7 @@
 //! # Assumes
 //! FIFO channels: the ELECT of every k comes before any message that has passed k, which is why
 //! the list is complete when the own number returns. Without FIFO a list may miss somebody, and
-//! processes may disagree; a test shows it. Bounded delays, for the [`link`](super::link).
+//! processes may disagree; a test shows it. Bounded delays, for the [`link`].
 //!
 //! # Costs
 //! Exactly k^2 messages, however many start: each live process's ELECT makes the full round.

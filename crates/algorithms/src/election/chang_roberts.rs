@@ -17,7 +17,7 @@
 //! * R4 Recovery: start an election.
 //!
 //! # Assumes
-//! Order does not matter. The paper knows no crashes; here the [`link`](super::link) skips dead
+//! Order does not matter. The paper knows no crashes; here the [`link`] skips dead
 //! neighbours, takes orphaned messages off the ring, and with bounded delays the
 //! [`detector`](super::detector) starts an election anew that a crash has swallowed.
 //!

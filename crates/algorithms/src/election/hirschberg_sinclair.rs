@@ -20,7 +20,7 @@
 //! * R5 Recovery: start an election.
 //!
 //! # Assumes
-//! Order does not matter. Bounded delays, for the [`link`](super::link)s.
+//! Order does not matter. Bounded delays, for the [`link`]s.
 //!
 //! # Costs
 //! PROBE and REPLY together at most 4k + 8k ceil(log2 k); then k ELECTED.

@@ -19,7 +19,7 @@
 //! * R6 Recovery: start an election.
 //!
 //! # Assumes
-//! FIFO channels: FIRST and SECOND alternate. Bounded delays, for the [`link`](super::link).
+//! FIFO channels: FIRST and SECOND alternate. Bounded delays, for the [`link`].
 //!
 //! # Costs
 //! FIRST and SECOND together at most 2k floor(log2 k) + k; then k ELECTED.

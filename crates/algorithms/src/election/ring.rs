@@ -18,7 +18,7 @@
 //! Two elections at once are fine: both circulate and elect the same process.
 //!
 //! # Assumes
-//! The [`link`](super::link) finds the first live successor, for which delays must be bounded.
+//! The [`link`] finds the first live successor, for which delays must be bounded.
 //!
 //! # Costs
 //! 2k for k live processes and each initiator.

@@ -89,7 +89,7 @@ impl Ring {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        let after = 1 + ((self.random >> 32) * 100 >> 32) as usize;
+        let after = 1 + (((self.random >> 32) * 100) >> 32) as usize;
         let to = if place + 1 == self.ids.len() { 0 } else { place + 1 } as u32;
         self.wheel[(now + after) % 128].push(Message { to, number, elected });
     }
