@@ -14,9 +14,13 @@ const MOST_LINES: usize = 200;
 /// Recording keeps a vector stamp of every process with every event.
 const MOST_TRACED: usize = 2_000;
 /// How many runs shrinking may take.
-const SHRINKING_RUNS: usize = 2_000;
+const SHRINKING_RUNS: u64 = 2_000;
+/// How many events all of these may have together: some seconds' worth.
+const SHRINKING_EVENTS: u64 = 20_000_000;
 /// Runs with more events than this are not shrunk: it would take minutes.
-const MOST_SHRUNK_EVENTS: u64 = 2_000_000;
+const MOST_SHRUNK_EVENTS: u64 = 500_000;
+/// A longer scenario is cut off on the screen.
+const MOST_SHRUNK_LINES: usize = 60;
 
 pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
     if args.json && args.trace.is_some() && args.out.is_none() {
@@ -188,7 +192,8 @@ pub(crate) fn explain<A: Algorithm>(
         text.push_str("shrunk       not tried: the run is too long\n");
         None
     } else {
-        shrink(plan, violation.name, SHRINKING_RUNS)
+        let runs = SHRINKING_RUNS.min(SHRINKING_EVENTS / outcome.events.max(1));
+        shrink(plan, violation.name, runs as usize)
     };
     if let Some(small) = &small {
         text.push_str(&format!(
@@ -196,7 +201,12 @@ pub(crate) fn explain<A: Algorithm>(
             small.pieces_before, small.pieces_after, small.runs
         ));
         let lines = script::write(&small.plan);
-        text.extend(lines.lines().flat_map(|line| ["    ", line, "\n"]));
+        let shown = lines.lines().take(MOST_SHRUNK_LINES);
+        text.extend(shown.flat_map(|line| ["    ", line, "\n"]));
+        let more = lines.lines().count().saturating_sub(MOST_SHRUNK_LINES);
+        if more > 0 {
+            text.push_str(&format!("    ... {more} more lines; --save FILE writes them all\n"));
+        }
     }
     if args.json {
         crate::output::complain(text.trim_end())

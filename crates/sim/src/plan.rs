@@ -48,6 +48,11 @@ pub struct Outcome {
     pub coordinators: Vec<(NodeId, Option<NodeId>)>,
 }
 
+/// No run without a time limit of its own needs more events than this, plus so many for each
+/// process. Beyond its assumptions an algorithm may never come to rest.
+const MOST_EVENTS: u64 = 2_000_000;
+const MOST_EVENTS_EACH: u64 = 1_000;
+
 /// The time-out that suits a network: a round trip, and as much again as one way takes.
 pub fn default_timeout(network: &Network) -> Duration {
     network.bound().saturating_mul(3).max(Duration::from_millis(1))
@@ -62,6 +67,9 @@ impl<A: Algorithm> Plan<A> {
         sim.schedule(self.script.iter().cloned());
         if self.settings.detection {
             sim.stop_when(A::goal());
+        }
+        if self.until.is_none() {
+            sim.stop_after(MOST_EVENTS + MOST_EVENTS_EACH * self.group.len() as u64);
         }
         sim
     }
@@ -96,8 +104,12 @@ impl<A: Algorithm> Plan<A> {
         let promised = match ended {
             Ended::TimeUp => sim.now() >= overdue(sim) && self.settings.detection,
             Ended::Quiet => self.script.iter().any(|s| s.action.is_input()),
-            Ended::Settled | Ended::Violated => false,
+            Ended::Settled | Ended::Violated | Ended::Storm => false,
         };
+        if ended == Ended::Storm {
+            let text = "messages breed messages, and the run was cut off";
+            outcome.violation = Some(Violation { name: "storm", text, at: sim.now(), by: vec![] });
+        }
         if promised && !outcome.agreed && outcome.violation.is_none() {
             let Goal { name, text, .. } = A::goal();
             outcome.violation = Some(Violation { name, text, at: sim.now(), by: Vec::new() });

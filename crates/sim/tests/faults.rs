@@ -342,11 +342,12 @@ fn a_link_may_have_a_latency_of_its_own() {
 }
 
 /// A message every millisecond, each taking between 1 and 50.
-fn stream(reorder: bool, duplicate: f64, seed: u64) -> Theatre {
+fn stream(reorder: bool, duplicate: f64, seed: u64, faults: &[Scheduled<Order>]) -> Theatre {
     let mut network = Network::new(Latency::Uniform(ms(1), ms(50)));
     network.reorder = reorder;
     network.duplicate = duplicate;
-    play_on(&network, seed, (0..100).map(|ms| at(ms, send(1, 2, 1))).collect())
+    let script = (0..100).map(|ms| at(ms, send(1, 2, 1))).chain(faults.iter().cloned());
+    play_on(&network, seed, script.collect())
 }
 
 /// How often a message came after a later one of the same link.
@@ -361,12 +362,72 @@ fn overtaken(sim: &Theatre) -> usize {
 fn messages_overtake_each_other_if_and_only_if_they_may() {
     for seed in 0..50 {
         for duplicate in [0.0, 0.3] {
-            let fifo = stream(false, duplicate, seed);
+            let fifo = stream(false, duplicate, seed, &[]);
             assert_eq!(overtaken(&fifo), 0, "seed {seed}");
             assert_eq!(count(&fifo, FaultKind::Reorder), 0);
         }
-        let reordered = stream(true, 0.0, seed);
+        let reordered = stream(true, 0.0, seed, &[]);
         assert!(overtaken(&reordered) > 20, "seed {seed}");
         assert!(count(&reordered, FaultKind::Reorder) > 20, "seed {seed}");
     }
+}
+
+#[test]
+fn a_pause_does_not_change_the_order() {
+    for seed in 0..200 {
+        let pause = [at(20, Action::Pause(p(2))), at(40, Action::Resume(p(2)))];
+        assert_eq!(overtaken(&stream(false, 0.0, seed, &pause)), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_pause_does_not_change_the_order_of_what_arrives_when_it_ends() {
+    let sim = play(vec![
+        at(0, send(1, 2, 1)),
+        at(5, send(1, 2, 1)),
+        at(8, Action::Pause(p(2))),
+        at(15, Action::Resume(p(2))),
+    ]);
+    assert_eq!(story(&sim), [(15, "P2 0"), (15, "P2 1")]);
+}
+
+#[test]
+fn the_end_of_a_slow_spell_does_not_change_the_order() {
+    let sim = play(vec![
+        at(0, Action::Slow(p(2), ms(30))),
+        at(0, send(1, 2, 1)),
+        at(15, Action::Slow(p(2), Duration::ZERO)),
+        at(15, send(1, 2, 1)),
+    ]);
+    let order: Vec<&str> = story(&sim).iter().map(|(_, what)| *what).collect();
+    assert_eq!(order, ["P2 0", "P2 1"]);
+}
+
+#[test]
+fn a_paused_process_does_nothing_even_if_asked() {
+    let sim =
+        play(vec![at(0, Action::Pause(p(1))), at(20, send(1, 2, 1)), at(50, Action::Resume(p(1)))]);
+    assert_eq!(story(&sim), [(60, "P2 0")]);
+}
+
+#[test]
+fn a_pause_during_a_slow_spell_does_not_change_the_order() {
+    for seed in 0..200 {
+        let slow = [
+            at(10, Action::Slow(p(2), ms(3))),
+            at(25, Action::Pause(p(2))),
+            at(35, Action::Slow(p(2), Duration::ZERO)),
+            at(60, Action::Resume(p(2))),
+        ];
+        assert_eq!(overtaken(&stream(false, 0.0, seed, &slow)), 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_duplicate_overtakes_too_and_is_counted() {
+    let mut network = Network::new(Latency::Uniform(ms(1), ms(50)));
+    network.reorder = true;
+    network.duplicate = 1.0;
+    let sim = play_on(&network, 0, (0..100).map(|ms| at(ms, send(1, 2, 1))).collect());
+    assert!(count(&sim, FaultKind::Reorder) > 20);
 }

@@ -50,7 +50,16 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     }
 
     fn input(&mut self, place: usize, input: P::Input) {
-        if self.nodes[place].up {
+        let id = self.group.ring()[place];
+        if let Some(oddity) = self.oddities.get_mut(&place)
+            && let Some(backlog) = &mut oddity.backlog
+        {
+            // A paused process does nothing, whoever asks: this waits like everything else.
+            backlog.push_back(Event::Act(self.script.len() as u32));
+            self.script.push(Action::Input(id, input));
+            self.pending += 1;
+            self.world.faults.bite(FaultKind::Pause);
+        } else if self.nodes[place].up {
             self.see(place, Seen::Input(&input));
             self.step(place, |process, cx| process.on_input(input, cx));
         }
@@ -98,9 +107,9 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     fn resume(&mut self, place: usize) {
         if let Some(backlog) = self.odd(place).backlog.take() {
             self.see(place, Seen::Resume);
-            let now = self.world.now.as_micros();
+            // At once, and before anything else that arrives now: no message overtakes another.
             for event in backlog {
-                self.world.queue.push(now, Event::Late(Box::new(event)));
+                self.handle_late(event);
             }
         }
     }
@@ -114,17 +123,22 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[cold]
     pub(super) fn holds_up(&self, place: usize) -> bool {
         self.nodes[place].up
-            && self
-                .oddities
-                .get(&place)
-                .is_some_and(|oddity| oddity.backlog.is_some() || !oddity.slow.is_zero())
+            && self.oddities.get(&place).is_some_and(|oddity| {
+                oddity.backlog.is_some()
+                    || !oddity.slow.is_zero()
+                    || oddity.is_behind(self.world.now)
+            })
     }
 
     #[cold]
     pub(super) fn hold_up(&mut self, place: usize, event: Event<P>) {
         let now = self.world.now;
         let oddity = self.odd(place);
-        if let Some(backlog) = &mut oddity.backlog {
+        // What a slow process has not got round to yet comes before what arrives now, also if it
+        // pauses or is slow no more.
+        if !oddity.is_behind(now)
+            && let Some(backlog) = &mut oddity.backlog
+        {
             backlog.push_back(event);
             self.world.faults.bite(FaultKind::Pause);
         } else {
@@ -140,11 +154,12 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         let place = match &event {
             Event::Deliver { to, .. } => *to as usize,
             Event::Timer { place, .. } => *place as usize,
-            Event::Act(_) | Event::Late(_) => return,
+            Event::Act(_) | Event::Late(_) => return self.handle(event),
         };
         if let Some(oddity) = self.oddities.get_mut(&place)
             && let Some(backlog) = &mut oddity.backlog
         {
+            self.world.faults.bite(FaultKind::Pause);
             return backlog.push_back(event);
         }
         match event {
@@ -169,6 +184,11 @@ pub(crate) fn describe(cut: &CutKind) -> String {
 }
 
 impl<P: Process> Oddity<P> {
+    /// Whether a slow process has events that it has not got round to.
+    fn is_behind(&self, now: Time) -> bool {
+        self.busy_until > Time::ZERO && self.busy_until >= now
+    }
+
     /// What the process's own clock shows.
     pub(super) fn reading(&self, now: Time, faults: &mut FaultCounts) -> Time {
         if self.offset_us == 0 && self.drift_ppm == 0 {

@@ -40,6 +40,8 @@ pub struct Sim<P: Process, O> {
     violation: Option<Violation>,
     /// Whether a violation is only noted.
     keeps_going: bool,
+    /// A run with more events or messages than this is cut off.
+    most_events: u64,
     /// Whether something has happened that can have brought the goal about.
     stirred: bool,
     /// Whoever looks on.
@@ -103,6 +105,8 @@ pub enum Ended {
     TimeUp,
     /// An invariant was broken.
     Violated,
+    /// There were more events than any sensible run has: a storm of messages that feeds itself.
+    Storm,
 }
 
 impl<P: Process, O: Observer<P>> Sim<P, O> {
@@ -151,6 +155,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             last_action: Time::ZERO,
             violation: None,
             keeps_going: false,
+            most_events: u64::MAX,
             stirred: true,
             observer,
             group,
@@ -168,6 +173,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     pub fn stop_when(&mut self, goal: Goal<P>) {
         self.goal = Some(goal);
         self.world.in_flight.get_or_insert(0);
+    }
+
+    /// Cuts a run off when it has had so many events, or sent so many messages.
+    pub fn stop_after(&mut self, events: u64) {
+        self.most_events = events;
     }
 
     /// Makes a run go on after a violation; the first one is remembered.
@@ -203,6 +213,9 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         loop {
             if self.violation.is_some() && !self.keeps_going {
                 return Ended::Violated;
+            }
+            if self.world.events.max(self.world.sent) >= self.most_events {
+                return Ended::Storm;
             }
             if self.goal.is_some() && self.stirred && self.is_settled() {
                 return Ended::Settled;

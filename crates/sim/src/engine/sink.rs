@@ -94,12 +94,15 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
             }
             Fate::Twice(first, second) => {
                 world.faults.bite(FaultKind::Duplicate);
+                let before = link.latest;
                 for after in [first, second] {
                     let mut at = world.now.as_micros().saturating_add(after);
                     if !world.reorder {
                         at = at.max(link.latest);
-                        link.latest = at;
+                    } else if at < before {
+                        world.faults.bite(FaultKind::Reorder);
                     }
+                    link.latest = link.latest.max(at);
                     world.push(at, target as u32, self.me, id, msg.clone());
                 }
                 return;

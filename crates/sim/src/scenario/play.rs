@@ -244,6 +244,7 @@ impl<A: Algorithm> Stage<A> {
             (Span::For(_), _) => false,
             (_, Ok(Ended::TimeUp)) => self.sim.has_goal() && limit >= overdue,
             (_, Ok(Ended::Quiet)) => self.asked,
+            (_, Ok(Ended::Storm)) => true,
             (_, Ok(Ended::Settled | Ended::Violated) | Err(_)) => false,
         };
         self.missed = (promised && !self.agreed()).then(|| Violation {
