@@ -36,10 +36,8 @@ pub enum Msg<M> {
     Carry {
         /// To acknowledge it by, and to know it again.
         seq: Seq,
-        /// How many hops it has made with this one.
-        hops: u32,
-        /// Whether it was sent to a dead neighbour before.
-        again: bool,
+        /// How far it has come.
+        leg: Leg,
         /// The algorithm's own message.
         body: M,
     },
@@ -52,6 +50,30 @@ pub enum Msg<M> {
     Hello,
 }
 
+/// How many hops a message has made with this one, and whether it was sent to a dead neighbour
+/// before. Packed, so that a small message travels in two registers instead of through memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Leg(u32);
+
+impl Leg {
+    const AGAIN: u32 = 1 << 31;
+
+    /// The leg after so many hops.
+    pub const fn new(hops: u32, again: bool) -> Self {
+        Leg(if again { hops | Leg::AGAIN } else { hops })
+    }
+
+    /// Hops, with this one.
+    pub const fn hops(self) -> u32 {
+        self.0 & !Leg::AGAIN
+    }
+
+    /// Whether it was sent to a dead neighbour before.
+    pub const fn again(self) -> bool {
+        self.0 & Leg::AGAIN != 0
+    }
+}
+
 /// Numbers a link's messages. Different lives of a process are far apart in it, so that a message
 /// of the new life is never taken for one of the old.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,8 +84,8 @@ const SEQS_PER_LIFE: u32 = 1 << 24;
 impl<M: Message> Message for Msg<M> {
     fn kind(&self) -> Kind {
         match self {
-            Msg::Carry { again: false, body, .. } => body.kind(),
-            Msg::Carry { again: true, .. } => Kind::repeat("RESEND"),
+            Msg::Carry { leg, .. } if leg.again() => Kind::repeat("RESEND"),
+            Msg::Carry { body, .. } => body.kind(),
             Msg::Ack { .. } => Kind::overhead("ACK"),
             Msg::Hello => Kind::overhead("HELLO"),
         }
@@ -73,8 +95,8 @@ impl<M: Message> Message for Msg<M> {
 impl<M: fmt::Display> fmt::Display for Msg<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Msg::Carry { again: false, body, .. } => body.fmt(f),
-            Msg::Carry { again: true, body, .. } => write!(f, "{body} (again)"),
+            Msg::Carry { leg, body, .. } if leg.again() => write!(f, "{body} (again)"),
+            Msg::Carry { body, .. } => body.fmt(f),
             Msg::Ack { .. } => f.write_str("ACK"),
             Msg::Hello => f.write_str("HELLO"),
         }
@@ -208,7 +230,7 @@ impl<M: Message> Link<M> {
             }
             self.unacknowledged.push((seq, Forward { body: body.clone(), hops }));
         }
-        cx.send(to, Msg::Carry { seq, hops, again: false, body });
+        cx.send(to, Msg::Carry { seq, leg: Leg::new(hops, false), body });
     }
 
     /// Takes what the network brings; returns what it brings for the algorithm.
@@ -221,11 +243,12 @@ impl<M: Message> Link<M> {
         cx: &mut Context<'_, P>,
     ) -> Option<Arrived<M>> {
         match msg {
-            Msg::Carry { seq, hops, body, .. } => {
+            Msg::Carry { seq, leg, body } => {
                 // L2 and L5.
                 if config.acknowledge && from != cx.me() {
                     cx.send(from, Msg::Ack { seq });
                 }
+                let hops = leg.hops();
                 let wanted = self.is_new(from, seq) && hops as usize <= cx.group().len();
                 wanted.then_some(Arrived { body, hops })
             }
@@ -277,7 +300,8 @@ impl<M: Message> Link<M> {
     fn resend<P: Carrier<M>>(&mut self, config: &Config, cx: &mut Context<'_, P>) {
         let to = self.neighbour(config, cx);
         for (seq, Forward { body, hops }) in &self.unacknowledged {
-            cx.send(to, Msg::Carry { seq: *seq, hops: *hops, again: true, body: body.clone() });
+            let leg = Leg::new(*hops, true);
+            cx.send(to, Msg::Carry { seq: *seq, leg, body: body.clone() });
         }
         if to == cx.me() {
             self.unacknowledged.clear();

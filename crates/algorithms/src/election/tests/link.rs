@@ -14,7 +14,7 @@ fn note(number: u32) -> Body {
 }
 
 fn carry(seq: u32, hops: u32, again: bool) -> Msg<Body> {
-    Msg::Carry { seq: Seq(seq), hops, again, body: note(seq) }
+    Msg::Carry { seq: Seq(seq), leg: Leg::new(hops, again), body: note(seq) }
 }
 
 fn ack(seq: u32) -> Msg<Body> {

@@ -147,7 +147,9 @@ where
 {
     let read = |effect| match effect {
         Effect::Send(to, msg) => match open(msg) {
-            link::Msg::Carry { hops, again: false, body, .. } => Did::Sent { to, hops, body },
+            link::Msg::Carry { leg, body, .. } if !leg.again() => {
+                Did::Sent { to, hops: leg.hops(), body }
+            }
             _ => panic!("a silent link sends every message once and nothing else"),
         },
         Effect::Emit(output) => Did::Said(output),
