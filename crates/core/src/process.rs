@@ -105,6 +105,21 @@ pub struct Assumptions {
     pub recoveries: bool,
 }
 
+impl Assumptions {
+    /// What the textbooks' elections need: bounded delays and no loss, while processes crash and
+    /// come back and messages may arrive twice.
+    pub const fn synchronous(channels: Channels) -> Self {
+        Assumptions {
+            timing: Timing::Synchronous,
+            channels,
+            loss: false,
+            duplication: true,
+            crashes: true,
+            recoveries: true,
+        }
+    }
+}
+
 /// What is known of delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {

@@ -34,7 +34,7 @@ use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::catalogue::{Entry, Topology};
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use std::fmt;
 
 /// What goes round.
@@ -110,14 +110,7 @@ impl Process for ActiveList {
     type Durable = Incarnation;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Synchronous,
-        channels: Channels::Fifo,
-        loss: false,
-        duplication: true,
-        crashes: true,
-        recoveries: true,
-    };
+    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Fifo);
 
     fn durable(&self) -> Incarnation {
         self.incarnation

@@ -33,7 +33,7 @@
 
 use super::{Config, Election, Incarnation, Input, Output};
 use crate::catalogue::{Entry, Topology};
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use std::fmt;
 
 /// What bullies say to each other.
@@ -110,14 +110,7 @@ impl Process for Bully {
     type Durable = Incarnation;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Synchronous,
-        channels: Channels::Any,
-        loss: false,
-        duplication: true,
-        crashes: true,
-        recoveries: true,
-    };
+    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Any);
 
     fn durable(&self) -> Incarnation {
         self.incarnation

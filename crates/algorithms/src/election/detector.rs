@@ -18,7 +18,7 @@
 //! # Assumes
 //! T above a round trip. Otherwise live coordinators are suspected.
 
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use std::fmt;
 use std::time::Duration;
 
@@ -90,14 +90,7 @@ impl Process for Detector {
     type Durable = ();
     type Config = Config;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Synchronous,
-        channels: Channels::Any,
-        loss: false,
-        duplication: true,
-        crashes: true,
-        recoveries: true,
-    };
+    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Any);
 
     fn durable(&self) {}
 

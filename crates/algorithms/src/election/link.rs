@@ -25,7 +25,7 @@
 //! One ACK per hop and one RESEND per probe of a dead neighbour, counted as overhead. Where
 //! nothing can fail, acknowledgements may be switched off ([`Config::acknowledge`]).
 
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use std::fmt;
 use std::time::Duration;
 
@@ -372,14 +372,7 @@ impl<M: Message> Process for Link<M> {
     type Durable = u32;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Synchronous,
-        channels: Channels::Any,
-        loss: false,
-        duplication: true,
-        crashes: true,
-        recoveries: true,
-    };
+    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Any);
 
     fn durable(&self) -> u32 {
         self.next.0 / SEQS_PER_LIFE

@@ -31,7 +31,7 @@
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::catalogue::{Entry, Topology};
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use std::fmt;
 
 /// What goes round.
@@ -114,14 +114,7 @@ impl Process for Ring {
     type Durable = Incarnation;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Synchronous,
-        channels: Channels::Any,
-        loss: false,
-        duplication: true,
-        crashes: true,
-        recoveries: true,
-    };
+    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Any);
 
     fn durable(&self) -> Incarnation {
         self.incarnation
