@@ -4,12 +4,30 @@
 //! algorithm, write its file and add its line to the list at the end of this one.
 
 use bellwether_core::{Assumptions, Goal, Group, Invariant, NodeId, Process};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::time::Duration;
 
 /// A process that the catalogue can configure, prompt and judge.
-pub trait Algorithm: Process {
+///
+/// Its messages and what it keeps on disk can be serialised, so that it can be run over a real
+/// network without a word about it here.
+pub trait Algorithm:
+    Process<
+        Msg: Portable,
+        Timer: Portable,
+        Input: Portable,
+        Output: Send,
+        Durable: Portable,
+        Config: Send + Sync,
+    > + Send
+    + 'static
+{
     /// What the catalogue says about it.
     const ENTRY: Entry;
+
+    /// By how much clocks may gain or lose, in parts per million, where that matters.
+    const DRIFT_PPM: u32 = 0;
 
     /// The configuration for these settings.
     fn config(settings: &Settings, group: &Group) -> Self::Config;
@@ -35,6 +53,11 @@ pub trait Algorithm: Process {
     /// How long after the last fault the goal may still be open.
     fn settles_within(config: &Self::Config, group: &Group) -> Duration;
 }
+
+/// What can travel between operating-system processes, or wait in a file.
+pub trait Portable: Serialize + DeserializeOwned + Send + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Send + 'static> Portable for T {}
 
 /// What a user can set, in terms that every family shares.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,8 +17,21 @@ pub(crate) enum Verb {
     Algorithms(AlgorithmsArgs),
     /// Simulate an algorithm, or play a scenario file
     Sim(Box<SimArgs>),
+    /// Run an algorithm between real processes on this machine
+    Host(Box<crate::host::args::HostArgs>),
+    /// One of the processes that `host` starts
+    #[command(hide = true)]
+    HostProcess(crate::host::args::HostProcessArgs),
     /// Measure costs and compare them with the textbook's formulas
     Compare(CompareArgs),
+    /// Run one member of a real cluster
+    Node(Box<crate::node::NodeArgs>),
+    /// Make an authority and certificates for development
+    Certs(crate::certs::CertsArgs),
+    /// Ask a member who coordinates, since when and why
+    Status(crate::status::StatusArgs),
+    /// Ask a member who is there, and how their clocks go
+    Members(crate::members::MembersArgs),
 }
 
 #[derive(Debug, Args)]

@@ -25,12 +25,22 @@ pub(crate) enum Failure {
     Print(std::io::Error),
     /// Whoever reads our output has had enough.
     Closed,
+    /// The command has an exit code of its own for this.
+    Exit(u8, String),
 }
 
 impl Failure {
     /// A flag's value that makes no sense.
     pub(crate) fn flag(flag: &str, message: impl fmt::Display) -> Self {
         Failure::Input(format!("--{flag}: {message}"))
+    }
+
+    /// The exit code that it ends with.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Exit(code, _) => *code,
+            _ => 2,
+        }
     }
 }
 
@@ -51,6 +61,7 @@ impl fmt::Display for Failure {
                 write!(f, "cannot write to standard output: {}", reason(error))
             }
             Failure::Closed => f.write_str("standard output is closed"),
+            Failure::Exit(_, message) => f.write_str(message),
         }
     }
 }

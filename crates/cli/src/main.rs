@@ -5,15 +5,22 @@
 
 mod algorithms;
 mod args;
+mod asking;
+mod certs;
 mod compare;
 mod failure;
+mod host;
+mod members;
+mod node;
 mod output;
 mod planning;
 mod replay;
 mod report;
 mod scenario;
 mod sim;
+mod status;
 mod sweep;
+mod watching;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -24,7 +31,13 @@ fn main() -> ExitCode {
     let verdict = match Cli::parse().verb {
         Verb::Algorithms(args) => algorithms::run(&args),
         Verb::Sim(args) => sim::run(&args),
+        Verb::Host(args) => host::run(&args),
+        Verb::HostProcess(args) => host::child::run(&args),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Node(args) => node::run(&args),
+        Verb::Certs(args) => certs::run(&args),
+        Verb::Status(args) => status::run(&args),
+        Verb::Members(args) => members::run(&args),
     };
     match verdict {
         Ok(Verdict::Well) => ExitCode::SUCCESS,
@@ -33,7 +46,7 @@ fn main() -> ExitCode {
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(failure) => {
             output::complain(&format!("error: {failure}"));
-            ExitCode::from(2)
+            ExitCode::from(failure.exit_code())
         }
     }
 }

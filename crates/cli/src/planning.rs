@@ -51,7 +51,11 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
 }
 
 /// Nobody who watches its coordinator follows a smaller number than its own, not even at first.
-fn refuse_smaller(id: NodeId, group: &Group, detection: bool) -> Result<NodeId, Failure> {
+pub(crate) fn refuse_smaller(
+    id: NodeId,
+    group: &Group,
+    detection: bool,
+) -> Result<NodeId, Failure> {
     let largest = group.highest();
     if detection && id < largest {
         let message = format!(
@@ -64,7 +68,7 @@ fn refuse_smaller(id: NodeId, group: &Group, detection: bool) -> Result<NodeId, 
     Ok(id)
 }
 
-fn flag<T>(name: &str, parsed: Result<T, String>) -> Result<T, Failure> {
+pub(crate) fn flag<T>(name: &str, parsed: Result<T, String>) -> Result<T, Failure> {
     parsed.map_err(|message| Failure::flag(name, message))
 }
 
@@ -120,13 +124,17 @@ fn network(args: &SimArgs, group: &Group) -> Result<Network, Failure> {
 }
 
 /// What the flags want to happen, each with the flag that asked for it.
-struct Script<I> {
-    actions: Vec<Scheduled<I>>,
-    flags: Vec<String>,
+pub(crate) struct Script<I> {
+    pub(crate) actions: Vec<Scheduled<I>>,
+    pub(crate) flags: Vec<String>,
 }
 
 impl<I> Script<I> {
-    fn add(&mut self, flag: &str, text: &str, at: Time, action: Action<I>) {
+    pub(crate) fn new() -> Self {
+        Script { actions: Vec::new(), flags: Vec::new() }
+    }
+
+    pub(crate) fn add(&mut self, flag: &str, text: &str, at: Time, action: Action<I>) {
         self.actions.push(Scheduled { at, action });
         self.flags.push(format!("--{flag} {text}"));
     }
@@ -136,7 +144,7 @@ fn script<A: Algorithm>(
     args: &SimArgs,
     group: &Group,
 ) -> Result<Vec<Scheduled<A::Input>>, Failure> {
-    let mut script = Script { actions: Vec::new(), flags: Vec::new() };
+    let mut script = Script::new();
     for text in &args.crash {
         let (ids, at) = ids_at("crash", text, group)?;
         for id in ids {
@@ -222,7 +230,11 @@ fn clocks(args: &SimArgs, group: &Group) -> Result<BTreeMap<NodeId, (i64, i64)>,
 }
 
 /// `1,4@2s`: who, and when if it says so.
-fn ids_at(name: &str, text: &str, group: &Group) -> Result<(Vec<NodeId>, Option<Time>), Failure> {
+pub(crate) fn ids_at(
+    name: &str,
+    text: &str,
+    group: &Group,
+) -> Result<(Vec<NodeId>, Option<Time>), Failure> {
     let (ids, at) = match text.split_once('@') {
         Some((ids, at)) => (ids, Some(flag(name, units::time(at))?)),
         None => (text, None),
@@ -235,7 +247,11 @@ fn ids_at(name: &str, text: &str, group: &Group) -> Result<(Vec<NodeId>, Option<
 }
 
 /// `WHAT@FROM..TO`.
-fn window<'a>(name: &str, text: &'a str, example: &str) -> Result<(&'a str, Time, Time), Failure> {
+pub(crate) fn window<'a>(
+    name: &str,
+    text: &'a str,
+    example: &str,
+) -> Result<(&'a str, Time, Time), Failure> {
     let parts = text.rsplit_once('@').and_then(|(what, span)| Some((what, span.split_once("..")?)));
     let Some((what, (from, to))) = parts else {
         let message = format!("'{text}' needs a beginning and an end: {example}");

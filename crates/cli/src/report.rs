@@ -95,7 +95,7 @@ impl Report<'_> {
 }
 
 /// `1 process`, `2 processes`.
-fn several(count: usize, thing: &str) -> String {
+pub(crate) fn several(count: usize, thing: &str) -> String {
     match (count, thing.ends_with('s')) {
         (1, _) => format!("1 {thing}"),
         (_, true) => format!("{count} {thing}es"),
@@ -108,7 +108,7 @@ pub(crate) fn violation_text(violation: &Violation) -> String {
     format!("violated     {violation}\n")
 }
 
-fn violation(violation: &Violation) -> Value {
+pub(crate) fn violation(violation: &Violation) -> Value {
     json!({
         "name": violation.name,
         "text": violation.text,
@@ -118,7 +118,7 @@ fn violation(violation: &Violation) -> Value {
 }
 
 /// By process; for a very large cluster by how many follow whom.
-fn coordinators(coordinators: &[(NodeId, Option<NodeId>)]) -> Value {
+pub(crate) fn coordinators(coordinators: &[(NodeId, Option<NodeId>)]) -> Value {
     let number = |id: &Option<NodeId>| id.map_or(Value::Null, |id| json!(id.number()));
     if coordinators.len() > MOST_LISTED {
         let first = coordinators.first().map(|(_, whom)| whom);
@@ -144,7 +144,7 @@ pub(crate) fn warnings(faults: &FaultCounts) -> Vec<String> {
     faults.idle().map(warn).collect()
 }
 
-fn beliefs(outcome: &Outcome) -> String {
+pub(crate) fn beliefs(outcome: &Outcome) -> String {
     let name = |id: Option<NodeId>| id.map_or("nobody".to_owned(), |id| id.to_string());
     let live = outcome.coordinators.len();
     match outcome.coordinators.first() {
@@ -163,13 +163,13 @@ fn beliefs(outcome: &Outcome) -> String {
     }
 }
 
-fn counts(counts: &BTreeMap<&'static str, u64>) -> String {
+pub(crate) fn counts(counts: &BTreeMap<&'static str, u64>) -> String {
     let each: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     let total: u64 = counts.values().sum();
     if each.len() > 1 { format!("{} ({total} in all)", each.join(", ")) } else { each.join(", ") }
 }
 
-fn milliseconds(at: Time) -> f64 {
+pub(crate) fn milliseconds(at: Time) -> f64 {
     at.as_micros() as f64 / 1_000.0
 }
 

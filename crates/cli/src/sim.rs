@@ -59,7 +59,7 @@ fn is_file(target: &str) -> bool {
         || path.is_file()
 }
 
-fn unknown(name: &str) -> Failure {
+pub(crate) fn unknown(name: &str) -> Failure {
     let nearest = ENTRIES
         .iter()
         .map(|entry| (strsim::damerau_levenshtein(name, entry.name), entry.name))
@@ -165,7 +165,7 @@ pub(crate) fn rendered(trace: &Trace, format: TraceFormat) -> String {
 }
 
 /// The beginning of what happened, and how to see the rest.
-fn story(trace: &Trace) -> String {
+pub(crate) fn story(trace: &Trace) -> String {
     let lines = render::story(&trace.events, false);
     let mut text: String =
         lines.iter().take(MOST_LINES).flat_map(|line| [line.as_str(), "\n"]).collect();

@@ -46,6 +46,27 @@ impl<'a> Here<'a> {
     pub fn new(group: &'a Group, place: usize, now: Time, wants_rules: bool) -> Self {
         Here { group, place, me: group.ring()[place], wants_rules, now }
     }
+
+    /// The same moment in a group of other names: for a part that knows the members by something
+    /// else than their numbers. The places on the ring must be the same.
+    pub fn renamed<'b>(&self, group: &'b Group) -> Here<'b> {
+        Here::new(group, self.place, self.now, self.wants_rules)
+    }
+
+    /// The process's own number.
+    pub fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// What its clock shows.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// All configured members.
+    pub fn group(&self) -> &'a Group {
+        self.group
+    }
 }
 
 impl<'a, P: Process> Context<'a, P> {
@@ -151,6 +172,29 @@ impl<'a, P: Process> Context<'a, P> {
         step(&mut Context { here: self.here, config, effects: &mut wrap });
         wrap.said
     }
+
+    /// Steps a part that knows the members by other names: `names` is the same ring in its terms,
+    /// and `post` turns what it sends into the parent's terms. A message to a name that `post`
+    /// does not know is not sent.
+    pub fn part_among<C: Process>(
+        &mut self,
+        names: &Group,
+        config: &C::Config,
+        post: impl Fn(NodeId, C::Msg) -> Option<(NodeId, P::Msg)>,
+        timer: impl Fn(C::Timer) -> P::Timer,
+        step: impl FnOnce(&mut Context<'_, C>),
+    ) -> Few<C::Output> {
+        let here = self.here.renamed(names);
+        let mut rename =
+            Rename::<P, C, _, _> { parent: &mut *self.effects, post, timer, said: Few::None };
+        step(&mut Context { here: &here, config, effects: &mut rename });
+        rename.said
+    }
+
+    /// Where and when this step happens.
+    pub fn here(&self) -> &Here<'a> {
+        self.here
+    }
 }
 
 /// Turns a part's effects into its parent's, and collects what it says.
@@ -180,6 +224,44 @@ where
     fn emit(&mut self, output: C::Output) {
         self.said.push(output);
     }
+    fn rule(&mut self, rule: &'static str) {
+        self.parent.rule(rule);
+    }
+}
+
+/// Turns the effects of a part that knows the members by other names into its parent's.
+struct Rename<'s, 'a, P: Process, C: Process, M, T> {
+    parent: &'s mut (dyn Effects<P> + 'a),
+    post: M,
+    timer: T,
+    said: Few<C::Output>,
+}
+
+impl<P, C, M, T> Effects<C> for Rename<'_, '_, P, C, M, T>
+where
+    P: Process,
+    C: Process,
+    M: Fn(NodeId, C::Msg) -> Option<(NodeId, P::Msg)>,
+    T: Fn(C::Timer) -> P::Timer,
+{
+    fn send(&mut self, to: NodeId, msg: C::Msg) {
+        if let Some((to, msg)) = (self.post)(to, msg) {
+            self.parent.send(to, msg);
+        }
+    }
+
+    fn set_timer(&mut self, timer: C::Timer, after: Range<Duration>) {
+        self.parent.set_timer((self.timer)(timer), after);
+    }
+
+    fn cancel_timer(&mut self, timer: C::Timer) {
+        self.parent.cancel_timer((self.timer)(timer));
+    }
+
+    fn emit(&mut self, output: C::Output) {
+        self.said.push(output);
+    }
+
     fn rule(&mut self, rule: &'static str) {
         self.parent.rule(rule);
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A process's unique number. It is its name and its priority: the larger, the stronger.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NodeId(u32);
 
 impl NodeId {

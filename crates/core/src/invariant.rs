@@ -1,6 +1,6 @@
 //! What must hold, said once and used by simulator and checker alike.
 
-use crate::NodeId;
+use crate::{NodeId, Time};
 
 /// A named predicate over the live processes.
 ///
@@ -35,6 +35,12 @@ pub enum Shape<P> {
     Each(fn(NodeId, &P) -> bool),
     /// No two live processes hold the same thing; `None` holds nothing.
     AtMostOne(fn(NodeId, &P) -> Option<u64>),
+    /// The same for what runs out by itself: no two live processes, each looking at its own clock
+    /// at the same moment of real time, hold the same thing.
+    AtMostOneNow(fn(NodeId, &P, Time) -> Option<u64>),
+    /// Over a whole run, crashes included: a number is held by one process only, and a number that
+    /// is held for the first time is larger than all before it.
+    Fenced(fn(NodeId, &P, Time) -> Option<u64>),
 }
 
 /// What a run comes to, once faults stop: from some moment on it holds for good.

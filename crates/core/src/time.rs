@@ -8,6 +8,7 @@ use std::time::Duration;
 ///
 /// Whole ticks keep arithmetic exact, so that a run is the same on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Time(u64);
 
 impl Time {

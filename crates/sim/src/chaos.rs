@@ -5,15 +5,24 @@ use crate::network::{Latency, Network};
 use crate::plan::{Plan, default_timeout};
 use crate::random::Draws;
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Channels, Group, NodeId, Time, micros};
+use bellwether_core::{Channels, Group, NodeId, Time, Timing, micros};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+mod storm;
+
+pub use storm::{Weather, storm};
 
 /// A random run of an algorithm within its stated assumptions: a random group on a random ring
 /// with random latencies; processes that crash, also in the middle of sending, and come back;
 /// messages that arrive twice or out of order where the algorithm allows it. Detection is on, so
 /// when the faults stop the goal must be reached.
+///
+/// An algorithm that claims to bear any delay and any loss gets a [`storm`] instead.
 pub fn random_plan<A: Algorithm>(seed: u64) -> Plan<A> {
+    if A::ASSUMES.timing == Timing::Asynchronous && A::ASSUMES.loss {
+        return stormy_plan(seed);
+    }
     let mut draws = Draws::new(seed);
     let n = draws.between(1, 8) as u32;
     let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
@@ -29,6 +38,20 @@ pub fn random_plan<A: Algorithm>(seed: u64) -> Plan<A> {
     let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
     let faults = draws.below(10);
     let script = crashes::<A>(&group, settings.timeout, faults, &mut draws);
+    Plan { group, settings, network, seed, script, until: None }
+}
+
+/// A random group in a [`storm`].
+fn stormy_plan<A: Algorithm>(seed: u64) -> Plan<A> {
+    let mut draws = Draws::new(seed);
+    let n = draws.between(1, 7) as u32;
+    let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
+    draws.shuffle(&mut ring);
+    let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
+    let timeout = Duration::from_millis(100);
+    let settings = Settings { timeout, coordinator: None, detection: true, acknowledge: true };
+    let weather = Weather { unit: timeout, drift_ppm: A::DRIFT_PPM, inputs: Vec::new() };
+    let (network, script) = storm(&group, seed, &weather);
     Plan { group, settings, network, seed, script, until: None }
 }
 

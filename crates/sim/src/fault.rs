@@ -30,6 +30,8 @@ pub enum Action<I> {
     Cut(Cut),
     /// The cut of this name is mended.
     Heal(u32),
+    /// From now on no message is lost any more, and none arrives twice.
+    Calm,
     /// A process's clock is off by `offset_us` and runs too fast by `drift_ppm`.
     Clock {
         /// Whose.
@@ -243,6 +245,7 @@ impl<I> Action<I> {
             Action::Resume(_)
             | Action::Slow(..)
             | Action::Heal(_)
+            | Action::Calm
             | Action::Input(..)
             | Action::InputAll(_) => vec![],
         }

@@ -134,13 +134,14 @@ mod prefetch;
 mod queue;
 mod random;
 pub mod render;
+pub mod replay;
 pub mod scenario;
 mod shrink;
 mod tally;
 mod trace;
 pub mod units;
 
-pub use engine::{Ended, Sim};
+pub use engine::{CLOCK_START, Ended, Sim};
 pub use fault::{Action, Cut, CutKind, FaultCounts, FaultKind, Scheduled};
 pub use monitor::Violation;
 pub use network::{Fate, Latency, Network};

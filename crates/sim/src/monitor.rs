@@ -36,9 +36,14 @@ pub(crate) struct Monitor<P> {
 #[derive(Clone, Debug)]
 struct Watch<P> {
     invariant: Invariant<P>,
-    /// For [`Shape::AtMostOne`]: who holds what.
+    /// For [`Shape::AtMostOne`] and [`Shape::AtMostOneNow`]: who held what after its last step.
     holders: BTreeMap<u64, Vec<NodeId>>,
+    /// For [`Shape::Fenced`]: who has ever held what.
+    owners: BTreeMap<u64, NodeId>,
 }
+
+/// Looks at any process, with what its clock shows now; `None` if it is down.
+pub(crate) type Look<'a, P> = &'a dyn Fn(NodeId) -> Option<(&'a P, Time)>;
 
 /// Under which invariants a process holds something, one bit each. Nearly all processes hold
 /// nothing nearly all the time, and then this is all that has to be looked at.
@@ -47,7 +52,8 @@ pub(crate) type Claims = u8;
 impl<P> Monitor<P> {
     pub(crate) fn new(invariants: Vec<Invariant<P>>) -> Self {
         assert!(invariants.len() <= Claims::BITS as usize, "one bit of claims for each invariant");
-        let watch = |invariant| Watch { invariant, holders: BTreeMap::new() };
+        let watch =
+            |invariant| Watch { invariant, holders: BTreeMap::new(), owners: BTreeMap::new() };
         Monitor { rules: invariants.into_iter().map(watch).collect(), recovered: false }
     }
 
@@ -56,40 +62,46 @@ impl<P> Monitor<P> {
         self.recovered = true;
     }
 
-    /// A process has moved. Its claims are as after its last move, and are brought up to date.
+    /// Whether a process that has moved, and whose clock shows `reading`, matters to no invariant:
+    /// nearly always so, and then [`Monitor::moved`] need not be called.
     #[inline]
+    pub(crate) fn is_idle(&self, id: NodeId, process: &P, reading: Time, claims: Claims) -> bool {
+        claims == 0
+            && self.rules.iter().all(|watch| match watch.invariant.shape {
+                Shape::Each(holds) => holds(id, process),
+                Shape::AtMostOne(key) => key(id, process).is_none(),
+                Shape::AtMostOneNow(key) | Shape::Fenced(key) => {
+                    key(id, process, reading).is_none()
+                }
+            })
+    }
+
+    /// Does the books after a move, and says what it broke. The claims are as after the last move,
+    /// and are brought up to date.
+    #[cold]
     pub(crate) fn moved(
         &mut self,
         at: Time,
         id: NodeId,
-        process: &P,
         claims: &mut Claims,
+        look: Look<'_, P>,
     ) -> Option<Violation> {
-        let well = self.rules.iter().all(|watch| match watch.invariant.shape {
-            Shape::Each(holds) => holds(id, process),
-            Shape::AtMostOne(key) => key(id, process).is_none(),
-        });
-        if well && *claims == 0 { None } else { self.update(at, id, process, claims) }
-    }
-
-    /// Does the books after a move that may matter, and says what it broke.
-    #[cold]
-    fn update(
-        &mut self,
-        at: Time,
-        id: NodeId,
-        process: &P,
-        claims: &mut Claims,
-    ) -> Option<Violation> {
+        let (process, reading) = look(id)?;
         let mut broken = None;
         for (index, watch) in self.rules.iter_mut().enumerate() {
+            let mut claim = |now: Option<u64>| {
+                *claims = *claims & !(1 << index) | Claims::from(now.is_some()) << index;
+                now
+            };
             let culprits = match watch.invariant.shape {
                 Shape::Each(holds) => (!holds(id, process)).then(|| vec![id]),
-                Shape::AtMostOne(key) => {
-                    let now = key(id, process);
-                    *claims = *claims & !(1 << index) | Claims::from(now.is_some()) << index;
+                Shape::AtMostOne(key) => watch.change(id, claim(key(id, process))),
+                Shape::AtMostOneNow(key) => {
+                    let now = claim(key(id, process, reading));
+                    watch.forget(|other| look(other).and_then(|(p, r)| key(other, p, r)));
                     watch.change(id, now)
                 }
+                Shape::Fenced(key) => watch.fence(id, claim(key(id, process, reading))),
             };
             let claimed = watch.invariant.validity == Validity::Always || !self.recovered;
             if let Some(by) = culprits.filter(|_| claimed) {
@@ -110,6 +122,27 @@ impl<P> Monitor<P> {
 }
 
 impl<P> Watch<P> {
+    /// Strikes out those whose claim has run out since their last step.
+    fn forget(&mut self, now: impl Fn(NodeId) -> Option<u64>) {
+        self.holders.retain(|key, holders| {
+            holders.retain(|holder| now(*holder) == Some(*key));
+            !holders.is_empty()
+        });
+    }
+
+    /// Notes that a process holds this number; says who else ever did, or who held a larger one
+    /// before.
+    fn fence(&mut self, id: NodeId, now: Option<u64>) -> Option<Vec<NodeId>> {
+        let now = now?;
+        let largest = self.owners.last_key_value().map(|(key, owner)| (*key, *owner));
+        let rival = match self.owners.get(&now) {
+            Some(owner) => (*owner != id).then_some(*owner),
+            None => largest.filter(|(key, _)| *key > now).map(|(_, owner)| owner),
+        };
+        self.owners.entry(now).or_insert(id);
+        rival.map(|rival| vec![rival, id])
+    }
+
     /// Notes what a process holds now; says who holds that too, if that is news.
     fn change(&mut self, id: NodeId, now: Option<u64>) -> Option<Vec<NodeId>> {
         let mut news = true;
@@ -156,8 +189,56 @@ mod tests {
         claims: &mut Claims,
         after: Option<u64>,
     ) -> Option<&'static str> {
-        let violation = monitor.moved(Time::ZERO, NodeId::new(id), &after, claims);
-        violation.map(|violation| violation.name)
+        let id = NodeId::new(id);
+        if monitor.is_idle(id, &after, Time::ZERO, *claims) {
+            return None;
+        }
+        let look = |other| (other == id).then_some((&after, Time::ZERO));
+        monitor.moved(Time::ZERO, id, claims, &look).map(|violation| violation.name)
+    }
+
+    /// What a process holds, and until when on its clock.
+    type Lease = (u64, Time);
+
+    fn leases(shape: Shape<Lease>) -> Monitor<Lease> {
+        let validity = Validity::Always;
+        Monitor::new(vec![Invariant { name: "lease", text: "", validity, shape }])
+    }
+
+    fn held(_: NodeId, (key, until): &Lease, now: Time) -> Option<u64> {
+        (now < *until).then_some(*key)
+    }
+
+    #[test]
+    fn a_claim_that_has_run_out_is_no_claim() {
+        let ms = |ms: u64| Time::from_micros(ms * 1_000);
+        for (other_clock, violated) in [(ms(99), true), (ms(100), false)] {
+            let mut monitor = leases(Shape::AtMostOneNow(held));
+            let (one, two) = (NodeId::new(1), NodeId::new(2));
+            let processes = [(7, ms(100)), (7, ms(200))];
+            let processes = &processes;
+            let at =
+                |clock: Time| move |id: NodeId| Some((&processes[id.number() as usize - 1], clock));
+            let early = at(ms(50));
+            assert_eq!(monitor.moved(ms(50), one, &mut 0, &early), None);
+            let late = at(other_clock);
+            let found = monitor.moved(ms(99), two, &mut 0, &late);
+            assert_eq!(found.map(|found| found.by), violated.then(|| vec![one, two]));
+        }
+    }
+
+    #[test]
+    fn a_number_has_one_owner_for_ever_and_numbers_grow() {
+        let now = Time::ZERO;
+        let mut monitor = leases(Shape::Fenced(held));
+        let mut claim = |id: u32, key: u64| {
+            let process = (key, Time::MAX);
+            monitor.moved(now, NodeId::new(id), &mut 0, &|_| Some((&process, now))).is_some()
+        };
+        assert_eq!([claim(1, 5), claim(1, 5), claim(2, 6)], [false; 3]);
+        assert!(claim(2, 5), "5 was P1's");
+        assert!(claim(2, 4), "4 comes after 6");
+        assert!(!claim(2, 6) && !claim(1, 5), "what was held may be held again");
     }
 
     #[test]

@@ -166,6 +166,12 @@ impl Oracle {
         }
     }
 
+    /// Nothing is lost or doubled any more, but for messages whose fate is given.
+    pub(crate) fn calm(&mut self) {
+        self.loss = 0.0;
+        self.duplicate = 0.0;
+    }
+
     /// The fate of message `number` from one process to another.
     #[inline]
     pub(crate) fn fate(&self, from: NodeId, to: NodeId, number: u32) -> Fate {

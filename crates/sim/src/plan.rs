@@ -207,6 +207,7 @@ pub fn check_script<I>(script: &[Scheduled<I>]) -> Result<(), Impossible> {
             Action::Slow(..)
             | Action::Cut(_)
             | Action::Heal(_)
+            | Action::Calm
             | Action::Clock { .. }
             | Action::InputAll(_) => {}
         }

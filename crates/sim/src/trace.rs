@@ -28,8 +28,17 @@ pub struct Header {
     pub ring: Vec<NodeId>,
     /// The seed of the run.
     pub seed: u64,
+    /// Whether real processes ran. Chance had no seed then.
+    pub real: bool,
     /// Whom each member took for the coordinator at the beginning, in ring order.
     pub coordinators: Vec<Option<NodeId>>,
+}
+
+impl Header {
+    /// What decided about all that is left to chance, in words.
+    pub(crate) fn chance(&self) -> String {
+        if self.real { "for real".to_owned() } else { format!("seed {}", self.seed) }
+    }
 }
 
 /// One event.
@@ -117,6 +126,7 @@ impl Recorder {
             topology: entry.topology,
             ring: group.ring().to_vec(),
             seed,
+            real: false,
             coordinators: vec![None; n],
         };
         Recorder {
@@ -126,6 +136,13 @@ impl Recorder {
             coordinators: vec![None; n],
             began: vec![None; n],
         }
+    }
+
+    /// A recorder for a run of real processes, which is being told again.
+    pub fn real(entry: &Entry, group: &Group) -> Self {
+        let mut recorder = Recorder::new(entry, group, 0);
+        recorder.trace.header.real = true;
+        recorder
     }
 
     /// What has been recorded so far.

@@ -35,10 +35,11 @@ use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::catalogue::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What goes round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Body {
     /// "This one lives."
     Elect(NodeId, Round),

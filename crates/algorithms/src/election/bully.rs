@@ -34,10 +34,11 @@
 use super::{Config, Election, Incarnation, Input, Output};
 use crate::catalogue::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What bullies say to each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
     /// "I hold an election; do you live?", to larger numbers.
     Election,
@@ -64,7 +65,7 @@ impl fmt::Display for Msg {
 }
 
 /// What a bully waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// T: an OK.
     Answer,

@@ -29,10 +29,11 @@ use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::catalogue::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What goes round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Body {
     /// "The largest number so far."
     Election(NodeId),

@@ -19,11 +19,12 @@
 //! T above a round trip. Otherwise live coordinators are suspected.
 
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// What detectors ask each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
     /// "Do you live, and do you coordinate?"
     Request,
@@ -51,7 +52,7 @@ impl fmt::Display for Msg {
 }
 
 /// What a detector waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// The time of the next REQUEST.
     Ask,

@@ -34,16 +34,17 @@ use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output};
 use crate::catalogue::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What goes along the ring, and in which election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Body {
     word: Word,
     round: Round,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Word {
     /// "Is anybody here larger than this candidate?"
     Probe { candidate: NodeId, phase: u8 },
@@ -76,7 +77,7 @@ impl fmt::Display for Body {
 }
 
 /// A message on the link of one direction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
     /// Towards the successor, or an acknowledgement of such.
     Clockwise(link::Msg<Body>),
@@ -104,7 +105,7 @@ impl fmt::Display for Msg {
 }
 
 /// The time-out of one direction's link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
     /// Towards the successor.
     Clockwise(AckTimeout),

@@ -26,11 +26,12 @@
 //! nothing can fail, acknowledgements may be switched off ([`Config::acknowledge`]).
 
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// What travels on a link.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg<M> {
     /// A message of the algorithm.
     Carry {
@@ -52,7 +53,7 @@ pub enum Msg<M> {
 
 /// How many hops a message has made with this one, and whether it was sent to a dead neighbour
 /// before. Packed, so that a small message travels in two registers instead of through memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Leg(u32);
 
 impl Leg {
@@ -76,7 +77,9 @@ impl Leg {
 
 /// Numbers a link's messages. Different lives of a process are far apart in it, so that a message
 /// of the new life is never taken for one of the old.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Seq(u32);
 
 const SEQS_PER_LIFE: u32 = 1 << 24;
@@ -104,7 +107,7 @@ impl<M: fmt::Display> fmt::Display for Msg<M> {
 }
 
 /// T for the oldest message that is not acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AckTimeout;
 
 /// What the algorithm wants sent.

@@ -30,15 +30,24 @@ pub use peterson::Peterson;
 pub use ring::Ring;
 pub use watched::{Msg, Timer, Watched};
 
-use crate::catalogue::Entry;
+use crate::catalogue::{Entry, Portable};
 use bellwether_core::{NodeId, Process};
 use rounds::Round;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
 /// An election algorithm.
 pub trait Election:
-    Process<Input = Input, Output = Output, Durable = Incarnation, Config = Config>
+    Process<
+        Msg: Portable,
+        Timer: Portable,
+        Input = Input,
+        Output = Output,
+        Durable = Incarnation,
+        Config = Config,
+    > + Send
+    + 'static
 {
     /// What the catalogue says about it.
     const ENTRY: Entry;
@@ -62,7 +71,7 @@ pub trait Election:
 }
 
 /// Why an election starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Input {
     /// The coordinator did not answer within T.
     Suspect,
@@ -71,7 +80,7 @@ pub enum Input {
 }
 
 /// What an election says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Output {
     /// This process began an election of its own.
     Started,
@@ -90,15 +99,22 @@ impl fmt::Display for Output {
 
 /// How often a process has started. It survives crashes, so a process that comes back knows that
 /// it had failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Incarnation(u32);
 
 impl Incarnation {
+    /// The incarnation of this number.
+    pub const fn new(number: u32) -> Self {
+        Incarnation(number)
+    }
+
     /// The incarnation that begins now, and whether it is a recovery.
     pub fn next(saved: Option<Incarnation>) -> (Incarnation, bool) {
         match saved {
             None => (Incarnation(1), false),
-            Some(Incarnation(last)) => (Incarnation(last + 1), true),
+            Some(Incarnation(last)) => (Incarnation(last.saturating_add(1)), true),
         }
     }
 

@@ -33,16 +33,17 @@ use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::catalogue::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What goes round, and in which election.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Body {
     word: Word,
     round: Round,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Word {
     /// The number that the nearest active process before holds.
     First(NodeId),

@@ -9,9 +9,13 @@
 //! election, which is over for all others, and be taken for a leftover of it. So it calls for an
 //! election without a number, and whoever hears the call starts one.
 
+use serde::{Deserialize, Serialize};
+
 /// The number of an election as a process knows it. The default is that of a recovered process:
 /// unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Round(u32);
 
 /// How a message's round relates to the process that it reaches.

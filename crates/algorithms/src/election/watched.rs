@@ -7,6 +7,7 @@ use bellwether_core::{
     Assumptions, Context, Few, Goal, Group, Invariant, Kind, Message, NodeId, Process, Shape,
     Validity,
 };
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub struct Watched<E> {
 }
 
 /// A message of either part.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg<M> {
     /// The election's.
     Election(M),
@@ -48,7 +49,7 @@ impl<M: fmt::Display> fmt::Display for Msg<M> {
 }
 
 /// A timer of either part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer<T> {
     /// The election's.
     Election(T),

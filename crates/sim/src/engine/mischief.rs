@@ -4,8 +4,13 @@ use super::{Event, Sim};
 use crate::fault::{Action, ActiveCut, CutKind, FaultCounts, FaultKind};
 use crate::node::{Oddity, Trap};
 use crate::observer::{Observer, Seen};
-use bellwether_core::{NodeId, Process, Time};
+use bellwether_core::{NodeId, Process, Time, micros};
 use std::collections::VecDeque;
+use std::time::Duration;
+
+/// What every right clock shows when a run begins: so much that one that is behind still shows
+/// something, and does not stand still at zero.
+pub const CLOCK_START: Duration = Duration::from_secs(24 * 3_600);
 
 impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[cold]
@@ -37,6 +42,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             Action::Heal(name) => {
                 self.world.cuts.retain(|cut| cut.name != *name);
                 self.see(0, Seen::Note("heal"));
+                None
+            }
+            Action::Calm => {
+                self.world.oracle.calm();
+                self.see(0, Seen::Note("calm"));
                 None
             }
             Action::Input(id, input) => place(id).map(|place| self.input(place, input.clone())),
@@ -189,27 +199,36 @@ impl<P: Process> Oddity<P> {
         self.busy_until > Time::ZERO && self.busy_until >= now
     }
 
-    /// What the process's own clock shows.
+    /// What the process's own clock shows when it acts.
     pub(super) fn reading(&self, now: Time, faults: &mut FaultCounts) -> Time {
-        if self.offset_us == 0 && self.drift_ppm == 0 {
-            return now;
-        }
         if self.offset_us != 0 {
             faults.bite(FaultKind::Offset);
         }
-        let now = i128::from(now.as_micros());
-        let gained = now * i128::from(self.drift_ppm) / 1_000_000;
+        self.shown(now)
+    }
+
+    /// What the process's own clock shows.
+    pub(super) fn shown(&self, now: Time) -> Time {
+        let now = i128::from((now + CLOCK_START).as_micros());
+        let elapsed = now - i128::from(micros(CLOCK_START));
+        let gained = elapsed * i128::from(self.drift_ppm) / 1_000_000;
         let reading = now + gained + i128::from(self.offset_us);
         Time::from_micros(u64::try_from(reading.max(0)).unwrap_or(u64::MAX))
     }
 
-    /// How long a span of the process's own clock really is.
-    pub(super) fn real(&self, span_us: u64, faults: &mut FaultCounts) -> u64 {
+    /// How long a span of the process's own clock really is: so long that a timer never fires
+    /// before its time on that clock.
+    pub(super) fn real(&self, now: Time, span_us: u64, faults: &mut FaultCounts) -> u64 {
         if self.drift_ppm == 0 {
             return span_us;
         }
         faults.bite(FaultKind::Drift);
         let rate = (1_000_000 + i128::from(self.drift_ppm)).max(1);
-        u64::try_from(i128::from(span_us) * 1_000_000 / rate).unwrap_or(u64::MAX)
+        let span = i128::from(span_us) * 1_000_000;
+        let real = u64::try_from((span + rate - 1) / rate).unwrap_or(u64::MAX);
+        let shows = self.shown(now + Duration::from_micros(real));
+        let due = self.shown(now) + Duration::from_micros(span_us);
+        // Readings are whole microseconds, too.
+        real.saturating_add(u64::from(shows < due))
     }
 }

@@ -5,6 +5,7 @@ mod sink;
 
 pub(crate) use mischief::describe;
 
+pub use self::mischief::CLOCK_START;
 use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
 use crate::monitor::{Monitor, Violation};
 use crate::network::{Network, Oracle};
@@ -320,7 +321,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         let oddity = if node.odd { self.oddities.get_mut(&place) } else { None };
         let now = match &oddity {
             Some(oddity) => oddity.reading(self.world.now, &mut self.world.faults),
-            None => self.world.now,
+            None => self.world.now + CLOCK_START,
         };
         let mut sink = Sink {
             world: &mut self.world,
@@ -339,16 +340,35 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if O::ACTIVE {
             self.observer.stepped(place, &node.process);
         }
-        let broken = self.monitor.moved(self.world.now, me, &node.process, &mut node.claims);
-        if broken.is_some() && self.violation.is_none() {
-            self.violation = broken;
+        if !self.monitor.is_idle(me, &node.process, now, node.claims) {
+            self.do_books(place);
         }
-        if node.odd {
+        if self.nodes[place].odd {
             self.spring_trap(place);
         }
         // By the time that the message arrives, its receiver will be at hand.
         if self.nodes.len() > FITS_THE_CACHE {
             prefetch(&self.nodes[self.world.receiver]);
+        }
+    }
+
+    /// The process at `place` has made a move that may matter to an invariant.
+    #[cold]
+    fn do_books(&mut self, place: usize) {
+        let me = self.group.ring()[place];
+        let at = self.world.now;
+        let mut claims = self.nodes[place].claims;
+        let look = |id: NodeId| {
+            let place = self.group.place(id)?;
+            let node = &self.nodes[place];
+            let clock =
+                self.oddities.get(&place).map_or(at + CLOCK_START, |oddity| oddity.shown(at));
+            node.up.then_some((&node.process, clock))
+        };
+        let broken = self.monitor.moved(at, me, &mut claims, &look);
+        self.nodes[place].claims = claims;
+        if self.violation.is_none() {
+            self.violation = broken;
         }
     }
 

@@ -125,7 +125,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         let (low, high) = (micros(after.start), micros(after.end));
         let mut span = self.world.oracle.timer(self.me, number, low, high);
         if let Some(oddity) = &self.oddity {
-            span = oddity.real(span, &mut self.world.faults);
+            span = oddity.real(self.world.now, span, &mut self.world.faults);
         }
         let at = self.world.now.as_micros().saturating_add(span);
         self.world.queue.push(at, Event::Timer { place: self.place as u32, number, timer });

@@ -27,6 +27,9 @@ pub struct Header {
     pub topology: String,
     /// The seed of the run.
     pub seed: u64,
+    /// Whether real processes ran; absent if they were simulated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub real: bool,
     /// The members' numbers in ring order.
     pub nodes: Vec<u32>,
     /// Whom each member took for the coordinator at the beginning.
@@ -158,6 +161,7 @@ fn header(header: &trace::Header) -> Header {
         }
         .to_owned(),
         seed: header.seed,
+        real: header.real,
         nodes: header.ring.iter().map(number).collect(),
         coordinators: members
             .map(|(id, coordinator)| (id.number(), coordinator.as_ref().map(number)))

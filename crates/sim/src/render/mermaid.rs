@@ -13,10 +13,10 @@ pub fn mermaid(trace: &Trace) -> String {
     ids.sort_unstable();
     let mut lines = vec!["sequenceDiagram".to_owned()];
     lines.push(format!(
-        "    %% {}, {} processes, seed {}",
+        "    %% {}, {} processes, {}",
         trace.header.title,
         ids.len(),
-        trace.header.seed
+        trace.header.chance()
     ));
     let overhead = trace
         .events

@@ -23,7 +23,7 @@ pub fn text(trace: &Trace) -> String {
     }
     let header = &trace.header;
     let mut out =
-        format!("{}, {} processes, seed {}\n", header.title, header.ring.len(), { header.seed });
+        format!("{}, {} processes, {}\n", header.title, header.ring.len(), header.chance());
     let ring: Vec<_> = header.ring.iter().map(|id| id.to_string()).collect();
     out.push_str(&format!("vectors in ring order: {}\n\n", ring.join(" ")));
     line(&mut out, &TITLES.map(str::to_owned), &widths);

@@ -56,6 +56,8 @@ pub enum Deed {
     Slow(NodeId, Duration),
     /// Links are cut.
     Cut(CutKind),
+    /// No message is lost or doubled any more.
+    Calm,
     /// The cut of this number is mended, counted from 1; or all that there are.
     Heal(Option<u32>),
     /// A process's clock is off, in microseconds and parts per million.

@@ -37,6 +37,7 @@ impl Line<'_> {
                 Some(word) if !word.contains('=') => Some(self.read("a cut's number", number)?),
                 _ => None,
             }),
+            "calm" => Deed::Calm,
             "clock" => {
                 let node = self.member(group)?;
                 let offset = self.option("offset", units::offset)?;
@@ -52,7 +53,7 @@ impl Line<'_> {
             other => {
                 let message = format!(
                     "no command '{other}'; expected crash, recover, pause, resume, slow, \
-                     partition, cut, heal, clock, suspect, start, run or expect"
+                     partition, cut, heal, calm, clock, suspect, start, run or expect"
                 );
                 return self.error(verb.column, message);
             }

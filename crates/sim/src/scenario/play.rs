@@ -210,6 +210,7 @@ impl<A: Algorithm> Stage<A> {
                 self.open = open;
                 mended.into_iter().map(Action::Heal).collect()
             }
+            Deed::Calm => vec![Action::Calm],
             Deed::Clock(node, offset_us, drift_ppm) => {
                 vec![Action::Clock { node: *node, offset_us: *offset_us, drift_ppm: *drift_ppm }]
             }

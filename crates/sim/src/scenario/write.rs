@@ -95,6 +95,7 @@ fn deed<A: Algorithm>(action: &Action<A::Input>, cuts: &[u32]) -> String {
             Some(index) if cuts.len() > 1 => format!("heal {}", index + 1),
             _ => "heal".to_owned(),
         },
+        Action::Calm => "calm".to_owned(),
         Action::Clock { node, offset_us, drift_ppm } => {
             let span = Time::from_micros(offset_us.unsigned_abs());
             let sign = if *offset_us < 0 { '-' } else { '+' };

@@ -78,7 +78,7 @@ fn title(pen: &mut Pen, trace: &Trace, model: &Model<'_>) {
         about.push(format!("{overhead} overhead"));
     }
     about.push(model.end.to_string());
-    about.push(format!("seed {}", header.seed));
+    about.push(header.chance());
     pen.words("faint", Anchor::Start, 12.5, (layout::MARGIN, 55.0), &about.join("  \u{b7}  "));
 }
 

@@ -1,0 +1,309 @@
+//! What the HTTP API of a member says, as JSON.
+//!
+//! The daemon writes these types and the command line reads the same ones, so the two cannot
+//! drift apart. A later version may add fields, and a reader ignores what it does not know: every
+//! field that is not in the first version must be optional or have a default.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What one member says about itself and its cluster, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Status {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The number of the member that answers.
+    pub id: u32,
+    /// The version of its program.
+    pub version: String,
+    /// Its operating-system process.
+    pub pid: u32,
+    /// The election that it takes part in.
+    pub election: String,
+    /// What it is doing.
+    pub stance: Stance,
+    /// The mandate that it knows of and that has not run out on its clock.
+    pub mandate: Option<Mandate>,
+    /// Whom the election or the mandate names. Without a mandate it may do nothing.
+    pub coordinator: Option<u32>,
+    /// Why there is no mandate, if there is none.
+    pub why_no_mandate: Option<String>,
+    /// How many members answered this one lately, itself included; known to a coordinator and to
+    /// one that wants to be.
+    pub reachable: Option<u32>,
+    /// How many members must agree.
+    pub needed: u32,
+    /// How many members are configured.
+    pub configured: u32,
+    /// Whether it may lead: no witness, and its clock is in order.
+    pub eligible: bool,
+    /// How often it has started.
+    pub incarnation: u32,
+    /// How long it has been running.
+    pub uptime_ms: u64,
+    /// The last change of the coordinator that it saw.
+    pub last_change: Option<Change>,
+    /// What an operator should know about the configuration or the state.
+    pub warnings: Vec<String>,
+}
+
+/// What a member is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Stance {
+    /// It has just started and listens whether anybody leads.
+    Listening,
+    /// An election is under way, or its winner has not shown itself.
+    Electing,
+    /// It was elected and has no mandate yet.
+    Campaigning,
+    /// It holds the mandate.
+    Leading,
+    /// It follows a coordinator with a mandate.
+    Following,
+}
+
+impl Stance {
+    /// The word for it, as in the JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Stance::Listening => "listening",
+            Stance::Electing => "electing",
+            Stance::Campaigning => "campaigning",
+            Stance::Leading => "leading",
+            Stance::Following => "following",
+        }
+    }
+}
+
+/// A mandate as one member sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Mandate {
+    /// Who holds it.
+    pub leader: u32,
+    /// Its number. Each has one leader, and they only grow.
+    pub epoch: u64,
+    /// How long it lasts if nothing more is heard.
+    pub lease_ms: u64,
+    /// Whether an operator appointed the leader, so that stronger members leave it alone.
+    pub appointed: bool,
+}
+
+/// All members, as one of them sees them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Members {
+    /// The cluster's name.
+    pub cluster: String,
+    /// The member that answers.
+    pub id: u32,
+    /// The members, in the order of the configuration.
+    pub members: Vec<Member>,
+}
+
+/// One member, as another one sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Member {
+    /// Its number.
+    pub id: u32,
+    /// Where the others reach it.
+    pub address: String,
+    /// Where its HTTP API is, if the configuration says so.
+    pub http: Option<String>,
+    /// Higher ones are preferred; equal ones by number.
+    pub priority: u32,
+    /// Whether it votes and never leads.
+    pub witness: bool,
+    /// Whether it lives, as far as is known.
+    pub health: Health,
+    /// How long ago it was last heard.
+    pub heartbeat_age_ms: Option<u64>,
+    /// By how much its clock is ahead of the average of all members.
+    pub clock_offset_us: Option<i64>,
+    /// How wrong that may be.
+    pub clock_error_us: Option<u64>,
+    /// By how much its clock gains against the average, in parts per million.
+    pub clock_rate_ppm: Option<Ppm>,
+    /// Whether its clock runs at a rate beyond the bound, so that it may not lead.
+    pub clock_drifts: bool,
+    /// Whether messages can be sent to it: a connection stands. Always true of oneself.
+    pub connected: bool,
+    /// Whether it coordinates, by the view of the member that answers.
+    pub is_coordinator: bool,
+}
+
+/// Parts per million, kept in whole parts per billion so that it compares exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ppm {
+    /// The same in parts per billion.
+    pub ppb: i64,
+}
+
+impl Serialize for Ppm {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.ppb as f64 / 1_000.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Ppm {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ppm = f64::deserialize(deserializer)?;
+        Ok(Ppm { ppb: (ppm * 1_000.0).round() as i64 })
+    }
+}
+
+impl utoipa::PartialSchema for Ppm {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        f64::schema()
+    }
+}
+
+impl ToSchema for Ppm {}
+
+/// Whether a member lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Health {
+    /// Heard lately.
+    Alive,
+    /// Not heard for longer than is usual.
+    Silent,
+    /// Nothing is known: nobody coordinates, or the coordinator has not said.
+    Unknown,
+}
+
+impl Health {
+    /// The word for it, as in the JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Health::Alive => "alive",
+            Health::Silent => "silent",
+            Health::Unknown => "unknown",
+        }
+    }
+}
+
+/// The changes of the coordinator that a member saw since its start, the latest last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct History {
+    /// The member that answers.
+    pub id: u32,
+    /// The changes. Old ones are forgotten.
+    pub changes: Vec<Change>,
+}
+
+/// One change of the coordinator, as one member saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Change {
+    /// The number of the event that made it, as in the stream of events.
+    pub seq: u64,
+    /// When, by the wall clock of the member (RFC 3339, UTC).
+    pub at: String,
+    /// Who coordinated before, if anybody did.
+    pub from: Option<u32>,
+    /// Who coordinates now; nobody if there is no mandate.
+    pub to: Option<u32>,
+    /// The number of the new mandate, or of the one that ended.
+    pub epoch: Option<u64>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Something that happened at a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Event {
+    /// Counts the events of this member since it started, from 1.
+    pub seq: u64,
+    /// When, by the wall clock of the member (RFC 3339, UTC).
+    pub at: String,
+    /// What kind of event it is: `electing`, `elected`, `campaigning`, `won`, `lost`, `follows`,
+    /// `unmandated`, `drifting`, `steady`, `declined`.
+    pub kind: String,
+    /// The mandate that it is about.
+    pub epoch: Option<u64>,
+    /// The coordinator that it is about.
+    pub leader: Option<u32>,
+    /// What happened, in words.
+    pub text: String,
+    /// Why, in words, where there is a reason.
+    pub reason: Option<String>,
+}
+
+/// What came of a request to change something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Decided {
+    /// What was decided, in words. It happens within the next moments.
+    pub decision: String,
+    /// Who is to coordinate next, if that is decided.
+    pub successor: Option<u32>,
+}
+
+/// To whom the mandate is to be handed over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Transfer {
+    /// The number of the member.
+    pub to: u32,
+}
+
+/// Whom a member is not to reach, for experiments.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Partition {
+    /// Nothing is sent to these members and nothing heard from them. None: all is well again.
+    pub blocked: Vec<u32>,
+}
+
+/// Why a request was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// What is wrong.
+    pub error: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// Whether a member lives, or is ready for work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Probe {
+    /// Whether it is.
+    pub ok: bool,
+    /// Why, or why not.
+    pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_survives_the_journey() {
+        for ppb in [0, 1, -1, 12_345, -500_000, 100_000_000] {
+            let text = serde_json::to_string(&Ppm { ppb }).unwrap();
+            assert_eq!(serde_json::from_str::<Ppm>(&text).unwrap(), Ppm { ppb }, "{text}");
+        }
+        assert_eq!(serde_json::to_string(&Ppm { ppb: -1_500 }).unwrap(), "-1.5");
+    }
+
+    #[test]
+    fn a_reader_ignores_what_it_does_not_know() {
+        let text = r#"{"leader": 3, "epoch": 9, "lease_ms": 400, "appointed": false, "new": 1}"#;
+        let mandate: Mandate = serde_json::from_str(text).unwrap();
+        assert_eq!(mandate, Mandate { leader: 3, epoch: 9, lease_ms: 400, appointed: false });
+    }
+
+    #[test]
+    fn a_request_with_a_typing_error_is_refused() {
+        assert!(serde_json::from_str::<Transfer>(r#"{"to": 3}"#).is_ok());
+        assert!(serde_json::from_str::<Transfer>(r#"{"to": 3, "form": 4}"#).is_err());
+    }
+
+    #[test]
+    fn words_are_those_of_the_json() {
+        for stance in [Stance::Listening, Stance::Electing, Stance::Campaigning] {
+            assert_eq!(serde_json::to_value(stance).unwrap(), stance.word());
+        }
+        for health in [Health::Alive, Health::Silent, Health::Unknown] {
+            assert_eq!(serde_json::to_value(health).unwrap(), health.word());
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What travels: protobuf between processes, JSON for people and programs.
+
+pub mod envelope;
+pub mod json;
+pub mod member;

@@ -1,0 +1,122 @@
+//! Why bytes are no message of a member.
+
+use super::{LONGEST, value};
+use std::fmt;
+
+/// Why bytes are no message of a member, or none for this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Malformed {
+    /// So many bytes are more than [`LONGEST`].
+    TooLong(usize),
+    /// They are not protobuf, or not of these messages.
+    Protobuf(prost::DecodeError),
+    /// A kind of message that this version does not know: from a newer one.
+    Unknown,
+    /// This part is required.
+    Missing(&'static str),
+    /// This number must fit into 32 bits.
+    OutOfRange {
+        /// Where it stands.
+        field: &'static str,
+        /// The number.
+        value: u64,
+    },
+    /// The sender runs another election than this member.
+    OtherElection {
+        /// The sender's, shortened if it is long.
+        theirs: String,
+        /// This member's.
+        ours: &'static str,
+    },
+    /// An election's message is nested deeper than any that is meant well.
+    TooDeep,
+    /// An election's message does not fit the election: its name is right, its content is not. May
+    /// be from a newer version.
+    Misfit(String),
+    /// A copy of the coordinator's state, of so many bytes, from a version that keeps one.
+    State(usize),
+}
+
+impl Malformed {
+    /// Whether the sender may be healthy: a newer version, or one that is configured otherwise. Its
+    /// message is to be ignored and counted, the connection may stay. Otherwise the sender does not
+    /// speak this protocol, and nothing that it sends can be relied on.
+    pub fn is_harmless(&self) -> bool {
+        match self {
+            Malformed::Unknown
+            | Malformed::OtherElection { .. }
+            | Malformed::Misfit(_)
+            | Malformed::State(_) => true,
+            Malformed::TooLong(_)
+            | Malformed::Protobuf(_)
+            | Malformed::Missing(_)
+            | Malformed::OutOfRange { .. }
+            | Malformed::TooDeep => false,
+        }
+    }
+
+    pub(super) fn other_election(theirs: &str, ours: &'static str) -> Self {
+        Malformed::OtherElection { theirs: quotable(theirs), ours }
+    }
+
+    pub(super) fn misfit(error: &serde_json::Error) -> Self {
+        Malformed::Misfit(quotable(&error.to_string()))
+    }
+}
+
+/// A peer's words as a log can bear them: short, and without control characters.
+fn quotable(text: &str) -> String {
+    const MOST_CHARS: usize = 160;
+    let mut quoted: String = text
+        .chars()
+        .take(MOST_CHARS)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().nth(MOST_CHARS).is_some() {
+        quoted.push('…');
+    }
+    quoted
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Malformed::TooLong(length) => {
+                write!(f, "a message of {length} bytes; at most {LONGEST} are allowed")
+            }
+            Malformed::Protobuf(error) => write!(f, "no message of a member: {error}"),
+            Malformed::Unknown => f.write_str(
+                "a kind of message that this version does not know; upgrade this member",
+            ),
+            Malformed::Missing(field) => write!(f, "{field} is missing"),
+            Malformed::OutOfRange { field, value } => {
+                write!(f, "{field} is {value}; at most {} is allowed", u32::MAX)
+            }
+            Malformed::OtherElection { theirs, ours } => write!(
+                f,
+                "a message of election '{theirs}', but this member runs '{ours}'; configure the \
+                 same election for all members"
+            ),
+            Malformed::TooDeep => {
+                write!(f, "election.body is nested more than {} deep", value::DEEPEST)
+            }
+            Malformed::Misfit(why) => {
+                write!(f, "election.body is no message of this version's election: {why}")
+            }
+            Malformed::State(length) => write!(
+                f,
+                "{length} bytes of replicated state, and this version keeps none; upgrade this \
+                 member"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Malformed::Protobuf(error) => Some(error),
+            _ => None,
+        }
+    }
+}

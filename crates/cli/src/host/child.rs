@@ -1,0 +1,146 @@
+//! `bellwether host-process`: one of the processes of a real run.
+//!
+//! It has one thread and takes its orders from standard input. When that is closed it ends, so a
+//! parent that is gone, however it went, leaves nobody behind.
+
+use super::args::HostProcessArgs;
+use super::wire::{Order, Reply, Setup, line};
+use crate::failure::{Failure, Verdict};
+use crate::output::print;
+use bellwether_algorithms::catalogue::{Algorithm, Settings, Visitor, visit};
+use bellwether_core::{Group, NodeId};
+use bellwether_net::certs::Files;
+use bellwether_net::journal::FileJournal;
+use bellwether_net::{Catalogue, Options, Running, start_with_journal};
+use std::fmt::Display;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::net::TcpListener;
+use tokio::net::unix::pipe::Receiver;
+use tokio::time::{sleep, timeout};
+
+/// How long the first connections may take before the run begins without them.
+const CONNECTED_WITHIN: Duration = Duration::from_secs(20);
+
+pub(crate) fn run(args: &HostProcessArgs) -> Result<Verdict, Failure> {
+    // Standard input does not help a process that is stopped while its parent dies.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| failure("start the runtime", error))?;
+    match visit(&args.algorithm, Host(args.port, &runtime)) {
+        Some(verdict) => verdict,
+        None => Err(Failure::Input(format!("no algorithm '{}'", args.algorithm))),
+    }
+}
+
+fn failure(what: &str, error: impl Display) -> Failure {
+    Failure::Input(format!("cannot {what}: {error}"))
+}
+
+struct Host<'a>(u16, &'a tokio::runtime::Runtime);
+
+impl Visitor for Host<'_> {
+    type Output = Result<Verdict, Failure>;
+
+    fn visit<A: Algorithm>(self) -> Self::Output {
+        self.1.block_on(host::<A>(self.0)).map(|()| Verdict::Well)
+    }
+}
+
+/// The parent's orders; `None` when there will be no more.
+struct Orders(Lines<BufReader<Receiver>>);
+
+impl Orders {
+    fn new() -> std::io::Result<Self> {
+        let stdin = std::io::stdin().as_fd().try_clone_to_owned()?;
+        Ok(Orders(BufReader::new(Receiver::from_owned_fd(stdin)?).lines()))
+    }
+
+    async fn next(&mut self) -> Option<Order> {
+        serde_json::from_str(&self.0.next_line().await.ok()??).ok()
+    }
+}
+
+async fn host<A: Algorithm>(port: u16) -> Result<(), Failure> {
+    let mut orders = Orders::new().map_err(|error| failure("read orders", error))?;
+    let listen = TcpListener::bind(("127.0.0.1", port)).await;
+    let listen = listen.map_err(|error| failure(&format!("listen on port {port}"), error))?;
+    let address = listen.local_addr().map_err(|error| failure("listen", error))?;
+    print(&line(&Reply::Port(address.port())))?;
+    let Some(Order::Setup(setup)) = orders.next().await else { return Ok(()) };
+
+    let settings = Settings::from(setup.settings);
+    let ring = setup.ids.iter().copied().map(NodeId::new).collect();
+    let group = Group::new(ring).map_err(|error| failure("form the group", error))?;
+    let config = A::config(&settings, &group);
+    let journal = FileJournal::create(Path::new(&setup.journal), setup.life)
+        .map_err(|error| failure("create its journal", error))?;
+    let options = options(&setup, group, &settings, listen)?;
+    print(&line(&Reply::Ready))?;
+    let Some(Order::Go) = orders.next().await else { return Ok(()) };
+
+    let running =
+        start_with_journal(Catalogue::<A>::new(), config, options, Some(Box::new(journal)))
+            .map_err(|error| Failure::Input(error.to_string()))?;
+    settle_in(&running, setup.life).await;
+    print(&line(&Reply::Started))?;
+    loop {
+        tokio::select! {
+            ended = running.finished() => {
+                return ended.map_err(|error| Failure::Input(error.to_string()));
+            }
+            order = orders.next() => match order {
+                Some(Order::Input(verb)) => {
+                    if let Some(input) = A::input(&verb) {
+                        running.input(input).await;
+                    }
+                    // Looking comes after the step.
+                    running.inspect(|_| ()).await;
+                    print(&line(&Reply::Taken))?;
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+fn options(
+    setup: &Setup,
+    group: Group,
+    settings: &Settings,
+    listen: TcpListener,
+) -> Result<Options, Failure> {
+    let me = NodeId::new(setup.id);
+    let identity = Files::of(Path::new(&setup.certificates), me)
+        .load(&setup.cluster, me)
+        .map_err(|error| Failure::Input(error.to_string()))?;
+    let addresses = setup.addresses.iter().map(|(id, at)| (NodeId::new(*id), at.clone())).collect();
+    let mut options = Options::new(identity, group, addresses, listen);
+    options.data = Some(setup.data.clone().into());
+    options.life = setup.life;
+    // A message that is older than T means something else than its sender meant: silence for so
+    // long says that its receiver is dead.
+    options.stale_after = settings.timeout;
+    // Who comes back is soon found.
+    let longest = settings.timeout.min(options.back_off.1).max(options.back_off.0);
+    options.back_off.1 = longest;
+    Ok(options)
+}
+
+/// Waits for the first step. In the first life all others are there, and the run begins when
+/// everybody is connected with everybody: what a connection costs is no part of an algorithm.
+async fn settle_in<A: Algorithm>(running: &Running<Catalogue<A>>, life: u64) {
+    running.inspect(|_| ()).await;
+    let connected = async {
+        while running.peers().iter().any(|peer| peer.outgoing.is_none()) {
+            sleep(Duration::from_millis(2)).await;
+        }
+    };
+    if life == 1 {
+        // Should it take for ever, the run goes on and shows it.
+        let _ = timeout(CONNECTED_WITHIN, connected).await;
+    }
+}

@@ -1,0 +1,133 @@
+//! Conducting a real run: when to do what, and when it is over.
+
+use super::cluster::{CERTIFICATES, CLUSTER, Cluster};
+use super::plan::HostPlan;
+use super::record::Record;
+use crate::failure::Failure;
+use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_core::Time;
+use bellwether_net::{Clock, certs};
+use bellwether_sim::{Action, Silent};
+use std::path::Path;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::sleep;
+
+/// Nobody lets it run for longer.
+const CERTIFIED_DAYS: u32 = 365;
+/// How often the parent looks whether the run is over.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// Runs it in this directory, leaves the journals there, and returns what the parent noted.
+///
+/// However it ends, no process is left.
+pub(crate) fn conduct<A: Algorithm>(plan: &HostPlan<A>, folder: &Path) -> Result<Record, Failure> {
+    certs::prepare(&folder.join(CERTIFICATES), CLUSTER, plan.group.ring(), CERTIFIED_DAYS)
+        .map_err(|error| Failure::Input(error.to_string()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime =
+        runtime.map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))?;
+    let (group, settings) = (&plan.group, &plan.settings);
+    let mut cluster = Cluster::new(A::ENTRY.name, group, settings, folder.to_owned())?;
+    let result = runtime.block_on(async {
+        let mut interrupt = Interrupt::new()?;
+        let result = tokio::select! {
+            started = cluster.start() => started.map(|()| true),
+            () = interrupt.recv() => Err(Failure::Input("interrupted before it began".to_owned())),
+        };
+        let result = match result {
+            // Who has had enough still wants to see what happened.
+            Ok(_) => tokio::select! {
+                played = play(plan, &mut cluster) => played,
+                () = interrupt.recv() => Ok(()),
+            },
+            Err(failure) => Err(failure),
+        };
+        cluster.end().await;
+        result
+    });
+    result.map(|()| cluster.record)
+}
+
+/// Ctrl-C, or a polite request to end.
+struct Interrupt(Signal, Signal);
+
+impl Interrupt {
+    fn new() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| Failure::Input(format!("cannot catch signals: {error}")))
+        };
+        Ok(Interrupt(listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?))
+    }
+
+    async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
+        }
+    }
+}
+
+/// Does what the script says and waits until the run is over.
+async fn play<A: Algorithm>(plan: &HostPlan<A>, cluster: &mut Cluster) -> Result<(), Failure> {
+    let began = Time::from_micros(cluster.record.began_us);
+    for scheduled in &plan.script {
+        wait_until(began + scheduled.at.since(Time::ZERO), cluster).await?;
+        act(plan, &scheduled.action, cluster).await?;
+    }
+    if let Some(length) = plan.length {
+        return wait_until(began + length.since(Time::ZERO), cluster).await;
+    }
+    // Every action has been taken by now. What it led to takes no longer than this.
+    let config = A::config(&plan.settings, &plan.group);
+    let overdue = Clock::shared() + A::settles_within(&config, &plan.group);
+    loop {
+        let now = Clock::shared();
+        if (!cluster.is_busy() && is_over::<A>(plan, cluster)) || now > overdue {
+            return Ok(());
+        }
+        wait_until(now + LOOK_EVERY, cluster).await?;
+    }
+}
+
+/// As in the simulator: with detection when the goal holds and no message of the algorithm is on
+/// the way; without when nothing is left to happen.
+fn is_over<A: Algorithm>(plan: &HostPlan<A>, cluster: &Cluster) -> bool {
+    let now = Clock::shared().as_micros();
+    // If the journals so far make no sense, the end will show it.
+    match cluster.record.tell::<A, _>(cluster.folder(), now, Silent) {
+        Ok(told) if plan.settings.detection => told.outcome.agreed && told.open.moving == 0,
+        Ok(told) => told.open.is_quiet(),
+        Err(_) => false,
+    }
+}
+
+/// Waits, unless a process ends by itself.
+async fn wait_until(at: Time, cluster: &mut Cluster) -> Result<(), Failure> {
+    tokio::select! {
+        () = sleep(at.since(Clock::shared())) => Ok(()),
+        failure = cluster.death() => Err(failure),
+    }
+}
+
+async fn act<A: Algorithm>(
+    plan: &HostPlan<A>,
+    action: &Action<A::Input>,
+    cluster: &mut Cluster,
+) -> Result<(), Failure> {
+    match action {
+        Action::Crash(id) => cluster.kill(*id).await,
+        Action::Recover(id) => cluster.revive(*id).await?,
+        Action::Pause(id) => cluster.stop(*id).await,
+        Action::Resume(id) => cluster.go_on(*id),
+        Action::Input(id, input) => cluster.input(*id, A::verb(input)).await?,
+        Action::InputAll(input) => {
+            for id in plan.group.ring() {
+                cluster.input(*id, A::verb(input)).await?;
+            }
+        }
+        // No flag asks for anything else.
+        _ => {}
+    }
+    Ok(())
+}

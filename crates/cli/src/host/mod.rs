@@ -1,0 +1,159 @@
+//! `bellwether host`: an algorithm of the catalogue between real processes.
+//!
+//! The parent starts one operating-system process per member, connected over loopback with mutual
+//! TLS, and kills, stops and prompts them as the flags say. Each process writes a journal of what
+//! came in. From the journals the parent tells the run again, through the same code as the
+//! simulator's: so there is one trace, in the same formats, and the same invariants are checked.
+
+pub(crate) mod args;
+pub(crate) mod child;
+mod cluster;
+mod conduct;
+mod plan;
+mod record;
+mod summary;
+mod wire;
+
+use crate::failure::{Failure, Verdict};
+use crate::output::{Target, complain, print};
+use crate::report::violation_text;
+use crate::sim::{rendered, story, unknown};
+use args::HostArgs;
+use bellwether_algorithms::catalogue::{Algorithm, Visitor, visit};
+use bellwether_sim::{Outcome, Recorder, Trace};
+use record::Record;
+use std::fs;
+use std::path::{Path, PathBuf};
+use summary::Summary;
+use tempfile::TempDir;
+
+pub(crate) fn run(args: &HostArgs) -> Result<Verdict, Failure> {
+    if args.json && args.trace.is_some() && args.out.is_none() {
+        return Err(Failure::Input(
+            "--json and --trace both want standard output; give --out FILE for the trace".into(),
+        ));
+    }
+    if args.quiet && args.trace.is_some() && args.out.is_none() {
+        return Err(Failure::Input(
+            "--quiet and --trace contradict each other; give --out FILE for the trace".into(),
+        ));
+    }
+    visit(&args.algorithm, Host(args)).unwrap_or_else(|| Err(unknown(&args.algorithm)))
+}
+
+struct Host<'a>(&'a HostArgs);
+
+impl Visitor for Host<'_> {
+    type Output = Result<Verdict, Failure>;
+
+    fn visit<A: Algorithm>(self) -> Result<Verdict, Failure> {
+        let args = self.0;
+        let plan = match &args.again {
+            Some(_) => None,
+            None => Some(plan::plan::<A>(args)?),
+        };
+        let target = Target::file_or_terminal("out", args.out.as_deref())?;
+        let (outcome, trace, record) = match (&args.again, plan) {
+            (None, Some(plan)) => {
+                let place = Place::new(args.keep.as_deref())?;
+                let record = conduct::conduct(&plan, place.path())?;
+                if args.keep.is_some() {
+                    record.save(place.path())?;
+                }
+                let told = tell::<A>(&record, place.path());
+                if let (Err(_), Place::Temporary(folder)) = (&told, place) {
+                    // What cannot be explained must not be thrown away.
+                    let folder = folder.keep();
+                    record.save(&folder)?;
+                    complain(&format!("note: all files of this run are in {}", folder.display()));
+                }
+                told?
+            }
+            (again, _) => {
+                let folder = again.as_deref().unwrap_or(Path::new("."));
+                let record = Record::load(folder)?;
+                if record.algorithm != A::ENTRY.name {
+                    let message = format!(
+                        "{} holds a run of {}, not of {}",
+                        folder.display(),
+                        record.algorithm,
+                        A::ENTRY.name
+                    );
+                    return Err(Failure::flag("again", message));
+                }
+                tell::<A>(&record, folder)?
+            }
+        };
+        show(args, target, &outcome, &trace, &record)?;
+        Ok(if outcome.violation.is_some() { Verdict::Violated } else { Verdict::Well })
+    }
+}
+
+fn tell<A: Algorithm>(record: &Record, folder: &Path) -> Result<(Outcome, Trace, Record), Failure> {
+    let recorder = Recorder::real(&A::ENTRY, &record.group()?);
+    let told = record.tell::<A, _>(folder, record.ended_us.unwrap_or(u64::MAX), recorder)?;
+    Ok((told.outcome, told.observer.into_trace(), record.clone()))
+}
+
+fn show(
+    args: &HostArgs,
+    target: Target,
+    outcome: &Outcome,
+    trace: &Trace,
+    record: &Record,
+) -> Result<(), Failure> {
+    let shows_trace = args.trace.is_some() && args.out.is_none();
+    if let Some(format) = args.trace {
+        target.write(&rendered(trace, format))?;
+    }
+    if !args.quiet && !args.json && !shows_trace {
+        print(&story(trace))?;
+    }
+    let summary = Summary { outcome, record };
+    if args.json {
+        print(&summary.json())?;
+    } else if !shows_trace {
+        print(&summary.text())?;
+    }
+    match &outcome.violation {
+        Some(violation) if args.json || shows_trace => {
+            complain(violation_text(violation).trim_end());
+        }
+        Some(violation) => print(&violation_text(violation))?,
+        None => {}
+    }
+    Ok(())
+}
+
+/// Where a run keeps its files.
+enum Place {
+    Temporary(TempDir),
+    Kept(PathBuf),
+}
+
+impl Place {
+    fn new(keep: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = keep else {
+            let folder = tempfile::Builder::new().prefix("bellwether-host-").tempdir();
+            return folder.map(Place::Temporary).map_err(|error| {
+                Failure::Input(format!("cannot make a temporary directory: {error}"))
+            });
+        };
+        let full = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+        if full {
+            let message = format!("{} is not empty; give a new directory", path.display());
+            return Err(Failure::flag("keep", message));
+        }
+        fs::create_dir_all(path)
+            .and_then(|()| fs::canonicalize(path))
+            .map(Place::Kept)
+            .map_err(|error| Failure::Write("keep", path.to_owned(), error))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Place::Temporary(folder) => folder.path(),
+            Place::Kept(path) => path,
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What the parent and the processes that it starts say to each other: one JSON value a line.
+//!
+//! All paths are names of files in the directory that both work in.
+
+use bellwether_algorithms::catalogue::Settings;
+use bellwether_core::{NodeId, micros};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Said to a process, in this order; the end of its input is the end of its life.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Order {
+    /// What it is.
+    Setup(Box<Setup>),
+    /// It may start.
+    Go,
+    /// The application wants this; a verb of the algorithm.
+    Input(String),
+}
+
+/// Said by a process, in this order; the last once for each input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Reply {
+    /// Where it listens.
+    Port(u16),
+    /// It has all that it needs.
+    Ready,
+    /// It has taken its first step.
+    Started,
+    /// It has taken the step that an input asked for.
+    Taken,
+}
+
+/// What a process is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Setup {
+    pub(crate) id: u32,
+    pub(crate) life: u64,
+    /// All members, in ring order.
+    pub(crate) ids: Vec<u32>,
+    /// Where each of them listens.
+    pub(crate) addresses: BTreeMap<u32, String>,
+    pub(crate) cluster: String,
+    /// The directory of the certificates.
+    pub(crate) certificates: String,
+    /// Its durable file.
+    pub(crate) data: String,
+    pub(crate) journal: String,
+    pub(crate) settings: Knobs,
+}
+
+/// The settings of the algorithm in a form that can be written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Knobs {
+    pub(crate) timeout_us: u64,
+    pub(crate) coordinator: Option<u32>,
+    pub(crate) detection: bool,
+    pub(crate) acknowledge: bool,
+}
+
+impl From<&Settings> for Knobs {
+    fn from(settings: &Settings) -> Self {
+        let Settings { timeout, coordinator, detection, acknowledge } = settings;
+        Knobs {
+            timeout_us: micros(*timeout),
+            coordinator: coordinator.map(NodeId::number),
+            detection: *detection,
+            acknowledge: *acknowledge,
+        }
+    }
+}
+
+impl From<Knobs> for Settings {
+    fn from(knobs: Knobs) -> Self {
+        Settings {
+            timeout: Duration::from_micros(knobs.timeout_us),
+            coordinator: knobs.coordinator.map(NodeId::new),
+            detection: knobs.detection,
+            acknowledge: knobs.acknowledge,
+        }
+    }
+}
+
+/// A value as a line.
+pub(crate) fn line(value: &impl Serialize) -> String {
+    // These types are plain data with string-like keys, which JSON can always say.
+    let mut line = serde_json::to_string(value).unwrap_or_default();
+    line.push('\n');
+    line
+}

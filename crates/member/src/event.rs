@@ -1,0 +1,176 @@
+//! What a member tells the application, each with its reason.
+
+use crate::mandate::Epoch;
+use bellwether_core::NodeId;
+use std::fmt;
+use std::time::Duration;
+
+/// Something worth a line in the history.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// This member began an election.
+    Electing(Reason),
+    /// The election named a coordinator. It has no mandate yet.
+    Elected(NodeId),
+    /// This member was elected and asks the others for a mandate.
+    Campaigning(Epoch),
+    /// This member holds the mandate.
+    Won(Epoch),
+    /// This member holds the mandate no more.
+    Lost(Epoch, Loss),
+    /// This member follows a coordinator that holds a mandate.
+    Follows(NodeId, Epoch),
+    /// This member keeps asking, and too few answer: so many of so many.
+    Unmandated {
+        /// Members that would agree, itself included.
+        heard: usize,
+        /// Members that must agree.
+        needed: usize,
+    },
+    /// Another member's clock, or its own, runs at a rate beyond the bound: it may not lead, and
+    /// its promises do not count.
+    Drifting {
+        /// Whose.
+        member: NodeId,
+        /// By how much it gains against the others, in parts per billion.
+        rate_ppb: i64,
+    },
+    /// The clock that was beyond the bound is within it again.
+    Steady(NodeId),
+    /// What was asked for cannot be done.
+    Declined(Decline),
+}
+
+/// Why an election began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reason {
+    /// Nobody was heard of since the start.
+    Alone,
+    /// This member came back.
+    Recovered,
+    /// The coordinator was silent for so long.
+    Silent(NodeId, Duration),
+    /// The connection to the coordinator broke, and no heartbeat came since.
+    Broken(NodeId, Duration),
+    /// The coordinator gave up its mandate and named nobody.
+    Resigned(NodeId),
+    /// The one that was elected, or named, never took over.
+    Absent(NodeId),
+    /// The last election did not end.
+    Stuck,
+    /// This member's own mandate ran out.
+    Lapsed,
+    /// Another member holds an election.
+    Called,
+    /// The application asked.
+    Asked,
+}
+
+/// Why a mandate ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// Too few followers answered in time.
+    Lapsed,
+    /// It was handed over to that member.
+    HandedOver(NodeId),
+    /// It was given up, and nobody was there to take it.
+    GivenUp,
+    /// A later mandate was seen.
+    Superseded(Epoch),
+}
+
+/// Why something cannot be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Decline {
+    /// Only the coordinator can do it, and that is another member or nobody.
+    NotCoordinator(Option<NodeId>),
+    /// No member of that number.
+    Unknown(NodeId),
+    /// It votes and never leads.
+    Witness(NodeId),
+    /// It has not answered lately.
+    Silent(NodeId),
+    /// Its clock is off.
+    Drifts(NodeId),
+    /// It coordinates already.
+    Already(NodeId),
+    /// Nobody else could lead.
+    NobodyElse,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Electing(reason) => write!(f, "holds an election: {reason}"),
+            Event::Elected(member) => write!(f, "elected {member}"),
+            Event::Campaigning(epoch) => write!(f, "asks for the mandate of epoch {epoch}"),
+            Event::Won(epoch) => write!(f, "holds the mandate of epoch {epoch}"),
+            Event::Lost(epoch, loss) => write!(f, "lost the mandate of epoch {epoch}: {loss}"),
+            Event::Follows(leader, epoch) => write!(f, "follows {leader} in epoch {epoch}"),
+            Event::Unmandated { heard, needed } => {
+                write!(f, "has no mandate: {heard} of the {needed} members needed agree")
+            }
+            Event::Drifting { member, rate_ppb } => {
+                let rate = *rate_ppb as f64 / 1_000.0;
+                write!(f, "found {member}'s clock running off by {rate:+.1} ppm: it may not lead")
+            }
+            Event::Steady(member) => write!(f, "found {member}'s clock in order again"),
+            Event::Declined(decline) => write!(f, "declined: {decline}"),
+        }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Alone => f.write_str("heard of nobody since the start"),
+            Reason::Recovered => f.write_str("came back"),
+            Reason::Silent(member, span) => {
+                write!(f, "suspected {member} after {} ms without a heartbeat", span.as_millis())
+            }
+            Reason::Broken(member, span) => write!(
+                f,
+                "suspected {member}: its connection broke and no heartbeat came for {} ms",
+                span.as_millis()
+            ),
+            Reason::Resigned(member) => write!(f, "{member} resigned"),
+            Reason::Absent(member) => write!(f, "{member} was to take over and did not"),
+            Reason::Stuck => f.write_str("the last election did not end"),
+            Reason::Lapsed => f.write_str("the own mandate ran out"),
+            Reason::Called => f.write_str("another member called for it"),
+            Reason::Asked => f.write_str("asked for"),
+        }
+    }
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loss::Lapsed => f.write_str("too few members answered within the lease"),
+            Loss::HandedOver(member) => write!(f, "handed over to {member}"),
+            Loss::GivenUp => f.write_str("given up"),
+            Loss::Superseded(epoch) => write!(f, "epoch {epoch} has begun"),
+        }
+    }
+}
+
+impl fmt::Display for Decline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Decline::NotCoordinator(Some(leader)) => {
+                write!(f, "this member does not coordinate; ask {leader}")
+            }
+            Decline::NotCoordinator(None) => {
+                f.write_str("this member does not coordinate, and knows of nobody who does")
+            }
+            Decline::Unknown(member) => write!(f, "there is no member {member}"),
+            Decline::Witness(member) => {
+                write!(f, "{member} is a witness: it votes and never leads")
+            }
+            Decline::Silent(member) => write!(f, "{member} has not answered lately"),
+            Decline::Drifts(member) => write!(f, "{member}'s clock is off"),
+            Decline::Already(member) => write!(f, "{member} coordinates already"),
+            Decline::NobodyElse => f.write_str("no other member could lead now"),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The voter in every member: what it has promised, and to whom it is bound for how long.
+
+use super::types::{Epoch, Replica, Version};
+use bellwether_core::{NodeId, Time};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// What must survive a crash: how often this member started, and its last promise.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Durable {
+    /// How often this member has started; the first is 1.
+    pub incarnation: u32,
+    /// The highest epoch that it has promised.
+    pub promised: Epoch,
+    /// To whom.
+    pub promised_to: Option<NodeId>,
+}
+
+/// A voter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Voter<S> {
+    pub(super) durable: Durable,
+    pub(super) lease: Option<Lease>,
+    /// After a restart, until a copy arrives: when it may vote again all the same.
+    mute_until: Option<Time>,
+    /// The request that waits for the voter to be free.
+    pub(super) pending: Option<(NodeId, Epoch)>,
+    /// The voter's copy of the coordinator's state; none after a restart.
+    pub(super) copy: Option<(Version, S)>,
+}
+
+/// The promise not to follow anybody else for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Lease {
+    pub(super) leader: NodeId,
+    pub(super) epoch: Epoch,
+    /// When it ends, on the voter's own clock.
+    pub(super) until: Time,
+    pub(super) appointed: bool,
+}
+
+/// What a voter says to a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Vote {
+    Promise,
+    /// Later. Until then it is bound to that leader, or has just restarted.
+    Wait(Option<NodeId>),
+    Refuse(Epoch),
+}
+
+impl<S: Replica> Voter<S> {
+    /// M8: a voter that restarts knows what it promised, and no more.
+    pub(super) fn start(&mut self, saved: Option<Durable>, now: Time, mute: Duration) {
+        match saved {
+            None => {
+                self.durable.incarnation = 1;
+                self.copy = Some(<(Version, S)>::default());
+            }
+            Some(saved) => {
+                let incarnation = saved.incarnation.saturating_add(1);
+                self.durable = Durable { incarnation, ..saved };
+                self.mute_until = Some(now + mute);
+            }
+        }
+    }
+
+    /// M2 and M3: whether `candidate` gets the vote for `epoch`. `holds` says that this member
+    /// itself has a mandate now.
+    pub(super) fn consider(
+        &mut self,
+        me: NodeId,
+        candidate: NodeId,
+        epoch: Epoch,
+        now: Time,
+        holds: bool,
+    ) -> Vote {
+        let Durable { promised, promised_to, .. } = self.durable;
+        if epoch == promised && promised_to == Some(candidate) {
+            return Vote::Promise;
+        }
+        if epoch <= promised {
+            return Vote::Refuse(promised);
+        }
+        if let Some(bound_to) = self.bound(me, candidate, now, holds) {
+            if self.pending.is_none_or(|(_, earlier)| earlier < epoch) {
+                self.pending = Some((candidate, epoch));
+            }
+            return Vote::Wait(bound_to);
+        }
+        self.mute_until = None;
+        // A lease that still runs is the candidate's own. It goes on: the candidate may be a leader
+        // that only moves to a higher epoch, and relies on it meanwhile.
+        self.lease = self.lease.filter(|lease| now < lease.until);
+        self.pending = self.pending.filter(|(_, later)| *later > epoch);
+        self.durable.promised = epoch;
+        self.durable.promised_to = Some(candidate);
+        self.copy.get_or_insert_with(Default::default);
+        Vote::Promise
+    }
+
+    /// What keeps the voter from voting for this candidate, if anything does.
+    fn bound(
+        &self,
+        me: NodeId,
+        candidate: NodeId,
+        now: Time,
+        holds: bool,
+    ) -> Option<Option<NodeId>> {
+        if holds && candidate != me {
+            return Some(Some(me));
+        }
+        if self.is_mute(now) {
+            return Some(None);
+        }
+        let lease = self.lease.filter(|lease| now < lease.until && lease.leader != candidate)?;
+        Some(Some(lease.leader))
+    }
+
+    /// Whether it has restarted and may not vote yet.
+    pub(super) fn is_mute(&self, now: Time) -> bool {
+        self.mute_until.is_some_and(|until| now < until)
+    }
+
+    /// When it will be free to vote for anybody, if its own mandate does not bind it.
+    pub(super) fn free_at(&self) -> Option<Time> {
+        let lease = self.lease.map(|lease| lease.until);
+        lease.max(self.mute_until)
+    }
+
+    /// M5: whether somebody may lead in this epoch as far as this voter is concerned. If it has
+    /// promised the same epoch to another, that was in vain: only one can have a majority.
+    pub(super) fn accepts(&self, epoch: Epoch) -> bool {
+        epoch >= self.durable.promised
+    }
+
+    /// M5: stays with this leader for another lease.
+    pub(super) fn bind(&mut self, lease: Lease) {
+        self.durable.promised = lease.epoch;
+        self.durable.promised_to = Some(lease.leader);
+        self.pending = self.pending.filter(|(_, epoch)| *epoch > lease.epoch);
+        self.lease = Some(lease);
+    }
+
+    /// Whether it has the state with which this epoch began, or a later one of it.
+    pub(super) fn has_copy_of(&self, epoch: Epoch) -> bool {
+        self.copy.as_ref().is_some_and(|(version, _)| version.epoch == epoch)
+    }
+
+    /// A copy has arrived from a leader with a mandate: the voter knows what matters again.
+    pub(super) fn adopt(&mut self, version: Version, copy: S) {
+        self.copy = Some((version, copy));
+        self.mute_until = None;
+    }
+
+    /// M7: the leader gives the voter free. Whether it was bound to that leader.
+    pub(super) fn unbind(&mut self, leader: NodeId, epoch: Epoch) -> bool {
+        let bound = |lease: &Lease| lease.leader == leader && lease.epoch == epoch;
+        self.lease.take_if(|lease| bound(lease)).is_some()
+    }
+}

@@ -1,0 +1,94 @@
+//! What a member would say if asked now.
+
+use crate::mandate::Epoch;
+use bellwether_core::NodeId;
+use std::time::Duration;
+
+/// A member's own view at one moment of its clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// What this member is doing.
+    pub stance: Stance,
+    /// The mandate that this member knows of and that has not run out on its clock.
+    pub mandate: Option<MandateStatus>,
+    /// Whom the election or the mandate names; without a mandate it may do nothing.
+    pub coordinator: Option<NodeId>,
+    /// How often this member has started.
+    pub incarnation: u32,
+    /// How many members answered this one lately, itself included: known to a coordinator and to
+    /// one that wants to be.
+    pub reachable: Option<usize>,
+    /// How many must agree.
+    pub needed: usize,
+    /// Whether it may lead: no witness, and its clock is in order.
+    pub eligible: bool,
+    /// What is known of each member, in ring order.
+    pub members: Vec<MemberStatus>,
+}
+
+/// What a member is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stance {
+    /// It has just started and listens whether anybody leads.
+    Listening,
+    /// An election is under way, or its winner has not shown itself.
+    Electing,
+    /// It was elected and has no mandate (yet).
+    Campaigning,
+    /// It holds the mandate.
+    Leading,
+    /// It follows a coordinator with a mandate.
+    Following,
+}
+
+/// A mandate as seen by one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MandateStatus {
+    /// Who holds it.
+    pub leader: NodeId,
+    /// Its number; each has one leader, and they only grow.
+    pub epoch: Epoch,
+    /// How long it lasts if nothing more is heard.
+    pub lease_left: Duration,
+    /// Whether an operator appointed the leader, so that stronger members leave it alone.
+    pub appointed: bool,
+}
+
+/// What is known of one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberStatus {
+    /// Who.
+    pub id: NodeId,
+    /// Whether it lives, as far as is known.
+    pub health: Health,
+    /// How long ago it was last heard: by this member, or else by the coordinator.
+    pub heard: Option<Duration>,
+    /// Its clock against the average of all, if the coordinator has measured it.
+    pub clock: Option<ClockStatus>,
+}
+
+/// Whether a member lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum Health {
+    /// Heard lately.
+    Alive,
+    /// Not heard for longer than is usual.
+    Silent,
+    /// Nothing is known: no coordinator, or it has not said.
+    Unknown,
+}
+
+/// A member's clock, as the coordinator measured it.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+pub struct ClockStatus {
+    /// By how much it is ahead of the average of all members.
+    pub offset_us: i64,
+    /// How wrong that may be.
+    pub error_us: u64,
+    /// By how much it gains against the average, in parts per billion, once that is known.
+    pub rate_ppb: Option<i64>,
+    /// Whether it runs at a rate beyond the bound.
+    pub drifts: bool,
+}

@@ -1,0 +1,266 @@
+//! The whole member in storms: every fault that the simulator knows, at once, within the clocks'
+//! bound. What must hold at every moment is checked after every event; when the storm is over the
+//! strongest member that may lead must lead within a bound.
+//!
+//! `cargo test` runs a quick part. `make soak` runs it all and prints what it did: the number of
+//! schedules for each election is taken from the environment variable SCHEDULES.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_algorithms::election::{
+    ActiveList, Bully, ChangRoberts, Election, HirschbergSinclair, Peterson, Ring,
+};
+use bellwether_core::{Channels, Goal, Group, NodeId, Time};
+use bellwether_member::{Choices, Config, Input, Member, Preempt, Ranks};
+use bellwether_sim::chaos::{Weather, storm};
+use bellwether_sim::{Ended, FaultCounts, FaultKind, Silent, Sim, Violation};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The bound on clock rates in these runs: generous, so that a margin that is too small shows.
+const DRIFT_PPM: u32 = 10_000;
+
+/// No run needs more events than this; more would be a storm of the members' own making.
+const MOST_EVENTS: u64 = 1_000_000;
+
+/// Some bits for the choices of one run; the storm has its own.
+fn bits(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |limit| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % limit
+    }
+}
+
+/// One run: who, with which options, in which storm.
+struct Run {
+    group: Group,
+    choices: Choices,
+    ranks: Ranks,
+    inputs: Vec<Input>,
+    /// By how much the clocks really drift at most.
+    drift_ppm: u32,
+}
+
+fn run_of(seed: u64) -> Run {
+    let mut draw = bits(seed);
+    let n = 1 + draw(7) as u32;
+    let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
+    ring.rotate_left(draw(u64::from(n)) as usize);
+    let group = Group::new(ring.clone()).unwrap();
+    let mut choices = Choices { drift_ppm: DRIFT_PPM, ..Choices::default() };
+    choices.preempt = match draw(4) {
+        0 => Preempt::Never,
+        1 => Preempt::After(Duration::from_millis(300)),
+        _ => Preempt::Always,
+    };
+    if draw(3) == 0 {
+        choices.amnesia = Duration::from_millis(400);
+    }
+    let mut priorities = BTreeMap::new();
+    if draw(3) == 0 {
+        priorities.extend(ring.iter().map(|id| (*id, draw(3) as u32)));
+    }
+    // One witness at most, so that with everybody else up somebody can lead.
+    let witness = (n > 2 && draw(3) == 0).then(|| ring[draw(u64::from(n)) as usize]);
+    let ranks = Ranks::new(&group, priorities, witness.into_iter().collect());
+    // Whoever is appointed stays, so the strongest need not lead in the end.
+    let inputs = match draw(3) {
+        0 => vec![Input::StepDown, Input::Transfer(ring[0]), Input::Elect],
+        _ => Vec::new(),
+    };
+    Run { group, choices, ranks, inputs, drift_ppm: DRIFT_PPM }
+}
+
+/// Everybody follows somebody, whoever it is.
+fn anybody_leads<E: Election>() -> Goal<Member<E>> {
+    Goal {
+        name: "leader",
+        text: "all live members follow one leader",
+        holds: |members| {
+            let mut leaders = members.map(|(_, member)| member.coordinator());
+            let first = leaders.next().flatten();
+            first.is_some() && leaders.all(|leader| leader == first)
+        },
+    }
+}
+
+/// What came of a run.
+struct Outcome {
+    events: u64,
+    faults: FaultCounts,
+    violation: Option<Violation>,
+    settled: bool,
+    now: Time,
+}
+
+fn perform<E: Election>(run: &Run, seed: u64) -> Outcome {
+    let config = Config::new::<E>(&run.choices, run.ranks.clone(), &run.group).unwrap();
+    let weather =
+        Weather { unit: config.heartbeat, drift_ppm: run.drift_ppm, inputs: run.inputs.clone() };
+    let (mut network, script) = storm(&run.group, seed, &weather);
+    // The mandate does not care about order; some elections do, and TCP keeps it.
+    network.reorder &= E::ASSUMES.channels == Channels::Any;
+    let last = script.iter().map(|scheduled| scheduled.at).max().unwrap_or_default();
+    let until = last + <Member<E> as Algorithm>::settles_within(&config, &run.group);
+    let goal = match run.choices.preempt {
+        Preempt::Never => anybody_leads(),
+        Preempt::Always | Preempt::After(_) => <Member<E> as Algorithm>::goal(),
+    };
+    let invariants = <Member<E> as Algorithm>::invariants();
+    let mut sim: Sim<Member<E>, Silent> =
+        Sim::new(run.group.clone(), config, &network, seed, invariants, Silent);
+    sim.schedule(script);
+    sim.stop_when(goal);
+    sim.stop_after(MOST_EVENTS);
+    let ended = sim.run(until);
+    Outcome {
+        events: sim.events(),
+        faults: *sim.faults(),
+        violation: sim.violation().cloned(),
+        settled: ended == Ended::Settled,
+        now: sim.now(),
+    }
+}
+
+/// Runs that many schedules on two threads; panics with the seed of the first that fails.
+fn weather<E: Election>(default: u64) {
+    let name = E::ENTRY.name;
+    let schedules = std::env::var("SCHEDULES").map_or(default, |text| text.parse().unwrap());
+    let soaking = std::env::var("SCHEDULES").is_ok();
+    let halves = [0, 1].map(|half| {
+        std::thread::spawn(move || {
+            let mut events = 0;
+            let mut faults = FaultCounts::default();
+            for seed in (0..schedules).filter(|seed| seed % 2 == half) {
+                let outcome = perform::<E>(&run_of(seed), seed);
+                assert!(
+                    outcome.violation.is_none() && outcome.settled,
+                    "{name}, seed {seed}: {:?}, settled {} at {}, {} events",
+                    outcome.violation,
+                    outcome.settled,
+                    outcome.now,
+                    outcome.events
+                );
+                events += outcome.events;
+                faults.add(&outcome.faults);
+            }
+            (events, faults)
+        })
+    });
+    let mut events = 0;
+    let mut faults = FaultCounts::default();
+    for half in halves {
+        let (more_events, more_faults) = half.join().unwrap_or_else(|panic| {
+            std::panic::resume_unwind(panic);
+        });
+        events += more_events;
+        faults.add(&more_faults);
+    }
+    if soaking {
+        println!("{name}: {schedules} schedules, {events} events, no violation");
+        for (fault, count) in faults.iter() {
+            println!("  {:<10} {count}", fault.name());
+        }
+    }
+    let unordered = E::ASSUMES.channels == Channels::Any;
+    assert_eq!(faults.iter().count(), FaultKind::ALL.len() - usize::from(!unordered));
+    let rare: Vec<_> = faults.iter().filter(|(_, count)| *count < schedules / 50).collect();
+    assert!(rare.is_empty(), "these faults hardly happened: {rare:?}");
+}
+
+#[test]
+fn with_bully() {
+    weather::<Bully>(3_000);
+}
+
+#[test]
+fn with_ring() {
+    weather::<Ring>(500);
+}
+
+#[test]
+fn with_active_list() {
+    weather::<ActiveList>(500);
+}
+
+#[test]
+fn with_chang_roberts() {
+    weather::<ChangRoberts>(500);
+}
+
+#[test]
+fn with_hirschberg_sinclair() {
+    weather::<HirschbergSinclair>(500);
+}
+
+#[test]
+fn with_peterson() {
+    weather::<Peterson>(500);
+}
+
+/// The margin is there for a reason: with clocks worse than the bound two members come to believe
+/// that they hold the mandate, and the simulator finds them.
+#[test]
+fn with_clocks_beyond_the_bound_two_mandates_are_found() {
+    let mut found = 0;
+    for seed in 0..2_000 {
+        let mut run = run_of(seed);
+        run.drift_ppm = 400_000;
+        run.choices.drift_ppm = 500;
+        let violation = perform::<Bully>(&run, seed).violation;
+        found += u64::from(violation.is_some_and(|violation| violation.name == "one-mandate"));
+    }
+    assert!(found > 0);
+}
+
+#[allow(missing_docs, dead_code)]
+pub fn show_of<E: Election>(seed: u64, max: u64) {
+    let run = run_of(seed);
+    println!("{:?} {:?} {:?}", run.group, run.choices, run.ranks);
+    let config = Config::new::<E>(&run.choices, run.ranks.clone(), &run.group).unwrap();
+    let weather =
+        Weather { unit: config.heartbeat, drift_ppm: run.drift_ppm, inputs: run.inputs.clone() };
+    let (network, script) = storm(&run.group, seed, &weather);
+    println!("{network:?}");
+    for s in &script {
+        println!("{} {:?}", s.at, s.action);
+    }
+    let last = script.iter().map(|scheduled| scheduled.at).max().unwrap_or_default();
+    let until = last + <Member<E> as Algorithm>::settles_within(&config, &run.group);
+    let rec = bellwether_sim::Recorder::new(&<Member<E> as Algorithm>::ENTRY, &run.group, seed);
+    let mut sim = Sim::new(
+        run.group.clone(),
+        config,
+        &network,
+        seed,
+        <Member<E> as Algorithm>::invariants(),
+        rec,
+    );
+    sim.schedule(script);
+    sim.stop_when(<Member<E> as Algorithm>::goal());
+    sim.stop_after(max);
+    let e = sim.run(until);
+    for line in bellwether_sim::render::story(&sim.observer.trace().events, true) {
+        println!("{line}");
+    }
+    println!("{e:?} {:?}", sim.violation());
+    for (id, p) in sim.live() {
+        println!("{id} {p:?}");
+    }
+}
+
+#[allow(missing_docs, dead_code)]
+pub fn show(seed: u64, max: u64) {
+    match std::env::args().nth(3).as_deref() {
+        Some("ring") => show_of::<Ring>(seed, max),
+        Some("active-list") => show_of::<ActiveList>(seed, max),
+        Some("chang-roberts") => show_of::<ChangRoberts>(seed, max),
+        Some("hirschberg-sinclair") => show_of::<HirschbergSinclair>(seed, max),
+        Some("peterson") => show_of::<Peterson>(seed, max),
+        _ => show_of::<Bully>(seed, max),
+    }
+}

@@ -1,0 +1,275 @@
+//! Who a process is, proved by a certificate.
+//!
+//! A member's certificate carries the DNS name `member-<id>.<cluster>.bellwether`, signed by the
+//! cluster's own authority. Both ends check it: the caller while it sets up TLS, the called one as
+//! soon as the greeting claims a number. So a member can speak only for itself, and a certificate
+//! of one cluster is worth nothing in another.
+
+use bellwether_core::NodeId;
+use rustls::client::Resumption;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use webpki::{EndEntityCert, KeyUsage};
+
+/// A process's number, its cluster and the means to prove both.
+#[derive(Clone)]
+pub struct Identity {
+    cluster: String,
+    id: NodeId,
+    server: Arc<ServerConfig>,
+    client: Arc<ClientConfig>,
+}
+
+/// Why there is no identity to be had from these files or texts.
+#[derive(Debug, thiserror::Error)]
+pub enum IdentityError {
+    /// The cluster's name cannot stand in a certificate.
+    #[error(
+        "cluster name `{0}` is not usable: it must be 1 to 40 lower-case letters, digits and \
+         inner hyphens"
+    )]
+    Cluster(String),
+    /// A file cannot be read.
+    #[error("cannot read the {what} `{}`: {error}", path.display())]
+    Unreadable {
+        /// Which of the three.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// It is not what it should be.
+    #[error("{what}{}: {why}", of(path.as_deref()))]
+    Unusable {
+        /// Which of the three.
+        what: &'static str,
+        /// Its path, if it came from a file.
+        path: Option<PathBuf>,
+        /// What is wrong, and what would be right.
+        why: String,
+    },
+}
+
+fn of(path: Option<&Path>) -> String {
+    path.map(|path| format!(" `{}`", path.display())).unwrap_or_default()
+}
+
+const CA: &str = "CA certificate";
+const CERTIFICATE: &str = "certificate";
+const KEY: &str = "private key";
+
+/// Where the three texts came from, to name them in errors.
+#[derive(Clone, Copy, Default)]
+struct Paths<'a>(Option<[&'a Path; 3]>);
+
+impl Paths<'_> {
+    fn unusable(&self, what: &'static str, why: impl fmt::Display) -> IdentityError {
+        let path = self.0.map(|[ca, certificate, key]| match what {
+            CA => ca.to_owned(),
+            CERTIFICATE => certificate.to_owned(),
+            _ => key.to_owned(),
+        });
+        IdentityError::Unusable { what, path, why: why.to_string() }
+    }
+}
+
+impl Identity {
+    /// Loads three PEM files: the cluster's CA certificate, and the member's certificate and key.
+    pub fn load(
+        cluster: &str,
+        id: NodeId,
+        ca: &Path,
+        certificate: &Path,
+        key: &Path,
+    ) -> Result<Self, IdentityError> {
+        let read = |what, path: &Path| {
+            std::fs::read(path).map_err(|error| IdentityError::Unreadable {
+                what,
+                path: path.to_owned(),
+                error,
+            })
+        };
+        let texts = (read(CA, ca)?, read(CERTIFICATE, certificate)?, read(KEY, key)?);
+        let paths = Paths(Some([ca, certificate, key]));
+        Identity::build(cluster, id, [&texts.0, &texts.1, &texts.2], paths)
+    }
+
+    /// The same from texts.
+    pub fn from_pem(
+        cluster: &str,
+        id: NodeId,
+        ca: &str,
+        certificate: &str,
+        key: &str,
+    ) -> Result<Self, IdentityError> {
+        let texts = [ca, certificate, key].map(str::as_bytes);
+        Identity::build(cluster, id, texts, Paths::default())
+    }
+
+    fn build(
+        cluster: &str,
+        id: NodeId,
+        [ca, certificate, key]: [&[u8]; 3],
+        paths: Paths<'_>,
+    ) -> Result<Self, IdentityError> {
+        check_cluster(cluster)?;
+        let roots = roots(ca).map_err(|why| paths.unusable(CA, why))?;
+        let chain = certificates(certificate).map_err(|why| paths.unusable(CERTIFICATE, why))?;
+        check_certificate(&chain, &roots, cluster, id)
+            .map_err(|why| paths.unusable(CERTIFICATE, why))?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| {
+            paths.unusable(KEY, "holds no private key in PEM form (BEGIN PRIVATE KEY)")
+        })?;
+        let (server, client) = tls(roots, chain, key).map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => paths
+                .unusable(KEY, "does not belong to the certificate; use the pair made together"),
+            error => paths.unusable(KEY, error),
+        })?;
+        let (server, client) = (Arc::new(server), Arc::new(client));
+        Ok(Identity { cluster: cluster.to_owned(), id, server, client })
+    }
+
+    /// The cluster's name.
+    pub fn cluster(&self) -> &str {
+        &self.cluster
+    }
+
+    /// The process's number.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    pub(crate) fn server(&self) -> Arc<ServerConfig> {
+        self.server.clone()
+    }
+
+    pub(crate) fn client(&self) -> Arc<ClientConfig> {
+        self.client.clone()
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", member_name(&self.cluster, self.id))
+    }
+}
+
+/// The DNS name in a member's certificate.
+pub fn member_name(cluster: &str, id: NodeId) -> String {
+    format!("member-{}.{cluster}.bellwether", id.number())
+}
+
+/// The same as the TLS library wants it. Fails only for a cluster name that
+/// [`check_cluster`] refuses.
+pub(crate) fn server_name(cluster: &str, id: NodeId) -> Option<ServerName<'static>> {
+    ServerName::try_from(member_name(cluster, id)).ok()
+}
+
+/// Whether a certificate is the one of this member of this cluster.
+pub(crate) fn speaks_for(certificate: &CertificateDer<'_>, cluster: &str, id: NodeId) -> bool {
+    let Some(name) = server_name(cluster, id) else { return false };
+    EndEntityCert::try_from(certificate)
+        .is_ok_and(|certificate| certificate.verify_is_valid_for_subject_name(&name).is_ok())
+}
+
+/// Whether a name can be a cluster's: it becomes part of a DNS name.
+pub fn check_cluster(cluster: &str) -> Result<(), IdentityError> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let fine = (1..=40).contains(&cluster.len())
+        && cluster.chars().all(plain)
+        && !cluster.starts_with('-')
+        && !cluster.ends_with('-');
+    if fine { Ok(()) } else { Err(IdentityError::Cluster(cluster.to_owned())) }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    match all {
+        Ok(all) if !all.is_empty() => Ok(all),
+        _ => Err("holds no certificate in PEM form (BEGIN CERTIFICATE)".to_owned()),
+    }
+}
+
+fn roots(pem: &[u8]) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(pem)? {
+        roots.add(certificate).map_err(|error| format!("is not usable: {error}"))?;
+    }
+    Ok(roots)
+}
+
+/// Finds out at the start what every peer would find out later.
+fn check_certificate(
+    chain: &[CertificateDer<'_>],
+    roots: &RootCertStore,
+    cluster: &str,
+    id: NodeId,
+) -> Result<(), String> {
+    let Some((first, between)) = chain.split_first() else { return Ok(()) };
+    let certificate =
+        EndEntityCert::try_from(first).map_err(|error| format!("is not usable: {error}"))?;
+    if !speaks_for(first, cluster, id) {
+        let wanted = member_name(cluster, id);
+        let found: Vec<_> = certificate.valid_dns_names().collect();
+        return Err(format!(
+            "is for `{}`, not for `{wanted}`; use this member's own certificate, or correct the \
+             id or the cluster's name",
+            found.join("`, `")
+        ));
+    }
+    let algorithms = provider().signature_verification_algorithms;
+    for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
+        let (now, anchors) = (UnixTime::now(), &roots.roots);
+        certificate
+            .verify_for_usage(algorithms.all, anchors, between, now, usage, None, None)
+            .map_err(|error| match error {
+                webpki::Error::CertExpired { .. } => {
+                    "has expired; make a new one and restart".to_owned()
+                }
+                webpki::Error::CertNotValidYet { .. } => {
+                    "is not valid yet; is this host's date right?".to_owned()
+                }
+                webpki::Error::UnknownIssuer | webpki::Error::InvalidSignatureForPublicKey => {
+                    "was not signed by the given CA certificate".to_owned()
+                }
+                error => format!("would be refused by the other members: {error}"),
+            })?;
+    }
+    Ok(())
+}
+
+/// TLS 1.3 only, with a certificate on both sides. Sessions are not resumed: connections live long,
+/// and a peer is then always judged by the certificate that it has now.
+fn tls(
+    roots: RootCertStore,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+) -> Result<(ServerConfig, ClientConfig), rustls::Error> {
+    let versions = &[&rustls::version::TLS13];
+    let roots = Arc::new(roots);
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.clone(), provider())
+        .build()
+        .map_err(|error| rustls::Error::General(error.to_string()))?;
+    let mut server = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(versions)?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain.clone(), key.clone_key())?;
+    server.send_tls13_tickets = 0;
+    let mut client = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(versions)?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(chain, key)?;
+    client.resumption = Resumption::disabled();
+    Ok((server, client))
+}

@@ -1,0 +1,101 @@
+//! The tokio driver: hosts any [`Process`] over mutual TLS.
+//!
+//! The simulator and this crate run the same state machines. Here the network is real, so this is
+//! where everything lives that a state machine need not know: sockets, certificates, clocks, files,
+//! and strangers.
+//!
+//! ```text
+//!            commands (input, inspect, stop)         outputs
+//!                         |                             ^
+//!                         v                             |
+//!   accept ---> inbox --> runner: one event, one handler call, state synced, then effects
+//!   (one task per                                       |
+//!    incoming connection)                               v
+//!                                        one outbox and one dialler task per peer
+//! ```
+//!
+//! * A [`Protocol`] says how a process's messages look on the wire and its durable state on disk.
+//!   For a catalogue algorithm that is [`Catalogue`], and there is nothing to write.
+//! * A connection carries messages one way. Each process keeps one to every other member, and
+//!   accepts one from each. Frames are a length and a protobuf envelope; the first on a connection
+//!   is a greeting, which is [judged](decode::judge) before anything else is believed.
+//! * Messages to one peer arrive in the order of sending, at most once, as long as the connection
+//!   lives. When it breaks, what was on the way is lost. The bounded queue in front of it never
+//!   leaves out a message of a live connection, except a heartbeat that a newer one replaces; if it
+//!   runs full the connection is closed. Without a connection a message waits for a short while.
+//!   Everything that is dropped is [counted](Counters::dropped) with the reason.
+//! * Whatever a step promises is [on disk](durable) before a message of that step leaves. If it
+//!   cannot be written, nothing leaves and the process ends with an error.
+//! * Strangers are refused and [counted](Counters::refused) by reason, and logged once per peer and
+//!   reason.
+//!
+//! ```no_run
+//! use bellwether_algorithms::catalogue::{Algorithm, Settings};
+//! use bellwether_algorithms::election::{Bully, Watched};
+//! use bellwether_core::{Group, NodeId};
+//! use bellwether_net::{Catalogue, Options, certs, start};
+//! use std::collections::BTreeMap;
+//! use std::time::Duration;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let (group, me) = (Group::numbered(2)?, NodeId::new(1));
+//! let folder = std::path::Path::new("certs");
+//! certs::prepare(folder, "demo", group.ring(), 365)?;
+//! let identity = certs::Files::of(folder, me).load("demo", me)?;
+//!
+//! let listen = tokio::net::TcpListener::bind("127.0.0.1:7001").await?;
+//! let others = BTreeMap::from([(NodeId::new(2), "127.0.0.1:7002".to_owned())]);
+//! let options = Options::new(identity, group.clone(), others, listen);
+//!
+//! let settings = Settings {
+//!     timeout: Duration::from_millis(500),
+//!     coordinator: None,
+//!     detection: true,
+//!     acknowledge: true,
+//! };
+//! let config = Watched::<Bully>::config(&settings, &group);
+//! let running = start(Catalogue::<Watched<Bully>>::new(), config, options)?;
+//! let mut outputs = running.outputs();
+//! while let Ok((at, output)) = outputs.recv().await {
+//!     tracing::info!(%at, "{output}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`Process`]: bellwether_core::Process
+
+mod accept;
+pub mod certs;
+mod clock;
+pub mod decode;
+mod dial;
+pub mod durable;
+mod frame;
+mod greeting;
+mod identity;
+pub mod journal;
+mod options;
+mod outbox;
+mod protocol;
+mod runner;
+mod running;
+mod shared;
+mod socket;
+mod stats;
+mod step;
+mod timers;
+
+pub use bellwether_api::envelope::Payload;
+pub use clock::Clock;
+pub use greeting::{Caller, Refused};
+pub use identity::{Identity, IdentityError, check_cluster, member_name};
+pub use options::Options;
+pub use protocol::{
+    Catalogue, Config, Durable, Hint, Input, Malformed, Msg, Output, Protocol, Timer,
+};
+pub use runner::{RunError, View};
+pub use running::{FaultsNotAllowed, Outputs, Running, StartError, start, start_with_journal};
+pub use shared::PeerState;
+pub use stats::{Counters, Dropped, Reason};
+pub use step::{Journal, Step, StepEvent};

@@ -1,0 +1,527 @@
+//! From the file's text to settings that make sense.
+
+use super::problem::{ConfigError, Place};
+use super::read::{Given, Reader, Section, nearest};
+use super::units::{address, duration, listen, listen_for, preempt, size};
+use super::{Limits, Log, LogFormat, Overrides, Peer, Profile, Settings, Tls};
+use crate::elections;
+use bellwether_algorithms::election::Election;
+use bellwether_core::{Group, NodeId};
+use bellwether_member::{Choices, Config, Quorum, Ranks, Unfit};
+use bellwether_net::check_cluster;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use toml::de::DeTable;
+
+const ROOT: &[&str] = &[
+    "cluster",
+    "id",
+    "listen",
+    "http",
+    "data",
+    "election",
+    "profile",
+    "heartbeat",
+    "lease",
+    "drift_ppm",
+    "election_timeout",
+    "preempt",
+    "quorum",
+    "tls",
+    "log",
+    "limits",
+    "member",
+];
+const TLS: &[&str] = &["ca", "certificate", "key"];
+const LOG: &[&str] = &["format", "level"];
+const LIMITS: &[&str] = &["frame", "queue", "stale_after", "greetings"];
+const MEMBER: &[&str] = &["id", "address", "http", "priority", "witness"];
+
+/// Where HTTP is served if nothing is said.
+const HTTP: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7480);
+
+/// Ids are whole numbers below this.
+const IDS: std::ops::Range<u64> = 0..(1 << 32);
+
+/// Reads a configuration.
+pub fn load(file: &Path, overrides: &Overrides) -> Result<Settings, ConfigError> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| ConfigError::Unreadable { path: file.to_owned(), error })?;
+    let mut reader = Reader::new(&text);
+    let wrong = |problems| ConfigError::Wrong { path: file.to_owned(), problems };
+    let table = match DeTable::parse(&text) {
+        Ok(table) => table.into_inner(),
+        Err(error) => {
+            reader.not_toml(&error);
+            return Err(wrong(reader.problems));
+        }
+    };
+    let settings = Loader { reader: &mut reader, file, overrides }.settings(&table);
+    match settings {
+        Some(settings) if reader.problems.is_empty() => Ok(settings),
+        _ => {
+            reader.problems.sort_by_key(|problem| match problem.place {
+                Place::Flag(..) => 0,
+                Place::Missing => 1,
+                Place::Line(line) => 1 + line,
+            });
+            Err(wrong(reader.problems))
+        }
+    }
+}
+
+struct Loader<'r, 't> {
+    reader: &'r mut Reader<'t>,
+    file: &'r Path,
+    overrides: &'r Overrides,
+}
+
+impl<'t> Loader<'_, 't> {
+    /// The settings, unless a problem is noted.
+    fn settings(&mut self, table: &'t DeTable<'t>) -> Option<Settings> {
+        let root = self.reader.root(table, ROOT);
+        let cluster = self.cluster(root);
+        let members = self.members(root);
+        let id = self.id(root, &members);
+        let (listen, http) = (self.listen(root, id, &members), self.http(root));
+        let election = self.election(root);
+        let (profile, choices) = self.choices(root, election.as_ref(), &members);
+        let data = self.data(root, id);
+        let tls = self.tls(root, id);
+        let log = self.log(root);
+        let limits = self.limits(root);
+        let mut settings = Settings {
+            file: self.file.to_owned(),
+            cluster: cluster?,
+            id: id?,
+            listen: listen?,
+            http: http?,
+            data: data?,
+            election: election?.value,
+            profile,
+            choices: choices?,
+            tls: tls?,
+            log: log?,
+            limits,
+            members,
+            dev_faults: self.overrides.dev_faults,
+            warnings: Vec::new(),
+        };
+        settings.warnings = warnings(&settings);
+        Some(settings)
+    }
+
+    fn missing<T>(&mut self, key: &str, what: &str) -> Option<T> {
+        self.reader.complain(Place::Missing, key, format!("is missing; {what}"));
+        None
+    }
+
+    /// What a flag says, or else what the file says.
+    fn text(
+        &mut self,
+        root: Section<'t>,
+        key: &str,
+        flag: Option<&String>,
+        names: (&'static str, &'static str),
+    ) -> Option<Given<String>> {
+        let given = self.reader.text(root, key);
+        match flag {
+            Some(text) => Some(Given { value: text.clone(), place: Place::Flag(names.0, names.1) }),
+            None => given,
+        }
+    }
+
+    fn cluster(&mut self, root: Section<'t>) -> Option<String> {
+        let Some(given) = self.reader.text(root, "cluster") else {
+            if !self.has_problem("cluster") {
+                self.missing::<()>("cluster", "give the cluster a name: cluster = \"demo\"");
+            }
+            return None;
+        };
+        let check = |name: &str| check_cluster(name).map_err(|error| error.to_string());
+        let place = given.place;
+        let name = given.value.clone();
+        self.reader.parse("cluster", Some(Given { value: given.value, place }), check)?;
+        Some(name)
+    }
+
+    fn has_problem(&self, key: &str) -> bool {
+        self.reader.problems.iter().any(|problem| problem.key == key)
+    }
+
+    fn id(&mut self, root: Section<'t>, members: &[Peer]) -> Option<NodeId> {
+        let from_file = self.reader.number(root, "id", IDS);
+        let given = match &self.overrides.id {
+            None => from_file.map(|given| given.map(|number| number as u32)),
+            Some(text) => {
+                let place = Place::Flag("--id", "BELLWETHER_ID");
+                let given = Given { value: text.clone(), place };
+                self.reader.parse("id", Some(given), |text| {
+                    text.parse::<u32>().map_err(|_| {
+                        format!("'{text}' is not a whole number from 0 to {}", u32::MAX)
+                    })
+                })
+            }
+        };
+        let Some(Given { value, place }) = given else {
+            if !self.has_problem("id") {
+                let what = "say which of the members this is: id = 1, --id or BELLWETHER_ID";
+                self.missing::<()>("id", what);
+            }
+            return None;
+        };
+        let id = NodeId::new(value);
+        if !members.is_empty() && !members.iter().any(|peer| peer.id == id) {
+            let known: Vec<_> = members.iter().map(|peer| peer.id.number().to_string()).collect();
+            let what =
+                format!("there is no [[member]] with id {value}; there are {}", known.join(", "));
+            self.reader.complain(place, "id", what);
+            return None;
+        }
+        Some(id)
+    }
+
+    fn members(&mut self, root: Section<'t>) -> Vec<Peer> {
+        let sections = self.reader.tables(root, "member", MEMBER);
+        if sections.is_empty() && !self.has_problem("member") {
+            let what = "list every member, this one too: [[member]] with id and address";
+            self.missing::<()>("member", what);
+        }
+        let mut members: Vec<Peer> = Vec::new();
+        let mut complete = true;
+        for section in sections {
+            match self.member(section, &members) {
+                Some(peer) => members.push(peer),
+                None => complete = false,
+            }
+        }
+        if complete && !members.is_empty() && members.iter().all(|peer| peer.witness) {
+            let what = "every member is a witness, so nobody may lead; at least one must not be";
+            self.reader.complain(Place::Missing, "member.witness", what.to_owned());
+        }
+        members
+    }
+
+    fn member(&mut self, section: Section<'t>, others: &[Peer]) -> Option<Peer> {
+        let before = self.reader.problems.len();
+        let id = self.reader.number(section, "id", IDS);
+        let place = self.reader.text(section, "address");
+        let place = self.reader.parse("member.address", place, address);
+        let http = self.reader.text(section, "http");
+        let http = self.reader.parse("member.http", http, address);
+        let priority = self.reader.number(section, "priority", 0..(1 << 32));
+        let witness = self.reader.truth(section, "witness");
+        for (key, there) in [("id", id.is_some()), ("address", place.is_some())] {
+            if !there && self.reader.problems.len() == before {
+                let what = format!("this member has no {key}");
+                self.reader.complain(section.place(), section.key(key), what);
+            }
+        }
+        let (id, place) = (id?, place?);
+        let peer = Peer {
+            id: NodeId::new(id.value as u32),
+            address: place.value,
+            http: http.map(|given| given.value),
+            priority: priority.map_or(0, |given| given.value as u32),
+            witness: witness.is_some_and(|given| given.value),
+        };
+        if others.iter().any(|other| other.id == peer.id) {
+            let what =
+                format!("{} is given twice; every member needs a number of its own", id.value);
+            self.reader.complain(id.place, "member.id", what);
+        }
+        if let Some(other) = others.iter().find(|other| other.address == peer.address) {
+            let (address, number) = (&peer.address, other.id.number());
+            let what = format!("member {number} has '{address}' already; every member has its own");
+            self.reader.complain(place.place, "member.address", what);
+        }
+        Some(peer)
+    }
+
+    fn listen(
+        &mut self,
+        root: Section<'t>,
+        id: Option<NodeId>,
+        members: &[Peer],
+    ) -> Option<SocketAddr> {
+        let names = ("--listen", "BELLWETHER_LISTEN");
+        let given = self.text(root, "listen", self.overrides.listen.as_ref(), names);
+        if given.is_some() {
+            return self.reader.parse("listen", given, listen).map(|given| given.value);
+        }
+        let own = members.iter().find(|peer| Some(peer.id) == id)?;
+        listen_for(&own.address)
+    }
+
+    /// The inner option is whether HTTP is served, the outer whether that makes sense.
+    fn http(&mut self, root: Section<'t>) -> Option<Option<SocketAddr>> {
+        let names = ("--http", "BELLWETHER_HTTP");
+        let given = self.text(root, "http", self.overrides.http.as_ref(), names);
+        match given {
+            None => Some(Some(HTTP)),
+            Some(given) if given.value == "off" => Some(None),
+            Some(given) => {
+                let parser =
+                    |text: &str| listen(text).map_err(|what| format!("{what}, or \"off\""));
+                Some(Some(self.reader.parse("http", Some(given), parser)?.value))
+            }
+        }
+    }
+
+    fn election(&mut self, root: Section<'t>) -> Option<Given<&'static str>> {
+        let names = ("--election", "BELLWETHER_ELECTION");
+        let given = self.text(root, "election", self.overrides.election.as_ref(), names);
+        let default = || Given { value: "bully".to_owned(), place: Place::Missing };
+        self.reader.parse("election", Some(given.unwrap_or_else(default)), |name| {
+            elections::NAMES
+                .iter()
+                .find(|known| **known == name)
+                .copied()
+                .ok_or_else(|| unknown(name, elections::NAMES))
+        })
+    }
+
+    fn choices(
+        &mut self,
+        root: Section<'t>,
+        election: Option<&Given<&'static str>>,
+        members: &[Peer],
+    ) -> (Profile, Option<Choices>) {
+        let before = self.reader.problems.len();
+        let names = ("--profile", "BELLWETHER_PROFILE");
+        let given = self.text(root, "profile", self.overrides.profile.as_ref(), names);
+        let profile = self.reader.parse("profile", given, |name| {
+            [Profile::Default, Profile::Fast, Profile::Wide]
+                .into_iter()
+                .find(|profile| profile.name() == name)
+                .ok_or_else(|| unknown(name, &["default", "fast", "wide"]))
+        });
+        let profile = profile.map_or(Profile::Default, |given| given.value);
+        let mut choices = profile.choices();
+        let mut places = BTreeMap::new();
+        for key in ["heartbeat", "lease", "election_timeout"] {
+            let given = self.reader.text(root, key);
+            let Some(span) = self.reader.parse(key, given, duration) else { continue };
+            places.insert(key, span.place);
+            match key {
+                "heartbeat" => choices.heartbeat = span.value,
+                "lease" => choices.lease = span.value,
+                _ => choices.election_timeout = Some(span.value),
+            }
+        }
+        if let Some(drift) = self.reader.number(root, "drift_ppm", 0..(1 << 32)) {
+            places.insert("drift_ppm", drift.place);
+            choices.drift_ppm = drift.value as u32;
+        }
+        let given = self.reader.text(root, "preempt");
+        if let Some(given) = self.reader.parse("preempt", given, preempt) {
+            choices.preempt = given.value;
+        }
+        let given = self.reader.text(root, "quorum");
+        let quorum = self.reader.parse("quorum", given, |name| match name {
+            "majority" => Ok(Quorum::Majority),
+            "none" => Ok(Quorum::None),
+            _ => Err(unknown(name, &["majority", "none"])),
+        });
+        if let Some(given) = quorum {
+            choices.quorum = given.value;
+        }
+        if self.reader.problems.len() > before {
+            return (profile, None);
+        }
+        let fit = election.map(|election| fit(election.value, &choices, members));
+        if let Some(Err(unfit)) = fit {
+            // A time-out that the profile gave is wrong because of the one that was set.
+            let place = places.get(unfit.key).or(places.values().next());
+            let place = place.copied().unwrap_or(Place::Missing);
+            self.reader.complain(place, unfit.key, unfit.why);
+            return (profile, None);
+        }
+        (profile, Some(choices))
+    }
+
+    fn data(&mut self, root: Section<'t>, id: Option<NodeId>) -> Option<PathBuf> {
+        let names = ("--data", "BELLWETHER_DATA");
+        match self.text(root, "data", self.overrides.data.as_ref(), names) {
+            Some(given) => self.path("data", given, id),
+            None if self.has_problem("data") => None,
+            None => self.missing(
+                "data",
+                "name the directory of the durable state: data = \"/var/lib/bellwether\"",
+            ),
+        }
+    }
+
+    /// A path of the file is relative to the file, and one of a flag to where the user is. `{id}`
+    /// is the member's number, so that all members can share one file.
+    fn path(&mut self, key: &str, given: Given<String>, id: Option<NodeId>) -> Option<PathBuf> {
+        if given.value.is_empty() {
+            self.reader.complain(given.place, key, "is empty; give a path".to_owned());
+            return None;
+        }
+        let number = id.map_or_else(String::new, |id| id.number().to_string());
+        let path = PathBuf::from(given.value.replace("{id}", &number));
+        Some(match (given.place, self.file.parent()) {
+            (Place::Line(_), Some(folder)) => folder.join(path),
+            _ => path,
+        })
+    }
+
+    fn tls(&mut self, root: Section<'t>, id: Option<NodeId>) -> Option<Tls> {
+        let Some(section) = self.reader.table(root, "tls", TLS) else {
+            if !self.has_problem("tls") {
+                let what = "members talk over mutual TLS: [tls] with ca, certificate and key \
+                            (`bellwether certs` makes some for development)";
+                self.missing::<()>("tls", what);
+            }
+            return None;
+        };
+        let mut paths = Vec::new();
+        for key in TLS {
+            let name = section.key(key);
+            match self.reader.text(section, key) {
+                Some(given) => paths.extend(self.path(&name, given, id)),
+                None if self.has_problem(&name) => {}
+                None => {
+                    let what = "is missing; name the PEM file".to_owned();
+                    self.reader.complain(section.place(), name, what);
+                }
+            }
+        }
+        let [ca, certificate, key] = <[PathBuf; 3]>::try_from(paths).ok()?;
+        Some(Tls { ca, certificate, key })
+    }
+
+    fn log(&mut self, root: Section<'t>) -> Option<Log> {
+        let section = self.reader.table(root, "log", LOG);
+        let mut texts = [
+            ("format", "--log-format", "BELLWETHER_LOG_FORMAT"),
+            ("level", "--log", "BELLWETHER_LOG"),
+        ]
+        .map(|(key, flag, variable)| {
+            let given = section.and_then(|section| self.reader.text(section, key));
+            let over = match key {
+                "format" => &self.overrides.log_format,
+                _ => &self.overrides.log,
+            };
+            match over {
+                Some(text) => {
+                    Some(Given { value: text.clone(), place: Place::Flag(flag, variable) })
+                }
+                None => given,
+            }
+        });
+        let format = self.reader.parse("log.format", texts[0].take(), |name| match name {
+            "text" => Ok(LogFormat::Text),
+            "json" => Ok(LogFormat::Json),
+            _ => Err(unknown(name, &["text", "json"])),
+        });
+        let level = self.reader.parse("log.level", texts[1].take(), |text| {
+            crate::logs::check(text).map(|()| text.to_owned())
+        });
+        Some(Log {
+            format: format.map_or(LogFormat::Text, |given| given.value),
+            level: level.map_or_else(|| "info".to_owned(), |given| given.value),
+        })
+    }
+
+    fn limits(&mut self, root: Section<'t>) -> Limits {
+        let mut limits = Limits::default();
+        let Some(section) = self.reader.table(root, "limits", LIMITS) else { return limits };
+        let frame = self.reader.text_or_number(section, "frame");
+        let frame = self.reader.parse("limits.frame", frame, |text| match size(text)? {
+            bytes @ 4_096..=16_777_216 => Ok(bytes),
+            _ => Err(format!("'{text}' is not from 4KiB to 16MiB")),
+        });
+        if let Some(given) = frame {
+            limits.frame = given.value;
+        }
+        if let Some(given) = self.reader.number(section, "queue", 16..65_537) {
+            limits.queue = given.value as usize;
+        }
+        let stale = self.reader.text(section, "stale_after");
+        if let Some(given) = self.reader.parse("limits.stale_after", stale, duration) {
+            limits.stale_after = given.value;
+        }
+        if let Some(given) = self.reader.number(section, "greetings", 4..4_097) {
+            limits.greetings = given.value as usize;
+        }
+        limits
+    }
+}
+
+/// A word that is none of these.
+fn unknown(word: &str, known: &[&str]) -> String {
+    let hint = nearest(word, known);
+    let all = known.join(", ");
+    if hint.contains(&all) {
+        format!("'{word}' is not one of {all}")
+    } else {
+        format!("'{word}' is not one of {all}; {hint}")
+    }
+}
+
+/// Whether the time-outs fit together, for this election.
+fn fit(election: &str, choices: &Choices, members: &[Peer]) -> Result<(), Unfit> {
+    struct Fit<'a>(&'a Choices, Group);
+    impl elections::Visitor for Fit<'_> {
+        type Output = Result<(), Unfit>;
+        fn visit<E: Election>(self) -> Self::Output {
+            Config::new::<E>(self.0, Ranks::equal(&self.1), &self.1).map(|_| ())
+        }
+    }
+    // Duplicates are complained of elsewhere.
+    let Ok(group) = Group::new(members.iter().map(|peer| peer.id).collect()) else {
+        return Ok(());
+    };
+    elections::visit(election, Fit(choices, group)).unwrap_or(Ok(()))
+}
+
+/// What is allowed and probably not wanted.
+fn warnings(settings: &Settings) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let members = settings.members.len();
+    if settings.choices.quorum == Quorum::None {
+        warnings.push(
+            "quorum = \"none\": every side of a partition will have a coordinator that believes \
+             in its mandate, so two members may lead at once; use \"majority\" for anything that \
+             matters"
+                .to_owned(),
+        );
+    } else if members < 3 {
+        warnings.push(format!(
+            "{members} member{}: the loss of one stops the cluster; 3 survive the loss of one",
+            if members == 1 { "" } else { "s" }
+        ));
+    } else if members.is_multiple_of(2) {
+        warnings.push(format!(
+            "{members} members survive no more failures than {}, and an even split stops both \
+             sides; use an odd number",
+            members - 1
+        ));
+    }
+    if members > 9 {
+        warnings
+            .push(format!("{members} members: every mandate asks all of them; 3 to 7 are usual"));
+    }
+    if let Some(http) = settings.http
+        && !http.ip().is_loopback()
+    {
+        warnings.push(format!(
+            "http = \"{http}\" can be reached from other hosts and has no authentication: anybody \
+             there can make the coordinator step down"
+        ));
+    }
+    if settings.dev_faults {
+        warnings.push(
+            "development faults are enabled: anybody who reaches HTTP can cut this member off"
+                .to_owned(),
+        );
+    }
+    warnings
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

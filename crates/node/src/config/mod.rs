@@ -1,0 +1,203 @@
+//! The configuration of one member: a TOML file, with flags and environment over it.
+//!
+//! Everything that is wrong is found before anything is started, and as much of it as possible at
+//! once. What is not wrong but probably not wanted is a warning.
+
+mod load;
+mod problem;
+mod read;
+mod show;
+mod units;
+
+pub use load::load;
+pub use problem::{ConfigError, Place, Problem};
+
+use bellwether_core::{Group, GroupError, NodeId};
+use bellwether_member::{Choices, Ranks};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything that a member is started with, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The file that it came from.
+    pub file: PathBuf,
+    /// The cluster's name.
+    pub cluster: String,
+    /// This member's number.
+    pub id: NodeId,
+    /// Where it listens for the other members.
+    pub listen: SocketAddr,
+    /// Where it serves HTTP; nowhere if `None`.
+    pub http: Option<SocketAddr>,
+    /// The directory of its durable state.
+    pub data: PathBuf,
+    /// The name of the election.
+    pub election: &'static str,
+    /// The set of time-outs that was chosen.
+    pub profile: Profile,
+    /// The time-outs and the rules of the mandate.
+    pub choices: Choices,
+    /// Its certificate.
+    pub tls: Tls,
+    /// Its log.
+    pub log: Log,
+    /// What the network may take.
+    pub limits: Limits,
+    /// All members, itself included, in ring order.
+    pub members: Vec<Peer>,
+    /// Whether partitions can be made over HTTP: for development only.
+    pub dev_faults: bool,
+    /// What an operator should know.
+    pub warnings: Vec<String>,
+}
+
+/// A set of time-outs by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// A lost coordinator is replaced within half a second.
+    Default,
+    /// Within a tenth of a second; for a quiet local network.
+    Fast,
+    /// Within three seconds; for long or uneven delays.
+    Wide,
+}
+
+/// The files of a member's certificate, in PEM form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// The certificate of the cluster's authority.
+    pub ca: PathBuf,
+    /// The member's own.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+/// How the log is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Log {
+    /// For people or for programs.
+    pub format: LogFormat,
+    /// What is worth a line: a level, or a filter in the words of the `tracing` crate.
+    pub level: String,
+}
+
+/// For whom the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people: a line of text.
+    Text,
+    /// For programs: a line of JSON.
+    Json,
+}
+
+/// What the network may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest frame, in bytes.
+    pub frame: usize,
+    /// How many messages may wait for one member.
+    pub queue: usize,
+    /// How long a message waits for a member that is not connected.
+    pub stale_after: Duration,
+    /// How many connections may be in the middle of their greeting.
+    pub greetings: usize,
+}
+
+/// One member of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its number.
+    pub id: NodeId,
+    /// Where the others reach it.
+    pub address: String,
+    /// Where its HTTP API is, for programs that look for the others.
+    pub http: Option<String>,
+    /// Higher ones are preferred; equal ones by number.
+    pub priority: u32,
+    /// Whether it votes and never leads.
+    pub witness: bool,
+}
+
+/// What the command line and the environment say, over what the file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--id`
+    pub id: Option<String>,
+    /// `--listen`
+    pub listen: Option<String>,
+    /// `--http`
+    pub http: Option<String>,
+    /// `--data`
+    pub data: Option<String>,
+    /// `--election`
+    pub election: Option<String>,
+    /// `--profile`
+    pub profile: Option<String>,
+    /// `--log`
+    pub log: Option<String>,
+    /// `--log-format`
+    pub log_format: Option<String>,
+    /// `--dev-faults`
+    pub dev_faults: bool,
+}
+
+impl Settings {
+    /// The members in ring order.
+    pub fn group(&self) -> Result<Group, GroupError> {
+        Group::new(self.members.iter().map(|peer| peer.id).collect())
+    }
+
+    /// Who is stronger than whom.
+    pub fn ranks(&self, group: &Group) -> Ranks {
+        let priorities: BTreeMap<_, _> =
+            self.members.iter().map(|peer| (peer.id, peer.priority)).collect();
+        let witnesses: BTreeSet<_> =
+            self.members.iter().filter(|peer| peer.witness).map(|peer| peer.id).collect();
+        Ranks::new(group, priorities, witnesses)
+    }
+
+    /// The file of the durable state. Its name says whose it is, so that members may share a
+    /// directory.
+    pub fn state_file(&self) -> PathBuf {
+        self.data.join(format!("{}-{}.state", self.cluster, self.id.number()))
+    }
+}
+
+impl Profile {
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Default => "default",
+            Profile::Fast => "fast",
+            Profile::Wide => "wide",
+        }
+    }
+
+    fn choices(self) -> Choices {
+        match self {
+            Profile::Default => Choices::default(),
+            Profile::Fast => Choices::fast(),
+            Profile::Wide => Choices::wide(),
+        }
+    }
+}
+
+impl LogFormat {
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            LogFormat::Text => "text",
+            LogFormat::Json => "json",
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { frame: 1 << 20, queue: 1024, stale_after: Duration::from_secs(1), greetings: 64 }
+    }
+}

@@ -1,0 +1,353 @@
+use super::*;
+use tempfile::TempDir;
+
+const GOOD: &str = r#"
+cluster = "demo"
+id = 2
+data = "state"
+
+[tls]
+ca = "ca.pem"
+certificate = "member-{id}.pem"
+key = "/etc/member-{id}-key.pem"
+
+[[member]]
+id = 1
+address = "host-1:7400"
+
+[[member]]
+id = 2
+address = "host-2:7400"
+
+[[member]]
+id = 3
+address = "host-3:7400"
+"#;
+
+/// Loads a text from a file named `bellwether.toml`.
+fn load_text(text: &str, overrides: &Overrides) -> (TempDir, Result<Settings, ConfigError>) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("bellwether.toml");
+    std::fs::write(&file, text).unwrap();
+    let loaded = load(&file, overrides);
+    (folder, loaded)
+}
+
+fn good(text: &str) -> Settings {
+    load_text(text, &Overrides::default()).1.unwrap()
+}
+
+/// The complaint, without the directory of the file.
+fn complaint_over(text: &str, overrides: &Overrides) -> String {
+    let (folder, loaded) = load_text(text, overrides);
+    let error = loaded.unwrap_err().to_string();
+    error.replace(&format!("{}/", folder.path().display()), "")
+}
+
+/// The good file with one line before everything else.
+fn with(line: &str) -> String {
+    format!("{line}{GOOD}")
+}
+
+/// Each text and the whole complaint about it.
+#[track_caller]
+fn refused(table: &[(String, &str)]) {
+    for (text, expected) in table {
+        let complaint = complaint_over(text, &Overrides::default());
+        assert_eq!(complaint, *expected, "for\n{text}");
+    }
+}
+
+#[test]
+fn a_short_file_is_enough() {
+    let (folder, loaded) = load_text(GOOD, &Overrides::default());
+    let settings = loaded.unwrap();
+    assert_eq!(settings.cluster, "demo");
+    assert_eq!(settings.id, NodeId::new(2));
+    assert_eq!(settings.listen.to_string(), "0.0.0.0:7400");
+    assert_eq!(settings.http, Some(HTTP));
+    assert_eq!(settings.data, folder.path().join("state"));
+    assert_eq!(settings.tls.certificate, folder.path().join("member-2.pem"));
+    assert_eq!(settings.tls.key, Path::new("/etc/member-2-key.pem"));
+    assert_eq!((settings.election, settings.profile), ("bully", Profile::Default));
+    assert_eq!(settings.choices, Choices::default());
+    assert_eq!(settings.limits, Limits::default());
+    assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
+    assert!(settings.state_file().ends_with("state/demo-2.state"));
+}
+
+#[test]
+fn everything_can_be_said() {
+    let text = with(
+        "listen = \"127.0.0.1:7999\"\nhttp = \"off\"\nelection = \"ring\"\nprofile = \"wide\"\n\
+         heartbeat = \"1s\"\nlease = \"6s\"\ndrift_ppm = 200\nelection_timeout = \"800ms\"\n\
+         preempt = \"after 30s\"\nquorum = \"majority\"\n\
+         limits = { frame = \"64KiB\", queue = 100, stale_after = \"2s\", greetings = 8 }\n\
+         log = { format = \"json\", level = \"debug\" }\n",
+    );
+    let text = text.replace(
+        "address = \"host-3:7400\"",
+        "address = \"host-3:7400\"\npriority = 7\nwitness = true\nhttp = \"host-3:7480\"",
+    );
+    let settings = good(&text);
+    assert_eq!((settings.listen.port(), settings.http), (7999, None));
+    assert_eq!((settings.election, settings.profile), ("ring", Profile::Wide));
+    let choices = &settings.choices;
+    assert_eq!((choices.heartbeat.as_secs(), choices.lease.as_secs()), (1, 6));
+    assert_eq!(choices.election_timeout.map(|span| span.as_millis()), Some(800));
+    assert_eq!(choices.drift_ppm, 200);
+    assert_eq!((settings.limits.frame, settings.limits.queue), (65_536, 100));
+    assert_eq!((settings.log.format, settings.log.level.as_str()), (LogFormat::Json, "debug"));
+    let third = &settings.members[2];
+    assert_eq!((third.priority, third.witness), (7, true));
+    assert_eq!(third.http.as_deref(), Some("host-3:7480"));
+}
+
+#[test]
+fn what_is_printed_says_the_same() {
+    let settings = good(GOOD);
+    let again = good(&settings.to_string());
+    assert_eq!(
+        again,
+        Settings { file: again.file.clone(), choices: again.choices.clone(), ..settings }
+    );
+}
+
+#[test]
+fn flags_are_stronger_than_the_file() {
+    let flags = Overrides {
+        id: Some("3".to_owned()),
+        listen: Some("127.0.0.1:1234".to_owned()),
+        http: Some("off".to_owned()),
+        data: Some("elsewhere".to_owned()),
+        election: Some("peterson".to_owned()),
+        profile: Some("fast".to_owned()),
+        log: Some("warn".to_owned()),
+        log_format: Some("json".to_owned()),
+        dev_faults: true,
+    };
+    let settings = load_text(GOOD, &flags).1.unwrap();
+    assert_eq!((settings.id, settings.listen.port()), (NodeId::new(3), 1234));
+    assert_eq!((settings.http, settings.election), (None, "peterson"));
+    assert_eq!(settings.data, Path::new("elsewhere"));
+    assert_eq!(settings.choices, Choices::fast());
+    assert_eq!((settings.log.format, settings.log.level.as_str()), (LogFormat::Json, "warn"));
+    assert!(settings.dev_faults && settings.warnings[0].contains("development faults"));
+}
+
+#[test]
+fn a_wrong_flag_is_named_with_its_variable() {
+    let flag = |change: fn(&mut Overrides)| {
+        let mut flags = Overrides::default();
+        change(&mut flags);
+        complaint_over(GOOD, &flags)
+    };
+    assert_eq!(
+        flag(|flags| flags.id = Some("x".to_owned())),
+        "--id (or BELLWETHER_ID): id: 'x' is not a whole number from 0 to 4294967295"
+    );
+    assert_eq!(
+        flag(|flags| flags.id = Some("9".to_owned())),
+        "--id (or BELLWETHER_ID): id: there is no [[member]] with id 9; there are 1, 2, 3"
+    );
+    assert_eq!(
+        flag(|flags| flags.http = Some("on".to_owned())),
+        "--http (or BELLWETHER_HTTP): http: 'on' is no address to listen on; give an IP address \
+         and a port: \"0.0.0.0:7400\", or \"off\""
+    );
+    assert_eq!(
+        flag(|flags| flags.election = Some("bulli".to_owned())),
+        "--election (or BELLWETHER_ELECTION): election: 'bulli' is not one of bully, ring, \
+         active-list, chang-roberts, hirschberg-sinclair, peterson; did you mean 'bully'?"
+    );
+}
+
+#[test]
+fn typing_errors_are_found_with_their_line() {
+    refused(&[
+        (
+            with("hartbeat = \"1s\""),
+            "bellwether.toml:1: hartbeat: unknown key; did you mean 'heartbeat'?",
+        ),
+        (
+            GOOD.replace("ca = ", "cert = "),
+            "bellwether.toml:6: tls.ca: is missing; name the PEM file\n       \
+             bellwether.toml:7: tls.cert: unknown key; allowed are ca, certificate, key",
+        ),
+        (
+            GOOD.replacen("address =", "adress =", 1),
+            "bellwether.toml:11: member.address: this member has no address\n       \
+             bellwether.toml:13: member.adress: unknown key; did you mean 'address'?",
+        ),
+        (
+            with("election = \"buly\""),
+            "bellwether.toml:1: election: 'buly' is not one of bully, ring, active-list, \
+             chang-roberts, hirschberg-sinclair, peterson; did you mean 'bully'?",
+        ),
+        (with("quorum = \"all\""), "bellwether.toml:1: quorum: 'all' is not one of majority, none"),
+        (
+            with("profile = \"slow\""),
+            "bellwether.toml:1: profile: 'slow' is not one of default, fast, wide",
+        ),
+        (
+            with("preempt = \"sometimes\""),
+            "bellwether.toml:1: preempt: 'sometimes' is not one of \"always\", \"never\", \"after 30s\"",
+        ),
+    ]);
+}
+
+#[test]
+fn values_of_the_wrong_kind_are_found() {
+    refused(&[
+        (
+            GOOD.replace("id = 2\ndata", "id = \"two\"\ndata"),
+            "bellwether.toml:3: id: is a text, and should be a whole number from 0 to 4294967295",
+        ),
+        (
+            GOOD.replace("id = 2\ndata", "id = -2\ndata"),
+            "bellwether.toml:3: id: -2 is not a whole number from 0 to 4294967295",
+        ),
+        (
+            GOOD.replace("\"demo\"", "7"),
+            "bellwether.toml:2: cluster: is a whole number, and should be a text in quotes",
+        ),
+        (
+            with("tls = 5").replace("[tls]", "[nls]"),
+            "bellwether.toml:1: tls: is a whole number, and should be a table: [tls]\n       bellwether.toml:6: nls: unknown key; did you mean 'tls'?",
+        ),
+        (
+            with("heartbeat = 100"),
+            "bellwether.toml:1: heartbeat: is a whole number, and should be a text in quotes",
+        ),
+        (
+            with("heartbeat = \"100\""),
+            "bellwether.toml:1: heartbeat: '100' has no unit; give a span such as \"250us\", \
+             \"100ms\", \"1.5s\" or \"2m\"",
+        ),
+        (
+            with("limits = { queue = 3 }"),
+            "bellwether.toml:1: limits.queue: 3 is not a whole number from 16 to 65536",
+        ),
+        (
+            with("limits = { frame = \"1KiB\" }"),
+            "bellwether.toml:1: limits.frame: '1KiB' is not from 4KiB to 16MiB",
+        ),
+        (
+            with("log = { level = \"loud\" }"),
+            "bellwether.toml:1: log.level: 'loud' is no level; give one of off, error, warn, info, \
+             debug, trace, or levels by module: \"info,bellwether_net=debug\"",
+        ),
+        (
+            format!("{GOOD}witness = \"yes\"\n"),
+            "bellwether.toml:22: member.witness: is a text, and should be true or false",
+        ),
+    ]);
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    refused(&[
+        (
+            GOOD.replace("cluster = \"demo\"", ""),
+            "bellwether.toml: cluster: is missing; give the cluster a name: cluster = \"demo\"",
+        ),
+        (
+            GOOD.replace("id = 2\ndata", "data"),
+            "bellwether.toml: id: is missing; say which of the members this is: id = 1, --id or \
+             BELLWETHER_ID",
+        ),
+        (
+            GOOD.replace("data = \"state\"", ""),
+            "bellwether.toml: data: is missing; name the directory of the durable state: data = \
+             \"/var/lib/bellwether\"",
+        ),
+        (
+            GOOD.replacen("address = \"host-1:7400\"", "", 1),
+            "bellwether.toml:11: member.address: this member has no address",
+        ),
+        (
+            "cluster = \"demo\"\nid = 1\ndata = \"x\"\n".to_owned(),
+            "bellwether.toml: member: is missing; list every member, this one too: [[member]] with \
+             id and address\n       \
+             bellwether.toml: tls: is missing; members talk over mutual TLS: [tls] with ca, \
+             certificate and key (`bellwether certs` makes some for development)",
+        ),
+    ]);
+}
+
+#[test]
+fn what_contradicts_itself_is_named() {
+    refused(&[
+        (
+            GOOD.replace("id = 2\ndata", "id = 9\ndata"),
+            "bellwether.toml:3: id: there is no [[member]] with id 9; there are 1, 2, 3",
+        ),
+        (
+            GOOD.replace("id = 3\n", "id = 1\n"),
+            "bellwether.toml:20: member.id: 1 is given twice; every member needs a number of its own",
+        ),
+        (
+            GOOD.replace("host-3:7400", "host-1:7400"),
+            "bellwether.toml:21: member.address: member 1 has 'host-1:7400' already; every member \
+             has its own",
+        ),
+        (
+            GOOD.replace("host-3:7400", "host-3"),
+            "bellwether.toml:21: member.address: 'host-3' is not a name or an IP address with a \
+             port: \"host-1:7400\"",
+        ),
+        (
+            GOOD.replace(":7400\"\n", ":7400\"\nwitness = true\n"),
+            "bellwether.toml: member.witness: every member is a witness, so nobody may lead; at \
+             least one must not be",
+        ),
+        (
+            with("lease = \"300ms\""),
+            "bellwether.toml:1: lease: 300ms is less than five heartbeats of 100ms; give at least \
+             500ms",
+        ),
+        (
+            with("heartbeat = \"1s\""),
+            "bellwether.toml:1: lease: 500ms is less than five heartbeats of 1s; give at least 5s",
+        ),
+        (
+            with("drift_ppm = 200000"),
+            "bellwether.toml:1: drift_ppm: 200000 is too much; at most 100000",
+        ),
+        (
+            GOOD.replace("\"demo\"", "\"My Cluster\""),
+            "bellwether.toml:2: cluster: cluster name `My Cluster` is not usable: it must be 1 to \
+             40 lower-case letters, digits and inner hyphens",
+        ),
+    ]);
+}
+
+#[test]
+fn several_mistakes_are_told_at_once() {
+    let text = with("profile = \"slow\"\nlisten = \"here\"\n").replace("host-3:7400", "host-3");
+    let complaint = complaint_over(&text, &Overrides::default());
+    let keys: Vec<_> = complaint.lines().map(|line| line.trim().split(": ").nth(1)).collect();
+    assert_eq!(keys, [Some("profile"), Some("listen"), Some("member.address")], "{complaint}");
+}
+
+#[test]
+fn what_is_no_toml_is_told_with_its_line() {
+    let complaint = complaint_over("cluster = \"demo\"\nid 2\n", &Overrides::default());
+    assert!(complaint.starts_with("bellwether.toml:2: this is not TOML: "), "{complaint}");
+    let missing = load(Path::new("no/such.toml"), &Overrides::default()).unwrap_err();
+    assert!(missing.to_string().starts_with("cannot read the configuration no/such.toml: "));
+}
+
+#[test]
+fn warns_of_what_is_allowed_and_hardly_wanted() {
+    let warned = |text: &str, fragment: &str| {
+        let warnings = good(text).warnings;
+        assert!(warnings.iter().any(|text| text.contains(fragment)), "{fragment}: {warnings:?}");
+    };
+    let third = "[[member]]\nid = 3\naddress = \"host-3:7400\"\n";
+    let fourth = "[[member]]\nid = 4\naddress = \"host-4:7400\"\n";
+    warned(&GOOD.replace(third, ""), "2 members: the loss of one stops the cluster");
+    warned(&format!("{GOOD}{fourth}"), "4 members survive no more failures than 3");
+    warned(&with("quorum = \"none\""), "two members may lead at once");
+    warned(&with("http = \"0.0.0.0:7480\""), "no authentication");
+}

@@ -1,0 +1,363 @@
+//! A member as an operating-system process: from settings to a graceful end.
+
+use crate::config::{ConfigError, Settings};
+use crate::elections;
+use crate::history::History;
+use crate::http;
+use crate::office::Office;
+use crate::seat::Seat;
+use crate::wire::Wire;
+use bellwether_algorithms::election::Election;
+use bellwether_core::{Group, NodeId, Time};
+use bellwether_member::{Config, Event, Stance};
+use bellwether_net::{Clock, Identity, Options, RunError, Running};
+use sd_notify::NotifyState;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::broadcast;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+/// Why a member did not start, or ended before it was told to. Each kind has its exit code, which
+/// a supervisor may rely on.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The configuration is wrong; starting again will not help.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Something that the configuration names cannot be used: an address, a certificate, a file.
+    #[error("{0}")]
+    Start(String),
+    /// It ran, and can no longer.
+    #[error("{0}")]
+    Run(RunError),
+    /// It was told a second time to end, and did so at once.
+    #[error("ended at once, as told by a second signal")]
+    Hurried(u8),
+}
+
+impl Failure {
+    /// The exit code: 2 for the configuration, 3 for what cannot be used at the start, 4 for what
+    /// fails later, 128 and the signal's number for a hurried end.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Config(_) => 2,
+            Failure::Start(_) => 3,
+            Failure::Run(_) => 4,
+            Failure::Hurried(signal) => 128 + signal,
+        }
+    }
+}
+
+/// A member that runs in this process.
+pub struct Daemon {
+    office: Arc<Office>,
+    http: Option<(SocketAddr, JoinHandle<()>)>,
+    teller: JoinHandle<()>,
+}
+
+impl std::fmt::Debug for Daemon {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Daemon").field("id", &self.office.settings.id).finish_non_exhaustive()
+    }
+}
+
+/// Runs a member until a signal ends it or something fails.
+pub fn run(settings: Settings) -> Result<(), Failure> {
+    // One thread is enough for a few messages a heartbeat, and costs the least memory.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Start(format!("cannot start the runtime: {error}")))?;
+    runtime.block_on(async {
+        let unable = |error| Failure::Start(format!("cannot wait for signals: {error}"));
+        let mut signals = Signals::new().map_err(unable)?;
+        let daemon = Daemon::start(settings).await?;
+        daemon.until(&mut signals).await
+    })
+}
+
+/// Makes a second process with the same state and the same certificate impossible to miss.
+async fn bind(address: SocketAddr, key: &str, flag: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        let advice = match error.kind() {
+            ErrorKind::AddrInUse => {
+                "another process uses this port; stop it, or choose another port"
+            }
+            ErrorKind::PermissionDenied => "ports below 1024 need a privilege; choose a higher one",
+            ErrorKind::AddrNotAvailable => {
+                "this host has no such address; use one of its own, or 0.0.0.0 for all"
+            }
+            _ => "choose another address",
+        };
+        Failure::Start(format!(
+            "cannot listen on {address}: {error}; {advice} ('{key}' in the configuration, or \
+             {flag})"
+        ))
+    })
+}
+
+impl Daemon {
+    /// Starts a member: binds its addresses, loads its certificate, opens its state.
+    pub async fn start(settings: Settings) -> Result<Daemon, Failure> {
+        let identity = identity(&settings)?;
+        let listen = bind(settings.listen, "listen", "--listen").await?;
+        let http = match settings.http {
+            Some(address) => Some(bind(address, "http", "--http").await?),
+            None => None,
+        };
+        Daemon::start_on(settings, identity, listen, http)
+    }
+
+    /// The same on sockets that are bound already, with an identity that is loaded already.
+    pub fn start_on(
+        settings: Settings,
+        identity: Identity,
+        listen: TcpListener,
+        http: Option<TcpListener>,
+    ) -> Result<Daemon, Failure> {
+        for warning in &settings.warnings {
+            tracing::warn!("{warning}");
+        }
+        prepare(&settings)?;
+        let group = settings.group().map_err(|error| Failure::Start(error.to_string()))?;
+        let started = Clock::shared();
+        let starter = Starter { settings: &settings, identity, listen, group };
+        let started_seat = elections::visit(settings.election, starter);
+        let unknown = || Failure::Start(format!("there is no election '{}'", settings.election));
+        let (seat, outputs) = started_seat.ok_or_else(unknown)??;
+        let history = Arc::new(History::new(settings.id));
+        let teller = tokio::spawn(tell(outputs, history.clone(), settings.id));
+        let (id, listen) = (settings.id.number(), settings.listen);
+        let office = Arc::new(Office { settings, seat, history, started });
+        let http = match http {
+            None => None,
+            Some(listener) => Some(serve(listener, office.clone())?),
+        };
+        let address = http.as_ref().map_or("off".to_owned(), |(address, _)| address.to_string());
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            cluster = office.settings.cluster,
+            id,
+            election = office.settings.election,
+            %listen,
+            http = address,
+            "started"
+        );
+        Ok(Daemon { office, http, teller })
+    }
+
+    /// Where HTTP is served, if it is.
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http.as_ref().map(|(address, _)| *address)
+    }
+
+    /// Waits for a signal or a failure, and ends accordingly.
+    async fn until(self, signals: &mut Signals) -> Result<(), Failure> {
+        let mut supervisor = Supervisor::new();
+        supervisor.tell(&[NotifyState::Ready, NotifyState::Status("started")]);
+        let seat = self.office.seat.clone();
+        let first = tokio::select! {
+            signal = signals.next() => signal,
+            result = seat.finished() => {
+                self.dismiss();
+                return result.map_err(Failure::Run);
+            }
+            () = supervisor.keep_informed(&self.office) => unreachable!("it never ends"),
+        };
+        tracing::info!("signal {first}: resigns and ends; a second signal ends at once");
+        supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("resigns and ends")]);
+        tokio::select! {
+            result = self.stop() => result.map_err(Failure::Run),
+            signal = signals.next() => Err(Failure::Hurried(signal)),
+        }
+    }
+
+    /// Ends it gracefully: it resigns first, so that another can take over at once.
+    pub async fn stop(self) -> Result<(), RunError> {
+        let seat = self.office.seat.clone();
+        if seat.resign().await.is_some() {
+            let lease = self.office.settings.choices.lease;
+            let _ = timeout(lease, no_longer_leads(&*seat)).await;
+        }
+        let result = seat.stop().await;
+        self.dismiss();
+        if result.is_ok() {
+            tracing::info!("ended");
+        }
+        result
+    }
+
+    /// Ends what serves the member once it has ended itself.
+    fn dismiss(self) {
+        self.teller.abort();
+        if let Some((_, server)) = self.http {
+            server.abort();
+        }
+    }
+}
+
+/// Looks every so often: it is a matter of one exchange of messages.
+async fn no_longer_leads(seat: &dyn Seat) {
+    while let Some(status) = seat.status().await {
+        if status.stance != Stance::Leading {
+            return;
+        }
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The certificate of the settings.
+pub fn identity(settings: &Settings) -> Result<Identity, Failure> {
+    let tls = &settings.tls;
+    Identity::load(&settings.cluster, settings.id, &tls.ca, &tls.certificate, &tls.key)
+        .map_err(|error| Failure::Start(format!("{error} (see [tls] in the configuration)")))
+}
+
+/// Makes the directory of the durable state.
+fn prepare(settings: &Settings) -> Result<(), Failure> {
+    std::fs::create_dir_all(&settings.data).map_err(|error| {
+        Failure::Start(format!(
+            "cannot make the data directory {}: {error}; make it writable for this user, or \
+             choose another ('data' in the configuration, or --data)",
+            settings.data.display()
+        ))
+    })
+}
+
+type Outputs = broadcast::Receiver<(Time, Event)>;
+
+struct Starter<'a> {
+    settings: &'a Settings,
+    identity: Identity,
+    listen: TcpListener,
+    group: Group,
+}
+
+impl elections::Visitor for Starter<'_> {
+    type Output = Result<(Arc<dyn Seat>, Outputs), Failure>;
+
+    fn visit<E: Election>(self) -> Self::Output {
+        let settings = self.settings;
+        let ranks = settings.ranks(&self.group);
+        let config = Config::new::<E>(&settings.choices, ranks, &self.group)
+            .map_err(|unfit| Failure::Start(unfit.to_string()))?;
+        let addresses =
+            settings.members.iter().map(|peer| (peer.id, peer.address.clone())).collect();
+        let mut options = Options::new(self.identity, self.group, addresses, self.listen);
+        options.data = Some(settings.state_file());
+        options.dev_faults = settings.dev_faults;
+        options.max_frame = settings.limits.frame;
+        options.queue = settings.limits.queue;
+        options.stale_after = settings.limits.stale_after;
+        options.ungreeted = settings.limits.greetings;
+        let running: Running<Wire<E>> = bellwether_net::start(Wire::new(), config, options)
+            .map_err(|error| Failure::Start(error.to_string()))?;
+        let outputs = running.outputs();
+        Ok((Arc::new(running), outputs))
+    }
+}
+
+fn serve(
+    listener: TcpListener,
+    office: Arc<Office>,
+) -> Result<(SocketAddr, JoinHandle<()>), Failure> {
+    let address = listener.local_addr().map_err(|error| Failure::Start(error.to_string()))?;
+    let router = http::router(office);
+    let server = tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, router).await {
+            tracing::error!("HTTP has ended: {error}");
+        }
+    });
+    Ok((address, server))
+}
+
+/// Writes everything that the member says into its history and its log.
+async fn tell(mut outputs: Outputs, history: Arc<History>, me: NodeId) {
+    loop {
+        let event = match outputs.recv().await {
+            Ok((_, event)) => event,
+            Err(broadcast::error::RecvError::Lagged(missed)) => {
+                tracing::warn!(missed, "events came faster than they could be noted");
+                continue;
+            }
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        let Some(noted) = history.note(&event) else { continue };
+        let (kind, epoch, leader) = (noted.kind, noted.epoch, noted.leader);
+        match event {
+            Event::Lost(..) | Event::Unmandated { .. } | Event::Drifting { .. } => {
+                tracing::warn!(kind, epoch, leader, "{me} {event}");
+            }
+            _ => tracing::info!(kind, epoch, leader, "{me} {event}"),
+        }
+    }
+}
+
+/// The two signals that end a member.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Signals { terminate, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// The number of the next one.
+    async fn next(&mut self) -> u8 {
+        tokio::select! {
+            _ = self.terminate.recv() => 15,
+            _ = self.interrupt.recv() => 2,
+        }
+    }
+}
+
+/// Whoever started this process and wants to know how it does: systemd, or nobody.
+struct Supervisor {
+    watchdog: Option<Duration>,
+    told: String,
+}
+
+impl Supervisor {
+    fn new() -> Self {
+        Supervisor { watchdog: sd_notify::watchdog_enabled(), told: String::new() }
+    }
+
+    fn tell(&self, news: &[NotifyState<'_>]) {
+        // Without a supervisor there is nobody to tell, and that is no failure.
+        let _ = sd_notify::notify(news);
+    }
+
+    /// Shows that the member answers, for ever. If it hangs, nothing is shown, and the supervisor
+    /// draws its conclusion.
+    async fn keep_informed(&mut self, office: &Office) {
+        if !is_supervised() {
+            return std::future::pending().await;
+        }
+        let pause = self.watchdog.map_or(Duration::from_secs(5), |span| span / 3);
+        loop {
+            if let Some(status) = office.ask().await {
+                let news = office.ready(&status).why;
+                if news != self.told {
+                    self.tell(&[NotifyState::Status(&news)]);
+                    self.told = news;
+                }
+                if self.watchdog.is_some() {
+                    self.tell(&[NotifyState::Watchdog]);
+                }
+            }
+            sleep(pause).await;
+        }
+    }
+}
+
+fn is_supervised() -> bool {
+    std::env::var_os("NOTIFY_SOCKET").is_some()
+}

@@ -1,0 +1,391 @@
+//! The HTTP API: for people, pages and curl.
+//!
+//! It has no authentication and therefore listens on the loopback interface unless the operator
+//! says otherwise. A page from elsewhere that is open in the operator's browser must not be able to
+//! command a member: a request that changes something and names a foreign origin is refused.
+
+use crate::events;
+use crate::metrics;
+use crate::office::Office;
+use crate::seat::Request;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::{DefaultBodyLimit, Query, Request as HttpRequest, State};
+use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use bellwether_api::json;
+use bellwether_core::NodeId;
+use bellwether_member::{Decline, Status};
+use serde::Deserialize;
+use std::sync::Arc;
+use utoipa::OpenApi;
+
+/// The largest body of a request, in bytes: none needs more.
+const BODY_MAX: usize = 16 << 10;
+
+type Shared = State<Arc<Office>>;
+
+/// A request that was not carried out.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    status: StatusCode,
+    problem: json::Problem,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, error: impl Into<String>, hint: Option<&str>) -> Self {
+        let problem = json::Problem { error: error.into(), hint: hint.map(str::to_owned) };
+        Refusal { status, problem }
+    }
+
+    fn silent() -> Self {
+        let hint = "it has ended or hangs; see its log";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(self.problem)).into_response()
+    }
+}
+
+impl From<JsonRejection> for Refusal {
+    fn from(rejection: JsonRejection) -> Self {
+        let hint = "send JSON with the header Content-Type: application/json";
+        Refusal::new(rejection.status(), rejection.body_text(), Some(hint))
+    }
+}
+
+impl From<QueryRejection> for Refusal {
+    fn from(rejection: QueryRejection) -> Self {
+        Refusal::new(rejection.status(), rejection.body_text(), None)
+    }
+}
+
+type Outcome<T> = Result<Json<T>, Refusal>;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Bellwether member",
+        description = "One member of a Bellwether cluster: who coordinates, since when and why.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    paths(
+        status,
+        members,
+        history,
+        follow_events,
+        step_down,
+        transfer,
+        elect,
+        metrics_text,
+        healthz,
+        readyz
+    ),
+    components(schemas(json::Event))
+)]
+struct Document;
+
+/// All routes.
+pub(crate) fn router(office: Arc<Office>) -> Router {
+    let mut router = Router::new()
+        .route("/v1/status", get(status))
+        .route("/v1/members", get(members))
+        .route("/v1/history", get(history))
+        .route("/v1/events", get(follow_events))
+        .route("/v1/step-down", post(step_down))
+        .route("/v1/transfer", post(transfer))
+        .route("/v1/elect", post(elect))
+        .route("/metrics", get(metrics_text))
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/openapi.json", get(openapi));
+    if office.settings.dev_faults {
+        router = router.route("/dev/partition", post(partition));
+    }
+    router
+        .fallback(nothing_there)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(middleware::from_fn(only_from_here))
+        .with_state(office)
+}
+
+/// Refuses what a foreign page sends in the name of whoever looks at it.
+async fn only_from_here(request: HttpRequest, next: Next) -> Response {
+    if request.method() != Method::GET && is_foreign(request.headers()) {
+        let error = "this request comes from a page of another site";
+        let hint = "use the page of the member itself, or curl";
+        return Refusal::new(StatusCode::FORBIDDEN, error, Some(hint)).into_response();
+    }
+    next.run(request).await
+}
+
+/// Browsers say from which site a page came; other programs say nothing.
+fn is_foreign(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else { return false };
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let here = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
+    here.is_none_or(|(_, origin)| origin != host)
+}
+
+async fn nothing_there(uri: Uri) -> Refusal {
+    let error = format!("there is nothing at {}", uri.path());
+    let hint = "see /openapi.json for what there is, or /v1/status to begin with";
+    Refusal::new(StatusCode::NOT_FOUND, error, Some(hint))
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+    let error = format!("{method} makes no sense for {}", uri.path());
+    let hint = "GET asks and POST commands; see /openapi.json";
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, error, Some(hint))
+}
+
+async fn ask(office: &Office) -> Result<Status, Refusal> {
+    office.ask().await.ok_or_else(Refusal::silent)
+}
+
+/// What this member does, who coordinates, and since when and why.
+#[utoipa::path(get, path = "/v1/status", responses(
+    (status = 200, body = json::Status),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+async fn status(State(office): Shared) -> Outcome<json::Status> {
+    let status = ask(&office).await?;
+    Ok(Json(office.status(&status)))
+}
+
+/// All members: whether they live, how their clocks go, whether they are connected.
+#[utoipa::path(get, path = "/v1/members", responses(
+    (status = 200, body = json::Members),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+async fn members(State(office): Shared) -> Outcome<json::Members> {
+    let status = ask(&office).await?;
+    Ok(Json(office.members(&status)))
+}
+
+/// The changes of the coordinator that this member saw, each with its reason.
+#[utoipa::path(get, path = "/v1/history", responses((status = 200, body = json::History)))]
+async fn history(State(office): Shared) -> Json<json::History> {
+    let changes = office.history.changes();
+    Json(json::History { id: office.settings.id.number(), changes })
+}
+
+/// Where to begin in the stream of events.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+struct Since {
+    /// The number of the last event that is known already; 0 for all that are kept.
+    since: Option<u64>,
+}
+
+/// Events as they happen, as server-sent events whose data is an `Event` in JSON. Without `since`
+/// and without the header `Last-Event-ID` the stream begins now.
+#[utoipa::path(get, path = "/v1/events", params(Since), responses(
+    (status = 200, body = String, content_type = "text/event-stream"),
+    (status = 400, description = "`since` is no number", body = json::Problem),
+))]
+async fn follow_events(
+    State(office): Shared,
+    since: Result<Query<Since>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    // A browser that reconnects sends the number of the last event by itself.
+    let last = match headers.get("last-event-id") {
+        None => since?.0.since,
+        Some(header) => {
+            let number = header.to_str().ok().and_then(|text| text.trim().parse().ok());
+            let error = "Last-Event-ID is not the number of an event";
+            Some(number.ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, error, None))?)
+        }
+    };
+    Ok(events::stream(office.history.clone(), last).into_response())
+}
+
+/// Makes the coordinator hand its mandate over to the best of the others.
+#[utoipa::path(post, path = "/v1/step-down", responses(
+    (status = 200, body = json::Decided),
+    (status = 409, description = "It does not coordinate, or nobody else could", body = json::Problem),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+async fn step_down(State(office): Shared) -> Outcome<json::Decided> {
+    decide(&office, Request::StepDown).await
+}
+
+/// Makes the coordinator hand its mandate over to a named member, which then stays even if
+/// stronger ones are there.
+#[utoipa::path(post, path = "/v1/transfer", request_body = json::Transfer, responses(
+    (status = 200, body = json::Decided),
+    (status = 404, description = "There is no such member", body = json::Problem),
+    (status = 409, description = "It does not coordinate, or that member cannot", body = json::Problem),
+    (status = 422, description = "The body is not understood", body = json::Problem),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+async fn transfer(
+    State(office): Shared,
+    body: Result<Json<json::Transfer>, JsonRejection>,
+) -> Outcome<json::Decided> {
+    decide(&office, Request::Transfer(NodeId::new(body?.0.to))).await
+}
+
+/// Makes this member hold an election. A coordinator that works stays.
+#[utoipa::path(post, path = "/v1/elect", responses(
+    (status = 200, body = json::Decided),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+async fn elect(State(office): Shared) -> Outcome<json::Decided> {
+    decide(&office, Request::Elect).await
+}
+
+async fn decide(office: &Office, request: Request) -> Outcome<json::Decided> {
+    let answer = tokio::time::timeout(crate::office::ANSWERS_WITHIN, office.seat.ask(request));
+    let decision = answer.await.ok().flatten().ok_or_else(Refusal::silent)?;
+    match decision {
+        Ok(successor) => {
+            let decision = match (request, successor) {
+                (Request::Elect, _) => "holds an election".to_owned(),
+                (_, Some(to)) => format!("hands its mandate over to {to}"),
+                (_, None) => "gives up its mandate".to_owned(),
+            };
+            let successor = successor.map(NodeId::number);
+            tracing::info!(?request, ?successor, "asked over HTTP: {decision}");
+            Ok(Json(json::Decided { decision, successor }))
+        }
+        Err(decline) => Err(declined(office, decline)),
+    }
+}
+
+/// Says why not, and whom to ask instead.
+fn declined(office: &Office, decline: Decline) -> Refusal {
+    let status = match decline {
+        Decline::Unknown(_) => StatusCode::NOT_FOUND,
+        _ => StatusCode::CONFLICT,
+    };
+    let hint = match decline {
+        Decline::NotCoordinator(Some(leader)) => {
+            let peer = office.settings.members.iter().find(|peer| peer.id == leader);
+            let http = peer.and_then(|peer| peer.http.as_deref());
+            Some(match http {
+                Some(http) => format!("ask {leader} at http://{http}"),
+                None => format!("ask {leader} at its own HTTP address"),
+            })
+        }
+        Decline::Unknown(_) => {
+            let known: Vec<_> =
+                office.settings.members.iter().map(|peer| peer.id.number().to_string()).collect();
+            Some(format!("the members are {}", known.join(", ")))
+        }
+        Decline::NotCoordinator(None) | Decline::Silent(_) | Decline::NobodyElse => {
+            Some("see /v1/members for who is there".to_owned())
+        }
+        _ => None,
+    };
+    Refusal::new(status, decline.to_string(), hint.as_deref())
+}
+
+/// Metrics in the Prometheus text format.
+#[utoipa::path(get, path = "/metrics", responses(
+    (status = 200, body = String, content_type = "application/openmetrics-text"),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+async fn metrics_text(State(office): Shared) -> Result<Response, Refusal> {
+    let status = ask(&office).await?;
+    let text = metrics::render(&office, status).map_err(|_| Refusal::silent())?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// Whether the process lives and its task answers. A member without a mandate is healthy.
+#[utoipa::path(get, path = "/healthz", responses(
+    (status = 200, body = json::Probe),
+    (status = 503, body = json::Probe),
+))]
+async fn healthz(State(office): Shared) -> Response {
+    match office.ask().await {
+        Some(_) => Json(json::Probe { ok: true, why: "it answers".to_owned() }).into_response(),
+        None => {
+            let why = "the member has ended or hangs".to_owned();
+            let probe = json::Probe { ok: false, why };
+            (StatusCode::SERVICE_UNAVAILABLE, Json(probe)).into_response()
+        }
+    }
+}
+
+/// Whether the member leads or follows under a mandate.
+#[utoipa::path(get, path = "/readyz", responses(
+    (status = 200, body = json::Probe),
+    (status = 503, description = "It has no coordinator, and why", body = json::Probe),
+))]
+async fn readyz(State(office): Shared) -> Response {
+    let probe = match office.ask().await {
+        Some(status) => office.ready(&status),
+        None => json::Probe { ok: false, why: "the member has ended or hangs".to_owned() },
+    };
+    let status = if probe.ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(probe)).into_response()
+}
+
+async fn openapi() -> Response {
+    Json(Document::openapi()).into_response()
+}
+
+/// For development: cuts this member off from some others. Not in the document, because it is not
+/// there in production.
+async fn partition(
+    State(office): Shared,
+    body: Result<Json<json::Partition>, JsonRejection>,
+) -> Outcome<json::Decided> {
+    let blocked = body?.0.blocked;
+    for id in &blocked {
+        let known = office.settings.members.iter().any(|peer| peer.id.number() == *id);
+        if !known {
+            return Err(declined(&office, Decline::Unknown(NodeId::new(*id))));
+        }
+    }
+    let cut = blocked.iter().copied().map(NodeId::new).collect();
+    office
+        .seat
+        .partition(cut)
+        .map_err(|error| Refusal::new(StatusCode::FORBIDDEN, error.to_string(), None))?;
+    let decision = match blocked.as_slice() {
+        [] => "reaches everybody again".to_owned(),
+        _ => format!("is cut off from {blocked:?}"),
+    };
+    tracing::warn!(?blocked, "a development fault: {decision}");
+    Ok(Json(json::Decided { decision, successor: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreign_page_is_told_apart() {
+        let headers = |pairs: &[(&'static str, &'static str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.insert(*name, value.parse().unwrap());
+            }
+            headers
+        };
+        let host = ("host", "127.0.0.1:7480");
+        assert!(!is_foreign(&headers(&[host])));
+        assert!(!is_foreign(&headers(&[host, ("origin", "http://127.0.0.1:7480")])));
+        assert!(is_foreign(&headers(&[host, ("origin", "http://example.org")])));
+        assert!(is_foreign(&headers(&[host, ("origin", "null")])));
+    }
+
+    #[test]
+    fn the_document_lists_every_route() {
+        let document = serde_json::to_value(Document::openapi()).unwrap();
+        let paths = document["paths"].as_object().unwrap();
+        assert_eq!(paths.len(), 10, "{:?}", paths.keys());
+        assert!(document["components"]["schemas"]["Status"].is_object());
+    }
+}

@@ -1,0 +1,21 @@
+//! One member of a real cluster: its configuration, its HTTP API, its metrics and its logs.
+//!
+//! The member itself is a state machine in `bellwether-member`, and `bellwether-net` connects it
+//! to the others. This crate is what an operator meets: a file that says who the members are, an
+//! API that says what they do and why, and exit codes that a supervisor understands.
+
+pub mod config;
+mod daemon;
+pub mod elections;
+mod events;
+mod history;
+mod http;
+pub mod logs;
+mod metrics;
+mod office;
+mod seat;
+mod wall;
+mod wire;
+
+pub use daemon::{Daemon, Failure, identity, run};
+pub use wire::Wire;

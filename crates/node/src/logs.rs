@@ -1,0 +1,50 @@
+//! The log: lines for people or JSON for programs, on standard error.
+
+use crate::config::{Log, LogFormat};
+use std::io::{self, IsTerminal};
+use tracing_subscriber::EnvFilter;
+
+const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
+
+/// Whether a text says what to log: a level, or levels by module.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    let wanted =
+        format!("one of {}, or levels by module: \"info,bellwether_net=debug\"", LEVELS.join(", "));
+    // The library takes any word for the name of a module and then logs nothing at all.
+    let plain = text.split(',').filter(|part| !part.contains('='));
+    for word in plain {
+        if !LEVELS.contains(&word.trim().to_ascii_lowercase().as_str()) {
+            return Err(format!("'{word}' is no level; give {wanted}"));
+        }
+    }
+    EnvFilter::builder().parse(text).map(|_| ()).map_err(|_| format!("'{text}' is not {wanted}"))
+}
+
+/// Starts logging for the whole process. Only the first call in a process counts.
+pub fn start(log: &Log) {
+    let filter = EnvFilter::builder().parse_lossy(&log.level);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    // A second subscriber is refused; then somebody else has set up logging, which is fine too.
+    let _ = match log.format {
+        LogFormat::Text => {
+            let colour = io::stderr().is_terminal();
+            builder.with_ansi(colour).with_target(false).try_init()
+        }
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_checked() {
+        for good in ["info", "off", "DEBUG", "info,bellwether_net=debug", "bellwether_net=trace"] {
+            assert_eq!(check(good), Ok(()), "{good}");
+        }
+        for bad in ["inof", "", "info,verbose", "bellwether_net=loud"] {
+            assert!(check(bad).unwrap_err().contains("error, warn, info"), "{bad}");
+        }
+    }
+}

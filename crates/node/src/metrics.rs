@@ -1,0 +1,303 @@
+//! Metrics in the Prometheus text format.
+//!
+//! Nothing is kept for them: a scrape asks the member and the driver, and writes down what they
+//! say. An idle member that nobody scrapes pays nothing.
+
+use crate::history::Tally;
+use crate::office::Office;
+use bellwether_member::{Health, Status};
+use bellwether_net::{Counters, Dropped, Reason};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use std::fmt;
+use std::time::Duration;
+
+/// What a scrape sees.
+#[derive(Debug)]
+struct Snapshot {
+    me: u32,
+    info: [(&'static str, String); 4],
+    status: Status,
+    tally: Tally,
+    counters: Counters,
+    connected: Vec<(u32, bool, usize)>,
+    uptime: Duration,
+}
+
+/// Everything that can be measured now.
+pub(crate) fn render(office: &Office, status: Status) -> Result<String, fmt::Error> {
+    let settings = &office.settings;
+    let peers = office.seat.peers();
+    let snapshot = Snapshot {
+        me: settings.id.number(),
+        info: [
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("cluster", settings.cluster.clone()),
+            ("id", settings.id.number().to_string()),
+            ("election", settings.election.to_owned()),
+        ],
+        status,
+        tally: office.history.tally(),
+        counters: office.seat.counters(),
+        connected: peers
+            .iter()
+            .map(|peer| (peer.id.number(), peer.outgoing.is_some(), peer.queued))
+            .collect(),
+        uptime: office.uptime(),
+    };
+    let mut registry = Registry::with_prefix("bellwether");
+    registry.register_collector(Box::new(snapshot));
+    let mut text = String::new();
+    encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+/// Writes metrics one after the other.
+struct Writer<'a>(DescriptorEncoder<'a>);
+
+impl Writer<'_> {
+    fn gauge(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
+        let gauge = ConstGauge::new(value);
+        let encoder = self.0.encode_descriptor(name, help, None, gauge.metric_type())?;
+        gauge.encode(encoder)
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let counter = ConstCounter::new(value);
+        let encoder = self.0.encode_descriptor(name, help, None, counter.metric_type())?;
+        counter.encode(encoder)
+    }
+
+    fn gauges<'l>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (String, f64)> + 'l,
+    ) -> fmt::Result {
+        let kind = ConstGauge::new(0.0).metric_type();
+        let mut encoder = self.0.encode_descriptor(name, help, None, kind)?;
+        for (value, number) in values {
+            let labels = [(label, value)];
+            ConstGauge::new(number).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn counters<'l>(
+        &mut self,
+        name: &str,
+        help: &str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'l str, u64)>,
+    ) -> fmt::Result {
+        let kind = ConstCounter::new(0_u64).metric_type();
+        let mut encoder = self.0.encode_descriptor(name, help, None, kind)?;
+        for (value, number) in values {
+            let labels = [(label, value)];
+            ConstCounter::new(number).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Snapshot {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut writer = Writer(encoder);
+        self.mandate(&mut writer)?;
+        self.changes(&mut writer)?;
+        self.members(&mut writer)?;
+        self.network(&mut writer)
+    }
+}
+
+impl Snapshot {
+    fn mandate(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let mandate = self.status.mandate;
+        let holds = mandate.is_some_and(|mandate| mandate.leader.number() == self.me);
+        writer.gauge(
+            "mandate_held",
+            "1 if this member holds the mandate; the sum over all members must never exceed 1",
+            f64::from(holds),
+        )?;
+        writer.gauge(
+            "mandate_known",
+            "1 if this member leads or follows under a mandate; 0 means that it has no coordinator",
+            f64::from(mandate.is_some()),
+        )?;
+        let epoch = mandate.map_or(0, |mandate| mandate.epoch.number());
+        writer.gauge(
+            "epoch",
+            "The number of the mandate that is known; 0 if none is",
+            epoch as f64,
+        )?;
+        let lease = mandate.map_or(0.0, |mandate| mandate.lease_left.as_secs_f64());
+        writer.gauge(
+            "lease_remaining_seconds",
+            "How long the mandate lasts if nothing more is heard",
+            lease,
+        )?;
+        let coordinator = self.status.coordinator.map_or(-1.0, |id| f64::from(id.number()));
+        writer.gauge(
+            "coordinator",
+            "The number of the coordinator; -1 if there is none",
+            coordinator,
+        )?;
+        writer.gauge(
+            "eligible",
+            "1 if this member may lead: no witness, and its clock is in order",
+            f64::from(self.status.eligible),
+        )?;
+        writer.gauge(
+            "members_needed",
+            "How many members must agree on a mandate",
+            self.status.needed as f64,
+        )?;
+        writer.gauge(
+            "members_configured",
+            "How many members there are",
+            self.status.members.len() as f64,
+        )
+    }
+
+    fn changes(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let elections = self.tally.elections.iter().map(|(reason, count)| (*reason, *count));
+        writer.counters(
+            "elections",
+            "Elections that this member began, by reason",
+            "reason",
+            elections,
+        )?;
+        writer.counter(
+            "leader_changes",
+            "Changes of the coordinator that this member saw",
+            self.tally.changes,
+        )?;
+        writer.counter("mandates_won", "Mandates that this member won", self.tally.won)?;
+        let lost = self.tally.lost.iter().map(|(reason, count)| (*reason, *count));
+        writer.counters(
+            "mandates_lost",
+            "Mandates that this member lost, by reason",
+            "reason",
+            lost,
+        )
+    }
+
+    fn members(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let members = &self.status.members;
+        let alive = members.iter().filter(|member| member.health == Health::Alive).count();
+        writer.gauge(
+            "members_alive",
+            "Members that were heard lately, this one included",
+            alive as f64,
+        )?;
+        let name = |id: bellwether_core::NodeId| id.number().to_string();
+        let ages = members
+            .iter()
+            .filter_map(|member| Some((name(member.id), member.heard?.as_secs_f64())));
+        writer.gauges(
+            "heartbeat_age_seconds",
+            "How long ago a member was last heard",
+            "member",
+            ages,
+        )?;
+        let clocks = || members.iter().filter_map(|member| Some((member.id, member.clock?)));
+        writer.gauges(
+            "clock_offset_seconds",
+            "By how much a member's clock is ahead of the average of all",
+            "member",
+            clocks().map(|(id, clock)| (name(id), clock.offset_us as f64 / 1e6)),
+        )?;
+        writer.gauges(
+            "clock_error_seconds",
+            "How wrong that offset may be",
+            "member",
+            clocks().map(|(id, clock)| (name(id), clock.error_us as f64 / 1e6)),
+        )?;
+        writer.gauges(
+            "clock_rate_ppm",
+            "By how much a member's clock gains against the average of all, in parts per million",
+            "member",
+            clocks().filter_map(|(id, clock)| Some((name(id), clock.rate_ppb? as f64 / 1e3))),
+        )?;
+        writer.gauges(
+            "clock_drifts",
+            "1 if a member's clock runs at a rate beyond the bound, so that it may not lead",
+            "member",
+            clocks().map(|(id, clock)| (name(id), f64::from(clock.drifts))),
+        )?;
+        writer.gauges(
+            "connected",
+            "1 if messages can be sent to a member",
+            "member",
+            self.connected.iter().map(|(id, up, _)| (id.to_string(), f64::from(*up))),
+        )?;
+        writer.gauges(
+            "queued_messages",
+            "How many messages wait to be sent to a member",
+            "member",
+            self.connected.iter().map(|(id, _, queued)| (id.to_string(), *queued as f64)),
+        )
+    }
+
+    fn network(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let counters = &self.counters;
+        for (name, help, count) in [
+            ("frames_received", "Frames received from other members", counters.frames_in),
+            ("frames_sent", "Frames sent to other members", counters.frames_out),
+            (
+                "received_bytes",
+                "Bytes received from other members, before encryption",
+                counters.bytes_in,
+            ),
+            ("sent_bytes", "Bytes sent to other members, before encryption", counters.bytes_out),
+            ("connects", "Connections to other members that were established", counters.connects),
+            ("reconnects", "Those of them that replaced a lost one", counters.reconnects),
+            ("steps", "Events that this member handled", counters.steps),
+            ("durable_writes", "Times that the durable state was written", counters.durable_writes),
+        ] {
+            writer.counter(name, help, count)?;
+        }
+        writer.gauge(
+            "durable_write_seconds",
+            "How long all writes of the durable state took together; divide by the writes",
+            counters.durable_time.as_secs_f64(),
+        )?;
+        // All reasons, so that an alert can be written before the first case.
+        let refused = Reason::ALL
+            .iter()
+            .map(|reason| (reason.as_str(), counters.refused.get(reason).copied().unwrap_or(0)));
+        writer.counters(
+            "refused_connections",
+            "Connections that were refused or closed for cause, by reason",
+            "reason",
+            refused,
+        )?;
+        let dropped = Dropped::ALL
+            .iter()
+            .map(|reason| (reason.as_str(), counters.dropped.get(reason).copied().unwrap_or(0)));
+        writer.counters(
+            "dropped_messages",
+            "Messages that did not reach their member, by reason",
+            "reason",
+            dropped,
+        )?;
+        writer.gauge(
+            "uptime_seconds",
+            "How long this member has been running",
+            self.uptime.as_secs_f64(),
+        )?;
+        let incarnation = f64::from(self.status.incarnation);
+        writer.gauge("incarnation", "How often this member has started", incarnation)?;
+        let labels: Vec<(&str, &str)> =
+            self.info.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let one = ConstGauge::new(1_i64);
+        let help = "What runs here";
+        let mut encoder = writer.0.encode_descriptor("info", help, None, one.metric_type())?;
+        one.encode(encoder.encode_family(&labels)?)
+    }
+}

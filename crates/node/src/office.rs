@@ -1,0 +1,168 @@
+//! What a member says about itself: its own status, put into the words of the HTTP API.
+
+use crate::config::Settings;
+use crate::history::History;
+use crate::seat::Seat;
+use bellwether_api::json;
+use bellwether_core::Time;
+use bellwether_member::{Health, MemberStatus, Stance, Status};
+use bellwether_net::{Clock, PeerState};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A member that does not answer within this time hangs.
+pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Everything that is known about this member.
+pub(crate) struct Office {
+    pub(crate) settings: Settings,
+    pub(crate) seat: Arc<dyn Seat>,
+    pub(crate) history: Arc<History>,
+    /// When it started, on the clock that all processes of the host share.
+    pub(crate) started: Time,
+}
+
+impl Office {
+    /// What the member would say if asked now; `None` if it has ended or hangs.
+    pub(crate) async fn ask(&self) -> Option<Status> {
+        tokio::time::timeout(ANSWERS_WITHIN, self.seat.status()).await.ok().flatten()
+    }
+
+    /// How long it has been running.
+    pub(crate) fn uptime(&self) -> Duration {
+        Clock::shared().since(self.started)
+    }
+
+    pub(crate) fn status(&self, status: &Status) -> json::Status {
+        json::Status {
+            cluster: self.settings.cluster.clone(),
+            id: self.settings.id.number(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            election: self.settings.election.to_owned(),
+            stance: stance(status.stance),
+            mandate: status.mandate.map(|mandate| json::Mandate {
+                leader: mandate.leader.number(),
+                epoch: mandate.epoch.number(),
+                lease_ms: millis(mandate.lease_left),
+                appointed: mandate.appointed,
+            }),
+            coordinator: status.coordinator.map(|id| id.number()),
+            why_no_mandate: self.why_no_mandate(status),
+            reachable: status.reachable.map(|count| count as u32),
+            needed: status.needed as u32,
+            configured: status.members.len() as u32,
+            eligible: status.eligible,
+            incarnation: status.incarnation,
+            uptime_ms: millis(self.uptime()),
+            last_change: self.history.last_change(),
+            warnings: self.warnings(status),
+        }
+    }
+
+    /// Why nobody may do anything now, if that is so.
+    pub(crate) fn why_no_mandate(&self, status: &Status) -> Option<String> {
+        if status.mandate.is_some() {
+            return None;
+        }
+        let asked = status.reachable.map(|heard| (heard, status.needed));
+        let short = asked.or_else(|| self.history.shortage());
+        let reason = match (status.stance, short) {
+            (_, Some((heard, needed))) if heard < needed => {
+                format!("{heard} of the {needed} members needed agree")
+            }
+            (Stance::Listening, _) => {
+                "it has just started and listens whether anybody leads".into()
+            }
+            (Stance::Campaigning, _) => "it was elected and asks the others for a mandate".into(),
+            _ => "an election is under way".into(),
+        };
+        Some(reason)
+    }
+
+    fn warnings(&self, status: &Status) -> Vec<String> {
+        let mut warnings = self.settings.warnings.clone();
+        for member in &status.members {
+            if member.clock.is_some_and(|clock| clock.drifts) {
+                let bound = self.settings.choices.drift_ppm;
+                let id = member.id;
+                warnings.push(format!(
+                    "{id}'s clock runs at a rate beyond the bound of {bound} ppm: it may not lead"
+                ));
+            }
+        }
+        warnings
+    }
+
+    pub(crate) fn members(&self, status: &Status) -> json::Members {
+        let connected = self.seat.peers();
+        let members = self.settings.members.iter().map(|peer| {
+            let seen = status.members.iter().find(|member| member.id == peer.id);
+            let clock = seen.and_then(|member| member.clock);
+            let own = peer.id == self.settings.id;
+            json::Member {
+                id: peer.id.number(),
+                address: peer.address.clone(),
+                http: peer.http.clone(),
+                priority: peer.priority,
+                witness: peer.witness,
+                health: seen.map_or(json::Health::Unknown, health),
+                heartbeat_age_ms: seen.and_then(|member| member.heard).map(millis),
+                clock_offset_us: clock.map(|clock| clock.offset_us),
+                clock_error_us: clock.map(|clock| clock.error_us),
+                clock_rate_ppm: clock.and_then(|clock| clock.rate_ppb).map(|ppb| json::Ppm { ppb }),
+                clock_drifts: clock.is_some_and(|clock| clock.drifts),
+                connected: own || connected.iter().any(|other| other.id == peer.id && up(other)),
+                is_coordinator: status.coordinator == Some(peer.id),
+            }
+        });
+        json::Members {
+            cluster: self.settings.cluster.clone(),
+            id: self.settings.id.number(),
+            members: members.collect(),
+        }
+    }
+
+    /// Whether it is of use: it leads or follows under a mandate.
+    pub(crate) fn ready(&self, status: &Status) -> json::Probe {
+        match (&status.mandate, self.why_no_mandate(status)) {
+            (Some(mandate), _) if mandate.leader == self.settings.id => {
+                let why = format!("holds the mandate of epoch {}", mandate.epoch);
+                json::Probe { ok: true, why }
+            }
+            (Some(mandate), _) => {
+                let why = format!("follows {} in epoch {}", mandate.leader, mandate.epoch);
+                json::Probe { ok: true, why }
+            }
+            (None, why) => {
+                json::Probe { ok: false, why: format!("no mandate: {}", why.unwrap_or_default()) }
+            }
+        }
+    }
+}
+
+fn up(peer: &PeerState) -> bool {
+    peer.outgoing.is_some()
+}
+
+pub(crate) fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn health(member: &MemberStatus) -> json::Health {
+    match member.health {
+        Health::Alive => json::Health::Alive,
+        Health::Silent => json::Health::Silent,
+        Health::Unknown => json::Health::Unknown,
+    }
+}
+
+fn stance(stance: Stance) -> json::Stance {
+    match stance {
+        Stance::Listening => json::Stance::Listening,
+        Stance::Electing => json::Stance::Electing,
+        Stance::Campaigning => json::Stance::Campaigning,
+        Stance::Leading => json::Stance::Leading,
+        Stance::Following => json::Stance::Following,
+    }
+}

@@ -1,0 +1,141 @@
+//! How the member meets the network: its messages as protobuf, its durable state in a file.
+
+use bellwether_algorithms::election::Election;
+use bellwether_api::member;
+use bellwether_core::NodeId;
+use bellwether_member::mandate::Msg as Mandate;
+use bellwether_member::{Durable, Input, Member, Msg};
+use bellwether_net::{Hint, Malformed, Payload, Protocol};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The production member with this election.
+pub struct Wire<E>(PhantomData<fn() -> E>);
+
+impl<E> Wire<E> {
+    /// The protocol of a member.
+    pub fn new() -> Self {
+        Wire(PhantomData)
+    }
+}
+
+impl<E> Default for Wire<E> {
+    fn default() -> Self {
+        Wire::new()
+    }
+}
+
+impl<E> fmt::Debug for Wire<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wire")
+    }
+}
+
+impl<E: Election> Protocol for Wire<E> {
+    type Process = Member<E>;
+
+    fn name(&self) -> &str {
+        "member"
+    }
+
+    fn encode(&self, msg: &Msg<E::Msg>) -> Payload {
+        Payload::Member(member::encode::<E>(msg).into())
+    }
+
+    fn decode(&self, payload: Payload) -> Result<Msg<E::Msg>, Malformed> {
+        match payload {
+            Payload::Member(bytes) => member::decode::<E>(&bytes).map_err(Malformed::new),
+            Payload::Serde(_) => Err(Malformed::new("a hosted algorithm's message to a member")),
+        }
+    }
+
+    fn supersedes(&self, newer: &Msg<E::Msg>, older: &Msg<E::Msg>) -> bool {
+        match (newer, older) {
+            (Msg::Mandate(newer), Msg::Mandate(older)) => replaces(newer, older),
+            _ => false,
+        }
+    }
+
+    fn encode_durable(&self, durable: &Durable) -> Vec<u8> {
+        member::encode_durable(durable)
+    }
+
+    fn decode_durable(&self, bytes: &[u8]) -> Result<Durable, Malformed> {
+        member::decode_durable(bytes).map_err(Malformed::new)
+    }
+
+    fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input> {
+        let hint = match hint {
+            Hint::Refused => bellwether_member::Hint::Refused,
+            Hint::Closed => bellwether_member::Hint::Closed,
+        };
+        Some(Input::Hint(peer, hint))
+    }
+}
+
+/// Whether an older message that still waits says nothing that the newer one does not say better: a
+/// later heartbeat of the same mandate, or the answer to a later one. A heartbeat that carries what
+/// the leader knows of all members is replaced only by another that does.
+fn replaces<S>(newer: &Mandate<S>, older: &Mandate<S>) -> bool {
+    match (newer, older) {
+        (
+            Mandate::Beat { epoch, sent, view, .. },
+            Mandate::Beat { epoch: before, sent: earlier, view: seen, .. },
+        ) => epoch == before && sent >= earlier && (seen.is_empty() || !view.is_empty()),
+        (Mandate::Ack { epoch, sent, .. }, Mandate::Ack { epoch: before, sent: earlier, .. }) => {
+            epoch == before && sent >= earlier
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellwether_algorithms::election::Bully;
+    use bellwether_core::Time;
+    use bellwether_member::Epoch;
+    use bellwether_member::mandate::Sight;
+
+    fn beat(epoch: u64, sent: u64, view: Vec<Sight>) -> Mandate<()> {
+        let (epoch, sent) = (Epoch::new(epoch), Time::from_micros(sent));
+        Mandate::Beat { epoch, sent, appointed: false, view }
+    }
+
+    #[test]
+    fn only_a_newer_heartbeat_replaces_an_older_one() {
+        let plain = |epoch, sent| beat(epoch, sent, Vec::new());
+        assert!(replaces(&plain(2, 20), &plain(2, 10)));
+        assert!(!replaces(&plain(2, 10), &plain(2, 20)), "it is older");
+        assert!(!replaces(&plain(3, 20), &plain(2, 10)), "it is of another mandate");
+        assert!(!replaces(&plain(2, 20), &Mandate::Prepare { epoch: Epoch::new(2) }));
+        let ack = |sent| Mandate::<()>::Ack {
+            epoch: Epoch::new(2),
+            sent: Time::from_micros(sent),
+            clock: Time::ZERO,
+        };
+        assert!(replaces(&ack(20), &ack(10)) && !replaces(&ack(10), &ack(20)));
+        assert!(!replaces(&ack(20), &plain(2, 10)));
+    }
+
+    #[test]
+    fn a_heartbeat_with_news_waits_for_one_with_newer_news() {
+        let sight = Sight { member: NodeId::new(1), heard_ms: Some(5), clock: None };
+        let (plain, news) = (beat(2, 20, Vec::new()), beat(2, 10, vec![sight]));
+        assert!(!replaces(&plain, &news));
+        assert!(replaces(&beat(2, 20, vec![sight]), &news));
+        assert!(replaces(&beat(2, 20, vec![sight]), &plain));
+    }
+
+    #[test]
+    fn a_message_and_a_hint_survive_the_journey() {
+        let wire = Wire::<Bully>::new();
+        let msg = Msg::Mandate(Mandate::Claim { epoch: Epoch::new(7) });
+        assert_eq!(wire.decode(wire.encode(&msg)), Ok(msg));
+        assert!(wire.decode(Payload::Member(vec![0xff; 9].into())).is_err());
+        assert!(wire.decode(Payload::Serde(vec![1].into())).is_err());
+        let hint = wire.hint(NodeId::new(5), Hint::Closed);
+        let closed = Input::Hint(NodeId::new(5), bellwether_member::Hint::Closed);
+        assert_eq!(format!("{hint:?}"), format!("{:?}", Some(closed)));
+    }
+}

@@ -1,0 +1,211 @@
+//! Everything at once: what an algorithm must survive that assumes nothing but the clocks' rates.
+
+use crate::fault::{Action, Cut, CutKind, Scheduled};
+use crate::network::{Latency, Network};
+use crate::random::Draws;
+use bellwether_core::{Group, NodeId, Time, micros};
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// How bad the weather may be.
+#[derive(Clone, Debug)]
+pub struct Weather<I> {
+    /// The time in which things happen: faults are some of it apart, and a message takes a small
+    /// part of it unless its sender or receiver is slow or paused.
+    pub unit: Duration,
+    /// By how much clocks may gain or lose, in parts per million.
+    pub drift_ppm: u32,
+    /// What the application may ask for.
+    pub inputs: Vec<I>,
+}
+
+/// A network and a script of random faults: loss, duplicates and reordering; crashes, also in the
+/// middle of sending and of everybody at once; recoveries; pauses; slow processes; partitions and
+/// one-way cuts, several at a time; clocks that are off and that drift. At the end all of it stops,
+/// and a majority of the processes is up.
+pub fn storm<I: Clone>(
+    group: &Group,
+    seed: u64,
+    weather: &Weather<I>,
+) -> (Network, Vec<Scheduled<I>>) {
+    let mut storm = Storm {
+        ring: group.ring(),
+        draws: Draws::keyed(seed, u64::MAX, 1),
+        unit: weather.unit,
+        now: Time::ZERO,
+        script: Vec::new(),
+        down: BTreeSet::new(),
+        paused: BTreeSet::new(),
+        slow: BTreeSet::new(),
+        cuts: BTreeSet::new(),
+        cuts_made: 0,
+    };
+    let network = storm.network();
+    storm.clocks(weather.drift_ppm);
+    for _ in 0..storm.draws.below(14) {
+        // Mostly within the reach of one election, sometimes after it has ended.
+        let reach = micros(weather.unit) * [1, 4, 30][storm.draws.below(3) as usize];
+        storm.now = storm.now + Duration::from_micros(storm.draws.below(reach.max(1)));
+        storm.strike(&weather.inputs);
+    }
+    storm.end(group.len());
+    (network, storm.script)
+}
+
+struct Storm<'a, I> {
+    ring: &'a [NodeId],
+    draws: Draws,
+    unit: Duration,
+    now: Time,
+    script: Vec<Scheduled<I>>,
+    down: BTreeSet<NodeId>,
+    paused: BTreeSet<NodeId>,
+    slow: BTreeSet<NodeId>,
+    cuts: BTreeSet<u32>,
+    cuts_made: u32,
+}
+
+impl<I: Clone> Storm<'_, I> {
+    fn network(&mut self) -> Network {
+        let longest = self.unit / [4, 10, 50][self.draws.below(3) as usize];
+        let mut network = Network::new(match self.draws.below(3) {
+            0 => Latency::Fixed(longest),
+            _ => Latency::Uniform(Duration::ZERO, longest),
+        });
+        network.reorder = self.draws.chance(0.5);
+        network.loss = [0.0, 0.0, 0.05, 0.3][self.draws.below(4) as usize];
+        network.duplicate = [0.0, 0.0, 0.2][self.draws.below(3) as usize];
+        network
+    }
+
+    fn clocks(&mut self, drift_ppm: u32) {
+        for index in 0..self.ring.len() {
+            let bound = i64::from(drift_ppm);
+            let drift_ppm = match self.draws.below(4) {
+                0 => bound,
+                1 => -bound,
+                2 => self.draws.between(0, 2 * bound as u64) as i64 - bound,
+                _ => 0,
+            };
+            let offset_us = self.draws.below(20_000_000) as i64 - 10_000_000;
+            let node = self.ring[index];
+            self.act(Action::Clock { node, offset_us, drift_ppm });
+        }
+    }
+
+    fn act(&mut self, action: Action<I>) {
+        self.script.push(Scheduled { at: self.now, action });
+    }
+
+    fn someone(&mut self) -> NodeId {
+        self.ring[self.draws.below(self.ring.len() as u64) as usize]
+    }
+
+    fn some_of_all(&mut self) -> Vec<NodeId> {
+        let mut some = Vec::new();
+        for index in 0..self.ring.len() {
+            if self.draws.chance(0.5) {
+                some.push(self.ring[index]);
+            }
+        }
+        some
+    }
+
+    fn strike(&mut self, inputs: &[I]) {
+        let id = self.someone();
+        let is_down = self.down.contains(&id);
+        match self.draws.below(16) {
+            0..=2 if !is_down => self.crash(id),
+            3 if !is_down && !self.paused.contains(&id) => {
+                let kind = ["PREPARE", "PROMISE", "SPREAD", "COORDINATOR", "RELEASE", "BEAT"];
+                let kind = kind[self.draws.below(kind.len() as u64) as usize].to_owned();
+                let after = self.draws.below(3) as u32;
+                self.act(Action::CrashSending { node: id, kind, after });
+                self.now = self.now + self.unit * 3;
+                self.crash(id);
+            }
+            4 if self.draws.chance(0.3) => {
+                for index in 0..self.ring.len() {
+                    if !self.down.contains(&self.ring[index]) {
+                        self.crash(self.ring[index]);
+                    }
+                }
+                self.now = self.now + self.unit * self.draws.below(4) as u32;
+                for id in std::mem::take(&mut self.down) {
+                    self.act(Action::Recover(id));
+                }
+            }
+            0..=6 if is_down => self.recover(id),
+            7 | 8 if !is_down && self.paused.insert(id) => self.act(Action::Pause(id)),
+            7 | 8 => self.resume(id),
+            9 if !is_down => {
+                let by = self.unit / [20, 4][self.draws.below(2) as usize];
+                self.slow.insert(id);
+                self.act(Action::Slow(id, by));
+            }
+            10 | 11 => {
+                let sides = vec![self.some_of_all()];
+                self.cut(CutKind::Partition(sides));
+            }
+            12 | 13 => {
+                let (from, to) = (self.some_of_all(), self.some_of_all());
+                self.cut(CutKind::OneWay(from, to));
+            }
+            14 => self.heal(),
+            15 if !is_down && !inputs.is_empty() => {
+                let input = inputs[self.draws.below(inputs.len() as u64) as usize].clone();
+                self.act(Action::Input(id, input));
+            }
+            _ => {}
+        }
+    }
+
+    fn crash(&mut self, id: NodeId) {
+        self.down.insert(id);
+        self.paused.remove(&id);
+        self.act(Action::Crash(id));
+    }
+
+    fn recover(&mut self, id: NodeId) {
+        if self.down.remove(&id) {
+            self.act(Action::Recover(id));
+        }
+    }
+
+    fn resume(&mut self, id: NodeId) {
+        if self.paused.remove(&id) {
+            self.act(Action::Resume(id));
+        }
+    }
+
+    fn cut(&mut self, kind: CutKind) {
+        self.cuts_made += 1;
+        self.cuts.insert(self.cuts_made);
+        self.act(Action::Cut(Cut { name: self.cuts_made, kind }));
+    }
+
+    fn heal(&mut self) {
+        if let Some(cut) = self.cuts.pop_first() {
+            self.act(Action::Heal(cut));
+        }
+    }
+
+    fn end(&mut self, n: usize) {
+        self.now = self.now + self.unit * self.draws.below(10) as u32;
+        self.act(Action::Calm);
+        while !self.cuts.is_empty() {
+            self.heal();
+        }
+        for id in std::mem::take(&mut self.slow) {
+            self.act(Action::Slow(id, Duration::ZERO));
+        }
+        for id in self.paused.clone() {
+            self.resume(id);
+        }
+        for id in self.down.clone() {
+            if self.down.len() > (n - 1) / 2 || self.draws.chance(0.5) {
+                self.recover(id);
+            }
+        }
+    }
+}

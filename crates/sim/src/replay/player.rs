@@ -1,0 +1,457 @@
+//! The processes of a replayed run, and what lies between them.
+
+use super::{Came, Contradiction, Divergence, Happened, Open, Recorded, Replayed};
+use crate::fault::{FaultCounts, FaultKind};
+use crate::monitor::{Claims, Monitor, Violation};
+use crate::observer::{Observer, Seen, Why};
+use crate::plan::Outcome;
+use crate::tally::Tally;
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_core::{Context, Effects, Goal, Group, Here, Message, NodeId, Role, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::time::Duration;
+
+/// A message by its sender, the sender's life and its number in that life.
+type Key = (NodeId, u64, u64);
+
+pub(super) struct Player<'g, A: Algorithm, O> {
+    group: &'g Group,
+    detection: bool,
+    config: A::Config,
+    actors: Vec<Actor<A>>,
+    monitor: Monitor<A>,
+    violation: Option<Violation>,
+    mail: Mail<A>,
+    /// When somebody last did something to the cluster.
+    last_action: Time,
+    /// Whether the application asked for anything.
+    asked: bool,
+    events: u64,
+    observer: O,
+}
+
+/// What lies between the processes.
+struct Mail<A: Algorithm> {
+    now: Time,
+    tally: Tally,
+    faults: FaultCounts,
+    sent: u64,
+    letters: BTreeMap<Key, Letter<A::Msg>>,
+    /// The messages of which somebody has noted that they arrived.
+    arriving: BTreeSet<Key>,
+    /// The messages that do not arrive and of which it is not yet known why, by their ids.
+    missing: BTreeMap<u64, Key>,
+}
+
+struct Letter<M> {
+    id: u64,
+    to: usize,
+    at: Time,
+    msg: M,
+}
+
+/// One process.
+struct Actor<A: Algorithm> {
+    process: A,
+    up: bool,
+    life: u64,
+    /// How many messages it has sent in this life.
+    sent: u64,
+    claims: Claims,
+    /// The timers that are set, with when each is due at the earliest.
+    timers: BTreeMap<A::Timer, Time>,
+    /// When it last did something, and what its clock showed then.
+    read: (Time, Time),
+    /// When it was last made to go on.
+    resumed: Option<Time>,
+    paused: bool,
+    /// What is durable after the last step, and what was before it. Whoever is killed in a step
+    /// may come back with either.
+    durable: [Option<A::Durable>; 2],
+}
+
+impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
+    pub(super) fn new(group: &'g Group, settings: &Settings, observer: O) -> Self {
+        let mut actors = Vec::new();
+        actors.resize_with(group.len(), || Actor {
+            process: A::default(),
+            up: false,
+            life: 0,
+            sent: 0,
+            claims: 0,
+            timers: BTreeMap::new(),
+            read: (Time::ZERO, Time::ZERO),
+            resumed: None,
+            paused: false,
+            durable: [None, None],
+        });
+        Player {
+            group,
+            detection: settings.detection,
+            config: A::config(settings, group),
+            actors,
+            monitor: Monitor::new(A::invariants()),
+            violation: None,
+            mail: Mail {
+                now: Time::ZERO,
+                tally: Tally::default(),
+                faults: FaultCounts::default(),
+                sent: 0,
+                letters: BTreeMap::new(),
+                arriving: BTreeSet::new(),
+                missing: BTreeMap::new(),
+            },
+            last_action: Time::ZERO,
+            asked: false,
+            events: 0,
+            observer,
+        }
+    }
+
+    pub(super) fn place(&self, at: Time, node: NodeId) -> Result<usize, Divergence> {
+        let contradiction = Contradiction::Stranger;
+        self.group.place(node).ok_or(Divergence { at, node, contradiction })
+    }
+
+    /// Notes beforehand which messages arrive.
+    pub(super) fn expect(&mut self, event: &Recorded<A>) {
+        if let Some(key) = arrival(event) {
+            self.mail.arriving.insert(key);
+        }
+    }
+
+    /// Whether all that an event needs has happened.
+    pub(super) fn can_happen(&self, event: &Recorded<A>) -> bool {
+        arrival(event).is_none_or(|key| self.mail.letters.contains_key(&key))
+    }
+
+    pub(super) fn never_sent(&self, event: &Recorded<A>) -> Divergence {
+        let contradiction = match &event.event {
+            Happened::Step { came: Came::Message { from, msg, .. }, .. } => {
+                Contradiction::NeverSent { from: *from, arrived: msg.to_string() }
+            }
+            _ => Contradiction::NotRunning,
+        };
+        Divergence { at: event.at, node: event.node, contradiction }
+    }
+
+    pub(super) fn play(&mut self, place: usize, event: Recorded<A>) -> Result<(), Divergence> {
+        let Recorded { at, node, event } = event;
+        self.mail.now = self.mail.now.max(at);
+        let contradiction = match event {
+            Happened::Killed => return Ok(self.kill(place)),
+            Happened::Stopped => return Ok(self.stop(place)),
+            Happened::Continued => return Ok(self.go_on(place)),
+            Happened::Step { clock, came } => match came {
+                Came::Start { life, saved } => self.start(place, clock, life, saved),
+                _ if !self.actors[place].up => Err(Contradiction::NotRunning),
+                Came::Input(input) => {
+                    self.last_action = self.mail.now;
+                    self.asked = true;
+                    self.see(place, Seen::Input(&input));
+                    self.step(place, clock, |process, cx| process.on_input(input, cx));
+                    Ok(())
+                }
+                Came::Message { from, life, seq, msg } => {
+                    self.deliver(place, clock, (from, life, seq), msg)
+                }
+                Came::Timer(timer) => self.fire(place, clock, timer),
+            },
+        };
+        contradiction.map_err(|contradiction| Divergence { at, node, contradiction })
+    }
+
+    fn start(
+        &mut self,
+        place: usize,
+        clock: Time,
+        life: u64,
+        saved: Option<A::Durable>,
+    ) -> Result<(), Contradiction> {
+        let actor = &mut self.actors[place];
+        // It had been stopped in an orderly way, or died without anybody noticing.
+        if actor.up {
+            self.kill(place);
+        }
+        let actor = &mut self.actors[place];
+        if !actor.durable.contains(&saved) {
+            return Err(Contradiction::NotSaved { found: format!("{saved:?}") });
+        }
+        let again = actor.durable[0].is_some();
+        (actor.up, actor.life, actor.sent) = (true, life, 0);
+        actor.durable = [saved.clone(), saved.clone()];
+        if again {
+            self.last_action = self.mail.now;
+            self.mail.faults.want(FaultKind::Recover);
+            self.mail.faults.bite(FaultKind::Recover);
+            self.monitor.recovered();
+            self.see(place, Seen::Recover);
+        }
+        self.step(place, clock, |process, cx| process.on_start(saved, cx));
+        Ok(())
+    }
+
+    fn deliver(
+        &mut self,
+        place: usize,
+        clock: Time,
+        key: Key,
+        msg: A::Msg,
+    ) -> Result<(), Contradiction> {
+        let from = key.0;
+        let arrived = || msg.to_string();
+        let Some(letter) = self.mail.letters.get(&key) else {
+            return Err(Contradiction::NeverSent { from, arrived: arrived() });
+        };
+        if letter.to != place {
+            let to = self.group.ring()[letter.to];
+            return Err(Contradiction::Misdelivered { from, to, arrived: arrived() });
+        }
+        if letter.msg != msg {
+            let sent = letter.msg.to_string();
+            return Err(Contradiction::Altered { from, sent, arrived: arrived() });
+        }
+        let id = letter.id;
+        self.count(place, letter.at);
+        self.see(place, Seen::Receive { id, from, msg: &msg });
+        self.step(place, clock, |process, cx| process.on_message(from, msg, cx));
+        Ok(())
+    }
+
+    fn fire(&mut self, place: usize, clock: Time, timer: A::Timer) -> Result<(), Contradiction> {
+        let Some(due) = self.actors[place].timers.remove(&timer) else {
+            return Err(Contradiction::NotSet(format!("{timer:?}")));
+        };
+        self.count(place, due);
+        self.see(place, Seen::Timer(&timer));
+        self.step(place, clock, |process, cx| process.on_timer(timer, cx));
+        Ok(())
+    }
+
+    /// Counts an event that could have happened from `since` on, and whether a pause held it up.
+    fn count(&mut self, place: usize, since: Time) {
+        self.events += 1;
+        if self.actors[place].resumed.is_some_and(|resumed| since < resumed) {
+            self.mail.faults.bite(FaultKind::Pause);
+        }
+    }
+
+    fn kill(&mut self, place: usize) {
+        let actor = &mut self.actors[place];
+        if !std::mem::take(&mut actor.up) {
+            return;
+        }
+        self.last_action = self.mail.now;
+        actor.process = A::default();
+        actor.timers.clear();
+        (actor.paused, actor.resumed) = (false, None);
+        let me = self.group.ring()[place];
+        self.monitor.died(me, &mut actor.claims);
+        self.mail.faults.want(FaultKind::Crash);
+        self.mail.faults.bite(FaultKind::Crash);
+        self.see(place, Seen::Crash);
+        // What was on the way to it finds nobody; what it had not got out is lost with it.
+        let missing = std::mem::take(&mut self.mail.missing);
+        for (id, key) in missing {
+            let why = match self.mail.letters.get(&key) {
+                Some(letter) if letter.to == place => Why::Down,
+                _ if key.0 == me => Why::Lost,
+                _ => {
+                    self.mail.missing.insert(id, key);
+                    continue;
+                }
+            };
+            self.events += u64::from(why == Why::Down);
+            self.drop(key, why);
+        }
+    }
+
+    fn drop(&mut self, key: Key, why: Why) {
+        if let Some(Letter { id, to, msg, .. }) = self.mail.letters.get(&key) {
+            let seen = Seen::Drop { id: *id, from: key.0, msg, why };
+            if O::ACTIVE {
+                self.observer.event(self.mail.now, *to, seen);
+            }
+        }
+    }
+
+    fn stop(&mut self, place: usize) {
+        if self.actors[place].up && !self.actors[place].paused {
+            self.actors[place].paused = true;
+            self.last_action = self.mail.now;
+            self.mail.faults.want(FaultKind::Pause);
+            self.see(place, Seen::Pause);
+        }
+    }
+
+    fn go_on(&mut self, place: usize) {
+        let now = self.mail.now;
+        if std::mem::take(&mut self.actors[place].paused) {
+            self.actors[place].resumed = Some(now);
+            self.last_action = now;
+            self.see(place, Seen::Resume);
+        }
+    }
+
+    fn see(&mut self, place: usize, seen: Seen<'_, A>) {
+        if O::ACTIVE {
+            self.observer.event(self.mail.now, place, seen);
+        }
+    }
+
+    /// Calls a handler and finds out what it asks for.
+    fn step(
+        &mut self,
+        place: usize,
+        clock: Time,
+        handler: impl FnOnce(&mut A, &mut Context<'_, A>),
+    ) {
+        let me = self.group.ring()[place];
+        let actor = &mut self.actors[place];
+        let mut sink = Sink {
+            mail: &mut self.mail,
+            observer: &mut self.observer,
+            group: self.group,
+            timers: &mut actor.timers,
+            sent: &mut actor.sent,
+            life: actor.life,
+            place,
+            me,
+            unreachable: Vec::new(),
+        };
+        let here = Here::new(self.group, place, clock, O::ACTIVE);
+        handler(&mut actor.process, &mut Context::new(&here, &self.config, &mut sink));
+        let posted = sink.unreachable;
+        if O::ACTIVE {
+            self.observer.stepped(place, &actor.process);
+        }
+        let [after, before] = &mut actor.durable;
+        *before = after.replace(actor.process.durable());
+        let now = self.mail.now;
+        actor.read = (now, clock);
+        let mut claims = actor.claims;
+        let look = |id: NodeId| {
+            let Actor { up, process, read: (at, clock), .. } =
+                &self.actors[self.group.place(id)?];
+            up.then(|| (process, *clock + now.since(*at)))
+        };
+        let broken = self.monitor.moved(now, me, &mut claims, &look);
+        self.actors[place].claims = claims;
+        if self.violation.is_none() {
+            self.violation = broken;
+        }
+        for (key, to) in posted {
+            if !self.actors[to].up {
+                self.events += 1;
+                self.drop(key, Why::Down);
+            } else if let Some(letter) = self.mail.letters.get(&key) {
+                self.mail.missing.insert(letter.id, key);
+            }
+        }
+    }
+
+    /// The run is over.
+    pub(super) fn finish(self, ended: Time) -> Replayed<O> {
+        let ended = ended.max(self.mail.now);
+        let open = self.open();
+        let up = |(id, actor): (&NodeId, &Actor<A>)| (*id, actor.process.coordinator());
+        let live = || self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
+        let Goal { name, text, holds } = A::goal();
+        let agreed = holds(&mut live().map(|(id, actor)| (*id, &actor.process)));
+        // As of a simulated run: with detection agreement is promised some time after the last
+        // fault, and without it when the application asked and nothing is left to happen.
+        let overdue = self.last_action + A::settles_within(&self.config, self.group);
+        let promised = match self.detection {
+            true => ended >= overdue,
+            false => self.asked && open.is_quiet(),
+        };
+        let unmet = (promised && !agreed).then(|| Violation { name, text, at: ended, by: vec![] });
+        let outcome = Outcome {
+            now: if open.is_quiet() { self.mail.now } else { ended },
+            events: self.events,
+            tally: self.mail.tally,
+            faults: self.mail.faults,
+            agreed,
+            violation: self.violation.or(unmet),
+            coordinators: live().map(up).collect(),
+        };
+        Replayed { outcome, observer: self.observer, open }
+    }
+
+    fn open(&self) -> Open {
+        let letters = self.mail.missing.values().filter_map(|key| self.mail.letters.get(key));
+        let moves = |letter: &&Letter<A::Msg>| letter.msg.kind().role != Role::Overhead;
+        Open {
+            timers: self.actors.iter().map(|actor| actor.timers.len()).sum(),
+            messages: letters.clone().count(),
+            moving: letters.filter(moves).count(),
+        }
+    }
+}
+
+/// The message that arrives in this event, if one does.
+fn arrival<A: Algorithm>(event: &Recorded<A>) -> Option<Key> {
+    match &event.event {
+        Happened::Step { came: Came::Message { from, life, seq, .. }, .. } => {
+            Some((*from, *life, *seq))
+        }
+        _ => None,
+    }
+}
+
+/// Where a replayed step's effects go.
+struct Sink<'a, A: Algorithm, O> {
+    mail: &'a mut Mail<A>,
+    observer: &'a mut O,
+    group: &'a Group,
+    timers: &'a mut BTreeMap<A::Timer, Time>,
+    sent: &'a mut u64,
+    life: u64,
+    place: usize,
+    me: NodeId,
+    /// The messages of this step that nobody notes the arrival of, and whom they were meant for.
+    unreachable: Vec<(Key, usize)>,
+}
+
+impl<A: Algorithm, O: Observer<A>> Sink<'_, A, O> {
+    fn see(&mut self, seen: Seen<'_, A>) {
+        if O::ACTIVE {
+            self.observer.event(self.mail.now, self.place, seen);
+        }
+    }
+}
+
+impl<A: Algorithm, O: Observer<A>> Effects<A> for Sink<'_, A, O> {
+    fn send(&mut self, to: NodeId, msg: A::Msg) {
+        let key = (self.me, self.life, *self.sent);
+        *self.sent += 1;
+        // A message to somebody who is no member goes nowhere, as in the simulator.
+        let Some(target) = self.group.place(to) else { return };
+        let id = self.mail.sent;
+        self.mail.sent += 1;
+        self.mail.tally.add(msg.kind());
+        self.see(Seen::Send { id, to, msg: &msg });
+        if !self.mail.arriving.contains(&key) {
+            self.unreachable.push((key, target));
+        }
+        let at = self.mail.now;
+        self.mail.letters.insert(key, Letter { id, to: target, at, msg });
+    }
+
+    fn set_timer(&mut self, timer: A::Timer, after: Range<Duration>) {
+        self.timers.insert(timer, self.mail.now + after.start);
+    }
+
+    fn cancel_timer(&mut self, timer: A::Timer) {
+        self.timers.remove(&timer);
+    }
+
+    fn emit(&mut self, output: A::Output) {
+        self.see(Seen::Output(&output));
+    }
+
+    fn rule(&mut self, rule: &'static str) {
+        self.see(Seen::Rule(rule));
+    }
+}
