@@ -237,7 +237,14 @@ async fn letters<P: Protocol>(
         if shared.cut_off(caller.id, 1) {
             continue;
         }
-        let msg = shared.protocol.decode(payload).map_err(Broken::Malformed)?;
+        let msg = match shared.protocol.decode(payload) {
+            Ok(msg) => msg,
+            Err(what) if what.foreign => {
+                shared.note_foreign(caller.id, &what);
+                continue;
+            }
+            Err(what) => return Err(Broken::Malformed(what)),
+        };
         let letter = Arrival::Letter { from: caller.id, life, seq, msg };
         // When the process does not keep up this waits, and so in the end does the sender.
         if inbox.send(letter).await.is_err() {

@@ -78,21 +78,29 @@ pub enum Hint {
 
 /// Bytes that mean nothing to this version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Malformed(
+pub struct Malformed {
     /// What is wrong with them.
-    pub String,
-);
+    pub what: String,
+    /// Whether a well-behaved peer of another version may have sent them: then the message is
+    /// ignored and counted, and the connection stays.
+    pub foreign: bool,
+}
 
 impl Malformed {
-    /// Says what is wrong.
+    /// Says what is wrong: no version sends this.
     pub fn new(what: impl fmt::Display) -> Self {
-        Malformed(what.to_string())
+        Malformed { what: what.to_string(), foreign: false }
+    }
+
+    /// Says what is not understood, though another version may mean something by it.
+    pub fn foreign(what: impl fmt::Display) -> Self {
+        Malformed { what: what.to_string(), foreign: true }
     }
 }
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.what)
     }
 }
 
@@ -162,7 +170,7 @@ fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
 fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Malformed> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(Malformed(format!("{} bytes too many", rest.len()))),
+        Ok((_, rest)) => Err(Malformed::new(format!("{} bytes too many", rest.len()))),
         Err(error) => Err(Malformed::new(error)),
     }
 }

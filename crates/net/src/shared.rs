@@ -176,6 +176,15 @@ impl<P: Protocol> Shared<P> {
         cut
     }
 
+    /// Counts a message that a peer of another version sent and this one does not know, and logs it
+    /// once per peer.
+    pub(crate) fn note_foreign(&self, peer: NodeId, what: &crate::Malformed) {
+        self.stats.dropped(Dropped::NotUnderstood, 1);
+        if self.stats.first_time(&peer.to_string(), Dropped::NotUnderstood.as_str()) {
+            tracing::warn!(%peer, "ignored a message of another version: {what}");
+        }
+    }
+
     /// Counts a connection that was refused or closed for cause, and logs it once per peer and
     /// reason.
     pub(crate) fn note_refused(&self, peer: &str, refused: &Refused) {
@@ -194,7 +203,7 @@ impl From<crate::frame::Broken> for Refused {
         use crate::frame::Broken;
         match broken {
             Broken::TooLarge => Refused::new(Reason::TooLarge, "a frame larger than allowed"),
-            Broken::Malformed(what) => Refused::new(Reason::Malformed, what.0),
+            Broken::Malformed(what) => Refused::new(Reason::Malformed, what.what),
             Broken::Slow => {
                 Refused::new(Reason::Slow, "a frame was begun and not finished in time")
             }

@@ -144,11 +144,13 @@ pub enum Dropped {
     Stopped,
     /// A partition made for development swallowed it.
     Partition,
+    /// It came from a member of another version, and this one does not know it.
+    NotUnderstood,
 }
 
 impl Dropped {
     /// All of them.
-    pub const ALL: [Dropped; 9] = [
+    pub const ALL: [Dropped; 10] = [
         Dropped::Superseded,
         Dropped::Stale,
         Dropped::Unreachable,
@@ -158,6 +160,7 @@ impl Dropped {
         Dropped::NoSuchPeer,
         Dropped::Stopped,
         Dropped::Partition,
+        Dropped::NotUnderstood,
     ];
 
     /// Its name in metrics and logs.
@@ -172,6 +175,7 @@ impl Dropped {
             Dropped::NoSuchPeer => "no-such-peer",
             Dropped::Stopped => "stopped",
             Dropped::Partition => "partition",
+            Dropped::NotUnderstood => "not-understood",
         }
     }
 }

@@ -44,7 +44,7 @@ impl<E: Election> Protocol for Wire<E> {
 
     fn decode(&self, payload: Payload) -> Result<Msg<E::Msg>, Malformed> {
         match payload {
-            Payload::Member(bytes) => member::decode::<E>(&bytes).map_err(Malformed::new),
+            Payload::Member(bytes) => member::decode::<E>(&bytes).map_err(refused),
             Payload::Serde(_) => Err(Malformed::new("a hosted algorithm's message to a member")),
         }
     }
@@ -70,6 +70,14 @@ impl<E: Election> Protocol for Wire<E> {
             Hint::Closed => bellwether_member::Hint::Closed,
         };
         Some(Input::Hint(peer, hint))
+    }
+}
+
+/// What a member of a neighbouring version may have sent is no reason to close its connection.
+fn refused(malformed: member::Malformed) -> Malformed {
+    match malformed.is_harmless() {
+        true => Malformed::foreign(malformed),
+        false => Malformed::new(malformed),
     }
 }
 

@@ -276,7 +276,7 @@ impl HirschbergSinclair {
             if self.phase == Phase::Passive {
                 self.become_candidate(0, cx);
             }
-        } else if hops < 1 << phase {
+        } else if 1_u32.checked_shl(phase.into()).is_some_and(|reach| hops < reach) {
             cx.rule("R2a");
             self.send(direction, Word::Probe { candidate, phase }, hops, cx);
         } else {
@@ -296,7 +296,7 @@ impl HirschbergSinclair {
             None => *replied = Some(direction),
             Some(side) if side == direction => {}
             Some(_) => {
-                let next = *phase + 1;
+                let next = phase.saturating_add(1);
                 self.become_candidate(next, cx);
             }
         }

@@ -224,7 +224,7 @@ impl<M: Message> Link<M> {
         cx: &mut Context<'_, P>,
     ) {
         let to = self.neighbour(config, cx);
-        let hops = hops + 1;
+        let hops = hops.saturating_add(1);
         let seq = self.next;
         self.next = Seq(seq.0.wrapping_add(1));
         if config.acknowledge && to != cx.me() {

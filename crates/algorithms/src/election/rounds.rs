@@ -42,7 +42,8 @@ impl Round {
 
     /// Begins the next election.
     pub fn advance(&mut self) -> Round {
-        self.0 += 1;
+        // The number comes from other processes, too: it must not overflow.
+        self.0 = self.0.saturating_add(1);
         *self
     }
 
