@@ -109,6 +109,29 @@ pub trait Visitor {
     fn visit<A: Algorithm>(self) -> Self::Output;
 }
 
+/// Algorithms by name: this catalogue, or one with more in it.
+pub trait Registry {
+    /// What it says about each algorithm, in its order.
+    fn entries() -> Vec<Entry>;
+
+    /// Visits the algorithm of this name, if there is one.
+    fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output>;
+}
+
+/// The textbooks' algorithms, as this crate lists them.
+#[derive(Clone, Copy, Debug)]
+pub struct Catalogue;
+
+impl Registry for Catalogue {
+    fn entries() -> Vec<Entry> {
+        ENTRIES.to_vec()
+    }
+
+    fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+        visit(name, visitor)
+    }
+}
+
 macro_rules! catalogue {
     ($($algorithm:ty),+ $(,)?) => {
         /// What the catalogue says about each algorithm, in its order.

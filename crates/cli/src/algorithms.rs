@@ -3,8 +3,9 @@
 use crate::args::AlgorithmsArgs;
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
-use bellwether_algorithms::catalogue::{ENTRIES, Topology};
+use bellwether_algorithms::catalogue::{Registry, Topology};
 use bellwether_core::{Channels, Timing};
+use bellwether_member::WithMember;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde_json::json;
 
@@ -19,7 +20,7 @@ fn as_table() -> String {
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(110);
     table.set_header(["name", "family", "cost in messages", "assumes", "source"]);
-    for entry in ENTRIES {
+    for entry in &WithMember::entries() {
         let assumes = entry.assumes.to_string();
         table.add_row([entry.name, entry.family, entry.cost, &assumes, entry.source]);
     }
@@ -29,7 +30,7 @@ fn as_table() -> String {
 }
 
 fn as_json() -> String {
-    let entries: Vec<_> = ENTRIES
+    let entries: Vec<_> = WithMember::entries()
         .iter()
         .map(|entry| {
             json!({

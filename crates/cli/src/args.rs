@@ -26,6 +26,11 @@ pub(crate) enum Verb {
     Compare(CompareArgs),
     /// Run one member of a real cluster
     Node(Box<crate::node::NodeArgs>),
+    /// Start a whole cluster on this machine, watch it and break it
+    Up(Box<crate::up::args::UpArgs>),
+    /// One of the members that `up` starts
+    #[command(hide = true)]
+    UpMember(crate::up::args::UpMemberArgs),
     /// Make an authority and certificates for development
     Certs(crate::certs::CertsArgs),
     /// Ask a member who coordinates, since when and why

@@ -20,6 +20,7 @@ mod scenario;
 mod sim;
 mod status;
 mod sweep;
+mod up;
 mod watching;
 
 use args::{Cli, Verb};
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(&args),
         Verb::Node(args) => node::run(&args),
         Verb::Certs(args) => certs::run(&args),
+        Verb::Up(args) => up::run(&args),
+        Verb::UpMember(args) => up::member::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Members(args) => members::run(&args),
     };

@@ -4,7 +4,8 @@ use crate::args::SimArgs;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, print};
 use crate::report::{Cost, Report, timed, violation_text};
-use crate::sim::rendered;
+use crate::sim::{self, rendered};
+use bellwether_member::WithMember;
 use bellwether_sim::render;
 use bellwether_sim::scenario::Scenario;
 use std::fmt::Write;
@@ -15,10 +16,11 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
     let path = Path::new(&args.target);
     let source =
         std::fs::read_to_string(path).map_err(|error| Failure::Read(path.to_owned(), error))?;
-    let scenario = Scenario::parse(&source)
+    let scenario = Scenario::parse_in::<WithMember>(&source)
         .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
     let target = Target::file_or_terminal("out", args.out.as_deref())?;
-    let (played, wall_s) = timed(|| scenario.play());
+    let (played, wall_s) = timed(|| scenario.play_in::<WithMember>());
+    let played = played.ok_or_else(|| sim::unknown(&scenario.setup.algorithm))?;
     if let Some(format) = args.trace {
         target.write(&rendered(&played.trace, format))?;
     }

@@ -5,7 +5,8 @@ use crate::failure::{Failure, Verdict};
 use crate::output::{Target, print};
 use crate::report::{Cost, Report, timed, violation_text};
 use crate::{planning, replay, scenario, sweep};
-use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Visitor, visit};
+use bellwether_algorithms::catalogue::{Algorithm, Registry, Visitor};
+use bellwether_member::WithMember;
 use bellwether_sim::{Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink};
 use std::path::Path;
 
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
     if is_file(&args.target) {
         return scenario::run(args);
     }
-    match visit(&args.target, Simulate(args)) {
+    match WithMember::visit(&args.target, Simulate(args)) {
         Some(verdict) => verdict,
         None => Err(unknown(&args.target)),
     }
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
 /// there happens to be a file called so.
 fn is_file(target: &str) -> bool {
     let path = Path::new(target);
-    if ENTRIES.iter().any(|entry| entry.name == target) {
+    if WithMember::entries().iter().any(|entry| entry.name == target) {
         return false;
     }
     path.extension().is_some_and(|extension| extension == "txt")
@@ -60,7 +61,7 @@ fn is_file(target: &str) -> bool {
 }
 
 pub(crate) fn unknown(name: &str) -> Failure {
-    let nearest = ENTRIES
+    let nearest = WithMember::entries()
         .iter()
         .map(|entry| (strsim::damerau_levenshtein(name, entry.name), entry.name))
         .min()

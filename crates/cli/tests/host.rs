@@ -60,9 +60,26 @@ fn a_ring_that_skips_the_dead_is_the_same_in_both_worlds() {
 
 #[test]
 fn every_other_algorithm_is_the_same_in_both_worlds() {
-    for name in ["active-list", "chang-roberts", "hirschberg-sinclair", "peterson"] {
+    for name in ["active-list", "chang-roberts", "peterson"] {
         in_both_worlds(&format!("{name} --ids 3,5,1,4,2"), "--kill 5 --detect 1");
     }
+}
+
+#[test]
+fn a_two_way_ring_comes_to_the_same_though_its_messages_race_each_other() {
+    let target = "hirschberg-sinclair --ids 3,5,1,4,2";
+    let simulated = summary(&format!("sim {target} --crash 5 --detect 1 --json"), 0);
+    let real = summary(&format!("host {target} --kill 5 --detect 1 --timeout 300ms --json"), 0);
+    assert_eq!(simulated["coordinator"], real["coordinator"]);
+    assert_eq!(simulated["messages"]["ELECTED"], real["messages"]["ELECTED"]);
+}
+
+#[test]
+fn many_processes_begin_together_without_suspecting_each_other() {
+    let summary = summary("host bully --nodes 12 --timeout 500ms --for 1200ms --json", 0);
+    assert_eq!(summary["messages"], json!({}));
+    assert!(summary["overhead"]["RESPONSE"].as_u64().unwrap() >= 11, "{summary}");
+    assert_eq!(summary["agreed"], true);
 }
 
 /// The trace of a run, one JSON value a line, without the first.

@@ -663,3 +663,7 @@ impl<E: Election, S: Replica> Member<E, S> {
         MemberStatus { id, health, heard, clock: self.mandate.clock(here.me(), id) }
     }
 }
+
+#[cfg(test)]
+#[path = "member_tests.rs"]
+mod tests;

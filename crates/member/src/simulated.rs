@@ -4,8 +4,10 @@ use crate::config::{Choices, Config, Preempt};
 use crate::mandate::{Epoch, Replica};
 use crate::member::{Input, Member};
 use crate::ranks::Ranks;
-use bellwether_algorithms::catalogue::{Algorithm, Entry, Settings, Topology};
-use bellwether_algorithms::election::Election;
+use bellwether_algorithms::catalogue::{
+    Algorithm, Catalogue, Entry, Registry, Settings, Topology, Visitor,
+};
+use bellwether_algorithms::election::{Bully, Election};
 use bellwether_core::{Goal, Group, Invariant, NodeId, Process, Shape, Validity};
 use std::time::Duration;
 
@@ -105,6 +107,25 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
             Preempt::Always | Preempt::Never => Duration::ZERO,
         };
         round * 8 + hold_off
+    }
+}
+
+/// The catalogue and, as `member`, the production member with a bully election.
+#[derive(Clone, Copy, Debug)]
+pub struct WithMember;
+
+impl Registry for WithMember {
+    fn entries() -> Vec<Entry> {
+        let mut entries = Catalogue::entries();
+        entries.push(<Member<Bully> as Algorithm>::ENTRY);
+        entries
+    }
+
+    fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
+        if name == <Member<Bully> as Algorithm>::ENTRY.name {
+            return Some(visitor.visit::<Member<Bully>>());
+        }
+        Catalogue::visit(name, visitor)
     }
 }
 

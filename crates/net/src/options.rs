@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 /// How to run a process. [`Options::new`] gives the defaults; change what you need.
 #[derive(Debug)]
@@ -27,6 +28,10 @@ pub struct Options {
     pub life: u64,
     /// The process's clock.
     pub clock: Clock,
+    /// The first step waits until something comes from here, or its other end is dropped; the
+    /// connections do not wait. So many processes that are started together can first find each
+    /// other and then begin at the same moment.
+    pub gate: Option<oneshot::Receiver<()>>,
     /// Whether [`Running::partition`] is allowed: for development only.
     ///
     /// [`Running::partition`]: crate::Running::partition
@@ -71,6 +76,7 @@ impl Options {
             data: None,
             life: 0,
             clock: Clock::system(),
+            gate: None,
             dev_faults: false,
             max_frame: 1 << 20,
             queue: 1024,

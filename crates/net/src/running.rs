@@ -59,13 +59,14 @@ pub fn start<P: Protocol>(
 pub fn start_with_journal<P: Protocol>(
     protocol: P,
     config: Config<P>,
-    options: Options,
+    mut options: Options,
     journal: Option<Box<dyn Journal<P::Process>>>,
 ) -> Result<Running<P>, StartError> {
     if tokio::runtime::Handle::try_current().is_err() {
         return Err(StartError::NoRuntime);
     }
     let (file, on_disk) = open(&protocol, &options)?;
+    let gate = options.gate.take();
     let (shared, listen) = share(protocol, options)?;
     let (inbox_in, inbox) = mpsc::channel(1024);
     let (commands_in, commands) = mpsc::channel(64);
@@ -100,6 +101,9 @@ pub fn start_with_journal<P: Protocol>(
         state: State::new(),
     };
     tokio::spawn(async move {
+        if let Some(gate) = gate {
+            let _ = gate.await;
+        }
         let result = runner.run().await;
         let _ = stopping_in.send(true);
         // The connections may wait for the process to take something: it never will.

@@ -1,6 +1,7 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
 use crate::config::{ConfigError, Settings};
+use crate::doors::Door;
 use crate::elections;
 use crate::history::History;
 use crate::http;
@@ -269,7 +270,7 @@ fn serve(
     let address = listener.local_addr().map_err(|error| Failure::Start(error.to_string()))?;
     let router = http::router(office);
     let server = tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, router).await {
+        if let Err(error) = axum::serve(Door::new(listener), router).await {
             tracing::error!("HTTP has ended: {error}");
         }
     });

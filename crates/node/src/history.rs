@@ -156,9 +156,9 @@ impl Records {
     /// Sees whether the event changes the coordinator.
     fn follow(&mut self, me: u32, event: &Event, noted: &json::Event) {
         match event {
-            // The election that others called for has the reason that they had, and a second
-            // attempt has that of the first.
-            Event::Electing(Reason::Called | Reason::Stuck) if self.reason.is_some() => {}
+            // A second attempt has the reason of the first.
+            Event::Electing(Reason::Called | Reason::Stuck | Reason::Absent(_) | Reason::Asked)
+                if self.reason.is_some() => {}
             Event::Electing(reason) => self.reason = Some(reason.to_string()),
             Event::Won(_) => self.change(Some(me), noted),
             Event::Follows(leader, _) => self.change(Some(leader.number()), noted),
@@ -298,6 +298,7 @@ mod tests {
             Event::Electing(silent),
             Event::Electing(Reason::Called),
             Event::Elected(P4),
+            Event::Electing(Reason::Absent(P4)),
             Event::Follows(P4, Epoch::new(8)),
         ]);
         let reason = "suspected P5 after 312 ms without a heartbeat".to_owned();

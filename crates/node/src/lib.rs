@@ -6,6 +6,7 @@
 
 pub mod config;
 mod daemon;
+mod doors;
 pub mod elections;
 mod events;
 mod history;

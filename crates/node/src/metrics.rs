@@ -262,11 +262,10 @@ impl Snapshot {
         ] {
             writer.counter(name, help, count)?;
         }
-        writer.gauge(
-            "durable_write_seconds",
-            "How long all writes of the durable state took together; divide by the writes",
-            counters.durable_time.as_secs_f64(),
-        )?;
+        let taken = ConstCounter::new(counters.durable_time.as_secs_f64());
+        let help = "How long these writes took, all together";
+        let kind = taken.metric_type();
+        taken.encode(writer.0.encode_descriptor("durable_write_seconds", help, None, kind)?)?;
         // All reasons, so that an alert can be written before the first case.
         let refused = Reason::ALL
             .iter()

@@ -19,6 +19,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::TcpListener;
 use tokio::net::unix::pipe::Receiver;
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 /// How long the first connections may take before the run begins without them.
@@ -78,14 +79,22 @@ async fn host<A: Algorithm>(port: u16) -> Result<(), Failure> {
     let config = A::config(&settings, &group);
     let journal = FileJournal::create(Path::new(&setup.journal), setup.life)
         .map_err(|error| failure("create its journal", error))?;
-    let options = options(&setup, group, &settings, listen)?;
-    print(&line(&Reply::Ready))?;
-    let Some(Order::Go) = orders.next().await else { return Ok(()) };
-
+    let mut options = options(&setup, group, &settings, listen)?;
+    let (open, gate) = oneshot::channel();
+    options.gate = Some(gate);
     let running =
         start_with_journal(Catalogue::<A>::new(), config, options, Some(Box::new(journal)))
             .map_err(|error| Failure::Input(error.to_string()))?;
-    settle_in(&running, setup.life).await;
+    if setup.life == 1 {
+        // Should it take for ever, the run goes on and shows it.
+        let _ = timeout(CONNECTED_WITHIN, connected(&running)).await;
+    }
+    print(&line(&Reply::Ready))?;
+    let Some(Order::Go) = orders.next().await else { return Ok(()) };
+
+    let _ = open.send(());
+    // Looking comes after the first step.
+    running.inspect(|_| ()).await;
     print(&line(&Reply::Started))?;
     loop {
         tokio::select! {
@@ -130,17 +139,10 @@ fn options(
     Ok(options)
 }
 
-/// Waits for the first step. In the first life all others are there, and the run begins when
-/// everybody is connected with everybody: what a connection costs is no part of an algorithm.
-async fn settle_in<A: Algorithm>(running: &Running<Catalogue<A>>, life: u64) {
-    running.inspect(|_| ()).await;
-    let connected = async {
-        while running.peers().iter().any(|peer| peer.outgoing.is_none()) {
-            sleep(Duration::from_millis(2)).await;
-        }
-    };
-    if life == 1 {
-        // Should it take for ever, the run goes on and shows it.
-        let _ = timeout(CONNECTED_WITHIN, connected).await;
+/// Waits until this process can reach all others. In the first life they are all there, and what a
+/// connection costs is no part of an algorithm.
+async fn connected<A: Algorithm>(running: &Running<Catalogue<A>>) {
+    while running.peers().iter().any(|peer| peer.outgoing.is_none()) {
+        sleep(Duration::from_millis(2)).await;
     }
 }

@@ -312,6 +312,7 @@ impl Cluster {
     pub(crate) async fn stop(&mut self, id: NodeId) {
         let Some(place) = self.place(id) else { return };
         let Some(pid) = self.signal(place, Signal::STOP) else { return };
+        self.note(place, Clock::shared().as_micros(), Did::Stop);
         let options = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         for _ in 0..100 {
             match waitid(WaitId::Pid(pid), options) {
@@ -319,7 +320,9 @@ impl Cluster {
                 _ => break,
             }
         }
-        self.note(place, Clock::shared().as_micros(), Did::Stop);
+        if let Some(deed) = self.record.deeds.last_mut() {
+            deed.at_us = Clock::shared().as_micros();
+        }
     }
 
     /// A SIGCONT.

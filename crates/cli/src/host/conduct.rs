@@ -2,7 +2,7 @@
 
 use super::cluster::{CERTIFICATES, CLUSTER, Cluster};
 use super::plan::HostPlan;
-use super::record::Record;
+use super::record::{Record, journalled};
 use crate::failure::Failure;
 use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_core::Time;
@@ -17,6 +17,14 @@ use tokio::time::sleep;
 const CERTIFIED_DAYS: u32 = 365;
 /// How often the parent looks whether the run is over.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Looking takes a while when much has happened. The parent spends one part in so many on it, and
+/// leaves the rest of the machine to the processes.
+const LOOK_SHARE: u32 = 10;
+/// A run with larger journals, in bytes, is cut off: they hold some hundred thousand events, and to
+/// tell each of them takes many times as much memory.
+const MOST_JOURNALLED: u64 = 32 << 20;
+/// How often the parent looks how large they are.
+const MEASURE_EVERY: Duration = Duration::from_millis(500);
 
 /// Runs it in this directory, leaves the journals there, and returns what the parent noted.
 ///
@@ -31,19 +39,25 @@ pub(crate) fn conduct<A: Algorithm>(plan: &HostPlan<A>, folder: &Path) -> Result
     let mut cluster = Cluster::new(A::ENTRY.name, group, settings, folder.to_owned())?;
     let result = runtime.block_on(async {
         let mut interrupt = Interrupt::new()?;
-        let result = tokio::select! {
-            started = cluster.start() => started.map(|()| true),
+        let started = tokio::select! {
+            started = cluster.start() => started,
             () = interrupt.recv() => Err(Failure::Input("interrupted before it began".to_owned())),
         };
-        let result = match result {
+        let mut storms = false;
+        let result = match started {
             // Who has had enough still wants to see what happened.
-            Ok(_) => tokio::select! {
+            Ok(()) => tokio::select! {
                 played = play(plan, &mut cluster) => played,
+                () = storm(folder) => {
+                    storms = true;
+                    Ok(())
+                }
                 () = interrupt.recv() => Ok(()),
             },
             Err(failure) => Err(failure),
         };
         cluster.end().await;
+        cluster.record.storm = storms;
         result
     });
     result.map(|()| cluster.record)
@@ -68,6 +82,13 @@ impl Interrupt {
     }
 }
 
+/// Returns when too much has been written down.
+async fn storm(folder: &Path) {
+    while journalled(folder) <= MOST_JOURNALLED {
+        sleep(MEASURE_EVERY).await;
+    }
+}
+
 /// Does what the script says and waits until the run is over.
 async fn play<A: Algorithm>(plan: &HostPlan<A>, cluster: &mut Cluster) -> Result<(), Failure> {
     let began = Time::from_micros(cluster.record.began_us);
@@ -86,7 +107,8 @@ async fn play<A: Algorithm>(plan: &HostPlan<A>, cluster: &mut Cluster) -> Result
         if (!cluster.is_busy() && is_over::<A>(plan, cluster)) || now > overdue {
             return Ok(());
         }
-        wait_until(now + LOOK_EVERY, cluster).await?;
+        let looked = Clock::shared();
+        wait_until(looked + LOOK_EVERY.max(looked.since(now) * LOOK_SHARE), cluster).await?;
     }
 }
 

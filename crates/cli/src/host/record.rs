@@ -6,8 +6,8 @@ use crate::failure::Failure;
 use bellwether_algorithms::catalogue::{Algorithm, ENTRIES};
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_net::journal::{self, JournalError};
-use bellwether_sim::Observer;
 use bellwether_sim::replay::{Came, Happened, Recorded, Replay, Replayed};
+use bellwether_sim::{Observer, Violation};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -30,6 +30,8 @@ pub(crate) struct Record {
     pub(crate) began_us: u64,
     /// When it ended, unless it is still going on.
     pub(crate) ended_us: Option<u64>,
+    /// Whether it was cut off because the journals grew and grew.
+    pub(crate) storm: bool,
     pub(crate) deeds: Vec<Deed>,
 }
 
@@ -50,9 +52,18 @@ pub(crate) enum Did {
     Continue,
 }
 
+const JOURNAL: &str = "journal-";
+
 /// The journal of a process in one of its lives.
 pub(crate) fn journal_name(id: u32, life: u64) -> String {
-    format!("journal-{id}.{life}")
+    format!("{JOURNAL}{id}.{life}")
+}
+
+/// How large the journals in a directory are together, in bytes.
+pub(crate) fn journalled(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let journals = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(JOURNAL));
+    journals.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum()
 }
 
 impl Record {
@@ -64,6 +75,7 @@ impl Record {
             settings,
             began_us: 0,
             ended_us: None,
+            storm: false,
             deeds: Vec::new(),
         }
     }
@@ -123,13 +135,20 @@ impl Record {
             events,
             ended: since(Time::from_micros(until_us)),
         };
-        replay.run(observer).map_err(|divergence| {
+        let mut told = replay.run(observer).map_err(|divergence| {
             Failure::Input(format!(
                 "the journals contradict each other: {divergence}. Either {} does not always do \
                  the same when the same comes in, or a message was changed on its way",
                 self.algorithm
             ))
-        })
+        })?;
+        if self.storm {
+            let text = "so many messages were sent that the run was cut off";
+            let at = told.outcome.now;
+            let storm = Violation { name: "storm", text, at, by: Vec::new() };
+            told.outcome.violation.get_or_insert(storm);
+        }
+        Ok(told)
     }
 
     /// What all processes and the parent have noted. Of each process, it is in its order.

@@ -24,7 +24,7 @@ pub(crate) enum Order {
 pub(crate) enum Reply {
     /// Where it listens.
     Port(u16),
-    /// It has all that it needs.
+    /// It has all that it needs, and a way to all others that are there.
     Ready,
     /// It has taken its first step.
     Started,

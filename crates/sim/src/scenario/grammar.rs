@@ -2,15 +2,19 @@
 
 use super::command::{Command, Deed, Expectation, Setup, Span, Who};
 use super::line::{Line, Parsed, Word};
-use super::parse::{nobody_or, number};
+use super::parse::{Known, nobody_or, number};
 use crate::units;
-use bellwether_algorithms::catalogue::{Algorithm, Visitor, visit};
 use bellwether_core::{Group, NodeId};
 use std::collections::BTreeMap;
 
 impl Line<'_> {
     /// The rest of a line that is no set-up.
-    pub(super) fn command(&mut self, verb: Word<'_>, setup: &Setup) -> Parsed<Command> {
+    pub(super) fn command(
+        &mut self,
+        verb: Word<'_>,
+        setup: &Setup,
+        known: &Known,
+    ) -> Parsed<Command> {
         let group = &setup.group;
         let deed = match verb.text {
             "run" => return self.span().map(Command::Run),
@@ -47,7 +51,7 @@ impl Line<'_> {
                 }
                 Deed::Clock(node, offset.unwrap_or(0), drift.unwrap_or(0))
             }
-            input if knows_input(&setup.algorithm, input) => {
+            input if (known.has_input)(&setup.algorithm, input) => {
                 Deed::Input(input.to_owned(), self.who(group)?)
             }
             other => {
@@ -169,16 +173,4 @@ fn members(text: &str, group: &Group) -> Result<Vec<NodeId>, String> {
         Some(stranger) => units::member(&stranger.number().to_string(), group).map(|id| vec![id]),
         None => Ok(ids),
     }
-}
-
-/// Whether an algorithm has an input of this name.
-fn knows_input(algorithm: &str, verb: &str) -> bool {
-    struct Knows<'a>(&'a str);
-    impl Visitor for Knows<'_> {
-        type Output = bool;
-        fn visit<A: Algorithm>(self) -> bool {
-            A::input(self.0).is_some()
-        }
-    }
-    visit(algorithm, Knows(verb)).unwrap_or(false)
 }

@@ -4,7 +4,7 @@ use super::command::{Command, Setup, Span};
 use super::line::{Line, Parsed, SyntaxError, Word};
 use crate::network::Fate;
 use crate::units;
-use bellwether_algorithms::catalogue::ENTRIES;
+use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Visitor};
 use bellwether_core::{Group, NodeId, Time, micros};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -34,9 +34,14 @@ pub struct Paragraph {
 }
 
 impl Scenario {
-    /// Reads a scenario.
+    /// Reads a scenario of an algorithm of the catalogue.
     pub fn parse(text: &str) -> Parsed<Scenario> {
-        let mut reader = Reader::default();
+        Scenario::parse_in::<Catalogue>(text)
+    }
+
+    /// Reads a scenario of an algorithm of this registry.
+    pub fn parse_in<R: Registry>(text: &str) -> Parsed<Scenario> {
+        let mut reader = Reader::new(Known::of::<R>());
         for (index, source) in text.lines().enumerate() {
             reader.line(index + 1, source)?;
         }
@@ -60,9 +65,33 @@ impl Paragraph {
     }
 }
 
+/// What a scenario may speak of.
+pub(super) struct Known {
+    /// The algorithms.
+    names: Vec<&'static str>,
+    /// Whether an algorithm has an input of a name.
+    pub(super) has_input: fn(&str, &str) -> bool,
+}
+
+impl Known {
+    fn of<R: Registry>() -> Self {
+        struct Has<'a>(&'a str);
+        impl Visitor for Has<'_> {
+            type Output = bool;
+            fn visit<A: Algorithm>(self) -> bool {
+                A::input(self.0).is_some()
+            }
+        }
+        Known {
+            names: R::entries().iter().map(|entry| entry.name).collect(),
+            has_input: |algorithm, verb| R::visit(algorithm, Has(verb)).unwrap_or(false),
+        }
+    }
+}
+
 /// What has been read so far.
-#[derive(Default)]
 struct Reader {
+    known: Known,
     setup: Option<Setup>,
     paragraphs: Vec<Paragraph>,
     current: Option<Paragraph>,
@@ -75,6 +104,18 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(known: Known) -> Self {
+        Reader {
+            known,
+            setup: None,
+            paragraphs: Vec::new(),
+            current: None,
+            in_story: false,
+            begun: false,
+            passed: Time::ZERO,
+        }
+    }
+
     fn end_paragraph(&mut self) {
         self.paragraphs.extend(self.current.take());
         self.in_story = false;
@@ -109,7 +150,7 @@ impl Reader {
         paragraph.source.push(trimmed.to_owned());
         let Some(verb) = line.take() else { return Ok(()) };
         match (verb.text, &mut self.setup) {
-            ("cluster", None) => self.setup = Some(line.cluster()?),
+            ("cluster", None) => self.setup = Some(line.cluster(&self.known.names)?),
             ("cluster", Some(_)) => return line.error(verb.column, "there is a cluster already"),
             (verb_text, None) => {
                 let message = format!("expected `cluster ALGORITHM IDS` before '{verb_text}'");
@@ -123,7 +164,7 @@ impl Reader {
             ("fate", Some(setup)) => line.fate(setup)?,
             (_, Some(setup)) => {
                 self.begun = true;
-                let command = line.command(verb, setup)?;
+                let command = line.command(verb, setup, &self.known)?;
                 match &command {
                     Command::Do(_, Some(time)) | Command::Run(Span::Until(time))
                         if *time < self.passed =>
@@ -142,11 +183,10 @@ impl Reader {
 
 /// The lines of the set-up.
 impl Line<'_> {
-    fn cluster(&mut self) -> Parsed<Setup> {
+    fn cluster(&mut self, known: &[&str]) -> Parsed<Setup> {
         let name = self.need("an algorithm's name")?;
-        if !ENTRIES.iter().any(|entry| entry.name == name.text) {
-            let names: Vec<_> = ENTRIES.iter().map(|entry| entry.name).collect();
-            let message = format!("no algorithm '{}'; expected {}", name.text, names.join(", "));
+        if !known.contains(&name.text) {
+            let message = format!("no algorithm '{}'; expected {}", name.text, known.join(", "));
             return self.error(name.column, message);
         }
         let group = self.read("ids such as 1..4 or 3,5,0,1", |text| {

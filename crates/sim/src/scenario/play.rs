@@ -9,7 +9,7 @@ use crate::monitor::Violation;
 use crate::plan::{Outcome, Plan};
 use crate::render;
 use crate::trace::{Recorder, Trace};
-use bellwether_algorithms::catalogue::{Algorithm, Visitor, visit};
+use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Visitor};
 use bellwether_core::{Goal, NodeId, Time};
 use std::fmt;
 use std::time::Duration;
@@ -54,8 +54,13 @@ impl Scenario {
     /// Plays it from beginning to end.
     pub fn play(&self) -> Played {
         // The parser accepts only algorithms that the catalogue has.
-        visit(&self.setup.algorithm, Play(self))
+        self.play_in::<Catalogue>()
             .unwrap_or_else(|| unreachable!("the catalogue has {}", self.setup.algorithm))
+    }
+
+    /// Plays it with the algorithms of this registry; nothing if that does not have its algorithm.
+    pub fn play_in<R: Registry>(&self) -> Option<Played> {
+        R::visit(&self.setup.algorithm, Play(self))
     }
 }
 

@@ -1,0 +1,140 @@
+//! The flags of `bellwether up`.
+
+use crate::failure::Failure;
+use bellwether_node::elections;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// More members than this on one machine would only measure the machine.
+const NODES_MAX: u32 = 64;
+
+const PROFILES: [&str; 3] = ["default", "fast", "wide"];
+
+#[derive(Debug, Args)]
+pub(crate) struct UpArgs {
+    #[command(flatten)]
+    pub(crate) shape: ShapeArgs,
+    /// Keep certificates, configurations, states and logs in this directory, and go on from what
+    /// is there [default: a temporary one]
+    #[arg(long, value_name = "DIR", help_heading = "Cluster")]
+    pub(crate) dir: Option<PathBuf>,
+    /// The HTTP port of member 1; the others follow. 0: any that are free
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value = "0",
+        allow_negative_numbers = true,
+        help_heading = "Cluster"
+    )]
+    pub(crate) http_port: String,
+    /// End after this time [default: when told to]
+    #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
+    pub(crate) length: Option<String>,
+    /// One line per change instead of the live view, and commands from standard input
+    #[arg(long, help_heading = "Run")]
+    pub(crate) plain: bool,
+}
+
+/// What all commands that start a whole cluster have in common.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ShapeArgs {
+    /// Members 1 to N
+    #[arg(
+        long,
+        value_name = "N",
+        default_value = "5",
+        allow_negative_numbers = true,
+        help_heading = "Cluster"
+    )]
+    pub(crate) nodes: String,
+    /// The election (see `bellwether algorithms`)
+    #[arg(long, value_name = "NAME", default_value = "bully", help_heading = "Cluster")]
+    pub(crate) election: String,
+    /// The time-outs: default, fast or wide
+    #[arg(long, value_name = "PROFILE", help_heading = "Cluster")]
+    pub(crate) profile: Option<String>,
+    /// When a stronger member takes over from a weaker one: always, never or "after 30s"
+    /// [default: always]
+    #[arg(long, value_name = "WHEN", help_heading = "Cluster")]
+    pub(crate) preempt: Option<String>,
+}
+
+/// One of the members that a whole cluster consists of.
+#[derive(Debug, Args)]
+pub(crate) struct UpMemberArgs {
+    /// The process that starts it, with which it ends
+    pub(crate) parent: i32,
+    /// Its configuration
+    pub(crate) config: PathBuf,
+}
+
+/// A cluster to be started, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    /// Members 1 to this.
+    pub(crate) nodes: u32,
+    pub(crate) election: String,
+    pub(crate) profile: &'static str,
+    pub(crate) preempt: Option<String>,
+    /// Where HTTP is served by member 1; anywhere if 0.
+    pub(crate) http_port: u16,
+}
+
+impl ShapeArgs {
+    /// Checks everything.
+    pub(crate) fn shape(&self, profile: &str, http_port: u16) -> Result<Shape, Failure> {
+        let nodes = match self.nodes.parse::<u32>() {
+            Ok(nodes @ 1..=NODES_MAX) => nodes,
+            _ => {
+                let what =
+                    format!("'{}' is not a whole number from 1 to {NODES_MAX}", self.nodes);
+                return Err(Failure::flag("nodes", what));
+            }
+        };
+        if !elections::NAMES.contains(&self.election.as_str()) {
+            let what =
+                format!("no election '{}'; there are {}", self.election, elections::NAMES.join(", "));
+            return Err(Failure::flag("election", what));
+        }
+        let wanted = self.profile.as_deref().unwrap_or(profile);
+        let Some(profile) = PROFILES.into_iter().find(|known| *known == wanted) else {
+            let what = format!("no profile '{wanted}'; there are {}", PROFILES.join(", "));
+            return Err(Failure::flag("profile", what));
+        };
+        if let Some(when) = &self.preempt {
+            let span = when.strip_prefix("after ").map(|span| bellwether_sim::units::duration(span));
+            if !matches!(when.as_str(), "always" | "never") && !matches!(span, Some(Ok(_))) {
+                let what = format!("'{when}' is not one of always, never, \"after 30s\"");
+                return Err(Failure::flag("preempt", what));
+            }
+        }
+        Ok(Shape {
+            nodes,
+            election: self.election.clone(),
+            profile,
+            preempt: self.preempt.clone(),
+            http_port,
+        })
+    }
+}
+
+impl UpArgs {
+    pub(crate) fn shape(&self) -> Result<Shape, Failure> {
+        let port = self.http_port.parse::<u16>().map_err(|_| {
+            let what = format!("'{}' is not a port: a whole number up to 65535", self.http_port);
+            Failure::flag("http-port", what)
+        })?;
+        let shape = self.shape.shape("default", port)?;
+        if port > 0 && u32::from(port) + shape.nodes - 1 > u32::from(u16::MAX) {
+            let what = format!("{} ports from {port} on go beyond 65535", shape.nodes);
+            return Err(Failure::flag("http-port", what));
+        }
+        Ok(shape)
+    }
+
+    pub(crate) fn length(&self) -> Result<Option<Duration>, Failure> {
+        let length = self.length.as_deref().map(bellwether_sim::units::duration).transpose();
+        length.map_err(|what| Failure::flag("for", what))
+    }
+}

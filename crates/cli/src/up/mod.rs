@@ -1,0 +1,176 @@
+//! `bellwether up`: a whole cluster of real members on this machine, to watch and to break.
+//!
+//! The parent asks every member ten times a second what it does, tells what has changed, and does
+//! to the members what it is asked for. It takes no part in the cluster: all that it shows, it has
+//! from the same HTTP API that everybody has.
+
+pub(crate) mod args;
+pub(crate) mod cluster;
+mod command;
+pub(crate) mod link;
+pub(crate) mod member;
+mod plain;
+mod world;
+
+use crate::failure::{Failure, Verdict};
+use args::UpArgs;
+use bellwether_api::json::{Members, Stance, Status};
+use bellwether_core::Time;
+use bellwether_net::Clock;
+use cluster::{Cluster, Condition};
+use command::Command;
+use link::Link;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
+use world::World;
+
+/// How often every member is asked.
+const ASKS_EVERY: Duration = Duration::from_millis(100);
+/// How long it may take to answer.
+const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(args: &UpArgs) -> Result<Verdict, Failure> {
+    let (shape, length) = (args.shape()?, args.length()?);
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let signals = Signals::new()?;
+        let cluster = Cluster::start(&shape, args.dir.as_deref())?;
+        let mut session = Session::new(cluster, signals, length);
+        let result = plain::run(&mut session).await;
+        session.cluster.end().await;
+        result.map(|()| Verdict::Well)
+    })
+}
+
+/// One thread: members end with the thread that started them, so it must be the one that stays.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))
+}
+
+/// The signals that end everything.
+pub(crate) struct Signals(Signal, Signal, Signal);
+
+impl Signals {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let wait = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::Input(format!("cannot wait for signals: {error}")))
+        };
+        Ok(Signals(
+            wait(SignalKind::interrupt())?,
+            wait(SignalKind::terminate())?,
+            wait(SignalKind::hangup())?,
+        ))
+    }
+
+    /// Returns when one has come.
+    pub(crate) async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
+            _ = self.2.recv() => {}
+        }
+    }
+}
+
+/// What a member answered.
+type Report = (usize, Option<Status>, Option<Members>);
+
+/// A cluster that runs, and what is known of it.
+pub(crate) struct Session {
+    pub(crate) cluster: Cluster,
+    pub(crate) world: World,
+    began: Time,
+    length: Option<Duration>,
+    signals: Signals,
+    reports: mpsc::Receiver<Report>,
+    ticks: Interval,
+}
+
+impl Session {
+    fn new(cluster: Cluster, signals: Signals, length: Option<Duration>) -> Self {
+        let (sender, reports) = mpsc::channel(64);
+        for (place, member) in cluster.members.iter().enumerate() {
+            tokio::spawn(ask(place, Link::new(member.http.clone()), sender.clone()));
+        }
+        let mut world = World::new(cluster.members.len() as u32);
+        world.observe(&cluster);
+        let mut ticks = interval(ASKS_EVERY / 2);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Session { cluster, world, began: Clock::shared(), length, signals, reports, ticks }
+    }
+
+    /// How long it has been running.
+    pub(crate) fn now(&self) -> Duration {
+        Clock::shared().since(self.began)
+    }
+
+    /// Waits for the next thing to happen; `false` if it is the end.
+    pub(crate) async fn next(&mut self) -> bool {
+        tokio::select! {
+            () = self.signals.wait() => return false,
+            Some((place, status, members)) = self.reports.recv() => {
+                self.take(place, status, members).await;
+            }
+            _ = self.ticks.tick() => {
+                let now = self.now();
+                for (id, words) in self.cluster.deaths() {
+                    self.world.lost(id as usize - 1);
+                    self.world.tell(now, format!("member {id} ended by itself, {words}"));
+                }
+                self.world.tick(now);
+            }
+        }
+        self.world.observe(&self.cluster);
+        self.length.is_none_or(|length| self.now() < length)
+    }
+
+    async fn take(&mut self, place: usize, status: Option<Status>, members: Option<Members>) {
+        // An answer may be older than the death of who gave it.
+        let own = status.as_ref().map(|status| status.pid) == self.cluster.members[place].pid();
+        let paused = self.cluster.members[place].condition == Condition::Paused;
+        if paused || (status.is_some() && !own) {
+            return;
+        }
+        self.world.report(place, self.now(), status);
+        if let Some(members) = members {
+            self.world.members(&members);
+        }
+        if !self.world.seats[place].told_blocked {
+            command::reconcile(&self.cluster, &mut self.world).await;
+        }
+    }
+
+    /// Does something, and says so in the history.
+    pub(crate) async fn command(&mut self, command: &Command) {
+        let done = command::carry_out(command, &mut self.cluster, &mut self.world).await;
+        self.world.observe(&self.cluster);
+        self.note(done.unwrap_or_else(|complaint| format!("error: {complaint}")));
+    }
+
+    pub(crate) fn note(&mut self, text: String) {
+        let now = self.now();
+        self.world.tell(now, text);
+    }
+}
+
+/// Asks one member for ever.
+async fn ask(place: usize, mut link: Link, reports: mpsc::Sender<Report>) {
+    loop {
+        let status: Option<Status> = link.get("/v1/status", ANSWERS_WITHIN).await;
+        let leads = status.as_ref().is_some_and(|status| status.stance == Stance::Leading);
+        let members = match leads {
+            true => link.get("/v1/members", ANSWERS_WITHIN).await,
+            false => None,
+        };
+        if reports.send((place, status, members)).await.is_err() {
+            return;
+        }
+        sleep(ASKS_EVERY).await;
+    }
+}
