@@ -5,8 +5,11 @@ DEMO         := scenarios/election/bully-p1-to-p4.txt
 PICTURE      := out/bully.svg
 BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --bin bellwether --
 
+# How many random schedules `make soak` runs for each of the six elections.
+SCHEDULES    := 20000
+
 .DEFAULT_GOAL := help
-.PHONY: help demo build test verify fix bench pictures advisories clean tools always
+.PHONY: help demo build test verify fix soak bench pictures advisories clean tools always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +35,9 @@ verify: tools ## Formatting, lints, licences, layering and docs; never writes to
 fix: tools ## Format, and apply what clippy can fix by itself
 	cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
 	cargo fmt --all
+
+soak: ## The member in 100,000 storms of faults and more, for each election; takes some minutes
+	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test storms -- --nocapture --test-threads 1
 
 bench: ## Measure the simulator beside a bare loop
 	cargo bench --locked --package bellwether-sim
