@@ -389,3 +389,25 @@ fn a_message_arrives_after_it_was_sent_whatever_the_clocks_say() {
         }
     }
 }
+
+#[test]
+fn what_never_arrived_died_with_its_sender_or_found_nobody() {
+    let (plan, events) = notes();
+    let is_message = |event: &Recorded<_>| {
+        matches!(event.event, Happened::Step { came: Came::Message { .. }, .. })
+    };
+    let first = events.iter().position(is_message).unwrap();
+    let at = Time::from_micros(50_000);
+    // P2 has told P3 and P4, which is down, of its election.
+    for (killed, why) in [(2, "lost"), (3, "down")] {
+        let mut events = events[..first].to_vec();
+        events.push(Recorded { at, node: NodeId::new(killed), event: Happened::Killed });
+        let (_, trace) = tell(&plan, events, at);
+        assert_eq!(dropped(&trace), BTreeSet::from([(0, why), (1, "down")]));
+    }
+    let (group, settings) = (plan.group.clone(), plan.settings.clone());
+    let events = events[..first].to_vec();
+    let open = Replay { group, settings, events, ended: at }.run(Silent).unwrap().open;
+    assert_eq!((open.messages, open.moving), (1, 1), "{open:?}");
+    assert!(open.timers > 0 && !open.is_quiet());
+}

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 /// How long the first connections may take before the run begins without them.
-const CONNECTED_WITHIN: Duration = Duration::from_secs(20);
+const CONNECTED_WITHIN: Duration = Duration::from_secs(60);
 
 pub(crate) fn run(args: &HostProcessArgs) -> Result<Verdict, Failure> {
     // Standard input does not help a process that is stopped while its parent dies.

@@ -17,7 +17,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 
 /// Nothing that a process is asked for before the run begins takes nearly so long.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The name that stands in the certificates.
 pub(super) const CLUSTER: &str = "host";
 /// The directory of the certificates, in that of the run.

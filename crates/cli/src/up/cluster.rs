@@ -38,7 +38,6 @@ pub(crate) struct Member {
     pub(crate) id: u32,
     /// Where its HTTP API is.
     pub(crate) http: Address,
-    life: u32,
     running: Option<(Child, Option<ChildStdin>)>,
     pub(crate) condition: Condition,
 }
@@ -110,7 +109,7 @@ impl Cluster {
         for id in 1..=shape.nodes {
             let http = Address::parse(&ports.http(id))?;
             let condition = Condition::Dead;
-            members.push(Member { id, http, life: 0, running: None, condition });
+            members.push(Member { id, http, running: None, condition });
         }
         let mut cluster = Cluster { program, folder, members, choices };
         // The ports are free again only now, when whoever is to have them takes them.
@@ -159,7 +158,6 @@ impl Cluster {
             .map_err(|error| Failure::Input(format!("cannot start member {id}: {error}")))?;
         let stdin = child.stdin.take();
         member.running = Some((child, stdin));
-        member.life += 1;
         member.condition = Condition::Running;
         Ok(())
     }
@@ -216,11 +214,6 @@ impl Member {
     /// Its process, if there is one.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.running.as_ref().and_then(|(child, _)| child.id())
-    }
-
-    /// How often it has been started.
-    pub(crate) fn life(&self) -> u32 {
-        self.life
     }
 
     /// Sends a signal. A process's number is its own until it has been waited for.

@@ -10,6 +10,8 @@ mod command;
 pub(crate) mod link;
 pub(crate) mod member;
 mod plain;
+mod screen;
+mod view;
 mod world;
 
 use crate::failure::{Failure, Verdict};
@@ -20,6 +22,7 @@ use bellwether_net::Clock;
 use cluster::{Cluster, Condition};
 use command::Command;
 use link::Link;
+use std::io::IsTerminal;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -38,7 +41,10 @@ pub(crate) fn run(args: &UpArgs) -> Result<Verdict, Failure> {
         let signals = Signals::new()?;
         let cluster = Cluster::start(&shape, args.dir.as_deref())?;
         let mut session = Session::new(cluster, signals, length);
-        let result = plain::run(&mut session).await;
+        let result = match args.plain || !std::io::stdout().is_terminal() {
+            true => plain::run(&mut session).await,
+            false => screen::run(&mut session).await,
+        };
         session.cluster.end().await;
         result.map(|()| Verdict::Well)
     })

@@ -1,6 +1,7 @@
 //! What whoever wants, has or gives up the mandate does: M1, M4, M6, M7, M9, M10, M11.
 
 use super::*;
+use bellwether_core::Group;
 
 #[test]
 fn m1_asks_everybody_in_an_epoch_above_all_that_it_has_seen() {
@@ -104,12 +105,23 @@ fn m4_wins_when_a_majority_has_the_state() {
     assert_eq!(p3.process.holds(p3.now), None);
     assert_eq!(
         p3.deliver(2, ack(1, asked)),
-        [
-            SetTimer(Timer::Lapse, exactly(reliance() - ms(10))),
-            Emit(Said::Won(epoch(1))),
-        ]
+        [SetTimer(Timer::Lapse, exactly(reliance() - ms(10))), Emit(Said::Won(epoch(1))),]
     );
     assert_eq!(p3.process.holds(p3.now), Some(epoch(1)));
+}
+
+#[test]
+fn m4_half_of_the_members_is_no_majority() {
+    let needed = |n| config().needed(&Group::numbered(n).unwrap());
+    assert_eq!([1, 2, 3, 4, 5, 6, 7].map(needed), [1, 2, 2, 3, 3, 4, 4]);
+}
+
+#[test]
+fn m4_its_own_voter_is_bound_like_everybodys_as_soon_as_it_spreads() {
+    let mut p3 = installing();
+    assert_eq!(vote(&mut p3, 5, 2), wait(2, Some(3)));
+    p3.pass(ms(500));
+    assert_eq!(vote(&mut p3, 5, 2), promise(2, version(1, 0), 0), "and no longer");
 }
 
 #[test]
@@ -254,10 +266,7 @@ fn m6_a_renewed_mandate_does_not_lapse() {
     p3.deliver(1, ack(1, now));
     p3.deliver(5, ack(1, now));
     p3.pass(ms(200));
-    assert_eq!(
-        p3.fire(Timer::Lapse),
-        [SetTimer(Timer::Lapse, exactly(reliance() - ms(200)))]
-    );
+    assert_eq!(p3.fire(Timer::Lapse), [SetTimer(Timer::Lapse, exactly(reliance() - ms(200)))]);
     assert_eq!(p3.process.leading(), Some(epoch(1)));
 }
 
