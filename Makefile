@@ -9,10 +9,13 @@ BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --
 SCHEDULES    := 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help demo build test verify fix soak bench pictures advisories clean tools always
+.PHONY: help up bench-failover demo build test verify fix soak bench pictures advisories clean tools always
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: ## Start five real members on this machine and watch them elect; q ends
+	@$(BELLWETHER) up
 
 demo: ## Replay the textbook's bully election as text and draw its picture
 	@mkdir -p $(dir $(PICTURE))
@@ -41,6 +44,11 @@ soak: ## The member in 100,000 storms of faults and more, for each election; tak
 
 bench: ## Measure the simulator beside a bare loop
 	cargo bench --locked --package bellwether-sim
+
+bench-failover: ## Measure failover, hand-over, false elections and cost of real members; 25 minutes
+	@missed=0; for run in "failover --trials 30" "failover --trials 30 --step-down" \
+	  "quiet --for 10m" "quiet --for 10m --busy"; do \
+	  echo "bellwether bench $$run"; $(BELLWETHER) bench $$run || missed=1; echo; done; exit $$missed
 
 IMAGES   := docs/images
 PICTURES := $(addprefix $(IMAGES)/,bully.svg ring.svg active-list.svg chang-roberts.svg \

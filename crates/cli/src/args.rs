@@ -31,6 +31,8 @@ pub(crate) enum Verb {
     /// One of the members that `up` starts
     #[command(hide = true)]
     UpMember(crate::up::args::UpMemberArgs),
+    /// Measure a whole cluster on this machine: failover, false alarms, cost
+    Bench(crate::bench::args::BenchArgs),
     /// Make an authority and certificates for development
     Certs(crate::certs::CertsArgs),
     /// Ask a member who coordinates, since when and why

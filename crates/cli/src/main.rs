@@ -6,6 +6,7 @@
 mod algorithms;
 mod args;
 mod asking;
+mod bench;
 mod certs;
 mod compare;
 mod failure;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Verb::Certs(args) => certs::run(&args),
         Verb::Up(args) => up::run(&args),
         Verb::UpMember(args) => up::member::run(&args),
+        Verb::Bench(args) => bench::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Members(args) => members::run(&args),
     };

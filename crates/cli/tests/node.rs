@@ -8,8 +8,10 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// A cluster of one, with its certificates in the same directory.
@@ -75,8 +77,14 @@ struct Member {
 
 impl Member {
     fn start(directory: &Path) -> Member {
+        Member::start_with(directory, &[])
+    }
+
+    fn start_with(directory: &Path, environment: &[(&str, &str)]) -> Member {
         let words = ["node", "--config", "node.toml", "--log-format", "json"];
-        let mut child = command(directory, &words).stderr(Stdio::piped()).spawn().unwrap();
+        let mut command = command(directory, &words);
+        command.envs(environment.iter().copied());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         let http = loop {
@@ -183,6 +191,31 @@ fn watching_prints_a_line_per_change() {
     assert!(gone.is_some());
     watcher.kill().unwrap();
     watcher.wait().unwrap();
+}
+
+#[test]
+fn a_supervisor_is_told_how_it_does() {
+    let directory = workshop();
+    let path = directory.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    let environment = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "90000")];
+    let member = Member::start_with(directory.path(), &environment);
+    let until = |wanted: &str| {
+        let mut told = String::new();
+        while !told.lines().any(|line| line == wanted) {
+            let mut buffer = [0; 4096];
+            let length = socket.recv(&mut buffer).unwrap_or_else(|_| panic!("no {wanted}: {told}"));
+            told += &String::from_utf8_lossy(&buffer[..length]);
+        }
+    };
+    until("READY=1");
+    until("WATCHDOG=1");
+    until("STATUS=holds the mandate of epoch 1");
+    until("WATCHDOG=1");
+    member.signal(Signal::TERM);
+    until("STOPPING=1");
+    assert_eq!(member.end().0, Some(0));
 }
 
 #[test]

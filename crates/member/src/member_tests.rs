@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::config::Quorum;
+use crate::event::Decline;
 use crate::mandate::{Sight, Version};
 use crate::ranks::Ranks;
 use crate::status::ClockStatus;
@@ -12,6 +13,7 @@ use bellwether_algorithms::election::{Bully, bully};
 use bellwether_core::Effect::{CancelTimer, Emit, Send, SetTimer};
 use bellwether_core::Group;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 type Node = Fixture<Member<Bully>>;
 type Letter = Msg<bully::Msg>;
@@ -462,6 +464,8 @@ fn p7_a_follower_learns_from_its_leader_that_its_clock_drifts() {
     assert_eq!(sent(p3.deliver(2, spread(2, false))).len(), 1, "an ACK and no take-over");
     p3.deliver(2, beat(2, sight(false)));
     assert!(eligible(&p3));
+    assert_eq!(p3.deliver(1, ELECTION), [], "the leader has just been heard");
+    p3.pass(ms(151));
     assert_ne!(p3.deliver(1, ELECTION), []);
 }
 

@@ -87,14 +87,16 @@ impl ShapeArgs {
         let nodes = match self.nodes.parse::<u32>() {
             Ok(nodes @ 1..=NODES_MAX) => nodes,
             _ => {
-                let what =
-                    format!("'{}' is not a whole number from 1 to {NODES_MAX}", self.nodes);
+                let what = format!("'{}' is not a whole number from 1 to {NODES_MAX}", self.nodes);
                 return Err(Failure::flag("nodes", what));
             }
         };
         if !elections::NAMES.contains(&self.election.as_str()) {
-            let what =
-                format!("no election '{}'; there are {}", self.election, elections::NAMES.join(", "));
+            let what = format!(
+                "no election '{}'; there are {}",
+                self.election,
+                elections::NAMES.join(", ")
+            );
             return Err(Failure::flag("election", what));
         }
         let wanted = self.profile.as_deref().unwrap_or(profile);
@@ -103,7 +105,8 @@ impl ShapeArgs {
             return Err(Failure::flag("profile", what));
         };
         if let Some(when) = &self.preempt {
-            let span = when.strip_prefix("after ").map(|span| bellwether_sim::units::duration(span));
+            let span =
+                when.strip_prefix("after ").map(|span| bellwether_sim::units::duration(span));
             if !matches!(when.as_str(), "always" | "never") && !matches!(span, Some(Ok(_))) {
                 let what = format!("'{when}' is not one of always, never, \"after 30s\"");
                 return Err(Failure::flag("preempt", what));

@@ -177,9 +177,7 @@ fn leader(cluster: &Cluster, world: &World) -> Result<usize, String> {
 }
 
 fn shown(sides: &[BTreeSet<u32>]) -> String {
-    let side = |side: &BTreeSet<u32>| {
-        side.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
-    };
+    let side = |side: &BTreeSet<u32>| side.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
     sides.iter().map(side).collect::<Vec<_>>().join(" | ")
 }
 

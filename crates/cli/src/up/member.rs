@@ -11,7 +11,8 @@ pub(crate) fn run(args: &UpMemberArgs) -> Result<Verdict, Failure> {
     if !end_with_parent(args.parent) {
         return Ok(Verdict::Well);
     }
-    let failed = |error: bellwether_node::Failure| Failure::Exit(error.exit_code(), error.to_string());
+    let failed =
+        |error: bellwether_node::Failure| Failure::Exit(error.exit_code(), error.to_string());
     let overrides = Overrides { dev_faults: true, ..Overrides::default() };
     let settings = config::load(&args.config, &overrides)
         .map_err(|error| failed(bellwether_node::Failure::Config(error)))?;

@@ -21,7 +21,8 @@ impl Drop for Guard {
 
 /// Runs until told to end.
 pub(crate) async fn run(session: &mut Session) -> Result<(), Failure> {
-    let unable = |error| Failure::Input(format!("cannot draw on the terminal: {error}; try --plain"));
+    let unable =
+        |error| Failure::Input(format!("cannot draw on the terminal: {error}; try --plain"));
     let mut terminal = ratatui::try_init().map_err(unable)?;
     let _guard = Guard;
     let mut view = View { lease: session.cluster.choices.lease, ..View::default() };

@@ -123,7 +123,8 @@ fn members(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View) {
         Constraint::Length(10),
         Constraint::Min(8),
     ];
-    let head = Row::new(["id", "pid", "state", "mandate", "heard", "clock"]).bold();
+    let head = Row::new(["id", "pid", "state", "mandate", "heard", "clock"])
+        .style(Style::new().add_modifier(Modifier::BOLD));
     let table = Table::new(rows, widths)
         .header(head)
         .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED))
@@ -162,12 +163,7 @@ fn history(frame: &mut Frame<'_>, area: Rect, world: &World) {
 fn help(frame: &mut Frame<'_>) {
     let area = frame.area();
     let (width, height) = (area.width.min(72), area.height.min(14));
-    let place = Rect {
-        x: (area.width - width) / 2,
-        y: (area.height - height) / 2,
-        width,
-        height,
-    };
+    let place = Rect { x: (area.width - width) / 2, y: (area.height - height) / 2, width, height };
     frame.render_widget(Clear, place);
     let text = Paragraph::new(HELP).block(Block::bordered().title(" keys "));
     frame.render_widget(text, place);

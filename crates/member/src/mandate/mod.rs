@@ -146,7 +146,7 @@ impl<S: Replica> Process for Mandate<S> {
                 }
             }
             Msg::Release { epoch, to, appointed } => {
-                if self.voter.unbind(from, epoch) {
+                if self.voter.unbind(from, epoch, to) {
                     cx.rule("M7");
                     self.become_free(cx);
                     cx.emit(Said::Released { by: from, to, appointed });
@@ -240,9 +240,6 @@ impl<S: Replica> Mandate<S> {
         let until = cx.now() + cx.config().lease;
         self.voter.bind(Lease { leader, epoch, until, appointed });
         cx.send(leader, Msg::Ack { epoch, sent, clock: cx.now() });
-        if self.voter.pending.is_some() {
-            cx.set_timer(Timer::Free, cx.config().lease);
-        }
         cx.emit(Said::Heard { leader, epoch });
     }
 

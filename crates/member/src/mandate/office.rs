@@ -86,13 +86,13 @@ impl Office {
         }
     }
 
-    /// M6: when the `needed` members that count and answered last were asked; the leader itself
-    /// counts as asked now.
-    fn renewed(&self, now: Time, needed: usize, counts: impl Fn(NodeId) -> bool) -> Time {
+    /// M6: when the `needed` members that count and answered last were asked, if there are so many;
+    /// the leader itself counts as asked now.
+    fn renewed(&self, now: Time, needed: usize, counts: impl Fn(NodeId) -> bool) -> Option<Time> {
         let acked = self.acked.iter().filter(|(member, _)| counts(**member));
         let mut times: Vec<Time> = acked.map(|(_, (sent, _))| *sent).chain([now]).collect();
         times.sort_unstable_by(|one, other| other.cmp(one));
-        times.get(needed.max(1) - 1).copied().unwrap_or(Time::ZERO)
+        times.get(needed.max(1) - 1).copied()
     }
 
     pub(super) fn followers(&self) -> impl Iterator<Item = &NodeId> {
@@ -112,9 +112,13 @@ impl<S: Replica> Mandate<S> {
     /// M1: asks for votes in an epoch above all that were seen.
     pub(super) fn ask(&mut self, claim: bool, appointed: bool, cx: &mut Cx<'_, S>) {
         match &mut self.role {
+            // Whoever was in the way may be gone: ask again at once.
             Role::Asking(bid) => {
                 bid.claim |= claim;
                 bid.appointed |= appointed;
+                let epoch = bid.epoch;
+                self.ask_all(cx);
+                self.consider(cx.me(), epoch, cx);
             }
             Role::Idle => self.bid(claim, appointed, None, cx),
             Role::Installing(..) | Role::Leading(_) => {}
@@ -341,7 +345,7 @@ impl<S: Replica> Mandate<S> {
         let (Role::Installing(office, _) | Role::Leading(office)) = &mut self.role else { return };
         let clocks = &self.clocks;
         let renewed = office.renewed(now, needed, |member| !clocks.drifts(member));
-        office.until = renewed + cx.config().reliance();
+        office.until = renewed.map_or(Time::ZERO, |asked| asked + cx.config().reliance());
         let (epoch, until) = (office.epoch, office.until);
         if now >= until {
             return;
@@ -387,14 +391,15 @@ impl<S: Replica> Mandate<S> {
         }
     }
 
-    /// M7.
+    /// M7. What is left of an earlier epoch (M10) is given up, too.
     pub(super) fn hand_over(&mut self, to: Option<NodeId>, appointed: bool, cx: &mut Cx<'_, S>) {
-        let (Role::Installing(office, _) | Role::Leading(office)) = &self.role else {
-            return self.desist(cx);
+        let epoch = match &self.role {
+            Role::Installing(office, _) | Role::Leading(office) => office.epoch,
+            Role::Asking(Bid { held: Some(held), .. }) => held.epoch,
+            Role::Asking(_) | Role::Idle => return self.desist(cx),
         };
         cx.rule("M7");
-        let epoch = office.epoch;
-        self.voter.unbind(cx.me(), epoch);
+        self.voter.unbind(cx.me(), epoch, to);
         self.retire(to.map_or(Loss::GivenUp, Loss::HandedOver), cx);
         for member in cx.group().ring() {
             if *member != cx.me() {

@@ -76,13 +76,15 @@ impl<S: Replica> Voter<S> {
     ) -> Vote {
         let Durable { promised, promised_to, .. } = self.durable;
         if epoch == promised && promised_to == Some(candidate) {
-            return Vote::Promise;
+            // M8: the promise stands, but what it should carry may be forgotten.
+            return if self.is_mute(now) { Vote::Wait(None) } else { Vote::Promise };
         }
         if epoch <= promised {
             return Vote::Refuse(promised);
         }
         if let Some(bound_to) = self.bound(me, candidate, now, holds) {
-            if self.pending.is_none_or(|(_, earlier)| earlier < epoch) {
+            // Of two for the same epoch the later one is more likely still there.
+            if self.pending.is_none_or(|(_, earlier)| earlier <= epoch) {
                 self.pending = Some((candidate, epoch));
             }
             return Vote::Wait(bound_to);
@@ -137,7 +139,8 @@ impl<S: Replica> Voter<S> {
     pub(super) fn bind(&mut self, lease: Lease) {
         self.durable.promised = lease.epoch;
         self.durable.promised_to = Some(lease.leader);
-        self.pending = self.pending.filter(|(_, epoch)| *epoch > lease.epoch);
+        // Who still wants the vote asks again; who asked before this sign of life may not.
+        self.pending = None;
         self.lease = Some(lease);
     }
 
@@ -148,13 +151,20 @@ impl<S: Replica> Voter<S> {
 
     /// A copy has arrived from a leader with a mandate: the voter knows what matters again.
     pub(super) fn adopt(&mut self, version: Version, copy: S) {
-        self.copy = Some((version, copy));
+        if self.copy.as_ref().is_none_or(|(known, _)| *known <= version) {
+            self.copy = Some((version, copy));
+        }
         self.mute_until = None;
     }
 
-    /// M7: the leader gives the voter free. Whether it was bound to that leader.
-    pub(super) fn unbind(&mut self, leader: NodeId, epoch: Epoch) -> bool {
+    /// M7: the leader gives the voter free, for the good of that member if it names one: nobody
+    /// else's request is kept then. Whether it was bound to that leader.
+    pub(super) fn unbind(&mut self, leader: NodeId, epoch: Epoch, to: Option<NodeId>) -> bool {
         let bound = |lease: &Lease| lease.leader == leader && lease.epoch == epoch;
-        self.lease.take_if(|lease| bound(lease)).is_some()
+        let unbound = self.lease.take_if(|lease| bound(lease)).is_some();
+        if unbound && to.is_some() {
+            self.pending = self.pending.filter(|(candidate, _)| Some(*candidate) == to);
+        }
+        unbound
     }
 }

@@ -112,6 +112,9 @@ impl<I: Clone> Storm<'_, I> {
     }
 
     fn strike(&mut self, inputs: &[I]) {
+        if self.ring.len() > 1 && self.draws.chance(0.15) {
+            return self.strike_at_the_strongest();
+        }
         let id = self.someone();
         let is_down = self.down.contains(&id);
         match self.draws.below(16) {
@@ -158,6 +161,64 @@ impl<I: Clone> Storm<'_, I> {
             }
             _ => {}
         }
+    }
+
+    /// The strongest of those that are up: it probably leads, so this is where it hurts.
+    fn strike_at_the_strongest(&mut self) {
+        let up = self.ring.iter().filter(|id| !self.down.contains(id) && !self.paused.contains(id));
+        let Some(strongest) = up.copied().max() else { return };
+        let rest: Vec<NodeId> = self.ring.iter().copied().filter(|id| *id != strongest).collect();
+        match self.draws.below(5) {
+            0 => self.restart_all_but(strongest, &rest),
+            1 => self.cut(CutKind::OneWay(vec![strongest], rest)),
+            2 => self.cut(CutKind::OneWay(rest, vec![strongest])),
+            3 => self.cut_off_after_a_vain_promise(strongest, &rest),
+            // With a minority.
+            _ => {
+                let mut side = vec![strongest];
+                for id in rest {
+                    if side.len() < self.ring.len().div_ceil(2) && self.draws.chance(0.3) {
+                        side.push(id);
+                    }
+                }
+                self.cut(CutKind::Partition(vec![side]));
+            }
+        }
+    }
+
+    /// Alone, mostly, while all others restart faster than its lease ends.
+    fn restart_all_but(&mut self, strongest: NodeId, rest: &[NodeId]) {
+        if self.draws.chance(0.8) {
+            self.cut(CutKind::Partition(vec![vec![strongest]]));
+        }
+        let crashing: Vec<NodeId> =
+            rest.iter().copied().filter(|id| !self.down.contains(id)).collect();
+        for id in &crashing {
+            self.crash(*id);
+        }
+        self.wait_up_to(2);
+        for id in crashing {
+            self.recover(id);
+        }
+    }
+
+    /// A minority without it promises each other something higher, in vain. When they are back the
+    /// strongest has to move on, and just then it is cut off.
+    fn cut_off_after_a_vain_promise(&mut self, strongest: NodeId, rest: &[NodeId]) {
+        let minority = (self.ring.len() - 1) / 2;
+        let side: Vec<NodeId> = rest.iter().rev().copied().take(minority).collect();
+        self.cut(CutKind::Partition(vec![side]));
+        let name = self.cuts_made;
+        self.now = self.now + self.unit * (6 + self.draws.below(8) as u32);
+        self.cuts.remove(&name);
+        self.act(Action::Heal(name));
+        self.wait_up_to(2);
+        self.cut(CutKind::Partition(vec![vec![strongest]]));
+    }
+
+    fn wait_up_to(&mut self, units: u64) {
+        let span = self.draws.below(micros(self.unit) * units);
+        self.now = self.now + Duration::from_micros(span);
     }
 
     fn crash(&mut self, id: NodeId) {

@@ -139,27 +139,40 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
     pub(super) fn play(&mut self, place: usize, event: Recorded<A>) -> Result<(), Divergence> {
         let Recorded { at, node, event } = event;
         self.mail.now = self.mail.now.max(at);
-        let contradiction = match event {
-            Happened::Killed => return Ok(self.kill(place)),
-            Happened::Stopped => return Ok(self.stop(place)),
-            Happened::Continued => return Ok(self.go_on(place)),
-            Happened::Step { clock, came } => match came {
-                Came::Start { life, saved } => self.start(place, clock, life, saved),
-                _ if !self.actors[place].up => Err(Contradiction::NotRunning),
-                Came::Input(input) => {
-                    self.last_action = self.mail.now;
-                    self.asked = true;
-                    self.see(place, Seen::Input(&input));
-                    self.step(place, clock, |process, cx| process.on_input(input, cx));
-                    Ok(())
-                }
-                Came::Message { from, life, seq, msg } => {
-                    self.deliver(place, clock, (from, life, seq), msg)
-                }
-                Came::Timer(timer) => self.fire(place, clock, timer),
-            },
+        let done = match event {
+            Happened::Killed => {
+                self.kill(place);
+                Ok(())
+            }
+            Happened::Stopped => {
+                self.stop(place);
+                Ok(())
+            }
+            Happened::Continued => {
+                self.go_on(place);
+                Ok(())
+            }
+            Happened::Step { clock, came } => self.take_step(place, clock, came),
         };
-        contradiction.map_err(|contradiction| Divergence { at, node, contradiction })
+        done.map_err(|contradiction| Divergence { at, node, contradiction })
+    }
+
+    fn take_step(&mut self, place: usize, clock: Time, came: Came<A>) -> Result<(), Contradiction> {
+        match came {
+            Came::Start { life, saved } => self.start(place, clock, life, saved),
+            _ if !self.actors[place].up => Err(Contradiction::NotRunning),
+            Came::Input(input) => {
+                self.last_action = self.mail.now;
+                self.asked = true;
+                self.see(place, Seen::Input(&input));
+                self.step(place, clock, |process, cx| process.on_input(input, cx));
+                Ok(())
+            }
+            Came::Message { from, life, seq, msg } => {
+                self.deliver(place, clock, (from, life, seq), msg)
+            }
+            Came::Timer(timer) => self.fire(place, clock, timer),
+        }
     }
 
     fn start(
