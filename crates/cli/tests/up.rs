@@ -138,7 +138,9 @@ fn a_minority_says_that_it_has_no_mandate_and_heals() {
 
 #[test]
 fn a_parent_that_is_killed_leaves_nobody_behind() {
-    let mut up = Up::start("--nodes 3");
+    // A parent that is killed cannot remove a temporary directory.
+    let directory = TempDir::new().unwrap();
+    let mut up = Up::start(&format!("--nodes 3 --dir {}", directory.path().display()));
     up.until(&["member 3 coordinates in epoch"]);
     // Not even one that cannot hear of it.
     up.say("pause 1");

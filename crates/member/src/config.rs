@@ -141,8 +141,8 @@ impl Config {
         if heartbeat < Duration::from_millis(1) {
             return unfit("heartbeat", format!("{heartbeat:?} is too short; at least 1ms"));
         }
-        // Three beats may be lost or late before the coordinator is suspected, and one T must be
-        // left of the lease for the election, or the lease would run out for nothing.
+        // Some beats may be lost or late before the coordinator is suspected, and one T must be left
+        // of the lease for the election, or the lease would run out for nothing.
         if lease < heartbeat * 5 {
             let why = format!(
                 "{lease:?} is less than five heartbeats of {heartbeat:?}; give at least {:?}",
@@ -169,7 +169,9 @@ impl Config {
             heartbeat,
             lease,
             drift_ppm,
-            suspect_after: (heartbeat * 3, lease * 4 / 5),
+            // Nobody can take over before the lease ends, so there is no hurry to suspect: only an
+            // election must fit in between.
+            suspect_after: (lease * 7 / 10, lease * 4 / 5),
             preempt,
             quorum,
             amnesia,

@@ -9,7 +9,9 @@ use std::time::Duration;
 /// Five equal members with a bully election, heartbeats of 100 ms and leases of half a second.
 pub(crate) fn config() -> Config {
     let group = Group::numbered(5).unwrap();
-    Config::new::<Bully>(&Choices::default(), Ranks::equal(&group), &group).unwrap()
+    let config = Config::new::<Bully>(&Choices::default(), Ranks::equal(&group), &group).unwrap();
+    let suspect_after = (ms(300), ms(400));
+    Config { suspect_after, ..config }
 }
 
 pub(crate) fn id(number: u32) -> NodeId {

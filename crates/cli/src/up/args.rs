@@ -105,8 +105,7 @@ impl ShapeArgs {
             return Err(Failure::flag("profile", what));
         };
         if let Some(when) = &self.preempt {
-            let span =
-                when.strip_prefix("after ").map(|span| bellwether_sim::units::duration(span));
+            let span = when.strip_prefix("after ").map(bellwether_sim::units::duration);
             if !matches!(when.as_str(), "always" | "never") && !matches!(span, Some(Ok(_))) {
                 let what = format!("'{when}' is not one of always, never, \"after 30s\"");
                 return Err(Failure::flag("preempt", what));

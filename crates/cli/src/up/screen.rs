@@ -65,10 +65,10 @@ fn pressed(key: KeyEvent, view: &mut View, session: &Session) -> Option<Command>
         KeyCode::Char('?' | 'h') => view.help = true,
         KeyCode::Up => view.chosen = view.chosen.saturating_sub(1),
         KeyCode::Down => view.chosen = (view.chosen + 1).min(seats.len() - 1),
+        // A second time takes the mark away.
+        KeyCode::Char(' ') if view.marked.remove(&view.chosen) => {}
         KeyCode::Char(' ') => {
-            if !view.marked.remove(&view.chosen) {
-                view.marked.insert(view.chosen);
-            }
+            view.marked.insert(view.chosen);
         }
         KeyCode::Char('k') => return Some(Command::Kill(id)),
         KeyCode::Char('p') if chosen.condition == Condition::Paused => {

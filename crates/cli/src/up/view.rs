@@ -23,7 +23,8 @@ pub(crate) struct View {
     pub(crate) lease: Duration,
 }
 
-const KEYS: &str = "up/down choose  k kill  p pause  c cut/heal  r revive  s step down  ? help  q";
+const KEYS: &str =
+    "arrows choose  k kill  p pause  c cut  r revive  s step down  t transfer  q quit";
 
 const HELP: &str = "\
 up, down  choose a member            k  kill it (SIGKILL)
@@ -32,7 +33,7 @@ r         revive it: start it again with what it had made durable
 space     mark it: marked members are one side of the next cut
 c         cut the marked members, or the chosen one, off from the
           others; if there is a cut already, heal it
-s         the coordinator steps down  t  it hands over to the chosen one
+s         the coordinator steps down  t  it hands over to this one
 q, Ctrl-C end all members             ?  close this
 
 A member on the side with fewer members gets no mandate, and says so.";
@@ -58,7 +59,7 @@ pub(crate) fn render(frame: &mut Frame<'_>, world: &World, view: &View, now: Dur
 }
 
 fn headline(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View, now: Duration) {
-    let block = Block::bordered().title(" bellwether up ");
+    let block = Block::bordered().title(" bellwether up, ? for help ");
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let lines = Layout::vertical([Constraint::Length(1), Constraint::Length(1)]).split(inner);
@@ -232,7 +233,8 @@ mod tests {
             "3 in epoch 7",
             "member 3 coordinates in epoch 7: the members do not say why",
             "k kill",
-            "? help",
+            "? for help",
+            "q quit",
         ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
@@ -261,7 +263,8 @@ mod tests {
     #[test]
     fn help_lies_over_everything_and_fits() {
         let text = screen(&World::new(64), &View { help: true, ..view() });
-        for fragment in ["revive it", "gets no mandate, and says so.", "what happened"] {
+        for fragment in ["revive it", "gets no mandate, and says so.", "end all members", "q quit"]
+        {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
     }
