@@ -22,9 +22,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 /// Events by time, first in first out within a tick.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
-    /// Nothing can be inserted before this tick: that of the last event, or the beginning of the
-    /// present bucket.
+    /// Where the wheel stands: at the last event, or at the beginning of the present bucket.
     now: u64,
+    /// The tick of the event that was taken last. Nothing can be inserted before it.
+    taken: u64,
     store: Store<T>,
     /// The present bucket, its slots in order of time, and how many of them have been read.
     present: Bucket,
@@ -81,6 +82,7 @@ impl<T> Queue<T> {
         }
         Queue {
             now: 0,
+            taken: 0,
             store,
             present: Bucket::default(),
             order: Vec::new(),
@@ -108,8 +110,10 @@ impl<T> Queue<T> {
     /// Inserts what is very near or very far.
     #[inline(never)]
     fn push_unusual(&mut self, at: u64, item: T) {
-        let at = at.max(self.now);
-        let differs = at ^ self.now;
+        // Looking at the next event turns the wheel to it, and what is inserted then may still come
+        // before it.
+        let at = at.max(self.taken);
+        let differs = at.max(self.now) ^ self.now;
         if differs >> BUCKET_BITS == 0 {
             self.inserted += 1;
             self.near.push(Reverse(Near { at, number: self.inserted, item }));
@@ -131,7 +135,8 @@ impl<T> Queue<T> {
             }
         }
         let at = self.peek(soon)?;
-        self.now = at;
+        self.taken = at;
+        self.now = self.now.max(at);
         if let Some(slot) = self.order.get(self.read) {
             let slot = &mut self.store.slots[*slot as usize];
             if slot.at == at {
@@ -157,6 +162,7 @@ impl<T> Queue<T> {
         self.store.free.push(chunk);
         let slot = &mut self.store.slots[chunk as usize * CHUNK];
         self.now = slot.at;
+        self.taken = slot.at;
         Some((slot.at, slot.item.take()?))
     }
 
@@ -474,6 +480,25 @@ mod tests {
                 assert_eq!(queue.pop(|_| ()), Some(expected));
             }
             assert_eq!(queue.pop(|_| ()), None);
+        }
+    }
+
+    #[test]
+    fn an_event_can_be_inserted_before_one_that_was_looked_at() {
+        for near in [1, 40, 5_000, 1 << 20, 1 << 32] {
+            let mut queue = Queue::with_room(0);
+            queue.push(near, 'a');
+            assert_eq!(queue.pop(|_| ()), Some((near, 'a')));
+            for (offset, item) in [(900_000, 'd'), (900_001, 'e')] {
+                queue.push(near + offset, item);
+            }
+            assert_eq!(queue.peek(|_| ()), Some(near + 900_000));
+            for (offset, item) in [(1_000, 'c'), (10, 'b')] {
+                queue.push(near + offset, item);
+            }
+            let rest: Vec<_> = std::iter::from_fn(|| queue.pop(|_| ())).collect();
+            let expected = [(10, 'b'), (1_000, 'c'), (900_000, 'd'), (900_001, 'e')];
+            assert_eq!(rest, expected.map(|(offset, item)| (near + offset, item)));
         }
     }
 
