@@ -347,7 +347,7 @@ fn a_stranger_is_found() {
 fn who_comes_back_with_what_it_never_saved_is_found() {
     let plan = textbook::<Watched<Bully>>();
     let (_, notes) = plan.run(Notes::new(&plan));
-    let saved = notes.lives[1].2.clone().unwrap();
+    let saved = notes.lives[1].2.unwrap();
     let found = |saved: Option<_>| {
         let mut events = notes.events.clone();
         let at = Time::from_micros(900_000);
