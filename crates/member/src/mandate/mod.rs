@@ -3,8 +3,8 @@
 //! An election says who *should* coordinate; in a partition it says so on both sides. The mandate
 //! says whether that one *may*. It is the view change of viewstamped replication (Oki and Liskov
 //! 1988; Liskov and Cowling 2012) with leader leases (Gray and Cheriton 1989), where the election
-//! picks the primary. Every member is a [voter](voter); one of them may be an [office](office)
-//! holder.
+//! picks the primary. Every member is a voter (`voter.rs`); one may hold the office
+//! (`office.rs`).
 //!
 //! # Rules
 //! * M1 Who was elected asks all for their votes: PREPARE with an epoch above all that it has seen,
