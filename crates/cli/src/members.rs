@@ -113,14 +113,9 @@ mod tests {
         let members =
             Members { cluster: "demo".to_owned(), id: 1, members: (1..=3).map(member).collect() };
         let text = members.table();
-        for fragment in [
-            "coordinator",
-            "witness",
-            "member, priority 7",
-            "-1.25 ms ± 0.09",
-            "too much",
-            "host-3:7400",
-        ] {
+        for fragment in
+            ["coordinator", "witness", "priority 7", "-1.25 ms ± 0.09", "too much", "host-3:7400"]
+        {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
         assert_eq!(members.line(), "P1 alive, P2 alive, P3* alive");

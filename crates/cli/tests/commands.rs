@@ -95,12 +95,19 @@ fn the_same_seed_gives_the_same_trace_in_every_format() {
 }
 
 #[test]
-fn the_catalogue_lists_the_six_elections() {
+fn the_catalogue_lists_the_six_elections_and_the_member() {
     let entries = json("algorithms --json", 0);
     let names: Vec<&str> =
         entries.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
-    let expected =
-        ["bully", "ring", "active-list", "chang-roberts", "hirschberg-sinclair", "peterson"];
+    let expected = [
+        "bully",
+        "ring",
+        "active-list",
+        "chang-roberts",
+        "hirschberg-sinclair",
+        "peterson",
+        "member",
+    ];
     assert_eq!(names, expected);
     let table = printed(run("algorithms"), 0);
     for name in expected {
