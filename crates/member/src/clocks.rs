@@ -13,8 +13,8 @@
 //! * C2 A rate is the change of the offset between two windows, known to the sum of their errors
 //!   over the time between.
 //! * C3 Offsets and rates are shown against the average of those that lie near the median.
-//! * C4 A clock drifts if its rate differs from the median of at least three by more than twice the
-//!   bound, whatever the errors were. It is in order again when the difference may be within it.
+//! * C4 A clock drifts if its rate differs from the median of at least three by more than two clocks
+//!   within the bound can, whatever the errors were. It is in order again when the difference may be within it.
 
 use crate::status::ClockStatus;
 use bellwether_core::{NodeId, Time};
@@ -96,7 +96,9 @@ impl Clocks {
             return Vec::new();
         }
         let median = median(rates.iter().map(|(_, rate)| rate.ppb));
-        let bound = 2 * i64::from(bound_ppm) * 1_000;
+        // A clock that is fast by the bound, seen by one that is slow by it.
+        let bound =
+            2 * i64::from(bound_ppm) * 1_000_000_000 / (1_000_000 - i64::from(bound_ppm)).max(1);
         let mut verdicts = Vec::new();
         for (member, rate) in rates {
             let drifts = match self.tracks.get_mut(&member) {
@@ -265,6 +267,26 @@ mod tests {
             "{verdicts:?}"
         );
         assert!(clocks.drifts(NodeId::new(2)) && !clocks.drifts(NodeId::new(3)));
+    }
+
+    #[test]
+    fn c4_two_clocks_at_the_two_ends_of_the_bound_are_within_it() {
+        let mut clocks = Clocks::default();
+        let mut verdicts = Vec::new();
+        // The coordinator is slow by a tenth; the others are fast by a tenth, slow, and slow.
+        let (slow, fast) = (90_000, 110_000);
+        for tick in 0..300 {
+            let sent = Time::from_micros(86_400_000_000 + tick * slow);
+            for (number, pace) in [(2, fast), (3, slow), (4, slow)] {
+                let shown = Time::from_micros(86_400_001_000 + tick * pace);
+                let now = sent + Duration::from_millis(2);
+                if clocks.read(NodeId::new(number), sent, shown, now) {
+                    verdicts.extend(clocks.judge(ME, 100_000));
+                }
+            }
+        }
+        assert!(clocks.status(ME, NodeId::new(2)).unwrap().rate_ppb.unwrap() > 200_000_000);
+        assert_eq!(verdicts, []);
     }
 
     #[test]

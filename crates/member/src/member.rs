@@ -442,16 +442,21 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
         let wait = self.detector.hear(cx.now(), cx.config());
         cx.set_timer(Timer::Silence, wait);
+        let drifted = self.drifts;
         if let Some(clock) = self.mandate.clock(cx.me(), cx.me()) {
             self.drifts = clock.drifts;
         }
-        if before == self.stance {
+        // P6: what kept it from taking over may have been its clock.
+        let may_again = drifted && !self.drifts;
+        if before == self.stance && !may_again {
             return;
         }
         cx.rule("P3");
         cx.cancel_timer(Timer::Patience);
         cx.cancel_timer(Timer::HoldOff);
-        cx.emit(Event::Follows(leader, epoch));
+        if before != self.stance {
+            cx.emit(Event::Follows(leader, epoch));
+        }
         match cx.config().preempt {
             _ if !self.wants_to_replace(leader, cx) => self.desist(cx),
             Preempt::Always => self.preempt(leader, cx),
