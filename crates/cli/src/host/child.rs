@@ -7,8 +7,9 @@ use super::args::HostProcessArgs;
 use super::wire::{Order, Reply, Setup, line};
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
-use bellwether_algorithms::catalogue::{Algorithm, Settings, Visitor, visit};
+use bellwether_algorithms::catalogue::{Algorithm, Registry, Settings, Visitor};
 use bellwether_core::{Group, NodeId};
+use bellwether_member::WithMember;
 use bellwether_net::certs::Files;
 use bellwether_net::journal::FileJournal;
 use bellwether_net::{Catalogue, Options, Running, start_with_journal};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &HostProcessArgs) -> Result<Verdict, Failure> {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failure("start the runtime", error))?;
-    match visit(&args.algorithm, Host(args.port, &runtime)) {
+    match WithMember::visit(&args.algorithm, Host(args.port, &runtime)) {
         Some(verdict) => verdict,
         None => Err(Failure::Input(format!("no algorithm '{}'", args.algorithm))),
     }

@@ -19,7 +19,8 @@ use crate::output::{Target, complain, print};
 use crate::report::violation_text;
 use crate::sim::{rendered, story, unknown};
 use args::HostArgs;
-use bellwether_algorithms::catalogue::{Algorithm, Visitor, visit};
+use bellwether_algorithms::catalogue::{Algorithm, Registry, Visitor};
+use bellwether_member::WithMember;
 use bellwether_sim::{Outcome, Recorder, Trace};
 use record::Record;
 use std::fs;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &HostArgs) -> Result<Verdict, Failure> {
             "--quiet and --trace contradict each other; give --out FILE for the trace".into(),
         ));
     }
-    visit(&args.algorithm, Host(args)).unwrap_or_else(|| Err(unknown(&args.algorithm)))
+    WithMember::visit(&args.algorithm, Host(args)).unwrap_or_else(|| Err(unknown(&args.algorithm)))
 }
 
 struct Host<'a>(&'a HostArgs);

@@ -3,8 +3,9 @@
 
 use super::wire::Knobs;
 use crate::failure::Failure;
-use bellwether_algorithms::catalogue::{Algorithm, ENTRIES};
+use bellwether_algorithms::catalogue::{Algorithm, Registry};
 use bellwether_core::{Group, NodeId, Time};
+use bellwether_member::WithMember;
 use bellwether_net::journal::{self, JournalError};
 use bellwether_sim::replay::{Came, Happened, Recorded, Replay, Replayed};
 use bellwether_sim::{Observer, Violation};
@@ -96,7 +97,7 @@ impl Record {
             let what = format!("its schema is '{}'; this version reads {SCHEMA}", record.schema);
             return Err(damaged(what));
         }
-        if ENTRIES.iter().all(|entry| entry.name != record.algorithm) {
+        if WithMember::entries().iter().all(|entry| entry.name != record.algorithm) {
             return Err(damaged(format!("no algorithm '{}' is known", record.algorithm)));
         }
         Ok(record)
