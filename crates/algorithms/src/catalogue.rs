@@ -3,6 +3,7 @@
 //! The drivers are generic over [`Algorithm`]; a name becomes a type by [`visit`]. To add an
 //! algorithm, write its file and add its line to the list at the end of this one.
 
+use crate::mutex::{Refusal, Standing, Tree};
 use bellwether_core::{Assumptions, Goal, Group, Invariant, NodeId, Process};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -50,8 +51,40 @@ pub trait Algorithm:
     /// What must hold for good, some time after the last fault.
     fn goal() -> Goal<Self>;
 
-    /// How long after the last fault the goal may still be open.
-    fn settles_within(config: &Self::Config, group: &Group) -> Duration;
+    /// How long after the last fault the goal may still be open, if so many inputs were given that
+    /// are [work](Algorithm::is_work).
+    fn settles_within(config: &Self::Config, group: &Group, work: u64) -> Duration;
+
+    /// Whether an input asks for something that takes its time, so that a run with many of them
+    /// may be long.
+    fn is_work(_: &Self::Input) -> bool {
+        false
+    }
+
+    /// What this process has of the critical section, where there is one.
+    fn section(&self) -> Option<Standing> {
+        None
+    }
+
+    /// What an output means to those who measure critical sections.
+    fn milestone(_: &Self::Output) -> Option<Milestone> {
+        None
+    }
+}
+
+/// What happens to a critical section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// It was asked for.
+    Requested,
+    /// It was entered.
+    Entered,
+    /// It was left.
+    Left,
+    /// Its token was lost and made anew.
+    Minted,
+    /// What was asked for cannot be done.
+    Refused(Refusal),
 }
 
 /// What can travel between operating-system processes, or wait in a file.
@@ -71,6 +104,28 @@ pub struct Settings {
     pub detection: bool,
     /// Whether a ring's messages are acknowledged, so that dead neighbours are found and skipped.
     pub acknowledge: bool,
+    /// Whether an algorithm is run just as its paper has it, without what makes it survive
+    /// crashes. Only mutual exclusion makes a difference.
+    pub textbook: bool,
+    /// How long a job keeps the critical section, from and to.
+    pub section: (Duration, Duration),
+    /// The shape of the tree, for algorithms on one.
+    pub tree: Tree,
+}
+
+impl Settings {
+    /// The usual settings: nobody coordinates, nobody watches, and nothing is acknowledged.
+    pub fn new(timeout: Duration) -> Self {
+        Settings {
+            timeout,
+            coordinator: None,
+            detection: false,
+            acknowledge: false,
+            textbook: false,
+            section: (timeout, timeout),
+            tree: Tree::default(),
+        }
+    }
 }
 
 /// What `bellwether algorithms` says about an algorithm.
@@ -99,6 +154,19 @@ pub enum Topology {
     Mesh,
     /// Each to its neighbours.
     Ring,
+    /// Each to its parent and its children.
+    Tree,
+}
+
+impl Topology {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Topology::Mesh => "mesh",
+            Topology::Ring => "ring",
+            Topology::Tree => "tree",
+        }
+    }
 }
 
 /// Something to be done with an algorithm once its type is known.
@@ -148,6 +216,7 @@ macro_rules! catalogue {
 }
 
 use crate::election::{self, Watched};
+use crate::mutex::{self, Guarded};
 
 catalogue![
     Watched<election::Bully>,
@@ -156,6 +225,14 @@ catalogue![
     Watched<election::ChangRoberts>,
     Watched<election::HirschbergSinclair>,
     Watched<election::Peterson>,
+    Guarded<mutex::Central>,
+    Guarded<mutex::Lamport>,
+    Guarded<mutex::RicartAgrawala>,
+    Guarded<mutex::TokenRing>,
+    Guarded<mutex::RicartAgrawalaToken>,
+    Guarded<mutex::SuzukiKasami>,
+    Guarded<mutex::Raymond>,
+    Guarded<mutex::Singhal>,
 ];
 
 #[cfg(test)]

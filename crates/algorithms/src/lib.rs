@@ -6,4 +6,6 @@
 
 pub mod catalogue;
 pub mod election;
+pub mod mutex;
 pub mod time;
+pub mod views;

@@ -3,7 +3,7 @@
 use crate::args::AlgorithmsArgs;
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
-use bellwether_algorithms::catalogue::{Registry, Topology};
+use bellwether_algorithms::catalogue::Registry;
 use bellwether_core::{Channels, Timing};
 use bellwether_member::WithMember;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -39,10 +39,7 @@ fn as_json() -> String {
                 "title": entry.title,
                 "source": entry.source,
                 "cost": entry.cost,
-                "topology": match entry.topology {
-                    Topology::Mesh => "mesh",
-                    Topology::Ring => "ring",
-                },
+                "topology": entry.topology.name(),
                 "assumes": {
                     "timing": match entry.assumes.timing {
                         Timing::Synchronous => "synchronous",

@@ -28,14 +28,14 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
     let scripted = !args.detect.is_empty() || args.all_start;
     let detection = args.detection.map_or(!scripted, |switch| switch == Switch::On);
     let fallible = detection || network.loss > 0.0 || script.iter().any(|s| is_fault(&s.action));
-    let settings = Settings {
-        timeout: match &args.timeout {
-            None => default_timeout(&network),
-            Some(text) => match flag("timeout", units::duration(text))? {
-                Duration::ZERO => return Err(Failure::flag("timeout", "T must be above 0")),
-                timeout => timeout,
-            },
+    let timeout = match &args.timeout {
+        None => default_timeout(&network),
+        Some(text) => match flag("timeout", units::duration(text))? {
+            Duration::ZERO => return Err(Failure::flag("timeout", "T must be above 0")),
+            timeout => timeout,
         },
+    };
+    let settings = Settings {
         coordinator: match args.coordinator.as_deref() {
             None => (!args.all_start).then(|| group.highest()),
             Some("none") => None,
@@ -45,6 +45,7 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
         .transpose()?,
         detection,
         acknowledge: args.acknowledge.map_or(fallible, |switch| switch == Switch::On),
+        ..Settings::new(timeout)
     };
     let until = args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
     Ok(Plan { group, settings, network, seed, script, until })

@@ -53,6 +53,13 @@ impl<'a> Here<'a> {
         Here::new(group, self.place, self.now, self.wants_rules)
     }
 
+    /// The same moment in a smaller group, with places of its own; none if the process is not in
+    /// it.
+    pub fn within<'b>(&self, group: &'b Group) -> Option<Here<'b>> {
+        let place = group.place(self.me)?;
+        Some(Here { group, place, ..*self })
+    }
+
     /// The process's own number.
     pub fn me(&self) -> NodeId {
         self.me
@@ -101,6 +108,12 @@ impl<'a, P: Process> Context<'a, P> {
     #[inline]
     pub fn group(&self) -> &'a Group {
         self.here.group
+    }
+
+    /// All other members, in ring order.
+    pub fn others(&self) -> impl Iterator<Item = NodeId> + use<'a, P> {
+        let me = self.me();
+        self.group().ring().iter().copied().filter(move |id| *id != me)
     }
 
     /// The configuration.
@@ -167,9 +180,23 @@ impl<'a, P: Process> Context<'a, P> {
         timer: impl Fn(C::Timer) -> P::Timer,
         step: impl FnOnce(&mut Context<'_, C>),
     ) -> Few<C::Output> {
+        let here = self.here;
+        self.part_at(here, config, msg, timer, step)
+    }
+
+    /// Steps a part that lives elsewhere: in a smaller group, see [`Here::within`].
+    #[inline]
+    pub fn part_at<C: Process>(
+        &mut self,
+        here: &Here<'_>,
+        config: &C::Config,
+        msg: impl Fn(C::Msg) -> P::Msg,
+        timer: impl Fn(C::Timer) -> P::Timer,
+        step: impl FnOnce(&mut Context<'_, C>),
+    ) -> Few<C::Output> {
         let mut wrap =
             Wrap::<P, C, _, _> { parent: &mut *self.effects, msg, timer, said: Few::None };
-        step(&mut Context { here: self.here, config, effects: &mut wrap });
+        step(&mut Context { here, config, effects: &mut wrap });
         wrap.said
     }
 

@@ -56,7 +56,9 @@ impl std::error::Error for GroupError {}
 /// The configured members in ring order: each one's successor is the next in the list, and the
 /// last one's is the first. It does not change during a run; who of them is alive is for the
 /// algorithms to find out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(try_from = "Vec<NodeId>", into = "Vec<NodeId>"))]
 pub struct Group {
     ring: Vec<NodeId>,
     places: Places,
@@ -64,7 +66,7 @@ pub struct Group {
 
 /// Where an id stands on the ring. Ids are nearly always dense (1..=n), and then a table answers
 /// in one load; sparse ids are looked up by bisection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Places {
     Table(Vec<u32>),
     Sorted(Vec<(NodeId, u32)>),
@@ -195,6 +197,20 @@ impl Group {
             Places::Table(table) => NodeId(table.len() as u32 - 1),
             Places::Sorted(sorted) => sorted[sorted.len() - 1].0,
         }
+    }
+}
+
+impl TryFrom<Vec<NodeId>> for Group {
+    type Error = GroupError;
+
+    fn try_from(ring: Vec<NodeId>) -> Result<Self, GroupError> {
+        Group::new(ring)
+    }
+}
+
+impl From<Group> for Vec<NodeId> {
+    fn from(group: Group) -> Self {
+        group.ring
     }
 }
 

@@ -40,7 +40,7 @@ pub enum Shape<P> {
     AtMostOneNow(fn(NodeId, &P, Time) -> Option<u64>),
     /// Over a whole run, crashes included: a number is held by one process only, and a number that
     /// is held for the first time is larger than all before it.
-    Fenced(fn(NodeId, &P, Time) -> Option<u64>),
+    Fenced(fn(NodeId, &P, Time) -> Option<u128>),
 }
 
 /// What a run comes to, once faults stop: from some moment on it holds for good.
@@ -50,6 +50,9 @@ pub struct Goal<P> {
     pub name: &'static str,
     /// What it says, in a sentence.
     pub text: &'static str,
+    /// Whether it is reached only once no message of the algorithm is on the way: not so where
+    /// messages go round for ever.
+    pub at_rest: bool,
     /// Whether it holds for these live processes.
     pub holds: fn(&mut dyn Iterator<Item = (NodeId, &P)>) -> bool,
 }

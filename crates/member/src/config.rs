@@ -161,7 +161,7 @@ impl Config {
         if timeout.is_zero() {
             return unfit("election_timeout", "T must be above 0".to_owned());
         }
-        let settings = Settings { timeout, coordinator: None, detection: true, acknowledge: true };
+        let settings = Settings { detection: true, acknowledge: true, ..Settings::new(timeout) };
         let watched = <Watched<E> as Algorithm>::config(&settings, group);
         let slowest = watched.detection.map_or(timeout, |detection| detection.patience);
         Ok(Config {

@@ -1,7 +1,7 @@
 //! The member as the simulator sees it: how it is set up, and what must hold.
 
 use crate::config::{Choices, Config, Preempt};
-use crate::mandate::{Epoch, Replica};
+use crate::mandate::Replica;
 use crate::member::{Input, Member};
 use crate::ranks::Ranks;
 use bellwether_algorithms::catalogue::{
@@ -74,7 +74,9 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
                 name: "epochs",
                 text: "each epoch has one leader, and epochs only grow, over restarts too",
                 validity: Validity::Always,
-                shape: Shape::Fenced(|_, member, now| member.holds(now).map(Epoch::number)),
+                shape: Shape::Fenced(|_, member, now| {
+                    member.holds(now).map(|epoch| epoch.number().into())
+                }),
             },
         ]
     }
@@ -83,6 +85,7 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
         Goal {
             name: "leader",
             text: "the strongest live member that may lead holds the mandate, and all follow it",
+            at_rest: true,
             holds: |members| {
                 let members: Vec<_> = members.collect();
                 let strongest = members.iter().max_by_key(|(_, member)| member.rank());
@@ -100,7 +103,7 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
 
     /// The last fault may leave a lease, a restart's silence and a stuck election behind, one after
     /// the other, and the weaker member that won meanwhile must still hand over.
-    fn settles_within(config: &Config, _: &Group) -> Duration {
+    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
         let round = config.lease + config.amnesia + 2 * config.patience + config.suspect_after.1;
         let hold_off = match config.preempt {
             Preempt::After(span) => span,

@@ -83,6 +83,7 @@ fn run_of(seed: u64) -> Run {
 /// Everybody follows somebody, whoever it is.
 fn anybody_leads<E: Election>() -> Goal<Member<E>> {
     Goal {
+        at_rest: true,
         name: "leader",
         text: "all live members follow one leader",
         holds: |members| {
@@ -110,7 +111,7 @@ fn perform<E: Election>(run: &Run, seed: u64) -> Outcome {
     // The mandate does not care about order; some elections do, and TCP keeps it.
     network.reorder &= E::ASSUMES.channels == Channels::Any;
     let last = script.iter().map(|scheduled| scheduled.at).max().unwrap_or_default();
-    let until = last + <Member<E> as Algorithm>::settles_within(&config, &run.group);
+    let until = last + <Member<E> as Algorithm>::settles_within(&config, &run.group, 0);
     let goal = match run.choices.preempt {
         Preempt::Never => anybody_leads(),
         Preempt::Always | Preempt::After(_) => <Member<E> as Algorithm>::goal(),

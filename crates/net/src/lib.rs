@@ -48,10 +48,9 @@
 //! let options = Options::new(identity, group.clone(), others, listen);
 //!
 //! let settings = Settings {
-//!     timeout: Duration::from_millis(500),
-//!     coordinator: None,
 //!     detection: true,
 //!     acknowledge: true,
+//!     ..Settings::new(Duration::from_millis(500))
 //! };
 //! let config = Watched::<Bully>::config(&settings, &group);
 //! let running = start(Catalogue::<Watched<Bully>>::new(), config, options)?;

@@ -31,10 +31,9 @@ impl Journal<Election> for Notes {
 async fn three_processes_elect_the_largest_and_then_the_next() {
     let cluster = Cluster::new(3);
     let settings = Settings {
-        timeout: Duration::from_millis(300),
-        coordinator: None,
         detection: true,
         acknowledge: true,
+        ..Settings::new(Duration::from_millis(300))
     };
     let heard = Heard::default();
     let mut nodes: Vec<_> = (1..=3)

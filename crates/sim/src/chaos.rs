@@ -2,7 +2,7 @@
 
 use crate::fault::{Action, Cut, CutKind, Scheduled};
 use crate::network::{Latency, Network};
-use crate::plan::{Plan, default_timeout};
+use crate::plan::{Plan, default_timeout, work};
 use crate::random::Draws;
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_core::{Channels, Group, NodeId, Time, Timing, micros};
@@ -29,16 +29,49 @@ pub fn random_plan<A: Algorithm>(seed: u64) -> Plan<A> {
     draws.shuffle(&mut ring);
     let network = random_network(A::ASSUMES.channels, A::ASSUMES.duplication, &mut draws);
     let settings = Settings {
-        timeout: default_timeout(&network),
         coordinator: draws.chance(0.8).then(|| NodeId::new(n)),
         detection: true,
         acknowledge: true,
+        ..Settings::new(default_timeout(&network))
     };
     // A group cannot be wrong here: the ids are distinct and there is at least one.
     let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
     let faults = draws.below(10);
     let script = crashes::<A>(&group, settings.timeout, faults, &mut draws);
-    Plan { group, settings, network, seed, script, until: None }
+    let mut plan = Plan { group, settings, network, seed, script, until: None };
+    work_at_random(&mut plan, &mut draws);
+    plan
+}
+
+/// A random run without any faults, in which messages take any time, and overtake each other where
+/// the algorithm allows it: what an algorithm without views assumes.
+pub fn quiet_plan<A: Algorithm>(seed: u64) -> Plan<A> {
+    let mut plan = random_plan::<A>(seed);
+    let mut draws = Draws::new(seed ^ u64::MAX);
+    plan.script.retain(|scheduled| work::<A>(&scheduled.action, &plan.group) > 0);
+    plan.settings.detection = false;
+    plan.settings.acknowledge = false;
+    if draws.chance(0.5) {
+        plan.network.latency = Latency::Exponential(Duration::from_millis(10));
+    }
+    plan
+}
+
+/// Jobs for random processes at random times while the faults happen, where there are jobs. Some
+/// processes have many at once.
+fn work_at_random<A: Algorithm>(plan: &mut Plan<A>, draws: &mut Draws) {
+    let Some(job) = A::input("work") else { return };
+    let timeout = micros(plan.settings.timeout);
+    let longest = Duration::from_micros(draws.below(2 * timeout));
+    plan.settings.section = (longest / 4, longest);
+    let last = plan.script.iter().map(|scheduled| scheduled.at.as_micros()).max().unwrap_or(0);
+    for _ in 0..draws.between(1, 12) {
+        let at = Time::from_micros(draws.below(last + timeout + 1));
+        let id = plan.group.ring()[draws.below(plan.group.len() as u64) as usize];
+        for _ in 0..=draws.below(3) {
+            plan.script.push(Scheduled { at, action: Action::Input(id, job.clone()) });
+        }
+    }
 }
 
 /// A random group in a [`storm`].
@@ -49,7 +82,7 @@ fn stormy_plan<A: Algorithm>(seed: u64) -> Plan<A> {
     draws.shuffle(&mut ring);
     let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
     let timeout = Duration::from_millis(100);
-    let settings = Settings { timeout, coordinator: None, detection: true, acknowledge: true };
+    let settings = Settings { detection: true, acknowledge: true, ..Settings::new(timeout) };
     let weather = Weather { unit: timeout, drift_ppm: A::DRIFT_PPM, inputs: Vec::new() };
     let (network, script) = storm(&group, seed, &weather);
     Plan { group, settings, network, seed, script, until: None }
@@ -95,8 +128,12 @@ fn crashes<A: Algorithm>(
             (true, _) if survivors < 2 || !A::ASSUMES.crashes => None,
             (true, 1 | 2) => {
                 // In the middle of its next announcement or election; then surely, a while later.
-                let kind = ["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"];
-                let kind = kind[draws.below(kind.len() as u64) as usize].to_owned();
+                let kinds: &[&str] = if A::default().section().is_some() {
+                    &["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"]
+                } else {
+                    &["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"]
+                };
+                let kind = kinds[draws.below(kinds.len() as u64) as usize].to_owned();
                 let after = draws.below(4) as u32;
                 script.push(Scheduled {
                     at: now,

@@ -39,7 +39,7 @@ struct Watch<P> {
     /// For [`Shape::AtMostOne`] and [`Shape::AtMostOneNow`]: who held what after its last step.
     holders: BTreeMap<u64, Vec<NodeId>>,
     /// For [`Shape::Fenced`]: who has ever held what.
-    owners: BTreeMap<u64, NodeId>,
+    owners: BTreeMap<u128, NodeId>,
 }
 
 /// Looks at any process, with what its clock shows now; `None` if it is down.
@@ -70,9 +70,8 @@ impl<P> Monitor<P> {
             && self.rules.iter().all(|watch| match watch.invariant.shape {
                 Shape::Each(holds) => holds(id, process),
                 Shape::AtMostOne(key) => key(id, process).is_none(),
-                Shape::AtMostOneNow(key) | Shape::Fenced(key) => {
-                    key(id, process, reading).is_none()
-                }
+                Shape::AtMostOneNow(key) => key(id, process, reading).is_none(),
+                Shape::Fenced(key) => key(id, process, reading).is_none(),
             })
     }
 
@@ -89,19 +88,27 @@ impl<P> Monitor<P> {
         let (process, reading) = look(id)?;
         let mut broken = None;
         for (index, watch) in self.rules.iter_mut().enumerate() {
-            let mut claim = |now: Option<u64>| {
-                *claims = *claims & !(1 << index) | Claims::from(now.is_some()) << index;
-                now
+            let mut claim = |holds: bool| {
+                *claims = *claims & !(1 << index) | Claims::from(holds) << index;
             };
             let culprits = match watch.invariant.shape {
                 Shape::Each(holds) => (!holds(id, process)).then(|| vec![id]),
-                Shape::AtMostOne(key) => watch.change(id, claim(key(id, process))),
+                Shape::AtMostOne(key) => {
+                    let now = key(id, process);
+                    claim(now.is_some());
+                    watch.change(id, now)
+                }
                 Shape::AtMostOneNow(key) => {
-                    let now = claim(key(id, process, reading));
+                    let now = key(id, process, reading);
+                    claim(now.is_some());
                     watch.forget(|other| look(other).and_then(|(p, r)| key(other, p, r)));
                     watch.change(id, now)
                 }
-                Shape::Fenced(key) => watch.fence(id, claim(key(id, process, reading))),
+                Shape::Fenced(key) => {
+                    let now = key(id, process, reading);
+                    claim(now.is_some());
+                    watch.fence(id, now)
+                }
             };
             let claimed = watch.invariant.validity == Validity::Always || !self.recovered;
             if let Some(by) = culprits.filter(|_| claimed) {
@@ -132,7 +139,7 @@ impl<P> Watch<P> {
 
     /// Notes that a process holds this number; says who else ever did, or who held a larger one
     /// before.
-    fn fence(&mut self, id: NodeId, now: Option<u64>) -> Option<Vec<NodeId>> {
+    fn fence(&mut self, id: NodeId, now: Option<u128>) -> Option<Vec<NodeId>> {
         let now = now?;
         let largest = self.owners.last_key_value().map(|(key, owner)| (*key, *owner));
         let rival = match self.owners.get(&now) {
@@ -230,7 +237,8 @@ mod tests {
     #[test]
     fn a_number_has_one_owner_for_ever_and_numbers_grow() {
         let now = Time::ZERO;
-        let mut monitor = leases(Shape::Fenced(held));
+        let mut monitor =
+            leases(Shape::Fenced(|id, lease, now| held(id, lease, now).map(u128::from)));
         let mut claim = |id: u32, key: u64| {
             let process = (key, Time::MAX);
             monitor.moved(now, NodeId::new(id), &mut 0, &|_| Some((&process, now))).is_some()

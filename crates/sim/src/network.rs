@@ -19,6 +19,17 @@ pub enum Latency {
 }
 
 impl Latency {
+    /// How long a message takes on average: a hop.
+    pub fn mean(&self) -> Duration {
+        match *self {
+            Latency::Fixed(span) | Latency::Exponential(span) => span,
+            Latency::Uniform(low, high) => (low + high) / 2,
+            Latency::LogNormal(median, sigma) => {
+                Duration::from_micros(round(libm::exp(sigma * sigma / 2.0) * micros(median) as f64))
+            }
+        }
+    }
+
     /// The longest that a message takes; where there is no longest, one that is exceeded once in
     /// some hundred million messages. Time-outs are chosen from it.
     pub fn bound(&self) -> Duration {
@@ -143,6 +154,7 @@ pub(crate) struct Oracle {
     /// Whether messages only ever take their time: no loss, no duplicates, all links alike.
     plain: bool,
     dice: Dice,
+    mean: Duration,
     links: BTreeMap<(NodeId, NodeId), Dice>,
     loss: f64,
     duplicate: f64,
@@ -159,6 +171,7 @@ impl Oracle {
             seed,
             plain,
             dice: Dice::from(&network.latency),
+            mean: network.latency.mean(),
             links: network.links.iter().map(|(link, latency)| (*link, latency.into())).collect(),
             loss: network.loss,
             duplicate: network.duplicate,
@@ -196,6 +209,11 @@ impl Oracle {
         } else {
             Fate::Arrives(after)
         }
+    }
+
+    /// How long a message takes on average, on a link without a latency of its own.
+    pub(crate) fn mean(&self) -> Duration {
+        self.mean
     }
 
     /// Where in a timer's range it fires.

@@ -1,7 +1,8 @@
 //! A run from beginning to end: what is set up, what is done to it, what comes of it.
 
-use crate::engine::{Ended, Sim};
+use crate::engine::{Ended, Refused, Sim};
 use crate::fault::{Action, FaultCounts, Scheduled};
+use crate::meter::Sections;
 use crate::monitor::Violation;
 use crate::network::{Fate, Network};
 use crate::observer::Observer;
@@ -46,12 +47,19 @@ pub struct Outcome {
     pub violation: Option<Violation>,
     /// Whom each live process takes for the coordinator, in ring order.
     pub coordinators: Vec<(NodeId, Option<NodeId>)>,
+    /// What the critical sections came to, where there are any.
+    pub sections: Option<Sections>,
+    /// What processes were asked for and could not do.
+    pub refusals: Vec<Refused>,
 }
 
 /// No run without a time limit of its own needs more events than this, plus so many for each
 /// process. Beyond its assumptions an algorithm may never come to rest.
 const MOST_EVENTS: u64 = 2_000_000;
 const MOST_EVENTS_EACH: u64 = 1_000;
+/// And so many for each piece of work, plus so many for each process.
+const MOST_EVENTS_EACH_WORK: u64 = 100;
+const MOST_EVENTS_WORK_EACH: u64 = 20;
 
 /// The time-out that suits a network: a round trip, and as much again as one way takes.
 pub fn default_timeout(network: &Network) -> Duration {
@@ -65,13 +73,22 @@ impl<A: Algorithm> Plan<A> {
         let group = self.group.clone();
         let mut sim = Sim::new(group, config, &self.network, self.seed, A::invariants(), observer);
         sim.schedule(self.script.iter().cloned());
-        if self.settings.detection {
+        // Where messages go round for ever, nothing but the goal ends a run.
+        if self.settings.detection || !A::goal().at_rest {
             sim.stop_when(A::goal());
         }
+        if A::default().section().is_some() {
+            sim.measure(A::milestone);
+        }
         if self.until.is_none() {
-            sim.stop_after(MOST_EVENTS + MOST_EVENTS_EACH * self.group.len() as u64);
+            sim.stop_after(most_events(self.group.len() as u64, self.work()));
         }
         sim
+    }
+
+    /// How many of the inputs are work.
+    pub(crate) fn work(&self) -> u64 {
+        self.script.iter().map(|scheduled| work::<A>(&scheduled.action, &self.group)).sum()
     }
 
     /// Runs it.
@@ -91,7 +108,7 @@ impl<A: Algorithm> Plan<A> {
     pub fn play<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Ended {
         sim.run(match self.until {
             Some(until) => until,
-            None if self.settings.detection => overdue(sim),
+            None if self.settings.detection => self.overdue(sim),
             None => Time::MAX,
         })
     }
@@ -102,7 +119,7 @@ impl<A: Algorithm> Plan<A> {
         // A run that the user cuts short promises nothing; nor does one in which nobody asked
         // for anything.
         let promised = match ended {
-            Ended::TimeUp => sim.now() >= overdue(sim) && self.settings.detection,
+            Ended::TimeUp => sim.now() >= self.overdue(sim) && self.settings.detection,
             Ended::Quiet => self.script.iter().any(|s| s.action.is_input()),
             Ended::Settled | Ended::Violated | Ended::Storm => false,
         };
@@ -127,7 +144,14 @@ impl<A: Algorithm> Plan<A> {
             agreed: (A::goal().holds)(&mut sim.live()),
             violation: sim.violation().cloned(),
             coordinators: sim.live().map(|(id, process)| (id, process.coordinator())).collect(),
+            sections: sim.sections(),
+            refusals: sim.refusals().to_vec(),
         }
+    }
+
+    /// When the goal must have been reached at the latest.
+    fn overdue<O: Observer<A>>(&self, sim: &Sim<A, O>) -> Time {
+        sim.last_scheduled() + A::settles_within(sim.config(), sim.group(), self.work())
     }
 
     /// The same run with every message's fate written down and nothing left to chance.
@@ -143,9 +167,20 @@ impl<A: Algorithm> Plan<A> {
     }
 }
 
-/// When the goal must have been reached at the latest.
-fn overdue<A: Algorithm, O: Observer<A>>(sim: &Sim<A, O>) -> Time {
-    sim.last_scheduled() + A::settles_within(sim.config(), sim.group())
+/// How many events a sensible run may have.
+fn most_events(nodes: u64, work: u64) -> u64 {
+    let each = MOST_EVENTS_EACH_WORK.saturating_add(MOST_EVENTS_WORK_EACH.saturating_mul(nodes));
+    let asked = work.saturating_mul(each);
+    MOST_EVENTS.saturating_add(MOST_EVENTS_EACH.saturating_mul(nodes)).saturating_add(asked)
+}
+
+/// How much work an action asks for.
+pub fn work<A: Algorithm>(action: &Action<A::Input>, group: &Group) -> u64 {
+    match action {
+        Action::Input(_, input) => u64::from(A::is_work(input)),
+        Action::InputAll(input) if A::is_work(input) => group.len() as u64,
+        _ => 0,
+    }
 }
 
 /// What was asked of a process that could not do it.

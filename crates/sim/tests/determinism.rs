@@ -92,10 +92,10 @@ fn long<A: Algorithm>(latency: Latency, seed: u64) -> Plan<A> {
     Plan {
         group: Group::new(ring).unwrap(),
         settings: Settings {
-            timeout: ms(600),
             coordinator: Some(NodeId::new(8)),
             detection: true,
             acknowledge: true,
+            ..Settings::new(ms(600))
         },
         network,
         seed,

@@ -40,10 +40,10 @@ fn p(number: u32) -> NodeId {
 fn plan<A: Algorithm>(n: u32, script: Vec<Scheduled<A::Input>>) -> Plan<A> {
     let group = Group::numbered(n).unwrap();
     let settings = Settings {
-        timeout: ms(30),
         coordinator: Some(group.highest()),
         detection: true,
         acknowledge: true,
+        ..Settings::new(ms(30))
     };
     let network = Network::new(Latency::Fixed(ms(10)));
     Plan { group, settings, network, seed: 0, script, until: None }
@@ -73,7 +73,7 @@ fn violation<A: Algorithm>(plan: &Plan<A>) -> Option<(&'static str, Vec<u32>)> {
 fn settles<A: Algorithm>(plan: &Plan<A>) -> bool {
     let config = A::config(&plan.settings, &plan.group);
     let last = plan.script.iter().map(|scheduled| scheduled.at).max().unwrap_or_default();
-    let overdue = last + A::settles_within(&config, &plan.group);
+    let overdue = last + A::settles_within(&config, &plan.group, 0);
     let group = plan.group.clone();
     let mut sim = Sim::<A, _>::new(group, config, &plan.network, plan.seed, Vec::new(), Silent);
     sim.schedule(plan.script.iter().cloned());
@@ -246,12 +246,7 @@ impl Visitor for AllStart {
             plan.seed = seed;
             plan.network.latency = Latency::Uniform(ms(1), ms(50));
             plan.network.reorder = self.reorder;
-            plan.settings = Settings {
-                timeout: ms(150),
-                coordinator: None,
-                detection: false,
-                acknowledge: false,
-            };
+            plan.settings = Settings::new(ms(150));
             let (outcome, Silent) = plan.run(Silent);
             found.open += u64::from(!outcome.agreed);
             found.split += u64::from(is_split(&outcome));

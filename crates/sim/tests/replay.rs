@@ -136,10 +136,9 @@ fn textbook<A: Algorithm>() -> Plan<A> {
     Plan {
         group: Group::numbered(4).unwrap(),
         settings: Settings {
-            timeout: Duration::from_millis(100),
             coordinator: Some(NodeId::new(4)),
-            detection: false,
             acknowledge: true,
+            ..Settings::new(Duration::from_millis(100))
         },
         network: Network::new(Latency::Fixed(Duration::from_millis(10))),
         seed: 0,

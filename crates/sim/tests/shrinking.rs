@@ -30,10 +30,10 @@ fn noisy() -> Plan<Watched<Bully>> {
     Plan {
         group: Group::numbered(5).unwrap(),
         settings: Settings {
-            timeout: ms(40),
             coordinator: Some(p(5)),
             detection: true,
             acknowledge: true,
+            ..Settings::new(ms(40))
         },
         network,
         seed: 7,

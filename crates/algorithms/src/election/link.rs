@@ -273,6 +273,11 @@ impl<M: Message> Link<M> {
         self.resend(config, cx);
     }
 
+    /// Whether all others are skipped, or there are none: what is sent comes back.
+    pub fn is_alone<P: Process>(&self, config: &Config, cx: &Context<'_, P>) -> bool {
+        self.neighbour(config, cx) == cx.me()
+    }
+
     /// Ends the wait for an acknowledgement; or, if it comes late, ends the skipping.
     fn acknowledged<P: Carrier<M>>(
         &mut self,

@@ -199,6 +199,7 @@ impl<E: Election> Algorithm for Watched<E> {
         Goal {
             name: "agreement",
             text: "every live process follows the live process with the largest number",
+            at_rest: true,
             holds: |processes| {
                 let mut largest = None;
                 let mut followed = None;
@@ -215,7 +216,7 @@ impl<E: Election> Algorithm for Watched<E> {
         }
     }
 
-    fn settles_within(config: &Config, _: &Group) -> Duration {
+    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
         // The last fault may leave a stuck election behind, and the one after it may meet the
         // remains of the first.
         let patience = config.detection.map_or(Duration::ZERO, |detection| detection.patience);

@@ -101,7 +101,7 @@ async fn play<A: Algorithm>(plan: &HostPlan<A>, cluster: &mut Cluster) -> Result
     }
     // Every action has been taken by now. What it led to takes no longer than this.
     let config = A::config(&plan.settings, &plan.group);
-    let overdue = Clock::shared() + A::settles_within(&config, &plan.group);
+    let overdue = Clock::shared() + A::settles_within(&config, &plan.group, plan.work());
     loop {
         let now = Clock::shared();
         if (!cluster.is_busy() && is_over::<A>(plan, cluster)) || now > overdue {
@@ -118,6 +118,7 @@ fn is_over<A: Algorithm>(plan: &HostPlan<A>, cluster: &Cluster) -> bool {
     let now = Clock::shared().as_micros();
     // If the journals so far make no sense, the end will show it.
     match cluster.record.tell::<A, _>(cluster.folder(), now, Silent) {
+        Ok(told) if !A::goal().at_rest => told.outcome.agreed,
         Ok(told) if plan.settings.detection => told.outcome.agreed && told.open.moving == 0,
         Ok(told) => told.open.is_quiet(),
         Err(_) => false,

@@ -27,6 +27,13 @@ pub(crate) struct HostPlan<A: Algorithm> {
     pub(crate) length: Option<Time>,
 }
 
+impl<A: Algorithm> HostPlan<A> {
+    /// How many of the inputs are work.
+    pub(crate) fn work(&self) -> u64 {
+        self.script.iter().map(|s| bellwether_sim::work::<A>(&s.action, &self.group)).sum()
+    }
+}
+
 pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure> {
     let group = group(args)?;
     let length = args.length.as_deref().map(|text| flag("for", units::time(text))).transpose()?;
@@ -47,10 +54,10 @@ pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure
         Some(text) => Some(flag("coordinator", units::member(text, &group))?),
     };
     let settings = Settings {
-        timeout,
         coordinator: coordinator.map(|id| refuse_smaller(id, &group, detection)).transpose()?,
         detection,
         acknowledge: args.acknowledge.map_or(fallible, |switch| switch == Switch::On),
+        ..Settings::new(timeout)
     };
     Ok(HostPlan { group, settings, script, length })
 }

@@ -3,6 +3,7 @@
 //! All paths are names of files in the directory that both work in.
 
 use bellwether_algorithms::catalogue::Settings;
+use bellwether_algorithms::mutex::Tree;
 use bellwether_core::{NodeId, micros};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,16 +58,27 @@ pub(crate) struct Knobs {
     pub(crate) coordinator: Option<u32>,
     pub(crate) detection: bool,
     pub(crate) acknowledge: bool,
+    #[serde(default)]
+    pub(crate) textbook: bool,
+    /// How long a job keeps the critical section, from and to.
+    #[serde(default)]
+    pub(crate) section_us: (u64, u64),
+    #[serde(default)]
+    pub(crate) tree: Tree,
 }
 
 impl From<&Settings> for Knobs {
     fn from(settings: &Settings) -> Self {
-        let Settings { timeout, coordinator, detection, acknowledge } = settings;
+        let Settings { timeout, coordinator, detection, acknowledge, textbook, section, tree } =
+            settings;
         Knobs {
             timeout_us: micros(*timeout),
             coordinator: coordinator.map(NodeId::number),
             detection: *detection,
             acknowledge: *acknowledge,
+            textbook: *textbook,
+            section_us: (micros(section.0), micros(section.1)),
+            tree: *tree,
         }
     }
 }
@@ -78,6 +90,12 @@ impl From<Knobs> for Settings {
             coordinator: knobs.coordinator.map(NodeId::new),
             detection: knobs.detection,
             acknowledge: knobs.acknowledge,
+            textbook: knobs.textbook,
+            section: (
+                Duration::from_micros(knobs.section_us.0),
+                Duration::from_micros(knobs.section_us.1),
+            ),
+            tree: knobs.tree,
         }
     }
 }

@@ -69,12 +69,7 @@ fn cluster(ring: Vec<NodeId>, seed: u64) -> Sim<P, Silent> {
     let ms = Duration::from_millis;
     let plan = Plan::<P> {
         group: Group::new(ring).expect("ids 1 to n form a group"),
-        settings: Settings {
-            timeout: ms(300),
-            coordinator: None,
-            detection: false,
-            acknowledge: false,
-        },
+        settings: Settings::new(ms(300)),
         network: Network::new(Latency::Uniform(ms(1), ms(100))),
         seed,
         script: vec![Scheduled { at: Time::ZERO, action: Action::InputAll(Input::Start) }],

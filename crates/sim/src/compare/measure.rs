@@ -46,12 +46,8 @@ pub(super) fn run<A: Algorithm>(setup: &Setup) -> Run {
     let ring: Vec<NodeId> = setup.ring.iter().copied().map(NodeId::new).collect();
     let Ok(group) = Group::new(ring) else { return Run::default() };
     let dead = setup.dead.map(NodeId::new);
-    let settings = Settings {
-        timeout: TIMEOUT,
-        coordinator: dead,
-        detection: false,
-        acknowledge: dead.is_some(),
-    };
+    let settings =
+        Settings { coordinator: dead, acknowledge: dead.is_some(), ..Settings::new(TIMEOUT) };
     let verb = if dead.is_some() { "suspect" } else { "start" };
     let Some(input) = A::input(verb) else { return Run::default() };
     // Ten times what the slowest of them takes; an election that never ends must not hang us.

@@ -87,6 +87,9 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         oddity.saved = Some(process.durable());
         oddity.trap = None;
         let backlog = oddity.backlog.take();
+        if let Some(metered) = &mut self.world.meter {
+            metered.meter.died(place);
+        }
         self.world.faults.bite(FaultKind::Crash);
         self.see(place, Seen::Crash);
         // What waited for it is dropped like any other message to a stopped process.

@@ -7,6 +7,7 @@ pub(crate) use mischief::describe;
 
 pub use self::mischief::CLOCK_START;
 use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
+use crate::meter::{Meter, Sections};
 use crate::monitor::{Monitor, Violation};
 use crate::network::{Network, Oracle};
 use crate::node::{Node, Oddity};
@@ -15,6 +16,8 @@ use crate::plan::FateEntry;
 use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::tally::Tally;
+use bellwether_algorithms::catalogue::Milestone;
+use bellwether_algorithms::mutex::Refusal;
 use bellwether_core::{
     Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
 };
@@ -70,6 +73,28 @@ struct World<P: Process> {
     in_flight: Option<u64>,
     /// What happened to every message, if somebody wants to know.
     fates: Option<Vec<FateEntry>>,
+    /// The books of critical sections, where there are any.
+    meter: Option<Box<Metered<P>>>,
+}
+
+/// A meter, and what outputs mean to it.
+#[derive(Debug)]
+struct Metered<P: Process> {
+    reads: fn(&P::Output) -> Option<Milestone>,
+    meter: Meter,
+    /// What could not be done.
+    refusals: Vec<Refused>,
+}
+
+/// Something that a process was asked for and could not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// When.
+    pub at: Time,
+    /// Who.
+    pub node: NodeId,
+    /// Why not.
+    pub why: Refusal,
 }
 
 /// So many processes are in the processor's cache anyway, and need not be fetched.
@@ -148,6 +173,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 events: 0,
                 in_flight: None,
                 fates: None,
+                meter: None,
             },
             monitor: Monitor::new(invariants),
             goal: None,
@@ -174,6 +200,24 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     pub fn stop_when(&mut self, goal: Goal<P>) {
         self.goal = Some(goal);
         self.world.in_flight.get_or_insert(0);
+    }
+
+    /// Measures critical sections from now on; `reads` says what an output means.
+    pub fn measure(&mut self, reads: fn(&P::Output) -> Option<Milestone>) {
+        let meter = Meter::default();
+        self.world.meter = Some(Box::new(Metered { reads, meter, refusals: Vec::new() }));
+    }
+
+    /// What the critical sections have come to, where they are [measured](Sim::measure).
+    pub fn sections(&self) -> Option<Sections> {
+        let hop = self.world.oracle.mean();
+        self.world.meter.as_ref().map(|metered| metered.meter.sections(Some(hop)))
+    }
+
+    /// What processes were asked for and could not do, where sections are
+    /// [measured](Sim::measure).
+    pub fn refusals(&self) -> &[Refused] {
+        self.world.meter.as_ref().map_or(&[], |metered| &metered.refusals)
     }
 
     /// Cuts a run off when it has had so many events, or sent so many messages.
@@ -382,7 +426,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
 
     fn is_settled(&mut self) -> bool {
         let Some(goal) = &self.goal else { return false };
-        if self.pending > 0 || self.world.in_flight != Some(0) || self.is_disturbed() {
+        let busy = goal.at_rest && self.world.in_flight != Some(0);
+        if self.pending > 0 || busy || self.is_disturbed() {
             return false;
         }
         self.stirred = false;

@@ -1,10 +1,11 @@
 //! Where a step's effects go: straight into the event queue.
 
-use super::{Event, World};
+use super::{Event, Refused, World};
 use crate::fault::FaultKind;
 use crate::network::Fate;
 use crate::node::{Oddity, Outgoing, Timers};
 use crate::observer::{Observer, Seen, Why};
+use bellwether_algorithms::catalogue::Milestone;
 use bellwether_core::{Effects, Group, Message, NodeId, Process, micros};
 use std::ops::Range;
 use std::time::Duration;
@@ -137,8 +138,18 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
 
     fn emit(&mut self, output: P::Output) {
         *self.stirred = true;
-        if !self.is_dead() {
-            self.see(self.place, Seen::Output(&output));
+        if self.is_dead() {
+            return;
+        }
+        self.see(self.place, Seen::Output(&output));
+        let (now, node) = (self.world.now, self.me);
+        if let Some(metered) = &mut self.world.meter
+            && let Some(milestone) = (metered.reads)(&output)
+        {
+            metered.meter.note(now, self.place, milestone);
+            if let Milestone::Refused(why) = milestone {
+                metered.refusals.push(Refused { at: now, node, why });
+            }
         }
     }
 

@@ -6,7 +6,6 @@
 
 use super::counted;
 use crate::trace::{self, Trace, TraceEvent, What};
-use bellwether_algorithms::catalogue::Topology;
 use bellwether_core::{NodeId, Role};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -155,11 +154,7 @@ fn header(header: &trace::Header) -> Header {
         schema: SCHEMA.to_owned(),
         algorithm: header.algorithm.to_owned(),
         title: header.title.to_owned(),
-        topology: match header.topology {
-            Topology::Mesh => "mesh",
-            Topology::Ring => "ring",
-        }
-        .to_owned(),
+        topology: header.topology.name().to_owned(),
         seed: header.seed,
         real: header.real,
         nodes: header.ring.iter().map(number).collect(),

@@ -53,10 +53,9 @@ pub(super) fn nothing() -> Trace {
 
 fn settings(detection: bool) -> Settings {
     Settings {
-        timeout: Duration::from_millis(100),
         coordinator: Some(NodeId::new(4)),
         detection,
-        acknowledge: false,
+        ..Settings::new(Duration::from_millis(100))
     }
 }
 

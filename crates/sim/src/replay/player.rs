@@ -1,13 +1,15 @@
 //! The processes of a replayed run, and what lies between them.
 
 use super::{Came, Contradiction, Divergence, Happened, Open, Recorded, Replayed};
+use crate::engine::Refused;
 use crate::fault::{FaultCounts, FaultKind};
+use crate::meter::Meter;
 use crate::monitor::{Claims, Monitor, Violation};
 use crate::observer::{Observer, Seen, Why};
 use crate::plan::Outcome;
 use crate::tally::Tally;
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Context, Effects, Goal, Group, Here, Message, NodeId, Role, Time};
+use bellwether_algorithms::catalogue::{Algorithm, Milestone, Settings};
+use bellwether_core::{Context, Effects, Goal, Group, Here, Message, NodeId, Role, Time, micros};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
@@ -25,8 +27,10 @@ pub(super) struct Player<'g, A: Algorithm, O> {
     mail: Mail<A>,
     /// When somebody last did something to the cluster.
     last_action: Time,
-    /// Whether the application asked for anything.
+    /// Whether the application asked for anything, and how much of it was work.
     asked: bool,
+    work: u64,
+    has_sections: bool,
     events: u64,
     observer: O,
 }
@@ -42,6 +46,10 @@ struct Mail<A: Algorithm> {
     arriving: BTreeSet<Key>,
     /// The messages that do not arrive and of which it is not yet known why, by their ids.
     missing: BTreeMap<u64, Key>,
+    meter: Meter,
+    refusals: Vec<Refused>,
+    /// How long messages were on their way, and how many.
+    hops_us: (u64, u64),
 }
 
 struct Letter<M> {
@@ -101,9 +109,14 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
                 letters: BTreeMap::new(),
                 arriving: BTreeSet::new(),
                 missing: BTreeMap::new(),
+                meter: Meter::default(),
+                refusals: Vec::new(),
+                hops_us: (0, 0),
             },
             last_action: Time::ZERO,
             asked: false,
+            work: 0,
+            has_sections: A::default().section().is_some(),
             events: 0,
             observer,
         }
@@ -164,6 +177,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             Came::Input(input) => {
                 self.last_action = self.mail.now;
                 self.asked = true;
+                self.work += u64::from(A::is_work(&input));
                 self.see(place, Seen::Input(&input));
                 self.step(place, clock, |process, cx| process.on_input(input, cx));
                 Ok(())
@@ -225,8 +239,10 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             let sent = letter.msg.to_string();
             return Err(Contradiction::Altered { from, sent, arrived: arrived() });
         }
-        let id = letter.id;
-        self.count(place, letter.at);
+        let (id, sent) = (letter.id, letter.at);
+        let (sum, count) = self.mail.hops_us;
+        self.mail.hops_us = (sum + micros(self.mail.now.since(sent)), count + 1);
+        self.count(place, sent);
         self.see(place, Seen::Receive { id, from, msg: &msg });
         self.step(place, clock, |process, cx| process.on_message(from, msg, cx));
         Ok(())
@@ -261,6 +277,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         (actor.paused, actor.resumed) = (false, None);
         let me = self.group.ring()[place];
         self.monitor.died(me, &mut actor.claims);
+        self.mail.meter.died(place);
         self.mail.faults.want(FaultKind::Crash);
         self.mail.faults.bite(FaultKind::Crash);
         self.see(place, Seen::Crash);
@@ -370,15 +387,17 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         let open = self.open();
         let up = |(id, actor): (&NodeId, &Actor<A>)| (*id, actor.process.coordinator());
         let live = || self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
-        let Goal { name, text, holds } = A::goal();
+        let Goal { name, text, holds, .. } = A::goal();
         let agreed = holds(&mut live().map(|(id, actor)| (*id, &actor.process)));
         // As of a simulated run: with detection agreement is promised some time after the last
         // fault, and without it when the application asked and nothing is left to happen.
-        let overdue = self.last_action + A::settles_within(&self.config, self.group);
+        let overdue = self.last_action + A::settles_within(&self.config, self.group, self.work);
         let promised = match self.detection {
             true => ended >= overdue,
             false => self.asked && open.is_quiet(),
         };
+        let (sum, count) = self.mail.hops_us;
+        let hop = sum.checked_div(count).map(Duration::from_micros);
         let unmet = (promised && !agreed).then(|| Violation { name, text, at: ended, by: vec![] });
         let outcome = Outcome {
             now: if open.is_quiet() { self.mail.now } else { ended },
@@ -388,6 +407,8 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             agreed,
             violation: self.violation.or(unmet),
             coordinators: live().map(up).collect(),
+            sections: self.has_sections.then(|| self.mail.meter.sections(hop)),
+            refusals: self.mail.refusals,
         };
         Replayed { outcome, observer: self.observer, open }
     }
@@ -462,6 +483,13 @@ impl<A: Algorithm, O: Observer<A>> Effects<A> for Sink<'_, A, O> {
 
     fn emit(&mut self, output: A::Output) {
         self.see(Seen::Output(&output));
+        if let Some(milestone) = A::milestone(&output) {
+            let (at, node) = (self.mail.now, self.me);
+            self.mail.meter.note(at, self.place, milestone);
+            if let Milestone::Refused(why) = milestone {
+                self.mail.refusals.push(Refused { at, node, why });
+            }
+        }
     }
 
     fn rule(&mut self, rule: &'static str) {

@@ -4,6 +4,7 @@ use crate::fault::CutKind;
 use crate::network::{Latency, Network};
 use crate::plan::default_timeout;
 use bellwether_algorithms::catalogue::Settings;
+use bellwether_algorithms::mutex::Tree;
 use bellwether_core::{Group, NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -100,6 +101,12 @@ pub struct Setup {
     pub detection: bool,
     /// Whether rings acknowledge.
     pub acknowledge: bool,
+    /// Whether an algorithm is run just as its paper has it.
+    pub textbook: bool,
+    /// How long a job keeps the critical section, from and to; T if nothing is said.
+    pub section: Option<(Duration, Duration)>,
+    /// The shape of the tree, for algorithms on one.
+    pub tree: Tree,
     /// The seed.
     pub seed: u64,
     /// Whether the story shows acknowledgements and the detector's messages.
@@ -117,6 +124,9 @@ impl Setup {
             coordinator: Some(group.highest()),
             detection: false,
             acknowledge: true,
+            textbook: false,
+            section: None,
+            tree: Tree::default(),
             seed: 0,
             overhead: false,
             group,
@@ -125,11 +135,15 @@ impl Setup {
 
     /// In the algorithm's terms.
     pub fn settings(&self) -> Settings {
+        let timeout = self.timeout.unwrap_or_else(|| default_timeout(&self.network));
         Settings {
-            timeout: self.timeout.unwrap_or_else(|| default_timeout(&self.network)),
+            timeout,
             coordinator: self.coordinator,
             detection: self.detection,
             acknowledge: self.acknowledge,
+            textbook: self.textbook,
+            section: self.section.unwrap_or((timeout, timeout)),
+            tree: self.tree,
         }
     }
 }

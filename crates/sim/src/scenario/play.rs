@@ -6,7 +6,7 @@ use super::signs::{Asked, Signs};
 use crate::engine::{Ended, Sim};
 use crate::fault::{Action, Cut, Scheduled};
 use crate::monitor::Violation;
-use crate::plan::{Outcome, Plan};
+use crate::plan::{Outcome, Plan, work};
 use crate::render;
 use crate::trace::{Recorder, Trace};
 use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Visitor};
@@ -88,6 +88,7 @@ impl Visitor for Play<'_> {
             open: Vec::new(),
             told: 0,
             asked: false,
+            work: 0,
             missed: None,
             signs: Signs::default(),
             has_story: self.0.paragraphs.iter().any(|paragraph| !paragraph.story.is_empty()),
@@ -126,6 +127,8 @@ pub(super) struct Stage<A: Algorithm> {
     told: usize,
     /// Whether anybody was ever asked for anything.
     asked: bool,
+    /// How much of it was work.
+    work: u64,
     /// The goal, if the last `run` ended without it.
     missed: Option<Violation>,
     signs: Signs,
@@ -179,6 +182,7 @@ impl<A: Algorithm> Stage<A> {
         }
         for action in self.actions(deed)? {
             self.asked |= action.is_input();
+            self.work += work::<A>(&action, self.sim.group());
             self.signs.await_sign(asked.clone(), &action, at.unwrap_or(now));
             match at {
                 Some(at) => self.sim.schedule([Scheduled { at, action }]),
@@ -233,8 +237,8 @@ impl<A: Algorithm> Stage<A> {
     /// Lets time pass. What counts as a missed goal is as in [`Plan::finish`].
     fn run(&mut self, span: Span) -> Result<(), String> {
         let now = self.sim.now();
-        let overdue =
-            self.sim.last_scheduled() + A::settles_within(self.sim.config(), self.sim.group());
+        let settles = A::settles_within(self.sim.config(), self.sim.group(), self.work);
+        let overdue = self.sim.last_scheduled() + settles;
         let limit = match span {
             Span::Over if self.sim.has_goal() => overdue,
             Span::Over => Time::MAX,

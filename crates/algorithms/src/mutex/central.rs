@@ -1,0 +1,225 @@
+//! The central coordinator (seed 003).
+//!
+//! One process keeps the table: who is inside and who waits. It is the elected coordinator, so
+//! when it dies, the next one takes over with a table made from what the others know.
+//!
+//! # Rules
+//! * C1 To enter: send REQUEST to the coordinator and wait for GRANTED.
+//! * C2 REQUEST at the coordinator, nobody inside: GRANTED. Somebody inside: put it at the end of
+//!   the queue and answer DENIED, so that a waiter can tell "busy" from "dead".
+//! * C3 To leave: send RELEASE to the coordinator, which sends GRANTED to the head of the queue.
+//!
+//! # Assumes
+//! Nothing about order or delays. Channels lose and double nothing.
+//!
+//! # Costs
+//! 3 messages an entry, 4 with DENIED; none for the coordinator itself. Between two entries lie
+//! RELEASE and GRANTED: 2T.
+//!
+//! # Departures
+//! DENIED and GRANTED carry the place of the request in the order of arrival. When the coordinator
+//! dies, that is how its successor knows who was first.
+
+use super::{Granted, Input, Mutex, Opening};
+use crate::catalogue::{Entry, Topology};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// What is said between clients and coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Msg {
+    /// "Let me in."
+    Request,
+    /// "Somebody is inside; you have this place."
+    Denied {
+        /// In the order of arrival.
+        arrival: u64,
+    },
+    /// "You are inside."
+    Granted {
+        /// In the order of arrival.
+        arrival: u64,
+        /// Which entry this is.
+        entry: u64,
+    },
+    /// "I have left."
+    Release,
+}
+
+impl Message for Msg {
+    fn kind(&self) -> Kind {
+        Kind::protocol(match self {
+            Msg::Request => "REQUEST",
+            Msg::Denied { .. } => "DENIED",
+            Msg::Granted { .. } => "GRANTED",
+            Msg::Release => "RELEASE",
+        })
+    }
+}
+
+impl fmt::Display for Msg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind().name;
+        match self {
+            Msg::Granted { entry, .. } => write!(f, "{kind}(#{entry})"),
+            Msg::Request | Msg::Denied { .. } | Msg::Release => f.write_str(kind),
+        }
+    }
+}
+
+/// One process under a central coordinator; the coordinator is one of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Central {
+    /// The place of the own request, once the coordinator has said it.
+    arrival: Option<u64>,
+    /// The coordinator's table.
+    table: Option<Box<Table>>,
+}
+
+/// Who is inside and who waits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Table {
+    inside: Option<NodeId>,
+    /// Those that wait, with their places.
+    queue: VecDeque<(NodeId, u64)>,
+    arrivals: u64,
+    entries: u64,
+}
+
+type Cx<'a> = Context<'a, Central>;
+
+impl Process for Central {
+    type Msg = Msg;
+    type Timer = ();
+    type Input = Input;
+    type Output = Granted;
+    type Durable = ();
+    type Config = Opening;
+
+    const ASSUMES: Assumptions = Assumptions {
+        timing: Timing::Asynchronous,
+        channels: Channels::Any,
+        loss: false,
+        duplication: false,
+        crashes: false,
+        recoveries: false,
+    };
+
+    fn durable(&self) {}
+
+    fn on_start(&mut self, _: Option<()>, cx: &mut Cx<'_>) {
+        let opening = cx.config();
+        let mut queue: VecDeque<(NodeId, u64)> = opening.queue().collect();
+        self.arrival = queue.iter().find(|(id, _)| *id == cx.me()).map(|(_, arrival)| *arrival);
+        if opening.coordinator == cx.me() {
+            let arrivals = queue.len() as u64;
+            if opening.inside.is_some() {
+                queue.pop_front();
+            }
+            let table = Table { inside: opening.inside, queue, arrivals, entries: 0 };
+            self.table = Some(Box::new(table));
+            self.grant(cx);
+        }
+    }
+
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
+        let coordinator = cx.config().coordinator;
+        match input {
+            Input::Request if coordinator == cx.me() => self.requested(cx.me(), cx),
+            Input::Request => {
+                cx.rule("C1");
+                cx.send(coordinator, Msg::Request);
+            }
+            Input::Release => {
+                self.arrival = None;
+                if coordinator == cx.me() {
+                    self.released(cx);
+                } else {
+                    cx.rule("C3");
+                    cx.send(coordinator, Msg::Release);
+                }
+            }
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
+        match msg {
+            Msg::Request => self.requested(from, cx),
+            Msg::Release => self.released(cx),
+            Msg::Denied { arrival } => self.arrival = Some(arrival),
+            Msg::Granted { arrival, entry } => {
+                self.arrival = Some(arrival);
+                cx.emit(Granted(entry));
+            }
+        }
+    }
+
+    fn on_timer(&mut self, (): (), _: &mut Cx<'_>) {}
+}
+
+impl Central {
+    /// C2.
+    fn requested(&mut self, by: NodeId, cx: &mut Cx<'_>) {
+        let Some(table) = &mut self.table else { return };
+        cx.rule("C2");
+        table.arrivals += 1;
+        let arrival = table.arrivals;
+        table.queue.push_back((by, arrival));
+        if table.inside.is_none() {
+            self.grant(cx);
+        } else if by == cx.me() {
+            self.arrival = Some(arrival);
+        } else {
+            cx.send(by, Msg::Denied { arrival });
+        }
+    }
+
+    /// C3, at the coordinator.
+    fn released(&mut self, cx: &mut Cx<'_>) {
+        let Some(table) = &mut self.table else { return };
+        cx.rule("C3");
+        table.inside = None;
+        self.grant(cx);
+    }
+
+    /// Lets the head of the queue in, if nobody is inside.
+    fn grant(&mut self, cx: &mut Cx<'_>) {
+        let Some(table) = self.table.as_mut().filter(|table| table.inside.is_none()) else {
+            return;
+        };
+        let Some((next, arrival)) = table.queue.pop_front() else { return };
+        table.inside = Some(next);
+        table.entries += 1;
+        let entry = table.entries;
+        if next == cx.me() {
+            self.arrival = Some(arrival);
+            cx.emit(Granted(entry));
+        } else {
+            cx.send(next, Msg::Granted { arrival, entry });
+        }
+    }
+}
+
+impl Mutex for Central {
+    const ENTRY: Entry = Entry {
+        name: "central",
+        family: "mutex",
+        title: "Central coordinator",
+        source: "seed 003; the coordinator is the elected one",
+        cost: "3 an entry, 4 with DENIED, 0 for the coordinator itself",
+        assumes: <Self as Process>::ASSUMES,
+        topology: Topology::Mesh,
+    };
+
+    const TOKEN: bool = false;
+
+    fn place(&self) -> Option<u64> {
+        self.arrival
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/central.rs"]
+mod tests;

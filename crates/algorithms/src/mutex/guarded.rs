@@ -1,0 +1,466 @@
+//! A mutual exclusion algorithm among the living.
+//!
+//! The papers' algorithms stand still when somebody crashes: a token dies with its holder, a
+//! permission with whom it is asked of. Here an election runs beside the algorithm, whoever is
+//! elected forms a [view](crate::views) of the living, and the algorithm begins anew in it:
+//!
+//! # Rules
+//! * S1 When a view ends, the algorithm stops at once. Its report: whether the application waits or
+//!   is inside, where its request stands, and whether the token is here.
+//! * S2 The next view [opens](super::Opening) with whoever was inside still inside, with all
+//!   requests asked again in the order that the algorithm promises, and with the token where it
+//!   was; if no survivor has it, it is made anew at the coordinator.
+//! * S3 Messages of views that are over are dropped; those of the next one, if they come before it
+//!   begins, wait.
+//! * S4 What the application does while no view goes on is told the algorithm when the next one
+//!   begins.
+//! * S5 A process that has come back belongs to no view until the next one.
+//!
+//! Without views ([`Config::textbook`]) there is only the algorithm, and a crash has the
+//! consequences that the texts describe; a process that comes back stays outside.
+//!
+//! The application is either the driver's, by [`Deed::Request`] and [`Deed::Release`], or a simple
+//! one that is here: [`Deed::Work`] gives it a job, and for each it asks for the section, stays
+//! inside for a while and leaves.
+
+use super::{Granted, Input, Mutex, Opening, Refusal, Report, Sequence, Standing};
+use crate::election::{self, Bully, Election, Incarnation, Watched};
+use crate::views::{self, Epoch, Views};
+use bellwether_core::{Assumptions, Context, Few, Kind, Message, NodeId, Process, Timing};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::time::Duration;
+
+/// What can be asked of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Deed {
+    /// The application asks for the section.
+    Request,
+    /// The application leaves the section.
+    Release,
+    /// The simple application has one more job to do inside.
+    Work,
+    /// The coordinator is suspected, or an election is wanted for another reason.
+    Elect(election::Input),
+}
+
+/// What a process says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// The application has asked for the section.
+    Requested,
+    /// The application is inside.
+    Entered(Sequence),
+    /// The application has left.
+    Left,
+    /// What was asked for cannot be done.
+    Refused(Refusal),
+    /// A view begins.
+    View {
+        /// Its number.
+        number: u32,
+        /// How many take part.
+        members: u32,
+    },
+    /// The token was lost and is made anew here.
+    Minted,
+    /// The election's word.
+    Election(election::Output),
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Output::Requested => f.write_str("asks for the section"),
+            Output::Entered(sequence) => write!(f, "enters the section ({sequence})"),
+            Output::Left => f.write_str("leaves the section"),
+            Output::Refused(refusal) => write!(f, "is refused: {refusal}"),
+            Output::View { number, members } => {
+                write!(f, "begins view {number} with {members} members")
+            }
+            Output::Minted => f.write_str("makes a new token"),
+            Output::Election(output) => output.fmt(f),
+        }
+    }
+}
+
+/// A message of one of the parts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Msg<M, E> {
+    /// The algorithm's, in this view.
+    Algorithm(Epoch, M),
+    /// About views.
+    Views(views::Msg<Report>),
+    /// The election's.
+    Election(election::Msg<E>),
+}
+
+impl<M: Message, E: Message> Message for Msg<M, E> {
+    fn kind(&self) -> Kind {
+        match self {
+            Msg::Algorithm(_, msg) => msg.kind(),
+            Msg::Views(msg) => msg.kind(),
+            // An entry's cost is what the algorithm sends; the election is counted apart.
+            Msg::Election(msg) => Kind::overhead(match msg.kind().name {
+                "REQUEST" => "WATCH",
+                name => name,
+            }),
+        }
+    }
+}
+
+impl<M: fmt::Display, E: fmt::Display> fmt::Display for Msg<M, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Msg::Algorithm(_, msg) => msg.fmt(f),
+            Msg::Views(msg) => msg.fmt(f),
+            Msg::Election(msg) => msg.fmt(f),
+        }
+    }
+}
+
+/// A timer of one of the parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Timer<M, E> {
+    /// The simple application has been inside for long enough.
+    Leave,
+    /// The algorithm's, in this view.
+    Algorithm(Epoch, M),
+    /// About views.
+    Views(views::Timer),
+    /// The election's.
+    Election(election::Timer<E>),
+}
+
+/// What survives a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Durable {
+    /// The election's.
+    pub election: Incarnation,
+    /// The largest epoch that was promised.
+    pub promised: Epoch,
+}
+
+/// What is fixed for the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How the first view begins.
+    pub opening: Opening,
+    /// How long the simple application stays inside, from and to.
+    pub section: (Duration, Duration),
+    /// Whether there is only the algorithm, without election and views.
+    pub textbook: bool,
+    /// The election beside it.
+    pub election: election::Config,
+    /// How views are agreed upon.
+    pub views: views::Config,
+}
+
+/// A process of a mutual exclusion algorithm, with what makes it survive crashes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guarded<M: Mutex, E: Election = Bully> {
+    algorithm: M,
+    standing: Standing,
+    /// Jobs to come.
+    jobs: u32,
+    /// Whether the simple application waits or is inside for a job.
+    at_work: bool,
+    views: Views<Report>,
+    election: Watched<E>,
+    /// Messages of the next view, which has not begun here (S3).
+    early: Vec<(Epoch, NodeId, M::Msg)>,
+    /// How many take part in the view, and whether the coordinator watches over that.
+    pub(super) members: u32,
+    pub(super) watched: bool,
+}
+
+// A derived one would ask for a default message.
+impl<M: Mutex, E: Election> Default for Guarded<M, E> {
+    fn default() -> Self {
+        Guarded {
+            algorithm: M::default(),
+            standing: Standing::Idle,
+            jobs: 0,
+            at_work: false,
+            views: Views::default(),
+            election: Watched::default(),
+            early: Vec::new(),
+            members: 0,
+            watched: false,
+        }
+    }
+}
+
+type Cx<'a, M, E> = Context<'a, Guarded<M, E>>;
+
+impl<M: Mutex, E: Election> Process for Guarded<M, E> {
+    type Msg = Msg<M::Msg, E::Msg>;
+    type Timer = Timer<M::Timer, E::Timer>;
+    type Input = Deed;
+    type Output = Output;
+    type Durable = Durable;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Assumptions {
+        timing: Timing::Synchronous,
+        channels: M::ASSUMES.channels,
+        loss: false,
+        duplication: M::ASSUMES.duplication,
+        crashes: true,
+        recoveries: true,
+    };
+
+    fn durable(&self) -> Durable {
+        Durable { election: self.election.durable(), promised: self.views.durable() }
+    }
+
+    fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_, M, E>) {
+        let first = saved.is_none();
+        self.members = cx.group().len() as u32;
+        self.watched = !cx.config().textbook && cx.config().views.watch.is_some();
+        self.agree(cx, |views, cx| views.on_start(saved.map(|saved| saved.promised), cx));
+        if !cx.config().textbook {
+            self.elect(cx, |election, cx| election.on_start(saved.map(|s| s.election), cx));
+        }
+        if first {
+            self.step(cx, |algorithm, cx| algorithm.on_start(None, cx));
+        }
+    }
+
+    fn on_input(&mut self, deed: Deed, cx: &mut Cx<'_, M, E>) {
+        match deed {
+            Deed::Request => match self.may_request() {
+                Ok(()) => self.request(cx),
+                Err(refusal) => cx.emit(Output::Refused(refusal)),
+            },
+            Deed::Release => match self.may_release() {
+                Ok(()) => self.release(cx),
+                Err(refusal) => cx.emit(Output::Refused(refusal)),
+            },
+            Deed::Work => {
+                self.jobs = self.jobs.saturating_add(1);
+                self.take_job(cx);
+            }
+            Deed::Elect(_) if cx.config().textbook => {}
+            Deed::Elect(input) => self.elect(cx, |election, cx| election.on_input(input, cx)),
+        }
+    }
+
+    #[inline]
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, M, E>) {
+        match msg {
+            Msg::Algorithm(epoch, msg) => {
+                if self.views.running() == Some(epoch) {
+                    self.step(cx, |algorithm, cx| algorithm.on_message(from, msg, cx));
+                } else if self.views.awaits(epoch) {
+                    self.early.push((epoch, from, msg));
+                }
+            }
+            Msg::Views(msg) => self.agree(cx, |views, cx| views.on_message(from, msg, cx)),
+            Msg::Election(msg) => self.elect(cx, |election, cx| election.on_message(from, msg, cx)),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, M, E>) {
+        match timer {
+            Timer::Leave => {
+                if self.at_work && self.is_inside() {
+                    self.release(cx);
+                }
+            }
+            Timer::Algorithm(epoch, timer) => {
+                if self.views.running() == Some(epoch) {
+                    self.step(cx, |algorithm, cx| algorithm.on_timer(timer, cx));
+                }
+            }
+            Timer::Views(timer) => self.agree(cx, |views, cx| views.on_timer(timer, cx)),
+            Timer::Election(timer) => self.elect(cx, |election, cx| election.on_timer(timer, cx)),
+        }
+    }
+}
+
+impl<M: Mutex, E: Election> Guarded<M, E> {
+    /// What the application has of the section.
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// Whether the application is inside.
+    pub fn is_inside(&self) -> bool {
+        matches!(self.standing, Standing::Inside(_))
+    }
+
+    /// Whether nothing is waited for or to be done.
+    pub fn is_idle(&self) -> bool {
+        self.standing == Standing::Idle && self.jobs == 0
+    }
+
+    /// Whether the application may ask for the section now.
+    pub fn may_request(&self) -> Result<(), Refusal> {
+        match self.standing {
+            Standing::Idle => Ok(()),
+            Standing::Waiting => Err(Refusal::Waiting),
+            Standing::Inside(sequence) => Err(Refusal::Inside(sequence)),
+        }
+    }
+
+    /// Whether the application may leave the section now.
+    pub fn may_release(&self) -> Result<(), Refusal> {
+        if self.is_inside() { Ok(()) } else { Err(Refusal::NotInside) }
+    }
+
+    /// The algorithm itself.
+    pub fn algorithm(&self) -> &M {
+        &self.algorithm
+    }
+
+    /// The view that this process is in.
+    pub fn views(&self) -> &Views<Report> {
+        &self.views
+    }
+
+    /// The election beside it.
+    pub fn election(&self) -> &Watched<E> {
+        &self.election
+    }
+
+    fn request(&mut self, cx: &mut Cx<'_, M, E>) {
+        self.standing = Standing::Waiting;
+        cx.emit(Output::Requested);
+        self.step(cx, |algorithm, cx| algorithm.on_input(Input::Request, cx));
+    }
+
+    fn release(&mut self, cx: &mut Cx<'_, M, E>) {
+        self.standing = Standing::Idle;
+        self.at_work = false;
+        cx.emit(Output::Left);
+        self.step(cx, |algorithm, cx| algorithm.on_input(Input::Release, cx));
+        self.take_job(cx);
+    }
+
+    fn take_job(&mut self, cx: &mut Cx<'_, M, E>) {
+        if self.jobs > 0 && self.standing == Standing::Idle {
+            self.jobs -= 1;
+            self.at_work = true;
+            self.request(cx);
+        }
+    }
+
+    fn enter(&mut self, Granted(entry): Granted, cx: &mut Cx<'_, M, E>) {
+        let view = self.views.epoch().unwrap_or(Epoch::FIRST);
+        let sequence = Sequence { view, entry };
+        self.standing = Standing::Inside(sequence);
+        cx.emit(Output::Entered(sequence));
+        if self.at_work {
+            let (from, to) = cx.config().section;
+            cx.set_timer_within(Timer::Leave, from..to);
+        }
+    }
+
+    /// Steps the algorithm in the view that goes on. If none does, nothing happens: the next one
+    /// begins with what the application wants then (S4).
+    #[inline]
+    fn step(&mut self, cx: &mut Cx<'_, M, E>, step: impl FnOnce(&mut M, &mut Context<'_, M>)) {
+        let Some(epoch) = self.views.running() else { return };
+        let msg = |msg| Msg::Algorithm(epoch, msg);
+        let timer = |timer| Timer::Algorithm(epoch, timer);
+        let algorithm = &mut self.algorithm;
+        let said = match self.views.view() {
+            None => {
+                let opening = &cx.config().opening;
+                cx.part(opening, msg, timer, |cx| step(algorithm, cx))
+            }
+            Some(view) => match cx.here().within(&view.group) {
+                Some(here) => {
+                    cx.part_at(&here, &view.opening, msg, timer, |cx| step(algorithm, cx))
+                }
+                None => Few::None,
+            },
+        };
+        for granted in said {
+            self.enter(granted, cx);
+        }
+    }
+
+    /// Steps the agreement on views.
+    fn agree(
+        &mut self,
+        cx: &mut Cx<'_, M, E>,
+        step: impl FnOnce(&mut Views<Report>, &mut Context<'_, Views<Report>>),
+    ) {
+        let config = &cx.config().views;
+        let said = cx.part(config, Msg::Views, Timer::Views, |cx| step(&mut self.views, cx));
+        self.heed(said, cx);
+    }
+
+    fn heed(&mut self, said: Few<views::Output>, cx: &mut Cx<'_, M, E>) {
+        for output in said {
+            match output {
+                views::Output::Stopped => self.report(cx),
+                views::Output::Began => self.begin(cx),
+            }
+        }
+    }
+
+    /// S1: the algorithm stops.
+    fn report(&mut self, cx: &mut Cx<'_, M, E>) {
+        cx.rule("S1");
+        let report = views::Input::Report(Report {
+            standing: self.standing,
+            place: self.algorithm.place(),
+            token: self.algorithm.has_token(),
+            options: cx.config().opening.options,
+        });
+        let config = &cx.config().views;
+        let said = cx.part(config, Msg::Views, Timer::Views, |cx| self.views.on_input(report, cx));
+        self.heed(said, cx);
+    }
+
+    /// S2: the algorithm begins anew.
+    fn begin(&mut self, cx: &mut Cx<'_, M, E>) {
+        cx.rule("S2");
+        let Some(view) = self.views.view().cloned() else { return };
+        let (me, opening) = (cx.me(), &view.opening);
+        self.members = view.group.len() as u32;
+        cx.emit(Output::View { number: view.epoch.number(), members: self.members });
+        if M::TOKEN && opening.minted && opening.coordinator == me {
+            cx.emit(Output::Minted);
+        }
+        self.algorithm = M::default();
+        self.step(cx, |algorithm, cx| algorithm.on_start(None, cx));
+        // S4
+        if opening.is_inside(me) && !self.is_inside() {
+            self.step(cx, |algorithm, cx| algorithm.on_input(Input::Release, cx));
+        }
+        if self.standing == Standing::Waiting && !opening.is_waiting(me) {
+            self.step(cx, |algorithm, cx| algorithm.on_input(Input::Request, cx));
+        }
+        // S3
+        for (epoch, from, msg) in std::mem::take(&mut self.early) {
+            if epoch == view.epoch {
+                self.step(cx, |algorithm, cx| algorithm.on_message(from, msg, cx));
+            }
+        }
+    }
+
+    /// Steps the election and tells the views whom it has found.
+    fn elect(
+        &mut self,
+        cx: &mut Cx<'_, M, E>,
+        step: impl FnOnce(&mut Watched<E>, &mut Context<'_, Watched<E>>),
+    ) {
+        if cx.config().textbook {
+            return;
+        }
+        let config = &cx.config().election;
+        let said =
+            cx.part(config, Msg::Election, Timer::Election, |cx| step(&mut self.election, cx));
+        for output in said {
+            cx.emit(Output::Election(output));
+            if let election::Output::Elected(coordinator) = output {
+                let elected = views::Input::Elected(coordinator);
+                self.agree(cx, |views, cx| views.on_input(elected, cx));
+            }
+        }
+    }
+}
