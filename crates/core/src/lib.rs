@@ -33,5 +33,5 @@ pub use effect::{Effect, step};
 pub use few::Few;
 pub use group::{Group, GroupError, NodeId};
 pub use invariant::{Goal, Invariant, Shape, Validity};
-pub use process::{Assumptions, Channels, Kind, Message, Process, Role, Timing};
+pub use process::{Assumptions, Call, Channels, Kind, Message, Process, Role, Timing};
 pub use time::{Time, micros};

@@ -43,6 +43,32 @@ pub trait Process: Clone + Debug + Default + Eq + Hash {
     fn on_timer(&mut self, timer: Self::Timer, cx: &mut Context<'_, Self>);
 }
 
+/// A call of a handler, as data: for a parent that passes calls on to its parts in one place.
+#[derive(Clone, Debug)]
+pub enum Call<P: Process> {
+    /// [`Process::on_start`].
+    Start(Option<P::Durable>),
+    /// [`Process::on_input`].
+    Input(P::Input),
+    /// [`Process::on_message`].
+    Message(NodeId, P::Msg),
+    /// [`Process::on_timer`].
+    Timer(P::Timer),
+}
+
+impl<P: Process> Call<P> {
+    /// Makes the call.
+    #[inline]
+    pub fn make(self, process: &mut P, cx: &mut Context<'_, P>) {
+        match self {
+            Call::Start(saved) => process.on_start(saved, cx),
+            Call::Input(input) => process.on_input(input, cx),
+            Call::Message(from, msg) => process.on_message(from, msg, cx),
+            Call::Timer(timer) => process.on_timer(timer, cx),
+        }
+    }
+}
+
 /// A message between processes. `Display` is how a trace shows it: its kind in the paper's own
 /// word, then its contents.
 pub trait Message: Clone + Debug + Display + Eq + Hash {

@@ -64,12 +64,8 @@ pub fn latency(text: &str) -> Result<Latency, String> {
             _ => Err(format!("sigma '{sigma}' is not a number from 0 to 3")),
         };
     }
-    if let Some((low, high)) = text.split_once("..") {
-        let (low, high) = (duration(low)?, duration(high)?);
-        if low > high {
-            return Err(format!("'{text}' runs backwards; write {}..{}", show(high), show(low)));
-        }
-        return Ok(Latency::Uniform(low, high));
+    if text.contains("..") {
+        return span(text).map(|(low, high)| Latency::Uniform(low, high));
     }
     match text.split_once(':') {
         Some((other, _)) => Err(format!(
@@ -78,6 +74,18 @@ pub fn latency(text: &str) -> Result<Latency, String> {
         )),
         None => duration(text).map(Latency::Fixed),
     }
+}
+
+/// A span that is fixed, `5ms`, or drawn anew each time, `1ms..9ms`: from and to.
+pub fn span(text: &str) -> Result<(Duration, Duration), String> {
+    let Some((low, high)) = text.split_once("..") else {
+        return duration(text).map(|span| (span, span));
+    };
+    let (low, high) = (duration(low)?, duration(high)?);
+    if low > high {
+        return Err(format!("'{text}' runs backwards; write {}..{}", show(high), show(low)));
+    }
+    Ok((low, high))
 }
 
 /// A latency in the words of [`latency`].

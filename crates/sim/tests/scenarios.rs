@@ -229,7 +229,7 @@ const MALFORMED: &[Malformed] = &[
     ("cluster bully 1..4 timeout=", (1, 28), "expected a value after '='"),
     ("cluster bully 1..4 timeout=0ms", (1, 28), "T must be above 0"),
     ("cluster bully 1..4 latency=1ms latency=2ms", (1, 32), "'latency' is given twice"),
-    ("cluster bully 1..4 colour=red", (1, 20), "no setting of a cluster; expected coordinator="),
+    ("cluster bully 1..4 colour=red", (1, 20), "no setting of a cluster of bully; expected coordinator="),
     ("cluster bully 1..4 reorder=yes", (1, 20), "no setting of a cluster"),
     ("cluster bully 1..4 coordinator=5", (1, 32), "there is no process 5; the members are 1, 2"),
     ("cluster bully 1..4 loss=2", (1, 25), "not a probability"),

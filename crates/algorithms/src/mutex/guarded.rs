@@ -26,7 +26,7 @@
 use super::{Granted, Input, Mutex, Opening, Refusal, Report, Sequence, Standing};
 use crate::election::{self, Bully, Election, Incarnation, Watched};
 use crate::views::{self, Epoch, Views};
-use bellwether_core::{Assumptions, Context, Few, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Call, Context, Few, Kind, Message, NodeId, Process, Timing};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -218,12 +218,12 @@ impl<M: Mutex, E: Election> Process for Guarded<M, E> {
         let first = saved.is_none();
         self.members = cx.group().len() as u32;
         self.watched = !cx.config().textbook && cx.config().views.watch.is_some();
-        self.agree(cx, |views, cx| views.on_start(saved.map(|saved| saved.promised), cx));
+        self.agree(cx, Call::Start(saved.map(|saved| saved.promised)));
         if !cx.config().textbook {
-            self.elect(cx, |election, cx| election.on_start(saved.map(|s| s.election), cx));
+            self.elect(cx, Call::Start(saved.map(|s| s.election)));
         }
         if first {
-            self.step(cx, |algorithm, cx| algorithm.on_start(None, cx));
+            self.step(cx, Call::Start(None));
         }
     }
 
@@ -242,7 +242,7 @@ impl<M: Mutex, E: Election> Process for Guarded<M, E> {
                 self.take_job(cx);
             }
             Deed::Elect(_) if cx.config().textbook => {}
-            Deed::Elect(input) => self.elect(cx, |election, cx| election.on_input(input, cx)),
+            Deed::Elect(input) => self.elect(cx, Call::Input(input)),
         }
     }
 
@@ -251,13 +251,13 @@ impl<M: Mutex, E: Election> Process for Guarded<M, E> {
         match msg {
             Msg::Algorithm(epoch, msg) => {
                 if self.views.running() == Some(epoch) {
-                    self.step(cx, |algorithm, cx| algorithm.on_message(from, msg, cx));
+                    self.step(cx, Call::Message(from, msg));
                 } else if self.views.awaits(epoch) {
                     self.early.push((epoch, from, msg));
                 }
             }
-            Msg::Views(msg) => self.agree(cx, |views, cx| views.on_message(from, msg, cx)),
-            Msg::Election(msg) => self.elect(cx, |election, cx| election.on_message(from, msg, cx)),
+            Msg::Views(msg) => self.agree(cx, Call::Message(from, msg)),
+            Msg::Election(msg) => self.elect(cx, Call::Message(from, msg)),
         }
     }
 
@@ -270,11 +270,11 @@ impl<M: Mutex, E: Election> Process for Guarded<M, E> {
             }
             Timer::Algorithm(epoch, timer) => {
                 if self.views.running() == Some(epoch) {
-                    self.step(cx, |algorithm, cx| algorithm.on_timer(timer, cx));
+                    self.step(cx, Call::Timer(timer));
                 }
             }
-            Timer::Views(timer) => self.agree(cx, |views, cx| views.on_timer(timer, cx)),
-            Timer::Election(timer) => self.elect(cx, |election, cx| election.on_timer(timer, cx)),
+            Timer::Views(timer) => self.agree(cx, Call::Timer(timer)),
+            Timer::Election(timer) => self.elect(cx, Call::Timer(timer)),
         }
     }
 }
@@ -327,14 +327,14 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     fn request(&mut self, cx: &mut Cx<'_, M, E>) {
         self.standing = Standing::Waiting;
         cx.emit(Output::Requested);
-        self.step(cx, |algorithm, cx| algorithm.on_input(Input::Request, cx));
+        self.step(cx, Call::Input(Input::Request));
     }
 
     fn release(&mut self, cx: &mut Cx<'_, M, E>) {
         self.standing = Standing::Idle;
         self.at_work = false;
         cx.emit(Output::Left);
-        self.step(cx, |algorithm, cx| algorithm.on_input(Input::Release, cx));
+        self.step(cx, Call::Input(Input::Release));
         self.take_job(cx);
     }
 
@@ -360,7 +360,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     /// Steps the algorithm in the view that goes on. If none does, nothing happens: the next one
     /// begins with what the application wants then (S4).
     #[inline]
-    fn step(&mut self, cx: &mut Cx<'_, M, E>, step: impl FnOnce(&mut M, &mut Context<'_, M>)) {
+    fn step(&mut self, cx: &mut Cx<'_, M, E>, call: Call<M>) {
         let Some(epoch) = self.views.running() else { return };
         let msg = |msg| Msg::Algorithm(epoch, msg);
         let timer = |timer| Timer::Algorithm(epoch, timer);
@@ -368,11 +368,11 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
         let said = match self.views.view() {
             None => {
                 let opening = &cx.config().opening;
-                cx.part(opening, msg, timer, |cx| step(algorithm, cx))
+                cx.part(opening, msg, timer, |cx| call.make(algorithm, cx))
             }
             Some(view) => match cx.here().within(&view.group) {
                 Some(here) => {
-                    cx.part_at(&here, &view.opening, msg, timer, |cx| step(algorithm, cx))
+                    cx.part_at(&here, &view.opening, msg, timer, |cx| call.make(algorithm, cx))
                 }
                 None => Few::None,
             },
@@ -383,17 +383,9 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     }
 
     /// Steps the agreement on views.
-    fn agree(
-        &mut self,
-        cx: &mut Cx<'_, M, E>,
-        step: impl FnOnce(&mut Views<Report>, &mut Context<'_, Views<Report>>),
-    ) {
+    fn agree(&mut self, cx: &mut Cx<'_, M, E>, call: Call<Views<Report>>) {
         let config = &cx.config().views;
-        let said = cx.part(config, Msg::Views, Timer::Views, |cx| step(&mut self.views, cx));
-        self.heed(said, cx);
-    }
-
-    fn heed(&mut self, said: Few<views::Output>, cx: &mut Cx<'_, M, E>) {
+        let said = cx.part(config, Msg::Views, Timer::Views, |cx| call.make(&mut self.views, cx));
         for output in said {
             match output {
                 views::Output::Stopped => self.report(cx),
@@ -405,15 +397,13 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     /// S1: the algorithm stops.
     fn report(&mut self, cx: &mut Cx<'_, M, E>) {
         cx.rule("S1");
-        let report = views::Input::Report(Report {
+        let report = Report {
             standing: self.standing,
             place: self.algorithm.place(),
             token: self.algorithm.has_token(),
             options: cx.config().opening.options,
-        });
-        let config = &cx.config().views;
-        let said = cx.part(config, Msg::Views, Timer::Views, |cx| self.views.on_input(report, cx));
-        self.heed(said, cx);
+        };
+        self.agree(cx, Call::Input(views::Input::Report(report)));
     }
 
     /// S2: the algorithm begins anew.
@@ -427,39 +417,35 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
             cx.emit(Output::Minted);
         }
         self.algorithm = M::default();
-        self.step(cx, |algorithm, cx| algorithm.on_start(None, cx));
+        self.step(cx, Call::Start(None));
         // S4
         if opening.is_inside(me) && !self.is_inside() {
-            self.step(cx, |algorithm, cx| algorithm.on_input(Input::Release, cx));
+            self.step(cx, Call::Input(Input::Release));
         }
         if self.standing == Standing::Waiting && !opening.is_waiting(me) {
-            self.step(cx, |algorithm, cx| algorithm.on_input(Input::Request, cx));
+            self.step(cx, Call::Input(Input::Request));
         }
         // S3
         for (epoch, from, msg) in std::mem::take(&mut self.early) {
             if epoch == view.epoch {
-                self.step(cx, |algorithm, cx| algorithm.on_message(from, msg, cx));
+                self.step(cx, Call::Message(from, msg));
             }
         }
     }
 
     /// Steps the election and tells the views whom it has found.
-    fn elect(
-        &mut self,
-        cx: &mut Cx<'_, M, E>,
-        step: impl FnOnce(&mut Watched<E>, &mut Context<'_, Watched<E>>),
-    ) {
+    fn elect(&mut self, cx: &mut Cx<'_, M, E>, call: Call<Watched<E>>) {
         if cx.config().textbook {
             return;
         }
         let config = &cx.config().election;
         let said =
-            cx.part(config, Msg::Election, Timer::Election, |cx| step(&mut self.election, cx));
+            cx.part(config, Msg::Election, Timer::Election, |cx| call.make(&mut self.election, cx));
         for output in said {
             cx.emit(Output::Election(output));
             if let election::Output::Elected(coordinator) = output {
                 let elected = views::Input::Elected(coordinator);
-                self.agree(cx, |views, cx| views.on_input(elected, cx));
+                self.agree(cx, Call::Input(elected));
             }
         }
     }

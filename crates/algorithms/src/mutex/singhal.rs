@@ -57,8 +57,9 @@
 //! # Costs
 //! If one asks at a time: nothing for the holder; for another, k REQUESTs and the token if k others
 //! were inside since it was so itself. That is (n+1)/2 - 1/n on average if each is as likely to
-//! ask. If all ask always: n. T between two entries. SG8 adds a message for a REQUEST that the
-//! token has overtaken, which is less than one in ten entries also if messages take any time.
+//! ask. If all ask always: n. T between two entries. SG8 adds a message only for a REQUEST that the
+//! token has overtaken: in runs with messages in random order less than one in ten entries, and
+//! none if all messages take the same time.
 //!
 //! # Departures
 //! SG8. Sites are counted from the holder, which need not be the first. The token counts entries.

@@ -18,8 +18,8 @@
 //! Under views a crash brings a new ring and this file knows of none. Without them, and with a T
 //! ([`super::Options::bypass`]), the ring's [`link`](crate::election::link) has each hop
 //! acknowledged and sends the token to the next process if it is not. Then
-//! * a dead process is bypassed as long as it has died without the token; the token of a process
-//!   that dies with it is lost and the ring stands still, until somebody makes a new one;
+//! * a process that dies without the token is bypassed; the token of a process that dies with it
+//!   is lost, as is one under way between two that both die. Then the ring stands still;
 //! * there is still one token. With bounded delays and no loss, no ACK within T means that the
 //!   neighbour was dead when the token came, so that it never had it. Should the ACK get lost
 //!   because its sender dies right after it has passed the token on, there are two copies. But a
@@ -158,7 +158,7 @@ impl TokenRing {
             steps => steps,
         };
         let way = token.way.saturating_add(steps as u64);
-        if way > self.way {
+        if true {
             self.way = way;
             self.take(token);
         } else {

@@ -78,10 +78,21 @@ pub enum Expectation {
     Overhead(BTreeMap<String, u64>),
     /// A process knows exactly these to be alive.
     Members(NodeId, Vec<NodeId>),
-    /// All live processes follow the largest of them; or they do not.
+    /// The algorithm's goal holds, or it does not: all live processes follow the largest of them,
+    /// or have all that they asked for.
     Agreement(bool),
     /// This invariant was broken, or none.
     Violation(Option<String>),
+    /// Exactly these live processes are in the critical section.
+    Inside(Vec<NodeId>),
+    /// Exactly these live processes have asked for the section and wait.
+    Waiting(Vec<NodeId>),
+    /// The section was entered so often.
+    Entries(u64),
+    /// The token was lost and made anew so often.
+    Regenerations(u64),
+    /// So many requests and releases were refused.
+    Refusals(u64),
 }
 
 /// What the `cluster` line and its companions say.

@@ -2,9 +2,11 @@
 
 use super::command::{Expectation, Who};
 use super::play::Stage;
+use crate::meter::Sections;
 use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_algorithms::mutex::Standing;
 use bellwether_core::NodeId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl<A: Algorithm> Stage<A> {
     /// Whether it is as expected; if not, how it is.
@@ -32,7 +34,42 @@ impl<A: Algorithm> Stage<A> {
                     Err(format!("violation {}", found.unwrap_or("none")))
                 }
             }
+            Expectation::Inside(expected) => {
+                self.check_standing(|standing| matches!(standing, Standing::Inside(_)), expected)
+            }
+            Expectation::Waiting(expected) => {
+                self.check_standing(|standing| standing == Standing::Waiting, expected)
+            }
+            Expectation::Entries(expected) => {
+                same(self.sections().entries, *expected, "entry", "entries")
+            }
+            Expectation::Regenerations(expected) => {
+                let found = self.sections().token_regenerations;
+                same(found, *expected, "regeneration", "regenerations")
+            }
+            Expectation::Refusals(expected) => {
+                same(self.sim.refusals().len() as u64, *expected, "refusal", "refusals")
+            }
         }
+    }
+
+    fn sections(&self) -> Sections {
+        self.sim.sections().unwrap_or_default()
+    }
+
+    /// Whether just the expected ones stand like that.
+    fn check_standing(
+        &self,
+        wanted: impl Fn(Standing) -> bool,
+        expected: &[NodeId],
+    ) -> Result<(), String> {
+        let stands = |process: &A| process.section().is_some_and(&wanted);
+        let found: BTreeSet<NodeId> =
+            self.sim.live().filter(|(_, process)| stands(process)).map(|(id, _)| id).collect();
+        if found == expected.iter().copied().collect() {
+            return Ok(());
+        }
+        Err(list(found))
     }
 
     fn live(&self, id: NodeId) -> Result<&A, String> {
@@ -48,14 +85,33 @@ impl<A: Algorithm> Stage<A> {
         if found == expected {
             return Ok(());
         }
-        let shown: Vec<String> = found.iter().map(|id| id.number().to_string()).collect();
-        Err(if shown.is_empty() { "none".to_owned() } else { shown.join(",") })
+        Err(list(found))
     }
 
+    /// What each live process has: the section or, where there is none, a coordinator.
     fn beliefs(&self) -> String {
-        let belief = |(id, process): (NodeId, &A)| format!("{id}: {}", name(process.coordinator()));
-        self.sim.live().map(belief).collect::<Vec<_>>().join(", ")
+        let belief = |process: &A| match process.section() {
+            Some(Standing::Idle) => "idle".to_owned(),
+            Some(Standing::Waiting) => "waiting".to_owned(),
+            Some(Standing::Inside(_)) => "inside".to_owned(),
+            None => name(process.coordinator()),
+        };
+        let beliefs = self.sim.live().map(|(id, process)| format!("{id}: {}", belief(process)));
+        beliefs.collect::<Vec<_>>().join(", ")
     }
+}
+
+fn same(found: u64, expected: u64, one: &str, many: &str) -> Result<(), String> {
+    match found {
+        _ if found == expected => Ok(()),
+        1 => Err(format!("1 {one}")),
+        _ => Err(format!("{found} {many}")),
+    }
+}
+
+fn list(ids: impl IntoIterator<Item = NodeId>) -> String {
+    let shown: Vec<String> = ids.into_iter().map(|id| id.number().to_string()).collect();
+    if shown.is_empty() { "none".to_owned() } else { shown.join(",") }
 }
 
 fn follows<A: Algorithm>(id: NodeId, process: &A, whom: Option<NodeId>) -> Result<(), String> {

@@ -18,7 +18,7 @@ impl Line<'_> {
         let group = &setup.group;
         let deed = match verb.text {
             "run" => return self.span().map(Command::Run),
-            "expect" => return self.expectation(group).map(Command::Expect),
+            "expect" => return self.expectation(setup, known).map(Command::Expect),
             "crash" if self.look(1) == Some("sending") => self.crash_sending(group)?,
             "crash" => Deed::Crash(self.members(group)?),
             "recover" => Deed::Recover(self.members(group)?),
@@ -55,9 +55,11 @@ impl Line<'_> {
                 Deed::Input(input.to_owned(), self.who(group)?)
             }
             other => {
+                let inputs = known.inputs(&setup.algorithm);
                 let message = format!(
                     "no command '{other}'; expected crash, recover, pause, resume, slow, \
-                     partition, cut, heal, calm, clock, suspect, start, run or expect"
+                     partition, cut, heal, calm, clock, {}, run or expect",
+                    inputs.join(", ")
                 );
                 return self.error(verb.column, message);
             }
@@ -85,9 +87,23 @@ impl Line<'_> {
         Ok(Deed::CrashSending(node, kind.text.to_owned(), after))
     }
 
-    fn expectation(&mut self, group: &Group) -> Parsed<Expectation> {
+    fn expectation(&mut self, setup: &Setup, known: &Known) -> Parsed<Expectation> {
+        let group = &setup.group;
         let subject = self.need("what to expect")?;
+        let has_section = (known.traits)(&setup.algorithm).section;
         Ok(match subject.text {
+            "inside" | "waiting" | "entries" | "regenerations" | "refusals" if !has_section => {
+                let message = format!(
+                    "{} has no critical section, so '{}' means nothing here",
+                    setup.algorithm, subject.text
+                );
+                return self.error(subject.column, message);
+            }
+            "inside" => Expectation::Inside(self.members_or_none(group)?),
+            "waiting" => Expectation::Waiting(self.members_or_none(group)?),
+            "entries" => Expectation::Entries(self.read("a number", number)?),
+            "regenerations" => Expectation::Regenerations(self.read("a number", number)?),
+            "refusals" => Expectation::Refusals(self.read("a number", number)?),
             "coordinator" => {
                 let who = self.who(group)?;
                 self.equals()?;
@@ -112,9 +128,11 @@ impl Line<'_> {
                 Expectation::Violation((name != "none").then(|| name.to_owned()))
             }
             other => {
+                let sections = "inside, waiting, entries, regenerations, refusals, ";
                 let message = format!(
                     "cannot expect '{other}'; expected coordinator, members, messages, overhead, \
-                     agreement, disagreement or violation"
+                     {}agreement, disagreement or violation",
+                    if has_section { sections } else { "" }
                 );
                 return self.error(subject.column, message);
             }
@@ -160,7 +178,12 @@ impl Line<'_> {
         Ok(found)
     }
 
-    /// The same, or `all`.
+    /// Ids, or `none`.
+    fn members_or_none(&mut self, group: &Group) -> Parsed<Vec<NodeId>> {
+        if self.accept("none") { Ok(Vec::new()) } else { self.members(group) }
+    }
+
+    /// Ids, or `all`.
     fn who(&mut self, group: &Group) -> Parsed<Who> {
         if self.accept("all") { Ok(Who::All) } else { self.members(group).map(Who::These) }
     }

@@ -29,6 +29,7 @@ mod grammar;
 mod line;
 mod parse;
 mod play;
+mod refusals;
 mod signs;
 mod write;
 

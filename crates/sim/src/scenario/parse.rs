@@ -4,7 +4,8 @@ use super::command::{Command, Setup, Span};
 use super::line::{Line, Parsed, SyntaxError, Word};
 use crate::network::Fate;
 use crate::units;
-use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Visitor};
+use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Topology, Visitor};
+use bellwether_algorithms::mutex::UnknownTree;
 use bellwether_core::{Group, NodeId, Time, micros};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -71,7 +72,21 @@ pub(super) struct Known {
     names: Vec<&'static str>,
     /// Whether an algorithm has an input of a name.
     pub(super) has_input: fn(&str, &str) -> bool,
+    /// What the algorithm of a name is about.
+    pub(super) traits: fn(&str) -> Traits,
 }
+
+/// What an algorithm is about, as far as the language makes a difference.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Traits {
+    /// It is about a critical section.
+    pub(super) section: bool,
+    /// It is on a tree.
+    pub(super) tree: bool,
+}
+
+/// The verbs of all families. Which of them an algorithm has, it says itself.
+const INPUTS: [&str; 7] = ["suspect", "start", "request", "release", "work", "step-down", "resign"];
 
 impl Known {
     fn of<R: Registry>() -> Self {
@@ -82,10 +97,26 @@ impl Known {
                 A::input(self.0).is_some()
             }
         }
+        struct Look;
+        impl Visitor for Look {
+            type Output = Traits;
+            fn visit<A: Algorithm>(self) -> Traits {
+                Traits {
+                    section: A::default().section().is_some(),
+                    tree: A::ENTRY.topology == Topology::Tree,
+                }
+            }
+        }
         Known {
             names: R::entries().iter().map(|entry| entry.name).collect(),
             has_input: |algorithm, verb| R::visit(algorithm, Has(verb)).unwrap_or(false),
+            traits: |algorithm| R::visit(algorithm, Look).unwrap_or_default(),
         }
+    }
+
+    /// The inputs that an algorithm has, for those who look for one.
+    pub(super) fn inputs(&self, algorithm: &str) -> Vec<&'static str> {
+        INPUTS.into_iter().filter(|verb| (self.has_input)(algorithm, verb)).collect()
     }
 }
 
@@ -150,7 +181,7 @@ impl Reader {
         paragraph.source.push(trimmed.to_owned());
         let Some(verb) = line.take() else { return Ok(()) };
         match (verb.text, &mut self.setup) {
-            ("cluster", None) => self.setup = Some(line.cluster(&self.known.names)?),
+            ("cluster", None) => self.setup = Some(line.cluster(&self.known)?),
             ("cluster", Some(_)) => return line.error(verb.column, "there is a cluster already"),
             (verb_text, None) => {
                 let message = format!("expected `cluster ALGORITHM IDS` before '{verb_text}'");
@@ -183,10 +214,11 @@ impl Reader {
 
 /// The lines of the set-up.
 impl Line<'_> {
-    fn cluster(&mut self, known: &[&str]) -> Parsed<Setup> {
+    fn cluster(&mut self, known: &Known) -> Parsed<Setup> {
         let name = self.need("an algorithm's name")?;
-        if !known.contains(&name.text) {
-            let message = format!("no algorithm '{}'; expected {}", name.text, known.join(", "));
+        if !known.names.contains(&name.text) {
+            let message =
+                format!("no algorithm '{}'; expected {}", name.text, known.names.join(", "));
             return self.error(name.column, message);
         }
         let group = self.read("ids such as 1..4 or 3,5,0,1", |text| {
@@ -199,16 +231,30 @@ impl Line<'_> {
             if !given.insert(key) {
                 return self.error(word.column, format!("'{key}' is given twice"));
             }
-            self.setting(word, value, &mut setup)?;
+            self.setting(word, value, &mut setup, (known.traits)(name.text))?;
         }
         Ok(setup)
     }
 
     /// `latency=10ms` or `reorder`; `value` is what follows the equals sign.
-    fn setting(&self, word: Word<'_>, value: Word<'_>, setup: &mut Setup) -> Parsed<()> {
+    fn setting(
+        &self,
+        word: Word<'_>,
+        value: Word<'_>,
+        setup: &mut Setup,
+        traits: Traits,
+    ) -> Parsed<()> {
         let network = &mut setup.network;
         match word.assignment().map(|(key, _)| key) {
             None if word.text == "reorder" => network.reorder = true,
+            None if word.text == "textbook" && traits.section => setup.textbook = true,
+            Some("section") if traits.section => {
+                setup.section = Some(self.value(value, units::span)?);
+            }
+            Some("tree") if traits.tree => {
+                setup.tree =
+                    self.value(value, |text| text.parse().map_err(|e: UnknownTree| e.to_string()))?;
+            }
             Some("latency") => network.latency = self.value(value, units::latency)?,
             Some("loss") => network.loss = self.value(value, units::probability)?,
             Some("duplicate") => network.duplicate = self.value(value, units::probability)?,
@@ -221,10 +267,14 @@ impl Line<'_> {
                 setup.coordinator = self.value(value, |text| nobody_or(text, &setup.group))?;
             }
             _ => {
+                let sections = if traits.section { "section=, " } else { "" };
+                let tree = if traits.tree { "tree=, " } else { "" };
+                let textbook = if traits.section { "textbook or " } else { "" };
                 let message = format!(
-                    "'{}' is no setting of a cluster; expected coordinator=, latency=, timeout=, \
-                     seed=, loss=, duplicate=, detection=, acknowledge=, show= or reorder",
-                    word.text
+                    "'{}' is no setting of a cluster of {}; expected coordinator=, latency=, \
+                     timeout=, seed=, loss=, duplicate=, detection=, acknowledge=, {sections}\
+                     {tree}show=, {textbook}reorder",
+                    word.text, setup.algorithm
                 );
                 return self.error(word.column, message);
             }

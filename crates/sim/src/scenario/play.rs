@@ -2,6 +2,7 @@
 
 use super::command::{Command, Deed, Expectation, Span, Who};
 use super::parse::{Paragraph, Scenario};
+use super::refusals::Refusals;
 use super::signs::{Asked, Signs};
 use crate::engine::{Ended, Sim};
 use crate::fault::{Action, Cut, Scheduled};
@@ -91,6 +92,7 @@ impl Visitor for Play<'_> {
             work: 0,
             missed: None,
             signs: Signs::default(),
+            refusals: Refusals::default(),
             has_story: self.0.paragraphs.iter().any(|paragraph| !paragraph.story.is_empty()),
             last_run: None,
             judged: false,
@@ -105,6 +107,7 @@ impl Visitor for Play<'_> {
         let mut mismatches = std::mem::take(&mut stage.mismatches);
         let events = &stage.sim.observer.trace().events;
         mismatches.extend(stage.signs.left_over(events, stage.sim.now()));
+        mismatches.extend(stage.refusals.left_over(stage.sim.refusals()));
         mismatches.extend(stage.surprise());
         mismatches.sort_by_key(|mismatch| mismatch.line);
         let outcome = stage.outcome(&plan);
@@ -132,6 +135,7 @@ pub(super) struct Stage<A: Algorithm> {
     /// The goal, if the last `run` ended without it.
     missed: Option<Violation>,
     signs: Signs,
+    refusals: Refusals,
     /// Whether the scenario claims any story at all. One that was just saved does not.
     has_story: bool,
     /// The last `run`.
@@ -155,6 +159,9 @@ impl<A: Algorithm> Stage<A> {
                 }
                 Command::Expect(expectation) => {
                     self.judged |= matches!(expectation, Expectation::Violation(_));
+                    if let Expectation::Refusals(_) = expectation {
+                        self.refusals.speak_of(self.sim.refusals());
+                    }
                     self.check(expectation)
                 }
             };
@@ -183,6 +190,7 @@ impl<A: Algorithm> Stage<A> {
         for action in self.actions(deed)? {
             self.asked |= action.is_input();
             self.work += work::<A>(&action, self.sim.group());
+            self.refusals.given::<A>(asked, &action, at.unwrap_or(now));
             self.signs.await_sign(asked.clone(), &action, at.unwrap_or(now));
             match at {
                 Some(at) => self.sim.schedule([Scheduled { at, action }]),
