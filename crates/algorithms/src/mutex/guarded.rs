@@ -165,6 +165,8 @@ pub struct Guarded<M: Mutex, E: Election = Bully> {
     jobs: u32,
     /// Whether the simple application waits or is inside for a job.
     at_work: bool,
+    /// Whether the request is one that the algorithm has not been told of (S4).
+    untold: bool,
     views: Views<Report>,
     election: Watched<E>,
     /// Messages of the next view, which has not begun here (S3).
@@ -182,6 +184,7 @@ impl<M: Mutex, E: Election> Default for Guarded<M, E> {
             standing: Standing::Idle,
             jobs: 0,
             at_work: false,
+            untold: false,
             views: Views::default(),
             election: Watched::default(),
             early: Vec::new(),
@@ -326,6 +329,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
 
     fn request(&mut self, cx: &mut Cx<'_, M, E>) {
         self.standing = Standing::Waiting;
+        self.untold = self.views.running().is_none();
         cx.emit(Output::Requested);
         self.step(cx, Call::Input(Input::Request));
     }
@@ -399,7 +403,8 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
         cx.rule("S1");
         let report = Report {
             standing: self.standing,
-            place: self.algorithm.place(),
+            // The algorithm may still know of the request before.
+            place: self.algorithm.place().filter(|_| !self.untold),
             token: self.algorithm.has_token(),
             options: cx.config().opening.options,
         };
@@ -417,6 +422,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
             cx.emit(Output::Minted);
         }
         self.algorithm = M::default();
+        self.untold = false;
         self.step(cx, Call::Start(None));
         // S4
         if opening.is_inside(me) && !self.is_inside() {
@@ -450,3 +456,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "tests/guarded.rs"]
+mod tests;

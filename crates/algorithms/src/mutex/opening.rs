@@ -26,7 +26,7 @@ pub struct Opening {
 }
 
 /// What is fixed for the whole run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Options {
     /// The shape of the tree, where there is one.
     pub tree: Tree,
@@ -116,11 +116,5 @@ impl Survivor for Report {
             waiting: waiting.into_iter().map(|(_, id)| id).collect(),
             options,
         }
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options { tree: Tree::default(), bypass: None, as_printed: false }
     }
 }

@@ -7,14 +7,14 @@
 //!
 //! # Rules
 //! * RI1 At the start all processes are in NO-TOKEN but one, which is in TOKEN-PRESENT.
-//! * RI2 token[k] and request[k] are 0 for all k.
+//! * RI2 `token[k]` and `request[k]` are 0 for all k.
 //! * RA1 To enter. In NO-TOKEN: send REQUEST with the clock's value to all others and wait for the
 //!   token. Then, or with the token at once: TOKEN-HELD, enter.
-//! * RH1 REQUEST(t) from j: request[j] := max(request[j], t).
+//! * RH1 REQUEST(t) from j: `request[j] := max(request[j], t)`.
 //! * RH2 If that comes in TOKEN-PRESENT, go on with RR2.
 //! * RR1 To leave: TOKEN-PRESENT.
-//! * RR2 The first k in the order i+1, ..., n, 1, ..., i-1 with request[k] > token[k] gets the
-//!   token, after token[i] := the clock's value; NO-TOKEN. If there is none, the token stays.
+//! * RR2 The first k in the order i+1, ..., n, 1, ..., i-1 with `request[k] > token[k]` gets the
+//!   token, after `token[i]` := the clock's value; NO-TOKEN. If there is none, the token stays.
 //!
 //! Going round like this, the token passes nobody by who is known to wait, so nobody starves.
 //!
@@ -24,10 +24,10 @@
 //! Lists of such algorithms ask for FIFO channels here, but nothing depends on them. What could
 //! overtake is this: two requests of one process, of which RH1 keeps the newer; and a request by
 //! the token, when k is served by somebody whom its request has reached and passes the token on to
-//! somebody whom it has not. That late request is not above token[k], and so not taken for an open
-//! one. Conversely request[k] > token[k] only if k has asked since it had the token last, so the
-//! token goes only to those who wait. And since each request reaches everybody in the end, whoever
-//! has the token then knows of it.
+//! somebody whom it has not. That late request is not above `token[k]`, and so not taken for an
+//! open one. Conversely `request[k] > token[k]` only if k has asked since it had the token last, so
+//! the token goes only to those who wait. And since each request reaches everybody in the end,
+//! whoever has the token then knows of it.
 //!
 //! # Costs
 //! n an entry: n-1 REQUEST and one TOKEN; none for a holder. T between two entries.
@@ -55,7 +55,7 @@ pub enum Msg {
 /// The right to enter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Token {
-    /// token\[k\]: what the clock of each process showed when it had the token last, by place.
+    /// `token[k]`: what the clock of each process showed when it had the token last, by place.
     held: Vec<u64>,
     /// How many entries there have been.
     entries: u64,
@@ -83,7 +83,7 @@ impl fmt::Display for Msg {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RicartAgrawalaToken {
     clock: u64,
-    /// request\[k\]: the newest request of each process that was heard of, by place.
+    /// `request[k]`: the newest request of each process that was heard of, by place.
     requests: Vec<u64>,
     state: State,
 }

@@ -10,24 +10,24 @@
 //! (inside), H holding the idle token, N none of these. TSV and TSN are what the token knows.
 //!
 //! # Rules
-//! * SG1 Start: sites are counted from the token's holder on. Each has SV[j] = R for those before
+//! * SG1 Start: sites are counted from the token's holder on. Each has `SV[j]` = R for those before
 //!   it and N for those after it; the holder has H.
-//! * SG2 To enter in H: enter. In N: SV[i] := R, SN[i] := SN[i] + 1, send REQUEST(i, SN[i]) to
-//!   every j with SV[j] = R.
-//! * SG3 REQUEST(i, s) at j is outdated if s <= SN[i]; as printed it is dropped then. Otherwise
-//!   SN[i] := s and, in N or E, SV[i] := R.
-//! * SG4 In R, if SV[i] is not R: SV[i] := R and send the own REQUEST to i.
-//! * SG5 In H: SV[i] := TSV[i] := R, TSN[i] := s, SV[j] := N, and the token goes to i.
+//! * SG2 To enter in H: enter. In N: `SV[i] := R`, `SN[i] := SN[i] + 1`, send REQUEST(i, `SN[i]`)
+//!   to every j with `SV[j]` = R.
+//! * SG3 REQUEST(i, s) at j is outdated if s <= `SN[i]`; as printed it is dropped then. Otherwise
+//!   `SN[i] := s` and, in N or E, `SV[i] := R`.
+//! * SG4 In R, if `SV[i]` is not R: `SV[i] := R` and send the own REQUEST to i.
+//! * SG5 In H: `SV[i] := TSV[i] := R`, `TSN[i] := s`, `SV[j] := N`, and the token goes to i.
 //! * SG6 The token comes: enter.
-//! * SG7 To leave: SV[i] := TSV[i] := N. For each j the pair of SN, SV or TSN, TSV with the larger
-//!   number overwrites the other; the token's, if they are equal. The token goes to the first j
-//!   after i on the ring with SV[j] = R; if there is none, keep it, in H.
-//! * SG8, the cure: a REQUEST is also outdated if the token is here and s <= TSN[i]. An outdated
-//!   REQUEST is not dropped. In N: SV[i] := R. In R: as SG4. In E or H: send the own REQUEST, with
-//!   its last number, to i. SN[i] stays as it is, so the token overwrites that R later on.
+//! * SG7 To leave: `SV[i] := TSV[i] := N`. For each j the pair of SN, SV or TSN, TSV with the
+//!   larger number overwrites the other; the token's, if they are equal. The token goes to the
+//!   first j after i on the ring with `SV[j]` = R; if there is none, keep it, in H.
+//! * SG8, the cure: a REQUEST is also outdated if the token is here and s <= `TSN[i]`. An outdated
+//!   REQUEST is not dropped. In N: `SV[i] := R`. In R: as SG4. In E or H: send the own REQUEST,
+//!   with its last number, to i. `SN[i]` stays as it is, so the token overwrites that R later on.
 //!
 //! # Why the cure
-//! When i leaves, it sets SV[j] := N for a j that it has asked, because from then on j asks i: it
+//! When i leaves, it sets `SV[j] := N` for a j that it has asked, because from then on j asks i: it
 //! has its REQUEST, or will get it. As printed that fails if the token is faster. It comes to j by
 //! way of others and tells it that the request is over; the REQUEST is outdated on arrival and
 //! dropped, and neither asks the other any more. If now one of them keeps the token, the other
@@ -38,8 +38,8 @@
 //! * whoever has the token is asked by every other one, or knows of its request, or a REQUEST
 //!   between the two is on its way.
 //!
-//! Only SG7 sets SV[j] := N at i, and then the REQUEST of i to j was sent before: to those with
-//! SV[j] = R by SG2, to those that became R while i waited by SG4 and SG8. Those that became R
+//! Only SG7 sets `SV[j] := N` at i, and then the REQUEST of i to j was sent before: to those with
+//! `SV[j]` = R by SG2, to those that became R while i waited by SG4 and SG8. Those that became R
 //! while i was inside stay so, because their requests are new to the token as well; that is why
 //! TSN counts in SG8. The REQUEST that arrives at j makes j ask i, later if it is in N and at once
 //! if it is in R. In E or H it is i that must ask j, and j tells it so. Hence whoever has the token

@@ -4,12 +4,12 @@
 //! from the numbers which of the requests that it has heard of are still open.
 //!
 //! # Rules
-//! * K1 To enter without the token: RN[i] := RN[i] + 1, send REQUEST(i, RN[i]) to all others and
-//!   wait for the token. With the token: enter.
-//! * K2 REQUEST(j, s): RN[j] := max(RN[j], s). An idle holder with RN[j] = LN[j] + 1 sends the
-//!   token to j. An outdated request, s <= LN[j], does nothing.
-//! * K3 To leave: LN[i] := RN[i]; every j that is not in Q with RN[j] = LN[j] + 1 is appended to Q;
-//!   if Q is not empty, the token goes to its head.
+//! * K1 To enter without the token: `RN[i] := RN[i] + 1`, send `REQUEST(i, RN[i])` to all others
+//!   and wait for the token. With the token: enter.
+//! * K2 `REQUEST(j, s)`: `RN[j] := max(RN[j], s)`. An idle holder with `RN[j] = LN[j] + 1` sends
+//!   the token to j. An outdated request, `s <= LN[j]`, does nothing.
+//! * K3 To leave: `LN[i] := RN[i]`; every j that is not in Q with `RN[j] = LN[j] + 1` is appended
+//!   to Q; if Q is not empty, the token goes to its head.
 //!
 //! # Assumes
 //! Nothing about order or delays. Channels lose and double nothing.
@@ -148,7 +148,7 @@ impl SuzukiKasami {
         cx.rule("K1");
         let me = cx.place();
         if let Some(number) = self.requested.get_mut(me) {
-            *number += 1;
+            *number = number.saturating_add(1);
             if self.token.is_none() {
                 cx.others().for_each(|id| cx.send(id, Msg::Request(*number)));
                 return;
@@ -160,7 +160,7 @@ impl SuzukiKasami {
     fn enter(&mut self, cx: &mut Cx<'_>) {
         if let Some(token) = &mut self.token {
             self.inside = true;
-            token.entries += 1;
+            token.entries = token.entries.saturating_add(1);
             cx.emit(Granted(token.entries));
         }
     }
@@ -217,7 +217,7 @@ impl Token {
             && self.queue.iter().all(|place| (*place as usize) < members)
     }
 
-    /// Whether the request of this number has not been granted: RN[j] = LN[j] + 1.
+    /// Whether the request of this number has not been granted: `RN[j] = LN[j] + 1`.
     #[inline]
     fn misses(&self, place: usize, number: u32) -> bool {
         self.granted[place].checked_add(1) == Some(number)

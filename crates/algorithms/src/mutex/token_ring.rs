@@ -16,8 +16,8 @@
 //!
 //! # Dead neighbours
 //! Under views a crash brings a new ring and this file knows of none. Without them, and with a T
-//! ([`super::Options::bypass`]), the ring's [`link`](crate::election::link) has each hop
-//! acknowledged and sends the token to the next process if it is not. Then
+//! ([`super::Options::bypass`]), the ring's [`link`] has each hop acknowledged and sends the token
+//! to the next process if it is not. Then
 //! * a process that dies without the token is bypassed; the token of a process that dies with it
 //!   is lost, as is one under way between two that both die. Then the ring stands still;
 //! * there is still one token. With bounded delays and no loss, no ACK within T means that the
@@ -158,7 +158,7 @@ impl TokenRing {
             steps => steps,
         };
         let way = token.way.saturating_add(steps as u64);
-        if true {
+        if way > self.way {
             self.way = way;
             self.take(token);
         } else {
@@ -211,7 +211,7 @@ impl Mutex for TokenRing {
         family: "mutex",
         title: "Token ring",
         source: "Le Lann 1977; seed 003",
-        cost: "1 an entry when all want it, up to n-1 hops for one; no end of them when nobody does",
+        cost: "up to n-1 hops an entry, 1 when all want it; no end when nobody does",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Ring,
     };

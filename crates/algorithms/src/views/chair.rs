@@ -87,6 +87,8 @@ impl<S: Survivor> Views<S> {
     pub(super) fn refused(&mut self, promised: Epoch, cx: &mut Cx<'_, S>) {
         if let Some(Stage::Gathering { epoch, .. }) = self.stage()
             && promised > *epoch
+            // Nobody comes this far; a number that is made up must not keep us busy for ever.
+            && promised.number() < u32::MAX
         {
             cx.rule("V5");
             self.promised = self.promised.max(promised);

@@ -32,12 +32,8 @@ fn at<M: Mutex>(number: u32) -> Fixture<M> {
 }
 
 fn start<M: Mutex>(number: u32, textbook: bool) -> Fixture<M> {
-    let settings = Settings {
-        coordinator: Some(id(3)),
-        textbook,
-        section: SECTION,
-        ..Settings::new(T)
-    };
+    let settings =
+        Settings { coordinator: Some(id(3)), textbook, section: SECTION, ..Settings::new(T) };
     let config = Guarded::<M>::config(&settings, &Group::numbered(3).unwrap());
     let mut fixture = Fixture { number, config, process: Guarded::default() };
     fixture.call(|process, cx| process.on_start(None, cx));
@@ -129,11 +125,11 @@ fn inside() -> Fixture<Central> {
     let mut p1 = at::<Central>(1);
     p1.input(Deed::Request);
     let granted = central::Msg::Granted { arrival: 1, entry: 1 };
-    assert_eq!(p1.hear(FIRST, 3, granted), [Emit(Output::Entered(sequence(0, 1)))]);
+    assert_eq!(p1.hear(FIRST, 3, granted), [Emit(Output::Entered(sequence(FIRST, 1)))]);
     p1
 }
 
-fn sequence(view: u32, entry: u64) -> Sequence {
+fn sequence(view: Epoch, entry: u64) -> Sequence {
     Sequence { view, entry }
 }
 
@@ -159,7 +155,7 @@ fn refuses_what_cannot_be_done() {
     assert_eq!(p1.process, before);
     let mut p1 = inside();
     let before = p1.process.clone();
-    assert_eq!(p1.input(Deed::Request), [refused(Refusal::Inside(sequence(0, 1)))]);
+    assert_eq!(p1.input(Deed::Request), [refused(Refusal::Inside(sequence(FIRST, 1)))]);
     assert_eq!(p1.process, before);
     assert_eq!(p1.process.may_release(), Ok(()));
 }
@@ -171,10 +167,8 @@ fn work_is_done_one_job_after_the_other() {
     assert_eq!(p1.input(Deed::Work), asks);
     assert_eq!(p1.input(Deed::Work), [], "one after the other");
     let granted = central::Msg::Granted { arrival: 1, entry: 4 };
-    let enters = [
-        Emit(Output::Entered(sequence(0, 4))),
-        SetTimer(Timer::Leave, SECTION.0..SECTION.1),
-    ];
+    let enters =
+        [Emit(Output::Entered(sequence(FIRST, 4))), SetTimer(Timer::Leave, SECTION.0..SECTION.1)];
     assert_eq!(p1.hear(FIRST, 3, granted), enters);
     let leaves = [Emit(Output::Left), sends(FIRST, 3, central::Msg::Release)];
     assert_eq!(p1.fire(Timer::Leave), [&leaves[..], &asks[..]].concat());
@@ -197,7 +191,7 @@ fn s1_reports_what_the_application_has() {
     let mut p1 = inside();
     let reported = p1.propose(SECOND);
     assert_eq!(reported.was_in, Some(FIRST));
-    assert_eq!(reported.report.standing, Standing::Inside(sequence(0, 1)));
+    assert_eq!(reported.report.standing, Standing::Inside(sequence(FIRST, 1)));
 
     let mut p1 = at::<Central>(1);
     assert_eq!(p1.propose(SECOND).report.standing, Standing::Idle);
@@ -238,7 +232,7 @@ fn s2_whoever_was_inside_stays_inside() {
     let mut p1 = inside();
     p1.propose(SECOND);
     assert_eq!(p1.begin(SECOND, &[1, 3], opening_inside(1, &[])), [view(SECOND, 2)]);
-    assert_eq!(p1.process.standing(), Standing::Inside(sequence(0, 1)), "by the same entry");
+    assert_eq!(p1.process.standing(), Standing::Inside(sequence(FIRST, 1)), "by the same entry");
     let leaves = [Emit(Output::Left), sends(SECOND, 3, central::Msg::Release)];
     assert_eq!(p1.input(Deed::Release), leaves);
 }
@@ -263,7 +257,7 @@ fn s2_requests_are_asked_again_in_their_order() {
     p1.propose(SECOND);
     // P2 is dead, and P1 has been given the token.
     let opening = Opening { token: id(1), ..opening(&[1, 3]) };
-    let enters = [view(SECOND, 2), Emit(Output::Entered(sequence(1, 1)))];
+    let enters = [view(SECOND, 2), Emit(Output::Entered(sequence(SECOND, 1)))];
     assert_eq!(p1.begin(SECOND, &[1, 3], opening), enters);
     let effects = p1.input(Deed::Release);
     let passed = |effect: &Seen<SuzukiKasami>| {
@@ -283,18 +277,14 @@ fn s2_the_coordinator_says_that_it_makes_a_token() {
 
     // P3 is told of no survivor with the token.
     let mut p3 = at::<SuzukiKasami>(3);
-    p3.call(|p3, cx| {
-        p3.agree(cx, bellwether_core::Call::Input(views::Input::Elected(id(3))));
-    });
+    p3.input(Deed::Elect(election::Input::Start));
     let effects = p3.fire(Timer::Views(views::Timer::Reports));
     assert_eq!(effects.last(), Some(&Emit(Output::Minted)));
     assert!(p3.process.algorithm().has_token());
 
     // Without a token there is nothing to make.
     let mut p3 = at::<Central>(3);
-    p3.call(|p3, cx| {
-        p3.agree(cx, bellwether_core::Call::Input(views::Input::Elected(id(3))));
-    });
+    p3.input(Deed::Elect(election::Input::Start));
     let effects = p3.fire(Timer::Views(views::Timer::Reports));
     assert_eq!(effects.last(), Some(&view(SECOND, 1)));
 }
@@ -318,7 +308,7 @@ fn s3_messages_of_a_view_that_is_over_are_dropped() {
     let granted = central::Msg::Granted { arrival: 1, entry: 1 };
     assert_eq!(p1.hear(FIRST, 3, granted), []);
     assert_eq!(p1.process, before);
-    let enters = [Emit(Output::Entered(sequence(1, 1)))];
+    let enters = [Emit(Output::Entered(sequence(SECOND, 1)))];
     assert_eq!(p1.hear(SECOND, 3, granted), enters);
 }
 
@@ -329,7 +319,7 @@ fn s3_messages_of_the_next_view_wait_for_it() {
     p1.propose(SECOND);
     let granted = central::Msg::Granted { arrival: 1, entry: 1 };
     assert_eq!(p1.hear(SECOND, 3, granted), []);
-    let enters = [view(SECOND, 2), Emit(Output::Entered(sequence(1, 1)))];
+    let enters = [view(SECOND, 2), Emit(Output::Entered(sequence(SECOND, 1)))];
     assert_eq!(p1.begin(SECOND, &[1, 3], opening(&[1])), enters);
 }
 
@@ -400,7 +390,7 @@ fn s5_a_process_that_has_come_back_waits_for_the_next_view() {
     let reported = p1.propose(SECOND);
     assert_eq!((reported.was_in, reported.report.standing), (None, Standing::Waiting));
     assert_eq!(p1.begin(SECOND, &[1, 3], opening(&[1])), [view(SECOND, 2)]);
-    assert_eq!(p1.hear(SECOND, 3, granted), [Emit(Output::Entered(sequence(1, 1)))]);
+    assert_eq!(p1.hear(SECOND, 3, granted), [Emit(Output::Entered(sequence(SECOND, 1)))]);
 }
 
 #[test]
@@ -440,7 +430,7 @@ fn told(
     (id(number), Reported { was_in, report })
 }
 
-const INSIDE: Standing = Standing::Inside(Sequence { view: 1, entry: 3 });
+const INSIDE: Standing = Standing::Inside(Sequence { view: SECOND, entry: 3 });
 
 #[test]
 fn opens_with_the_survivor_inside() {
@@ -507,7 +497,10 @@ fn opens_with_the_coordinator_s_options() {
 
 #[test]
 fn entries_are_numbered_over_views() {
-    assert!(sequence(0, 9) < sequence(1, 1));
-    assert!(sequence(0, 9).fence() < sequence(1, 1).fence());
-    assert_eq!((sequence(0, 9).to_string(), sequence(2, 1).to_string()), ("#9".into(), "#2.1".into()));
+    assert!(sequence(FIRST, 9) < sequence(SECOND, 1));
+    assert!(sequence(FIRST, 9).fence() < sequence(SECOND, 1).fence());
+    assert_eq!(
+        (sequence(FIRST, 9).to_string(), sequence(THIRD, 1).to_string()),
+        ("#9".into(), "#2.1".into())
+    );
 }
