@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::work::WorkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -50,11 +51,14 @@ pub(crate) struct AlgorithmsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The family to compare: election
+    /// The family to compare: election or mutex
     pub(crate) family: String,
-    /// How many processes, from and to
-    #[arg(long, value_name = "FROM..TO", default_value = "3..64")]
-    pub(crate) nodes: String,
+    /// How many processes, from and to [default: 3..64, and 2..64 for mutex]
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) nodes: Option<String>,
+    /// Only the cases of mutex under this load: light or saturated
+    #[arg(long, value_name = "LOAD")]
+    pub(crate) load: Option<String>,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
@@ -87,7 +91,7 @@ pub(crate) struct SimArgs {
     #[arg(long, value_name = "T", allow_hyphen_values = true, help_heading = "Cluster")]
     pub(crate) timeout: Option<String>,
     /// Whether processes watch their coordinator by themselves [default: on, but off with
-    /// --detect or --all-start]
+    /// --detect or --all-start; where there is a critical section, on only if anything can fail]
     #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
     pub(crate) detection: Option<Switch>,
     /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
@@ -139,6 +143,9 @@ pub(crate) struct SimArgs {
     /// assumes
     #[arg(long, help_heading = "What happens")]
     pub(crate) chaos: bool,
+
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
 
     /// How long messages take: 10ms, 5ms..20ms, exp:10ms, lognormal:10ms,0.5 [default: 10ms]
     #[arg(long, value_name = "LATENCY", allow_hyphen_values = true, help_heading = "Network")]
@@ -219,8 +226,8 @@ pub(crate) enum TraceFormat {
 
 impl SimArgs {
     /// The flags that say what the cluster is and what happens to it, and whether they are given.
-    pub(crate) fn cluster_flags(&self) -> [(&'static str, bool); 22] {
-        [
+    pub(crate) fn cluster_flags(&self) -> Vec<(&'static str, bool)> {
+        let mut flags = vec![
             ("nodes", self.nodes.is_some()),
             ("ids", self.ids.is_some()),
             ("order", self.order.is_some()),
@@ -243,6 +250,8 @@ impl SimArgs {
             ("loss", self.loss.is_some()),
             ("duplicate", self.duplicate.is_some()),
             ("reorder", self.reorder),
-        ]
+        ];
+        flags.extend(self.work.flags());
+        flags
     }
 }

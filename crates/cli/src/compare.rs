@@ -3,36 +3,82 @@
 use crate::args::CompareArgs;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, print};
-use bellwether_sim::compare::{Case, cases_for, plot};
+use bellwether_sim::compare::{Case, cases_for, mutex_cases_for, plot};
+use bellwether_sim::workload::Load;
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// A comparison of larger clusters would take minutes and show nothing new.
-const MOST_NODES: u32 = 512;
+/// What can be compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Election,
+    Mutex,
+}
+
+impl Family {
+    fn named(name: &str) -> Result<Self, Failure> {
+        match name {
+            "election" => Ok(Family::Election),
+            "mutex" => Ok(Family::Mutex),
+            _ => {
+                let message = format!("no family '{name}' to compare; there are: election, mutex");
+                Err(Failure::Input(message))
+            }
+        }
+    }
+
+    fn nodes(self) -> &'static str {
+        match self {
+            Family::Election => "3..64",
+            Family::Mutex => "2..64",
+        }
+    }
+
+    /// A comparison of larger clusters would take minutes and show nothing new.
+    fn most_nodes(self) -> u32 {
+        match self {
+            Family::Election => 512,
+            Family::Mutex => 128,
+        }
+    }
+
+    /// The family as one that needs something.
+    fn an_instance(self) -> &'static str {
+        match self {
+            Family::Election => "an election",
+            Family::Mutex => "mutual exclusion",
+        }
+    }
+}
 
 pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, Failure> {
-    if args.family != "election" {
-        let message = format!("no family '{}' to compare; there is: election", args.family);
-        return Err(Failure::Input(message));
-    }
-    let (from, to) = range(&args.nodes)?;
+    let family = Family::named(&args.family)?;
+    let (from, to) = range(args.nodes.as_deref().unwrap_or(family.nodes()), family)?;
+    let load = args.load.as_deref().map(|load| load_of(load, family)).transpose()?;
     let target = args.svg.as_deref().map(|path| Target::file("svg", path)).transpose()?;
+    let cases_for = |n| match family {
+        Family::Election => cases_for(n),
+        Family::Mutex => mutex_cases_for(n, load),
+    };
     let cases: Vec<Case> = (from..=to).into_par_iter().flat_map_iter(cases_for).collect();
     if let Some(target) = target {
         target.write(&plot(&cases))?;
     }
     let wrong = cases.iter().filter(|case| case.contradicts()).count();
     if args.json {
-        let value = json!({
+        let mut value = json!({
             "family": args.family,
             "nodes": { "from": from, "to": to },
             "disagreeing": wrong,
             "cases": cases,
         });
+        if family == Family::Mutex {
+            value["load"] = load.map_or(Value::Null, |load| load.to_string().into());
+        }
         print(&format!("{value:#}\n"))?;
     } else {
-        print(&table(&cases, from, to))?;
+        print(&table(&cases, (from, to), family))?;
         let summary = match wrong {
             0 => format!("{} cases: every exact formula and every bound holds\n", cases.len()),
             _ => format!("{} cases: {wrong} do not agree with their formula\n", cases.len()),
@@ -42,32 +88,50 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, Failure> {
     Ok(if wrong == 0 { Verdict::Well } else { Verdict::Violated })
 }
 
+/// A load for which there are formulas.
+fn load_of(text: &str, family: Family) -> Result<Load, Failure> {
+    if family == Family::Election {
+        let message = "only mutual exclusion knows loads; leave it out, or compare mutex";
+        return Err(Failure::flag("load", message));
+    }
+    let load = text.parse::<Load>().map_err(|error| Failure::flag("load", error))?;
+    match load {
+        Load::Light | Load::Saturated => Ok(load),
+        Load::Bursts | Load::Skewed => Err(Failure::flag(
+            "load",
+            format!("no formula says what {load} cost; there are formulas for light and saturated"),
+        )),
+    }
+}
+
 /// `3..64`, or one number.
-fn range(text: &str) -> Result<(u32, u32), Failure> {
+fn range(text: &str, family: Family) -> Result<(u32, u32), Failure> {
+    let example = family.nodes();
     let wrong =
-        || Failure::flag("nodes", format!("'{text}' is no range; expected for example 3..64"));
+        || Failure::flag("nodes", format!("'{text}' is no range; expected for example {example}"));
     let number = |text: &str| text.parse::<u32>().map_err(|_| wrong());
     let (from, to) = match text.split_once("..") {
         Some((from, to)) => (number(from)?, number(to)?),
         None => (number(text)?, number(text)?),
     };
+    let (most, instance) = (family.most_nodes(), family.an_instance());
     match (from, to) {
         (0, _) => Err(Failure::flag(
             "nodes",
-            format!("'{text}' begins with 0; an election needs at least 1 process"),
+            format!("'{text}' begins with 0; {instance} needs at least 1 process"),
         )),
         (from, to) if from > to => {
             Err(Failure::flag("nodes", format!("'{text}' runs backwards; write {to}..{from}")))
         }
-        (_, to) if to > MOST_NODES => {
-            Err(Failure::flag("nodes", format!("at most {MOST_NODES} processes can be compared")))
+        (_, to) if to > most => {
+            Err(Failure::flag("nodes", format!("at most {most} processes can be compared")))
         }
         range => Ok(range),
     }
 }
 
 /// A few sizes for the reader, and everything that does not agree.
-fn table(cases: &[Case], from: u32, to: u32) -> String {
+fn table(cases: &[Case], (from, to): (u32, u32), family: Family) -> String {
     let mut shown: Vec<u32> = [3, 5, 8, 16, 32, 64, 128, 256]
         .into_iter()
         .filter(|n| (from..=to).contains(n))
@@ -75,39 +139,73 @@ fn table(cases: &[Case], from: u32, to: u32) -> String {
         .collect();
     shown.sort_unstable();
     shown.dedup();
+    let mut header = vec!["algorithm", "case", "n", "formula", "expected", "measured", "judged"];
+    let mut numbers = vec![2, 4, 5];
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
     table.remove_style(TableComponent::HorizontalLines);
-    table.set_header(["algorithm", "case", "n", "formula", "expected", "measured", "judged", ""]);
-    for index in [2, 4, 5] {
+    if family == Family::Mutex {
+        header.extend(["delay", "hops", "measured"]);
+        numbers.extend([8, 9]);
+        // So many rows need no lines between them.
+        table.remove_style(TableComponent::MiddleIntersections);
+    }
+    header.push("");
+    table.set_header(header);
+    for index in numbers {
         if let Some(column) = table.column_mut(index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
     let mut rows: Vec<&Case> =
         cases.iter().filter(|case| shown.contains(&case.nodes) || !case.agrees).collect();
-    rows.sort_by_key(|case| (case.algorithm, case.case, case.nodes));
+    rows.sort_by_key(|case| {
+        (case.algorithm, case.load.map(|load| load as u8), case.case, case.nodes)
+    });
     for case in rows {
-        let verdict = match (case.agrees, case.contradicts()) {
-            (true, _) => "agrees".to_owned(),
-            (false, true) => "DIFFERS".to_owned(),
-            (false, false) => format!("off by {:+.1} %", case.deviation_percent()),
-        };
-        table.add_row([
-            case.algorithm.to_owned(),
-            case.case.to_owned(),
-            case.nodes.to_string(),
-            case.formula.to_owned(),
-            figure(case.expected.value()),
-            figure(case.measured.value()),
-            case.expected.judged().to_owned(),
-            verdict,
-        ]);
+        table.add_row(row(case, family));
     }
     format!("{table}\n")
 }
 
+fn row(case: &Case, family: Family) -> Vec<String> {
+    let figure = match family {
+        Family::Election => to_tenths,
+        Family::Mutex => to_hundredths,
+    };
+    let mut row = vec![
+        case.algorithm.to_owned(),
+        case.case.to_owned(),
+        case.nodes.to_string(),
+        case.formula.to_owned(),
+        figure(case.expected.value()),
+        figure(case.measured.value()),
+        case.expected.judged().to_owned(),
+    ];
+    if family == Family::Mutex {
+        row.extend(match &case.delay {
+            Some(delay) => [
+                delay.formula.to_owned(),
+                figure(delay.expected.value()),
+                figure(delay.measured.value()),
+            ],
+            None => Default::default(),
+        });
+    }
+    row.push(match (case.agrees, case.contradicts()) {
+        (true, _) => "agrees".to_owned(),
+        (false, true) => "DIFFERS".to_owned(),
+        (false, false) => format!("off by {:+.1} %", case.deviation_percent()),
+    });
+    row
+}
+
 /// A count without a fraction, a mean with one digit of it.
-fn figure(value: f64) -> String {
+fn to_tenths(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}
+
+/// With two digits: a few messages an entry are told apart by less than a tenth.
+fn to_hundredths(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }

@@ -18,11 +18,13 @@ mod planning;
 mod replay;
 mod report;
 mod scenario;
+mod sections;
 mod sim;
 mod status;
 mod sweep;
 mod up;
 mod watching;
+mod work;
 
 use args::{Cli, Verb};
 use clap::Parser;

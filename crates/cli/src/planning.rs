@@ -2,6 +2,7 @@
 
 use crate::args::{Order, SimArgs, Switch};
 use crate::failure::Failure;
+use crate::work::{MOST_REQUESTS, in_words_of_sections};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_sim::{
@@ -22,12 +23,22 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
             args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
         return Ok(plan);
     }
+    args.work.suits::<A>()?;
+    args.work.refuse_elections(&[
+        ("detect", !args.detect.is_empty()),
+        ("all-start", args.all_start),
+        ("detection on", args.detection == Some(Switch::On)),
+    ])?;
     let group = group(args, seed)?;
     let network = network(args, &group)?;
-    let script = script::<A>(args, &group)?;
+    let mut script = script::<A>(args, &group)?;
     let scripted = !args.detect.is_empty() || args.all_start;
-    let detection = args.detection.map_or(!scripted, |switch| switch == Switch::On);
-    let fallible = detection || network.loss > 0.0 || script.iter().any(|s| is_fault(&s.action));
+    let faulty = network.loss > 0.0 || script.iter().any(|s| is_fault(&s.action));
+    let detection = match args.detection {
+        Some(switch) => switch == Switch::On,
+        None => !scripted && watches::<A>(faulty, args.work.textbook),
+    };
+    let fallible = detection || faulty;
     let timeout = match &args.timeout {
         None => default_timeout(&network),
         Some(text) => match flag("timeout", units::duration(text))? {
@@ -35,7 +46,7 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
             timeout => timeout,
         },
     };
-    let settings = Settings {
+    let mut settings = Settings {
         coordinator: match args.coordinator.as_deref() {
             None => (!args.all_start).then(|| group.highest()),
             Some("none") => None,
@@ -47,8 +58,17 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
         acknowledge: args.acknowledge.map_or(fallible, |switch| switch == Switch::On),
         ..Settings::new(timeout)
     };
+    args.work.apply(&mut settings, network.latency.mean())?;
+    let jobs = args.work.jobs::<A>(&group, &settings, &network, seed, &script, MOST_REQUESTS)?;
+    script.extend(jobs);
     let until = args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
     Ok(Plan { group, settings, network, seed, script, until })
+}
+
+/// Whether processes watch their coordinator if nobody says. An election has nothing else to do;
+/// for a critical section it costs messages, and is worth them only if something can fail.
+pub(crate) fn watches<A: Algorithm>(faulty: bool, textbook: bool) -> bool {
+    A::default().section().is_none() || faulty && !textbook
 }
 
 /// Nobody who watches its coordinator follows a smaller number than its own, not even at first.
@@ -204,9 +224,11 @@ fn script<A: Algorithm>(
             script.add("detect", text, at.unwrap_or_default(), action);
         }
     }
+    args.work.deeds::<A>(group, &mut script)?;
     let Script { mut actions, flags } = script;
     check_script(&actions).map_err(|impossible| {
-        Failure::Input(format!("{}: {}", flags[impossible.index], impossible.why))
+        let flag = &flags[impossible.index];
+        Failure::Input(format!("{flag}: {}", in_words_of_sections(flag, &impossible.why)))
     })?;
     if args.all_start {
         let input = A::input("start").ok_or_else(|| missing("start"))?;

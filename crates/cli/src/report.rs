@@ -1,5 +1,6 @@
 //! Summaries, for people and for programs.
 
+use crate::sections;
 use bellwether_core::{NodeId, Time};
 use bellwether_sim::{FaultCounts, FaultKind, Outcome, Violation};
 use serde_json::{Map, Value, json};
@@ -18,6 +19,8 @@ pub(crate) struct Report<'a> {
     pub(crate) nodes: usize,
     pub(crate) seed: u64,
     pub(crate) outcome: &'a Outcome,
+    /// How many jobs there were for live processes, if that is known.
+    pub(crate) given: Option<u64>,
     pub(crate) cost: Cost,
 }
 
@@ -33,7 +36,7 @@ pub(crate) struct Cost {
 impl Report<'_> {
     pub(crate) fn json(&self) -> String {
         let outcome = self.outcome;
-        let value = json!({
+        let mut value = json!({
             "algorithm": self.algorithm,
             "nodes": self.nodes,
             "seed": self.seed,
@@ -51,6 +54,7 @@ impl Report<'_> {
             "warnings": warnings(&outcome.faults),
             "violations": outcome.violation.iter().map(violation).collect::<Vec<_>>(),
         });
+        sections::add_json(&mut value, outcome);
         format!("{value:#}\n")
     }
 
@@ -67,6 +71,9 @@ impl Report<'_> {
             "algorithm",
             format!("{}, {}, seed {}", self.algorithm, several(self.nodes, "process"), self.seed),
         );
+        for (name, value) in sections::lines(outcome, self.given) {
+            line(name, value);
+        }
         line("coordinator", beliefs(outcome));
         let messages = counts(&outcome.tally.protocol());
         line("messages", if messages.is_empty() { "none".to_owned() } else { messages });
@@ -85,7 +92,14 @@ impl Report<'_> {
         }
         if outcome.now == Time::ZERO && outcome.tally.protocol().is_empty() {
             let largest = outcome.coordinators.iter().map(|(id, _)| id.number()).max().unwrap_or(1);
-            line("hint", format!("nothing happened; try --crash {largest}@100ms, or --help"));
+            let flag = match &outcome.sections {
+                Some(_) => "--requests 10".to_owned(),
+                None => format!("--crash {largest}@100ms"),
+            };
+            line("hint", format!("nothing happened; try {flag}, or --help"));
+        }
+        for refused in sections::refused(outcome) {
+            line("refused", refused);
         }
         for warning in warnings(&outcome.faults) {
             line("warning", warning);
@@ -145,11 +159,15 @@ pub(crate) fn warnings(faults: &FaultCounts) -> Vec<String> {
 }
 
 pub(crate) fn beliefs(outcome: &Outcome) -> String {
+    let about_sections = outcome.sections.is_some();
+    if let Some(followed) = sections::followed(outcome).filter(|_| about_sections) {
+        return followed;
+    }
     let name = |id: Option<NodeId>| id.map_or("nobody".to_owned(), |id| id.to_string());
     let live = outcome.coordinators.len();
     match outcome.coordinators.first() {
         None => "nobody is alive".to_owned(),
-        Some((_, whom)) if outcome.agreed => match live {
+        Some((_, whom)) if outcome.agreed && !about_sections => match live {
             1 => format!("{}, alone", name(*whom)),
             _ => format!("{}, for all {live} live processes", name(*whom)),
         },

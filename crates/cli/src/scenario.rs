@@ -34,6 +34,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
         nodes: scenario.setup.group.len(),
         seed: scenario.setup.seed,
         outcome: &played.outcome,
+        given: None,
         cost: Cost { setup_s: 0.0, wall_s },
     };
     let mut text = String::new();

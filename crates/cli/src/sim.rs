@@ -4,9 +4,10 @@ use crate::args::{SimArgs, TraceFormat};
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, print};
 use crate::report::{Cost, Report, timed, violation_text};
-use crate::{planning, replay, scenario, sweep};
+use crate::{planning, replay, scenario, sections, sweep};
 use bellwether_algorithms::catalogue::{Algorithm, Registry, Visitor};
 use bellwether_member::WithMember;
+use bellwether_sim::workload::Downtime;
 use bellwether_sim::{Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink};
 use std::path::Path;
 
@@ -116,7 +117,9 @@ impl Visitor for Simulate<'_> {
         if let Some(trace) = trace.filter(|_| wants_story && !shows_trace) {
             print(&story(&trace))?;
         }
-        let report = Report { algorithm: A::ENTRY.name, nodes, seed, outcome: &outcome, cost };
+        let given = Some(Downtime::of(&plan.script).work::<A>(&plan.script, &plan.group));
+        let report =
+            Report { algorithm: A::ENTRY.name, nodes, seed, outcome: &outcome, given, cost };
         if args.json {
             print(&report.json())?;
         } else if !shows_trace {
@@ -126,6 +129,7 @@ impl Visitor for Simulate<'_> {
         if let Some(saved) = saved {
             saved.write(&script::write(small.as_ref().unwrap_or(&plan)))?;
         }
+        sections::fail_if_refused(&outcome)?;
         Ok(if outcome.violation.is_some() { Verdict::Violated } else { Verdict::Well })
     }
 }
@@ -188,6 +192,7 @@ pub(crate) fn explain<A: Algorithm>(
 ) -> Result<Option<Plan<A>>, Failure> {
     let Some(violation) = &outcome.violation else { return Ok(None) };
     let mut text = violation_text(violation);
+    text.push_str(&sections::why_stuck::<A>(&plan.settings, &plan.script, outcome));
     text.push_str(&format!("replay       {}\n", replay::command(plan.seed)));
     let small = if outcome.events > MOST_SHRUNK_EVENTS {
         text.push_str("shrunk       not tried: the run is too long\n");

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Verdict};
 use crate::output::print;
 use crate::report::{peak_rss_bytes, rate, timed, warnings};
 use crate::sim::explain;
-use crate::{planning, replay};
+use crate::{planning, replay, sections};
 use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_sim::{FaultCounts, Silent};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,6 +22,11 @@ struct Total {
     agreed: u64,
     faults: FaultCounts,
     failing: Vec<u64>,
+    /// Seeds in which something was refused.
+    refused: Vec<u64>,
+    /// Only of algorithms with critical sections.
+    entries: u64,
+    token_regenerations: u64,
 }
 
 impl Total {
@@ -30,6 +35,9 @@ impl Total {
         self.agreed += other.agreed;
         self.faults.add(&other.faults);
         self.failing.extend(other.failing);
+        self.refused.extend(other.refused);
+        self.entries += other.entries;
+        self.token_regenerations += other.token_regenerations;
         self
     }
 }
@@ -68,16 +76,25 @@ pub(crate) fn run<A: Algorithm>(args: &SimArgs, seeds: u64) -> Result<Verdict, F
     } else {
         print(&as_text::<A>(seeds, &total, wall_s))?;
     }
-    let Some(seed) = total.failing.first() else { return Ok(Verdict::Well) };
-    let plan = planning::plan::<A>(args, *seed)?;
-    let (outcome, Silent) = plan.run(Silent);
-    explain(args, &plan, &outcome)?;
-    Ok(Verdict::Violated)
+    if let Some(seed) = total.failing.first() {
+        let plan = planning::plan::<A>(args, *seed)?;
+        let (outcome, Silent) = plan.run(Silent);
+        explain(args, &plan, &outcome)?;
+    }
+    if let Some(seed) = total.refused.iter().min() {
+        let (outcome, Silent) = planning::plan::<A>(args, *seed)?.run(Silent);
+        sections::fail_if_refused(&outcome)?;
+    }
+    Ok(if total.failing.is_empty() { Verdict::Well } else { Verdict::Violated })
 }
 
 fn one<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Total, Failure> {
     let (outcome, Silent) = planning::plan::<A>(args, seed)?.run(Silent);
+    let sections = outcome.sections.unwrap_or_default();
     Ok(Total {
+        entries: sections.entries,
+        token_regenerations: sections.token_regenerations,
+        refused: outcome.refusals.first().map(|_| seed).into_iter().collect(),
         events: outcome.events,
         agreed: u64::from(outcome.agreed),
         faults: outcome.faults,
@@ -106,6 +123,11 @@ fn as_text<A: Algorithm>(seeds: u64, total: &Total, wall_s: f64) -> String {
         total.events,
         rate(total.events, wall_s) / 1e6,
     );
+    if A::default().section().is_some() {
+        let made = total.token_regenerations;
+        let tokens = if made > 0 { format!("; {made} tokens made anew") } else { String::new() };
+        text.push_str(&format!("entries      {}{tokens}\n", total.entries));
+    }
     if !faults.is_empty() {
         text.push_str(&format!("faults       {}\n", faults.join(", ")));
     }
@@ -132,7 +154,7 @@ fn as_json<A: Algorithm>(
 ) -> String {
     let faults: Map<String, Value> =
         total.faults.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
-    let value = json!({
+    let mut value = json!({
         "algorithm": A::ENTRY.name,
         "nodes": nodes,
         "first_seed": first,
@@ -147,5 +169,9 @@ fn as_json<A: Algorithm>(
         "peak_rss_bytes": peak_rss_bytes(),
         "warnings": warnings(&total.faults),
     });
+    if A::default().section().is_some() {
+        value["entries"] = json!(total.entries);
+        value["token_regenerations"] = json!(total.token_regenerations);
+    }
     format!("{value:#}\n")
 }

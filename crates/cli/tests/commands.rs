@@ -95,7 +95,7 @@ fn the_same_seed_gives_the_same_trace_in_every_format() {
 }
 
 #[test]
-fn the_catalogue_lists_the_six_elections_and_the_member() {
+fn the_catalogue_lists_six_elections_eight_ways_to_exclude_each_other_and_the_member() {
     let entries = json("algorithms --json", 0);
     let names: Vec<&str> =
         entries.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
@@ -106,6 +106,14 @@ fn the_catalogue_lists_the_six_elections_and_the_member() {
         "chang-roberts",
         "hirschberg-sinclair",
         "peterson",
+        "central",
+        "lamport",
+        "ricart-agrawala",
+        "token-ring",
+        "ricart-agrawala-token",
+        "suzuki-kasami",
+        "raymond",
+        "singhal",
         "member",
     ];
     assert_eq!(names, expected);

@@ -141,6 +141,7 @@ mod shrink;
 mod tally;
 mod trace;
 pub mod units;
+pub mod workload;
 
 pub use engine::{CLOCK_START, Ended, Refused, Sim};
 pub use fault::{Action, Cut, CutKind, FaultCounts, FaultKind, Scheduled};

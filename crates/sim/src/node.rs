@@ -7,7 +7,7 @@
 use crate::engine::Event;
 use crate::monitor::Claims;
 use bellwether_core::{Process, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
@@ -122,12 +122,19 @@ impl<T: Copy + Eq> Timers<T> {
 
 /// What a process has sent on each link: how many, and when the last one arrives.
 ///
-/// On a ring there is one link, and it is kept in place; more go to a map.
+/// On a ring there is one link, and it is kept in place; more go to a list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outgoing {
-    current: Sent,
-    #[expect(clippy::box_collection, reason = "a million processes pay for every byte")]
-    others: Option<Box<BTreeMap<u32, Sent>>>,
+    first: Sent,
+    others: Option<Box<Links>>,
+}
+
+/// Links in the order of their ends. Whoever tells everybody goes through them in that order, so
+/// the next one is nearly always the one after the last.
+#[derive(Clone, Debug, Default)]
+struct Links {
+    sent: Vec<Sent>,
+    last: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -151,22 +158,39 @@ impl Outgoing {
     /// The record of the link to the process at this place.
     #[inline]
     pub(crate) fn link(&mut self, to: u32) -> &mut Sent {
-        if self.current.to != to {
-            self.turn_to(to);
+        if self.first.to == to {
+            return &mut self.first;
         }
-        &mut self.current
+        if self.first.to == NOBODY {
+            self.first.to = to;
+            return &mut self.first;
+        }
+        self.others.get_or_insert_default().link(to)
+    }
+}
+
+impl Links {
+    fn link(&mut self, to: u32) -> &mut Sent {
+        let next = self.last + 1;
+        self.last = match self.sent.get(next) {
+            Some(sent) if sent.to == to => next,
+            _ => self.find(to),
+        };
+        &mut self.sent[self.last]
     }
 
-    fn turn_to(&mut self, to: u32) {
-        let previous = std::mem::replace(&mut self.current, Sent { to, ..Sent::default() });
-        if previous.to == NOBODY {
-            return;
+    fn find(&mut self, to: u32) -> usize {
+        match self.sent.last() {
+            Some(last) if last.to >= to => {}
+            _ => {
+                self.sent.push(Sent { to, ..Sent::default() });
+                return self.sent.len() - 1;
+            }
         }
-        let others = self.others.get_or_insert_default();
-        if let Some(known) = others.remove(&to) {
-            self.current = known;
-        }
-        others.insert(previous.to, previous);
+        self.sent.binary_search_by_key(&to, |sent| sent.to).unwrap_or_else(|place| {
+            self.sent.insert(place, Sent { to, ..Sent::default() });
+            place
+        })
     }
 }
 

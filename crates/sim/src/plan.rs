@@ -8,6 +8,7 @@ use crate::network::{Fate, Network};
 use crate::observer::Observer;
 use crate::tally::Tally;
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::mutex::Standing;
 use bellwether_core::{Goal, Group, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -73,8 +74,7 @@ impl<A: Algorithm> Plan<A> {
         let group = self.group.clone();
         let mut sim = Sim::new(group, config, &self.network, self.seed, A::invariants(), observer);
         sim.schedule(self.script.iter().cloned());
-        // Where messages go round for ever, nothing but the goal ends a run.
-        if self.settings.detection || !A::goal().at_rest {
+        if self.ends_by_goal() {
             sim.stop_when(A::goal());
         }
         if A::default().section().is_some() {
@@ -84,6 +84,12 @@ impl<A: Algorithm> Plan<A> {
             sim.stop_after(most_events(self.group.len() as u64, self.work()));
         }
         sim
+    }
+
+    /// Whether nothing but the goal ends a run: where processes watch each other, or messages go
+    /// round, for ever.
+    fn ends_by_goal(&self) -> bool {
+        self.settings.detection || !A::goal().at_rest
     }
 
     /// How many of the inputs are work.
@@ -108,7 +114,7 @@ impl<A: Algorithm> Plan<A> {
     pub fn play<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Ended {
         sim.run(match self.until {
             Some(until) => until,
-            None if self.settings.detection => self.overdue(sim),
+            None if self.ends_by_goal() => self.overdue(sim),
             None => Time::MAX,
         })
     }
@@ -119,7 +125,7 @@ impl<A: Algorithm> Plan<A> {
         // A run that the user cuts short promises nothing; nor does one in which nobody asked
         // for anything.
         let promised = match ended {
-            Ended::TimeUp => sim.now() >= self.overdue(sim) && self.settings.detection,
+            Ended::TimeUp => sim.now() >= self.overdue(sim) && self.ends_by_goal(),
             Ended::Quiet => self.script.iter().any(|s| s.action.is_input()),
             Ended::Settled | Ended::Violated | Ended::Storm => false,
         };
@@ -129,7 +135,8 @@ impl<A: Algorithm> Plan<A> {
         }
         if promised && !outcome.agreed && outcome.violation.is_none() {
             let Goal { name, text, .. } = A::goal();
-            outcome.violation = Some(Violation { name, text, at: sim.now(), by: Vec::new() });
+            let by = waiting(sim.live());
+            outcome.violation = Some(Violation { name, text, at: sim.now(), by });
         }
         outcome
     }
@@ -165,6 +172,14 @@ impl<A: Algorithm> Plan<A> {
         plan.network.fates.extend(sim.fates());
         plan
     }
+}
+
+/// Those that have asked for a critical section and have not got it.
+pub(crate) fn waiting<'a, A: Algorithm>(
+    live: impl Iterator<Item = (NodeId, &'a A)>,
+) -> Vec<NodeId> {
+    let waits = |process: &A| process.section() == Some(Standing::Waiting);
+    live.filter(|(_, process)| waits(process)).map(|(id, _)| id).collect()
 }
 
 /// How many events a sensible run may have.

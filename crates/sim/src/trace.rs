@@ -2,6 +2,7 @@
 
 use crate::observer::{Observer, Seen, Why};
 use bellwether_algorithms::catalogue::{Algorithm, Entry, Topology};
+use bellwether_algorithms::mutex::Standing;
 use bellwether_algorithms::time::{Lamport, VectorClock};
 use bellwether_core::{Group, Kind, Message, NodeId, Time};
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub struct Header {
     pub algorithm: &'static str,
     /// Its name in a sentence.
     pub title: &'static str,
+    /// The family it belongs to.
+    pub family: &'static str,
     /// Which processes talk to which.
     pub topology: Topology,
     /// The members in ring order. Vector stamps are in this order too.
@@ -59,6 +62,22 @@ pub struct TraceEvent {
     /// If the step that this event began changed whom the process takes for the coordinator:
     /// whom it takes for it now.
     pub coordinator: Option<Option<NodeId>>,
+    /// If that step changed what the process has of the critical section: what it has now. A crash
+    /// takes it away without saying so.
+    pub section: Option<Standing>,
+}
+
+impl TraceEvent {
+    /// An event whose step has not changed anything yet.
+    fn new(
+        at: Time,
+        node: Option<NodeId>,
+        (lamport, vector): (Lamport, VectorClock),
+        what: What,
+    ) -> Self {
+        let (rules, coordinator, section) = (Vec::new(), None, None);
+        TraceEvent { at, node, lamport, vector, what, rules, coordinator, section }
+    }
 }
 
 /// What happened.
@@ -112,6 +131,7 @@ pub struct Recorder {
     /// duplicate may arrive at any time.
     letters: BTreeMap<u64, (Lamport, VectorClock)>,
     coordinators: Vec<Option<NodeId>>,
+    sections: Vec<Standing>,
     /// For each process, the event that began the step it is in.
     began: Vec<Option<usize>>,
 }
@@ -123,6 +143,7 @@ impl Recorder {
         let header = Header {
             algorithm: entry.name,
             title: entry.title,
+            family: entry.family,
             topology: entry.topology,
             ring: group.ring().to_vec(),
             seed,
@@ -134,6 +155,7 @@ impl Recorder {
             clocks: vec![(Lamport::default(), VectorClock::new(n)); n],
             letters: BTreeMap::new(),
             coordinators: vec![None; n],
+            sections: vec![Standing::Idle; n],
             began: vec![None; n],
         }
     }
@@ -171,14 +193,13 @@ impl Recorder {
             lamport.tick();
         }
         vector.tick(place);
-        let (lamport, vector) = (*lamport, vector.clone());
+        let stamps = (*lamport, vector.clone());
         if let What::Send(letter) = &what {
-            self.letters.insert(letter.id, (lamport, vector.clone()));
+            self.letters.insert(letter.id, stamps.clone());
         }
         let begins = !matches!(what, What::Send(_) | What::Output(_));
         let node = Some(self.trace.header.ring[place]);
-        let event =
-            TraceEvent { at, node, lamport, vector, what, rules: Vec::new(), coordinator: None };
+        let event = TraceEvent::new(at, node, stamps, what);
         self.push(event, begins.then_some(place));
     }
 
@@ -196,15 +217,14 @@ impl Recorder {
             What::Drop(letter, _) => self.letters.get(&letter.id).cloned(),
             _ => None,
         };
-        let (lamport, vector) = stamps.unwrap_or_else(|| {
+        let stamps = stamps.unwrap_or_else(|| {
             (Lamport::default(), VectorClock::new(self.trace.header.ring.len()))
         });
         let node = match &what {
             What::Drop(..) => Some(self.trace.header.ring[place]),
             _ => None,
         };
-        let event =
-            TraceEvent { at, node, lamport, vector, what, rules: Vec::new(), coordinator: None };
+        let event = TraceEvent::new(at, node, stamps, what);
         self.push(event, None);
     }
 }
@@ -238,16 +258,24 @@ impl<A: Algorithm> Observer<A> for Recorder {
         };
         if what == What::Crash {
             self.coordinators[place] = None;
+            self.sections[place] = Standing::Idle;
         }
         self.record(at, place, what);
     }
 
     fn stepped(&mut self, place: usize, process: &A) {
+        let began = self.began[place];
+        let section = process.section().unwrap_or_default();
+        if std::mem::replace(&mut self.sections[place], section) != section
+            && let Some(index) = began
+        {
+            self.trace.events[index].section = Some(section);
+        }
         let coordinator = process.coordinator();
         if std::mem::replace(&mut self.coordinators[place], coordinator) == coordinator {
             return;
         }
-        match self.began[place] {
+        match began {
             Some(index) => self.trace.events[index].coordinator = Some(coordinator),
             None => self.trace.header.coordinators[place] = coordinator,
         }

@@ -88,6 +88,11 @@ pub fn span(text: &str) -> Result<(Duration, Duration), String> {
     Ok((low, high))
 }
 
+/// A span in the words of [`span`].
+pub fn show_span((low, high): (Duration, Duration)) -> String {
+    if low == high { show(low) } else { format!("{}..{}", show(low), show(high)) }
+}
+
 /// A latency in the words of [`latency`].
 pub fn show_latency(latency: &Latency) -> String {
     match latency {

@@ -82,13 +82,17 @@ fn the_same_plan_gives_the_same_trace() {
     }
 }
 
-/// Eight processes, two crashes, a recovery and duplicates; twenty seconds of it.
+/// Eight processes, two crashes, a recovery and, where they are allowed, duplicates; twenty seconds
+/// of it. Where there is work, everybody has some.
 fn long<A: Algorithm>(latency: Latency, seed: u64) -> Plan<A> {
     let mut ring: Vec<NodeId> = (1..=8).map(NodeId::new).collect();
     shuffled(&mut ring, seed);
     let mut network = Network::new(latency);
-    network.duplicate = 0.05;
+    if A::ASSUMES.duplication {
+        network.duplicate = 0.05;
+    }
     let at = |at_ms, action| Scheduled { at: Time::ZERO + ms(at_ms), action };
+    let jobs = [0, 900, 5_000].map(|at_ms| Some(at(at_ms, Action::InputAll(A::input("work")?))));
     Plan {
         group: Group::new(ring).unwrap(),
         settings: Settings {
@@ -99,12 +103,15 @@ fn long<A: Algorithm>(latency: Latency, seed: u64) -> Plan<A> {
         },
         network,
         seed,
-        script: vec![
+        script: [
             at(1_000, Action::Crash(NodeId::new(8))),
             at(1_010, Action::Crash(NodeId::new(3))),
             at(9_000, Action::Recover(NodeId::new(8))),
             at(20_000, Action::Heal(0)),
-        ],
+        ]
+        .into_iter()
+        .chain(jobs.into_iter().flatten())
+        .collect(),
         until: None,
     }
 }

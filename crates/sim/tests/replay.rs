@@ -166,8 +166,8 @@ impl Visitor for Textbook {
 }
 
 #[test]
-fn the_textbook_s_example_of_every_algorithm_is_told_alike() {
-    for entry in ENTRIES {
+fn the_textbook_s_example_of_every_election_is_told_alike() {
+    for entry in ENTRIES.iter().filter(|entry| entry.family == "election") {
         visit(entry.name, Textbook).unwrap();
     }
 }

@@ -105,15 +105,22 @@ fn the_documentation_shows_what_really_happens() {
     assert!(page.contains(&shown), "{shown}");
 }
 
-/// Every algorithm has the cases that the issue asks for.
+/// Every algorithm has the cases that its family asks for.
 #[test]
 fn every_algorithm_meets_the_same_troubles() {
     let names: Vec<String> = files().into_iter().map(|(name, _)| name).collect();
     for entry in ENTRIES {
+        let start = format!("scenarios/{}/{}-", entry.family, entry.name);
+        let own: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix(&start)).collect();
+        if entry.family == "mutex" {
+            // As the paper has it somebody waits for ever; with views the same crash is survived.
+            let twice = own.iter().filter_map(|name| name.strip_prefix("textbook-"));
+            let mut survived = twice.filter(|name| name.contains("dies") && own.contains(name));
+            assert!(survived.next().is_some(), "no scenario {start}textbook-...dies and its twin");
+            continue;
+        }
         for what in ["all-detect", "dies", "highest-recovers", "only-lowest-alive", "alone"] {
-            let start = format!("scenarios/{}/{}-", entry.family, entry.name);
-            let found = names.iter().any(|name| name.starts_with(&start) && name.contains(what));
-            assert!(found, "no scenario {start}{what}");
+            assert!(own.iter().any(|name| name.contains(what)), "no scenario {start}{what}");
         }
     }
 }
@@ -157,9 +164,10 @@ fn a_plan_that_is_written_down_plays_the_same() {
         fn visit<A: Algorithm>(self) {
             for seed in 0..40 {
                 let played = assert_same_when_written(&random_plan::<A>(seed));
-                // All that the story lacks is the story.
-                let by_hand: Vec<_> = played.mismatches.iter().filter(|m| m.by_hand).collect();
-                assert!(by_hand.is_empty(), "{}, seed {seed}: {by_hand:#?}", A::ENTRY.name);
+                // All that the story lacks is the story. A random plan may have jobs for the dead.
+                let wrong = |m: &&Mismatch| m.by_hand && !m.happened.ends_with(" is down");
+                let wrong: Vec<_> = played.mismatches.iter().filter(wrong).collect();
+                assert!(wrong.is_empty(), "{}, seed {seed}: {wrong:#?}", A::ENTRY.name);
                 let mut short = random_plan::<A>(seed);
                 short.until = Some(Time::from_micros(seed * 20_000));
                 assert_same_when_written(&short);
@@ -229,7 +237,11 @@ const MALFORMED: &[Malformed] = &[
     ("cluster bully 1..4 timeout=", (1, 28), "expected a value after '='"),
     ("cluster bully 1..4 timeout=0ms", (1, 28), "T must be above 0"),
     ("cluster bully 1..4 latency=1ms latency=2ms", (1, 32), "'latency' is given twice"),
-    ("cluster bully 1..4 colour=red", (1, 20), "no setting of a cluster of bully; expected coordinator="),
+    (
+        "cluster bully 1..4 colour=red",
+        (1, 20),
+        "no setting of a cluster of bully; expected coordinator=",
+    ),
     ("cluster bully 1..4 reorder=yes", (1, 20), "no setting of a cluster"),
     ("cluster bully 1..4 coordinator=5", (1, 32), "there is no process 5; the members are 1, 2"),
     ("cluster bully 1..4 loss=2", (1, 25), "not a probability"),
@@ -308,6 +320,8 @@ const IMPOSSIBLE: &[(&str, usize, &str)] = &[
     ("crash 1 1", 2, "P1 cannot crash at 0ms: it is down already"),
     ("crash 1 at=5ms\ncrash 1 at=9ms\nrun", 3, "P1 cannot crash at 9ms: it is down already"),
     ("crash 1\nsuspect 1", 3, "nothing at 0ms: P1 is down"),
+    ("crash 1 at=0ms\nrun\ncrash 1 at=0ms\nrun", 4, "P1 cannot crash at 0ms: it is down already"),
+    ("crash 1 at=0ms", 2, "nothing: the scenario is over at 0ms, before that"),
     ("crash 1 at=5ms\nsuspect 1 at=6ms\nrun", 3, "nothing at 6ms: P1 is down"),
     ("crash 1\npause 1", 3, "nothing at 0ms: P1 is down"),
     ("pause 1\npause 1", 3, "P1 is paused already"),

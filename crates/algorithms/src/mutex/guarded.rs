@@ -76,7 +76,8 @@ impl fmt::Display for Output {
             Output::Left => f.write_str("leaves the section"),
             Output::Refused(refusal) => write!(f, "is refused: {refusal}"),
             Output::View { number, members } => {
-                write!(f, "begins view {number} with {members} members")
+                let plural = if *members == 1 { "" } else { "s" };
+                write!(f, "begins view {number} with {members} member{plural}")
             }
             Output::Minted => f.write_str("makes a new token"),
             Output::Election(output) => output.fmt(f),
@@ -89,8 +90,8 @@ impl fmt::Display for Output {
 pub enum Msg<M, E> {
     /// The algorithm's, in this view.
     Algorithm(Epoch, M),
-    /// About views.
-    Views(views::Msg<Report>),
+    /// About views. Rare and large, so it lies elsewhere.
+    Views(Box<views::Msg<Report>>),
     /// The election's.
     Election(election::Msg<E>),
 }
@@ -259,7 +260,7 @@ impl<M: Mutex, E: Election> Process for Guarded<M, E> {
                     self.early.push((epoch, from, msg));
                 }
             }
-            Msg::Views(msg) => self.agree(cx, Call::Message(from, msg)),
+            Msg::Views(msg) => self.agree(cx, Call::Message(from, *msg)),
             Msg::Election(msg) => self.elect(cx, Call::Message(from, msg)),
         }
     }
@@ -389,7 +390,8 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     /// Steps the agreement on views.
     fn agree(&mut self, cx: &mut Cx<'_, M, E>, call: Call<Views<Report>>) {
         let config = &cx.config().views;
-        let said = cx.part(config, Msg::Views, Timer::Views, |cx| call.make(&mut self.views, cx));
+        let post = |msg| Msg::Views(Box::new(msg));
+        let said = cx.part(config, post, Timer::Views, |cx| call.make(&mut self.views, cx));
         for output in said {
             match output {
                 views::Output::Stopped => self.report(cx),

@@ -1,6 +1,7 @@
 //! The flags of `bellwether host`.
 
 use crate::args::{Switch, TraceFormat};
+use crate::work::WorkArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "T", allow_hyphen_values = true, help_heading = "Cluster")]
     pub(crate) timeout: Option<String>,
     /// Whether processes watch their coordinator by themselves [default: on, but off with
-    /// --detect or --all-start]
+    /// --detect or --all-start; where there is a critical section, on only if anything can fail]
     #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
     pub(crate) detection: Option<Switch>,
     /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
@@ -47,6 +48,9 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "ID@FROM..TO", help_heading = "What happens")]
     pub(crate) stop: Vec<String>,
 
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+
     /// Run for so long [default: until it is over]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) length: Option<String>,
@@ -60,7 +64,8 @@ pub(crate) struct HostArgs {
         help_heading = "Run",
         conflicts_with_all = [
             "nodes", "ids", "coordinator", "timeout", "detection", "acknowledge", "detect",
-            "all_start", "kill", "revive", "stop", "length", "keep",
+            "all_start", "kill", "revive", "stop", "length", "keep", "requests", "load",
+            "section", "textbook", "tree", "request", "release",
         ]
     )]
     pub(crate) again: Option<PathBuf>,

@@ -17,6 +17,7 @@ mod wire;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, complain, print};
 use crate::report::violation_text;
+use crate::sections;
 use crate::sim::{rendered, story, unknown};
 use args::HostArgs;
 use bellwether_algorithms::catalogue::{Algorithm, Registry, Visitor};
@@ -53,6 +54,8 @@ impl Visitor for Host<'_> {
             Some(_) => None,
             None => Some(plan::plan::<A>(args)?),
         };
+        let given = plan.as_ref().map(plan::HostPlan::work);
+        let script = plan.as_ref().map(|plan| plan.script.clone()).unwrap_or_default();
         let target = Target::file_or_terminal("out", args.out.as_deref())?;
         let (outcome, trace, record) = match (&args.again, plan) {
             (None, Some(plan)) => {
@@ -85,7 +88,10 @@ impl Visitor for Host<'_> {
                 tell::<A>(&record, folder)?
             }
         };
-        show(args, target, &outcome, &trace, &record)?;
+        let summary = Summary { outcome: &outcome, record: &record, given };
+        let why = sections::why_stuck::<A>(&record.settings.into(), &script, &outcome);
+        show(args, target, &trace, &summary, &why)?;
+        sections::fail_if_refused(&outcome)?;
         Ok(if outcome.violation.is_some() { Verdict::Violated } else { Verdict::Well })
     }
 }
@@ -99,9 +105,9 @@ fn tell<A: Algorithm>(record: &Record, folder: &Path) -> Result<(Outcome, Trace,
 fn show(
     args: &HostArgs,
     target: Target,
-    outcome: &Outcome,
     trace: &Trace,
-    record: &Record,
+    summary: &Summary<'_>,
+    why: &str,
 ) -> Result<(), Failure> {
     let shows_trace = args.trace.is_some() && args.out.is_none();
     if let Some(format) = args.trace {
@@ -110,17 +116,16 @@ fn show(
     if !args.quiet && !args.json && !shows_trace {
         print(&story(trace))?;
     }
-    let summary = Summary { outcome, record };
     if args.json {
         print(&summary.json())?;
     } else if !shows_trace {
         print(&summary.text())?;
     }
-    match &outcome.violation {
+    match &summary.outcome.violation {
         Some(violation) if args.json || shows_trace => {
-            complain(violation_text(violation).trim_end());
+            complain(format!("{}{why}", violation_text(violation)).trim_end());
         }
-        Some(violation) => print(&violation_text(violation))?,
+        Some(violation) => print(&format!("{}{why}", violation_text(violation)))?,
         None => {}
     }
     Ok(())

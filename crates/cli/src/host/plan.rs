@@ -3,10 +3,12 @@
 use super::args::HostArgs;
 use crate::args::Switch;
 use crate::failure::Failure;
-use crate::planning::{Script, flag, ids_at, refuse_smaller, window};
+use crate::planning::{Script, flag, ids_at, refuse_smaller, watches, window};
+use crate::work::{in_words_of_sections, until};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_core::{Group, NodeId, Time};
-use bellwether_sim::{Action, Scheduled, check_script, units};
+use bellwether_sim::workload::Downtime;
+use bellwether_sim::{Action, Latency, Network, Scheduled, check_script, units};
 use std::time::Duration;
 
 /// Every process is a real one, with connections to all others.
@@ -15,6 +17,21 @@ const MOST_NODES: usize = 64;
 /// Loopback answers within a millisecond, but on a busy machine a process may have to wait for its
 /// turn.
 const TIMEOUT: Duration = Duration::from_millis(200);
+
+/// How long a message takes at most when a workload is planned. A busy machine takes longer now and
+/// then; the next request then comes too early for once, which does no harm. With T instead, a
+/// hundred requests one by one would take minutes.
+const HOP: Duration = Duration::from_millis(2);
+
+/// How long a process stays in the critical section if nobody says.
+const SECTION: Duration = Duration::from_millis(1);
+
+/// Requests are told to a process through a pipe, which holds some thousands of them; a stopped
+/// process reads none.
+const MOST_REQUESTS: u64 = 2_000;
+
+/// Real time is random enough; who asks is the same every time.
+const SEED: u64 = 0;
 
 /// A real run to come.
 #[derive(Debug)]
@@ -28,19 +45,29 @@ pub(crate) struct HostPlan<A: Algorithm> {
 }
 
 impl<A: Algorithm> HostPlan<A> {
-    /// How many of the inputs are work.
+    /// How many of the inputs are work for a process that is there.
     pub(crate) fn work(&self) -> u64 {
-        self.script.iter().map(|s| bellwether_sim::work::<A>(&s.action, &self.group)).sum()
+        Downtime::of(&self.script).work::<A>(&self.script, &self.group)
     }
 }
 
 pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure> {
     let group = group(args)?;
     let length = args.length.as_deref().map(|text| flag("for", units::time(text))).transpose()?;
-    let script = script::<A>(args, &group, length)?;
+    args.work.suits::<A>()?;
+    args.work.refuse_elections(&[
+        ("detect", !args.detect.is_empty()),
+        ("all-start", args.all_start),
+        ("detection on", args.detection == Some(Switch::On)),
+    ])?;
+    let mut script = script::<A>(args, &group, length)?;
     let scripted = !args.detect.is_empty() || args.all_start;
-    let detection = args.detection.map_or(!scripted, |switch| switch == Switch::On);
-    let fallible = detection || script.iter().any(|scheduled| !scheduled.action.is_input());
+    let faulty = script.iter().any(|scheduled| !scheduled.action.is_input());
+    let detection = match args.detection {
+        Some(switch) => switch == Switch::On,
+        None => !scripted && watches::<A>(faulty, args.work.textbook),
+    };
+    let fallible = detection || faulty;
     let timeout = match &args.timeout {
         None => TIMEOUT,
         Some(text) => match flag("timeout", units::duration(text))? {
@@ -53,12 +80,20 @@ pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure
         Some("none") => None,
         Some(text) => Some(flag("coordinator", units::member(text, &group))?),
     };
-    let settings = Settings {
+    let mut settings = Settings {
         coordinator: coordinator.map(|id| refuse_smaller(id, &group, detection)).transpose()?,
         detection,
         acknowledge: args.acknowledge.map_or(fallible, |switch| switch == Switch::On),
         ..Settings::new(timeout)
     };
+    args.work.apply(&mut settings, SECTION)?;
+    let network = Network::new(Latency::Uniform(Duration::ZERO, HOP));
+    let mut jobs =
+        args.work.jobs::<A>(&group, &settings, &network, SEED, &script, MOST_REQUESTS)?;
+    until(&mut jobs, length);
+    script.extend(jobs);
+    // A stable sort: of several at the same time, the first given comes first.
+    script.sort_by_key(|scheduled| scheduled.at);
     Ok(HostPlan { group, settings, script, length })
 }
 
@@ -123,9 +158,12 @@ fn script<A: Algorithm>(
             script.add("detect", text, at.unwrap_or_default(), action);
         }
     }
+    args.work.deeds::<A>(group, &mut script)?;
     let Script { mut actions, flags } = script;
     check_script(&actions).map_err(|impossible| {
-        Failure::Input(format!("{}: {}", flags[impossible.index], in_our_words(&impossible.why)))
+        let flag = &flags[impossible.index];
+        let why = in_words_of_sections(flag, &in_our_words(&impossible.why));
+        Failure::Input(format!("{flag}: {why}"))
     })?;
     let late = |scheduled: &Scheduled<A::Input>| length.is_some_and(|end| scheduled.at > end);
     if let (Some(index), Some(end)) = (actions.iter().position(late), length) {
@@ -136,8 +174,6 @@ fn script<A: Algorithm>(
         let input = A::input("start").ok_or_else(|| missing("start"))?;
         actions.push(Scheduled { at: Time::ZERO, action: Action::InputAll(input) });
     }
-    // A stable sort: of several at the same time, the first given comes first.
-    actions.sort_by_key(|scheduled| scheduled.at);
     Ok(actions)
 }
 

@@ -4,6 +4,7 @@ use super::record::Record;
 use crate::report::{
     beliefs, coordinators, counts, faults, milliseconds, several, violation, warnings,
 };
+use crate::sections;
 use bellwether_core::Time;
 use bellwether_sim::Outcome;
 use serde_json::json;
@@ -13,6 +14,8 @@ use std::fmt::Write;
 pub(crate) struct Summary<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) record: &'a Record,
+    /// How many jobs there were for live processes, if that is known.
+    pub(crate) given: Option<u64>,
 }
 
 impl Summary<'_> {
@@ -25,7 +28,7 @@ impl Summary<'_> {
 
     pub(crate) fn json(&self) -> String {
         let outcome = self.outcome;
-        let value = json!({
+        let mut value = json!({
             "algorithm": self.record.algorithm,
             "nodes": self.record.members.len(),
             "real": true,
@@ -40,6 +43,7 @@ impl Summary<'_> {
             "warnings": warnings(&outcome.faults),
             "violations": outcome.violation.iter().map(violation).collect::<Vec<_>>(),
         });
+        sections::add_json(&mut value, outcome);
         format!("{value:#}\n")
     }
 
@@ -54,6 +58,9 @@ impl Summary<'_> {
         };
         let nodes = several(self.record.members.len(), "process");
         line("algorithm", format!("{}, {nodes}, for real", self.record.algorithm));
+        for (name, value) in sections::lines(outcome, self.given) {
+            line(name, value);
+        }
         line("coordinator", beliefs(outcome));
         let messages = counts(&outcome.tally.protocol());
         line("messages", if messages.is_empty() { "none".to_owned() } else { messages });
@@ -74,6 +81,9 @@ impl Summary<'_> {
         if outcome.events == 0 && self.record.deeds.is_empty() {
             let largest = outcome.coordinators.iter().map(|(id, _)| id.number()).max().unwrap_or(1);
             line("hint", format!("nothing happened; try --kill {largest}@500ms, or --help"));
+        }
+        for refused in sections::refused(outcome) {
+            line("refused", refused);
         }
         for warning in warnings(&outcome.faults) {
             line("warning", warning);

@@ -16,6 +16,7 @@ mod bare;
 
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_algorithms::election::{ChangRoberts, Input, Watched};
+use bellwether_algorithms::mutex::{Guarded, Raymond, RicartAgrawala, SuzukiKasami};
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_sim::{Action, Latency, Network, Plan, Scheduled, Silent, Sim, shuffled};
 use divan::Bencher;
@@ -30,6 +31,12 @@ fn main() {
     for (n, turns) in [(1_000, 60), (100_000, 6), (1_000_000, 3)] {
         compare(n, turns);
     }
+    println!("\nmutual exclusion, everybody always asking, events a second in millions\n");
+    println!("{:>10} {:>16} {:>10} {:>10}", "processes", "algorithm", "entries", "simulator");
+    saturate::<Guarded<SuzukiKasami>>(1_000, 20);
+    saturate::<Guarded<RicartAgrawala>>(1_000, 10);
+    saturate::<Guarded<Raymond>>(1_000, 1_000);
+    saturate::<Guarded<Raymond>>(100_000, 10);
     println!();
     divan::main();
 }
@@ -51,6 +58,32 @@ fn compare(n: u32, turns: usize) {
     }
     let (ours, plain) = (median(ours), median(plain));
     println!("{n:>10} {ours:>10.1} {plain:>10.1} {:>7.2}", ours / plain);
+}
+
+/// Everybody has so many jobs, and all begin at once.
+fn saturate<A: Algorithm>(n: u32, jobs: usize) {
+    let ms = Duration::from_millis;
+    let job = A::input("work").expect("mutual exclusion has work");
+    let all = Scheduled { at: Time::ZERO, action: Action::InputAll(job) };
+    let mut rates = Vec::new();
+    let mut entries = 0;
+    for seed in 0..3 {
+        let plan = Plan::<A> {
+            group: Group::numbered(n).expect("ids 1 to n form a group"),
+            settings: Settings { section: (ms(1), ms(1)), ..Settings::new(ms(300)) },
+            network: Network::new(Latency::Uniform(ms(1), ms(100))),
+            seed,
+            script: vec![all.clone(); jobs],
+            until: None,
+        };
+        let mut sim = plan.set_up(Silent);
+        let start = Instant::now();
+        plan.play(&mut sim);
+        rates.push(sim.events() as f64 / start.elapsed().as_secs_f64() / 1e6);
+        entries = sim.sections().map_or(0, |sections| sections.entries);
+        assert_eq!(entries, u64::from(n) * jobs as u64, "everybody has done all its jobs");
+    }
+    println!("{n:>10} {:>16} {entries:>10} {:>10.1}", A::ENTRY.name, median(rates));
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {

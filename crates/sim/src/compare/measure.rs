@@ -7,11 +7,12 @@ use bellwether_core::{Group, NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-const LATENCY: Duration = Duration::from_millis(10);
+/// How long every message takes: a hop.
+pub(super) const LATENCY: Duration = Duration::from_millis(10);
 /// Above a round trip, as every algorithm assumes.
-const TIMEOUT: Duration = Duration::from_millis(30);
+pub(super) const TIMEOUT: Duration = Duration::from_millis(30);
 /// Every sampled ring follows from it, so that the figures are the same in every run.
-const SEED: u64 = 1979;
+pub(super) const SEED: u64 = 1979;
 
 /// An election to be held: who stands where, who is dead, who starts.
 #[derive(Clone, Debug)]
@@ -24,12 +25,14 @@ pub(super) struct Setup {
     pub(super) starters: Vec<u32>,
 }
 
-/// What an election took.
+/// What an election took, or an entry into a critical section.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     /// The messages of the algorithm proper.
     pub(super) by_kind: BTreeMap<&'static str, u64>,
-    /// Whether it ended as an election should.
+    /// How many hops lay between the section's being left and this entry, if somebody waited.
+    pub(super) delay: Option<u64>,
+    /// Whether it ended as it should.
     pub(super) sound: bool,
 }
 
@@ -61,7 +64,8 @@ pub(super) fn run<A: Algorithm>(setup: &Setup) -> Run {
     sim.schedule(script.map(|action| Scheduled { at: Time::ZERO, action }));
     let ended = sim.run(until);
     let agreed = (A::goal().holds)(&mut sim.live());
-    Run { by_kind: sim.tally().protocol(), sound: ended == Ended::Quiet && agreed }
+    let sound = ended == Ended::Quiet && agreed;
+    Run { by_kind: sim.tally().protocol(), delay: None, sound }
 }
 
 /// 1 to k, each followed by the next larger.

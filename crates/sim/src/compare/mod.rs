@@ -1,18 +1,26 @@
 //! Measured costs beside the formulas that the texts give for them.
 //!
 //! A [`Case`] is one situation of one algorithm for one number of processes: it is simulated, its
-//! messages are counted by kind, and every count is judged against a formula. Some formulas are
+//! messages are counted by kind, and every count is judged against a formula. What is counted is an
+//! election, or an entry into a critical section; there the delay between two entries is judged
+//! too. Some formulas are
 //! exact, for a single run or for the mean over all runs of a set; some are upper bounds; and some
 //! are means over more runs than can be tried, where only a sample can be taken. [`Expected`] says
 //! which it is, so that a sample is never passed off as a proof.
 
+mod delay;
 mod election;
 mod measure;
+mod mutex;
 mod plot;
+mod sections;
 
+pub use delay::Delay;
 pub use election::{cases_for, election};
+pub use mutex::{mutex, mutex_cases_for};
 pub use plot::plot;
 
+use crate::workload::Load;
 use measure::Run;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::collections::BTreeMap;
@@ -24,6 +32,8 @@ pub struct Case {
     pub algorithm: &'static str,
     /// The situation.
     pub case: &'static str,
+    /// How many want the critical section, where there is one.
+    pub load: Option<Load>,
     /// Where in the algorithm's range of costs it lies.
     pub rank: Rank,
     /// n: how many processes are configured.
@@ -38,12 +48,15 @@ pub struct Case {
     pub measured: Figure,
     /// The same by kind.
     pub by_kind: BTreeMap<&'static str, Figure>,
-    /// How many elections were held for it.
+    /// How many elections were held for it, or how many entries were counted.
     pub runs: u64,
     /// The formulas for single kinds.
     pub parts: Vec<Part>,
+    /// What lies between two entries, where somebody waits for the section.
+    pub delay: Option<Delay>,
     /// Whether every run went as it should: it came to rest, everybody follows the largest live
-    /// process, and no kind of message was sent that the formulas do not know.
+    /// process or every request was granted, and no kind of message was sent that the formulas do
+    /// not know.
     pub sound: bool,
     /// Whether the runs were sound and all formulas hold.
     pub agrees: bool,
@@ -229,6 +242,7 @@ impl Claim {
         Case {
             algorithm,
             case: self.case,
+            load: None,
             rank: self.rank,
             nodes: self.nodes,
             live: self.live,
@@ -238,6 +252,7 @@ impl Claim {
             runs: runs.len() as u64,
             by_kind: by_kind(&expected, &totals, runs),
             parts,
+            delay: None,
             sound,
             agrees,
         }
@@ -251,22 +266,24 @@ fn by_kind(expected: &Expected, totals: &[u64], runs: &[Run]) -> BTreeMap<&'stat
         Expected::AtMost(_) => worst.into_iter().collect(),
         _ => runs.iter().collect(),
     };
-    let kinds = shown.iter().flat_map(|run| run.by_kind.keys());
-    kinds
-        .map(|kind| {
-            let sum = shown.iter().map(|run| run.count(kind)).sum();
-            (*kind, Figure { sum, runs: shown.len() as u64 })
-        })
-        .collect()
+    let mut figures = BTreeMap::new();
+    for (kind, count) in shown.iter().flat_map(|run| &run.by_kind) {
+        let figure = figures.entry(*kind).or_insert(Figure { sum: 0, runs: shown.len() as u64 });
+        figure.sum += count;
+    }
+    figures
 }
 
 impl Case {
     /// Whether something that is claimed for every run failed: an exact formula, a bound, or the
-    /// election itself. A sampled mean that is off does not count.
+    /// algorithm itself. A sampled mean that is off does not count.
     pub fn contradicts(&self) -> bool {
-        let parts = self.parts.iter().any(|part| !part.agrees && !part.expected.is_sampled());
+        let delay = self.delay.iter().map(|delay| (delay.agrees, &delay.expected));
+        let claims =
+            || self.parts.iter().map(|part| (part.agrees, &part.expected)).chain(delay.clone());
+        let parts = claims().any(|(agrees, expected)| !agrees && !expected.is_sampled());
         // The total can only disagree by itself if no part is to blame.
-        let total = !self.agrees && self.parts.iter().all(|part| part.agrees);
+        let total = !self.agrees && claims().all(|(agrees, _)| agrees);
         !self.sound || parts || total && !self.expected.is_sampled()
     }
 
@@ -317,9 +334,14 @@ impl Serialize for Case {
             Expected::Mean { tolerance, .. } => Some(tolerance),
             _ => None,
         };
-        let mut fields = serializer.serialize_struct("Case", 14)?;
+        // Only a case with a load is about a critical section.
+        let more = if self.load.is_some() { 2 } else { 0 };
+        let mut fields = serializer.serialize_struct("Case", 14 + more)?;
         fields.serialize_field("algorithm", self.algorithm)?;
         fields.serialize_field("case", self.case)?;
+        if let Some(load) = &self.load {
+            fields.serialize_field("load", &load.to_string())?;
+        }
         fields.serialize_field("nodes", &self.nodes)?;
         fields.serialize_field("live", &self.live)?;
         fields.serialize_field("formula", self.formula)?;
@@ -330,6 +352,9 @@ impl Serialize for Case {
         fields.serialize_field("runs", &self.runs)?;
         fields.serialize_field("by_kind", &self.by_kind)?;
         fields.serialize_field("parts", &self.parts)?;
+        if self.load.is_some() {
+            fields.serialize_field("delay", &self.delay)?;
+        }
         fields.serialize_field("sound", &self.sound)?;
         fields.serialize_field("agrees", &self.agrees)?;
         fields.end()

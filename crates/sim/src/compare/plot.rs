@@ -1,19 +1,22 @@
 //! The comparison as a picture: SVG, written by hand.
 //!
 //! Both axes are logarithmic, so that a power of n is a straight line and its exponent the slope.
-//! One large panel sets the worst cases side by side. Below, each algorithm has a panel of its
+//! One large panel sets the worst cases side by side, or one for each load. Below, each algorithm has a panel of its
 //! own with all its cases: a band from its best to its worst, the formulas as thin lines, the
 //! measured figures as dots on them, and the other algorithms' worst cases in grey. Lines are
 //! labelled where they end; there is no legend to look up.
 
 mod axes;
+mod look;
 mod style;
 
 use super::{Case, Expected, Rank};
+use crate::workload::Load;
 use axes::{Axes, Label, escape, spread};
 use bellwether_algorithms::catalogue::ENTRIES;
+use look::Look;
 use std::fmt::Write;
-use style::{COLOURS, DARK, STYLE};
+use style::{DARK, STYLE};
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 40.0;
@@ -24,7 +27,6 @@ const COLUMNS: usize = 3;
 /// What a panel leaves above itself for its name, and to its right for labels.
 const PANEL_HEAD: f64 = 44.0;
 const PANEL_LABELS: f64 = 150.0;
-const OVERVIEW_LABELS: f64 = 270.0;
 const LINE: f64 = 11.5;
 
 /// One case over all numbers of processes.
@@ -52,13 +54,18 @@ struct Panel<'a> {
     algorithm: &'a str,
     colour: usize,
     series: Vec<Series<'a>>,
+    /// Cases that cost nothing at all, which have no place on a logarithmic axis.
+    free: Vec<&'a str>,
 }
 
 impl<'a> Panel<'a> {
-    /// What stands for the algorithm beside the others: the dearest of its worst cases.
-    fn worst(&self) -> Option<&Series<'a>> {
-        let worst = self.series.iter().filter(|series| series.last().rank == Rank::Worst);
-        worst.max_by(|one, other| one.reaches().total_cmp(&other.reaches()))
+    /// What stands for the algorithm beside the others: the dearest of its worst cases; under a
+    /// light load the average one.
+    fn stands_for(&self, load: Option<Load>) -> Option<&Series<'a>> {
+        let rank = if load == Some(Load::Light) { Rank::Average } else { Rank::Worst };
+        let fits = |case: &Case| case.rank == rank && case.load == load;
+        let fitting = self.series.iter().filter(|series| fits(series.last()));
+        fitting.max_by(|one, other| one.reaches().total_cmp(&other.reaches()))
     }
 
     /// The least and the most that its cases promise for each number of processes. Where there is
@@ -79,66 +86,85 @@ impl<'a> Panel<'a> {
 }
 
 /// Sorts cases into panels, in the catalogue's order.
-fn panels(cases: &[Case]) -> Vec<Panel<'_>> {
+fn panels<'a>(cases: &'a [Case], look: &Look) -> Vec<Panel<'a>> {
     let mut panels: Vec<Panel<'_>> = Vec::new();
-    // No messages at all have no place on a logarithmic axis.
-    for case in cases.iter().filter(|case| case.expected.value() > 0.0) {
+    for case in cases {
         let index = panels.iter().position(|panel| panel.algorithm == case.algorithm);
         let index = index.unwrap_or_else(|| {
-            let colour = rank_in_family(case.algorithm) % COLOURS.len();
-            panels.push(Panel { algorithm: case.algorithm, colour, series: Vec::new() });
+            let (algorithm, colours) = (case.algorithm, look.colours.len());
+            let colour = rank_in_family(algorithm, colours - 1) % colours;
+            panels.push(Panel { algorithm, colour, series: Vec::new(), free: Vec::new() });
             panels.len() - 1
         });
+        if case.expected.value() == 0.0 {
+            let free = &mut panels[index].free;
+            if !free.contains(&case.case) {
+                free.push(case.case);
+            }
+            continue;
+        }
         let all = &mut panels[index].series;
         match all.iter_mut().find(|series| series.name == case.case) {
             Some(series) => series.points.push(case),
             None => all.push(Series { name: case.case, points: vec![case] }),
         }
     }
+    panels.retain(|panel| !panel.series.is_empty());
     for series in panels.iter_mut().flat_map(|panel| &mut panel.series) {
         series.points.sort_by_key(|case| case.nodes);
     }
-    panels.sort_by_key(|panel| rank_in_family(panel.algorithm));
+    panels.sort_by_key(|panel| rank_in_family(panel.algorithm, look.colours.len() - 1));
     panels
 }
 
 /// Which of its family an algorithm is, so that it has its colour in every picture.
-fn rank_in_family(name: &str) -> usize {
+fn rank_in_family(name: &str, last: usize) -> usize {
     let family = ENTRIES.iter().find(|entry| entry.name == name).map(|entry| entry.family);
     let mut relatives = ENTRIES.iter().filter(|entry| Some(entry.family) == family);
-    relatives.position(|entry| entry.name == name).unwrap_or(COLOURS.len() - 1)
+    relatives.position(|entry| entry.name == name).unwrap_or(last)
 }
 
 /// Draws cases of any number of processes as one picture.
 pub fn plot(cases: &[Case]) -> String {
-    let panels = panels(cases);
+    let look = Look::of(cases);
+    let panels = panels(cases, &look);
     let rows = panels.len().div_ceil(COLUMNS);
     let height = HEAD + OVERVIEW_HEIGHT + rows as f64 * PANEL_HEIGHT + 12.0;
     let mut svg = String::new();
     // Writing to a string cannot fail.
-    let _ = write_head(&mut svg, height, cases);
+    let _ = write_head(&mut svg, &look, height, cases);
     if panels.is_empty() {
-        let _ = writeln!(svg, r#"<text class="note" x="{MARGIN}" y="{HEAD}">No cases.</text>"#);
+        let none = if cases.is_empty() { "No cases." } else { "No case costs a message." };
+        let _ = writeln!(svg, r#"<text class="note" x="{MARGIN}" y="{HEAD}">{none}</text>"#);
     } else {
-        let scale = Axes::covering(cases);
-        let _ = write_overview(&mut svg, &scale, &panels);
+        let scale = Axes::covering(cases, look.tight);
+        for (load, heading, left, width) in look.overviews(WIDTH - 2.0 * MARGIN) {
+            let axes = scale.placed(
+                MARGIN + left + 34.0,
+                HEAD + 26.0,
+                width - 34.0 - look.labels,
+                OVERVIEW_HEIGHT - 76.0,
+            );
+            let x = MARGIN + left;
+            let _ = write_overview(&mut svg, &look, &axes, x, (load, heading), &panels);
+        }
         for (index, panel) in panels.iter().enumerate() {
-            let _ = write_panel(&mut svg, &scale, &panels, panel, index);
+            let _ = write_panel(&mut svg, &look, &scale, &panels, panel, index);
         }
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn write_head(svg: &mut String, height: f64, cases: &[Case]) -> std::fmt::Result {
+fn write_head(svg: &mut String, look: &Look, height: f64, cases: &[Case]) -> std::fmt::Result {
     writeln!(
         svg,
         r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" role="img">"#
     )?;
-    writeln!(svg, "<title>Messages of an election: formulas and measurements</title>")?;
+    writeln!(svg, "<title>{}</title>", look.title)?;
     svg.push_str("<style>");
     svg.push_str(STYLE);
-    for (index, colour) in COLOURS.iter().enumerate() {
+    for (index, colour) in look.colours.iter().enumerate() {
         writeln!(svg, "  .s{index} {{ stroke: {colour} }} .f{index} {{ fill: {colour} }}")?;
     }
     svg.push_str(DARK);
@@ -149,12 +175,12 @@ fn write_head(svg: &mut String, height: f64, cases: &[Case]) -> std::fmt::Result
         0 => format!("all {agree} cases agree"),
         wrong => format!("{wrong} of {} cases disagree (ringed red)", cases.len()),
     };
-    writeln!(svg, r#"<text class="h1" x="{MARGIN}" y="40">What an election costs</text>"#)?;
+    writeln!(svg, r#"<text class="h1" x="{MARGIN}" y="40">{}</text>"#, look.heading)?;
     let notes = [
-        "Messages until everybody knows the coordinator, by number of processes n, of which k live; \
-         acknowledgements and failure detection apart."
-            .to_owned(),
-        format!("Lines: formulas (dashed: upper bounds). Dots: measured in the simulator; {verdict}."),
+        look.counts.to_owned(),
+        format!(
+            "Lines: formulas (dashed: upper bounds). Dots: measured in the simulator; {verdict}."
+        ),
     ];
     for (note, y) in notes.iter().zip([60, 76]) {
         writeln!(svg, r#"<text class="note" x="{MARGIN}" y="{y}">{note}</text>"#)?;
@@ -162,26 +188,24 @@ fn write_head(svg: &mut String, height: f64, cases: &[Case]) -> std::fmt::Result
     Ok(())
 }
 
-fn write_overview(svg: &mut String, scale: &Axes, panels: &[Panel<'_>]) -> std::fmt::Result {
-    let axes = scale.placed(
-        MARGIN + 34.0,
-        HEAD + 26.0,
-        WIDTH - 2.0 * MARGIN - 34.0 - OVERVIEW_LABELS,
-        OVERVIEW_HEIGHT - 76.0,
-    );
-    writeln!(
-        svg,
-        r#"<text class="h2" x="{MARGIN}" y="{:.1}">The worst cases side by side</text>"#,
-        HEAD + 10.0
-    )?;
-    axes.write_grid(svg, true)?;
+fn write_overview(
+    svg: &mut String,
+    look: &Look,
+    axes: &Axes,
+    x: f64,
+    (load, heading): (Option<Load>, &str),
+    panels: &[Panel<'_>],
+) -> std::fmt::Result {
+    let y = HEAD + 10.0;
+    writeln!(svg, r#"<text class="h2" x="{x}" y="{y:.1}">{heading}</text>"#)?;
+    axes.write_grid(svg, Some(look.unit))?;
     let mut labels = Vec::new();
     for panel in panels {
-        let Some(worst) = panel.worst() else { continue };
-        write_line(svg, &axes, worst, panel.colour)?;
+        let Some(worst) = panel.stands_for(load) else { continue };
+        write_line(svg, axes, worst, panel.colour)?;
         // Lines that coincide show their dots by turns.
         let dots = Dots { radius: 2.6, apart: 24.0, skip: 7.0 * panel.colour as f64 % 24.0 };
-        write_dots(svg, &axes, worst, panel, &dots)?;
+        write_dots(svg, axes, worst, panel, &dots)?;
         labels.push(Label {
             at: axes.y(worst.reaches()),
             title: panel.algorithm.to_owned(),
@@ -190,11 +214,12 @@ fn write_overview(svg: &mut String, scale: &Axes, panels: &[Panel<'_>]) -> std::
             colour: panel.colour,
         });
     }
-    write_labels(svg, &axes, labels, true)
+    write_labels(svg, axes, labels, true)
 }
 
 fn write_panel(
     svg: &mut String,
+    look: &Look,
     scale: &Axes,
     panels: &[Panel<'_>],
     panel: &Panel<'_>,
@@ -221,11 +246,11 @@ fn write_panel(
         svg,
         r#"<text class="small" x="{left:.1}" y="{:.1}">{}</text>"#,
         top + 30.0,
-        who(panel)
+        look.about(panel)
     )?;
-    axes.write_grid(svg, false)?;
+    axes.write_grid(svg, None)?;
     for other in panels.iter().filter(|other| other.algorithm != panel.algorithm) {
-        if let Some(worst) = other.worst() {
+        if let Some(worst) = other.stands_for(look.last_load()) {
             let points = worst.points.iter().map(|case| (case.nodes, case.expected.value()));
             writeln!(svg, r#"<path class="context" d="{}"/>"#, axes.path(points))?;
         }
@@ -243,16 +268,6 @@ fn write_panel(
         write_dots(svg, &axes, series, panel, &dots)?;
     }
     write_labels(svg, &axes, panel_labels(&axes, panel), false)
-}
-
-/// Who lives in the panel's cases.
-fn who(panel: &Panel<'_>) -> &'static str {
-    let dead = |series: &Series<'_>| series.last().live < series.last().nodes;
-    match (panel.series.iter().any(dead), panel.series.iter().all(dead)) {
-        (_, true) => "coordinator dead, k = n − 1",
-        (true, false) => "coordinator dead, unless said otherwise",
-        (false, _) => "nobody dead, k = n",
-    }
 }
 
 /// One label per formula, with the cases that it is for.
@@ -277,7 +292,11 @@ fn panel_labels(axes: &Axes, panel: &Panel<'_>) -> Vec<Label> {
 /// A series' formula in print.
 fn promise(series: &Series<'_>) -> String {
     let sign = if series.is_bound() { "≤ " } else { "" };
-    let formula = series.last().formula;
+    format!("{sign}{}", promised(series.last().formula))
+}
+
+/// A formula in print.
+fn promised(formula: &str) -> String {
     let signs = [
         ("ceil(log2 k)", "⌈log₂ k⌉"),
         ("floor(log2 k)", "⌊log₂ k⌋"),
@@ -285,8 +304,10 @@ fn promise(series: &Series<'_>) -> String {
         ("-", "−"),
         ("*", "·"),
         ("H(k)", "Hₖ"),
+        ("floor(log2 n)", "⌊log₂ n⌋"),
+        (" x ", " × "),
     ];
-    signs.iter().fold(format!("{sign}{formula}"), |text, (from, to)| text.replace(from, to))
+    signs.iter().fold(formula.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 fn write_line(

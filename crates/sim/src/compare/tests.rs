@@ -1,3 +1,5 @@
+mod mutex;
+
 use super::measure::{Setup, arrangements, bit_reversed};
 use super::*;
 use bellwether_algorithms::election::{Bully, Watched};
@@ -56,7 +58,8 @@ fn a_sample_is_called_a_sample() {
 }
 
 fn run(election: u64, elected: u64) -> Run {
-    Run { by_kind: BTreeMap::from([("ELECTION", election), ("ELECTED", elected)]), sound: true }
+    let by_kind = BTreeMap::from([("ELECTION", election), ("ELECTED", elected)]);
+    Run { by_kind, delay: None, sound: true }
 }
 
 fn judge(total: Expected, election: Expected, runs: &[Run]) -> Case {

@@ -6,6 +6,7 @@
 
 use super::counted;
 use crate::trace::{self, Trace, TraceEvent, What};
+use bellwether_algorithms::mutex::Standing;
 use bellwether_core::{NodeId, Role};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -62,6 +63,13 @@ pub struct Event {
         deserialize_with = "null_is_a_value"
     )]
     pub coordinator: Option<Option<u32>>,
+    /// Present if that step changed what the process has of the critical section: `idle`, `waiting`
+    /// or `inside`. A crash makes it idle without saying so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// Present if it is inside now: the number of the entry, such as `#3`, or `#1.3` in view 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
 }
 
 /// What happened.
@@ -165,6 +173,15 @@ fn header(header: &trace::Header) -> Header {
 }
 
 fn event(trace: &Trace, event: &TraceEvent) -> Event {
+    let section = event.section.map(|standing| match standing {
+        Standing::Idle => "idle",
+        Standing::Waiting => "waiting",
+        Standing::Inside(_) => "inside",
+    });
+    let entry = match event.section {
+        Some(Standing::Inside(sequence)) => Some(sequence.to_string()),
+        _ => None,
+    };
     Event {
         us: event.at.as_micros(),
         node: event.node.map(NodeId::number),
@@ -173,6 +190,8 @@ fn event(trace: &Trace, event: &TraceEvent) -> Event {
         event: kind(&event.what),
         rules: event.rules.iter().map(|rule| (*rule).to_owned()).collect(),
         coordinator: event.coordinator.map(|coordinator| coordinator.map(NodeId::number)),
+        section: section.map(str::to_owned),
+        entry,
     }
 }
 
@@ -240,8 +259,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_process_has_of_the_section_is_said_when_it_changes() {
+        let lines = json(&sample::central());
+        let said: Vec<_> = lines.lines().filter(|line| line.contains(r#","section":"#)).collect();
+        let changes = [
+            (1, r#""section":"waiting"}"#),
+            (2, r#""section":"waiting"}"#),
+            (1, r##""section":"inside","entry":"#1"}"##),
+            (1, r#""section":"idle"}"#),
+            (2, r##""section":"inside","entry":"#2"}"##),
+            (3, r#""section":"waiting"}"#),
+        ];
+        assert_eq!(said.len(), changes.len(), "{said:#?}");
+        for (line, (node, end)) in said.iter().zip(changes) {
+            assert!(line.contains(&format!(r#""node":{node},"#)) && line.ends_with(end), "{line}");
+        }
+        assert!(!json(&sample::stormy()).contains("section"), "an election has none");
+    }
+
+    #[test]
     fn reads_back_what_it_wrote() {
-        for trace in [sample::bully(), sample::stormy(), sample::nothing()] {
+        for trace in [sample::bully(), sample::stormy(), sample::nothing(), sample::central()] {
             let text = json(&trace);
             let mut lines = text.lines();
             let first: Header = serde_json::from_str(lines.next().unwrap()).unwrap();

@@ -3,6 +3,7 @@
 use crate::{Action, Cut, CutKind, Fate, Latency, Network, Recorder, Scheduled, Sim, Trace};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_algorithms::election::{Bully, ChangRoberts, Input, Watched};
+use bellwether_algorithms::mutex::{Central, Deed, Guarded, Lamport};
 use bellwether_core::{Group, NodeId, Time};
 use std::time::Duration;
 
@@ -43,6 +44,32 @@ pub(super) fn crowd(processes: u32) -> Trace {
     let script = (1..=processes).map(|n| (0, Action::Input(NodeId::new(n), Input::Start)));
     let settings = Settings { coordinator: None, ..settings(false) };
     run::<Watched<ChangRoberts>>(processes, &settings, &network(), script, None)
+}
+
+/// P1 visits the section, P2 waits for it, enters and dies inside, and P3 waits for good: P4, the
+/// coordinator, hears of no release.
+pub(super) fn central() -> Trace {
+    let script = [
+        (0, Action::Input(NodeId::new(1), Deed::Request)),
+        (5, Action::Input(NodeId::new(2), Deed::Request)),
+        (50, Action::Input(NodeId::new(1), Deed::Release)),
+        (75, Action::Input(NodeId::new(3), Deed::Request)),
+        (80, Action::Crash(NodeId::new(2))),
+    ];
+    run::<Guarded<Central>>(4, &settings(false), &network(), script, None)
+}
+
+/// P4 and P1 visit the section one after the other; afterwards, perhaps, somebody wants an election.
+pub(super) fn lamport(election: bool) -> Trace {
+    let script = [
+        (0, Action::Input(NodeId::new(4), Deed::Request)),
+        (5, Action::Input(NodeId::new(1), Deed::Request)),
+        (60, Action::Input(NodeId::new(4), Deed::Release)),
+        (70, Action::Input(NodeId::new(1), Deed::Release)),
+        (90, Action::Input(NodeId::new(1), Deed::Elect(Input::Suspect))),
+    ];
+    let script = script.into_iter().take(if election { 5 } else { 4 });
+    run::<Guarded<Lamport>>(4, &settings(false), &network(), script, None)
 }
 
 /// One process alone, to whom nothing happens.

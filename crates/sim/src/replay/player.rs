@@ -6,7 +6,7 @@ use crate::fault::{FaultCounts, FaultKind};
 use crate::meter::Meter;
 use crate::monitor::{Claims, Monitor, Violation};
 use crate::observer::{Observer, Seen, Why};
-use crate::plan::Outcome;
+use crate::plan::{Outcome, waiting};
 use crate::tally::Tally;
 use bellwether_algorithms::catalogue::{Algorithm, Milestone, Settings};
 use bellwether_core::{Context, Effects, Goal, Group, Here, Message, NodeId, Role, Time, micros};
@@ -387,18 +387,20 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         let open = self.open();
         let up = |(id, actor): (&NodeId, &Actor<A>)| (*id, actor.process.coordinator());
         let live = || self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
-        let Goal { name, text, holds, .. } = A::goal();
+        let Goal { name, text, holds, at_rest } = A::goal();
         let agreed = holds(&mut live().map(|(id, actor)| (*id, &actor.process)));
-        // As of a simulated run: with detection agreement is promised some time after the last
-        // fault, and without it when the application asked and nothing is left to happen.
+        // As of a simulated run: where something goes on for ever the goal is promised some time
+        // after the last fault, and without when the application asked and nothing is left to
+        // happen.
         let overdue = self.last_action + A::settles_within(&self.config, self.group, self.work);
-        let promised = match self.detection {
-            true => ended >= overdue,
-            false => self.asked && open.is_quiet(),
-        };
+        let promised = (self.detection || !at_rest) && ended >= overdue
+            || !self.detection && self.asked && open.is_quiet();
         let (sum, count) = self.mail.hops_us;
         let hop = sum.checked_div(count).map(Duration::from_micros);
-        let unmet = (promised && !agreed).then(|| Violation { name, text, at: ended, by: vec![] });
+        let unmet = (promised && !agreed).then(|| {
+            let by = waiting(live().map(|(id, actor)| (*id, &actor.process)));
+            Violation { name, text, at: ended, by }
+        });
         let outcome = Outcome {
             now: if open.is_quiet() { self.mail.now } else { ended },
             events: self.events,

@@ -167,7 +167,8 @@ impl<A: Algorithm> Stage<A> {
             };
             self.mismatches.extend(done.err().map(|happened| asked.instead(happened)));
             let events = &self.sim.observer.trace().events;
-            self.mismatches.extend(self.signs.look(events, self.sim.now()));
+            let ran = matches!(command, Command::Run(_));
+            self.mismatches.extend(self.signs.look(events, self.sim.now(), ran));
         }
         let events = &self.sim.observer.trace().events;
         let story = render::story(&events[self.told..], overhead);
@@ -191,7 +192,7 @@ impl<A: Algorithm> Stage<A> {
             self.asked |= action.is_input();
             self.work += work::<A>(&action, self.sim.group());
             self.refusals.given::<A>(asked, &action, at.unwrap_or(now));
-            self.signs.await_sign(asked.clone(), &action, at.unwrap_or(now));
+            self.signs.await_sign(asked.clone(), &action, at, now);
             match at {
                 Some(at) => self.sim.schedule([Scheduled { at, action }]),
                 None => self.sim.act(action),

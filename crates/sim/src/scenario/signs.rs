@@ -34,6 +34,8 @@ pub(super) struct Asked {
 struct Awaited {
     asked: Asked,
     at: Time,
+    /// Whether it happens only when the cluster runs, even if its time is now.
+    scheduled: bool,
     /// `None` for what is always possible.
     sign: Option<(NodeId, Sign)>,
 }
@@ -61,8 +63,14 @@ impl Sign {
 }
 
 impl Signs {
-    /// Something is to happen at this time.
-    pub(super) fn await_sign<I>(&mut self, asked: Asked, action: &Action<I>, at: Time) {
+    /// Something is to happen: at this time, or now.
+    pub(super) fn await_sign<I>(
+        &mut self,
+        asked: Asked,
+        action: &Action<I>,
+        at: Option<Time>,
+        now: Time,
+    ) {
         let sign = match action {
             Action::Crash(id) => Some((*id, Sign::Crash)),
             Action::Recover(id) => Some((*id, Sign::Recover)),
@@ -75,20 +83,24 @@ impl Signs {
             }
             _ => None,
         };
-        self.awaited.push(Awaited { asked, at, sign });
+        let (at, scheduled) = (at.unwrap_or(now), at.is_some());
+        self.awaited.push(Awaited { asked, at, scheduled, sign });
     }
 
-    /// All that was to happen up to now has had its chance: what did not happen?
-    pub(super) fn look(&mut self, events: &[TraceEvent], now: Time) -> Vec<Mismatch> {
-        let (due, later) =
-            std::mem::take(&mut self.awaited).into_iter().partition(|awaited| awaited.at <= now);
+    /// All that was to happen up to now has had its chance, if the cluster `ran`: what did not
+    /// happen?
+    pub(super) fn look(&mut self, events: &[TraceEvent], now: Time, ran: bool) -> Vec<Mismatch> {
+        let had_its_chance = |awaited: &Awaited| {
+            awaited.at < now || awaited.at == now && (ran || !awaited.scheduled)
+        };
+        let (due, later) = std::mem::take(&mut self.awaited).into_iter().partition(had_its_chance);
         self.awaited = later;
         let due: Vec<Awaited> = due;
         due.into_iter().filter_map(|awaited| self.missing(awaited, events)).collect()
     }
 
     fn missing(&mut self, awaited: Awaited, events: &[TraceEvent]) -> Option<Mismatch> {
-        let Awaited { asked, at, sign } = awaited;
+        let Awaited { asked, at, sign, .. } = awaited;
         let (node, sign) = sign?;
         let found = (asked.since..events.len()).find(|index| {
             let event = &events[*index];
@@ -108,6 +120,8 @@ impl Signs {
             (None, Sign::Crash) if self.traps.iter().any(|(_, trapped)| *trapped == node) => {
                 return None;
             }
+            // It waits until the process goes on, like everything else.
+            (None, Sign::Input) if was_paused(node, &events[..upto(events, at)]) => return None,
             (None, Sign::Recover) => format!("{node} cannot recover at {at}: it is up"),
             (None, Sign::Resume) => format!("{node} cannot resume at {at}: it is not paused"),
             (None, Sign::Crash) => format!("{node} cannot crash at {at}: it is down already"),
@@ -142,6 +156,11 @@ impl Asked {
     pub(super) fn instead(self, happened: String) -> Mismatch {
         Mismatch { line: self.line, written: self.written, happened, by_hand: true }
     }
+}
+
+/// How many events there were up to this time.
+fn upto(events: &[TraceEvent], time: Time) -> usize {
+    events.partition_point(|event| event.at <= time)
 }
 
 /// Whether a process stood still after these events.

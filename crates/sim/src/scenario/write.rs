@@ -4,8 +4,8 @@ use crate::engine::describe;
 use crate::fault::Action;
 use crate::network::Fate;
 use crate::plan::Plan;
-use crate::units::{show, show_latency};
-use bellwether_algorithms::catalogue::Algorithm;
+use crate::units::{show, show_latency, show_span};
+use bellwether_algorithms::catalogue::{Algorithm, Topology};
 use bellwether_core::{NodeId, Time};
 use std::fmt::Write;
 use std::time::Duration;
@@ -74,6 +74,15 @@ fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
     }
     if network.reorder {
         line.push_str(" reorder");
+    }
+    if A::default().section().is_some() {
+        let _ = write!(line, " section={}", show_span(settings.section));
+        if settings.textbook {
+            line.push_str(" textbook");
+        }
+    }
+    if A::ENTRY.topology == Topology::Tree {
+        let _ = write!(line, " tree={}", settings.tree);
     }
     line.push('\n');
     line

@@ -40,6 +40,10 @@ fn start<M: Mutex>(number: u32, textbook: bool) -> Fixture<M> {
     fixture
 }
 
+fn about_views<M, E>(msg: views::Msg<Report>) -> Msg<M, E> {
+    Msg::Views(Box::new(msg))
+}
+
 impl<M: Mutex> Fixture<M> {
     fn call(
         &mut self,
@@ -69,20 +73,21 @@ impl<M: Mutex> Fixture<M> {
 
     /// P3 proposes; what is reported.
     fn propose(&mut self, epoch: Epoch) -> Reported<Report> {
-        match &self.deliver(3, Msg::Views(views::Msg::Propose(epoch)))[..] {
-            [Send(to, Msg::Views(views::Msg::Report(about, reported)))] => {
-                assert_eq!((*to, *about), (id(3), epoch));
-                reported.clone()
-            }
-            other => panic!("no report: {other:?}"),
+        let effects = self.deliver(3, about_views(views::Msg::Propose(epoch)));
+        if let [Send(to, Msg::Views(msg))] = &effects[..]
+            && let views::Msg::Report(about, reported) = &**msg
+        {
+            assert_eq!((*to, *about), (id(3), epoch));
+            return reported.clone();
         }
+        panic!("no report: {effects:?}");
     }
 
     /// The view of these members begins.
     fn begin(&mut self, epoch: Epoch, members: &[u32], opening: Opening) -> Vec<Seen<M>> {
         let group = Group::new(members.iter().copied().map(id).collect()).unwrap();
         let view = Arc::new(View { epoch, group, opening });
-        self.deliver(3, Msg::Views(views::Msg::View(view)))
+        self.deliver(3, about_views(views::Msg::View(view)))
     }
 
     fn recover(&mut self) {
@@ -222,8 +227,8 @@ fn s1_the_algorithm_stops() {
 #[test]
 fn s1_a_refused_proposal_stops_nothing() {
     let mut p1 = at::<SuzukiKasami>(1);
-    let refusal = Send(id(2), Msg::Views(views::Msg::Refuse(FIRST)));
-    assert_eq!(p1.deliver(2, Msg::Views(views::Msg::Propose(FIRST))), [refusal]);
+    let refusal = Send(id(2), about_views(views::Msg::Refuse(FIRST)));
+    assert_eq!(p1.deliver(2, about_views(views::Msg::Propose(FIRST))), [refusal]);
     assert!(!p1.hear(FIRST, 2, suzuki_kasami::Msg::Request(1)).is_empty());
 }
 
@@ -293,7 +298,7 @@ fn s2_the_coordinator_says_that_it_makes_a_token() {
 fn s2_whoever_is_elected_forms_a_view() {
     let mut p3 = at::<Central>(3);
     let effects = p3.input(Deed::Elect(election::Input::Start));
-    let proposals = [1, 2].map(|n| Send(id(n), Msg::Views(views::Msg::Propose(SECOND))));
+    let proposals = [1, 2].map(|n| Send(id(n), about_views(views::Msg::Propose(SECOND))));
     assert!(proposals.iter().all(|proposal| effects.contains(proposal)), "{effects:?}");
     assert_eq!(p3.process.views().running(), None);
 }

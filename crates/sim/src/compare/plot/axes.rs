@@ -12,18 +12,23 @@ pub(super) struct Axes {
     height: f64,
     /// The numbers of processes that are shown.
     nodes: (f64, f64),
-    /// The numbers of messages, each a power of ten.
+    /// The numbers of messages, as powers of ten.
     messages: (f64, f64),
 }
 
 impl Axes {
-    /// A scale on which all cases have room.
-    pub(super) fn covering(cases: &[Case]) -> Self {
+    /// A scale on which all cases have room; it ends at a power of ten or, if it is to be tight, at
+    /// twice or five times one.
+    pub(super) fn covering(cases: &[Case], tight: bool) -> Self {
         let nodes = cases.iter().map(|case| f64::from(case.nodes).max(1.0));
         let values = cases.iter().flat_map(|case| [case.expected.value(), case.measured.value()]);
         let (first, last) = range(nodes);
         let (least, most) = range(values.filter(|value| *value > 0.0));
-        let (floor, ceiling) = (libm::log10(least).floor(), libm::log10(most).ceil());
+        let (floor, mut ceiling) = (libm::log10(least).floor(), libm::log10(most).ceil());
+        let ends = [2.0, 5.0].map(|part| ceiling - 1.0 + libm::log10(part));
+        if let Some(end) = ends.into_iter().find(|end| tight && *end >= libm::log10(most)) {
+            ceiling = end;
+        }
         // One number of processes alone still needs a width; labels stand to its right.
         let nodes = if first < last { (first, last) } else { (last / 1.5, last) };
         let messages = (floor, ceiling.max(floor + 1.0));
@@ -67,13 +72,13 @@ impl Axes {
         path
     }
 
-    /// Grid and numbers; in a large panel also the axes' names.
-    pub(super) fn write_grid(&self, svg: &mut String, large: bool) -> std::fmt::Result {
+    /// Grid and numbers; in a large panel also the axes' names, of which one says what is counted.
+    pub(super) fn write_grid(&self, svg: &mut String, counted: Option<&str>) -> std::fmt::Result {
         let (left, right, top, bottom) = (self.left, self.right(), self.top, self.bottom());
         for decade in self.messages.0 as i32..=self.messages.1 as i32 {
             let value = 10f64.powi(decade);
             for minor in [2.0, 5.0] {
-                if f64::from(decade) < self.messages.1 {
+                if f64::from(decade) + libm::log10(minor) < self.messages.1 + 0.01 {
                     let y = self.y(minor * value);
                     writeln!(svg, r#"<path class="fine" d="M{left:.1} {y:.1}H{right:.1}"/>"#)?;
                 }
@@ -91,11 +96,11 @@ impl Axes {
             writeln!(svg, r#"<text class="tick mid" x="{x:.1}" y="{y:.1}">{nodes}</text>"#)?;
         }
         let (x, y) = (left + self.width / 2.0, bottom + 29.0);
-        let name = if large { "processes n" } else { "n" };
+        let name = if counted.is_some() { "processes n" } else { "n" };
         writeln!(svg, r#"<text class="tick mid" x="{x:.1}" y="{y:.1}">{name}</text>"#)?;
-        if large {
+        if let Some(counted) = counted {
             let (x, y) = (left + 6.0, top + 12.0);
-            writeln!(svg, r#"<text class="tick" x="{x:.1}" y="{y:.1}">messages</text>"#)?;
+            writeln!(svg, r#"<text class="tick" x="{x:.1}" y="{y:.1}">{counted}</text>"#)?;
         }
         Ok(())
     }

@@ -1,8 +1,12 @@
 //! The picture's colours and type.
 
 /// Okabe and Ito's colours, which everybody can tell apart, in the order in which they are used.
-pub(super) const COLOURS: [&str; 7] =
-    ["#d55e00", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#8c8c8c"];
+pub(super) const COLOURS: &[&str] =
+    &["#d55e00", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#8c8c8c"];
+
+/// For larger families: two more instead of the grey, which is that of the lines behind.
+pub(super) const MORE_COLOURS: &[&str] =
+    &["#d55e00", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#8861c6", "#97683a"];
 
 /// How it looks on paper.
 pub(super) const STYLE: &str = "

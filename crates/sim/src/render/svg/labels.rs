@@ -5,7 +5,7 @@ use super::lives::said;
 use super::model::{Mark, Model, Sign};
 use super::pen::{Anchor, Pen};
 use super::room::{Point, Room, Words, width};
-use super::{colour, is_proper};
+use super::{colour, is_proper, sections};
 
 const SIZE: f64 = 11.0;
 /// Below this distance of lifelines there is no room for words.
@@ -13,20 +13,27 @@ const ROW_PX_MIN: f64 = 19.0;
 /// A message that says more than this is cut short; its tooltip says all.
 const CHARS_MAX: usize = 26;
 
-/// First who was elected, then the messages, then the rest.
+/// First the entries to the section and who was elected, then the messages, then the rest; last
+/// what the bars of the section already say.
 pub(super) fn labels(pen: &mut Pen, model: &Model<'_>, layout: &Layout, room: &mut Room) {
     if layout.row_px < ROW_PX_MIN {
         return;
     }
     let size = SIZE * layout.scale.max(0.72);
     keep_signs_clear(model, layout, room);
+    sections::numbers(pen, model, layout, room);
     let elected = |mark: &&Mark<'_>| mark.sign == Sign::Elected;
     for mark in model.marks.iter().filter(elected) {
         label_mark(pen, layout, room, mark, size, &[0, 14]);
     }
     label_flights(pen, model, layout, room, size);
-    for mark in model.marks.iter().filter(|mark| !elected(mark)) {
+    let section = |mark: &&Mark<'_>| mark.sign == Sign::Section;
+    let rest = |mark: &&Mark<'_>| !elected(mark) && !section(mark) && !mark.told;
+    for mark in model.marks.iter().filter(rest) {
         label_mark(pen, layout, room, mark, size, &[0, 4]);
+    }
+    for mark in model.marks.iter().filter(section) {
+        label_mark(pen, layout, room, mark, size, &[0]);
     }
 }
 
@@ -34,10 +41,7 @@ pub(super) fn labels(pen: &mut Pen, model: &Model<'_>, layout: &Layout, room: &m
 fn keep_signs_clear(model: &Model<'_>, layout: &Layout, room: &mut Room) {
     let side = 9.0 * layout.scale;
     let clear = |room: &mut Room, (x, y): Point| {
-        room.take(
-            Words { middle: (x, y), along: (1.0, 0.0), width: side, height: side },
-            usize::MAX,
-        );
+        room.block(Words { middle: (x, y), along: (1.0, 0.0), width: side, height: side });
     };
     for (row, life) in model.lives.iter().enumerate() {
         let y = layout.y(row);
@@ -50,7 +54,7 @@ fn keep_signs_clear(model: &Model<'_>, layout: &Layout, room: &mut Room) {
         for (left, right) in ends {
             let middle = ((left + right) / 2.0, layout.y(row));
             let (width, height) = (right - left - 2.0, layout.row_px * 0.9);
-            room.take(Words { middle, along: (1.0, 0.0), width, height }, usize::MAX);
+            room.block(Words { middle, along: (1.0, 0.0), width, height });
         }
     }
     for mark in &model.marks {
@@ -72,6 +76,8 @@ fn label_mark(
     let wide = width(&text, size);
     let (near, far) = (9.0 * layout.scale, 14.0 * layout.scale + 2.0);
     let places = [(near, -far), (near, far), (-near - wide, -far), (-near - wide, far)];
+    // What is said of a section belongs over its bar, not before it.
+    let places = if mark.sign == Sign::Section { &places[..2] } else { &places[..] };
     for crossings_max in crossings {
         for (dx, dy) in places {
             let (left, y) = (x + dx, y + dy);

@@ -26,6 +26,8 @@ enum Sample {
     Dropped,
     Coordinator,
     Elected,
+    Inside,
+    Waits,
     Crash,
     Recovery,
     Pause,
@@ -85,6 +87,12 @@ fn signs(model: &Model<'_>, layout: &Layout) -> Vec<(Sample, String)> {
     let all = [
         (lives.iter().any(|life| !life.reigns.is_empty()), Sample::Coordinator, "coordinates"),
         (has(Sign::Elected), Sample::Elected, "learns the coordinator"),
+        (
+            lives.iter().any(|life| !life.stays.is_empty()),
+            Sample::Inside,
+            "in the section, entry #n",
+        ),
+        (lives.iter().any(|life| !life.waits.is_empty()), Sample::Waits, "waits for it"),
         (has(Sign::Output), Sample::Output, "output"),
         (has(Sign::Input), Sample::Input, "input"),
         (has(Sign::Timer), Sample::Timer, "time-out"),
@@ -141,6 +149,11 @@ fn sample(pen: &mut Pen, sample: Sample, (x, y): Point) {
             pen.path("crown", &crown((x + 6.0, y), 8.0), "");
         }
         Sample::Elected => pen.circle("crown", middle, 4.6, ""),
+        Sample::Inside => {
+            pen.bar("inside", (x, y - 6.0), (26.0, 12.0), 2.0);
+            pen.words("entry said", Anchor::Middle, 10.0, (middle.0, y + 3.6), "#n");
+        }
+        Sample::Waits => pen.bar("waits", (x, y - 2.5), (26.0, 5.0), 0.0),
         Sample::Output => pen.circle("sign", middle, 3.6, ""),
         Sample::Input => pen.path("sign", &triangle((middle.0, y + 5.0), 5.0), ""),
         Sample::Timer => pen.path("sign", &hourglass(middle, 5.0), ""),

@@ -5,7 +5,9 @@ use super::layout::{Layout, MARGIN};
 use super::model::{Life, Model, Sign};
 use super::pen::{Anchor, Pen, Px};
 use super::room::{Point, Room};
-use bellwether_core::Time;
+use super::sections;
+use bellwether_algorithms::mutex::Standing;
+use bellwether_core::{NodeId, Time};
 
 /// The axis with its labels, and a line up from each.
 pub(super) fn time(pen: &mut Pen, layout: &Layout) {
@@ -98,6 +100,7 @@ pub(super) fn lifelines(pen: &mut Pen, model: &Model<'_>, layout: &Layout, room:
         for (x0, x1) in life.reigns.iter().map(|span| layout.span(*span)) {
             pen.bar("reign", (x0, y - half), (x1 - x0, 2.0 * half), half.min((x1 - x0) / 2.0));
         }
+        sections::bars(pen, layout, life, &model.rows[row].to_string(), y);
         for (x0, x1) in life.pauses.iter().map(|span| layout.span(*span)) {
             pen.hatched((x0, y - half), (x1 - x0, 2.0 * half));
         }
@@ -118,6 +121,8 @@ pub(super) fn signs(pen: &mut Pen, model: &Model<'_>, layout: &Layout) {
             Sign::Output => pen.circle("sign", (x, y), 3.6 * scale, &title),
             Sign::Timer => pen.path("sign", &hourglass((x, y), 5.0 * scale), &title),
             Sign::Input => pen.path("sign", &triangle((x, y), 5.0 * scale), &title),
+            // The ends of the bars say it.
+            Sign::Section => {}
         }
     }
     for (row, life) in model.lives.iter().enumerate() {
@@ -151,7 +156,7 @@ pub(super) fn said(sign: Sign, text: &str) -> String {
     match sign {
         Sign::Input => format!("input {text}"),
         Sign::Timer => format!("timer {text}"),
-        Sign::Elected | Sign::Output => text.to_owned(),
+        Sign::Elected | Sign::Output | Sign::Section => text.to_owned(),
     }
 }
 
@@ -167,17 +172,24 @@ pub(super) fn names(pen: &mut Pen, model: &Model<'_>, layout: &Layout) {
         }
         let middle = (MARGIN + width / 2.0, baseline);
         pen.words("title", Anchor::Middle, size, middle, &id.to_string());
-        let outcome = if life.is_down() {
-            "down".to_owned()
-        } else {
-            match life.follows {
-                Some(coordinator) if coordinator == *id => "coordinator".to_owned(),
-                Some(coordinator) => format!("follows {coordinator}"),
-                None => "no coordinator".to_owned(),
-            }
-        };
+        let outcome = outcome(model, *id, life);
         let class = if life.follows == Some(*id) { "title" } else { "faint" };
         pen.words(class, Anchor::Start, size.min(12.0), (layout.right + 10.0, baseline), &outcome);
+    }
+}
+
+/// How a process ended: what it has of the section comes before whom it follows.
+fn outcome(model: &Model<'_>, id: NodeId, life: &Life) -> String {
+    if life.is_down() {
+        return "down".to_owned();
+    }
+    match (life.standing, life.follows) {
+        (Standing::Inside(number), _) => format!("inside ({number})"),
+        (Standing::Waiting, _) => "waits".to_owned(),
+        (Standing::Idle, _) if !model.coordinated => String::new(),
+        (Standing::Idle, Some(coordinator)) if coordinator == id => "coordinator".to_owned(),
+        (Standing::Idle, Some(coordinator)) => format!("follows {coordinator}"),
+        (Standing::Idle, None) => "no coordinator".to_owned(),
     }
 }
 

@@ -8,6 +8,7 @@ mod lives;
 mod model;
 mod pen;
 mod room;
+mod sections;
 mod style;
 
 use crate::observer::Why;
@@ -31,7 +32,7 @@ pub fn svg(trace: &Trace) -> String {
 
     let items = legend::items(&model, &layout);
     let height = legend::height(&items, &layout);
-    begin(&mut pen, trace, &layout, height);
+    begin(&mut pen, trace, &model, &layout, height);
     title(&mut pen, trace, &model);
     lives::quiet(&mut pen, &layout);
     lives::time(&mut pen, &layout);
@@ -47,7 +48,7 @@ pub fn svg(trace: &Trace) -> String {
     pen.finish()
 }
 
-fn begin(pen: &mut Pen, trace: &Trace, layout: &Layout, height: f64) {
+fn begin(pen: &mut Pen, trace: &Trace, model: &Model<'_>, layout: &Layout, height: f64) {
     let (w, h) = (Px(layout.width.ceil()), Px(height.ceil()));
     let about = format!("{}: space-time diagram of a run", trace.header.title);
     pen.raw(&format!(
@@ -55,7 +56,7 @@ fn begin(pen: &mut Pen, trace: &Trace, layout: &Layout, height: f64) {
          viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{}\">\n",
         Escaped(&about)
     ));
-    pen.raw(&style::head());
+    pen.raw(&style::head(model.exclusive));
     pen.bar("paper", (0.0, 0.0), (layout.width.ceil(), height.ceil()), 0.0);
 }
 

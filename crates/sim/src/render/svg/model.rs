@@ -3,6 +3,7 @@
 use super::super::is_overhead;
 use crate::observer::Why;
 use crate::trace::{Letter, Trace, TraceEvent, What};
+use bellwether_algorithms::mutex::{Sequence, Standing};
 use bellwether_core::{Kind, NodeId, Role, Time};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,10 @@ pub(super) struct Model<'a> {
     /// The kinds of messages in the order in which they first appear, with how many were sent.
     pub(super) kinds: Vec<(Kind, u64)>,
     pub(super) end: Time,
+    /// Whether this is about a critical section.
+    pub(super) exclusive: bool,
+    /// Whether it matters who coordinates.
+    pub(super) coordinated: bool,
 }
 
 /// How one process fared.
@@ -33,6 +38,12 @@ pub(super) struct Life {
     pub(super) pauses: Vec<Span>,
     /// Whom it took for the coordinator at the end.
     pub(super) follows: Option<NodeId>,
+    /// When it waited for the critical section.
+    pub(super) waits: Vec<Span>,
+    /// When it was inside.
+    pub(super) stays: Vec<Stay>,
+    /// What it had of the section at the end.
+    pub(super) standing: Standing,
 }
 
 impl Life {
@@ -46,6 +57,13 @@ impl Life {
 pub(super) struct Span {
     pub(super) from: Option<Time>,
     pub(super) to: Option<Time>,
+}
+
+/// A visit to the critical section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stay {
+    pub(super) span: Span,
+    pub(super) number: Sequence,
 }
 
 /// A message under way.
@@ -70,6 +88,8 @@ pub(super) struct Mark<'a> {
     pub(super) at: Time,
     pub(super) sign: Sign,
     pub(super) text: &'a str,
+    /// Whether what its process says in the same step makes its words superfluous.
+    pub(super) told: bool,
 }
 
 /// What a sign stands for.
@@ -78,6 +98,8 @@ pub(super) enum Sign {
     Input,
     /// A process says that it has found the coordinator.
     Elected,
+    /// A process says that it asks for the section, enters it or leaves it.
+    Section,
     Output,
     /// A timer that made the process do something that others notice.
     Timer,
@@ -100,6 +122,8 @@ impl<'a> Model<'a> {
                 notes: Vec::new(),
                 kinds: Vec::new(),
                 end: trace.events.iter().map(|event| event.at).max().unwrap_or(Time::ZERO),
+                exclusive: trace.header.family == "mutex",
+                coordinated: true,
             },
         };
         for (id, coordinator) in trace.header.ring.iter().zip(&trace.header.coordinators) {
@@ -110,7 +134,21 @@ impl<'a> Model<'a> {
         }
         builder.model.dots.sort_unstable();
         builder.model.dots.dedup();
+        builder.model.forget_idle_coordinators(trace.header.algorithm);
         builder.model
+    }
+
+    /// Most algorithms for mutual exclusion have no coordinator of their own. They need the one of
+    /// the election beside them only when somebody crashes, so it is not drawn unless that election
+    /// or its detector is at work.
+    fn forget_idle_coordinators(&mut self, algorithm: &str) {
+        let elects = self.marks.iter().any(|mark| mark.sign == Sign::Elected)
+            || self.kinds.iter().any(|(kind, _)| kind.role == Role::Overhead);
+        let known = self.lives.iter().any(|life| life.follows.is_some() || !life.reigns.is_empty());
+        self.coordinated = !self.exclusive || known && (elects || algorithm == "central");
+        if !self.coordinated {
+            self.lives.iter_mut().for_each(|life| life.reigns.clear());
+        }
     }
 
     /// The row of a process; a stranger's messages end at the last row.
@@ -144,10 +182,11 @@ impl<'a> Builder<'a> {
                 }
             }
             What::Drop(letter, why) => self.land(letter, End::Dropped(at, *why)),
-            What::Input(text) => self.mark(row, at, Sign::Input, text),
+            What::Input(text) => self.mark(row, at, Sign::Input, inner(text)),
             What::Output(text) => self.output(row, at, text),
             What::Crash => {
                 self.follow(row, Some(at), None);
+                self.stand(row, at, Standing::Idle);
                 let life = &mut self.model.lives[row];
                 close(&mut life.pauses, at);
                 open(&mut life.downs, at);
@@ -159,6 +198,9 @@ impl<'a> Builder<'a> {
         }
         if let Some(coordinator) = event.coordinator {
             self.follow(row, Some(at), coordinator);
+        }
+        if let Some(standing) = event.section {
+            self.stand(row, at, standing);
         }
         if !matches!(event.what, What::Send(_) | What::Output(_) | What::Drop(..)) {
             self.began[row] = Some(event);
@@ -195,7 +237,25 @@ impl<'a> Builder<'a> {
         let found = text.starts_with("elected")
             || now.is_some_and(|coordinator| text.ends_with(&coordinator.to_string()));
         self.mark_timer(row);
-        self.mark(row, at, if found { Sign::Elected } else { Sign::Output }, text);
+        if self.model.exclusive {
+            self.hush_cause(row, at);
+        }
+        let moved = self.began[row].is_some_and(|event| event.section.is_some());
+        let sign = match text {
+            _ if found => Sign::Elected,
+            text if moved && text.contains("the section") => Sign::Section,
+            _ => Sign::Output,
+        };
+        self.mark(row, at, sign, text);
+    }
+
+    /// What an application asks for and what its process then says are nearly the same words.
+    fn hush_cause(&mut self, row: usize, at: Time) {
+        let cause = |mark: &&mut Mark<'_>| {
+            mark.row == row && matches!(mark.sign, Sign::Input | Sign::Timer)
+        };
+        let now = self.model.marks.iter_mut().rev().take_while(|mark| mark.at == at);
+        now.filter(cause).for_each(|mark| mark.told = true);
     }
 
     /// A timer is worth a sign once its step has an effect.
@@ -208,8 +268,25 @@ impl<'a> Builder<'a> {
     fn mark(&mut self, row: usize, at: Time, sign: Sign, text: &'a str) {
         let known = self.model.marks.iter().rev().take_while(|mark| mark.at == at);
         if !known.into_iter().any(|mark| (mark.row, mark.sign, mark.text) == (row, sign, text)) {
-            self.model.marks.push(Mark { row, at, sign, text });
+            self.model.marks.push(Mark { row, at, sign, text, told: false });
         }
+    }
+
+    /// The process at `row` asks for the section, enters it, leaves it or is torn out of it.
+    fn stand(&mut self, row: usize, at: Time, standing: Standing) {
+        let life = &mut self.model.lives[row];
+        close(&mut life.waits, at);
+        if let Some(stay) = life.stays.last_mut().filter(|stay| stay.span.to.is_none()) {
+            stay.span.to = Some(at);
+        }
+        match standing {
+            Standing::Idle => {}
+            Standing::Waiting => open(&mut life.waits, at),
+            Standing::Inside(number) => {
+                life.stays.push(Stay { span: Span { from: Some(at), to: None }, number });
+            }
+        }
+        life.standing = standing;
     }
 
     /// The process at `row` takes another one, or nobody, for the coordinator.
@@ -282,6 +359,39 @@ mod tests {
         assert_eq!(model.flights.len() as u64, sent + 1);
         assert_eq!(model.lives[0].downs, [Span { from: Some(ms(300)), to: Some(ms(1600)) }]);
         assert_eq!(model.lives[3].pauses, [Span { from: Some(ms(500)), to: Some(ms(650)) }]);
+    }
+
+    #[test]
+    fn a_visit_lasts_until_the_process_leaves_or_crashes() {
+        let trace = sample::central();
+        let model = Model::new(&trace);
+        let span = |from, to: Option<u64>| Span { from: Some(ms(from)), to: to.map(ms) };
+        let visits = |row: usize| -> Vec<(Span, String)> {
+            let stays = model.lives[row].stays.iter();
+            stays.map(|stay| (stay.span, stay.number.to_string())).collect()
+        };
+        let [_, p3, p2, p1] = model.lives.as_slice() else { panic!("four rows") };
+        assert_eq!(visits(3), [(span(20, Some(50)), "#1".to_owned())]);
+        assert_eq!(p1.waits, [span(0, Some(20))]);
+        assert_eq!(visits(2), [(span(70, Some(80)), "#2".to_owned())], "a crash ends it");
+        assert_eq!((p2.standing, p2.waits.as_slice()), (Standing::Idle, &[span(5, Some(70))][..]));
+        assert_eq!((p3.standing, p3.waits.as_slice()), (Standing::Waiting, &[span(75, None)][..]));
+        assert!(p3.stays.is_empty());
+    }
+
+    #[test]
+    fn who_coordinates_is_drawn_where_it_matters() {
+        let coordinated = |trace: &Trace| {
+            let model = Model::new(trace);
+            let reigns = model.lives.iter().any(|life| !life.reigns.is_empty());
+            assert!(model.coordinated || !reigns);
+            model.coordinated
+        };
+        assert!(coordinated(&sample::bully()));
+        assert!(coordinated(&sample::nothing()), "an election without messages is one");
+        assert!(coordinated(&sample::central()), "the algorithm has a coordinator");
+        assert!(!coordinated(&sample::lamport(false)), "nobody needs one");
+        assert!(coordinated(&sample::lamport(true)), "there is an election beside it");
     }
 
     #[test]

@@ -71,11 +71,24 @@ impl Pen {
     }
 
     pub(super) fn bar(&mut self, class: &str, from: Point, size: Point, round: f64) {
+        self.told_bar(class, from, size, round, "");
+    }
+
+    /// A bar that says something when a pointer rests on it.
+    pub(super) fn told_bar(
+        &mut self,
+        class: &str,
+        from: Point,
+        size: Point,
+        round: f64,
+        title: &str,
+    ) {
         let [x, y, w, h, r] = [from.0, from.1, size.0.max(0.0), size.1, round].map(Px);
-        let _ = writeln!(
+        let _ = write!(
             self.out,
-            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"{r}\"/>"
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" rx=\"{r}\""
         );
+        self.close("rect", title);
     }
 
     pub(super) fn hatched(&mut self, from: Point, size: Point) {

@@ -80,6 +80,15 @@ impl Room {
         }
         true
     }
+
+    /// Keeps words out of a place, whatever is there already.
+    pub(super) fn block(&mut self, place: Words) {
+        for point in place.points() {
+            if let Some(cell) = self.cell(point) {
+                self.words[cell] = true;
+            }
+        }
+    }
 }
 
 impl Words {
@@ -117,6 +126,16 @@ mod tests {
         assert!(!room.take(words(150.0, 50.0), 0), "a line is in the way");
         assert!(room.take(words(150.0, 50.0), 9), "and may be crossed if need be");
         assert!(!room.take(words(195.0, 50.0), 0), "reaches over the edge");
+    }
+
+    #[test]
+    fn a_place_is_kept_clear_even_if_something_is_there() {
+        let mut room = Room::new(200.0, 100.0);
+        let words = |x, width| Words { middle: (x, 50.0), along: (1.0, 0.0), width, height: 10.0 };
+        assert!(room.take(words(80.0, 10.0), 0));
+        room.block(words(0.0, 160.0));
+        assert!(!room.take(words(30.0, 20.0), 99));
+        assert!(room.take(words(110.0, 20.0), 0), "beside it there is room");
     }
 
     #[test]

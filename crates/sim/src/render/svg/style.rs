@@ -53,6 +53,16 @@ const RULES: &[[&str; 4]] = &[
     [".overhead-head", "fill", "#a3adb8", "#5c6874"],
 ];
 
+/// The same for critical sections, which only some pictures have. Sky blue is the farthest from the
+/// coordinator's orange.
+const SECTION_RULES: &[[&str; 4]] = &[
+    [".inside", "fill", "#56b4e9", "#56b4e9"],
+    [".inside", "stroke", "#005c91", "#c9e8fc"],
+    [".waits", "fill", "#d3eaf9", "#1b3d55"],
+    [".waits", "stroke", "#56b4e9", "#4a93c4"],
+    [".entry", "fill", "#06283d", "#06283d"],
+];
+
 /// What does not depend on the background.
 const SHAPES: &str = "\
 .bw text{font-family:system-ui,-apple-system,'Segoe UI','Helvetica Neue',Arial,sans-serif}\
@@ -71,11 +81,13 @@ const SHAPES: &str = "\
 .bw .overhead{stroke-dasharray:4 3}\
 .bw .cross{stroke-dasharray:none;stroke-linecap:round}";
 
-/// The style sheet and the symbols that the picture uses by name. They are the same in every
+/// The style sheet and the symbols that the picture uses by name. They mean the same in every
 /// picture, so that several on one page do not disturb each other.
-pub(super) fn head() -> String {
-    let mut out = format!("<style>{SHAPES}{}", sheet(0));
-    let _ = write!(out, "@media (prefers-color-scheme:dark){{{}}}</style><defs>", sheet(1));
+pub(super) fn head(sections: bool) -> String {
+    let extra = if sections { SECTION_RULES } else { &[] };
+    let mut out = format!("<style>{SHAPES}{}", sheet(0, extra));
+    let dark = sheet(1, extra);
+    let _ = write!(out, "@media (prefers-color-scheme:dark){{{dark}}}</style><defs>");
     for index in 0..COLOURS {
         out.push_str(&arrowhead(&format!("bw-a{index}"), &format!("c{index}-head")));
     }
@@ -95,9 +107,9 @@ fn arrowhead(id: &str, class: &str) -> String {
     )
 }
 
-fn sheet(dark: usize) -> String {
+fn sheet(dark: usize, extra: &[[&str; 4]]) -> String {
     let mut out = String::new();
-    for [selector, property, values @ ..] in RULES {
+    for [selector, property, values @ ..] in RULES.iter().chain(extra) {
         let _ = write!(out, ".bw {selector}{{{property}:{}}}", values[dark]);
     }
     for (index, colours) in PALETTE.iter().enumerate() {

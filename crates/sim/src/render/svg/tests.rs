@@ -114,3 +114,62 @@ fn markup_in_a_trace_stays_text() {
     assert!(!parse(&picture).contains_key("script"));
     assert!(picture.contains("&lt;script&gt;alert(&quot;&amp;&quot;)"));
 }
+
+#[test]
+fn a_section_is_a_bar_with_its_number() {
+    let picture = svg(&sample::central());
+    parse(&picture);
+    let bars = |class: &str| picture.matches(&format!("<rect class=\"{class}\"")).count();
+    assert_eq!((bars("inside"), bars("waits")), (2 + 1, 3 + 1), "one of each is in the legend");
+    for part in [
+        ">P1 waits for the section from 0ms to 20ms<",
+        ">P1 is in the section (#1) from 20ms to 50ms<",
+        ">P2 is in the section (#2) from 70ms to 80ms<",
+        ">P3 waits for the section from 75ms on<",
+        ">#1</text>",
+        ">#2</text>",
+        ">waits</text>",
+        ">down</text>",
+        ">coordinator</text>",
+        ">in the section, entry #n</text>",
+        ">waits for it</text>",
+    ] {
+        assert!(picture.contains(part), "{part} is missing");
+    }
+    let election = svg(&sample::bully());
+    assert!(!election.contains("inside") && !election.contains("waits"));
+}
+
+#[test]
+fn a_visit_of_no_time_can_be_seen() {
+    let mut trace = sample::central();
+    for event in &mut trace.events {
+        event.at = bellwether_core::Time::ZERO;
+    }
+    let picture = svg(&trace);
+    let bars = picture.lines().filter(|line| line.starts_with("<rect class=\"inside\""));
+    let seen = bars.filter(|line| line.contains(" width=\"9\"")).count();
+    assert_eq!(seen, 2);
+}
+
+#[test]
+fn an_input_whose_step_speaks_has_no_words() {
+    let picture = svg(&sample::lamport(true));
+    assert!(picture.contains(">0ms P4 input Request<"), "a pointer finds it");
+    assert!(picture.contains(">90ms P1 input Suspect<"), "without the part's name");
+    assert!(picture.contains(">asks for the section</text>"));
+    assert!(!picture.contains(">input Request</text>"));
+    assert!(svg(&sample::bully()).contains(">input Suspect</text>"), "elections say both");
+}
+
+#[test]
+fn words_do_not_run_into_the_names() {
+    for trace in [sample::bully(), sample::stormy(), sample::central(), sample::lamport(true)] {
+        let picture = svg(&trace);
+        let halos = picture.lines().filter(|line| line.contains(" halo\" x=\""));
+        let starts = halos.filter_map(|line| line.split(" x=\"").nth(1)?.split('"').next());
+        let starts: Vec<f64> = starts.map(|x| x.parse().unwrap()).collect();
+        assert!(!starts.is_empty());
+        assert!(starts.iter().all(|x| *x >= 76.0), "{starts:?}");
+    }
+}

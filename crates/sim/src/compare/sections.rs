@@ -1,0 +1,232 @@
+//! Entries into a critical section in the simulator, each counted by itself.
+//!
+//! A [`Run`] is one entry here. Under a light load it is all that happens from the request until
+//! everything is quiet again. Where somebody always waits, entries overlap, and a run is what
+//! happens from one entry to the next: a request may then count for another entry than its own,
+//! but over whole rounds, in which everybody enters once, nothing is counted twice or left out.
+
+use super::measure::{LATENCY, Run, SEED, TIMEOUT};
+use crate::random::Draws;
+use crate::{Action, Ended, Latency, Network, Observer, Seen, Sim, Tally};
+use bellwether_algorithms::catalogue::{Algorithm, Milestone, Settings};
+use bellwether_algorithms::mutex::{Deed, Guarded, Mutex, Tree};
+use bellwether_core::{Group, Message, NodeId, Role, Time, micros};
+use std::time::Duration;
+
+/// How long a job takes: so long that whoever leaves and asks again is heard by everybody before
+/// the next one leaves, and no whole number of hops, so that nothing else happens at that moment.
+const SECTION: Duration = Duration::from_millis(25);
+/// So many rounds pass until things have settled, so many are measured, and so many come after.
+const ROUNDS_BEFORE: u64 = 2;
+pub(super) const ROUNDS: u64 = 2;
+const ROUNDS_AFTER: u64 = 2;
+/// No entry takes so many events for each process.
+const MOST_EVENTS_EACH: u64 = 100;
+
+/// Some processes with an algorithm.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Setup {
+    /// P1 to Pn. Pn coordinates, and P1 has the token.
+    pub(super) nodes: u32,
+    /// The tree, where there is one.
+    pub(super) tree: Tree,
+}
+
+impl Setup {
+    pub(super) fn new(nodes: u32) -> Self {
+        Setup { nodes, tree: Tree::default() }
+    }
+}
+
+/// These enter one after the other, each when all is quiet; those in `before` are not counted.
+pub(super) fn alone<M: Mutex>(setup: Setup, before: &[u32], then: &[u32]) -> Vec<Run> {
+    let Some(mut ground) = Ground::<M>::new(setup) else { return Vec::new() };
+    for (id, counts) in counted(before, then) {
+        ground.ask(id);
+        ground.leave(id);
+        ground.cut(counts);
+    }
+    ground.runs()
+}
+
+/// These enter one after the other, each asking while the one before is inside; the first is not
+/// counted.
+pub(super) fn relay<M: Mutex>(setup: Setup, ids: &[u32]) -> Vec<Run> {
+    let Some(mut ground) = Ground::<M>::new(setup) else { return Vec::new() };
+    let mut inside = None;
+    for id in ids {
+        ground.ask(*id);
+        let before = inside.replace(*id);
+        before.into_iter().for_each(|before| ground.leave(before));
+        ground.cut(before.is_some());
+    }
+    ground.runs()
+}
+
+/// These want to be inside all the time: whoever leaves asks again at once. Whole rounds are
+/// measured, from the middle of the run.
+pub(super) fn always<M: Mutex>(setup: Setup, ids: &[u32]) -> Vec<Run> {
+    let Some(mut ground) = Ground::<M>::new(setup) else { return Vec::new() };
+    ground.sim.observer.cuts_at_entries = true;
+    for _ in 0..ROUNDS_BEFORE + ROUNDS + ROUNDS_AFTER {
+        ids.iter().for_each(|id| ground.act(*id, Deed::Work));
+    }
+    // The token of a ring does not rest when the work is done.
+    if M::RESTLESS {
+        ground.sim.stop_when(Guarded::<M>::goal());
+    }
+    ground.run();
+    let round = ids.len();
+    let mut runs = ground.runs();
+    // What is sent after an entry and before the next is the next one's.
+    let from = (ROUNDS_BEFORE as usize * round).min(runs.len());
+    runs.drain(..from);
+    runs.truncate(ROUNDS as usize * round);
+    runs
+}
+
+/// P1 to Pn in an order such that, if the last one is inside first, everybody follows everybody,
+/// itself too, exactly once: a sequence of de Bruijn's.
+pub(super) fn all_pairs(n: u32) -> Vec<u32> {
+    let longer = |id: u32| (id + 1..=n).flat_map(move |other| [id, other]);
+    (1..=n).flat_map(|id| std::iter::once(id).chain(longer(id))).collect()
+}
+
+/// P1 to Pn in a random order, always the same.
+pub(super) fn mixed(n: u32) -> Vec<u32> {
+    let mut ids: Vec<u32> = (1..=n).collect();
+    Draws::keyed(SEED, u64::from(n), 0).shuffle(&mut ids);
+    ids
+}
+
+fn counted<'a>(before: &'a [u32], then: &'a [u32]) -> impl Iterator<Item = (u32, bool)> + 'a {
+    let first = before.iter().map(|id| (*id, false));
+    first.chain(then.iter().map(|id| (*id, true)))
+}
+
+/// A cluster in which only the algorithm itself moves: nobody is watched, and nobody dies.
+struct Ground<M: Mutex> {
+    sim: Sim<Guarded<M>, Books>,
+    /// How often somebody was to enter.
+    asked: u64,
+    sound: bool,
+}
+
+impl<M: Mutex> Ground<M> {
+    fn new(setup: Setup) -> Option<Self> {
+        let group = Group::numbered(setup.nodes).ok()?;
+        let settings = Settings {
+            coordinator: Some(group.highest()),
+            section: (SECTION, SECTION),
+            tree: setup.tree,
+            ..Settings::new(TIMEOUT)
+        };
+        let config = Guarded::<M>::config(&settings, &group);
+        let network = Network::new(Latency::Fixed(LATENCY));
+        let invariants = Guarded::<M>::invariants();
+        let sim = Sim::new(group, config, &network, SEED, invariants, Books::default());
+        Some(Ground { sim, asked: 0, sound: true })
+    }
+
+    fn act(&mut self, id: u32, deed: Deed) {
+        self.asked += u64::from(Guarded::<M>::is_work(&deed));
+        self.sim.act(Action::Input(NodeId::new(id), deed));
+    }
+
+    fn ask(&mut self, id: u32) {
+        self.act(id, Deed::Request);
+        // Whoever must wait does so until another leaves.
+        self.run();
+    }
+
+    fn leave(&mut self, id: u32) {
+        self.act(id, Deed::Release);
+        self.run();
+    }
+
+    /// Until nothing moves any more.
+    fn run(&mut self) {
+        let each = MOST_EVENTS_EACH * self.sim.group().len() as u64;
+        self.sim.stop_after(self.sim.events() + each * (self.asked + 1));
+        let ended = self.sim.run(Time::MAX);
+        self.sound &= matches!(ended, Ended::Quiet | Ended::Settled);
+    }
+
+    /// An entry is over.
+    fn cut(&mut self, counts: bool) {
+        let run = self.sim.observer.cut();
+        if counts {
+            self.sim.observer.runs.push(run);
+        }
+    }
+
+    /// What was counted. If anything went wrong, no entry is sound.
+    fn runs(self) -> Vec<Run> {
+        let Ground { sim, asked, sound } = self;
+        let granted = sim.observer.entries == asked && sim.observer.refused == 0;
+        let sound = sound && granted && sim.violation().is_none();
+        let mut runs = sim.observer.runs;
+        runs.iter_mut().for_each(|run| run.sound &= sound);
+        runs
+    }
+}
+
+/// Counts messages and entries.
+#[derive(Debug, Default)]
+struct Books {
+    cuts_at_entries: bool,
+    tally: Tally,
+    entries: u64,
+    refused: u64,
+    waiting: u64,
+    /// When the section was last left, if somebody waited then.
+    left: Option<Time>,
+    /// What lay between that and the next entry.
+    delay_us: Option<u64>,
+    runs: Vec<Run>,
+}
+
+impl Books {
+    /// What has happened since the last time.
+    fn cut(&mut self) -> Run {
+        let by_kind = std::mem::take(&mut self.tally).protocol();
+        let (delay_us, hop) = (self.delay_us.take(), micros(LATENCY));
+        Run {
+            by_kind,
+            delay: delay_us.map(|delay| delay / hop),
+            // Messages are all that takes time between two entries.
+            sound: delay_us.is_none_or(|delay| delay.is_multiple_of(hop)),
+        }
+    }
+}
+
+impl<A: Algorithm> Observer<A> for Books {
+    const ACTIVE: bool = true;
+
+    fn event(&mut self, at: Time, _: usize, event: Seen<'_, A>) {
+        match event {
+            Seen::Send { msg, .. } if msg.kind().role == Role::Protocol => {
+                self.tally.add(msg.kind());
+            }
+            Seen::Output(output) => match A::milestone(output) {
+                Some(Milestone::Requested) => self.waiting += 1,
+                Some(Milestone::Entered) => {
+                    self.waiting = self.waiting.saturating_sub(1);
+                    self.entries += 1;
+                    let since = |left: Time| at.as_micros().saturating_sub(left.as_micros());
+                    self.delay_us = self.left.take().map(since);
+                    if self.cuts_at_entries {
+                        let run = self.cut();
+                        self.runs.push(run);
+                    }
+                }
+                Some(Milestone::Left) => self.left = (self.waiting > 0).then_some(at),
+                Some(Milestone::Refused(_)) => self.refused += 1,
+                Some(Milestone::Minted) | None => {}
+            },
+            _ => {}
+        }
+    }
+
+    fn stepped(&mut self, _: usize, _: &A) {}
+}

@@ -1,0 +1,187 @@
+use super::super::delay::SectionClaim;
+use super::super::sections::{Setup, all_pairs, alone, always, mixed, relay};
+use super::super::*;
+use super::is_well_formed;
+use bellwether_algorithms::mutex::{Central, Lamport, Raymond, Singhal, SuzukiKasami, Tree};
+use std::collections::BTreeSet;
+
+fn find<'a>(cases: &'a [Case], algorithm: &str, case: &str) -> &'a Case {
+    let fits = |found: &&Case| found.algorithm == algorithm && found.case == case;
+    cases.iter().find(fits).unwrap()
+}
+
+#[test]
+fn every_formula_agrees_with_the_simulator() {
+    for case in mutex(1..=16, None).into_iter().chain(mutex_cases_for(64, None)) {
+        assert!(case.agrees, "{case:#?}");
+        assert!(!case.contradicts());
+        assert!(case.runs > 0);
+    }
+}
+
+#[test]
+fn eight_algorithms_are_compared_under_two_loads_and_each_delay_is_known() {
+    let cases = mutex_cases_for(5, None);
+    for load in [Load::Light, Load::Saturated] {
+        let under: Vec<&Case> = cases.iter().filter(|case| case.load == Some(load)).collect();
+        let names: BTreeSet<_> = under.iter().map(|case| case.algorithm).collect();
+        assert_eq!(names.len(), 8, "{names:?}");
+        assert_eq!(mutex_cases_for(5, Some(load)).len(), under.len());
+    }
+    assert!(mutex_cases_for(5, Some(Load::Bursts)).is_empty());
+    assert!(mutex_cases_for(0, None).is_empty());
+    let saturated = cases.iter().filter(|case| case.load == Some(Load::Saturated));
+    assert!(saturated.into_iter().all(|case| case.delay.is_some()));
+    // Whoever is alone sends nothing and waits for nobody.
+    let lonely = mutex_cases_for(1, None);
+    assert!(lonely.iter().all(|case| case.measured.sum == 0 && case.delay.is_none()));
+    assert_eq!(lonely.iter().map(|case| case.algorithm).collect::<BTreeSet<_>>().len(), 8);
+}
+
+#[test]
+fn the_sources_numbers_come_out_for_five_processes() {
+    let cases = mutex_cases_for(5, None);
+    let measured = |algorithm, case| find(&cases, algorithm, case).measured.value();
+    let hops = |algorithm, case| {
+        find(&cases, algorithm, case).delay.as_ref().map(|delay| delay.measured.value())
+    };
+    let always = "all ask always";
+    assert_eq!(measured("central", "a client asks"), 3.0);
+    assert_eq!(measured("lamport", always), 12.0);
+    assert_eq!(measured("ricart-agrawala", always), 8.0);
+    assert_eq!(measured("token-ring", always), 1.0);
+    assert_eq!(measured("suzuki-kasami", "another asks"), 5.0);
+    assert_eq!(measured("raymond", "line, all ask always"), 3.2);
+    assert_eq!(measured("singhal", "average requester"), 2.8);
+    assert_eq!(hops("central", "all clients ask always"), Some(2.0));
+    assert_eq!(hops("lamport", always), Some(1.0));
+    assert_eq!(hops("token-ring", "the last one asks"), Some(4.0));
+    assert_eq!(hops("raymond", "star, all ask always"), Some(1.6));
+    assert_eq!(hops("lamport", "one asks"), None);
+}
+
+#[test]
+fn every_message_of_an_entry_is_counted_for_it_and_no_other() {
+    let setup = Setup::new(4);
+    let runs = alone::<Central>(setup, &[1, 4], &[2, 4, 3]);
+    let counts: Vec<u64> = runs.iter().map(|run| run.by_kind.values().sum()).collect();
+    assert_eq!(counts, [3, 0, 3]);
+    let runs = relay::<SuzukiKasami>(setup, &[3, 2, 3, 1]);
+    let counts: Vec<_> = runs.iter().map(|run| (run.count("TOKEN"), run.delay)).collect();
+    assert_eq!(counts, [(1, Some(1)); 3]);
+    // Whoever was inside least lately asks all others, whoever was inside last nobody.
+    let runs = alone::<Singhal>(setup, &[4, 2, 1, 3], &[4, 4, 3, 2]);
+    let counts: Vec<_> = runs.iter().map(|run| run.count("REQUEST")).collect();
+    assert_eq!(counts, [3, 0, 1, 3]);
+    assert!(runs.iter().all(|run| run.sound && run.delay.is_none()));
+    assert_eq!(always::<Lamport>(setup, &[1, 2, 3, 4]).len(), 8);
+}
+
+#[test]
+fn a_lone_request_in_a_tree_costs_twice_the_distance() {
+    let setup = Setup { nodes: 7, tree: Tree::Arity(2) };
+    for (before, id, distance) in [(1, 7, 2), (4, 7, 4), (4, 5, 2), (2, 4, 1), (6, 6, 0)] {
+        let runs = alone::<Raymond>(setup, &[before], &[id]);
+        assert_eq!(runs[0].count("REQUEST"), distance);
+        assert_eq!(runs[0].count("PRIVILEGE"), distance);
+    }
+}
+
+#[test]
+fn everybody_follows_everybody_once() {
+    for n in 1..=9 {
+        let ids = all_pairs(n);
+        let before = std::iter::once(&n).chain(&ids);
+        let pairs: BTreeSet<(u32, u32)> = before.copied().zip(ids.iter().copied()).collect();
+        assert_eq!((ids.len(), pairs.len()), ((n * n) as usize, (n * n) as usize));
+        assert_eq!(mixed(n).into_iter().collect::<BTreeSet<_>>().len(), n as usize);
+    }
+}
+
+#[test]
+fn an_impossible_order_of_entries_is_not_sound() {
+    // P2 asks although it is inside already, and is refused.
+    let runs = relay::<Lamport>(Setup::new(3), &[1, 2, 2, 3]);
+    assert!(runs.iter().all(|run| !run.sound));
+}
+
+fn judge(messages: Expected, delay: Expected, runs: &[Run]) -> Case {
+    let parts = vec![(&["REQUEST", "REPLY"][..], "2(n-1)", messages)];
+    let claim = Claim {
+        case: "test",
+        rank: Rank::Worst,
+        nodes: 3,
+        live: 3,
+        formula: "2(n-1)",
+        expected: messages,
+        parts,
+    };
+    let claim = SectionClaim { load: Load::Saturated, messages: claim, delay: Some(("T", delay)) };
+    claim.judge("ricart-agrawala", runs)
+}
+
+#[test]
+fn a_wrong_formula_for_messages_or_delay_is_reported() {
+    use Expected::{AtMost, Exact, ExactMean};
+    let by_kind = || BTreeMap::from([("REQUEST", 2), ("REPLY", 2)]);
+    let run = |delay| Run { by_kind: by_kind(), delay, sound: true };
+    let runs = [run(Some(1)), run(Some(2))];
+    let mean = |sum| ExactMean { sum, runs: 2 };
+    let right = judge(Exact(4), mean(3), &runs);
+    assert!(right.agrees && !right.contradicts(), "{right:#?}");
+    assert!(judge(mean(8), AtMost(2), &runs).agrees);
+    for wrong in [
+        judge(Exact(4), Exact(1), &runs),
+        judge(Exact(4), mean(4), &runs),
+        judge(Exact(4), AtMost(1), &runs),
+        judge(Exact(5), mean(3), &runs),
+        judge(mean(9), mean(3), &runs),
+        // A delay that was not there is not a delay of nothing.
+        judge(Exact(4), Exact(1), &[run(Some(1)), run(None)]),
+        judge(Exact(4), Exact(1), &[run(None)]),
+    ] {
+        assert!(!wrong.agrees && wrong.contradicts(), "{wrong:#?}");
+    }
+}
+
+#[test]
+fn a_formula_of_another_algorithm_does_not_fit() {
+    // Lamport's messages by Ricart and Agrawala's formula.
+    let runs = always::<Lamport>(Setup::new(3), &[1, 2, 3]);
+    let case = judge(Expected::ExactMean { sum: 24, runs: 6 }, Expected::Exact(1), &runs);
+    assert!(!case.sound && case.contradicts());
+}
+
+#[test]
+fn json_says_load_and_delay() {
+    let cases = mutex_cases_for(3, None);
+    let json = serde_json::to_value(find(&cases, "central", "all ask always")).unwrap();
+    assert_eq!(json["load"], "saturated");
+    assert_eq!(json["delay"]["formula"], "2(n-1)/n T");
+    assert_eq!(json["delay"]["expected_hops"], json["delay"]["measured_hops"]);
+    assert_eq!(json["delay"]["judged"], "exact");
+    assert_eq!(json["delay"]["agrees"], true);
+    let light = serde_json::to_value(find(&cases, "lamport", "one asks")).unwrap();
+    assert!(light["delay"].is_null() && light["load"] == "light");
+}
+
+#[test]
+fn the_picture_is_well_formed_and_complete() {
+    for (nodes, load) in [(1..=1, None), (2..=2, None), (2..=9, None), (1..=6, Some(Load::Light))] {
+        let cases = mutex(nodes, load);
+        let svg = plot(&cases);
+        assert!(is_well_formed(&svg));
+        assert!(!svg.contains("NaN") && !svg.contains("inf"));
+        assert!(!svg.contains(r#"class="wrong""#));
+        for case in cases.iter().filter(|case| case.expected.value() > 0.0) {
+            assert!(svg.contains(&format!(">{}<", case.algorithm)), "{}", case.algorithm);
+            assert!(svg.contains(case.case), "{}", case.case);
+        }
+        let costly = cases.iter().any(|case| case.expected.value() > 0.0);
+        assert_eq!(svg.contains("Light load"), costly);
+        assert_eq!(svg.contains("Saturated: all ask"), costly && load.is_none());
+    }
+    let mut cases = mutex(2..=9, None);
+    cases.iter_mut().rfind(|case| case.nodes == 8).unwrap().agrees = false;
+    assert!(plot(&cases).contains(r#"class="wrong""#));
+}
