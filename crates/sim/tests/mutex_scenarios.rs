@@ -107,7 +107,7 @@ const WRONG: &[(&str, usize, &str)] = &[
         4,
         "no agreement: P1: inside, P2: waiting, P3: idle, P4: idle",
     ),
-    ("request 4\nrun", 3, "violation granted at 0ms: "),
+    ("request 4 1\nrun", 3, "violation granted at 20ms: "),
     ("crash 1\nrequest 1", 3, "nothing at 0ms: P1 is down"),
 ];
 

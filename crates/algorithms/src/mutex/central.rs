@@ -207,7 +207,7 @@ impl Mutex for Central {
         name: "central",
         family: "mutex",
         title: "Central coordinator",
-        source: "seed 003; the coordinator is the elected one",
+        source: "Silberschatz, Galvin and Gagne, Operating System Concepts",
         cost: "3 an entry, 4 with DENIED, 0 for the coordinator itself",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,

@@ -294,9 +294,14 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
         matches!(self.standing, Standing::Inside(_))
     }
 
-    /// Whether nothing is waited for or to be done.
-    pub fn is_idle(&self) -> bool {
-        self.standing == Standing::Idle && self.jobs == 0
+    /// Whether nothing is waited for or to be done. The driver's application may stay inside for as
+    /// long as it likes; the simple one leaves by itself.
+    pub fn is_served(&self) -> bool {
+        match self.standing {
+            Standing::Idle => self.jobs == 0,
+            Standing::Waiting => false,
+            Standing::Inside(_) => self.jobs == 0 && !self.at_work,
+        }
     }
 
     /// Whether the application may ask for the section now.

@@ -272,7 +272,7 @@ impl Mutex for Lamport {
         name: "lamport",
         family: "mutex",
         title: "Lamport's queue",
-        source: "Lamport, CACM 21(7), 1978; seed 003",
+        source: "Lamport, CACM 21(7), 1978",
         cost: "3(n-1) an entry",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,

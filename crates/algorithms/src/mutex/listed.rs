@@ -98,7 +98,7 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
                 for (_, process) in processes {
                     live += 1;
                     let running = process.views().running();
-                    if !process.is_idle()
+                    if !process.is_served()
                         || process.watched
                             && (running.is_none() || *view.get_or_insert(running) != running)
                     {

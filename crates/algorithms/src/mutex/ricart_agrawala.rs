@@ -232,7 +232,7 @@ impl Mutex for RicartAgrawala {
         name: "ricart-agrawala",
         family: "mutex",
         title: "Ricart-Agrawala",
-        source: "Ricart and Agrawala, CACM 24(1), 1981; seed 003",
+        source: "Ricart and Agrawala, CACM 24(1), 1981",
         cost: "2(n-1) an entry",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,

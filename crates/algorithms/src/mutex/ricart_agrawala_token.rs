@@ -239,7 +239,7 @@ impl Mutex for RicartAgrawalaToken {
         name: "ricart-agrawala-token",
         family: "mutex",
         title: "Ricart-Agrawala, second (token)",
-        source: "Ricart and Agrawala, CACM 26(2), 1983; seed 003",
+        source: "Ricart and Agrawala, CACM 26(2), 1983",
         cost: "n an entry, 0 for an idle holder",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,

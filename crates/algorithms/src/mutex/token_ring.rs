@@ -210,7 +210,7 @@ impl Mutex for TokenRing {
         name: "token-ring",
         family: "mutex",
         title: "Token ring",
-        source: "Le Lann 1977; seed 003",
+        source: "Le Lann 1977",
         cost: "up to n-1 hops an entry, 1 when all want it; no end when nobody does",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Ring,

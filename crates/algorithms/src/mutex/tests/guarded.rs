@@ -177,11 +177,11 @@ fn work_is_done_one_job_after_the_other() {
     assert_eq!(p1.hear(FIRST, 3, granted), enters);
     let leaves = [Emit(Output::Left), sends(FIRST, 3, central::Msg::Release)];
     assert_eq!(p1.fire(Timer::Leave), [&leaves[..], &asks[..]].concat());
-    assert!(!p1.process.is_idle());
+    assert!(!p1.process.is_served());
     assert_eq!(p1.fire(Timer::Leave), [], "it is not inside");
     p1.hear(FIRST, 3, central::Msg::Granted { arrival: 2, entry: 5 });
     assert_eq!(p1.fire(Timer::Leave), leaves);
-    assert!(p1.process.is_idle());
+    assert!(p1.process.is_served());
 }
 
 #[test]
