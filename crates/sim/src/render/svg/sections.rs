@@ -50,12 +50,12 @@ pub(super) fn numbers(pen: &mut Pen, model: &Model<'_>, layout: &Layout, room: &
                     0.0,
                 )
             };
-            let class = if on_bar { "entry said" } else { "said halo" };
+            let (class, apart) = if on_bar { ("entry said", 0.0) } else { ("said halo", 6.0) };
             let found = [lines as usize, usize::MAX].into_iter().find_map(|crossings_max| {
                 spots.iter().copied().find(|middle| {
                     let along = (1.0, 0.0);
-                    let words = Words { middle: *middle, along, width: wide, height: size * 0.72 };
-                    room.take(words, crossings_max)
+                    let (width, height) = (wide + apart, size * 0.72);
+                    room.take(Words { middle: *middle, along, width, height }, crossings_max)
                 })
             });
             if let Some((x, y)) = found {

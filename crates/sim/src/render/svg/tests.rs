@@ -137,7 +137,7 @@ fn a_section_is_a_bar_with_its_number() {
         assert!(picture.contains(part), "{part} is missing");
     }
     let election = svg(&sample::bully());
-    assert!(!election.contains("inside") && !election.contains("waits"));
+    assert!(!election.contains(" .inside{") && !election.contains("waits"), "it needs no style");
 }
 
 #[test]
