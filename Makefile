@@ -52,10 +52,13 @@ bench-failover: ## Measure failover, hand-over, false elections and cost of real
 
 IMAGES   := docs/images
 PICTURES := $(addprefix $(IMAGES)/,bully.svg ring.svg active-list.svg chang-roberts.svg \
-              hirschberg-sinclair.svg peterson.svg partition.svg late.svg no-fifo.svg)
+              hirschberg-sinclair.svg peterson.svg partition.svg late.svg no-fifo.svg \
+              central.svg lamport.svg ricart-agrawala.svg token-ring.svg circular.svg raymond.svg \
+              singhal.svg starves.svg holder-dies.svg)
 
 pictures: $(PICTURES) ## Draw the pictures of the documentation anew
 	$(BELLWETHER) compare election --nodes 3..64 --svg $(IMAGES)/compare.svg >/dev/null
+	$(BELLWETHER) compare mutex --nodes 2..64 --svg $(IMAGES)/compare-mutex.svg >/dev/null
 
 # The runs that docs/elections.md shows. A run that breaks an invariant ends with 1, and is meant to.
 $(IMAGES)/bully.svg:               RUN = $(DEMO)
@@ -67,6 +70,16 @@ $(IMAGES)/peterson.svg:            RUN = peterson --ids 2,4,1,3 --all-start
 $(IMAGES)/partition.svg:           RUN = scenarios/election/bully-partition.txt
 $(IMAGES)/late.svg:                RUN = bully --nodes 4 --crash 4 --detect 1 --timeout 15ms
 $(IMAGES)/no-fifo.svg:             RUN = scenarios/election/active-list-without-fifo.txt
+# And those of docs/mutual-exclusion.md.
+$(IMAGES)/central.svg:         RUN = scenarios/mutex/central-request-denied-grant-release.txt
+$(IMAGES)/lamport.svg:         RUN = scenarios/mutex/lamport-crossing-requests.txt
+$(IMAGES)/ricart-agrawala.svg: RUN = scenarios/mutex/ricart-agrawala-equal-timestamps.txt
+$(IMAGES)/token-ring.svg:      RUN = scenarios/mutex/token-ring-textbook-bypass.txt
+$(IMAGES)/circular.svg:        RUN = scenarios/mutex/ricart-agrawala-token-circular-search.txt
+$(IMAGES)/raymond.svg:         RUN = scenarios/mutex/raymond-pointers-turn-round.txt
+$(IMAGES)/singhal.svg:         RUN = scenarios/mutex/singhal-staircase.txt
+$(IMAGES)/starves.svg:         RUN = scenarios/mutex/singhal-textbook-starves.txt
+$(IMAGES)/holder-dies.svg:     RUN = scenarios/mutex/token-ring-holder-dies.txt
 $(PICTURES): always
 	$(BELLWETHER) sim $(RUN) --trace svg --out $@ --quiet >/dev/null || test $$? -eq 1
 always:
