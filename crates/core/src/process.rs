@@ -132,6 +132,19 @@ pub struct Assumptions {
 }
 
 impl Assumptions {
+    /// What the papers' algorithms need that know nothing of faults: every message arrives, once,
+    /// after any delay, and nobody crashes.
+    pub const fn faultless(channels: Channels) -> Self {
+        Assumptions {
+            timing: Timing::Asynchronous,
+            channels,
+            loss: false,
+            duplication: false,
+            crashes: false,
+            recoveries: false,
+        }
+    }
+
     /// What the textbooks' elections need: bounded delays and no loss, while processes crash and
     /// come back and messages may arrive twice.
     pub const fn synchronous(channels: Channels) -> Self {

@@ -36,7 +36,7 @@
 use super::stamp::Stamp;
 use super::{Granted, Input, Mutex, Opening};
 use crate::catalogue::{Entry, Topology};
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -135,14 +135,7 @@ impl Process for Lamport {
     type Durable = ();
     type Config = Opening;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Asynchronous,
-        channels: Channels::Fifo,
-        loss: false,
-        duplication: false,
-        crashes: false,
-        recoveries: false,
-    };
+    const ASSUMES: Assumptions = Assumptions::faultless(Channels::Fifo);
 
     fn durable(&self) {}
 

@@ -38,7 +38,7 @@
 
 use super::{Granted, Input, Mutex, Opening};
 use crate::catalogue::{Entry, Topology};
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::mem;
@@ -111,14 +111,7 @@ impl Process for RicartAgrawalaToken {
     type Durable = ();
     type Config = Opening;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Asynchronous,
-        channels: Channels::Any,
-        loss: false,
-        duplication: false,
-        crashes: false,
-        recoveries: false,
-    };
+    const ASSUMES: Assumptions = Assumptions::faultless(Channels::Any);
 
     fn durable(&self) {}
 

@@ -38,7 +38,7 @@
 use super::{Granted, Input, Mutex, Opening};
 use crate::catalogue::{Entry, Topology};
 use crate::election::link::{self, AckTimeout, Leg, Link, Seq};
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, Timing};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -96,14 +96,7 @@ impl Process for TokenRing {
     type Durable = ();
     type Config = Opening;
 
-    const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Asynchronous,
-        channels: Channels::Any,
-        loss: false,
-        duplication: false,
-        crashes: false,
-        recoveries: false,
-    };
+    const ASSUMES: Assumptions = Assumptions::faultless(Channels::Any);
 
     fn durable(&self) {}
 
