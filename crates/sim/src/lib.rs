@@ -143,9 +143,9 @@ mod trace;
 pub mod units;
 pub mod workload;
 
-pub use engine::{CLOCK_START, Ended, Refused, Sim};
+pub use engine::{CLOCK_START, Ended, Sim};
 pub use fault::{Action, Cut, CutKind, FaultCounts, FaultKind, Scheduled};
-pub use meter::{Sections, Waits};
+pub use meter::{Refused, Sections, Waits};
 pub use monitor::Violation;
 pub use network::{Fate, Latency, Network};
 pub use observer::{Observer, Seen, Silent, Why};

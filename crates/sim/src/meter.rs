@@ -1,7 +1,8 @@
 //! Measuring critical sections: who waited how long, and in which order they came in.
 
 use bellwether_algorithms::catalogue::Milestone;
-use bellwether_core::Time;
+use bellwether_algorithms::mutex::Refusal;
+use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -25,6 +26,17 @@ pub struct Sections {
     pub sync_delay: Option<Duration>,
     /// The same in hops: divided by the mean time that a message takes.
     pub sync_delay_hops: Option<f64>,
+}
+
+/// Something that a process was asked for and could not do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// When.
+    pub at: Time,
+    /// Who.
+    pub node: NodeId,
+    /// Why not.
+    pub why: Refusal,
 }
 
 /// A summary of waiting times.
@@ -56,11 +68,12 @@ pub(crate) struct Meter {
     left: Option<Time>,
     delays_us: u64,
     delays: u64,
+    refusals: Vec<Refused>,
 }
 
 impl Meter {
-    /// Something happened to the section at a place.
-    pub(crate) fn note(&mut self, now: Time, place: usize, what: Milestone) {
+    /// Something happened to the section at a place, where this process stands.
+    pub(crate) fn note(&mut self, now: Time, place: usize, node: NodeId, what: Milestone) {
         match what {
             Milestone::Requested => {
                 let request = (now, self.requests);
@@ -88,8 +101,13 @@ impl Meter {
                 self.left = (!self.waiting.is_empty()).then_some(now);
             }
             Milestone::Minted => self.minted += 1,
-            Milestone::Refused(_) => {}
+            Milestone::Refused(why) => self.refusals.push(Refused { at: now, node, why }),
         }
+    }
+
+    /// What could not be done.
+    pub(crate) fn refusals(&self) -> &[Refused] {
+        &self.refusals
     }
 
     /// The process at a place has died.
@@ -151,6 +169,19 @@ mod tests {
         Time::from_micros(ms * 1_000)
     }
 
+    fn note(meter: &mut Meter, at_ms: u64, place: usize, what: Milestone) {
+        meter.note(ms(at_ms), place, NodeId::new(place as u32), what);
+    }
+
+    #[test]
+    fn what_was_refused_is_kept() {
+        let mut meter = Meter::default();
+        note(&mut meter, 4, 3, Milestone::Refused(Refusal::NotInside));
+        let refused = Refused { at: ms(4), node: NodeId::new(3), why: Refusal::NotInside };
+        assert_eq!(meter.refusals(), [refused]);
+        assert_eq!(meter.sections(None), Sections::default());
+    }
+
     #[test]
     fn waits_delays_and_overtaking_are_counted() {
         let mut meter = Meter::default();
@@ -166,7 +197,7 @@ mod tests {
             (41, 2, Milestone::Entered),
             (42, 2, Milestone::Left),
         ] {
-            meter.note(ms(at), place, what);
+            note(&mut meter, at, place, what);
         }
         let sections = meter.sections(Some(Duration::from_millis(10)));
         assert_eq!((sections.requests, sections.entries, sections.lost), (3, 3, 0));
@@ -180,10 +211,10 @@ mod tests {
     #[test]
     fn the_dead_wait_no_longer() {
         let mut meter = Meter::default();
-        meter.note(ms(1), 1, Milestone::Requested);
-        meter.note(ms(2), 2, Milestone::Requested);
+        note(&mut meter, 1, 1, Milestone::Requested);
+        note(&mut meter, 2, 2, Milestone::Requested);
         meter.died(1);
-        meter.note(ms(3), 2, Milestone::Entered);
+        note(&mut meter, 3, 2, Milestone::Entered);
         meter.died(2);
         let sections = meter.sections(None);
         assert_eq!((sections.lost, sections.out_of_order), (2, 0));

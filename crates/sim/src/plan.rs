@@ -1,8 +1,8 @@
 //! A run from beginning to end: what is set up, what is done to it, what comes of it.
 
-use crate::engine::{Ended, Refused, Sim};
+use crate::engine::{Ended, Sim};
 use crate::fault::{Action, FaultCounts, Scheduled};
-use crate::meter::Sections;
+use crate::meter::{Refused, Sections};
 use crate::monitor::Violation;
 use crate::network::{Fate, Network};
 use crate::observer::Observer;

@@ -7,7 +7,7 @@ pub(crate) use mischief::describe;
 
 pub use self::mischief::CLOCK_START;
 use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
-use crate::meter::{Meter, Sections};
+use crate::meter::{Meter, Refused, Sections};
 use crate::monitor::{Monitor, Violation};
 use crate::network::{Network, Oracle};
 use crate::node::{Node, Oddity};
@@ -17,7 +17,6 @@ use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::tally::Tally;
 use bellwether_algorithms::catalogue::Milestone;
-use bellwether_algorithms::mutex::Refusal;
 use bellwether_core::{
     Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
 };
@@ -82,19 +81,6 @@ struct World<P: Process> {
 struct Metered<P: Process> {
     reads: fn(&P::Output) -> Option<Milestone>,
     meter: Meter,
-    /// What could not be done.
-    refusals: Vec<Refused>,
-}
-
-/// Something that a process was asked for and could not do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// When.
-    pub at: Time,
-    /// Who.
-    pub node: NodeId,
-    /// Why not.
-    pub why: Refusal,
 }
 
 /// So many processes are in the processor's cache anyway, and need not be fetched.
@@ -204,8 +190,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
 
     /// Measures critical sections from now on; `reads` says what an output means.
     pub fn measure(&mut self, reads: fn(&P::Output) -> Option<Milestone>) {
-        let meter = Meter::default();
-        self.world.meter = Some(Box::new(Metered { reads, meter, refusals: Vec::new() }));
+        self.world.meter = Some(Box::new(Metered { reads, meter: Meter::default() }));
     }
 
     /// What the critical sections have come to, where they are [measured](Sim::measure).
@@ -217,7 +202,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// What processes were asked for and could not do, where sections are
     /// [measured](Sim::measure).
     pub fn refusals(&self) -> &[Refused] {
-        self.world.meter.as_ref().map_or(&[], |metered| &metered.refusals)
+        self.world.meter.as_ref().map_or(&[], |metered| metered.meter.refusals())
     }
 
     /// Cuts a run off when it has had so many events, or sent so many messages.

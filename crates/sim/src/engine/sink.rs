@@ -1,11 +1,10 @@
 //! Where a step's effects go: straight into the event queue.
 
-use super::{Event, Refused, World};
+use super::{Event, World};
 use crate::fault::FaultKind;
 use crate::network::Fate;
 use crate::node::{Oddity, Outgoing, Timers};
 use crate::observer::{Observer, Seen, Why};
-use bellwether_algorithms::catalogue::Milestone;
 use bellwether_core::{Effects, Group, Message, NodeId, Process, micros};
 use std::ops::Range;
 use std::time::Duration;
@@ -146,10 +145,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         if let Some(metered) = &mut self.world.meter
             && let Some(milestone) = (metered.reads)(&output)
         {
-            metered.meter.note(now, self.place, milestone);
-            if let Milestone::Refused(why) = milestone {
-                metered.refusals.push(Refused { at: now, node, why });
-            }
+            metered.meter.note(now, self.place, node, milestone);
         }
     }
 

@@ -1,14 +1,13 @@
 //! The processes of a replayed run, and what lies between them.
 
 use super::{Came, Contradiction, Divergence, Happened, Open, Recorded, Replayed};
-use crate::engine::Refused;
 use crate::fault::{FaultCounts, FaultKind};
 use crate::meter::Meter;
 use crate::monitor::{Claims, Monitor, Violation};
 use crate::observer::{Observer, Seen, Why};
 use crate::plan::{Outcome, waiting};
 use crate::tally::Tally;
-use bellwether_algorithms::catalogue::{Algorithm, Milestone, Settings};
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_core::{Context, Effects, Goal, Group, Here, Message, NodeId, Role, Time, micros};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -47,7 +46,6 @@ struct Mail<A: Algorithm> {
     /// The messages that do not arrive and of which it is not yet known why, by their ids.
     missing: BTreeMap<u64, Key>,
     meter: Meter,
-    refusals: Vec<Refused>,
     /// How long messages were on their way, and how many.
     hops_us: (u64, u64),
 }
@@ -110,7 +108,6 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
                 arriving: BTreeSet::new(),
                 missing: BTreeMap::new(),
                 meter: Meter::default(),
-                refusals: Vec::new(),
                 hops_us: (0, 0),
             },
             last_action: Time::ZERO,
@@ -410,7 +407,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             violation: self.violation.or(unmet),
             coordinators: live().map(up).collect(),
             sections: self.has_sections.then(|| self.mail.meter.sections(hop)),
-            refusals: self.mail.refusals,
+            refusals: self.mail.meter.refusals().to_vec(),
         };
         Replayed { outcome, observer: self.observer, open }
     }
@@ -486,11 +483,8 @@ impl<A: Algorithm, O: Observer<A>> Effects<A> for Sink<'_, A, O> {
     fn emit(&mut self, output: A::Output) {
         self.see(Seen::Output(&output));
         if let Some(milestone) = A::milestone(&output) {
-            let (at, node) = (self.mail.now, self.me);
-            self.mail.meter.note(at, self.place, milestone);
-            if let Milestone::Refused(why) = milestone {
-                self.mail.refusals.push(Refused { at, node, why });
-            }
+            let now = self.mail.now;
+            self.mail.meter.note(now, self.place, self.me, milestone);
         }
     }
 

@@ -5,8 +5,8 @@
 
 use super::play::Mismatch;
 use super::signs::Asked;
-use crate::engine::Refused;
 use crate::fault::Action;
+use crate::meter::Refused;
 use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_algorithms::mutex::Refusal;
 use bellwether_core::{NodeId, Time};
