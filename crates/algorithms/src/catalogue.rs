@@ -4,9 +4,12 @@
 //! algorithm, write its file and add its line to the list at the end of this one.
 
 use crate::mutex::{Refusal, Standing, Tree};
-use bellwether_core::{Assumptions, Goal, Group, Invariant, NodeId, Process};
+use crate::options::{BadOption, Opt, Options};
+use crate::referee::Referee;
+use bellwether_core::{Assumptions, Goal, Group, Invariant, NodeId, Process, Time};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// A process that the catalogue can configure, prompt and judge.
@@ -30,23 +33,47 @@ pub trait Algorithm:
     /// By how much clocks may gain or lose, in parts per million, where that matters.
     const DRIFT_PPM: u32 = 0;
 
-    /// The configuration for these settings.
+    /// The options that only it has.
+    const OPTIONS: &'static [Opt] = &[];
+
+    /// The verbs that [`input`](Algorithm::input) knows, for those who look for one. Where a verb
+    /// takes more, it says so: `transfer:TO:AMOUNT`.
+    const VERBS: &'static [&'static str];
+
+    /// The kinds of messages in whose middle it is worth crashing.
+    const KINDS: &'static [&'static str];
+
+    /// Whether it can do anything with these settings in this group. Drivers ask before they ask
+    /// for a configuration.
+    fn check(_: &Settings, _: &Group) -> Result<(), BadOption> {
+        Ok(())
+    }
+
+    /// The configuration for these settings. Options that [`check`](Algorithm::check) refuses
+    /// count as not given.
     fn config(settings: &Settings, group: &Group) -> Self::Config;
 
-    /// The input that a scenario's verb stands for, if it knows the verb.
+    /// The input that a scenario's verb stands for, if it knows the verb. It is one word, which may
+    /// have parts: `transfer:2:50`.
     fn input(verb: &str) -> Option<Self::Input>;
 
     /// The verb that stands for an input.
-    fn verb(input: &Self::Input) -> &'static str;
+    fn verb(input: &Self::Input) -> Cow<'static, str>;
 
     /// Whom this process takes for the coordinator, if anyone.
-    fn coordinator(&self) -> Option<NodeId>;
+    fn coordinator(&self) -> Option<NodeId> {
+        None
+    }
 
     /// Who is known to live, where the algorithm finds that out.
-    fn members(&self) -> &[NodeId];
+    fn members(&self) -> &[NodeId] {
+        &[]
+    }
 
     /// What must hold at every moment.
-    fn invariants() -> Vec<Invariant<Self>>;
+    fn invariants() -> Vec<Invariant<Self>> {
+        Vec::new()
+    }
 
     /// What must hold for good, some time after the last fault.
     fn goal() -> Goal<Self>;
@@ -68,6 +95,22 @@ pub trait Algorithm:
 
     /// What an output means to those who measure critical sections.
     fn milestone(_: &Self::Output) -> Option<Milestone> {
+        None
+    }
+
+    /// Who hears all that the processes of a run say, judges it and sums it up.
+    fn referee(_: &Self::Config, _: &Group) -> Option<Box<dyn Referee<Self>>> {
+        None
+    }
+
+    /// What the clock that this process keeps shows when that of its machine shows `reading`,
+    /// where the algorithm is about clocks.
+    fn clock(&self, _reading: Time) -> Option<Time> {
+        None
+    }
+
+    /// How long a run lasts if nobody says, where it would go on for ever: clocks are never done.
+    fn lasts(_: &Self::Config) -> Option<Duration> {
         None
     }
 }
@@ -111,6 +154,8 @@ pub struct Settings {
     pub section: (Duration, Duration),
     /// The shape of the tree, for algorithms on one.
     pub tree: Tree,
+    /// What only this algorithm knows about.
+    pub options: Options,
 }
 
 impl Settings {
@@ -124,6 +169,7 @@ impl Settings {
             textbook: false,
             section: (timeout, timeout),
             tree: Tree::default(),
+            options: Options::default(),
         }
     }
 }
@@ -156,6 +202,13 @@ pub enum Topology {
     Ring,
     /// Each to its parent and its children.
     Tree,
+}
+
+impl Entry {
+    /// Whether it is about who coordinates, and nothing else.
+    pub fn elects(&self) -> bool {
+        matches!(self.family, "election" | "member")
+    }
 }
 
 impl Topology {

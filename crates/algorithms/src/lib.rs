@@ -4,8 +4,14 @@
 //! numbered rules, what it assumes and what it costs; the code below marks each rule where it is
 //! applied. [`catalogue`] lists them all, and is the only place that a new one must be added to.
 
+pub mod agreement;
 pub mod catalogue;
+pub mod deadlock;
 pub mod election;
 pub mod mutex;
+pub mod options;
+pub mod order;
+pub mod referee;
+pub mod snapshot;
 pub mod time;
 pub mod views;

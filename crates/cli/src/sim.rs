@@ -155,7 +155,7 @@ fn perform<A: Algorithm, O: bellwether_sim::Observer<A>>(
         sim.keep_going();
     }
     let (ended, wall_s) = timed(|| plan.play(&mut sim));
-    let outcome = plan.judge(&sim, ended);
+    let outcome = plan.judge(&mut sim, ended);
     (outcome, Cost { setup_s, wall_s }, sim.observer)
 }
 

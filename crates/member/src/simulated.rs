@@ -7,8 +7,9 @@ use crate::ranks::Ranks;
 use bellwether_algorithms::catalogue::{
     Algorithm, Catalogue, Entry, Registry, Settings, Topology, Visitor,
 };
-use bellwether_algorithms::election::{Bully, Election};
+use bellwether_algorithms::election::{Bully, Election, Watched};
 use bellwether_core::{Goal, Group, Invariant, NodeId, Process, Shape, Validity};
+use std::borrow::Cow;
 use std::time::Duration;
 
 impl<E: Election, S: Replica> Algorithm for Member<E, S> {
@@ -23,6 +24,10 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
     };
 
     const DRIFT_PPM: u32 = SIMULATED_DRIFT_PPM;
+
+    const VERBS: &'static [&'static str] = &["start", "suspect", "step-down", "resign"];
+
+    const KINDS: &'static [&'static str] = Watched::<E>::KINDS;
 
     /// T is the election's; a heartbeat is as long, and a lease is six of them.
     fn config(settings: &Settings, group: &Group) -> Config {
@@ -46,20 +51,16 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
         }
     }
 
-    fn verb(input: &Input) -> &'static str {
-        match input {
+    fn verb(input: &Input) -> Cow<'static, str> {
+        Cow::Borrowed(match input {
             Input::Elect | Input::Transfer(_) | Input::Hint(..) => "start",
             Input::StepDown => "step-down",
             Input::Resign => "resign",
-        }
+        })
     }
 
     fn coordinator(&self) -> Option<NodeId> {
         self.leader().or_else(|| self.leading().and_then(|_| self.number()))
-    }
-
-    fn members(&self) -> &[NodeId] {
-        &[]
     }
 
     fn invariants() -> Vec<Invariant<Self>> {

@@ -128,11 +128,7 @@ fn crashes<A: Algorithm>(
             (true, _) if survivors < 2 || !A::ASSUMES.crashes => None,
             (true, 1 | 2) => {
                 // In the middle of its next announcement or election; then surely, a while later.
-                let kinds: &[&str] = if A::default().section().is_some() {
-                    &["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"]
-                } else {
-                    &["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"]
-                };
+                let kinds = A::KINDS;
                 let kind = kinds[draws.below(kinds.len() as u64) as usize].to_owned();
                 let after = draws.below(4) as u32;
                 script.push(Scheduled {

@@ -121,6 +121,7 @@
 //! }
 //! ```
 
+mod attendance;
 pub mod chaos;
 pub mod compare;
 mod engine;

@@ -9,6 +9,7 @@ use crate::observer::Observer;
 use crate::tally::Tally;
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_algorithms::mutex::Standing;
+use bellwether_algorithms::referee::{Fact, Picture};
 use bellwether_core::{Goal, Group, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -52,6 +53,10 @@ pub struct Outcome {
     pub sections: Option<Sections>,
     /// What processes were asked for and could not do.
     pub refusals: Vec<Refused>,
+    /// What there is to say besides, where somebody heard it.
+    pub facts: Vec<Fact>,
+    /// What there is to see of it.
+    pub pictures: Vec<Picture>,
 }
 
 /// No run without a time limit of its own needs more events than this, plus so many for each
@@ -72,7 +77,12 @@ impl<A: Algorithm> Plan<A> {
     pub fn set_up<O: Observer<A>>(&self, observer: O) -> Sim<A, O> {
         let config = A::config(&self.settings, &self.group);
         let group = self.group.clone();
-        let mut sim = Sim::new(group, config, &self.network, self.seed, A::invariants(), observer);
+        let invariants = A::invariants();
+        let mut sim = Sim::blank(group, config, &self.network, self.seed, invariants, observer);
+        if let Some(referee) = A::referee(sim.config(), &self.group) {
+            sim.attend(referee, A::clock);
+        }
+        sim.start();
         sim.schedule(self.script.iter().cloned());
         if self.ends_by_goal() {
             sim.stop_when(A::goal());
@@ -89,7 +99,12 @@ impl<A: Algorithm> Plan<A> {
     /// Whether nothing but the goal ends a run: where processes watch each other, or messages go
     /// round, for ever.
     fn ends_by_goal(&self) -> bool {
-        self.settings.detection || !A::goal().at_rest
+        self.lasts().is_none() && (self.settings.detection || !A::goal().at_rest)
+    }
+
+    /// How long it lasts after the last action, if nothing ends it.
+    fn lasts(&self) -> Option<Duration> {
+        A::lasts(&A::config(&self.settings, &self.group))
     }
 
     /// How many of the inputs are work.
@@ -115,17 +130,24 @@ impl<A: Algorithm> Plan<A> {
         sim.run(match self.until {
             Some(until) => until,
             None if self.ends_by_goal() => self.overdue(sim),
-            None => Time::MAX,
+            None => self.lasts().map_or(Time::MAX, |span| sim.last_scheduled() + span),
         })
     }
 
     /// What came of a cluster whose run has ended.
-    pub fn judge<O: Observer<A>>(&self, sim: &Sim<A, O>, ended: Ended) -> Outcome {
+    pub fn judge<O: Observer<A>>(&self, sim: &mut Sim<A, O>, ended: Ended) -> Outcome {
+        if matches!(ended, Ended::Quiet | Ended::Settled) {
+            sim.close();
+        }
+        let sim = &*sim;
         let mut outcome = self.outcome(sim);
         // A run that the user cuts short promises nothing; nor does one in which nobody asked
         // for anything.
         let promised = match ended {
-            Ended::TimeUp => sim.now() >= self.overdue(sim) && self.ends_by_goal(),
+            Ended::TimeUp => {
+                let goes_on = self.ends_by_goal() || self.lasts().is_some();
+                sim.now() >= self.overdue(sim) && goes_on
+            }
             Ended::Quiet => self.script.iter().any(|s| s.action.is_input()),
             Ended::Settled | Ended::Violated | Ended::Storm => false,
         };
@@ -153,6 +175,8 @@ impl<A: Algorithm> Plan<A> {
             coordinators: sim.live().map(|(id, process)| (id, process.coordinator())).collect(),
             sections: sim.sections(),
             refusals: sim.refusals().to_vec(),
+            facts: sim.facts(),
+            pictures: sim.pictures(),
         }
     }
 

@@ -4,44 +4,9 @@
 
 use crate::fault::CutKind;
 use crate::network::Latency;
+pub use bellwether_algorithms::options::{duration, id, member};
 use bellwether_core::{Group, NodeId, Time, micros};
 use std::time::Duration;
-
-/// No span and no time may exceed this; it keeps all arithmetic far from overflow.
-const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// `10ms`, `1.5s`, `250us`, `2m`; `0` needs no unit.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let wanted = "a duration such as 250us, 10ms, 1.5s or 2m";
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let micros_per_unit: u64 = match unit {
-        "us" => 1,
-        "ms" => 1_000,
-        "s" => 1_000_000,
-        "m" | "min" => 60_000_000,
-        "" if number == "0" => 1,
-        "" => return Err(format!("'{text}' has no unit; expected {wanted}")),
-        _ => return Err(format!("'{text}' is not {wanted}")),
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let scaled = |digits: &str| digits.parse::<u64>().ok();
-    let whole = scaled(whole).and_then(|whole| whole.checked_mul(micros_per_unit));
-    let fraction = match fraction {
-        "" if number.contains('.') => None,
-        "" => Some(0),
-        _ if fraction.len() > 9 => None,
-        _ => scaled(fraction)
-            .and_then(|digits| digits.checked_mul(micros_per_unit))
-            .map(|scaled| scaled / 10u64.pow(fraction.len() as u32)),
-    };
-    let total = whole.zip(fraction).and_then(|(whole, fraction)| whole.checked_add(fraction));
-    match total.map(Duration::from_micros) {
-        Some(span) if span > LONGEST => Err(format!("'{text}' is longer than a year")),
-        Some(span) => Ok(span),
-        None => Err(format!("'{text}' is not {wanted}")),
-    }
-}
 
 /// A point in virtual time, written as the duration since the beginning.
 pub fn time(text: &str) -> Result<Time, String> {
@@ -135,13 +100,6 @@ pub fn probability(text: &str) -> Result<f64, String> {
     }
 }
 
-/// One id.
-pub fn id(text: &str) -> Result<NodeId, String> {
-    text.parse()
-        .map(NodeId::new)
-        .map_err(|_| format!("'{text}' is no id; expected a whole number from 0 to {}", u32::MAX))
-}
-
 /// `1..4` (both ends included) or `3,5,0,1,4,6`.
 pub fn ids(text: &str) -> Result<Vec<NodeId>, String> {
     const MOST: u32 = 10_000_000;
@@ -154,21 +112,6 @@ pub fn ids(text: &str) -> Result<Vec<NodeId>, String> {
         };
     }
     text.split(',').map(id).collect()
-}
-
-/// An id that must be a member.
-pub fn member(text: &str, group: &Group) -> Result<NodeId, String> {
-    let id = id(text)?;
-    if group.contains(id) {
-        return Ok(id);
-    }
-    let ids: Vec<String> = group.ascending().take(9).map(|id| id.number().to_string()).collect();
-    let (shown, more) = if group.len() > 8 {
-        (ids[..8].join(", "), format!(", ... {}", group.highest().number()))
-    } else {
-        (ids.join(", "), String::new())
-    };
-    Err(format!("there is no process {}; the members are {shown}{more}", id.number()))
 }
 
 /// `1,2|3,4,5`: the sides of a partition; members on no side form one more.

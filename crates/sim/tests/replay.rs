@@ -8,8 +8,8 @@ use bellwether_core::{Group, NodeId, Time};
 use bellwether_sim::chaos::random_plan;
 use bellwether_sim::replay::{Came, Contradiction, Happened, Recorded, Replay};
 use bellwether_sim::{
-    Action, FaultKind, Latency, Network, Observer, Outcome, Plan, Recorder, Scheduled, Seen,
-    Silent, Trace, What, render,
+    Action, CLOCK_START, FaultKind, Latency, Network, Observer, Outcome, Plan, Recorder, Scheduled,
+    Seen, Silent, Trace, What, render,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -92,8 +92,9 @@ fn both<A: Algorithm>(plan: &Plan<A>) -> ((Outcome, Trace), (Outcome, Trace)) {
 }
 
 fn tell<A: Algorithm>(plan: &Plan<A>, events: Vec<Recorded<A>>, ended: Time) -> (Outcome, Trace) {
-    let replay =
-        Replay { group: plan.group.clone(), settings: plan.settings.clone(), events, ended };
+    let clock_start = Time::ZERO + CLOCK_START;
+    let (group, settings) = (plan.group.clone(), plan.settings.clone());
+    let replay = Replay { group, settings, events, ended, clock_start };
     let recorder = Recorder::new(&A::ENTRY, &plan.group, plan.seed);
     let replayed = replay.run(recorder).unwrap();
     (replayed.outcome, replayed.observer.into_trace())
@@ -239,6 +240,7 @@ fn tampered(
         settings: plan.settings,
         events,
         ended: Time::from_micros(1_000_000),
+        clock_start: Time::ZERO,
     };
     let divergence = replay.run(Silent).err()?;
     assert!(!divergence.to_string().is_empty());
@@ -353,7 +355,7 @@ fn who_comes_back_with_what_it_never_saved_is_found() {
         let came = Came::Start { life: 2, saved };
         events.push(Recorded { at, node: NodeId::new(4), event: step(at, came) });
         let (group, settings) = (plan.group.clone(), plan.settings.clone());
-        Replay { group, settings, events, ended: at }.run(Silent).err()
+        Replay { group, settings, events, ended: at, clock_start: at }.run(Silent).err()
     };
     assert_eq!(found(Some(saved)), None);
     // It was killed after its first step and may have been faster than its disk.
@@ -406,7 +408,8 @@ fn what_never_arrived_died_with_its_sender_or_found_nobody() {
     }
     let (group, settings) = (plan.group.clone(), plan.settings.clone());
     let events = events[..first].to_vec();
-    let open = Replay { group, settings, events, ended: at }.run(Silent).unwrap().open;
+    let open =
+        Replay { group, settings, events, ended: at, clock_start: at }.run(Silent).unwrap().open;
     assert_eq!((open.messages, open.moving), (1, 1), "{open:?}");
     assert!(open.timers > 0 && !open.is_quiet());
 }

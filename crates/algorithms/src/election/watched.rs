@@ -8,6 +8,7 @@ use bellwether_core::{
     Validity,
 };
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -143,6 +144,11 @@ impl<E: Election> Watched<E> {
 impl<E: Election> Algorithm for Watched<E> {
     const ENTRY: Entry = E::ENTRY;
 
+    const VERBS: &'static [&'static str] = &["suspect", "start"];
+
+    const KINDS: &'static [&'static str] =
+        &["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"];
+
     fn config(settings: &Settings, group: &Group) -> Config {
         let timeout = settings.timeout;
         // A hop costs less than T, and so does finding out that a neighbour is dead.
@@ -171,11 +177,11 @@ impl<E: Election> Algorithm for Watched<E> {
         }
     }
 
-    fn verb(input: &Input) -> &'static str {
-        match input {
+    fn verb(input: &Input) -> Cow<'static, str> {
+        Cow::Borrowed(match input {
             Input::Suspect => "suspect",
             Input::Start => "start",
-        }
+        })
     }
 
     fn coordinator(&self) -> Option<NodeId> {

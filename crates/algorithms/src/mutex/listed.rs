@@ -5,10 +5,16 @@ use crate::catalogue::{Algorithm, Entry, Milestone, Settings};
 use crate::election::{self, Election, Watched};
 use crate::views;
 use bellwether_core::{Goal, Group, Invariant, NodeId, Shape, Validity};
+use std::borrow::Cow;
 use std::time::Duration;
 
 impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
     const ENTRY: Entry = M::ENTRY;
+
+    const VERBS: &'static [&'static str] = &["request", "release", "work", "suspect", "start"];
+
+    const KINDS: &'static [&'static str] =
+        &["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"];
 
     fn config(settings: &Settings, group: &Group) -> Config {
         let coordinator = settings.coordinator.unwrap_or_else(|| group.highest());
@@ -42,14 +48,14 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
         })
     }
 
-    fn verb(deed: &Deed) -> &'static str {
-        match deed {
+    fn verb(deed: &Deed) -> Cow<'static, str> {
+        Cow::Borrowed(match deed {
             Deed::Request => "request",
             Deed::Release => "release",
             Deed::Work => "work",
             Deed::Elect(election::Input::Suspect) => "suspect",
             Deed::Elect(election::Input::Start) => "start",
-        }
+        })
     }
 
     fn coordinator(&self) -> Option<NodeId> {

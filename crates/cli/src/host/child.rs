@@ -74,7 +74,7 @@ async fn host<A: Algorithm>(port: u16) -> Result<(), Failure> {
     print(&line(&Reply::Port(address.port())))?;
     let Some(Order::Setup(setup)) = orders.next().await else { return Ok(()) };
 
-    let settings = Settings::from(setup.settings);
+    let settings = Settings::from(setup.settings.clone());
     let ring = setup.ids.iter().copied().map(NodeId::new).collect();
     let group = Group::new(ring).map_err(|error| failure("form the group", error))?;
     let config = A::config(&settings, &group);

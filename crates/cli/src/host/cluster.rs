@@ -90,6 +90,7 @@ impl Cluster {
         }
         self.begin(&all).await?;
         self.record.began_us = Clock::shared().as_micros();
+        self.record.began_clock_us = Clock::system().now().as_micros();
         Ok(())
     }
 
@@ -165,7 +166,7 @@ impl Cluster {
             certificates: CERTIFICATES.to_owned(),
             data: format!("state-{id}"),
             journal: journal_name(id, life),
-            settings: self.record.settings,
+            settings: self.record.settings.clone(),
         }
     }
 

@@ -147,10 +147,10 @@ async fn act<A: Algorithm>(
         Action::Recover(id) => cluster.revive(*id).await?,
         Action::Pause(id) => cluster.stop(*id).await,
         Action::Resume(id) => cluster.go_on(*id),
-        Action::Input(id, input) => cluster.input(*id, A::verb(input)).await?,
+        Action::Input(id, input) => cluster.input(*id, &A::verb(input)).await?,
         Action::InputAll(input) => {
             for id in plan.group.ring() {
-                cluster.input(*id, A::verb(input)).await?;
+                cluster.input(*id, &A::verb(input)).await?;
             }
         }
         // No flag asks for anything else.

@@ -89,7 +89,7 @@ impl Visitor for Host<'_> {
             }
         };
         let summary = Summary { outcome: &outcome, record: &record, given };
-        let why = sections::why_stuck::<A>(&record.settings.into(), &script, &outcome);
+        let why = sections::why_stuck::<A>(&record.settings.clone().into(), &script, &outcome);
         show(args, target, &trace, &summary, &why)?;
         sections::fail_if_refused(&outcome)?;
         Ok(if outcome.violation.is_some() { Verdict::Violated } else { Verdict::Well })

@@ -29,6 +29,9 @@ pub(crate) struct Record {
     pub(crate) settings: Knobs,
     /// When all had started. The run's own time counts from here.
     pub(crate) began_us: u64,
+    /// What a right clock showed then.
+    #[serde(default)]
+    pub(crate) began_clock_us: u64,
     /// When it ended, unless it is still going on.
     pub(crate) ended_us: Option<u64>,
     /// Whether it was cut off because the journals grew and grew.
@@ -75,6 +78,7 @@ impl Record {
             members: group.ring().iter().map(|id| (id.number(), 0)).collect(),
             settings,
             began_us: 0,
+            began_clock_us: 0,
             ended_us: None,
             storm: false,
             deeds: Vec::new(),
@@ -132,9 +136,10 @@ impl Record {
         }
         let replay = Replay {
             group: self.group()?,
-            settings: self.settings.into(),
+            settings: self.settings.clone().into(),
             events,
             ended: since(Time::from_micros(until_us)),
+            clock_start: Time::from_micros(self.began_clock_us),
         };
         let mut told = replay.run(observer).map_err(|divergence| {
             Failure::Input(format!(

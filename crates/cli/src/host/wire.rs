@@ -52,7 +52,7 @@ pub(crate) struct Setup {
 }
 
 /// The settings of the algorithm in a form that can be written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Knobs {
     pub(crate) timeout_us: u64,
     pub(crate) coordinator: Option<u32>,
@@ -65,12 +65,15 @@ pub(crate) struct Knobs {
     pub(crate) section_us: (u64, u64),
     #[serde(default)]
     pub(crate) tree: Tree,
+    #[serde(default)]
+    pub(crate) options: BTreeMap<String, String>,
 }
 
 impl From<&Settings> for Knobs {
     fn from(settings: &Settings) -> Self {
-        let Settings { timeout, coordinator, detection, acknowledge, textbook, section, tree } =
+        let Settings { timeout, coordinator, detection, acknowledge, textbook, section, .. } =
             settings;
+        let options = settings.options.iter();
         Knobs {
             timeout_us: micros(*timeout),
             coordinator: coordinator.map(NodeId::number),
@@ -78,7 +81,8 @@ impl From<&Settings> for Knobs {
             acknowledge: *acknowledge,
             textbook: *textbook,
             section_us: (micros(section.0), micros(section.1)),
-            tree: *tree,
+            tree: settings.tree,
+            options: options.map(|(name, value)| (name.into(), value.into())).collect(),
         }
     }
 }
@@ -96,6 +100,7 @@ impl From<Knobs> for Settings {
                 Duration::from_micros(knobs.section_us.1),
             ),
             tree: knobs.tree,
+            options: knobs.options.into_iter().collect(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One election in the simulator, counted.
 
 use crate::random::Draws;
-use crate::{Action, Ended, Latency, Network, Scheduled, Silent, Sim};
+use crate::{Action, Ended, Latency, Network, Outcome, Plan, Scheduled, Silent, Sim};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_core::{Group, NodeId, Time};
 use std::collections::BTreeMap;
@@ -66,6 +66,21 @@ pub(super) fn run<A: Algorithm>(setup: &Setup) -> Run {
     let agreed = (A::goal().holds)(&mut sim.live());
     let sound = ended == Ended::Quiet && agreed;
     Run { by_kind: sim.tally().protocol(), delay: None, sound }
+}
+
+/// Plays a plan whose every message takes a hop, and counts its messages. It is sound if nothing
+/// was violated and the goal was reached.
+pub(super) fn count<A: Algorithm>(
+    group: Group,
+    settings: Settings,
+    script: Vec<Scheduled<A::Input>>,
+    until: Option<Time>,
+) -> (Run, Outcome) {
+    let network = Network::new(Latency::Fixed(LATENCY));
+    let plan = Plan::<A> { group, settings, network, seed: SEED, script, until };
+    let (outcome, Silent) = plan.run(Silent);
+    let sound = outcome.violation.is_none() && outcome.agreed;
+    (Run { by_kind: outcome.tally.protocol(), delay: None, sound }, outcome)
 }
 
 /// 1 to k, each followed by the next larger.

@@ -8,17 +8,27 @@
 //! are means over more runs than can be tried, where only a sample can be taken. [`Expected`] says
 //! which it is, so that a sample is never passed off as a proof.
 
+mod agreement;
+mod deadlock;
 mod delay;
 mod election;
 mod measure;
 mod mutex;
+mod order;
 mod plot;
 mod sections;
+mod snapshot;
+mod time;
 
+pub use agreement::agreement_cases_for;
+pub use deadlock::deadlock_cases_for;
 pub use delay::Delay;
 pub use election::{cases_for, election};
 pub use mutex::{mutex, mutex_cases_for};
+pub use order::order_cases_for;
 pub use plot::plot;
+pub use snapshot::snapshot_cases_for;
+pub use time::time_cases_for;
 
 use crate::workload::Load;
 use measure::Run;

@@ -90,6 +90,10 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if let Some(metered) = &mut self.world.meter {
             metered.meter.died(place);
         }
+        let (now, id) = (self.world.now, self.group.ring()[place]);
+        if let Some(attendance) = &mut self.world.attendance {
+            attendance.crashed(now, id);
+        }
         self.world.faults.bite(FaultKind::Crash);
         self.see(place, Seen::Crash);
         // What waited for it is dropped like any other message to a stopped process.

@@ -6,6 +6,7 @@ mod sink;
 pub(crate) use mischief::describe;
 
 pub use self::mischief::CLOCK_START;
+use crate::attendance::Attendance;
 use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
 use crate::meter::{Meter, Refused, Sections};
 use crate::monitor::{Monitor, Violation};
@@ -17,6 +18,7 @@ use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::tally::Tally;
 use bellwether_algorithms::catalogue::Milestone;
+use bellwether_algorithms::referee::{Fact, Picture, Referee};
 use bellwether_core::{
     Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
 };
@@ -74,6 +76,8 @@ struct World<P: Process> {
     fates: Option<Vec<FateEntry>>,
     /// The books of critical sections, where there are any.
     meter: Option<Box<Metered<P>>>,
+    /// Who hears what the processes say, if anybody.
+    attendance: Option<Box<Attendance<P>>>,
 }
 
 /// A meter, and what outputs mean to it.
@@ -131,6 +135,20 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         invariants: Vec<Invariant<P>>,
         observer: O,
     ) -> Self {
+        let mut sim = Sim::blank(group, config, network, seed, invariants, observer);
+        sim.start();
+        sim
+    }
+
+    /// A cluster in which no process has started yet; see [`Sim::start`].
+    pub(crate) fn blank(
+        group: Group,
+        config: P::Config,
+        network: &Network,
+        seed: u64,
+        invariants: Vec<Invariant<P>>,
+        observer: O,
+    ) -> Self {
         let mut faults = FaultCounts::default();
         for (wanted, kind) in [
             (network.loss > 0.0, FaultKind::Loss),
@@ -142,7 +160,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             }
         }
         let nodes = (0..group.len()).map(|_| Node::default()).collect();
-        let mut sim = Sim {
+        Sim {
             nodes,
             oddities: BTreeMap::new(),
             world: World {
@@ -160,6 +178,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 in_flight: None,
                 fates: None,
                 meter: None,
+                attendance: None,
             },
             monitor: Monitor::new(invariants),
             goal: None,
@@ -173,12 +192,41 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             observer,
             group,
             config,
-        };
-        for place in 0..sim.nodes.len() {
-            sim.nodes[place].up = true;
-            sim.step(place, |process, cx| process.on_start(None, cx));
         }
-        sim
+    }
+
+    /// Starts every process.
+    pub(crate) fn start(&mut self) {
+        for place in 0..self.nodes.len() {
+            self.nodes[place].up = true;
+            self.step(place, |process, cx| process.on_start(None, cx));
+        }
+    }
+
+    /// Lets a referee hear all from now on; `clock` says what the clock of a process shows.
+    pub fn attend(&mut self, referee: Box<dyn Referee<P>>, clock: fn(&P, Time) -> Option<Time>) {
+        self.world.attendance = Some(Box::new(Attendance::new(referee, clock)));
+    }
+
+    /// What a referee has to say.
+    pub fn facts(&self) -> Vec<Fact> {
+        self.world.attendance.as_ref().map_or_else(Vec::new, |attendance| attendance.facts())
+    }
+
+    /// What a referee has to show.
+    pub fn pictures(&self) -> Vec<Picture> {
+        self.world.attendance.as_ref().map_or_else(Vec::new, |attendance| attendance.pictures())
+    }
+
+    /// Tells a referee that the run is over.
+    pub(crate) fn close(&mut self) {
+        let live: Vec<NodeId> = self.live().map(|(id, _)| id).collect();
+        let now = self.world.now;
+        if let Some(attendance) = &mut self.world.attendance {
+            attendance.closes(now, &live);
+            let broken = attendance.broken();
+            self.violation = self.violation.take().or_else(|| broken.cloned());
+        }
     }
 
     /// Makes a run end as soon as the script is over and this holds, with no message of the
@@ -240,6 +288,36 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// Runs until nothing is left to happen, the goal is reached, an invariant is broken or the
     /// time is up. A run that is over can be acted upon and run again.
     pub fn run(&mut self, until: Time) -> Ended {
+        loop {
+            let look = self.world.attendance.as_ref().and_then(|attendance| attendance.next_look());
+            let Some(look) = look.filter(|look| *look <= until) else {
+                return self.run_on(until);
+            };
+            let ended = self.run_on(look);
+            if ended != Ended::TimeUp {
+                return ended;
+            }
+            self.look_at_clocks();
+        }
+    }
+
+    /// Lets the referee look at the clocks of all live processes.
+    #[cold]
+    fn look_at_clocks(&mut self) {
+        let now = self.world.now;
+        let Some(attendance) = &mut self.world.attendance else { return };
+        let (nodes, oddities) = (&self.nodes, &self.oddities);
+        let right = now + CLOCK_START;
+        let live = self.group.ring().iter().enumerate().filter(|(place, _)| nodes[*place].up);
+        let live = live.map(|(place, id)| {
+            let reading = oddities.get(&place).map_or(right, |oddity| oddity.shown(now));
+            (*id, &nodes[place].process, reading)
+        });
+        attendance.looks(now, right, live);
+        self.violation = self.violation.take().or_else(|| attendance.broken().cloned());
+    }
+
+    fn run_on(&mut self, until: Time) -> Ended {
         loop {
             if self.violation.is_some() && !self.keeps_going {
                 return Ended::Violated;
@@ -372,6 +450,9 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if !self.monitor.is_idle(me, &node.process, now, node.claims) {
             self.do_books(place);
         }
+        if self.world.attendance.is_some() {
+            self.ask_referee();
+        }
         if self.nodes[place].odd {
             self.spring_trap(place);
         }
@@ -398,6 +479,14 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         self.nodes[place].claims = claims;
         if self.violation.is_none() {
             self.violation = broken;
+        }
+    }
+
+    #[cold]
+    fn ask_referee(&mut self) {
+        let broken = self.world.attendance.as_ref().and_then(|attendance| attendance.broken());
+        if self.violation.is_none() && broken.is_some() {
+            self.violation = broken.cloned();
         }
     }
 

@@ -142,6 +142,9 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         }
         self.see(self.place, Seen::Output(&output));
         let (now, node) = (self.world.now, self.me);
+        if let Some(attendance) = &mut self.world.attendance {
+            attendance.hears(now, node, &output);
+        }
         if let Some(metered) = &mut self.world.meter
             && let Some(milestone) = (metered.reads)(&output)
         {

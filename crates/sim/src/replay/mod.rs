@@ -88,6 +88,8 @@ pub struct Replay<A: Algorithm> {
     pub events: Vec<Recorded<A>>,
     /// When the run ended.
     pub ended: Time,
+    /// What a right clock showed when it began.
+    pub clock_start: Time,
 }
 
 /// What came of a run that was told again.
@@ -127,7 +129,7 @@ impl<A: Algorithm> Replay<A> {
     pub fn run<O: Observer<A>>(self, observer: O) -> Result<Replayed<O>, Divergence> {
         let mut waiting: Vec<VecDeque<(usize, Recorded<A>)>> = Vec::new();
         waiting.resize_with(self.group.len(), VecDeque::new);
-        let mut player = Player::new(&self.group, &self.settings, observer);
+        let mut player = Player::new(&self.group, &self.settings, self.clock_start, observer);
         for (index, event) in self.events.into_iter().enumerate() {
             let place = player.place(event.at, event.node)?;
             player.expect(&event);

@@ -1,6 +1,7 @@
 //! The processes of a replayed run, and what lies between them.
 
 use super::{Came, Contradiction, Divergence, Happened, Open, Recorded, Replayed};
+use crate::attendance::Attendance;
 use crate::fault::{FaultCounts, FaultKind};
 use crate::meter::Meter;
 use crate::monitor::{Claims, Monitor, Violation};
@@ -30,6 +31,8 @@ pub(super) struct Player<'g, A: Algorithm, O> {
     asked: bool,
     work: u64,
     has_sections: bool,
+    /// What a right clock showed when the run began.
+    clock_start: Time,
     events: u64,
     observer: O,
 }
@@ -46,6 +49,8 @@ struct Mail<A: Algorithm> {
     /// The messages that do not arrive and of which it is not yet known why, by their ids.
     missing: BTreeMap<u64, Key>,
     meter: Meter,
+    /// Who hears what the processes say, if anybody.
+    attendance: Option<Attendance<A>>,
     /// How long messages were on their way, and how many.
     hops_us: (u64, u64),
 }
@@ -78,7 +83,14 @@ struct Actor<A: Algorithm> {
 }
 
 impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
-    pub(super) fn new(group: &'g Group, settings: &Settings, observer: O) -> Self {
+    pub(super) fn new(
+        group: &'g Group,
+        settings: &Settings,
+        clock_start: Time,
+        observer: O,
+    ) -> Self {
+        let config = A::config(settings, group);
+        let referee = A::referee(&config, group);
         let mut actors = Vec::new();
         actors.resize_with(group.len(), || Actor {
             process: A::default(),
@@ -95,7 +107,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         Player {
             group,
             detection: settings.detection,
-            config: A::config(settings, group),
+            config,
             actors,
             monitor: Monitor::new(A::invariants()),
             violation: None,
@@ -108,12 +120,14 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
                 arriving: BTreeSet::new(),
                 missing: BTreeMap::new(),
                 meter: Meter::default(),
+                attendance: referee.map(|referee| Attendance::new(referee, A::clock)),
                 hops_us: (0, 0),
             },
             last_action: Time::ZERO,
             asked: false,
             work: 0,
             has_sections: A::default().section().is_some(),
+            clock_start,
             events: 0,
             observer,
         }
@@ -148,6 +162,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
 
     pub(super) fn play(&mut self, place: usize, event: Recorded<A>) -> Result<(), Divergence> {
         let Recorded { at, node, event } = event;
+        self.look_at_clocks(self.mail.now.max(at));
         self.mail.now = self.mail.now.max(at);
         let done = match event {
             Happened::Killed => {
@@ -165,6 +180,22 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             Happened::Step { clock, came } => self.take_step(place, clock, came),
         };
         done.map_err(|contradiction| Divergence { at, node, contradiction })
+    }
+
+    /// Lets the referee look at the clocks whenever it wanted to before this time. Between its
+    /// steps a process's clock goes on as the right one does.
+    fn look_at_clocks(&mut self, until: Time) {
+        while let Some(attendance) = &mut self.mail.attendance
+            && let Some(at) = attendance.next_look().filter(|at| *at < until)
+        {
+            let right = self.clock_start + at.since(Time::ZERO);
+            let up = self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
+            let live = up.map(|(id, Actor { process, read: (when, clock), .. })| {
+                (*id, process, *clock + at.since(*when))
+            });
+            attendance.looks(at, right, live);
+            self.violation = self.violation.take().or_else(|| attendance.broken().cloned());
+        }
     }
 
     fn take_step(&mut self, place: usize, clock: Time, came: Came<A>) -> Result<(), Contradiction> {
@@ -275,6 +306,9 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         let me = self.group.ring()[place];
         self.monitor.died(me, &mut actor.claims);
         self.mail.meter.died(place);
+        if let Some(attendance) = &mut self.mail.attendance {
+            attendance.crashed(self.mail.now, me);
+        }
         self.mail.faults.want(FaultKind::Crash);
         self.mail.faults.bite(FaultKind::Crash);
         self.see(place, Seen::Crash);
@@ -365,9 +399,8 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         };
         let broken = self.monitor.moved(now, me, &mut claims, &look);
         self.actors[place].claims = claims;
-        if self.violation.is_none() {
-            self.violation = broken;
-        }
+        let heard = self.mail.attendance.as_ref().and_then(|attendance| attendance.broken());
+        self.violation = self.violation.take().or(broken).or_else(|| heard.cloned());
         for (key, to) in posted {
             if !self.actors[to].up {
                 self.events += 1;
@@ -379,9 +412,18 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
     }
 
     /// The run is over.
-    pub(super) fn finish(self, ended: Time) -> Replayed<O> {
+    pub(super) fn finish(mut self, ended: Time) -> Replayed<O> {
         let ended = ended.max(self.mail.now);
+        self.look_at_clocks(ended);
         let open = self.open();
+        let live = self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
+        let live: Vec<NodeId> = live.map(|(id, _)| *id).collect();
+        if let Some(attendance) = &mut self.mail.attendance {
+            if open.moving == 0 {
+                attendance.closes(ended, &live);
+            }
+            self.violation = self.violation.take().or_else(|| attendance.broken().cloned());
+        }
         let up = |(id, actor): (&NodeId, &Actor<A>)| (*id, actor.process.coordinator());
         let live = || self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
         let Goal { name, text, holds, at_rest } = A::goal();
@@ -408,6 +450,8 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             coordinators: live().map(up).collect(),
             sections: self.has_sections.then(|| self.mail.meter.sections(hop)),
             refusals: self.mail.meter.refusals().to_vec(),
+            facts: self.mail.attendance.as_ref().map_or_else(Vec::new, Attendance::facts),
+            pictures: self.mail.attendance.as_ref().map_or_else(Vec::new, Attendance::pictures),
         };
         Replayed { outcome, observer: self.observer, open }
     }
@@ -482,6 +526,9 @@ impl<A: Algorithm, O: Observer<A>> Effects<A> for Sink<'_, A, O> {
 
     fn emit(&mut self, output: A::Output) {
         self.see(Seen::Output(&output));
+        if let Some(attendance) = &mut self.mail.attendance {
+            attendance.hears(self.mail.now, self.me, &output);
+        }
         if let Some(milestone) = A::milestone(&output) {
             let now = self.mail.now;
             self.mail.meter.note(now, self.place, self.me, milestone);

@@ -5,6 +5,7 @@ use crate::network::{Latency, Network};
 use crate::plan::default_timeout;
 use bellwether_algorithms::catalogue::Settings;
 use bellwether_algorithms::mutex::Tree;
+use bellwether_algorithms::options::Options;
 use bellwether_core::{Group, NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -93,6 +94,8 @@ pub enum Expectation {
     Regenerations(u64),
     /// So many requests and releases were refused.
     Refusals(u64),
+    /// The summary says this about that.
+    Fact(String, String),
 }
 
 /// What the `cluster` line and its companions say.
@@ -118,6 +121,8 @@ pub struct Setup {
     pub section: Option<(Duration, Duration)>,
     /// The shape of the tree, for algorithms on one.
     pub tree: Tree,
+    /// What only this algorithm knows about.
+    pub options: Options,
     /// The seed.
     pub seed: u64,
     /// Whether the story shows acknowledgements and the detector's messages.
@@ -138,6 +143,7 @@ impl Setup {
             textbook: false,
             section: None,
             tree: Tree::default(),
+            options: Options::default(),
             seed: 0,
             overhead: false,
             group,
@@ -155,6 +161,7 @@ impl Setup {
             textbook: self.textbook,
             section: self.section.unwrap_or((timeout, timeout)),
             tree: self.tree,
+            options: self.options.clone(),
         }
     }
 }

@@ -19,6 +19,7 @@ impl<A: Algorithm> Stage<A> {
                 ids.iter().try_for_each(|id| follows(*id, self.live(*id)?, *whom))
             }
             Expectation::Members(id, expected) => self.check_members(*id, expected),
+            Expectation::Fact(name, expected) => self.check_fact(name, expected),
             Expectation::Messages(expected) => check_counts(&self.sim.tally().protocol(), expected),
             Expectation::Overhead(expected) => check_counts(&self.sim.tally().overhead(), expected),
             Expectation::Agreement(expected) => match (self.agreed(), expected) {
@@ -75,6 +76,18 @@ impl<A: Algorithm> Stage<A> {
     fn live(&self, id: NodeId) -> Result<&A, String> {
         let found = self.sim.live().find(|(live, _)| *live == id);
         found.map(|(_, process)| process).ok_or_else(|| format!("{id} is down"))
+    }
+
+    fn check_fact(&self, name: &str, expected: &str) -> Result<(), String> {
+        let facts = self.sim.facts();
+        match facts.iter().find(|fact| fact.name == name) {
+            Some(fact) if fact.text == expected => Ok(()),
+            Some(fact) => Err(fact.text.clone()),
+            None => {
+                let names: Vec<&str> = facts.iter().map(|fact| fact.name).collect();
+                Err(format!("nothing about '{name}'; there is: {}", names.join(", ")))
+            }
+        }
     }
 
     fn check_members(&self, id: NodeId, expected: &[NodeId]) -> Result<(), String> {

@@ -55,7 +55,7 @@ impl Line<'_> {
                 Deed::Input(input.to_owned(), self.who(group)?)
             }
             other => {
-                let inputs = known.inputs(&setup.algorithm);
+                let inputs = (known.traits)(&setup.algorithm).verbs;
                 let message = format!(
                     "no command '{other}'; expected crash, recover, pause, resume, slow, \
                      partition, cut, heal, calm, clock, {}, run or expect",
@@ -119,6 +119,10 @@ impl Line<'_> {
                 })?;
                 Expectation::Members(node, list)
             }
+            "fact" => {
+                let name = self.need("what the fact is about")?.text.to_owned();
+                Expectation::Fact(name, self.rest())
+            }
             "messages" => Expectation::Messages(self.counts()?),
             "overhead" => Expectation::Overhead(self.counts()?),
             "agreement" => Expectation::Agreement(true),
@@ -130,7 +134,7 @@ impl Line<'_> {
             other => {
                 let sections = "inside, waiting, entries, regenerations, refusals, ";
                 let message = format!(
-                    "cannot expect '{other}'; expected coordinator, members, messages, overhead, \
+                    "cannot expect '{other}'; expected coordinator, members, messages, overhead, fact, \
                      {}agreement, disagreement or violation",
                     if has_section { sections } else { "" }
                 );

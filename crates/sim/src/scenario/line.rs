@@ -149,6 +149,27 @@ impl<'a> Line<'a> {
         self.value(value, parse).map(Some)
     }
 
+    /// All that follows, as one text.
+    pub(super) fn rest(&mut self) -> String {
+        let mut words = Vec::new();
+        while let Some(word) = self.take() {
+            words.push(word.text);
+        }
+        words.join(" ")
+    }
+
+    /// Where `key=value`, or the word `key`, stands.
+    pub(super) fn column_of(&self, key: &str) -> Option<usize> {
+        let is_it = |word: &&Word<'_>| match word.assignment() {
+            Some((name, _)) => name == key,
+            None => word.text == key,
+        };
+        self.words.iter().find(is_it).map(|word| match word.assignment() {
+            Some((_, value)) => value.column,
+            None => word.column,
+        })
+    }
+
     /// Nothing may follow.
     pub(super) fn end(&self) -> Parsed<()> {
         match self.words.get(self.next) {

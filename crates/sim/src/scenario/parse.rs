@@ -6,6 +6,7 @@ use crate::network::Fate;
 use crate::units;
 use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Topology, Visitor};
 use bellwether_algorithms::mutex::UnknownTree;
+use bellwether_algorithms::options::{BadOption, Opt};
 use bellwether_core::{Group, NodeId, Time, micros};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -74,19 +75,22 @@ pub(super) struct Known {
     pub(super) has_input: fn(&str, &str) -> bool,
     /// What the algorithm of a name is about.
     pub(super) traits: fn(&str) -> Traits,
+    /// Whether an algorithm can do anything with its settings.
+    check: fn(&Setup) -> Result<(), BadOption>,
 }
 
 /// What an algorithm is about, as far as the language makes a difference.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Traits {
+    /// What it can be asked for.
+    pub(super) verbs: &'static [&'static str],
+    /// The options that only it has.
+    options: &'static [Opt],
     /// It is about a critical section.
     pub(super) section: bool,
     /// It is on a tree.
     pub(super) tree: bool,
 }
-
-/// The verbs of all families. Which of them an algorithm has, it says itself.
-const INPUTS: [&str; 7] = ["suspect", "start", "request", "release", "work", "step-down", "resign"];
 
 impl Known {
     fn of<R: Registry>() -> Self {
@@ -102,21 +106,26 @@ impl Known {
             type Output = Traits;
             fn visit<A: Algorithm>(self) -> Traits {
                 Traits {
+                    verbs: A::VERBS,
+                    options: A::OPTIONS,
                     section: A::default().section().is_some(),
                     tree: A::ENTRY.topology == Topology::Tree,
                 }
+            }
+        }
+        struct Check<'a>(&'a Setup);
+        impl Visitor for Check<'_> {
+            type Output = Result<(), BadOption>;
+            fn visit<A: Algorithm>(self) -> Result<(), BadOption> {
+                A::check(&self.0.settings(), &self.0.group)
             }
         }
         Known {
             names: R::entries().iter().map(|entry| entry.name).collect(),
             has_input: |algorithm, verb| R::visit(algorithm, Has(verb)).unwrap_or(false),
             traits: |algorithm| R::visit(algorithm, Look).unwrap_or_default(),
+            check: |setup| R::visit(&setup.algorithm, Check(setup)).unwrap_or(Ok(())),
         }
-    }
-
-    /// The inputs that an algorithm has, for those who look for one.
-    pub(super) fn inputs(&self, algorithm: &str) -> Vec<&'static str> {
-        INPUTS.into_iter().filter(|verb| (self.has_input)(algorithm, verb)).collect()
     }
 }
 
@@ -233,7 +242,12 @@ impl Line<'_> {
             }
             self.setting(word, value, &mut setup, (known.traits)(name.text))?;
         }
-        Ok(setup)
+        match (known.check)(&setup) {
+            Ok(()) => Ok(setup),
+            Err(BadOption { option, why }) => {
+                self.error(self.column_of(option).unwrap_or(name.column), why)
+            }
+        }
     }
 
     /// `latency=10ms` or `reorder`; `value` is what follows the equals sign.
@@ -266,15 +280,36 @@ impl Line<'_> {
             Some("coordinator") => {
                 setup.coordinator = self.value(value, |text| nobody_or(text, &setup.group))?;
             }
+            key if let Some(option) =
+                traits.options.iter().find(|option| option.name == key.unwrap_or(word.text)) =>
+            {
+                match (key, option.value) {
+                    (None, None) => setup.options.set(option.name, ""),
+                    (Some(_), Some(_)) => setup
+                        .options
+                        .set(option.name, &self.value(value, |text| Ok(text.to_owned()))?),
+                    (None, Some(value)) => {
+                        let message = format!("expected a value: {}={value}", option.name);
+                        return self.error(word.column, message);
+                    }
+                    (Some(_), None) => {
+                        let message = format!("'{}' takes no value", option.name);
+                        return self.error(word.column, message);
+                    }
+                };
+            }
             _ => {
+                let own: Vec<String> = traits.options.iter().map(show_option).collect();
                 let sections = if traits.section { "section=, " } else { "" };
                 let tree = if traits.tree { "tree=, " } else { "" };
                 let textbook = if traits.section { "textbook or " } else { "" };
                 let message = format!(
                     "'{}' is no setting of a cluster of {}; expected coordinator=, latency=, \
                      timeout=, seed=, loss=, duplicate=, detection=, acknowledge=, {sections}\
-                     {tree}show=, {textbook}reorder",
-                    word.text, setup.algorithm
+                     {tree}{}show=, {textbook}reorder",
+                    word.text,
+                    setup.algorithm,
+                    own.concat()
                 );
                 return self.error(word.column, message);
             }
@@ -303,6 +338,11 @@ impl Line<'_> {
             Some(_) => self.error(word.column, format!("the fate of {} is given twice", word.text)),
         }
     }
+}
+
+/// An option in a list of them.
+fn show_option(option: &Opt) -> String {
+    format!("{}{}, ", option.name, if option.value.is_some() { "=" } else { "" })
 }
 
 pub(super) fn nobody_or(text: &str, group: &Group) -> Result<Option<NodeId>, String> {

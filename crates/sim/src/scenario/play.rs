@@ -248,9 +248,10 @@ impl<A: Algorithm> Stage<A> {
         let now = self.sim.now();
         let settles = A::settles_within(self.sim.config(), self.sim.group(), self.work);
         let overdue = self.sim.last_scheduled() + settles;
+        let lasts = A::lasts(self.sim.config());
         let limit = match span {
             Span::Over if self.sim.has_goal() => overdue,
-            Span::Over => Time::MAX,
+            Span::Over => lasts.map_or(Time::MAX, |span| now.max(self.sim.last_scheduled()) + span),
             Span::For(span) => now + span,
             Span::Until(time) if time < now => return Err(format!("it is {now} already")),
             Span::Until(time) => time,
@@ -261,11 +262,14 @@ impl<A: Algorithm> Stage<A> {
         let ended = self.run_to(limit);
         let promised = match (span, &ended) {
             (Span::For(_), _) => false,
-            (_, Ok(Ended::TimeUp)) => self.sim.has_goal() && limit >= overdue,
+            (_, Ok(Ended::TimeUp)) => (self.sim.has_goal() || lasts.is_some()) && limit >= overdue,
             (_, Ok(Ended::Quiet)) => self.asked,
             (_, Ok(Ended::Storm)) => true,
             (_, Ok(Ended::Settled | Ended::Violated) | Err(_)) => false,
         };
+        if let Ok(Ended::Quiet | Ended::Settled) = ended {
+            self.sim.close();
+        }
         self.missed = (promised && !self.agreed()).then(|| Violation {
             name: self.goal.name,
             text: self.goal.text,

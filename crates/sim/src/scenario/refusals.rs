@@ -10,6 +10,7 @@ use crate::meter::Refused;
 use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_algorithms::mutex::Refusal;
 use bellwether_core::{NodeId, Time};
+use std::borrow::Cow;
 
 /// Who was asked for what, and which of the refusals the scenario knows of.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ struct Given {
     at: Time,
     /// None for all.
     to: Option<NodeId>,
-    verb: &'static str,
+    verb: Cow<'static, str>,
 }
 
 impl Refusals {

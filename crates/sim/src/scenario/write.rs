@@ -84,6 +84,12 @@ fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
     if A::ENTRY.topology == Topology::Tree {
         let _ = write!(line, " tree={}", settings.tree);
     }
+    for (name, value) in settings.options.iter() {
+        let _ = match value {
+            "" => write!(line, " {name}"),
+            _ => write!(line, " {name}={value}"),
+        };
+    }
     line.push('\n');
     line
 }

@@ -1,0 +1,1 @@
+//! Agreement under faults: over a network that loses messages, and among processes that lie.

@@ -1,0 +1,1 @@
+//! Order: broadcasts that everybody delivers in causal order, or in one order everywhere.

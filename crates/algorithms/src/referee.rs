@@ -1,0 +1,130 @@
+//! Whoever hears all that the processes of a run say: judges it, and sums it up.
+//!
+//! An [invariant](bellwether_core::Invariant) looks at states. Some claims are about what
+//! happened, at all processes together: that all delivered the same messages in the same order,
+//! that the parts of a snapshot fit together, that a reported deadlock is a real one. A [`Referee`]
+//! keeps what it needs to know of the past, judges each output as it comes, and at the end has the
+//! [facts](Fact) that a summary shows and the [pictures](Picture) that go with them. It hears a
+//! simulated run and a real one alike.
+
+use bellwether_core::{NodeId, Process, Time};
+use serde_json::Value;
+use std::fmt::Debug;
+use std::time::Duration;
+
+/// Hears a run of processes `P`.
+pub trait Referee<P: Process>: Debug + Send {
+    /// A process says something, `at` this moment of real time.
+    fn hears(&mut self, at: Time, who: NodeId, output: &P::Output) -> Result<(), Breach>;
+
+    /// A process has crashed.
+    fn crashed(&mut self, _at: Time, _who: NodeId) {}
+
+    /// How often it wants to look at the clocks; never, if it is not about them.
+    fn looks_every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// What the [clocks](crate::catalogue::Algorithm::clock) of all live processes show, `at` this
+    /// moment of real time. A right clock shows `right`.
+    fn looks(&mut self, _at: Time, _right: Time, _clocks: &[(NodeId, Time)]) -> Result<(), Breach> {
+        Ok(())
+    }
+
+    /// What must be so when nothing is left to happen, or the goal is reached. A run may go on from
+    /// there.
+    fn closes(&mut self, _at: Time, _live: &[NodeId]) -> Result<(), Breach> {
+        Ok(())
+    }
+
+    /// What there is to say about the run.
+    fn facts(&self) -> Vec<Fact>;
+
+    /// What there is to see of it.
+    fn pictures(&self) -> Vec<Picture> {
+        Vec::new()
+    }
+}
+
+/// Something that must not be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Breach {
+    /// The name of what was broken.
+    pub name: &'static str,
+    /// What that says, in a sentence.
+    pub text: &'static str,
+    /// By whom.
+    pub by: Vec<NodeId>,
+}
+
+/// A line of a summary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fact {
+    /// What it is about, in a word: the label for people, the key for programs, and what a
+    /// scenario expects.
+    pub name: &'static str,
+    /// For people.
+    pub text: String,
+    /// For programs.
+    pub value: Value,
+}
+
+/// Something to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Picture {
+    /// How far clocks were off over time.
+    Clocks(Clocks),
+    /// A graph of who waits for whom, or the like.
+    Graph(Graph),
+}
+
+/// How far clocks were off over time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clocks {
+    /// What it shows.
+    pub title: String,
+    /// For each process, when it was looked at and how far ahead it was, in microseconds.
+    pub lines: Vec<(NodeId, Vec<(Time, i64)>)>,
+    /// How far the clock of any process may be off at most, in microseconds, if that is known:
+    /// from when on, and how far.
+    pub bound: Option<(Time, i64)>,
+    /// What is measured against: `"real time"` or `"P5"`.
+    pub against: String,
+}
+
+/// A directed graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Graph {
+    /// What it shows.
+    pub title: String,
+    /// Its nodes.
+    pub nodes: Vec<Vertex>,
+    /// Its edges, between nodes by their index.
+    pub edges: Vec<Arc>,
+}
+
+/// A node of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vertex {
+    /// Its name.
+    pub name: String,
+    /// What stands below its name; may be empty.
+    pub note: String,
+    /// Where it belongs, for example a site; nodes of the same group are drawn together.
+    pub group: String,
+    /// Whether it stands out: a victim.
+    pub marked: bool,
+}
+
+/// An edge of a graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arc {
+    /// The index of the node that it leaves.
+    pub from: usize,
+    /// The index of the node that it enters.
+    pub to: usize,
+    /// What it says; may be empty.
+    pub label: String,
+    /// Whether it stands out: an edge of the cycle.
+    pub marked: bool,
+}

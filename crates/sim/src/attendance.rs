@@ -1,0 +1,77 @@
+//! A referee at a run: what it hears, when it looks, and what it finds broken.
+
+use crate::monitor::Violation;
+use bellwether_algorithms::referee::{Breach, Fact, Picture, Referee};
+use bellwether_core::{NodeId, Process, Time};
+
+/// A referee, and what it has found.
+#[derive(Debug)]
+pub(crate) struct Attendance<P: Process> {
+    referee: Box<dyn Referee<P>>,
+    /// What the clock of a process shows; see `Algorithm::clock`.
+    clock: fn(&P, Time) -> Option<Time>,
+    /// When it looks at the clocks next, if it does.
+    next_look: Option<Time>,
+    broken: Option<Violation>,
+}
+
+impl<P: Process> Attendance<P> {
+    pub(crate) fn new(referee: Box<dyn Referee<P>>, clock: fn(&P, Time) -> Option<Time>) -> Self {
+        let next_look = referee.looks_every().map(|_| Time::ZERO);
+        Attendance { referee, clock, next_look, broken: None }
+    }
+
+    pub(crate) fn hears(&mut self, at: Time, who: NodeId, output: &P::Output) {
+        let heard = self.referee.hears(at, who, output);
+        self.judge(at, heard);
+    }
+
+    pub(crate) fn crashed(&mut self, at: Time, who: NodeId) {
+        self.referee.crashed(at, who);
+    }
+
+    /// When it wants to look at the clocks next.
+    pub(crate) fn next_look(&self) -> Option<Time> {
+        self.next_look
+    }
+
+    /// Looks at live processes, each with what its machine's clock shows.
+    pub(crate) fn looks<'a>(
+        &mut self,
+        at: Time,
+        right: Time,
+        live: impl Iterator<Item = (NodeId, &'a P, Time)>,
+    ) where
+        P: 'a,
+    {
+        let show = |(id, process, reading)| Some((id, (self.clock)(process, reading)?));
+        let clocks: Vec<(NodeId, Time)> = live.filter_map(show).collect();
+        let seen = self.referee.looks(at, right, &clocks);
+        self.judge(at, seen);
+        self.next_look = self.referee.looks_every().map(|span| at + span);
+    }
+
+    pub(crate) fn closes(&mut self, at: Time, live: &[NodeId]) {
+        let closed = self.referee.closes(at, live);
+        self.judge(at, closed);
+    }
+
+    fn judge(&mut self, at: Time, judged: Result<(), Breach>) {
+        if let Err(Breach { name, text, by }) = judged {
+            self.broken.get_or_insert(Violation { name, text, at, by });
+        }
+    }
+
+    /// The first thing that was broken.
+    pub(crate) fn broken(&self) -> Option<&Violation> {
+        self.broken.as_ref()
+    }
+
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        self.referee.facts()
+    }
+
+    pub(crate) fn pictures(&self) -> Vec<Picture> {
+        self.referee.pictures()
+    }
+}
