@@ -79,3 +79,7 @@ pub(super) fn heading(pen: &mut Pen, title: &str, about: &str) {
     pen.words("title", Anchor::Start, 16.0, (layout::MARGIN, 32.0), title);
     pen.words("faint", Anchor::Start, 12.0, (layout::MARGIN, 50.0), about);
 }
+
+#[cfg(test)]
+#[path = "pictures_tests.rs"]
+mod tests;
