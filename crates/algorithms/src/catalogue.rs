@@ -256,20 +256,43 @@ impl Registry for Catalogue {
 macro_rules! catalogue {
     ($($algorithm:ty),+ $(,)?) => {
         /// What the catalogue says about each algorithm, in its order.
-        pub const ENTRIES: &[Entry] = &[$(<$algorithm as Algorithm>::ENTRY),+];
+        pub const ENTRIES: &[Entry] = &[
+            $(<$algorithm as Algorithm>::ENTRY,)+
+            <Snapshots<Anything> as Algorithm>::ENTRY,
+        ];
 
         /// Visits the algorithm of this name, if there is one.
         pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
             $(if name == <$algorithm as Algorithm>::ENTRY.name {
                 return Some(visitor.visit::<$algorithm>());
             })+
+            // Of any of them, and so not one of them.
+            if name == <Snapshots<Anything> as Algorithm>::ENTRY.name {
+                return Some(visitor.visit::<Snapshots<Anything>>());
+            }
             None
+        }
+
+        /// Any algorithm of the list, as one process; see [`crate::snapshot`].
+        pub mod anything {
+            use super::*;
+            use crate::snapshot::anything::{
+                Hearing, OPTIONS, Word, Wrap, call, carried, check, held, is_ring, note, over,
+                quantity, settings_below, unknown,
+            };
+            use crate::snapshot::{Bank, Quantity, Routes, Subject};
+            use bellwether_core::{Call, Channels, Context, Kind, Message};
+            use serde::Deserialize;
+            use std::fmt;
+
+            crate::snapshot::anything::anything![$($algorithm),+];
         }
     };
 }
 
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
+use crate::snapshot::{Anything, Snapshots};
 
 catalogue![
     Watched<election::Bully>,
