@@ -268,6 +268,7 @@ macro_rules! catalogue {
     };
 }
 
+use crate::agreement;
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
 
@@ -286,6 +287,7 @@ catalogue![
     Guarded<mutex::SuzukiKasami>,
     Guarded<mutex::Raymond>,
     Guarded<mutex::Singhal>,
+    agreement::Byzantine,
 ];
 
 #[cfg(test)]
