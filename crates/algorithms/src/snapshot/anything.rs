@@ -78,7 +78,8 @@ pub(crate) fn check(settings: &Settings, entry: &Entry) -> Result<(), BadOption>
 
 /// The refusal of an algorithm that is not there.
 pub(crate) fn unknown(name: &str, names: &[&str]) -> BadOption {
-    let why = format!("there is no algorithm '{name}' to run below; it can be {}", names.join(", "));
+    let why =
+        format!("there is no algorithm '{name}' to run below; it can be {}", names.join(", "));
     BadOption { option: "over", why }
 }
 

@@ -80,10 +80,7 @@ impl<P: Subject> Auditor<P> {
     }
 
     /// By the clocks: no process knows of more events of another than that one has recorded.
-    fn check_consistency(
-        &self,
-        parts: &BTreeMap<NodeId, Part<P, P::Msg>>,
-    ) -> Result<(), Breach> {
+    fn check_consistency(&self, parts: &BTreeMap<NodeId, Part<P, P::Msg>>) -> Result<(), Breach> {
         for (place, id) in self.group.ring().iter().enumerate() {
             let events = |part: &Part<P, P::Msg>| part.clock.counters().get(place).copied();
             let recorded = parts.get(id).and_then(events);

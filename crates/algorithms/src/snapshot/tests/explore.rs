@@ -192,8 +192,7 @@ fn two_processes_two_snapshots() {
 
 #[test]
 fn three_processes_one_snapshot() {
-    let script: &[&[&str]] =
-        &[&["transfer:2:1", "snapshot"], &["transfer:3:2"], &["transfer:1:4"]];
+    let script: &[&[&str]] = &[&["transfer:2:1", "snapshot"], &["transfer:3:2"], &["transfer:1:4"]];
     all_is_well(Routes::Mesh, script, 1_000, 5);
 }
 

@@ -26,13 +26,7 @@ pub(super) fn draw(graph: &Graph) -> Sheet {
     };
     let mut pen = Pen::default();
     begin(&mut pen, (width, height), &graph.title);
-    let marked: Vec<&str> =
-        graph.nodes.iter().filter(|node| node.marked).map(|node| node.name.as_str()).collect();
-    let about = match marked.as_slice() {
-        [] => String::new(),
-        names => format!("{} gives way", names.join(", ")),
-    };
-    heading(&mut pen, &graph.title, &about);
+    heading(&mut pen, &graph.title, "");
     for arc in &graph.edges {
         let (from, to) = (place(arc.from), place(arc.to));
         let back = graph.edges.iter().any(|other| (other.from, other.to) == (arc.to, arc.from));
