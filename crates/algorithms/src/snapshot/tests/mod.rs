@@ -268,9 +268,8 @@ fn cl6_what_is_on_the_way_to_oneself_is_in_the_snapshot() {
     let group = Group::numbered(1).unwrap();
     let config = Config { routes: Routes::Mesh, below: () };
     let mut process = Snapshots::<Echo>::default();
-    let mut call = |call: Call<Snapshots<Echo>>| {
-        step(&group, 0, &config, |cx| call.make(&mut process, cx))
-    };
+    let mut call =
+        |call: Call<Snapshots<Echo>>| step(&group, 0, &config, |cx| call.make(&mut process, cx));
     call(Call::Start(None));
     let said = |effects: &[Effect<Snapshots<Echo>>]| match effects {
         [Effect::Send(_, msg)] => msg.clone(),
