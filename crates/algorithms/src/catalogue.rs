@@ -277,8 +277,8 @@ macro_rules! catalogue {
         pub mod anything {
             use super::*;
             use crate::snapshot::anything::{
-                Hearing, OPTIONS, Word, Wrap, call, carried, check, held, is_ring, note, over,
-                quantity, settings_below, unknown,
+                Hearing, OPTIONS, Word, Wrap, call, carried, check, held, note, over, quantity,
+                settings_below, unknown,
             };
             use crate::snapshot::{Bank, Quantity, Routes, Subject};
             use bellwether_core::{Call, Channels, Context, Kind, Message};

@@ -9,13 +9,15 @@
 //! An input is a word, which the algorithm reads when it comes: which algorithm that is, is not
 //! known before.
 
-use super::{Bank, Quantity, bank};
+use super::bank::{self, is_ring};
+use super::{Bank, Quantity, Subject};
 use crate::catalogue::{Algorithm, Entry, Settings, Topology};
 use crate::mutex::{
     Guarded, Mutex, Raymond, RicartAgrawalaToken, Singhal, SuzukiKasami, TokenRing,
 };
 use crate::options::{BadOption, Opt};
 use crate::referee::{Breach, Fact, Picture, Referee};
+use crate::views::Epoch;
 use bellwether_core::{Call, Context, Effects, Group, Message, NodeId, Process, Time};
 use serde::{Deserialize, Serialize};
 use std::any::Any;
@@ -45,11 +47,6 @@ pub(crate) const OPTIONS: &[Opt] = &[
 /// The name of what runs.
 pub(crate) fn over(settings: &Settings) -> &str {
     settings.options.text("over").unwrap_or(Bank::ENTRY.name)
-}
-
-/// Whether there are only the channels of a ring.
-pub(crate) fn is_ring(settings: &Settings) -> bool {
-    settings.options.text("channels") == Some("ring")
 }
 
 /// The settings for what runs. Acknowledgements would go round the wrong way.
@@ -169,10 +166,23 @@ impl<C: Process, A: Process> Referee<A> for Hearing<C, A> {
     }
 }
 
-/// Whether a process of a token algorithm has the token; nothing if it is of another kind.
-fn has_token(process: &dyn Any) -> Option<bool> {
-    fn of<M: Mutex>(process: &dyn Any) -> Option<bool> {
-        process.downcast_ref::<Guarded<M>>().map(|guarded| guarded.algorithm().has_token())
+/// What a process of a token algorithm has of its token.
+enum Token {
+    /// Whether it is here.
+    Held(bool),
+    /// The view in which there was one token is over here, or about to be. What is left of it may
+    /// still be on the way, besides the one of the next view.
+    AnotherView,
+}
+
+/// What a process has of a token; nothing if it is of another kind.
+fn token(process: &dyn Any) -> Option<Token> {
+    fn of<M: Mutex>(process: &dyn Any) -> Option<Token> {
+        let guarded = process.downcast_ref::<Guarded<M>>()?;
+        Some(match guarded.views().running() {
+            Some(Epoch::FIRST) => Token::Held(guarded.algorithm().has_token()),
+            _ => Token::AnotherView,
+        })
     }
     of::<TokenRing>(process)
         .or_else(|| of::<RicartAgrawalaToken>(process))
@@ -184,17 +194,20 @@ fn has_token(process: &dyn Any) -> Option<bool> {
 /// What there is always the same amount of: money in the bank, the one token.
 pub(crate) fn quantity<C: Algorithm>(config: &C::Config, group: &Group) -> Option<Quantity> {
     if let Some(config) = (config as &dyn Any).downcast_ref::<bank::Config>() {
-        return <Bank as super::Subject>::quantity(config, group);
+        return Bank::quantity(config, group);
     }
-    has_token(&C::default())?;
+    token(&C::default())?;
     Some(Quantity { name: "token", place: "held", total: 1 })
 }
 
 /// How much of it a process has.
-pub(crate) fn held<C: Algorithm>(process: &C) -> u64 {
+pub(crate) fn held<C: Algorithm>(process: &C) -> Option<u64> {
     match (process as &dyn Any).downcast_ref::<Bank>() {
-        Some(bank) => bank.balance(),
-        None => u64::from(has_token(process).unwrap_or_default()),
+        Some(bank) => bank.held(),
+        None => match token(process)? {
+            Token::Held(here) => Some(u64::from(here)),
+            Token::AnotherView => None,
+        },
     }
 }
 
@@ -209,8 +222,8 @@ pub(crate) fn carried<M: Message + 'static>(msg: &M) -> u64 {
 /// A word about the state of a process.
 pub(crate) fn note<C: Algorithm>(process: &C) -> String {
     match (process as &dyn Any).downcast_ref::<Bank>() {
-        Some(bank) => super::Subject::note(bank),
-        None if has_token(process) == Some(true) => "has the token".to_owned(),
+        Some(bank) => bank.note(),
+        None if matches!(token(process), Some(Token::Held(true))) => "has the token".to_owned(),
         None => String::new(),
     }
 }
@@ -558,9 +571,9 @@ macro_rules! anything {
                 }
             }
 
-            fn held(&self) -> u64 {
+            fn held(&self) -> Option<u64> {
                 match self {
-                    Anything::Blank => 0,
+                    Anything::Blank => None,
                     $(Anything::$name(process) => held(process)),+
                 }
             }
@@ -579,7 +592,7 @@ macro_rules! anything {
             }
 
             fn routes(settings: &Settings) -> Routes {
-                if is_ring(settings) { Routes::Ring } else { Routes::Mesh }
+                Bank::routes(settings)
             }
 
             fn rests(&self) -> bool {

@@ -17,7 +17,7 @@
 //! # Costs
 //! One message a payment.
 
-use super::subject::{Quantity, Subject};
+use super::subject::{Quantity, Routes, Subject};
 use crate::catalogue::{Algorithm, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
@@ -191,6 +191,11 @@ pub(super) const BALANCE_OPTION: Opt = Opt {
     help: "what every account of the bank has at the beginning; 100 if not given",
 };
 
+/// Whether there are only the channels of a ring.
+pub(super) fn is_ring(settings: &Settings) -> bool {
+    settings.options.text("channels") == Some("ring")
+}
+
 fn balance(settings: &Settings) -> Result<u64, BadOption> {
     match settings.options.number("balance", BALANCE)? {
         balance if balance > BALANCE_MAX => Err(BadOption {
@@ -225,7 +230,7 @@ impl Algorithm for Bank {
     fn config(settings: &Settings, _: &Group) -> Config {
         Config {
             balance: balance(settings).unwrap_or(BALANCE),
-            ring: settings.options.text("channels") == Some("ring"),
+            ring: is_ring(settings),
             timeout: settings.timeout,
         }
     }
@@ -267,8 +272,8 @@ impl Subject for Bank {
         Some(Quantity { name: "money", place: "in accounts", total })
     }
 
-    fn held(&self) -> u64 {
-        self.balance
+    fn held(&self) -> Option<u64> {
+        Some(self.balance)
     }
 
     fn carried(transfer: &Transfer) -> u64 {
@@ -277,5 +282,9 @@ impl Subject for Bank {
 
     fn note(&self) -> String {
         format!("has {}", self.balance)
+    }
+
+    fn routes(settings: &Settings) -> Routes {
+        if is_ring(settings) { Routes::Ring } else { Routes::Mesh }
     }
 }

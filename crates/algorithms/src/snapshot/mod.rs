@@ -95,8 +95,8 @@
 //!     fn quantity(_: &(), _: &Group) -> Option<Quantity> {
 //!         Some(Quantity { name: "potato", place: "in hands", total: 1 })
 //!     }
-//!     fn held(&self) -> u64 {
-//!         u64::from(self.potato)
+//!     fn held(&self) -> Option<u64> {
+//!         Some(u64::from(self.potato))
 //!     }
 //!     fn carried(_: &Potato) -> u64 {
 //!         1

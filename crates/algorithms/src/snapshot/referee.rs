@@ -29,7 +29,8 @@ pub struct Auditor<P: Subject> {
 struct Finished {
     snapshot: SnapshotId,
     at: Time,
-    held: u64,
+    /// How much the processes hold, if they can tell, and how much is on the way.
+    held: Option<u64>,
     carried: u64,
     on_the_way: usize,
     graph: Graph,
@@ -67,12 +68,12 @@ impl<P: Subject> Auditor<P> {
         let Some(parts) = self.parts.remove(&snapshot) else { return Ok(()) };
         // Told of in any case: what is wrong with a snapshot can be seen in it.
         let finished = Finished::new(&self.group, snapshot, at, &parts);
-        let sum = finished.held.saturating_add(finished.carried);
+        let sum = finished.sum();
         self.finished.push(finished);
         self.check_consistency(&parts)?;
         self.check_channels(&parts)?;
-        match self.quantity {
-            Some(Quantity { total, .. }) if total != sum => {
+        match (self.quantity, sum) {
+            (Some(Quantity { total, .. }), Some(sum)) if total != sum => {
                 Err(breach(CONSERVED, "in every snapshot there is as much as ever", [who, who]))
             }
             _ => Ok(()),
@@ -128,14 +129,20 @@ impl<P: Subject> Auditor<P> {
         let Quantity { name, place, total } = quantity;
         let tell = |finished: &Finished| {
             let Finished { snapshot, held, carried, .. } = finished;
-            let sum = held.saturating_add(*carried);
-            let odd = if sum == total { String::new() } else { format!("{sum} in {snapshot}: ") };
-            format!("{odd}{held} {place}, {carried} on the way")
+            match (held, finished.sum()) {
+                (Some(held), Some(sum)) if sum == total => {
+                    format!("{held} {place}, {carried} on the way")
+                }
+                (Some(held), Some(sum)) => {
+                    format!("{sum} in {snapshot}: {held} {place}, {carried} on the way")
+                }
+                _ => format!("not to be told in {snapshot}"),
+            }
         };
-        let sums_up = |f: &Finished| f.held.saturating_add(f.carried) == total;
+        let sums_up = |f: &Finished| f.sum() == Some(total);
         let every = if self.finished.iter().all(sums_up) { " in every cut" } else { "" };
         let text = match &self.finished[..] {
-            [] => format!("{total}"),
+            [] => total.to_string(),
             all => format!("{total}{every}: {}", list(all, "; ", tell)),
         };
         let cut = |f: &Finished| json!({ "held": f.held, "on_the_way": f.carried });
@@ -195,13 +202,14 @@ impl Finished {
     ) -> Self {
         let title = format!("Snapshot {snapshot}");
         let mut graph = Graph { title, nodes: Vec::new(), edges: Vec::new() };
-        let (mut held, mut carried, mut on_the_way) = (0_u64, 0_u64, 0);
+        let (mut held, mut carried, mut on_the_way) = (Some(0_u64), 0_u64, 0);
         for (place, id) in group.ring().iter().enumerate() {
             let marked = *id == snapshot.initiator;
             let Some(part) = parts.get(id) else { continue };
             let (name, note) = (id.to_string(), part.state.note());
             graph.nodes.push(Vertex { name, note, group: String::new(), marked });
-            held = held.saturating_add(part.state.held());
+            let all = held.zip(part.state.held());
+            held = all.map(|(held, more)| held.saturating_add(more));
             on_the_way += part.on_the_way();
             for (from, messages) in &part.channels {
                 let Some(from) = group.place(*from) else { continue };
@@ -213,6 +221,11 @@ impl Finished {
             }
         }
         Finished { snapshot, at, held, carried, on_the_way, graph }
+    }
+
+    /// All there is.
+    fn sum(&self) -> Option<u64> {
+        self.held.map(|held| held.saturating_add(self.carried))
     }
 }
 

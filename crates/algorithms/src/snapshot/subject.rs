@@ -11,9 +11,10 @@ pub trait Subject: Algorithm {
         None
     }
 
-    /// How much of it this process has.
-    fn held(&self) -> u64 {
-        0
+    /// How much of it this process has. None if it is in a state in which nothing is promised of
+    /// the amount; then no sum is drawn.
+    fn held(&self) -> Option<u64> {
+        None
     }
 
     /// How much of it this message carries.

@@ -160,13 +160,12 @@ impl Crowd {
     }
 }
 
-/// Every order goes well, and there are so many states and at least so many different cuts with
+/// Every order goes well, and there are at least so many states and so many different cuts with
 /// money on the way.
 fn all_is_well(routes: Routes, script: &[&[&'static str]], states: usize, busy: usize) {
     let seen = Crowd::new(routes, script).explore();
     assert!(seen.breaches.is_empty(), "{seen:?}");
-    assert!(seen.states >= states && seen.busy_cuts >= busy && seen.quiet_cuts > 0, "{seen:?}");
-    println!("{script:?} {seen:?}");
+    assert!(seen.states >= states && seen.busy_cuts == busy && seen.quiet_cuts > 0, "{seen:?}");
 }
 
 #[test]
@@ -182,7 +181,7 @@ fn two_processes_two_snapshots() {
         &["transfer:2:1", "snapshot", "transfer:2:2"],
         &["transfer:1:4", "snapshot", "transfer:1:8"],
     ];
-    all_is_well(Routes::Mesh, script, 1_000, 5);
+    all_is_well(Routes::Mesh, script, 1_000, 6);
     let by_one: &[&[&str]] = &[
         &["snapshot", "transfer:2:1", "snapshot", "transfer:2:2"],
         &["transfer:1:4", "transfer:1:8"],
@@ -193,20 +192,21 @@ fn two_processes_two_snapshots() {
 #[test]
 fn three_processes_one_snapshot() {
     let script: &[&[&str]] = &[&["transfer:2:1", "snapshot"], &["transfer:3:2"], &["transfer:1:4"]];
-    all_is_well(Routes::Mesh, script, 1_000, 5);
+    all_is_well(Routes::Mesh, script, 1_000, 7);
 }
 
 #[test]
 fn three_processes_two_snapshots() {
-    let script: &[&[&str]] = &[&["transfer:2:1", "snapshot"], &["snapshot"], &[]];
-    all_is_well(Routes::Mesh, script, 1_000, 1);
+    let script: &[&[&str]] = &[&["transfer:2:1", "snapshot"], &["snapshot"], &["transfer:1:4"]];
+    all_is_well(Routes::Mesh, script, 10_000, 3);
 }
 
+/// Behind the marker that goes round nothing is left, but on the last channel there may be.
 #[test]
 fn three_on_a_ring() {
     let script: &[&[&str]] =
         &[&["transfer:2:1", "snapshot"], &["transfer:3:2", "snapshot"], &["transfer:1:4"]];
-    all_is_well(Routes::Ring, script, 1_000, 3);
+    all_is_well(Routes::Ring, script, 1_000, 2);
 }
 
 /// Without FIFO, all that can go wrong does: a message overtakes the marker before it, and is
