@@ -9,8 +9,8 @@ use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Settings};
 use bellwether_algorithms::time::{Berkeley, Cristian, Ntp};
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_sim::{
-    Action, FaultCounts, FaultKind, Latency, Network, Outcome, Plan, Scheduled, Silent, scenario,
-    shrink,
+    Action, Fate, FaultCounts, FaultKind, Latency, Network, Outcome, Plan, Scheduled, Silent,
+    scenario, shrink,
 };
 use std::time::Duration;
 
@@ -462,6 +462,107 @@ fn three_clocks_meet_at_five_past_three() {
         let (_, ahead_us) = points.last().unwrap();
         assert_eq!(*ahead_us, 185 * minute, "{id} shows 3:05 and an hour");
         assert!(points.len() > 100 && points.len() <= 401);
+    }
+}
+
+/// Calls `each` with every way to choose one of `choices` for each of so many messages.
+fn every_way(choices: &[Fate], messages: usize, mut each: impl FnMut(&[Fate])) -> u64 {
+    let ways = (choices.len() as u64).pow(messages as u32);
+    for way in 0..ways {
+        let digit =
+            |place| (way / (choices.len() as u64).pow(place) % choices.len() as u64) as usize;
+        let chosen: Vec<Fate> = (0..messages as u32).map(|place| choices[digit(place)]).collect();
+        each(&chosen);
+    }
+    ways
+}
+
+/// Both ways of each of three samples: at once, unevenly, almost too late, too late, never, twice.
+#[test]
+fn cristian_in_every_way_that_messages_can_go() {
+    let fates = [
+        Fate::Arrives(0),
+        Fate::Arrives(7_000),
+        Fate::Arrives(29_000),
+        Fate::Arrives(75_000),
+        Fate::Lost,
+        Fate::Twice(1_000, 40_000),
+    ];
+    let mut total = Total::default();
+    let ways = every_way(&fates, 6, |chosen| {
+        let options = [("samples", "3"), ("interval", "200ms"), ("slew", "50%")];
+        let mut plan = pair(&options, vec![(0, clock(1, 3_000, 100)), (0, clock(2, 0, -100))]);
+        plan.network.reorder = true;
+        for (index, ways) in (0..).zip(chosen.chunks(2)) {
+            plan.network.fates.insert((id(1), id(2), index), ways[0]);
+            plan.network.fates.insert((id(2), id(1), index), ways[1]);
+        }
+        play(&plan, &mut total);
+    });
+    assert_eq!((ways, total.settled), (46_656, 46_656));
+}
+
+/// The six messages of a round of three, and then a round in which nothing happens to them.
+#[test]
+fn berkeley_in_every_way_that_messages_can_go() {
+    let fates = [
+        Fate::Arrives(1_000),
+        Fate::Arrives(20_000),
+        Fate::Arrives(130_000),
+        Fate::Lost,
+        Fate::Twice(1_000, 125_000),
+    ];
+    let mut total = Total::default();
+    let ways = every_way(&fates, 6, |chosen| {
+        let mut settings = Settings { coordinator: Some(id(3)), ..Settings::new(ms(30)) };
+        option(&mut settings, "interval", "120ms");
+        option(&mut settings, "slew", "50%");
+        let off = [clock(1, 9_000, 100), clock(2, -4_000, -100), clock(3, 0, 0)];
+        let script = off.map(|action| Scheduled { at: Time::ZERO, action }).to_vec();
+        let mut network = Network::new(Latency::Fixed(ms(10)));
+        network.reorder = true;
+        for (member, chosen) in (1..).zip(chosen.chunks(3)) {
+            // POLL, READING and, if the master has heard it, ADJUST.
+            network.fates.insert((id(3), id(member), 0), chosen[0]);
+            network.fates.insert((id(member), id(3), 0), chosen[1]);
+            network.fates.insert((id(3), id(member), 1), chosen[2]);
+        }
+        let group = Group::numbered(3).unwrap();
+        play(&plan::<Berkeley>(group, settings, network, 1, script), &mut total);
+    });
+    assert_eq!((ways, total.settled), (15_625, 15_625));
+}
+
+/// The six messages of a poll of three servers, one of which is wrong by a little or by much.
+#[test]
+fn ntp_in_every_way_that_messages_can_go() {
+    let fates = [
+        Fate::Arrives(0),
+        Fate::Arrives(14_000),
+        Fate::Arrives(26_000),
+        Fate::Lost,
+        Fate::Twice(2_000, 70_000),
+    ];
+    for wrong_us in [30_000, 50_000, -900_000] {
+        let mut total = Total::default();
+        let ways = every_way(&fates, 6, |chosen| {
+            let mut settings = Settings::new(ms(30));
+            option(&mut settings, "interval", "100ms");
+            option(&mut settings, "slew", "50%");
+            option(&mut settings, "accuracy", "1ms");
+            let off =
+                [clock(1, 5_000, 100), clock(2, 900, 0), clock(3, -900, 0), clock(4, wrong_us, 0)];
+            let script = off.map(|action| Scheduled { at: Time::ZERO, action }).to_vec();
+            let mut network = Network::new(Latency::Fixed(ms(10)));
+            network.reorder = true;
+            for (server, ways) in (2..).zip(chosen.chunks(2)) {
+                network.fates.insert((id(1), id(server), 0), ways[0]);
+                network.fates.insert((id(server), id(1), 0), ways[1]);
+            }
+            let group = Group::numbered(4).unwrap();
+            play(&plan::<Ntp>(group, settings, network, 1, script), &mut total);
+        });
+        assert_eq!((ways, total.settled), (15_625, 15_625));
     }
 }
 
