@@ -294,6 +294,7 @@ use crate::agreement;
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
 use crate::snapshot::{Anything, Snapshots};
+use crate::time;
 
 catalogue![
     Watched<election::Bully>,
@@ -310,6 +311,9 @@ catalogue![
     Guarded<mutex::SuzukiKasami>,
     Guarded<mutex::Raymond>,
     Guarded<mutex::Singhal>,
+    time::Cristian,
+    time::Berkeley,
+    time::Ntp,
     agreement::Byzantine,
 ];
 
