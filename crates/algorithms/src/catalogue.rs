@@ -270,6 +270,7 @@ macro_rules! catalogue {
 
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
+use crate::order;
 
 catalogue![
     Watched<election::Bully>,
@@ -286,6 +287,7 @@ catalogue![
     Guarded<mutex::SuzukiKasami>,
     Guarded<mutex::Raymond>,
     Guarded<mutex::Singhal>,
+    order::Causal,
 ];
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Vector clocks (Fidge 1988, Mattern 1989).
 
+use serde::{Deserialize, Serialize};
+
 /// How two stamps relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Causality {
@@ -15,7 +17,7 @@ pub enum Causality {
 
 /// One counter per process, by its place in the group: exactly which events of which process an
 /// event can have been caused by.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct VectorClock(Vec<u64>);
 
 impl VectorClock {
