@@ -293,6 +293,7 @@ macro_rules! catalogue {
 use crate::agreement;
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
+use crate::order;
 use crate::snapshot::{Anything, Snapshots};
 use crate::time;
 
@@ -314,6 +315,7 @@ catalogue![
     time::Cristian,
     time::Berkeley,
     time::Ntp,
+    order::Causal,
     agreement::Byzantine,
 ];
 
