@@ -477,7 +477,7 @@ fn every_way(choices: &[Fate], messages: usize, mut each: impl FnMut(&[Fate])) -
     ways
 }
 
-/// Both ways of each of three samples: at once, unevenly, almost too late, too late, never, twice.
+/// Both ways of each of two samples: at once, unevenly, almost too late, too late, never, twice.
 #[test]
 fn cristian_in_every_way_that_messages_can_go() {
     let fates = [
@@ -489,8 +489,8 @@ fn cristian_in_every_way_that_messages_can_go() {
         Fate::Twice(1_000, 40_000),
     ];
     let mut total = Total::default();
-    let ways = every_way(&fates, 6, |chosen| {
-        let options = [("samples", "3"), ("interval", "200ms"), ("slew", "50%")];
+    let ways = every_way(&fates, 4, |chosen| {
+        let options = [("samples", "2"), ("interval", "200ms"), ("slew", "50%")];
         let mut plan = pair(&options, vec![(0, clock(1, 3_000, 100)), (0, clock(2, 0, -100))]);
         plan.network.reorder = true;
         for (index, ways) in (0..).zip(chosen.chunks(2)) {
@@ -499,7 +499,7 @@ fn cristian_in_every_way_that_messages_can_go() {
         }
         play(&plan, &mut total);
     });
-    assert_eq!((ways, total.settled), (46_656, 46_656));
+    assert_eq!((ways, total.settled), (1_296, 1_296));
 }
 
 /// The six messages of a round of three, and then a round in which nothing happens to them.
@@ -536,14 +536,8 @@ fn berkeley_in_every_way_that_messages_can_go() {
 /// The six messages of a poll of three servers, one of which is wrong by a little or by much.
 #[test]
 fn ntp_in_every_way_that_messages_can_go() {
-    let fates = [
-        Fate::Arrives(0),
-        Fate::Arrives(14_000),
-        Fate::Arrives(26_000),
-        Fate::Lost,
-        Fate::Twice(2_000, 70_000),
-    ];
-    for wrong_us in [30_000, 50_000, -900_000] {
+    let fates = [Fate::Arrives(0), Fate::Arrives(26_000), Fate::Lost, Fate::Twice(2_000, 70_000)];
+    for wrong_us in [30_000, -900_000] {
         let mut total = Total::default();
         let ways = every_way(&fates, 6, |chosen| {
             let mut settings = Settings::new(ms(30));
@@ -562,7 +556,7 @@ fn ntp_in_every_way_that_messages_can_go() {
             let group = Group::numbered(4).unwrap();
             play(&plan::<Ntp>(group, settings, network, 1, script), &mut total);
         });
-        assert_eq!((ways, total.settled), (15_625, 15_625));
+        assert_eq!((ways, total.settled), (4_096, 4_096));
     }
 }
 

@@ -11,8 +11,8 @@
 //! # Rules
 //! * B1 Every interval the coordinator polls all others: POLL. Who is elected does so first after T,
 //!   when all have heard of it.
-//! * B2 POLL of the coordinator that one follows is answered with what one's clock is due to show:
-//!   READING. Others are not answered.
+//! * B2 POLL of the coordinator that one follows is answered, once, with what one's clock is due to
+//!   show: READING. Others are not answered.
 //! * B3 A reading is compensated by half its round trip: the clock is ahead by reading + RTT/2 - own
 //!   time, to within RTT/2. A round trip below zero is refused.
 //! * B4 When all have answered, or after T: take the [mean](super::average()) of the largest set of
@@ -20,7 +20,7 @@
 //!   outliers and do not count.
 //! * B5 Everybody that has answered, outliers too, is told its correction: mean - its clock: ADJUST.
 //!   The master corrects its own.
-//! * B6 A correction is made only if it belongs to the last POLL that was answered, and once. It
+//! * B6 A correction is made only if it belongs to the last reading that was given, and once. It
 //!   ends whatever was measured before it, for a clock that has changed says nothing of what it was.
 //!
 //! # Assumes
@@ -37,8 +37,9 @@
 //! 2 `max-drift` x (time since POLL).
 //!
 //! # Departures
-//! TEMPO measures a difference by several ICMP time stamps; here a round has one. Rounds are
-//! numbered, over the lives of a master too, so that no answer is taken for that of another round.
+//! TEMPO measures a difference by several ICMP time stamps; here a round has one. Rounds and readings
+//! are numbered, over the lives of a process too: so no reading is taken for that of another round,
+//! and no correction for that of another reading, such as one before a crash.
 
 use super::keeping::{INTERVAL, MAX_DRIFT, SLEW};
 use super::offset::clock_face;
@@ -62,11 +63,13 @@ pub enum Msg {
     /// "What time do you have?", in this round.
     Poll(Question),
     /// "So late."
-    Reading(Question, Time),
+    Reading(Reading),
     /// "Correct your clock by this."
     Adjust {
         /// The round.
         round: Question,
+        /// The reading that it is for.
+        reading: Question,
         /// The correction.
         by: Offset,
         /// How far off it can be: half the round trip.
@@ -76,11 +79,22 @@ pub enum Msg {
     Election(election::Msg<bully::Msg>),
 }
 
+/// What a clock shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Reading {
+    /// The round that asks for it.
+    pub round: Question,
+    /// Its own number.
+    pub number: Question,
+    /// What the clock shows.
+    pub time: Time,
+}
+
 impl Message for Msg {
     fn kind(&self) -> Kind {
         match self {
             Msg::Poll(_) => Kind::protocol("POLL"),
-            Msg::Reading(..) => Kind::protocol("READING"),
+            Msg::Reading(_) => Kind::protocol("READING"),
             Msg::Adjust { .. } => Kind::protocol("ADJUST"),
             // A round's cost is what the algorithm sends; the election is counted apart.
             Msg::Election(msg) => Kind::overhead(msg.kind().name),
@@ -92,7 +106,7 @@ impl fmt::Display for Msg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Msg::Poll(round) => write!(f, "POLL({})", round.count()),
-            Msg::Reading(_, time) => write!(f, "READING({})", clock_face(*time)),
+            Msg::Reading(reading) => write!(f, "READING({})", clock_face(reading.time)),
             Msg::Adjust { by, .. } => write!(f, "ADJUST({by})"),
             Msg::Election(msg) => msg.fmt(f),
         }
@@ -142,8 +156,12 @@ pub struct Berkeley {
     last: Question,
     /// The round that it has not ended yet. Timer `Collect` runs.
     round: Option<Round>,
-    /// The last POLL that it has answered, unless its clock was set since.
-    answered: Option<Answered>,
+    /// The last POLL that it has answered, and of whom.
+    polled: Option<(NodeId, Question)>,
+    /// The last reading that it has given.
+    reading: Question,
+    /// To whom and when, by the machine's clock; unless its clock was set since.
+    given: Option<(NodeId, Time)>,
     /// The round, and whose, in which its clock was set last.
     set: Option<(NodeId, Question)>,
 }
@@ -153,15 +171,8 @@ pub struct Berkeley {
 struct Round {
     /// When POLL was sent, by the machine's clock.
     asked: Time,
-    readings: Vec<(NodeId, Sample)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Answered {
-    master: NodeId,
-    round: Question,
-    /// When, by the machine's clock.
-    at: Time,
+    /// Who has answered, by which reading, and what that says.
+    readings: Vec<(NodeId, Question, Sample)>,
 }
 
 type Cx<'a> = Context<'a, Berkeley>;
@@ -183,7 +194,7 @@ impl Process for Berkeley {
     /// The clock is not looked at here: whoever sets it up may still be at it.
     fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
         let (life, _) = Incarnation::next(saved);
-        self.last = Question::born(life);
+        (self.last, self.reading) = (Question::born(life), Question::born(life));
         self.elect(Call::Start(saved), cx);
         if self.is_master(cx) {
             self.begin_soon(cx);
@@ -200,10 +211,14 @@ impl Process for Berkeley {
     fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
         match msg {
             Msg::Poll(round) => self.polled(from, round, cx),
-            Msg::Reading(round, time) if round == self.last => self.collect(from, time, cx),
+            Msg::Reading(reading) if reading.round == self.last => self.collect(from, reading, cx),
             // Of a round that is over.
-            Msg::Reading(..) => {}
-            Msg::Adjust { round, by, bound } => self.adjusted(from, round, (by, bound), cx),
+            Msg::Reading(_) => {}
+            Msg::Adjust { round, reading, by, bound } if reading == self.reading => {
+                self.adjusted(from, round, (by, bound), cx);
+            }
+            // For a clock that was set since, or of an earlier life.
+            Msg::Adjust { .. } => {}
             Msg::Election(msg) => self.elect(Call::Message(from, msg), cx),
         }
     }
@@ -275,25 +290,30 @@ impl Berkeley {
 
     /// B2.
     fn polled(&mut self, master: NodeId, round: Question, cx: &mut Cx<'_>) {
-        if Algorithm::coordinator(&self.election) != Some(master) || master == cx.me() {
+        let follows = Algorithm::coordinator(&self.election) == Some(master);
+        let is_old = self.polled.is_some_and(|(whose, last)| whose == master && round <= last);
+        if !follows || is_old || master == cx.me() {
             return;
         }
         cx.rule("B2");
-        self.answered = Some(Answered { master, round, at: cx.now() });
-        cx.send(master, Msg::Reading(round, self.clock.due(cx.now())));
+        self.polled = Some((master, round));
+        self.given = Some((master, cx.now()));
+        let (number, time) = (self.reading.next(), self.clock.due(cx.now()));
+        cx.send(master, Msg::Reading(Reading { round, number, time }));
     }
 
     /// B3.
-    fn collect(&mut self, from: NodeId, time: Time, cx: &mut Cx<'_>) {
+    fn collect(&mut self, from: NodeId, reading: Reading, cx: &mut Cx<'_>) {
         let Some(round) = &mut self.round else { return };
-        let twice = round.readings.iter().any(|(id, _)| *id == from);
+        let Reading { number, time, .. } = reading;
+        let twice = round.readings.iter().any(|(id, ..)| *id == from);
         if twice || from == cx.me() || !cx.group().contains(from) {
             return;
         }
         cx.rule("B3");
         let stamps = Stamps { asked: round.asked, received: time, sent: time, answered: cx.now() };
         match Sample::read(stamps, Duration::ZERO) {
-            Ok(sample) => round.readings.push((from, sample)),
+            Ok(sample) => round.readings.push((from, number, sample)),
             Err(why) => cx.emit(Output::Refused(from, why)),
         }
         self.end_if_complete(cx);
@@ -313,18 +333,18 @@ impl Berkeley {
         cx.rule("B4");
         let own = self.clock.correction();
         let ahead: Vec<Offset> = std::iter::once(Offset::ZERO)
-            .chain(readings.iter().map(|(_, sample)| sample.ahead - own))
+            .chain(readings.iter().map(|(.., sample)| sample.ahead - own))
             .collect();
         let Mean { mean, counts } = average(&ahead, cx.config().gamma);
-        let members = std::iter::once(cx.me()).chain(readings.iter().map(|(id, _)| *id));
+        let members = std::iter::once(cx.me()).chain(readings.iter().map(|(id, ..)| *id));
         let outliers = members.zip(&counts).filter(|(_, counts)| !**counts).map(|(id, _)| id);
         let clocks = counts.iter().filter(|counts| **counts).count() as u32;
         cx.emit(Output::Averaged { clocks, mean, outliers: outliers.collect() });
         cx.rule("B5");
         let round = self.last;
-        for ((id, sample), ahead) in readings.iter().zip(ahead.iter().skip(1)) {
-            let bound = sample.bound(Duration::ZERO);
-            cx.send(*id, Msg::Adjust { round, by: mean - *ahead, bound });
+        for ((id, reading, sample), ahead) in readings.iter().zip(ahead.iter().skip(1)) {
+            let (by, bound) = (mean - *ahead, sample.bound(Duration::ZERO));
+            cx.send(*id, Msg::Adjust { round, reading: *reading, by, bound });
         }
         self.set(cx.me(), round, mean, (Duration::ZERO, Duration::ZERO), cx);
     }
@@ -337,11 +357,10 @@ impl Berkeley {
         (by, bound): (Offset, Duration),
         cx: &mut Cx<'_>,
     ) {
-        let meant = |answered: &Answered| answered.master == master && answered.round == round;
-        let Some(answered) = self.answered.filter(meant) else { return };
+        let Some((_, at)) = self.given.filter(|(to, _)| *to == master) else { return };
         cx.rule("B6");
         // POLL was at most a round trip older than the answer to it.
-        let age = cx.now().since(answered.at).saturating_add(bound.saturating_mul(2));
+        let age = cx.now().since(at).saturating_add(bound.saturating_mul(2));
         self.set(master, round, by, (bound, age), cx);
     }
 
@@ -353,7 +372,7 @@ impl Berkeley {
         quality: (Duration, Duration),
         cx: &mut Cx<'_>,
     ) {
-        self.answered = None;
+        self.given = None;
         self.give_up_round(cx);
         self.set = Some((master, round));
         let slew = cx.config().pace.slew;

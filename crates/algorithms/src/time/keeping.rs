@@ -141,7 +141,7 @@ impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Output::Set(setting) => setting.fmt(f),
-            Output::Missed => f.write_str("gets no answer and leaves its clock alone"),
+            Output::Missed => f.write_str("gets no usable answer and leaves its clock alone"),
             Output::Refused(from, why) => write!(f, "refuses an answer of {from}: {why}"),
             Output::Averaged { clocks, mean, outliers } => {
                 let plural = if *clocks == 1 { "" } else { "s" };

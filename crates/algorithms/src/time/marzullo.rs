@@ -54,16 +54,18 @@ pub struct Intersection {
     pub best: Interval,
     /// How many that is.
     pub agree: usize,
-    /// From the first to the last value that enough of them have in common.
-    pub enough: Interval,
+    /// From the first to the last value that all but the wrong ones can have in common: the true
+    /// value is in there.
+    pub span: Interval,
 }
 
-/// How many intervals have something in common at most, which is too few.
+/// How many intervals have something in common at most: so few that more must be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooFew(pub usize);
 
-/// Finds what most intervals have in common, if that is `enough` of them.
-pub fn intersect(intervals: &[Interval], enough: usize) -> Result<Intersection, TooFew> {
+/// Finds what most intervals have in common, if `wrong` of them are wrong at most.
+pub fn intersect(intervals: &[Interval], wrong: usize) -> Result<Intersection, TooFew> {
+    let enough = intervals.len().saturating_sub(wrong).max(1);
     // Where intervals touch they have a value in common: of equal ends, beginnings come first.
     let begin = intervals.iter().map(|interval| (interval.low, Edge::Begin));
     let end = intervals.iter().map(|interval| (interval.high, Edge::End));
@@ -98,7 +100,7 @@ pub fn intersect(intervals: &[Interval], enough: usize) -> Result<Intersection, 
     let Some(((agree, _), best)) = best else { return Err(TooFew(0)) };
     match first.zip(last) {
         Some((low, high)) if agree >= enough => {
-            Ok(Intersection { best, agree, enough: Interval { low, high } })
+            Ok(Intersection { best, agree, span: Interval { low, high } })
         }
         _ => Err(TooFew(agree)),
     }
@@ -122,24 +124,26 @@ mod tests {
     #[test]
     fn the_published_examples() {
         let two = [interval(8, 12), interval(11, 13), interval(14, 15)];
-        let found = intersect(&two, 2).unwrap();
+        let found = intersect(&two, 1).unwrap();
         assert_eq!((found.best, found.agree), (interval(11, 12), 2));
-        assert_eq!(intersect(&two, 3), Err(TooFew(2)));
+        assert_eq!(intersect(&two, 0), Err(TooFew(2)));
         let three = [interval(8, 12), interval(11, 13), interval(10, 12)];
-        let found = intersect(&three, 2).unwrap();
+        let found = intersect(&three, 1).unwrap();
         assert_eq!((found.best, found.agree), (interval(11, 12), 3));
-        assert_eq!(found.enough, interval(10, 12));
+        assert_eq!(found.span, interval(10, 12));
         let narrow = [interval(8, 9), interval(8, 12), interval(10, 12)];
-        assert_eq!(intersect(&narrow, 2).unwrap().best, interval(8, 9));
-        assert_eq!(intersect(&narrow, 2).unwrap().enough, interval(8, 12));
+        assert_eq!(intersect(&narrow, 1).unwrap().best, interval(8, 9));
+        assert_eq!(intersect(&narrow, 1).unwrap().span, interval(8, 12));
     }
 
     #[test]
     fn what_touches_has_a_value_in_common() {
-        let found = intersect(&[interval(0, 5), interval(5, 9)], 2).unwrap();
+        let found = intersect(&[interval(0, 5), interval(5, 9)], 0).unwrap();
         assert_eq!(found.best, interval(5, 5));
-        assert_eq!(intersect(&[interval(0, 4), interval(5, 9)], 2), Err(TooFew(1)));
-        assert_eq!(intersect(&[], 1), Err(TooFew(0)));
+        assert_eq!(intersect(&[interval(0, 4), interval(5, 9)], 0), Err(TooFew(1)));
+        assert_eq!(intersect(&[], 0), Err(TooFew(0)));
+        let all = intersect(&[interval(0, 5), interval(4, 9)], 7).unwrap();
+        assert_eq!(all.span, interval(0, 9), "any of them may be the only right one");
     }
 
     #[test]
@@ -171,19 +175,20 @@ mod tests {
                 })
                 .collect();
             let enough = next(n as u64) as usize + 1;
+            let wrong = n - enough;
             let cover = |value: i64| {
                 let value = Offset::from_micros(value);
                 intervals.iter().filter(|interval| interval.contains(value)).count()
             };
             let points = || -1..=34i64;
             let most = points().map(cover).max().unwrap();
-            match intersect(&intervals, enough) {
+            match intersect(&intervals, wrong) {
                 Err(TooFew(agree)) => {
                     assert_eq!(agree, most);
                     assert!(most < enough);
                     none += 1;
                 }
-                Ok(Intersection { best, agree, enough: hull }) => {
+                Ok(Intersection { best, agree, span: hull }) => {
                     assert_eq!(agree, most, "{intervals:?}");
                     let all_covered = |low: i64, high: i64| (low..=high).all(|p| cover(p) == most);
                     let (low, high) = (best.low.as_micros(), best.high.as_micros());

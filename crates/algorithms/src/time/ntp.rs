@@ -29,11 +29,12 @@
 //! 2 messages a poll and server.
 //!
 //! # Bound
-//! Every right server's interval contains real time, and they are more than half. So real time is
-//! between the first and the last point that more than half of the intervals contain, and the
-//! middle is off by its distance from the farther of these at most. That is more than half the
-//! intersection where a falseticker happens to agree with some of the right ones. Afterwards a clock
-//! drifts by `max-drift`.
+//! Every right server's interval contains real time, and fewer than half of all servers are wrong.
+//! So all but so many of the intervals that are there contain it: real time is between the first
+//! and the last point that so many have in common, and the middle is off by its distance from the
+//! farther of these at most. That is more than half the intersection where a falseticker happens to
+//! agree with some of the right ones, or where right ones did not answer. Afterwards a clock drifts
+//! by `max-drift`.
 //!
 //! # Departures
 //! NTP goes on to cluster and combine the survivors, to discipline the frequency of the clock and to
@@ -313,7 +314,11 @@ impl Ntp {
         };
         let said: Vec<Option<Interval>> = client.filters.iter().map(says).collect();
         let intervals: Vec<Interval> = said.iter().copied().flatten().collect();
-        let found = intersect(&intervals, client.needed as usize);
+        let needed = client.needed as usize;
+        let found = match intersect(&intervals, config.servers.len().saturating_sub(needed)) {
+            Ok(found) if found.agree < needed => Err(TooFew(found.agree)),
+            found => found,
+        };
         client.set = found.is_ok();
         match found {
             Err(TooFew(agree)) => {
@@ -324,7 +329,7 @@ impl Ntp {
                     servers: config.servers.len() as u32,
                 }));
             }
-            Ok(Intersection { best, enough, .. }) => {
+            Ok(Intersection { best, span, .. }) => {
                 cx.rule("N5");
                 let middle = best.middle();
                 let is_wrong = |said: &Option<Interval>| said.is_some_and(|i| !i.contains(middle));
@@ -336,7 +341,7 @@ impl Ntp {
                     cx.emit(Output::Falsetickers(wrong));
                 }
                 let by = middle - self.clock.correction();
-                let quality = (enough.reach(middle), Duration::ZERO);
+                let quality = (span.reach(middle), Duration::ZERO);
                 let slew = config.pace.slew;
                 let setting = Setting::make(&mut self.clock, now, by, slew, quality, None);
                 cx.emit(Output::Set(setting));

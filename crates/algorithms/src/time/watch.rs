@@ -44,7 +44,7 @@ pub enum Against {
 const ROUNDING: Duration = Duration::from_micros(5);
 
 /// So many moments of a run are kept; more are thinned out.
-const MOMENTS_MAX: usize = 400;
+const MOMENTS_MAX: usize = 400; // even
 /// So many of them a summary shows.
 const MOMENTS_TOLD: usize = 6;
 
@@ -97,8 +97,9 @@ struct Counts {
 #[derive(Clone, Debug, Default)]
 struct Moments {
     kept: Vec<Moment>,
+    /// The last, if it is not kept.
     last: Option<Moment>,
-    /// One of so many, as a power of two.
+    /// One of so many is, as a power of two.
     thinned: u32,
     seen: u64,
 }
@@ -136,11 +137,14 @@ impl Said {
 impl Moments {
     fn push(&mut self, moment: Moment) {
         if self.seen.is_multiple_of(1 << self.thinned) {
-            self.kept.push(moment.clone());
+            self.kept.push(moment);
+            self.last = None;
+        } else {
+            self.last = Some(moment);
         }
         self.seen += 1;
-        self.last = Some(moment);
         if self.kept.len() > MOMENTS_MAX {
+            // An odd number, so the last one stays.
             let mut index = 0;
             self.kept.retain(|_| {
                 index += 1;
@@ -152,9 +156,7 @@ impl Moments {
 
     /// Those that are kept, and the last.
     fn iter(&self) -> impl Iterator<Item = &Moment> {
-        let kept_last = self.kept.last().map(|moment| moment.at);
-        let last = self.last.as_ref().filter(move |last| Some(last.at) != kept_last);
-        self.kept.iter().chain(last)
+        self.kept.iter().chain(&self.last)
     }
 
     /// A handful.
@@ -202,7 +204,7 @@ impl<P: Process<Output = Output>> Referee<P> for Watch {
     fn looks(&mut self, at: Time, right: Time, clocks: &[(NodeId, Time)]) -> Result<(), Breach> {
         self.note(at, right, clocks);
         let judged = self.goes_on(clocks).and_then(|()| self.is_close(at, right, clocks));
-        self.shown = clocks.iter().copied().collect();
+        self.shown.extend(clocks.iter().copied());
         judged
     }
 
@@ -398,7 +400,7 @@ impl Watch {
                 && first.id != last.id
             {
                 let error = last.shown.since(first.shown);
-                let of = Error { error, bound: first.allowed + last.allowed };
+                let of = Error { error, bound: first.allowed.saturating_add(last.allowed) };
                 self.last = larger(self.last, of);
                 self.largest = larger(self.largest, of);
             }

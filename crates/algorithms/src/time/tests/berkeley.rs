@@ -24,7 +24,12 @@ fn ahead(now: Time, by_ms: i64) -> Time {
 fn reading(master: &Fixture<Berkeley>, by_ms: i64, back_ms: u64) -> Msg {
     // As of half the round trip ago.
     let then = Time::from_micros(master.now.as_micros() - 1_000 * back_ms);
-    Msg::Reading(master.process.last, ahead(then, by_ms))
+    given(master.process.last, ahead(then, by_ms))
+}
+
+/// The first reading of a process.
+fn given(round: Question, time: Time) -> Msg {
+    Msg::Reading(Reading { round, number: rounds()[0], time })
 }
 
 fn election(msg: bully::Msg) -> Msg {
@@ -79,7 +84,9 @@ fn b2_only_the_coordinator_is_answered() {
     let poll = Msg::Poll(master.process.last);
     let mut p1 = member(1, 3, &[]);
     assert_eq!(sent(&p1.deliver(2, poll.clone())), []);
-    assert_eq!(sent(&p1.deliver(3, poll)), [(id(3), Msg::Reading(master.process.last, START))]);
+    let read = p1.deliver(3, poll.clone());
+    assert_eq!(sent(&read), [(id(3), given(master.process.last, START))]);
+    assert_eq!(p1.deliver(3, poll), [], "and once only");
 }
 
 #[test]
@@ -94,8 +101,10 @@ fn b3_to_b5_readings_are_compensated_averaged_and_corrected() {
     master.after(ms(20));
     let ended = master.deliver(2, reading(&master, -30, 20));
     let round = master.process.last;
-    let adjust =
-        |to, by_ms, bound| (id(to), Msg::Adjust { round, by: offset(by_ms), bound: ms(bound) });
+    let adjust = |to, by_ms, bound| {
+        let (by, bound) = (offset(by_ms), ms(bound));
+        (id(to), Msg::Adjust { round, reading: rounds()[0], by, bound })
+    };
     assert_eq!(sent(&ended), [adjust(1, -70, 10), adjust(2, 50, 20)]);
     let said = said(&ended);
     assert_eq!(said[0].to_string(), "takes the mean of 3 clocks: +20ms");
@@ -110,7 +119,7 @@ fn b3_a_negative_round_trip_is_refused_and_does_not_count() {
     master.fire(Timer::Round);
     let round = master.process.last;
     master.now = Time::from_micros(START.as_micros() - 7_000);
-    let refused = said(&master.deliver(1, Msg::Reading(round, START)));
+    let refused = said(&master.deliver(1, given(round, START)));
     let why = BadSample::NegativeRoundTrip(offset(-7));
     assert_eq!(refused, [Output::Refused(id(1), why)]);
     assert_eq!(master.process.round.as_ref().unwrap().readings, []);
@@ -163,9 +172,9 @@ fn rounds() -> [Question; 2] {
 #[test]
 fn b6_a_correction_is_made_once_and_only_if_it_was_asked_for() {
     let [first, second] = rounds();
-    let adjust = |round| Msg::Adjust { round, by: offset(-100), bound: ms(10) };
+    let adjust = |reading| Msg::Adjust { round: first, reading, by: offset(-100), bound: ms(10) };
     let mut p1 = answered(first);
-    assert_eq!(p1.deliver(3, adjust(second)), [], "of another round");
+    assert_eq!(p1.deliver(3, adjust(second)), [], "of another reading");
     assert_eq!(p1.deliver(2, adjust(first)), [], "of another master");
     let set = settings_of(&said(&p1.deliver(3, adjust(first))));
     assert_eq!((set[0].by, set[0].bound, set[0].age), (offset(-100), ms(10), ms(30 + 20)));
@@ -173,6 +182,8 @@ fn b6_a_correction_is_made_once_and_only_if_it_was_asked_for() {
     assert_eq!(p1.deliver(3, adjust(first)), [], "it came twice");
     let mut p1 = answered(first);
     p1.recover();
+    p1.deliver(3, election(bully::Msg::Coordinator));
+    assert_eq!(sent(&p1.deliver(3, Msg::Poll(first))).len(), 1, "the same POLL, come twice");
     assert_eq!(p1.deliver(3, adjust(first)), [], "for the clock of an earlier life");
     let mut p1 = answered(first);
     p1.deliver(3, Msg::Poll(second));
@@ -188,7 +199,8 @@ fn b6_a_correction_ends_what_was_measured_before_it() {
     p2.call(|process, cx| process.on_input(Input::Elect(election::Input::Suspect), cx));
     p2.fire(Timer::Election(election::Timer::Election(bully::Timer::Answer)));
     p2.fire(Timer::Round);
-    let adjusted = p2.deliver(3, Msg::Adjust { round: first, by: offset(5), bound: ms(10) });
+    let adjusted =
+        p2.deliver(3, Msg::Adjust { round: first, reading: first, by: offset(5), bound: ms(10) });
     assert_eq!(adjusted[0], CancelTimer(Timer::Collect));
     assert_eq!(p2.process.round, None, "its readings were of the clock before");
 }
@@ -219,7 +231,8 @@ fn messages_show_what_a_reader_wants_to_know() {
     let [first, _] = rounds();
     let shown = |msg: Msg| msg.to_string();
     assert_eq!(shown(Msg::Poll(first)), "POLL(1)");
-    assert_eq!(shown(Msg::Reading(first, Time::from_micros(12_300_000_000))), "READING(3:25:00)");
-    let adjust = Msg::Adjust { round: first, by: Offset::from_micros(-1_200_000_000), bound: T };
+    assert_eq!(shown(given(first, Time::from_micros(12_300_000_000))), "READING(3:25:00)");
+    let by = Offset::from_micros(-1_200_000_000);
+    let adjust = Msg::Adjust { round: first, reading: first, by, bound: T };
     assert_eq!(shown(adjust), "ADJUST(-20min)");
 }

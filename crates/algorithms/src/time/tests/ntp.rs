@@ -156,6 +156,15 @@ fn n5_the_bound_is_honest_where_a_falseticker_agrees_with_some() {
     assert_eq!(set.bound, ms(19) + ROUNDING);
 }
 
+/// P4 is right but does not answer; one of the other two may be wrong, and nobody knows which.
+#[test]
+fn n5_the_bound_is_honest_where_right_servers_do_not_answer() {
+    let mut client = client(&[("accuracy", "0"), ("max-drift", "0ppm")]);
+    let set = setting(&poll(&mut client, &[Some((0, 20)), Some((18, 20)), None]));
+    assert_eq!(set.by, offset(9), "8 to 10 have both");
+    assert_eq!(set.bound, ms(19) + ROUNDING, "and -10 to 28 at least one");
+}
+
 #[test]
 fn n6_without_a_majority_the_clock_stays_as_it_is() {
     let mut client = client(&[]);
