@@ -268,6 +268,7 @@ macro_rules! catalogue {
     };
 }
 
+use crate::deadlock::{self, Site};
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
 
@@ -286,6 +287,9 @@ catalogue![
     Guarded<mutex::SuzukiKasami>,
     Guarded<mutex::Raymond>,
     Guarded<mutex::Singhal>,
+    Site<deadlock::Central>,
+    Site<deadlock::Distributed>,
+    Site<deadlock::EdgeChasing>,
 ];
 
 #[cfg(test)]
