@@ -291,6 +291,7 @@ macro_rules! catalogue {
 }
 
 use crate::agreement;
+use crate::deadlock::{self, Site};
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
 use crate::order;
@@ -316,6 +317,9 @@ catalogue![
     time::Berkeley,
     time::Ntp,
     order::Causal,
+    Site<deadlock::Central>,
+    Site<deadlock::Distributed>,
+    Site<deadlock::EdgeChasing>,
     agreement::Byzantine,
 ];
 
