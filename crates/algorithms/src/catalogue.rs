@@ -290,6 +290,7 @@ macro_rules! catalogue {
     };
 }
 
+use crate::agreement;
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
 use crate::snapshot::{Anything, Snapshots};
@@ -309,6 +310,7 @@ catalogue![
     Guarded<mutex::SuzukiKasami>,
     Guarded<mutex::Raymond>,
     Guarded<mutex::Singhal>,
+    agreement::Byzantine,
 ];
 
 #[cfg(test)]

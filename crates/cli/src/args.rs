@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::own::OwnArgs;
 use crate::work::WorkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -51,9 +52,9 @@ pub(crate) struct AlgorithmsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// The family to compare: election or mutex
+    /// The family to compare: election, mutex, time, order, snapshot, deadlock or agreement
     pub(crate) family: String,
-    /// How many processes, from and to [default: 3..64, and 2..64 for mutex]
+    /// How many processes, from and to [default: 3..64 for elections; each family has its own]
     #[arg(long, value_name = "FROM..TO")]
     pub(crate) nodes: Option<String>,
     /// Only the cases of mutex under this load: light or saturated
@@ -139,6 +140,9 @@ pub(crate) struct SimArgs {
         help_heading = "What happens"
     )]
     pub(crate) drift: Vec<String>,
+    /// This process is asked for this then; the algorithm says what it can be asked for: 1=work@1s
+    #[arg(long, value_name = "ID=VERB[@TIME]", help_heading = "What happens")]
+    pub(crate) ask: Vec<String>,
     /// A random cluster and random crashes and recoveries instead, within what the algorithm
     /// assumes
     #[arg(long, help_heading = "What happens")]
@@ -146,6 +150,9 @@ pub(crate) struct SimArgs {
 
     #[command(flatten)]
     pub(crate) work: WorkArgs,
+
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
 
     /// How long messages take: 10ms, 5ms..20ms, exp:10ms, lognormal:10ms,0.5 [default: 10ms]
     #[arg(long, value_name = "LATENCY", allow_hyphen_values = true, help_heading = "Network")]
@@ -216,12 +223,14 @@ pub(crate) enum TraceFormat {
     Text,
     /// JSON Lines; see docs/traces.md
     Json,
-    /// A space-time diagram
+    /// A space-time diagram, below what else there is to see, such as clocks over time
     Svg,
     /// A Mermaid sequence diagram
     Mermaid,
     /// For the ShiViz visualiser
     Shiviz,
+    /// For Graphviz: the graphs that the run is about, such as the deadlocks that were found
+    Dot,
 }
 
 impl SimArgs {
@@ -245,6 +254,7 @@ impl SimArgs {
             ("cut", !self.cut.is_empty()),
             ("offset", !self.offset.is_empty()),
             ("drift", !self.drift.is_empty()),
+            ("ask", !self.ask.is_empty()),
             ("latency", self.latency.is_some()),
             ("link", !self.link.is_empty()),
             ("loss", self.loss.is_some()),
@@ -252,6 +262,7 @@ impl SimArgs {
             ("reorder", self.reorder),
         ];
         flags.extend(self.work.flags());
+        flags.extend(self.own.flags());
         flags
     }
 }

@@ -3,7 +3,10 @@
 use crate::args::CompareArgs;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, print};
-use bellwether_sim::compare::{Case, cases_for, mutex_cases_for, plot};
+use bellwether_sim::compare::{
+    Case, agreement_cases_for, cases_for, deadlock_cases_for, mutex_cases_for, order_cases_for,
+    plot, snapshot_cases_for, time_cases_for,
+};
 use bellwether_sim::workload::Load;
 use comfy_table::{CellAlignment, Table, TableComponent, presets};
 use rayon::prelude::*;
@@ -14,24 +17,40 @@ use serde_json::{Value, json};
 enum Family {
     Election,
     Mutex,
+    Time,
+    Order,
+    Snapshot,
+    Deadlock,
+    Agreement,
 }
+
+const FAMILIES: [(&str, Family); 7] = [
+    ("election", Family::Election),
+    ("mutex", Family::Mutex),
+    ("time", Family::Time),
+    ("order", Family::Order),
+    ("snapshot", Family::Snapshot),
+    ("deadlock", Family::Deadlock),
+    ("agreement", Family::Agreement),
+];
 
 impl Family {
     fn named(name: &str) -> Result<Self, Failure> {
-        match name {
-            "election" => Ok(Family::Election),
-            "mutex" => Ok(Family::Mutex),
-            _ => {
-                let message = format!("no family '{name}' to compare; there are: election, mutex");
-                Err(Failure::Input(message))
-            }
-        }
+        let named = FAMILIES.iter().find(|(known, _)| *known == name);
+        named.map(|(_, family)| *family).ok_or_else(|| {
+            let known: Vec<&str> = FAMILIES.iter().map(|(name, _)| *name).collect();
+            let message = format!("no family '{name}' to compare; there are: {}", known.join(", "));
+            Failure::Input(message)
+        })
     }
 
     fn nodes(self) -> &'static str {
         match self {
             Family::Election => "3..64",
             Family::Mutex => "2..64",
+            Family::Time | Family::Order | Family::Snapshot => "2..32",
+            Family::Deadlock => "2..8",
+            Family::Agreement => "2..10",
         }
     }
 
@@ -39,7 +58,10 @@ impl Family {
     fn most_nodes(self) -> u32 {
         match self {
             Family::Election => 512,
-            Family::Mutex => 128,
+            Family::Mutex | Family::Time | Family::Order | Family::Snapshot => 128,
+            // All arrangements are tried, and messages grow with a power of the processes.
+            Family::Deadlock => 9,
+            Family::Agreement => 10,
         }
     }
 
@@ -48,6 +70,11 @@ impl Family {
         match self {
             Family::Election => "an election",
             Family::Mutex => "mutual exclusion",
+            Family::Time => "keeping time",
+            Family::Order => "an ordered broadcast",
+            Family::Snapshot => "a snapshot",
+            Family::Deadlock => "a deadlock over sites",
+            Family::Agreement => "agreement",
         }
     }
 }
@@ -60,6 +87,11 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, Failure> {
     let cases_for = |n| match family {
         Family::Election => cases_for(n),
         Family::Mutex => mutex_cases_for(n, load),
+        Family::Time => time_cases_for(n),
+        Family::Order => order_cases_for(n),
+        Family::Snapshot => snapshot_cases_for(n),
+        Family::Deadlock => deadlock_cases_for(n),
+        Family::Agreement => agreement_cases_for(n),
     };
     let cases: Vec<Case> = (from..=to).into_par_iter().flat_map_iter(cases_for).collect();
     if let Some(target) = target {
@@ -90,7 +122,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Verdict, Failure> {
 
 /// A load for which there are formulas.
 fn load_of(text: &str, family: Family) -> Result<Load, Failure> {
-    if family == Family::Election {
+    if family != Family::Mutex {
         let message = "only mutual exclusion knows loads; leave it out, or compare mutex";
         return Err(Failure::flag("load", message));
     }
@@ -170,8 +202,8 @@ fn table(cases: &[Case], (from, to): (u32, u32), family: Family) -> String {
 
 fn row(case: &Case, family: Family) -> Vec<String> {
     let figure = match family {
-        Family::Election => to_tenths,
         Family::Mutex => to_hundredths,
+        _ => to_tenths,
     };
     let mut row = vec![
         case.algorithm.to_owned(),

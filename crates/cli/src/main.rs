@@ -14,6 +14,7 @@ mod host;
 mod members;
 mod node;
 mod output;
+mod own;
 mod planning;
 mod replay;
 mod report;

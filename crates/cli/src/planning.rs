@@ -2,6 +2,7 @@
 
 use crate::args::{Order, SimArgs, Switch};
 use crate::failure::Failure;
+use crate::own;
 use crate::work::{MOST_REQUESTS, in_words_of_sections};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_core::{Group, NodeId, Time};
@@ -59,16 +60,20 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
         ..Settings::new(timeout)
     };
     args.work.apply(&mut settings, network.latency.mean())?;
-    let jobs = args.work.jobs::<A>(&group, &settings, &network, seed, &script, MOST_REQUESTS)?;
+    settings.options = args.own.options::<A>()?;
+    own::check::<A>(&settings, &group)?;
+    let asked = !args.ask.is_empty();
+    let jobs =
+        args.work.jobs::<A>(&group, &settings, &network, seed, &script, MOST_REQUESTS, asked)?;
     script.extend(jobs);
     let until = args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
     Ok(Plan { group, settings, network, seed, script, until })
 }
 
 /// Whether processes watch their coordinator if nobody says. An election has nothing else to do;
-/// for a critical section it costs messages, and is worth them only if something can fail.
+/// beside another algorithm it costs messages, and is worth them only if something can fail.
 pub(crate) fn watches<A: Algorithm>(faulty: bool, textbook: bool) -> bool {
-    A::default().section().is_none() || faulty && !textbook
+    A::ENTRY.elects() || faulty && !textbook
 }
 
 /// Nobody who watches its coordinator follows a smaller number than its own, not even at first.
@@ -209,7 +214,7 @@ fn script<A: Algorithm>(
         script.add("cut", text, from, Action::Cut(Cut { name, kind }));
         script.add("cut", text, to, Action::Heal(name));
     }
-    for (id, (offset_us, drift_ppm)) in clocks(args, group)? {
+    for (id, (offset_us, drift_ppm)) in clocks(&args.offset, &args.drift, group)? {
         let clock = Action::Clock { node: id, offset_us, drift_ppm };
         script.add("offset/--drift", &id.number().to_string(), Time::ZERO, clock);
     }
@@ -225,6 +230,7 @@ fn script<A: Algorithm>(
         }
     }
     args.work.deeds::<A>(group, &mut script)?;
+    own::asks::<A>(&args.ask, group, &mut script)?;
     let Script { mut actions, flags } = script;
     check_script(&actions).map_err(|impossible| {
         let flag = &flags[impossible.index];
@@ -237,14 +243,20 @@ fn script<A: Algorithm>(
     Ok(actions)
 }
 
-fn clocks(args: &SimArgs, group: &Group) -> Result<BTreeMap<NodeId, (i64, i64)>, Failure> {
+/// How far clocks are off at first, in microseconds, and by how much they gain, in parts per
+/// million.
+pub(crate) fn clocks(
+    offsets: &[String],
+    drifts: &[String],
+    group: &Group,
+) -> Result<BTreeMap<NodeId, (i64, i64)>, Failure> {
     let mut clocks: BTreeMap<NodeId, (i64, i64)> = BTreeMap::new();
-    for text in &args.offset {
+    for text in offsets {
         let (id, offset) = assignment("offset", text, "1=+200ms")?;
         let id = flag("offset", units::member(id, group))?;
         clocks.entry(id).or_default().0 = flag("offset", units::offset(offset))?;
     }
-    for text in &args.drift {
+    for text in drifts {
         let (id, drift) = assignment("drift", text, "3=50ppm")?;
         let id = flag("drift", units::member(id, group))?;
         clocks.entry(id).or_default().1 = flag("drift", units::drift(drift))?;

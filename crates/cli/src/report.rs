@@ -55,6 +55,7 @@ impl Report<'_> {
             "violations": outcome.violation.iter().map(violation).collect::<Vec<_>>(),
         });
         sections::add_json(&mut value, outcome);
+        add_facts(&mut value, outcome);
         format!("{value:#}\n")
     }
 
@@ -73,6 +74,9 @@ impl Report<'_> {
         );
         for (name, value) in sections::lines(outcome, self.given) {
             line(name, value);
+        }
+        for fact in &outcome.facts {
+            line(fact.name, indented(&fact.text));
         }
         line("coordinator", beliefs(outcome));
         let messages = counts(&outcome.tally.protocol());
@@ -106,6 +110,19 @@ impl Report<'_> {
         }
         text
     }
+}
+
+/// Adds what a referee has to say to a summary in JSON.
+pub(crate) fn add_facts(value: &mut Value, outcome: &Outcome) {
+    if !outcome.facts.is_empty() {
+        let facts = outcome.facts.iter().map(|fact| (fact.name.to_owned(), fact.value.clone()));
+        value["facts"] = Value::Object(facts.collect::<Map<_, _>>());
+    }
+}
+
+/// A text of several lines beside a label.
+pub(crate) fn indented(text: &str) -> String {
+    text.replace('\n', &format!("\n{:13}", ""))
 }
 
 /// `1 process`, `2 processes`.
@@ -159,15 +176,15 @@ pub(crate) fn warnings(faults: &FaultCounts) -> Vec<String> {
 }
 
 pub(crate) fn beliefs(outcome: &Outcome) -> String {
-    let about_sections = outcome.sections.is_some();
-    if let Some(followed) = sections::followed(outcome).filter(|_| about_sections) {
+    let about_other = !outcome.elects;
+    if let Some(followed) = sections::followed(outcome).filter(|_| about_other) {
         return followed;
     }
     let name = |id: Option<NodeId>| id.map_or("nobody".to_owned(), |id| id.to_string());
     let live = outcome.coordinators.len();
     match outcome.coordinators.first() {
         None => "nobody is alive".to_owned(),
-        Some((_, whom)) if outcome.agreed && !about_sections => match live {
+        Some((_, whom)) if outcome.agreed && !about_other => match live {
             1 => format!("{}, alone", name(*whom)),
             _ => format!("{}, for all {live} live processes", name(*whom)),
         },

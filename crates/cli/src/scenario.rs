@@ -22,7 +22,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
     let (played, wall_s) = timed(|| scenario.play_in::<WithMember>());
     let played = played.ok_or_else(|| sim::unknown(&scenario.setup.algorithm))?;
     if let Some(format) = args.trace {
-        target.write(&rendered(&played.trace, format))?;
+        target.write(&rendered(&played.trace, &played.outcome.pictures, format)?)?;
     }
     let shows_trace = args.trace.is_some() && args.out.is_none();
     if !args.quiet && !args.json && !shows_trace {

@@ -6,6 +6,7 @@ use crate::output::{Target, print};
 use crate::report::{Cost, Report, timed, violation_text};
 use crate::{planning, replay, scenario, sections, sweep};
 use bellwether_algorithms::catalogue::{Algorithm, Registry, Visitor};
+use bellwether_algorithms::referee::Picture;
 use bellwether_member::WithMember;
 use bellwether_sim::workload::Downtime;
 use bellwether_sim::{Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink};
@@ -111,7 +112,7 @@ impl Visitor for Simulate<'_> {
             (outcome, cost, None)
         };
         if let (Some(trace), Some(format)) = (&trace, args.trace) {
-            target.write(&rendered(trace, format))?;
+            target.write(&rendered(trace, &outcome.pictures, format)?)?;
         }
         let shows_trace = args.trace.is_some() && args.out.is_none();
         if let Some(trace) = trace.filter(|_| wants_story && !shows_trace) {
@@ -159,14 +160,27 @@ fn perform<A: Algorithm, O: bellwether_sim::Observer<A>>(
     (outcome, Cost { setup_s, wall_s }, sim.observer)
 }
 
-pub(crate) fn rendered(trace: &Trace, format: TraceFormat) -> String {
-    match format {
+/// A trace in a format, with the pictures that go with it where it has room for them.
+pub(crate) fn rendered(
+    trace: &Trace,
+    pictures: &[Picture],
+    format: TraceFormat,
+) -> Result<String, Failure> {
+    Ok(match format {
         TraceFormat::Text => render::text(trace),
         TraceFormat::Json => render::json(trace),
-        TraceFormat::Svg => render::svg(trace),
+        TraceFormat::Svg => render::illustrated(trace, pictures),
         TraceFormat::Mermaid => render::mermaid(trace),
         TraceFormat::Shiviz => render::shiviz(trace),
-    }
+        TraceFormat::Dot => match render::dot(pictures) {
+            dot if !dot.is_empty() => dot,
+            _ => {
+                let message = "this run has no graph to draw; the deadlock detectors draw the \
+                               cycles that they find";
+                return Err(Failure::flag("trace", message));
+            }
+        },
+    })
 }
 
 /// The beginning of what happened, and how to see the rest.

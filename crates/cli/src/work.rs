@@ -18,19 +18,15 @@ const REQUESTS: u64 = 1_000;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct WorkArgs {
-    /// How often the section is asked for, by all processes together [default: twice for each
-    /// process, but not more than 1000 times; never if there is a --request or --release]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        help_heading = "Critical section"
-    )]
+    /// How many jobs there are for all processes together: entries into the critical section,
+    /// broadcasts, transfers, transactions, letters [default: two for each process, but not more
+    /// than 1000; none if there is a --request, --release or --ask]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Work")]
     pub(crate) requests: Option<u64>,
-    /// Who asks when: light (one random process at a time), saturated (all, all the time), bursts
-    /// (all at once, again and again) or skewed (some much more often than others) [default:
-    /// light]
-    #[arg(long, value_name = "LOAD", help_heading = "Critical section")]
+    /// Who has a job when: light (one random process at a time), saturated (all, all the time),
+    /// bursts (all at once, again and again) or skewed (some much more often than others)
+    /// [default: light]
+    #[arg(long, value_name = "LOAD", help_heading = "Work")]
     pub(crate) load: Option<String>,
     /// How long each stays inside: 5ms, or at random 1ms..9ms [default: as long as a message
     /// takes]
@@ -79,8 +75,14 @@ impl WorkArgs {
     pub(crate) fn suits<A: Algorithm>(&self) -> Result<(), Failure> {
         let name = A::ENTRY.name;
         if A::default().section().is_none() {
-            return match self.flags().iter().find(|(_, given)| *given) {
+            let works = A::input("work").is_some();
+            let suits = |flag: &str| works && matches!(flag, "requests" | "load");
+            return match self.flags().iter().find(|(flag, given)| *given && !suits(flag)) {
                 None => Ok(()),
+                Some((flag @ ("requests" | "load"), _)) => Err(Failure::flag(
+                    flag,
+                    format!("{name} has no jobs to do; leave the flag out"),
+                )),
                 Some((flag, _)) => Err(Failure::flag(
                     flag,
                     format!(
@@ -140,6 +142,8 @@ impl WorkArgs {
     }
 
     /// The workload's jobs, `most` at most, for those that are up then according to the script.
+    /// Where somebody is asked for something by itself there are none unless they are wanted.
+    #[expect(clippy::too_many_arguments, reason = "a run has so many sides")]
     pub(crate) fn jobs<A: Algorithm>(
         &self,
         group: &Group,
@@ -148,8 +152,9 @@ impl WorkArgs {
         seed: u64,
         script: &[Scheduled<A::Input>],
         most: u64,
+        asked: bool,
     ) -> Result<Vec<Scheduled<A::Input>>, Failure> {
-        if A::default().section().is_none() {
+        if A::input("work").is_none() {
             return Ok(Vec::new());
         }
         let load = match &self.load {
@@ -158,7 +163,7 @@ impl WorkArgs {
                 flag("load", text.parse::<Load>().map_err(|unknown| unknown.to_string()))?
             }
         };
-        let single = !self.request.is_empty() || !self.release.is_empty();
+        let single = asked || !self.request.is_empty() || !self.release.is_empty();
         let requests = match self.requests {
             Some(requests) if requests > most => {
                 let message = format!("{requests} requests are too many; at most {most}");
@@ -168,7 +173,7 @@ impl WorkArgs {
             None if single && self.load.is_some() => {
                 return Err(Failure::flag(
                     "load",
-                    "there are no requests but those of --request; give --requests too",
+                    "nothing is asked for but what --request and --ask say; give --requests too",
                 ));
             }
             None if single => 0,

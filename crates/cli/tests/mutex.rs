@@ -264,10 +264,10 @@ fn refused(table: &[(&str, &[&str])]) {
 #[test]
 fn what_makes_no_sense_is_refused() {
     refused(&[
-        ("sim bully --requests 5", &["--requests: bully has no critical section", "leave"]),
+        ("sim bully --requests 5", &["--requests: bully has no jobs to do", "leave"]),
         ("sim bully --textbook", &["--textbook: bully has no critical section"]),
         ("sim member --section 5ms", &["--section: member has no critical section"]),
-        ("host bully --load light", &["--load: bully has no critical section"]),
+        ("host bully --load light", &["--load: bully has no jobs to do"]),
         ("sim central --tree star", &["--tree: central is on no tree"]),
         ("sim raymond --tree bush", &["--tree: 'bush'", "line, binary, star"]),
         ("sim raymond --tree 0", &["--tree: '0'", "at least 1"]),

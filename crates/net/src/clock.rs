@@ -14,18 +14,39 @@ use std::time::Duration;
 pub struct Clock {
     /// What to add to [`Clock::shared`].
     start: Duration,
+    /// By how many microseconds it is off on purpose, and by how much it gains, in parts per
+    /// million of the time since the machine's start.
+    wrong: (i64, i64),
 }
 
 impl Clock {
     /// A clock set by the host's wall clock now.
     pub fn system() -> Self {
         let wall = reading(ClockId::Realtime);
-        Clock { start: wall.saturating_sub(reading(SINCE_BOOT)) }
+        Clock { start: wall.saturating_sub(reading(SINCE_BOOT)), wrong: (0, 0) }
+    }
+
+    /// A clock that is so many microseconds ahead now and gains so many parts per million: for
+    /// those who want to see a wrong clock put right.
+    pub fn wrong(offset_us: i64, drift_ppm: i64) -> Self {
+        let since_boot = i64::try_from(reading(SINCE_BOOT).as_micros()).unwrap_or(i64::MAX);
+        // What it has gained since the machine's start is taken back.
+        let gained = since_boot / 1_000_000 * drift_ppm;
+        Clock { wrong: (offset_us.saturating_sub(gained), drift_ppm), ..Clock::system() }
     }
 
     /// What it shows.
     pub fn now(&self) -> Time {
-        Time::ZERO + (self.start + reading(SINCE_BOOT))
+        let shared = reading(SINCE_BOOT);
+        let right = Time::ZERO + (self.start + shared);
+        let (offset_us, drift_ppm) = self.wrong;
+        if (offset_us, drift_ppm) == (0, 0) {
+            return right;
+        }
+        let gained = i128::try_from(shared.as_micros()).unwrap_or(i128::MAX);
+        let gained = gained * i128::from(drift_ppm) / 1_000_000 + i128::from(offset_us);
+        let shown = i128::from(right.as_micros()) + gained;
+        Time::from_micros(u64::try_from(shown.max(0)).unwrap_or(u64::MAX))
     }
 
     /// The time since the machine's start, the same for all processes of one host: in a merged
@@ -60,6 +81,16 @@ fn reading(clock: ClockId) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wrong_clock_is_ahead_and_gains() {
+        let (right, wrong) = (Clock::system(), Clock::wrong(500_000_000, 100_000));
+        let first = wrong.now().since(right.now());
+        std::thread::sleep(Duration::from_millis(20));
+        let second = wrong.now().since(right.now());
+        assert!((499..502).contains(&first.as_secs()), "{first:?}");
+        assert!(second > first + Duration::from_micros(1_500), "{first:?}, then {second:?}");
+    }
 
     #[test]
     fn shows_the_wall_clock_and_goes_on() {

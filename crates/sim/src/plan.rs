@@ -53,6 +53,8 @@ pub struct Outcome {
     pub sections: Option<Sections>,
     /// What processes were asked for and could not do.
     pub refusals: Vec<Refused>,
+    /// Whether the run was about who coordinates, and nothing else.
+    pub elects: bool,
     /// What there is to say besides, where somebody heard it.
     pub facts: Vec<Fact>,
     /// What there is to see of it.
@@ -175,6 +177,7 @@ impl<A: Algorithm> Plan<A> {
             coordinators: sim.live().map(|(id, process)| (id, process.coordinator())).collect(),
             sections: sim.sections(),
             refusals: sim.refusals().to_vec(),
+            elects: A::ENTRY.elects(),
             facts: sim.facts(),
             pictures: sim.pictures(),
         }

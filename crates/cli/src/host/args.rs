@@ -1,6 +1,7 @@
 //! The flags of `bellwether host`.
 
 use crate::args::{Switch, TraceFormat};
+use crate::own::OwnArgs;
 use crate::work::WorkArgs;
 use clap::Args;
 use std::path::PathBuf;
@@ -48,8 +49,31 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "ID@FROM..TO", help_heading = "What happens")]
     pub(crate) stop: Vec<String>,
 
+    /// This process's clock is ahead (or, with -, behind)
+    #[arg(
+        long,
+        value_name = "ID=+200ms",
+        allow_hyphen_values = true,
+        help_heading = "What happens"
+    )]
+    pub(crate) offset: Vec<String>,
+    /// This process's clock gains (or, with -, loses)
+    #[arg(
+        long,
+        value_name = "ID=50ppm",
+        allow_hyphen_values = true,
+        help_heading = "What happens"
+    )]
+    pub(crate) drift: Vec<String>,
+    /// This process is asked for this then; the algorithm says what it can be asked for: 1=work@1s
+    #[arg(long, value_name = "ID=VERB[@TIME]", help_heading = "What happens")]
+    pub(crate) ask: Vec<String>,
+
     #[command(flatten)]
     pub(crate) work: WorkArgs,
+
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
 
     /// Run for so long [default: until it is over]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
@@ -65,7 +89,7 @@ pub(crate) struct HostArgs {
         conflicts_with_all = [
             "nodes", "ids", "coordinator", "timeout", "detection", "acknowledge", "detect",
             "all_start", "kill", "revive", "stop", "length", "keep", "requests", "load",
-            "section", "textbook", "tree", "request", "release",
+            "section", "textbook", "tree", "request", "release", "offset", "drift", "ask",
         ]
     )]
     pub(crate) again: Option<PathBuf>,

@@ -12,7 +12,7 @@ use bellwether_core::{Group, NodeId};
 use bellwether_member::WithMember;
 use bellwether_net::certs::Files;
 use bellwether_net::journal::FileJournal;
-use bellwether_net::{Catalogue, Options, Running, start_with_journal};
+use bellwether_net::{Catalogue, Clock, Options, Running, start_with_journal};
 use std::fmt::Display;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -131,6 +131,8 @@ fn options(
     let mut options = Options::new(identity, group, addresses, listen);
     options.data = Some(setup.data.clone().into());
     options.life = setup.life;
+    let (offset_us, drift_ppm) = setup.clock;
+    options.clock = Clock::wrong(offset_us, drift_ppm);
     // A message that is older than T means something else than its sender meant: silence for so
     // long says that its receiver is dead.
     options.stale_after = settings.timeout;

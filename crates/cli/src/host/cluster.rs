@@ -29,6 +29,8 @@ pub(crate) struct Cluster {
     /// Where all files are, and where the processes run.
     folder: PathBuf,
     algorithm: &'static str,
+    /// Whose clocks are off, and how.
+    clocks: BTreeMap<NodeId, (i64, i64)>,
     members: Vec<Member>,
     hears: mpsc::UnboundedReceiver<(usize, u64, Heard)>,
     says: mpsc::UnboundedSender<(usize, u64, Heard)>,
@@ -58,6 +60,7 @@ impl Cluster {
         algorithm: &'static str,
         group: &Group,
         settings: &Settings,
+        clocks: BTreeMap<NodeId, (i64, i64)>,
         folder: PathBuf,
     ) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
@@ -68,7 +71,7 @@ impl Cluster {
         let (says, hears) = mpsc::unbounded_channel();
         let members = group.ring().iter().map(member).collect();
         let record = Record::new(algorithm, group, Knobs::from(settings));
-        Ok(Cluster { program, folder, algorithm, members, hears, says, record })
+        Ok(Cluster { program, folder, algorithm, clocks, members, hears, says, record })
     }
 
     /// Where all files are.
@@ -167,6 +170,7 @@ impl Cluster {
             data: format!("state-{id}"),
             journal: journal_name(id, life),
             settings: self.record.settings.clone(),
+            clock: self.clocks.get(&NodeId::new(id)).copied().unwrap_or_default(),
         }
     }
 

@@ -23,6 +23,8 @@ const LOOK_SHARE: u32 = 10;
 /// A run with larger journals, in bytes, is cut off: they hold some hundred thousand events, and to
 /// tell each of them takes many times as much memory.
 const MOST_JOURNALLED: u64 = 32 << 20;
+/// How long a run lasts that would go on for ever.
+const LASTS: Duration = Duration::from_secs(10);
 /// How often the parent looks how large they are.
 const MEASURE_EVERY: Duration = Duration::from_millis(500);
 
@@ -36,7 +38,8 @@ pub(crate) fn conduct<A: Algorithm>(plan: &HostPlan<A>, folder: &Path) -> Result
     let runtime =
         runtime.map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))?;
     let (group, settings) = (&plan.group, &plan.settings);
-    let mut cluster = Cluster::new(A::ENTRY.name, group, settings, folder.to_owned())?;
+    let mut cluster =
+        Cluster::new(A::ENTRY.name, group, settings, plan.clocks.clone(), folder.to_owned())?;
     let result = runtime.block_on(async {
         let mut interrupt = Interrupt::new()?;
         let started = tokio::select! {
@@ -99,8 +102,12 @@ async fn play<A: Algorithm>(plan: &HostPlan<A>, cluster: &mut Cluster) -> Result
     if let Some(length) = plan.length {
         return wait_until(began + length.since(Time::ZERO), cluster).await;
     }
-    // Every action has been taken by now. What it led to takes no longer than this.
     let config = A::config(&plan.settings, &plan.group);
+    if let Some(span) = A::lasts(&config) {
+        // It would go on for ever; nobody wants to wait for as long as in the simulator.
+        return wait_until(Clock::shared() + span.min(LASTS), cluster).await;
+    }
+    // Every action has been taken by now. What it led to takes no longer than this.
     let overdue = Clock::shared() + A::settles_within(&config, &plan.group, plan.work());
     loop {
         let now = Clock::shared();

@@ -111,7 +111,7 @@ fn show(
 ) -> Result<(), Failure> {
     let shows_trace = args.trace.is_some() && args.out.is_none();
     if let Some(format) = args.trace {
-        target.write(&rendered(trace, format))?;
+        target.write(&rendered(trace, &summary.outcome.pictures, format)?)?;
     }
     if !args.quiet && !args.json && !shows_trace {
         print(&story(trace))?;

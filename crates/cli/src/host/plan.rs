@@ -3,12 +3,14 @@
 use super::args::HostArgs;
 use crate::args::Switch;
 use crate::failure::Failure;
-use crate::planning::{Script, flag, ids_at, refuse_smaller, watches, window};
+use crate::own;
+use crate::planning::{Script, clocks, flag, ids_at, refuse_smaller, watches, window};
 use crate::work::{in_words_of_sections, until};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_sim::workload::Downtime;
 use bellwether_sim::{Action, Latency, Network, Scheduled, check_script, units};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Every process is a real one, with connections to all others.
@@ -38,6 +40,9 @@ const SEED: u64 = 0;
 pub(crate) struct HostPlan<A: Algorithm> {
     pub(crate) group: Group,
     pub(crate) settings: Settings,
+    /// Whose clocks are off, by how many microseconds, and by how much they gain, in parts per
+    /// million.
+    pub(crate) clocks: BTreeMap<NodeId, (i64, i64)>,
     /// What is done to the processes, in the order of time.
     pub(crate) script: Vec<Scheduled<A::Input>>,
     /// How long it takes, if the user says so.
@@ -87,14 +92,18 @@ pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure
         ..Settings::new(timeout)
     };
     args.work.apply(&mut settings, SECTION)?;
+    settings.options = args.own.options::<A>()?;
+    own::check::<A>(&settings, &group)?;
+    let clocks = clocks(&args.offset, &args.drift, &group)?;
+    let asked = !args.ask.is_empty();
     let network = Network::new(Latency::Uniform(Duration::ZERO, HOP));
     let mut jobs =
-        args.work.jobs::<A>(&group, &settings, &network, SEED, &script, MOST_REQUESTS)?;
+        args.work.jobs::<A>(&group, &settings, &network, SEED, &script, MOST_REQUESTS, asked)?;
     until(&mut jobs, length);
     script.extend(jobs);
     // A stable sort: of several at the same time, the first given comes first.
     script.sort_by_key(|scheduled| scheduled.at);
-    Ok(HostPlan { group, settings, script, length })
+    Ok(HostPlan { group, settings, clocks, script, length })
 }
 
 fn group(args: &HostArgs) -> Result<Group, Failure> {
@@ -159,6 +168,7 @@ fn script<A: Algorithm>(
         }
     }
     args.work.deeds::<A>(group, &mut script)?;
+    own::asks::<A>(&args.ask, group, &mut script)?;
     let Script { mut actions, flags } = script;
     check_script(&actions).map_err(|impossible| {
         let flag = &flags[impossible.index];

@@ -2,7 +2,8 @@
 
 use super::record::Record;
 use crate::report::{
-    beliefs, coordinators, counts, faults, milliseconds, several, violation, warnings,
+    add_facts, beliefs, coordinators, counts, faults, indented, milliseconds, several, violation,
+    warnings,
 };
 use crate::sections;
 use bellwether_core::Time;
@@ -44,6 +45,7 @@ impl Summary<'_> {
             "violations": outcome.violation.iter().map(violation).collect::<Vec<_>>(),
         });
         sections::add_json(&mut value, outcome);
+        add_facts(&mut value, outcome);
         format!("{value:#}\n")
     }
 
@@ -60,6 +62,9 @@ impl Summary<'_> {
         line("algorithm", format!("{}, {nodes}, for real", self.record.algorithm));
         for (name, value) in sections::lines(outcome, self.given) {
             line(name, value);
+        }
+        for fact in &outcome.facts {
+            line(fact.name, indented(&fact.text));
         }
         line("coordinator", beliefs(outcome));
         let messages = counts(&outcome.tally.protocol());

@@ -49,6 +49,8 @@ pub(crate) struct Setup {
     pub(crate) data: String,
     pub(crate) journal: String,
     pub(crate) settings: Knobs,
+    /// By how many microseconds its clock is off, and by how much it gains, in parts per million.
+    pub(crate) clock: (i64, i64),
 }
 
 /// The settings of the algorithm in a form that can be written down.

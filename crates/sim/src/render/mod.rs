@@ -3,6 +3,7 @@
 //! Every renderer is a pure function of the trace: the same run gives the same bytes on every
 //! machine. `docs/traces.md` shows each format on an example.
 
+mod dot;
 pub mod json;
 mod mermaid;
 #[cfg(test)]
@@ -12,11 +13,12 @@ mod story;
 mod svg;
 mod text;
 
+pub use dot::dot;
 pub use json::json;
 pub use mermaid::mermaid;
 pub use shiviz::shiviz;
 pub use story::story;
-pub use svg::svg;
+pub use svg::{illustrated, svg};
 pub use text::text;
 
 use crate::observer::Why;

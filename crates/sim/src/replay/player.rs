@@ -450,6 +450,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             coordinators: live().map(up).collect(),
             sections: self.has_sections.then(|| self.mail.meter.sections(hop)),
             refusals: self.mail.meter.refusals().to_vec(),
+            elects: A::ENTRY.elects(),
             facts: self.mail.attendance.as_ref().map_or_else(Vec::new, Attendance::facts),
             pictures: self.mail.attendance.as_ref().map_or_else(Vec::new, Attendance::pictures),
         };

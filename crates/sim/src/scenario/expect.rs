@@ -81,8 +81,11 @@ impl<A: Algorithm> Stage<A> {
     fn check_fact(&self, name: &str, expected: &str) -> Result<(), String> {
         let facts = self.sim.facts();
         match facts.iter().find(|fact| fact.name == name) {
-            Some(fact) if fact.text == expected => Ok(()),
-            Some(fact) => Err(fact.text.clone()),
+            // Lines are joined, as the words of the expectation are.
+            Some(fact) => match fact.text.split_whitespace().collect::<Vec<_>>().join(" ") {
+                found if found == expected => Ok(()),
+                found => Err(format!("fact {name} {found}")),
+            },
             None => {
                 let names: Vec<&str> = facts.iter().map(|fact| fact.name).collect();
                 Err(format!("nothing about '{name}'; there is: {}", names.join(", ")))

@@ -4,6 +4,7 @@ use super::style::{COLOURS, MORE_COLOURS};
 use super::{Panel, Series, promised};
 use crate::compare::Case;
 use crate::workload::Load;
+use bellwether_algorithms::catalogue::ENTRIES;
 
 /// What a picture says besides the cases, and how it is laid out.
 pub(super) struct Look {
@@ -19,6 +20,8 @@ pub(super) struct Look {
     pub(super) labels: f64,
     /// Whether the scale may end between two powers of ten.
     pub(super) tight: bool,
+    /// Whether a panel says who lives.
+    about: bool,
     /// The loads that there are; none for elections.
     loads: Vec<Load>,
 }
@@ -29,7 +32,37 @@ impl Look {
         let mut loads: Vec<Load> = all.collect();
         loads.sort_by_key(|load| *load as u8);
         loads.dedup();
-        if loads.is_empty() { Look::election() } else { Look::mutex(loads) }
+        if !loads.is_empty() {
+            return Look::mutex(loads);
+        }
+        let first = cases.first().map(|case| case.algorithm);
+        match ENTRIES.iter().find(|entry| Some(entry.name) == first).map(|entry| entry.family) {
+            Some("time") => Look::other(
+                "What keeping time costs",
+                "Messages for a round or for a sample, by number of processes n.",
+            ),
+            Some("order") => Look::other(
+                "What an ordered broadcast costs",
+                "Messages until everybody has delivered it, by number of processes n.",
+            ),
+            Some("snapshot") => Look::other(
+                "What a snapshot costs",
+                "Markers until the cut is complete, by number of processes n.",
+            ),
+            Some("deadlock") => Look::other(
+                "What finding a deadlock costs",
+                "Messages until a cycle over n sites is reported; confirming it is counted apart.",
+            ),
+            Some("agreement") => Look::other(
+                "What agreement costs",
+                "Messages until all correct processes have decided, by number of processes n.",
+            ),
+            _ => Look::election(),
+        }
+    }
+
+    fn other(heading: &'static str, counts: &'static str) -> Self {
+        Look { title: heading, heading, counts, labels: 205.0, about: false, ..Look::election() }
     }
 
     fn election() -> Self {
@@ -42,6 +75,7 @@ impl Look {
             colours: COLOURS,
             labels: 270.0,
             tight: false,
+            about: true,
             loads: Vec::new(),
         }
     }
@@ -56,6 +90,7 @@ impl Look {
             colours: MORE_COLOURS,
             labels: 205.0,
             tight: true,
+            about: true,
             loads,
         }
     }
@@ -87,7 +122,11 @@ impl Look {
 
     /// A line about a panel.
     pub(super) fn about(&self, panel: &Panel<'_>) -> String {
-        if self.loads.is_empty() { who(panel).to_owned() } else { delay(panel) }
+        match (self.about, self.loads.is_empty()) {
+            (false, _) => String::new(),
+            (true, true) => who(panel).to_owned(),
+            (true, false) => delay(panel),
+        }
     }
 }
 

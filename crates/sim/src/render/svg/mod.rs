@@ -1,15 +1,20 @@
 //! The space-time diagram: one line per process, time to the right, messages as arrows.
 
 mod axis;
+mod clocks;
+mod graph;
 mod labels;
 mod layout;
 mod legend;
 mod lives;
 mod model;
 mod pen;
+mod pictures;
 mod room;
 mod sections;
 mod style;
+
+pub use pictures::illustrated;
 
 use crate::observer::Why;
 use crate::trace::Trace;
@@ -25,6 +30,17 @@ use std::collections::BTreeMap;
 /// Long silences are left out and the axis shows where. Words are put where there is room for
 /// them; whatever a pointer rests on says the rest.
 pub fn svg(trace: &Trace) -> String {
+    sheet(trace).svg
+}
+
+/// A picture and its size.
+struct Sheet {
+    width: f64,
+    height: f64,
+    svg: String,
+}
+
+fn sheet(trace: &Trace) -> Sheet {
     let model = Model::new(trace);
     let layout = Layout::new(&model);
     let mut room = Room::new(layout.width, layout.bottom());
@@ -45,7 +61,7 @@ pub fn svg(trace: &Trace) -> String {
     lives::names(&mut pen, &model, &layout);
     legend::draw(&mut pen, &items, &layout);
     pen.raw("</svg>\n");
-    pen.finish()
+    Sheet { width: layout.width, height, svg: pen.finish() }
 }
 
 fn begin(pen: &mut Pen, trace: &Trace, model: &Model<'_>, layout: &Layout, height: f64) {

@@ -118,6 +118,7 @@ impl Pen {
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
         };
         let _ = writeln!(
             self.out,
@@ -150,6 +151,7 @@ impl Pen {
 pub(super) enum Anchor {
     Start,
     Middle,
+    End,
 }
 
 #[cfg(test)]

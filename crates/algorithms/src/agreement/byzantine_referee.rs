@@ -1,0 +1,138 @@
+//! Whether the correct processes agree, and on what.
+//!
+//! It knows who is a traitor and what everybody's value is, which no process does, and only
+//! compares the vectors that are said aloud with that and with each other.
+
+use super::Value;
+use super::byzantine::{Byzantine, Config, Output, in_brackets, messages};
+use crate::referee::{Breach, Fact, Referee};
+use bellwether_core::{Group, NodeId, Time};
+use serde_json::{Map, Value as Json, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Judges a run of [`Byzantine`].
+#[derive(Clone, Debug)]
+pub(super) struct Judge {
+    ring: Vec<NodeId>,
+    values: Vec<Value>,
+    faults: u32,
+    strategy: &'static str,
+    /// Who need not be right: traitors and those that have crashed.
+    faulty: BTreeSet<NodeId>,
+    vectors: BTreeMap<NodeId, Vec<Value>>,
+    sent: u64,
+    rounds: u8,
+}
+
+impl Judge {
+    pub(super) fn new(config: &Config, group: &Group) -> Self {
+        Judge {
+            ring: group.ring().to_vec(),
+            values: config.values.clone(),
+            faults: config.faults,
+            strategy: config.strategy.name(),
+            faulty: config.traitors.iter().copied().collect(),
+            vectors: BTreeMap::new(),
+            sent: 0,
+            rounds: 0,
+        }
+    }
+
+    /// The correct processes that have decided, with their vectors, in ring order.
+    fn correct(&self) -> impl Iterator<Item = (NodeId, &Vec<Value>)> {
+        let correct = self.ring.iter().filter(|id| !self.faulty.contains(id));
+        correct.filter_map(|id| Some((*id, self.vectors.get(id)?)))
+    }
+
+    /// The correct processes that have a false value for a correct one.
+    fn deceived(&self) -> Vec<NodeId> {
+        let is_right = |vector: &[Value]| {
+            let entries = self.ring.iter().zip(&self.values).zip(vector);
+            vector.len() == self.ring.len()
+                && entries
+                    .filter(|((id, _), _)| !self.faulty.contains(id))
+                    .all(|((_, truth), entry)| truth == entry)
+        };
+        self.correct().filter(|(_, vector)| !is_right(vector)).map(|(id, _)| id).collect()
+    }
+
+    /// Two correct processes that differ.
+    fn divided(&self) -> Option<[NodeId; 2]> {
+        let (first, vector) = self.correct().next()?;
+        let (other, _) = self.correct().find(|(_, other)| *other != vector)?;
+        Some([first, other])
+    }
+}
+
+impl Referee<Byzantine> for Judge {
+    fn hears(&mut self, _: Time, who: NodeId, output: &Output) -> Result<(), Breach> {
+        match output {
+            Output::Traitor(_) => {}
+            Output::Decided { vector, rounds, sent } => {
+                self.vectors.insert(who, vector.clone());
+                self.rounds = self.rounds.max(*rounds);
+                self.sent += sent;
+            }
+            Output::Done { sent } => self.sent += sent,
+        }
+        Ok(())
+    }
+
+    fn crashed(&mut self, _: Time, who: NodeId) {
+        self.faulty.insert(who);
+    }
+
+    /// At the end, so that all vectors are known when one of them is found wrong.
+    fn closes(&mut self, _: Time, _: &[NodeId]) -> Result<(), Breach> {
+        if let Some(by) = self.divided() {
+            let text = "all correct processes have the same vector";
+            return Err(Breach { name: "consistency", text, by: by.to_vec() });
+        }
+        let by = self.deceived();
+        if !by.is_empty() {
+            let text = "the entries of correct processes are their true values";
+            return Err(Breach { name: "validity", text, by });
+        }
+        Ok(())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let n = self.ring.len() as u64;
+        let words = |vector: &[Value]| -> Json {
+            vector.iter().map(|v| if v.is_nil() { Json::Null } else { json!(v.as_str()) }).collect()
+        };
+        let lines: Vec<String> =
+            self.correct().map(|(id, vector)| format!("{id} {}", in_brackets(vector))).collect();
+        let by_id: Map<String, Json> =
+            self.correct().map(|(id, vector)| (id.number().to_string(), words(vector))).collect();
+        let agreed = match (self.correct().next(), self.divided()) {
+            (Some((_, vector)), None) => (in_brackets(vector), words(vector)),
+            (None, _) => ("nobody has one yet".to_owned(), Json::Null),
+            (_, Some([one, other])) => (format!("{one} and {other} differ"), Json::Null),
+        };
+        let traitors: Vec<NodeId> =
+            self.ring.iter().copied().filter(|id| self.faulty.contains(id)).collect();
+        let named: Vec<String> = traitors.iter().map(NodeId::to_string).collect();
+        let traitors: Vec<u32> = traitors.iter().map(|id| id.number()).collect();
+        let each = messages(n, u64::from(self.faults)).unwrap_or(u64::MAX);
+        let all = each.saturating_mul(n);
+        vec![
+            Fact { name: "vectors", text: lines.join("\n"), value: Json::Object(by_id) },
+            Fact { name: "agreed", text: agreed.0, value: agreed.1 },
+            Fact {
+                name: "traitors",
+                text: match named.len() {
+                    0 => "none".to_owned(),
+                    _ => format!("{} ({})", named.join(", "), self.strategy),
+                },
+                value: json!({ "ids": traitors, "strategy": self.strategy }),
+            },
+            Fact { name: "rounds", text: format!("{}", self.rounds), value: json!(self.rounds) },
+            Fact {
+                name: "oral-messages",
+                text: format!("{} of {n} x M({n},{}) = {all}", self.sent, self.faults),
+                value: json!({ "sent": self.sent, "each": each, "all": all }),
+            },
+        ]
+    }
+}

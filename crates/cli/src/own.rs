@@ -1,0 +1,138 @@
+//! The flags that single algorithms declare, and inputs by their verbs: what `sim` and `host` share.
+
+use crate::failure::Failure;
+use crate::planning::{Script, flag};
+use bellwether_algorithms::catalogue::{Algorithm, Registry, Settings, Visitor};
+use bellwether_algorithms::options::{BadOption, Opt, Options};
+use bellwether_core::{Group, Time};
+use bellwether_member::WithMember;
+use bellwether_sim::{Action, units};
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+
+/// Flags that are made of what the catalogue's algorithms declare.
+#[derive(Debug, Default)]
+pub(crate) struct OwnArgs {
+    /// Which were given, with their values; a switch has an empty one.
+    given: Vec<(&'static str, String)>,
+}
+
+/// Every option of the catalogue once, with the algorithms that have it.
+fn declared() -> Vec<(&'static Opt, Vec<&'static str>)> {
+    struct Own;
+    impl Visitor for Own {
+        type Output = &'static [Opt];
+        fn visit<A: Algorithm>(self) -> &'static [Opt] {
+            A::OPTIONS
+        }
+    }
+    let mut all: Vec<(&Opt, Vec<&str>)> = Vec::new();
+    for entry in WithMember::entries() {
+        for option in WithMember::visit(entry.name, Own).unwrap_or_default() {
+            match all.iter_mut().find(|(other, _)| other.name == option.name) {
+                Some((_, owners)) => owners.push(entry.name),
+                None => all.push((option, vec![entry.name])),
+            }
+        }
+    }
+    all
+}
+
+impl clap::Args for OwnArgs {
+    fn augment_args(command: Command) -> Command {
+        declared().into_iter().fold(command, |command, (option, owners)| {
+            let arg = Arg::new(option.name)
+                .long(option.name)
+                .help(format!("{}; {}", owners.join(", "), option.help))
+                .help_heading("Options of single algorithms");
+            command.arg(match option.value {
+                Some(value) => arg.value_name(value).allow_hyphen_values(true),
+                None => arg.action(ArgAction::SetTrue),
+            })
+        })
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        OwnArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for OwnArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let mut given = Vec::new();
+        for (option, _) in declared() {
+            let value = match option.value {
+                Some(_) => matches.get_one::<String>(option.name).cloned(),
+                None => matches.get_flag(option.name).then(String::new),
+            };
+            given.extend(value.map(|value| (option.name, value)));
+        }
+        Ok(OwnArgs { given })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = OwnArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl OwnArgs {
+    /// The flags that were given.
+    pub(crate) fn flags(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        self.given.iter().map(|(name, _)| (*name, true))
+    }
+
+    /// The options for an algorithm, which must have them all.
+    pub(crate) fn options<A: Algorithm>(&self) -> Result<Options, Failure> {
+        let mut options = Options::default();
+        for (name, value) in &self.given {
+            if !A::OPTIONS.iter().any(|option| option.name == *name) {
+                let owners = declared().into_iter().find(|(option, _)| option.name == *name);
+                let owners = owners.map_or_else(Vec::new, |(_, owners)| owners);
+                let message = format!(
+                    "{} has no such option, only {} has; leave the flag out",
+                    A::ENTRY.name,
+                    owners.join(", ")
+                );
+                return Err(Failure::flag(name, message));
+            }
+            options.set(name, value);
+        }
+        Ok(options)
+    }
+}
+
+/// Asks the algorithm whether it can do anything with these settings.
+pub(crate) fn check<A: Algorithm>(settings: &Settings, group: &Group) -> Result<(), Failure> {
+    A::check(settings, group).map_err(|BadOption { option, why }| Failure::flag(option, why))
+}
+
+/// Adds `--ask 1=snapshot@100ms` to a script.
+pub(crate) fn asks<A: Algorithm>(
+    texts: &[String],
+    group: &Group,
+    script: &mut Script<A::Input>,
+) -> Result<(), Failure> {
+    for text in texts {
+        let (deed, at) = match text.rsplit_once('@') {
+            Some((deed, at)) => (deed, flag("ask", units::time(at))?),
+            None => (text.as_str(), Time::ZERO),
+        };
+        let Some((ids, verb)) = deed.split_once('=') else {
+            let message = format!("'{text}' does not say who and what; write ID=VERB@TIME");
+            return Err(Failure::flag("ask", message));
+        };
+        let Some(input) = A::input(verb) else {
+            let message = format!(
+                "{} cannot be asked for '{verb}'; it knows: {}",
+                A::ENTRY.name,
+                A::VERBS.join(", ")
+            );
+            return Err(Failure::flag("ask", message));
+        };
+        for id in flag("ask", units::ids(ids))? {
+            let id = flag("ask", units::member(&id.number().to_string(), group))?;
+            script.add("ask", text, at, Action::Input(id, input.clone()));
+        }
+    }
+    Ok(())
+}
