@@ -276,9 +276,9 @@ macro_rules! catalogue {
         /// Any algorithm of the list, as one process; see [`crate::snapshot`].
         pub mod anything {
             use super::*;
+            use crate::snapshot::amounts::{carried, held, note, quantity};
             use crate::snapshot::anything::{
-                Hearing, OPTIONS, Word, Wrap, call, carried, check, held, note, over, quantity,
-                settings_below, unknown,
+                Hearing, OPTIONS, Word, Wrap, call, check, over, settings_below, unknown,
             };
             use crate::snapshot::{Bank, Quantity, Routes, Subject};
             use bellwether_core::{Call, Channels, Context, Kind, Message};

@@ -107,7 +107,8 @@ fn without_fifo_snapshots_are_none() {
     assert!(found.iter().all(|(name, _)| ["consistent-cut", "channel-contents"].contains(name)));
 }
 
-/// Elections and clocks have no work to do, but can be started.
+/// Some algorithms have no work to do, but can be started, and some begin by themselves. Of what it
+/// does not know an algorithm does nothing.
 fn over(name: &str, seed: u64) -> Option<(Plan<Snapshots<Anything>>, u64)> {
     let mut plan = random_plan::<Snapshots<Anything>>(seed);
     plan.settings.options.set("over", name);
@@ -118,6 +119,7 @@ fn over(name: &str, seed: u64) -> Option<(Plan<Snapshots<Anything>>, u64)> {
 
 #[test]
 fn every_algorithm_can_be_snapped() {
+    let mut none_on_the_way = Vec::new();
     for name in NAMES {
         let (mut played, mut on_the_way) = (0, 0);
         for seed in 0..SCHEDULES_EACH {
@@ -127,6 +129,57 @@ fn every_algorithm_can_be_snapped() {
             }
         }
         assert!(played > SCHEDULES_EACH / 4, "{name}: refused all but {played} times");
-        assert!(on_the_way > 0, "{name}: nothing was ever on the way");
+        if on_the_way == 0 {
+            none_on_the_way.push(name);
+        }
     }
+    let known = NAMES.iter().filter(|name| SILENT.contains(name)).collect::<Vec<_>>();
+    assert_eq!(none_on_the_way, known);
+}
+
+/// What sends nothing unless it is asked by a word of its own.
+const SILENT: &[&str] = &[];
+
+/// One token in every cut, wherever it is.
+#[test]
+fn a_token_is_in_a_snapshot_once() {
+    for name in ["token-ring", "ricart-agrawala-token", "suzuki-kasami", "raymond", "singhal"] {
+        let (mut held, mut on_the_way) = (0, 0);
+        for seed in 0..SCHEDULES_EACH {
+            let mut plan = quiet_plan::<Snapshots<Anything>>(seed);
+            plan.settings.options.set("over", name);
+            let snapshots = add_snapshots(&mut plan, None);
+            let (outcome, Silent) = plan.run(Silent);
+            assert_eq!(outcome.violation, None, "{name}, seed {seed}");
+            assert_eq!(complete(&outcome).len() as u64, snapshots);
+            let fact = outcome.facts.iter().find(|fact| fact.name == "token").unwrap();
+            for cut in fact.value["cuts"].as_array().unwrap() {
+                held += cut["held"].as_u64().unwrap();
+                on_the_way += cut["on_the_way"].as_u64().unwrap();
+            }
+        }
+        assert!(held > 0 && on_the_way > 0, "{name}: {held} held, {on_the_way} on the way");
+    }
+}
+
+/// A crash is outside the assumptions: a snapshot that needs the dead is never complete, and what
+/// is said about it is that.
+#[test]
+fn a_crash_leaves_snapshots_open() {
+    let mut open = 0;
+    for seed in 0..SCHEDULES / 100 {
+        let (mut plan, _) = bank(seed);
+        let victim = plan.group.ring()[0];
+        plan.script.retain(|scheduled| match &scheduled.action {
+            Action::Input(id, _) => *id != victim,
+            _ => true,
+        });
+        plan.script.push(Scheduled { at: Time::from_micros(1), action: Action::Crash(victim) });
+        let (outcome, Silent) = plan.run(Silent);
+        let fact = outcome.facts.iter().find(|fact| fact.name == "snapshots").unwrap();
+        let expected = (fact.value["not_complete"] != 0).then_some("recorded");
+        assert_eq!(outcome.violation.map(|violation| violation.name), expected, "seed {seed}");
+        open += u64::from(expected.is_some());
+    }
+    assert!(open > SCHEDULES / 200, "only {open}");
 }

@@ -9,18 +9,13 @@
 //! An input is a word, which the algorithm reads when it comes: which algorithm that is, is not
 //! known before.
 
+use super::Bank;
 use super::bank::{self, is_ring};
-use super::{Bank, Quantity, Subject};
 use crate::catalogue::{Algorithm, Entry, Settings, Topology};
-use crate::mutex::{
-    Guarded, Mutex, Raymond, RicartAgrawalaToken, Singhal, SuzukiKasami, TokenRing,
-};
 use crate::options::{BadOption, Opt};
 use crate::referee::{Breach, Fact, Picture, Referee};
-use crate::views::Epoch;
-use bellwether_core::{Call, Context, Effects, Group, Message, NodeId, Process, Time};
+use bellwether_core::{Call, Context, Effects, NodeId, Process, Time};
 use serde::{Deserialize, Serialize};
-use std::any::Any;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -166,68 +161,6 @@ impl<C: Process, A: Process> Referee<A> for Hearing<C, A> {
     }
 }
 
-/// What a process of a token algorithm has of its token.
-enum Token {
-    /// Whether it is here.
-    Held(bool),
-    /// The view in which there was one token is over here, or about to be. What is left of it may
-    /// still be on the way, besides the one of the next view.
-    AnotherView,
-}
-
-/// What a process has of a token; nothing if it is of another kind.
-fn token(process: &dyn Any) -> Option<Token> {
-    fn of<M: Mutex>(process: &dyn Any) -> Option<Token> {
-        let guarded = process.downcast_ref::<Guarded<M>>()?;
-        Some(match guarded.views().running() {
-            Some(Epoch::FIRST) => Token::Held(guarded.algorithm().has_token()),
-            _ => Token::AnotherView,
-        })
-    }
-    of::<TokenRing>(process)
-        .or_else(|| of::<RicartAgrawalaToken>(process))
-        .or_else(|| of::<SuzukiKasami>(process))
-        .or_else(|| of::<Raymond>(process))
-        .or_else(|| of::<Singhal>(process))
-}
-
-/// What there is always the same amount of: money in the bank, the one token.
-pub(crate) fn quantity<C: Algorithm>(config: &C::Config, group: &Group) -> Option<Quantity> {
-    if let Some(config) = (config as &dyn Any).downcast_ref::<bank::Config>() {
-        return Bank::quantity(config, group);
-    }
-    token(&C::default())?;
-    Some(Quantity { name: "token", place: "held", total: 1 })
-}
-
-/// How much of it a process has.
-pub(crate) fn held<C: Algorithm>(process: &C) -> Option<u64> {
-    match (process as &dyn Any).downcast_ref::<Bank>() {
-        Some(bank) => bank.held(),
-        None => match token(process)? {
-            Token::Held(here) => Some(u64::from(here)),
-            Token::AnotherView => None,
-        },
-    }
-}
-
-/// How much of it a message carries.
-pub(crate) fn carried<M: Message + 'static>(msg: &M) -> u64 {
-    match (msg as &dyn Any).downcast_ref::<bank::Transfer>() {
-        Some(bank::Transfer(amount)) => *amount,
-        None => u64::from(matches!(msg.kind().name, "TOKEN" | "PRIVILEGE")),
-    }
-}
-
-/// A word about the state of a process.
-pub(crate) fn note<C: Algorithm>(process: &C) -> String {
-    match (process as &dyn Any).downcast_ref::<Bank>() {
-        Some(bank) => bank.note(),
-        None if matches!(token(process), Some(Token::Held(true))) => "has the token".to_owned(),
-        None => String::new(),
-    }
-}
-
 /// Makes the process of a list of algorithms.
 macro_rules! anything {
     // Each type gets a name for its variants: a macro cannot make names of types.
@@ -337,8 +270,11 @@ macro_rules! anything {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self {
                     Output::Unknown(Word(word), name, verbs) => {
-                        let verbs = verbs.join(", ");
-                        write!(f, "does nothing: {name} knows no '{word}', only {verbs}")
+                        write!(f, "does nothing: {name} does not know '{word}'")?;
+                        match verbs {
+                            [] => Ok(()),
+                            verbs => write!(f, ", only {}", verbs.join(", ")),
+                        }
                     }
                     $(Output::$name(output) => fmt::Display::fmt(output, f)),+
                 }
@@ -615,3 +551,7 @@ macro_rules! anything {
 }
 
 pub(crate) use anything;
+
+#[cfg(test)]
+#[path = "tests/anything.rs"]
+mod tests;

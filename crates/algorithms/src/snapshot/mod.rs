@@ -130,6 +130,7 @@
 //! assert_eq!(part.channels[&one].len(), 1, "it was on the way");
 //! ```
 
+pub(crate) mod amounts;
 pub(crate) mod anything;
 mod bank;
 mod chandy_lamport;
