@@ -288,6 +288,8 @@ catalogue![
     Guarded<mutex::Raymond>,
     Guarded<mutex::Singhal>,
     order::Causal,
+    order::Sequencer,
+    order::Lamport,
 ];
 
 #[cfg(test)]
