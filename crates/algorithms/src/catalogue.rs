@@ -317,6 +317,8 @@ catalogue![
     time::Berkeley,
     time::Ntp,
     order::Causal,
+    order::Sequencer,
+    order::Lamport,
     Site<deadlock::Central>,
     Site<deadlock::Distributed>,
     Site<deadlock::EdgeChasing>,

@@ -11,12 +11,16 @@
 //! answers there is causality to be kept.
 
 pub mod causal;
+pub mod lamport;
 mod referee;
+pub mod sequencer;
 #[cfg(test)]
 mod tests;
 
 pub use causal::Causal;
+pub use lamport::Lamport;
 pub use referee::Promises;
+pub use sequencer::Sequencer;
 
 use crate::catalogue::Settings;
 use crate::election::{self, Incarnation};

@@ -294,12 +294,14 @@ impl<P: Process<Output = Output>> Referee<P> for Order {
                 self.held_back = self.held_back.max(queue);
                 Ok(())
             }
-            Output::Joined { position } => {
-                if let Some(life) = self.life(who) {
+            // Who takes part already would leave something out.
+            Output::Joined { position } => match self.life(who) {
+                Some(life) if life.span.is_none() => {
                     life.span = Some((position, position));
+                    Ok(())
                 }
-                Ok(())
-            }
+                _ => Err(by(ONE_ORDER, [who])),
+            },
             Output::Malformed { .. }
             | Output::Outside
             | Output::View { .. }

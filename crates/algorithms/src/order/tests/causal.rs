@@ -36,12 +36,13 @@ fn behaves_at_random() {
 #[test]
 fn behaves_in_every_way_in_any_order() {
     let mut most = 0;
-    for wants in [&[3][..], &[3, 3], &[1, 1, 1], &[2, 1, 1], &[2, 2, 2]] {
+    for wants in [&[3][..], &[3, 3], &[1, 1, 1], &[2, 1, 1], &[2, 2, 1]] {
         most = crowd(wants, 0).explore().unwrap();
     }
-    assert!(most > 100_000, "only {most} states");
-    // A chain of three messages beside another message.
-    assert!(crowd(&[1, 1, 0], 2).explore().unwrap() > 1_000);
+    assert!(most > 40_000, "only {most} states");
+    // Two chains of answers beside each other.
+    let chains = crowd(&[1, 1, 0], 1).explore().unwrap();
+    assert!(chains > 200, "only {chains} states");
 }
 
 #[test]

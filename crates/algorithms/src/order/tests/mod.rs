@@ -109,6 +109,7 @@ impl<P: Process<Output = Output, Config: Clone>> Crowd<P> {
             }
             Output::Held { .. } => self.held += 1,
             Output::Delivered { id, .. } => self.deliver(place, id)?,
+            Output::Election(_) => {}
             other => return Err(format!("place {place} {other}")),
         }
         Ok(())

@@ -147,6 +147,7 @@ fn who_joins_at_the_wrong_place_is_found() {
     court.crashes(3);
     court.hears(3, Output::Joined { position: 0 }).unwrap();
     assert_eq!(court.delivers(3, (1, 2)), Err("causal"));
+    assert_eq!(court.hears(3, Output::Joined { position: 2 }), Err("one-order"), "it has joined");
     // And whoever has not joined has no place in the order at all.
     court.crashes(3);
     court.broadcasts(2, 1).unwrap();
