@@ -33,6 +33,9 @@ pub trait Algorithm:
     /// By how much clocks may gain or lose, in parts per million, where that matters.
     const DRIFT_PPM: u32 = 0;
 
+    /// How many processes it is for, where only one number makes sense.
+    const NODES: Option<u32> = None;
+
     /// The options that only it has.
     const OPTIONS: &'static [Opt] = &[];
 
@@ -290,7 +293,7 @@ macro_rules! catalogue {
     };
 }
 
-use crate::agreement;
+use crate::agreement::{self, Reliable};
 use crate::deadlock::{self, Site};
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
@@ -322,6 +325,8 @@ catalogue![
     Site<deadlock::Central>,
     Site<deadlock::Distributed>,
     Site<deadlock::EdgeChasing>,
+    Reliable<agreement::Courier>,
+    agreement::TwoGenerals,
     agreement::Byzantine,
 ];
 
