@@ -415,10 +415,15 @@ impl Config {
     }
 
     fn new(pace: Pace, gamma: Duration, settings: &Settings, group: &Group) -> Config {
-        let election = Watched::<Bully>::config(settings, group);
-        let rounds = pace.interval.saturating_add(pace.timeout.saturating_mul(3));
-        let settles = Watched::<Bully>::settles_within(&election, group, 0)
-            .saturating_add(rounds.saturating_mul(2));
+        let mut election = Watched::<Bully>::config(settings, group);
+        let mut settles = Watched::<Bully>::settles_within(&election, group, 0);
+        if let Some(detector) = &mut election.detection {
+            // A dead master is missed by the next round, so it need not be asked all the time.
+            detector.period = detector.period.max(pace.interval / 20);
+            settles = settles.saturating_add(detector.period.saturating_mul(12));
+        }
+        let round = pace.interval.saturating_add(pace.timeout.saturating_mul(3));
+        let settles = settles.saturating_add(round.saturating_mul(2));
         Config { pace, gamma, election, settles }
     }
 }

@@ -16,9 +16,10 @@
 //!   clock stays as it is until the next round.
 //!
 //! # Assumes
-//! No clock gains or loses more than `max-drift`, and none is tampered with. Any delay, any order,
-//! loss, duplicates and crashes are borne: an answer carries the number of its question, which is
-//! never used twice. While the server is down the clients drift.
+//! No clock gains or loses more than `max-drift`, and none is tampered with. To be set a clock needs
+//! an answer within T; whatever the delays, one that was set is within its bound. Any order, loss,
+//! duplicates and crashes are borne: an answer carries the number of its question, which is never
+//! used twice. While the server is down the clients drift.
 //!
 //! # Costs
 //! 2 messages a sample.
@@ -144,7 +145,7 @@ impl Process for Cristian {
     type Config = Config;
 
     const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Asynchronous,
+        timing: Timing::Synchronous,
         channels: Channels::Any,
         loss: true,
         duplication: true,

@@ -1,6 +1,6 @@
 //! What the algorithms share that keep the clocks of machines together.
 
-use super::offset::show;
+use super::offset::{show, show_roughly};
 use super::{BadSample, Offset, Ppm, Slewed};
 use crate::catalogue::Settings;
 use crate::election;
@@ -130,8 +130,8 @@ impl fmt::Display for Setting {
         match self.of {
             // The master of a round is what the others are close to.
             Some(_) if bound.is_zero() && self.round.is_some() => {}
-            Some(of) => write!(f, ", within {} of {of}'s", show(*bound))?,
-            None => write!(f, ", within {} of real time", show(*bound))?,
+            Some(of) => write!(f, ", within {} of {of}'s", show_roughly(*bound))?,
+            None => write!(f, ", within {} of real time", show_roughly(*bound))?,
         }
         if takes.is_zero() { Ok(()) } else { write!(f, ", slewed for {}", show(*takes)) }
     }

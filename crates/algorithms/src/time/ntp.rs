@@ -23,7 +23,8 @@
 //!
 //! # Assumes
 //! More than half of the servers are right: within `accuracy` of real time. No client's clock gains
-//! or loses more than `max-drift`. Any delay, any order, loss, duplicates and crashes are borne.
+//! or loses more than `max-drift`. To be set a clock needs answers within T; whatever the delays, one
+//! that was set is within its bound. Any order, loss, duplicates and crashes are borne.
 //!
 //! # Costs
 //! 2 messages a poll and server.
@@ -197,7 +198,7 @@ impl Process for Ntp {
     type Config = Config;
 
     const ASSUMES: Assumptions = Assumptions {
-        timing: Timing::Asynchronous,
+        timing: Timing::Synchronous,
         channels: Channels::Any,
         loss: true,
         duplication: true,
