@@ -33,6 +33,9 @@ pub trait Algorithm:
     /// By how much clocks may gain or lose, in parts per million, where that matters.
     const DRIFT_PPM: u32 = 0;
 
+    /// How many processes it is for, where only one number makes sense.
+    const NODES: Option<u32> = None;
+
     /// The options that only it has.
     const OPTIONS: &'static [Opt] = &[];
 
@@ -290,10 +293,13 @@ macro_rules! catalogue {
     };
 }
 
-use crate::agreement;
+use crate::agreement::{self, Reliable};
+use crate::deadlock::{self, Site};
 use crate::election::{self, Watched};
 use crate::mutex::{self, Guarded};
+use crate::order;
 use crate::snapshot::{Anything, Snapshots};
+use crate::time;
 
 catalogue![
     Watched<election::Bully>,
@@ -310,6 +316,17 @@ catalogue![
     Guarded<mutex::SuzukiKasami>,
     Guarded<mutex::Raymond>,
     Guarded<mutex::Singhal>,
+    time::Cristian,
+    time::Berkeley,
+    time::Ntp,
+    order::Causal,
+    order::Sequencer,
+    order::Lamport,
+    Site<deadlock::Central>,
+    Site<deadlock::Distributed>,
+    Site<deadlock::EdgeChasing>,
+    Reliable<agreement::Courier>,
+    agreement::TwoGenerals,
     agreement::Byzantine,
 ];
 

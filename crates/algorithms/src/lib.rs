@@ -15,3 +15,8 @@ pub mod referee;
 pub mod snapshot;
 pub mod time;
 pub mod views;
+
+/// The examples of the documentation are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/clocks.md")]
+mod pages {}

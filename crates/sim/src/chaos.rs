@@ -25,6 +25,7 @@ pub fn random_plan<A: Algorithm>(seed: u64) -> Plan<A> {
     }
     let mut draws = Draws::new(seed);
     let n = draws.between(1, 8) as u32;
+    let n = A::NODES.unwrap_or(n);
     let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
     draws.shuffle(&mut ring);
     let network = random_network(A::ASSUMES.channels, A::ASSUMES.duplication, &mut draws);

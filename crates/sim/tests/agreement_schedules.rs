@@ -1,15 +1,19 @@
-//! Agreement over many random schedules: traitors of every kind up to the bound, and what happens
-//! beyond it.
+//! Agreement over many random schedules: links over a network that loses and doubles, generals
+//! whose messengers are caught, traitors of every kind up to the bound; and what happens beyond.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use bellwether_algorithms::agreement::{Byzantine, strategies};
+use bellwether_algorithms::agreement::{
+    Byzantine, Courier, Reliable, TwoGenerals, reliable, strategies,
+};
 use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Settings};
+use bellwether_algorithms::mutex::{Deed, Guarded, Lamport};
 use bellwether_algorithms::options::Options;
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Goal, Group, Invariant, NodeId, Shape, Time, Validity};
+use bellwether_sim::chaos::{quiet_plan, random_plan};
 use bellwether_sim::{
-    Action, FaultKind, Latency, Network, Outcome, Plan, Scheduled, Silent, default_timeout,
-    scenario, shrink,
+    Action, Ended, FaultKind, Latency, Network, Outcome, Plan, Scheduled, Silent, Sim,
+    default_timeout, scenario, shrink,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -124,8 +128,8 @@ fn byzantine_with_up_to_m_traitors() {
         let m = (n - 1) / 3;
         let outcome = play(&byzantine_plan(seed, n, m));
         assert_eq!(fact(&outcome, "rounds").value, m + 1, "seed {seed}");
-        let traitors = &fact(&outcome, "traitors").value;
-        if !traitors["ids"].as_array().unwrap().is_empty() {
+        let traitors = &fact(&outcome, "faulty").value;
+        if !traitors["traitors"].as_array().unwrap().is_empty() {
             *lied.entry(traitors["strategy"].as_str().unwrap().to_owned()).or_default() += 1;
         }
         let agreed = fact(&outcome, "agreed").value.as_array().unwrap();
@@ -197,9 +201,258 @@ fn byzantine_over_a_lossy_network_may_fail() {
     assert!(broken > 50, "only {broken}");
 }
 
+type Letters = Reliable<Courier>;
+
+/// A network that loses and doubles a fifth of all messages, and reorders some.
+fn lossy(draws: &mut Draws) -> Network {
+    let mut network = Network::new(match draws.below(2) {
+        0 => Latency::Fixed(ms(10)),
+        _ => Latency::Uniform(ms(1), ms(2 + draws.below(30))),
+    });
+    network.reorder = draws.chance(70);
+    network.loss = 0.2;
+    network.duplicate = 0.2;
+    network
+}
+
+/// Some processes that write letters, some of which crash and some of these come back.
+fn letters_plan(seed: u64, crashes: u64) -> Plan<Letters> {
+    let mut draws = Draws::new(seed);
+    let n = 2 + draws.below(4) as u32;
+    let network = lossy(&mut draws);
+    let timeout = default_timeout(&network);
+    let group = Group::new(draws.ids(n)).unwrap();
+    let mut script = Vec::new();
+    let mut time = |draws: &mut Draws| Time::ZERO + ms(draws.below(1_000));
+    for _ in 0..draws.below(30) {
+        let by = NodeId::new(1 + draws.below(u64::from(n)) as u32);
+        let to = 1 + draws.below(u64::from(n));
+        let word = if draws.chance(50) { "work".to_owned() } else { format!("send:{to}") };
+        let input = Letters::input(&word).unwrap();
+        for _ in 0..1 + draws.below(4) {
+            let action = Action::Input(by, input);
+            script.push(Scheduled { at: time(&mut draws), action });
+        }
+    }
+    for id in draws.ids(n).into_iter().take(crashes.min(u64::from(n)) as usize) {
+        let at = time(&mut draws);
+        script.push(Scheduled { at, action: Action::Crash(id) });
+        if draws.chance(50) {
+            let at = at + ms(draws.below(3_000));
+            script.push(Scheduled { at, action: Action::Recover(id) });
+        }
+    }
+    let window = 1 + draws.below(10);
+    let settings =
+        Settings { options: options(&[("window", window.to_string())]), ..Settings::new(timeout) };
+    Plan { group, settings, network, seed, script, until: None }
+}
+
+fn number(outcome: &Outcome, name: &str) -> u64 {
+    fact(outcome, name).value.as_u64().unwrap()
+}
+
+#[test]
+fn letters_over_a_network_that_loses_and_doubles() {
+    let (mut letters, mut resent, mut duplicates) = (0, 0, 0);
+    for seed in 0..SCHEDULES {
+        let outcome = play(&letters_plan(seed, 0));
+        assert_eq!(number(&outcome, "letters"), number(&outcome, "delivered"), "seed {seed}");
+        assert_eq!(fact(&outcome, "reported-down").text, "nobody", "seed {seed}");
+        letters += number(&outcome, "letters");
+        resent += number(&outcome, "resent");
+        duplicates += number(&outcome, "duplicates-dropped");
+    }
+    assert!(letters > 10 * SCHEDULES, "only {letters} letters");
+    assert!(resent > letters / 10 && duplicates > letters / 10, "{resent} {duplicates}");
+}
+
+#[test]
+fn letters_to_processes_that_crash_and_come_back() {
+    let (mut reports, mut given_up, mut delivered, mut crashes) = (0, 0, 0, 0);
+    for seed in 0..SCHEDULES {
+        let outcome = play(&letters_plan(seed, 1 + seed % 3));
+        reports += fact(&outcome, "reported-down").value.as_array().unwrap().len() as u64;
+        given_up += number(&outcome, "given-up");
+        delivered += number(&outcome, "delivered");
+        let crashed = outcome.faults.iter().find(|(kind, _)| *kind == FaultKind::Crash);
+        crashes += crashed.map_or(0, |(_, count)| count);
+    }
+    assert!(crashes > SCHEDULES && reports > SCHEDULES / 4, "{crashes} {reports}");
+    assert!(given_up > SCHEDULES / 4 && delivered > 10 * SCHEDULES, "{given_up} {delivered}");
+}
+
+#[test]
+fn letters_within_the_plans_of_all_algorithms() {
+    for seed in 0..SCHEDULES / 2 {
+        play(&quiet_plan::<Letters>(seed));
+        play(&random_plan::<Letters>(seed));
+    }
+}
+
+/// Without the link, all that the network does shows.
+#[test]
+fn bare_letters_are_lost_doubled_and_disordered() {
+    let mut broken: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in 0..1_000 {
+        let mut plan = letters_plan(seed, 0);
+        plan.settings.options.set("bare", "");
+        if let Some(violation) = plan.run(Silent).0.violation {
+            *broken.entry(violation.name).or_default() += 1;
+        }
+    }
+    for name in ["delivery", "once", "order"] {
+        assert!(broken.get(name).is_some_and(|count| *count > 10), "{broken:?}");
+    }
+}
+
+/// With too few tries a live peer is reported down: the price of giving up at all.
+#[test]
+fn a_hasty_link_gives_up_on_the_living() {
+    let mut hasty = 0;
+    for seed in 0..500 {
+        let mut plan = letters_plan(seed, 0);
+        plan.network.loss = 0.4;
+        plan.settings.options.set("tries", "1");
+        let violation = plan.run(Silent).0.violation;
+        hasty += u64::from(violation.is_some_and(|violation| violation.name == "down"));
+    }
+    assert!(hasty > 50, "only {hasty}");
+}
+
+type Wrapped = Reliable<Guarded<Lamport>>;
+
+/// An algorithm that assumes FIFO channels without loss, over links that see to it. T is above the
+/// time in which a link gets a message through or gives up.
+fn wrapped(seed: u64, bare: bool, crashes: bool) -> (Sim<Wrapped, Silent>, u64) {
+    let mut draws = Draws::new(seed);
+    let n = 2 + draws.below(4) as u32;
+    let network = lossy(&mut draws);
+    let pause = default_timeout(&network);
+    let group = Group::new(draws.ids(n)).unwrap();
+    let settings = Settings {
+        coordinator: Some(NodeId::new(n)),
+        detection: crashes,
+        section: (ms(1), ms(20)),
+        ..Settings::new(pause * 24)
+    };
+    let config = reliable::Config {
+        process: Guarded::<Lamport>::config(&settings, &group),
+        pause,
+        tries: 20,
+        window: 8,
+        bare,
+    };
+    let one_inside = Invariant {
+        name: "one-inside",
+        text: "at most one live process is in the critical section",
+        validity: Validity::Always,
+        shape: Shape::AtMostOne(|_, p: &Wrapped| p.process().is_inside().then_some(0)),
+    };
+    let mut sim = Sim::new(group, config, &network, seed, vec![one_inside], Silent);
+    sim.stop_when(Goal {
+        name: "granted",
+        text: "every request of a live process is granted",
+        at_rest: false,
+        holds: |mut processes| {
+            Iterator::all(&mut processes, |(_, process)| process.process().is_served())
+        },
+    });
+    let mut jobs = 0;
+    for _ in 0..1 + draws.below(8) {
+        let id = NodeId::new(1 + draws.below(u64::from(n)) as u32);
+        let at = Time::ZERO + ms(draws.below(2_000));
+        sim.schedule([Scheduled { at, action: Action::Input(id, Deed::Work) }]);
+        jobs += 1;
+    }
+    if crashes {
+        let id = NodeId::new(1 + draws.below(u64::from(n)) as u32);
+        let at = Time::ZERO + ms(draws.below(2_000));
+        sim.schedule([Scheduled { at, action: Action::Crash(id) }]);
+        if draws.chance(50) {
+            let at = at + ms(draws.below(20_000));
+            sim.schedule([Scheduled { at, action: Action::Recover(id) }]);
+        }
+    }
+    (sim, jobs)
+}
+
+#[test]
+fn an_algorithm_that_assumes_no_loss_runs_over_the_link() {
+    let mut granted = 0;
+    for seed in 0..SCHEDULES / 2 {
+        let (mut sim, jobs) = wrapped(seed, false, false);
+        let ended = sim.run(Time::ZERO + Duration::from_secs(600));
+        assert_eq!(ended, Ended::Settled, "seed {seed}: {:?}", sim.violation());
+        granted += jobs;
+    }
+    assert!(granted > SCHEDULES, "only {granted}");
+}
+
+/// The same with views, through a crash and perhaps a recovery.
+#[test]
+fn so_does_its_recovery_from_crashes() {
+    for seed in 0..SCHEDULES / 10 {
+        let (mut sim, _) = wrapped(seed, false, true);
+        let ended = sim.run(Time::ZERO + Duration::from_secs(3_600));
+        assert_eq!(ended, Ended::Settled, "seed {seed}: {:?}", sim.violation());
+    }
+}
+
+#[test]
+fn without_the_link_it_fails() {
+    let (mut stuck, mut unsafe_) = (0, 0);
+    for seed in 0..500 {
+        let (mut sim, _) = wrapped(seed, true, false);
+        match sim.run(Time::ZERO + Duration::from_secs(600)) {
+            Ended::Violated => unsafe_ += 1,
+            Ended::Settled => {}
+            _ => stuck += 1,
+        }
+    }
+    assert!(stuck > 100 && unsafe_ > 0, "{stuck} stuck, {unsafe_} with two inside");
+}
+
+fn generals(seed: u64, confirmations: u64, loss: f64) -> Plan<TwoGenerals> {
+    let mut plan = quiet_plan::<TwoGenerals>(seed);
+    plan.network.latency = Latency::Uniform(ms(1), ms(10));
+    plan.settings.timeout = ms(30);
+    plan.settings.options.set("confirmations", &confirmations.to_string());
+    plan.network.loss = loss;
+    plan
+}
+
+#[test]
+fn generals_whose_messengers_all_arrive() {
+    for seed in 0..SCHEDULES {
+        let confirmations = seed % 9;
+        let outcome = play(&generals(seed, confirmations, 0.0));
+        assert_eq!(fact(&outcome, "attack").value.as_array().unwrap().len(), 2, "seed {seed}");
+        assert_eq!(outcome.tally.protocol().values().sum::<u64>(), confirmations + 1);
+    }
+}
+
+/// For every number of confirmations there are runs with one attacker, and exactly those in which
+/// the last messenger, and no other, was caught.
+#[test]
+fn generals_whose_messengers_are_caught() {
+    let mut alone = [0; 9];
+    for seed in 0..SCHEDULES {
+        let confirmations = seed % 9;
+        let (outcome, Silent) = generals(seed, confirmations, 0.15).run(Silent);
+        let left = outcome.tally.protocol().values().sum::<u64>();
+        let caught = outcome.faults.iter().any(|(kind, n)| kind == FaultKind::Loss && n > 0);
+        let broken = outcome.violation.map(|violation| violation.name);
+        let expected = caught && left == confirmations + 1;
+        assert_eq!(broken == Some("both-or-none"), expected, "seed {seed}: {broken:?}");
+        alone[confirmations as usize] += u64::from(expected);
+    }
+    assert!(alone.iter().all(|count| *count > 10), "{alone:?}");
+}
+
 /// Should the catalogue grow, this list must too.
 #[test]
 fn all_of_the_family_are_here() {
     let family = ENTRIES.iter().filter(|entry| entry.family == "agreement").count();
-    assert_eq!(family, 1);
+    assert_eq!(family, 3);
 }

@@ -17,8 +17,8 @@ pub(super) struct Judge {
     values: Vec<Value>,
     faults: u32,
     strategy: &'static str,
-    /// Who need not be right: traitors and those that have crashed.
-    faulty: BTreeSet<NodeId>,
+    traitors: BTreeSet<NodeId>,
+    crashed: BTreeSet<NodeId>,
     vectors: BTreeMap<NodeId, Vec<Value>>,
     sent: u64,
     rounds: u8,
@@ -31,16 +31,22 @@ impl Judge {
             values: config.values.clone(),
             faults: config.faults,
             strategy: config.strategy.name(),
-            faulty: config.traitors.iter().copied().collect(),
+            traitors: config.traitors.iter().copied().collect(),
+            crashed: BTreeSet::new(),
             vectors: BTreeMap::new(),
             sent: 0,
             rounds: 0,
         }
     }
 
+    /// Who need not be right.
+    fn is_faulty(&self, id: NodeId) -> bool {
+        self.traitors.contains(&id) || self.crashed.contains(&id)
+    }
+
     /// The correct processes that have decided, with their vectors, in ring order.
     fn correct(&self) -> impl Iterator<Item = (NodeId, &Vec<Value>)> {
-        let correct = self.ring.iter().filter(|id| !self.faulty.contains(id));
+        let correct = self.ring.iter().filter(|id| !self.is_faulty(**id));
         correct.filter_map(|id| Some((*id, self.vectors.get(id)?)))
     }
 
@@ -50,7 +56,7 @@ impl Judge {
             let entries = self.ring.iter().zip(&self.values).zip(vector);
             vector.len() == self.ring.len()
                 && entries
-                    .filter(|((id, _), _)| !self.faulty.contains(id))
+                    .filter(|((id, _), _)| !self.is_faulty(**id))
                     .all(|((_, truth), entry)| truth == entry)
         };
         self.correct().filter(|(_, vector)| !is_right(vector)).map(|(id, _)| id).collect()
@@ -79,7 +85,7 @@ impl Referee<Byzantine> for Judge {
     }
 
     fn crashed(&mut self, _: Time, who: NodeId) {
-        self.faulty.insert(who);
+        self.crashed.insert(who);
     }
 
     /// At the end, so that all vectors are known when one of them is found wrong.
@@ -110,22 +116,30 @@ impl Referee<Byzantine> for Judge {
             (None, _) => ("nobody has one yet".to_owned(), Json::Null),
             (_, Some([one, other])) => (format!("{one} and {other} differ"), Json::Null),
         };
-        let traitors: Vec<NodeId> =
-            self.ring.iter().copied().filter(|id| self.faulty.contains(id)).collect();
-        let named: Vec<String> = traitors.iter().map(NodeId::to_string).collect();
-        let traitors: Vec<u32> = traitors.iter().map(|id| id.number()).collect();
+        let names =
+            |ids: &BTreeSet<NodeId>| -> Vec<String> { ids.iter().map(NodeId::to_string).collect() };
+        let mut faulty = Vec::new();
+        if !self.traitors.is_empty() {
+            faulty.push(format!("{} ({})", names(&self.traitors).join(", "), self.strategy));
+        }
+        if !self.crashed.is_empty() {
+            faulty.push(format!("{} (crashed)", names(&self.crashed).join(", ")));
+        }
+        let numbers =
+            |ids: &BTreeSet<NodeId>| -> Vec<u32> { ids.iter().map(|id| id.number()).collect() };
         let each = messages(n, u64::from(self.faults)).unwrap_or(u64::MAX);
         let all = each.saturating_mul(n);
         vec![
             Fact { name: "vectors", text: lines.join("\n"), value: Json::Object(by_id) },
             Fact { name: "agreed", text: agreed.0, value: agreed.1 },
             Fact {
-                name: "traitors",
-                text: match named.len() {
-                    0 => "none".to_owned(),
-                    _ => format!("{} ({})", named.join(", "), self.strategy),
-                },
-                value: json!({ "ids": traitors, "strategy": self.strategy }),
+                name: "faulty",
+                text: if faulty.is_empty() { "nobody".to_owned() } else { faulty.join(", ") },
+                value: json!({
+                    "traitors": numbers(&self.traitors),
+                    "strategy": self.strategy,
+                    "crashed": numbers(&self.crashed),
+                }),
             },
             Fact { name: "rounds", text: format!("{}", self.rounds), value: json!(self.rounds) },
             Fact {

@@ -1,1 +1,40 @@
 //! Deadlocks: who waits for whom, over many sites, and how a cycle is found and broken.
+//!
+//! The processes of a run are [sites](Site). Each manages resources that one transaction at a time
+//! can hold; a transaction works at many sites, and may wait at one while it is waited for at
+//! others. The texts call transactions processes P_i and the sites S_i; here the processes of a run
+//! are the sites, so transactions are T_i, and site S_i is the process P_i.
+//!
+//! A [`Detector`] runs at each site beside the locks. It is told what changes there, talks to the
+//! detectors elsewhere, and says which cycle it suspects; the site confirms that and aborts the
+//! youngest. There are three: [`Central`], [`Distributed`] and [`EdgeChasing`].
+
+pub mod central;
+mod detector;
+pub mod distributed;
+pub mod edge_chasing;
+pub mod graph;
+mod judge;
+mod listed;
+mod local;
+mod locks;
+mod names;
+mod said;
+mod site;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod wire;
+mod workload;
+
+pub use central::Central;
+pub use detector::{Detector, Event, Said, Survey, Waiter};
+pub use distributed::Distributed;
+pub use edge_chasing::EdgeChasing;
+pub use graph::WaitForGraph;
+pub use judge::Judge;
+pub use names::{Cycle, Edge, Resource, Tx};
+pub use said::{How, Output, Refusal};
+pub use site::{Config, Input, Site};
+pub use wire::{Msg, Timer};
+pub use workload::{Deed, Jobs};

@@ -1,9 +1,35 @@
-//! Time: the logical clocks that every trace carries, and physical clocks that are kept together.
+//! Time and order: the logical clocks that every trace carries, and the algorithms that keep the
+//! clocks of machines together.
+//!
+//! [`Cristian`] asks one server, [`Berkeley`] lets an elected master take the mean of all clocks,
+//! [`Ntp`] asks several servers and does not believe all of them. They share how a clock is set
+//! ([`Slewed`]: never back), how another one is looked at ([`Sample`]) and who judges them
+//! ([`watch`]).
 
+mod average;
+pub mod berkeley;
+pub mod cristian;
 mod hybrid;
+mod keeping;
 mod lamport;
+pub mod marzullo;
+pub mod ntp;
+mod offset;
+mod sample;
+mod slewed;
+#[cfg(test)]
+mod tests;
 mod vector;
+pub mod watch;
 
+pub use average::{Mean, average};
+pub use berkeley::Berkeley;
+pub use cristian::Cristian;
 pub use hybrid::{Hybrid, TooFarAhead};
+pub use keeping::{Input, NoMajority, Output, Pace, Question, Setting};
 pub use lamport::Lamport;
+pub use ntp::Ntp;
+pub use offset::{Offset, clock_face, show, show_roughly};
+pub use sample::{BadSample, Sample, Stamps};
+pub use slewed::{Ppm, Slewed};
 pub use vector::{Causality, OtherGroup, VectorClock};

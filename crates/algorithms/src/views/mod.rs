@@ -33,6 +33,7 @@
 mod chair;
 mod types;
 
+pub(crate) use types::shared;
 pub use types::{Epoch, Msg, Reported, Survivor, View};
 
 use bellwether_core::{Assumptions, Channels, Context, NodeId, Process};

@@ -23,9 +23,8 @@ pub(super) fn draw(clocks: &Clocks) -> Sheet {
     let height = TOP + LEADS + GAP + SPREAD + BOTTOM;
     let mut pen = Pen::default();
     begin(&mut pen, (WIDTH, height), &clocks.title);
-    let about =
-        format!("how far each clock is ahead of {}, and how far they are apart", clocks.against);
-    heading(&mut pen, &clocks.title, &about);
+    let about = "above each clock, below how far the outermost are apart, on a logarithmic scale";
+    heading(&mut pen, &clocks.title, about);
     let points = clocks.lines.iter().flat_map(|(_, line)| line);
     let end = points.clone().map(|(at, _)| at.as_micros()).max().unwrap_or(0).max(1);
     let x = |at: Time| LEFT + at.as_micros() as f64 / end as f64 * (WIDTH - LEFT - RIGHT);

@@ -62,7 +62,6 @@ fn clocks_show_every_process_its_lead_and_the_bound() {
     for words in ["Clocks &lt;of&gt; five", ">P1<", ">P2<", ">ahead by<", ">apart by<", ">bound<"] {
         assert!(picture.contains(words), "{words}");
     }
-    assert!(picture.contains("real time"));
 }
 
 #[test]

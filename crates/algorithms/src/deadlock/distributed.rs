@@ -1,0 +1,239 @@
+//! The fully distributed detector (Silberschatz, Galvin and Gagne, Operating System Concepts; after
+//! Obermarck, ACM TODS 7(2), 1982).
+//!
+//! No site sees the whole wait-for graph. Each keeps its own part and one more vertex, P_ex, for
+//! all that goes on elsewhere: P_ex -> P_i if P_i waits here and holds something elsewhere, and
+//! P_i -> P_ex if P_i holds something here and waits elsewhere. A cycle without P_ex is a deadlock.
+//! A cycle through P_ex may be a part of one: then the path is sent on to where it goes on, and
+//! whoever gets all the parts together has found the deadlock.
+//!
+//! # Rules
+//! * D1 A cycle in the local graph without P_ex: a deadlock.
+//! * D2 A cycle P_ex -> P_k1 -> ... -> P_kn -> P_ex in the local graph: send PATH(P_k1 ... P_kn) to
+//!   the site where P_kn waits, but only if id(P_kn) < id(P_k1). Otherwise do nothing: if there is
+//!   a deadlock, another site will send.
+//! * D3 PATH: add its edges to the local graph and search again, by D1 and D2.
+//! * D4 The local graph changes: search again. A path is sent once.
+//! * D5 When P_kn ceases to wait, a PATH that ended with it is forgotten.
+//!
+//! # Why one site finds it
+//! Cut the cycle where it goes from site to site. Each piece begins with a transaction that waits
+//! at the piece's site; let P_m be the largest of these. No PATH that ends with P_m is ever sent,
+//! so the piece before P_m stays where it is; and the PATH that begins with P_m is sent on by every
+//! site, until it comes to the site of that piece. So that site finds the cycle, and no other one
+//! can.
+//!
+//! # Assumes
+//! FIFO channels that lose and double nothing, and no crashes. Nothing about delays.
+//!
+//! # Costs
+//! For a cycle over s sites s-1 to s(s-1)/2 PATH messages: the path that begins at a site travels
+//! until it comes to a larger transaction. It is s-1 if the transactions where the cycle changes
+//! sites grow along it, and s(s-1)/2 if they shrink.
+//!
+//! # Departures
+//! The text leaves open how a site knows who waits elsewhere. Here the site where a transaction
+//! waits tells those where it holds something (WAITS, PROCEEDS; overhead). Whether somebody there
+//! really waits for it is not known: P_ex -> P_i if it may be. And since the parts of a path were
+//! seen at different times, a cycle is [confirmed](super::site) before anybody is aborted.
+
+use super::detector::{Detector, Event, Said, Waiter};
+use super::local::{Absence, Local};
+use super::names::{Cycle, Edge, Path, Tx};
+use super::workload;
+use crate::catalogue::{Entry, Settings, Topology};
+use crate::options::Opt;
+use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+/// "This is a part of a cycle, if anything" (D2).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Msg {
+    /// The path, in order.
+    path: Vec<Edge>,
+    /// The timestamp of the request by which its last transaction waits at the receiver's.
+    label: u64,
+}
+
+impl Message for Msg {
+    fn kind(&self) -> Kind {
+        Kind::protocol("PATH")
+    }
+}
+
+impl fmt::Display for Msg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PATH({})", Path(&self.path))
+    }
+}
+
+/// The detector at one site.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Distributed {
+    local: Local,
+    /// The paths that other sites have sent, by their last transactions, which wait here.
+    paths: BTreeMap<Tx, BTreeSet<Vec<Edge>>>,
+    /// The paths that were sent, by their last transactions (D4).
+    sent: BTreeMap<Tx, BTreeSet<Vec<Edge>>>,
+    /// The cycles that were told and may still be in the graph.
+    told: BTreeSet<Cycle>,
+}
+
+type Cx<'a> = Context<'a, Distributed>;
+
+impl Process for Distributed {
+    type Msg = Msg;
+    type Timer = ();
+    type Input = Event;
+    type Output = Said;
+    type Durable = ();
+    type Config = ();
+
+    const ASSUMES: Assumptions = Assumptions::faultless(Channels::Fifo);
+
+    fn durable(&self) {}
+
+    fn on_start(&mut self, _: Option<()>, _: &mut Cx<'_>) {}
+
+    fn on_input(&mut self, event: Event, cx: &mut Cx<'_>) {
+        let site = cx.me();
+        match event {
+            Event::Waits(waiter) => {
+                let closed = self.local.waits(waiter, site);
+                self.tell(closed, cx);
+                self.search(waiter.tx, cx);
+            }
+            Event::Ceases(tx, label) => self.ceased(tx, label, cx),
+            Event::Holds(name, holder) => {
+                let closed = self.local.holds(name, holder, site);
+                self.tell(closed, cx);
+            }
+            Event::Away(tx, label, at) => {
+                self.local.goes(tx, Absence { label, at });
+                self.search(tx, cx);
+            }
+            Event::Back(tx, label) => {
+                if self.local.comes_back(tx, label) {
+                    self.sent.remove(&tx);
+                }
+            }
+            Event::Refuted(edges) => self.refuted(&edges, cx),
+            Event::Survey(_) | Event::Detect | Event::Elect(_) => {}
+        }
+    }
+
+    fn on_message(&mut self, _: NodeId, msg: Msg, cx: &mut Cx<'_>) {
+        let Some(last) = msg.path.last().map(|edge| edge.holder) else { return };
+        // D5: it may have ceased to wait while the path was on the way.
+        if self.local.waiter(last).is_none_or(|waiter| waiter.label != msg.label) {
+            return;
+        }
+        if self.paths.entry(last).or_default().insert(msg.path.clone()) {
+            cx.rule("D3");
+            let closed = self.local.add_path(&msg.path, cx.me());
+            self.tell(closed, cx);
+            self.extend(&msg.path, last, cx);
+        }
+    }
+
+    fn on_timer(&mut self, (): (), _: &mut Cx<'_>) {}
+}
+
+impl Distributed {
+    /// D1: tells of cycles that were not told before.
+    fn tell(&mut self, found: Vec<Cycle>, cx: &mut Cx<'_>) {
+        for cycle in found {
+            if self.told.insert(cycle.clone()) {
+                cx.rule("D1");
+                cx.emit(Said::Suspects(cycle));
+            }
+        }
+    }
+
+    /// D4: searches for all paths over this transaction.
+    fn search(&mut self, tx: Tx, cx: &mut Cx<'_>) {
+        let end = self.local.chain(tx, cx.me()).last().map_or(tx, |edge| edge.holder);
+        if self.local.absence(end).is_none() {
+            return;
+        }
+        for Waiter { tx, elsewhere, .. } in self.local.upstream(tx) {
+            if elsewhere {
+                self.extend(&[], tx, cx);
+            }
+            for path in self.paths.get(&tx).cloned().into_iter().flatten() {
+                self.extend(&path, tx, cx);
+            }
+        }
+    }
+
+    /// D2: a path that leads to this transaction goes on to wherever that one's waiting leads.
+    fn extend(&mut self, path: &[Edge], tx: Tx, cx: &mut Cx<'_>) {
+        let mut path = path.to_vec();
+        path.extend(self.local.chain(tx, cx.me()));
+        let (Some(first), Some(last)) = (path.first(), path.last()) else { return };
+        let (first, last) = (first.waiter, last.holder);
+        let Some(Absence { label, at }) = self.local.absence(last) else { return };
+        if last < first && self.sent.entry(last).or_default().insert(path.clone()) {
+            cx.rule("D2");
+            cx.send(at, Msg { path, label });
+        }
+    }
+
+    /// D5.
+    fn ceased(&mut self, tx: Tx, label: u64, cx: &mut Cx<'_>) {
+        let Some(mut left) = self.local.ceases(tx, label, cx.me()) else { return };
+        self.told.retain(|cycle| !cycle.contains(tx));
+        for path in self.paths.remove(&tx).into_iter().flatten() {
+            left.extend(self.local.remove_path(&path, cx.me()));
+        }
+        self.tell(left, cx);
+    }
+
+    /// Forgets what is not true any more.
+    fn refuted(&mut self, edges: &[Edge], cx: &mut Cx<'_>) {
+        let mut left = Vec::new();
+        let is_stale = |path: &Vec<Edge>| path.iter().any(|edge| edges.contains(edge));
+        for paths in self.paths.values_mut() {
+            for path in paths.extract_if(.., is_stale).collect::<Vec<_>>() {
+                left.extend(self.local.remove_path(&path, cx.me()));
+            }
+        }
+        self.tell(left, cx);
+    }
+}
+
+impl Detector for Distributed {
+    const ENTRY: Entry = Entry {
+        name: "deadlock-distributed",
+        family: "deadlock",
+        title: "Distributed deadlock detection",
+        source: "Silberschatz, Galvin and Gagne; after Obermarck, ACM TODS 7(2), 1982",
+        cost: "s-1 to s(s-1)/2 a cycle over s sites",
+        assumes: <Self as Process>::ASSUMES,
+        topology: Topology::Mesh,
+    };
+
+    const OPTIONS: &'static [Opt] = workload::OPTIONS;
+    const VERBS: &'static [&'static str] = workload::VERBS;
+    const KINDS: &'static [&'static str] = &["PATH"];
+    const NEEDS_NOTES: bool = true;
+    const ONE_FINDER: bool = true;
+    const RESTLESS: bool = false;
+
+    fn config(_: &Settings, _: &Group) {}
+
+    fn wakes_within((): &(), _: &Group) -> Duration {
+        Duration::ZERO
+    }
+
+    fn event(_: &str) -> Option<Event> {
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/distributed.rs"]
+mod tests;

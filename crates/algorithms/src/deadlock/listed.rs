@@ -1,0 +1,131 @@
+//! Deadlock detection in the catalogue: how it is configured, prompted and judged.
+
+use super::detector::Detector;
+use super::judge::Judge;
+use super::names::Tx;
+use super::site::{Config, Input, Site};
+use super::workload::{Deed, Jobs};
+use crate::catalogue::{Algorithm, Entry, Settings};
+use crate::options::{BadOption, Opt};
+use crate::referee::Referee;
+use bellwether_core::{Goal, Group, NodeId};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A deadlock is broken within so many T for each transaction in it, once a search has begun. A
+/// path goes round in a hop for each; then it is confirmed, and the victim's home is told. On a
+/// network without bounds single messages take longer than T, so there is room to spare.
+const ROUNDS: u32 = 10;
+
+impl<D: Detector> Algorithm for Site<D> {
+    const ENTRY: Entry = D::ENTRY;
+
+    const OPTIONS: &'static [Opt] = D::OPTIONS;
+
+    const VERBS: &'static [&'static str] = D::VERBS;
+
+    const KINDS: &'static [&'static str] = D::KINDS;
+
+    fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
+        Jobs::read(settings)?;
+        D::check(settings, group)
+    }
+
+    fn config(settings: &Settings, group: &Group) -> Config<D::Config> {
+        Config {
+            timeout: settings.timeout,
+            jobs: Jobs::read_or_default(settings),
+            confirm: !settings.options.is_on("unconfirmed"),
+            detector: D::config(settings, group),
+        }
+    }
+
+    fn input(verb: &str) -> Option<Input> {
+        let deed = Deed::parse(verb).map(Input::Deed);
+        deed.or_else(|| D::event(verb).map(Input::Detector))
+    }
+
+    fn verb(input: &Input) -> Cow<'static, str> {
+        match input {
+            Input::Deed(deed) => deed.verb(),
+            Input::Detector(event) => Cow::Borrowed(D::verb(event)),
+        }
+    }
+
+    fn coordinator(&self) -> Option<NodeId> {
+        self.detector().coordinator()
+    }
+
+    fn goal() -> Goal<Self> {
+        Goal {
+            name: "no-deadlock",
+            text: "every job of a live site has ended, unless it needs a dead one, and nobody is in \
+                   a deadlock",
+            at_rest: !D::RESTLESS,
+            holds: |sites| {
+                let sites: BTreeMap<NodeId, &Self> = sites.collect();
+                let all = sites.values().flat_map(|site| &site.own);
+                let open: Vec<(Tx, bool)> = all.map(|(tx, own)| (*tx, own.job)).collect();
+                open.into_iter().all(|(tx, job)| match prospect(&sites, tx) {
+                    Prospect::Deadlocked => false,
+                    Prospect::Hopeless => true,
+                    Prospect::Open => !job,
+                })
+            },
+        }
+    }
+
+    fn settles_within(config: &Config<D::Config>, group: &Group, work: u64) -> Duration {
+        let Config { timeout, jobs, .. } = config;
+        // At the worst all jobs are done one after the other, and each waits for a deadlock.
+        let jobs_at_most = u32::try_from(work).unwrap_or(u32::MAX).saturating_add(1);
+        let step = jobs.section.1.saturating_add(timeout.saturating_mul(4));
+        let deadlock = D::wakes_within(&config.detector, group)
+            .saturating_add(timeout.saturating_mul(ROUNDS))
+            .saturating_add(timeout.saturating_mul(ROUNDS).saturating_mul(jobs_at_most.min(100)));
+        step.saturating_mul(jobs.locks.saturating_add(1))
+            .saturating_add(deadlock)
+            .saturating_mul(jobs_at_most)
+    }
+
+    fn is_work(input: &Input) -> bool {
+        matches!(input, Input::Deed(Deed::Work))
+    }
+
+    fn referee(config: &Config<D::Config>, group: &Group) -> Option<Box<dyn Referee<Self>>> {
+        let wakes = D::wakes_within(&config.detector, group);
+        Some(Box::new(Judge::new(D::ONE_FINDER, wakes, config.timeout.saturating_mul(ROUNDS))))
+    }
+}
+
+/// What a transaction can hope for.
+enum Prospect {
+    /// It will go on, or has a request on the way.
+    Open,
+    /// It waits in a circle, or for one that does.
+    Deadlocked,
+    /// It waits for a dead site, or for one that does.
+    Hopeless,
+}
+
+/// Goes from a transaction along what it waits for, as the live sites know it.
+fn prospect<D: Detector>(sites: &BTreeMap<NodeId, &Site<D>>, tx: Tx) -> Prospect {
+    let mut seen = BTreeSet::new();
+    let mut last = tx;
+    while seen.insert(last) {
+        let Some(home) = sites.get(&last.home) else { return Prospect::Hopeless };
+        let Some((_, resource)) = home.own.get(&last).and_then(|own| own.pending) else {
+            return Prospect::Open;
+        };
+        let Some(site) = sites.get(&resource.site) else { return Prospect::Hopeless };
+        let Some(holder) = site.locks.awaited_by(last) else { return Prospect::Open };
+        let holds =
+            |home: &&Site<D>| home.own.get(&holder).is_some_and(|own| own.held.contains(&resource));
+        if sites.get(&holder.home).is_some_and(|home| !holds(home)) {
+            return Prospect::Open;
+        }
+        last = holder;
+    }
+    Prospect::Deadlocked
+}

@@ -1,0 +1,628 @@
+//! Total-order broadcast by a sequencer that may crash (the fixed sequencer of Amoeba: Kaashoek and
+//! Tanenbaum, "Group communication in the Amoeba distributed operating system", 1991; with views, as
+//! of Birman and Joseph, "Exploiting virtual synchrony in distributed systems", 1987).
+//!
+//! All processes deliver the same messages in the same order: the elected coordinator numbers them.
+//! When it dies, or anybody does, the survivors agree on a [view](crate::views) and on what was said
+//! before it, and whatever has not got a number is published again.
+//!
+//! # Rules
+//! * TS1 To broadcast: keep the message until it is delivered, and send PUBLISH to the sequencer.
+//! * TS2 PUBLISH at the sequencer: give it the next position and send ORDER to all other members.
+//!   The messages of one process get their positions in the order in which it published them, so one
+//!   that has overtaken another waits; one that comes twice is dropped.
+//! * TS3 ORDER: deliver messages by position, without gaps; one that has overtaken another is held
+//!   back.
+//! * TS4 Every now and then tell the sequencer how far one has got (SEEN). ORDER says how far all
+//!   have got; everything before that is forgotten.
+//! * TS5 Uniform order, if it is asked for: tell the sequencer of every ORDER (ACK), and deliver only
+//!   what all members have (STABLE).
+//! * TS6 When a view ends, stop. The report says how many messages are delivered, and has all that
+//!   are not forgotten.
+//! * TS7 The next view begins with all messages that any survivor has, up to the first gap. Everybody
+//!   delivers those that it lacks (under TS5, once all have them) and publishes again what it has
+//!   broadcast and not delivered.
+//! * TS8 A process that has come back takes part from the next view on. It does not deliver what came
+//!   before.
+//!
+//! # Why it is right
+//! In a view one process gives the positions, so nobody is in two minds about one. What a survivor
+//! has delivered stands in its log or is forgotten because all have it, so it is before the first
+//! gap, and the next view begins with it where it was. A message that is published again has no
+//! position: its sender would have delivered it. The order is causal, too: who publishes has
+//! delivered the cause, which has its position by then, or is its sender and has published it
+//! before; and TS7 cuts at a gap, so no effect outlives its cause.
+//!
+//! # Uniformity
+//! Without TS5 this is what the textbooks promise: all *survivors* deliver in one order. A sequencer
+//! delivers its own ORDER at once; if it dies with the ORDER still in its hands, it has delivered
+//! something that the others will deliver later, or never. Under TS5 nobody delivers what is not
+//! everywhere, so the order holds for the dead as well.
+//!
+//! # Assumes
+//! Bounded delays with T above a round trip, and no loss: whoever is silent for T is dead. Messages
+//! may overtake each other and arrive twice. Somebody must always live who has been in a view; when
+//! all such have died, those that come back begin with position 1. Under a partition each side
+//! goes on by itself, and when it heals one side's order is dropped.
+//!
+//! # Costs
+//! PUBLISH 1 and ORDER n-1 a broadcast; no PUBLISH if the sequencer broadcasts. Delivered after two
+//! hops, by the sequencer after one. TS5 adds ACK n-1 and STABLE n-1, and two hops. SEEN is one
+//! message of each member in sixteen ORDERs. Reports have what is not known to be everywhere: about
+//! sixteen messages and those on the way.
+
+mod said;
+mod survivor;
+
+pub use said::{Msg, Said, Timer};
+pub use survivor::{Opening, Report};
+
+use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers};
+use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::election::{self, Bully, Incarnation, Watched};
+use crate::options::{BadOption, Opt};
+use crate::referee::Referee;
+use crate::views::{self, Epoch, Views};
+use bellwether_core::{Assumptions, Call, Channels, Context, Goal, Group, NodeId, Process};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// What can be asked of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Input {
+    /// The application broadcasts its next message.
+    Broadcast,
+    /// The coordinator is suspected, or an election is wanted for another reason.
+    Elect(election::Input),
+}
+
+/// What survives a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Durable {
+    /// Which life this is, so that no message has the name of an earlier one.
+    pub life: Incarnation,
+    /// The election's.
+    pub election: Incarnation,
+    /// The largest epoch that was promised.
+    pub promised: Epoch,
+}
+
+/// What is fixed for the whole run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How many answers follow a broadcast.
+    pub answers: u32,
+    /// Whether the order is to hold for the dead, too (TS5).
+    pub uniform: bool,
+    /// How the first view begins.
+    pub opening: Opening,
+    /// The election beside it.
+    pub election: election::Config,
+    /// How views are agreed upon.
+    pub views: views::Config,
+}
+
+/// A member says how far it has got once in so many messages (TS4).
+const SEEN_EVERY: u64 = 16;
+
+/// One process of a sequenced broadcast.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Sequencer {
+    author: Author,
+    /// Whether it knows what was said so far: not if it has come back (TS8).
+    joined: bool,
+    /// What it has broadcast and not delivered (TS1).
+    pending: VecDeque<Post>,
+    /// How many it has published in this view.
+    published: u64,
+    /// How many messages are delivered; the position of the next.
+    delivered: u64,
+    /// All messages before this position are here, or were.
+    known: u64,
+    /// All members have all messages before this position.
+    stable: u64,
+    /// How far it last said that it had got.
+    said: u64,
+    /// The messages that are not stable or not delivered, by position.
+    log: BTreeMap<u64, Post>,
+    /// How many of them are not delivered.
+    queue: u32,
+    /// What a sequencer needs besides, if this is the one of the view.
+    desk: Option<Box<Desk>>,
+    views: Views<Report>,
+    election: Watched<Bully>,
+    /// Messages of the next view, which has not begun here.
+    early: Vec<(Epoch, NodeId, Said)>,
+    /// How many take part in the view, and whether the coordinator watches over that.
+    members: u32,
+    watched: bool,
+}
+
+/// The work of a sequencer.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Desk {
+    /// How many messages of each member have a position, by place in the view.
+    numbered: Vec<u64>,
+    /// Those that have overtaken others, by place and index (TS2).
+    waiting: BTreeMap<(usize, u64), Post>,
+    /// How far each member has got, by place.
+    reached: Vec<u64>,
+    /// How many have got just so far.
+    levels: BTreeMap<u64, u32>,
+}
+
+impl Desk {
+    /// A desk in a view of so many, all of whom have got so far.
+    fn new(members: usize, reached: u64) -> Box<Self> {
+        Box::new(Desk {
+            numbered: vec![0; members],
+            waiting: BTreeMap::new(),
+            reached: vec![reached; members],
+            levels: BTreeMap::from([(reached, members as u32)]),
+        })
+    }
+
+    /// A member has got so far; says how far all have got.
+    fn reach(&mut self, place: usize, known: u64) -> u64 {
+        let before = self.reached[place];
+        if known > before {
+            self.reached[place] = known;
+            if let Some(left) = self.levels.get_mut(&before) {
+                *left -= 1;
+                if *left == 0 {
+                    self.levels.remove(&before);
+                }
+            }
+            *self.levels.entry(known).or_insert(0) += 1;
+        }
+        self.levels.keys().next().copied().unwrap_or(0)
+    }
+}
+
+type Cx<'a> = Context<'a, Sequencer>;
+
+impl Process for Sequencer {
+    type Msg = Msg;
+    type Timer = Timer;
+    type Input = Input;
+    type Output = Output;
+    type Durable = Durable;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Any);
+
+    fn durable(&self) -> Durable {
+        Durable {
+            life: self.author.life,
+            election: self.election.durable(),
+            promised: self.views.durable(),
+        }
+    }
+
+    fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_>) {
+        self.joined = !self.author.start(saved.map(|saved| saved.life));
+        self.members = cx.group().len() as u32;
+        self.watched = cx.config().views.watch.is_some();
+        if self.joined && cx.config().opening.sequencer == cx.me() {
+            self.desk = Some(Desk::new(cx.group().len(), 0));
+        }
+        self.agree(cx, Call::Start(saved.map(|saved| saved.promised)));
+        self.elect(cx, Call::Start(saved.map(|saved| saved.election)));
+    }
+
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
+        match input {
+            Input::Broadcast => {
+                self.broadcast(cx.config().answers, None, cx);
+                self.deliver(cx);
+            }
+            Input::Elect(input) => self.elect(cx, Call::Input(input)),
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
+        match msg {
+            Msg::Order(epoch, said) => {
+                if self.views.running() == Some(epoch) {
+                    self.hear(from, said, cx);
+                } else if self.views.awaits(epoch) {
+                    self.early.push((epoch, from, said));
+                }
+            }
+            Msg::Views(msg) => self.agree(cx, Call::Message(from, *msg)),
+            Msg::Election(msg) => self.elect(cx, Call::Message(from, msg)),
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        match timer {
+            Timer::Views(timer) => self.agree(cx, Call::Timer(timer)),
+            Timer::Election(timer) => self.elect(cx, Call::Timer(timer)),
+        }
+    }
+}
+
+/// The broadcast itself, within a view.
+impl Sequencer {
+    /// How many messages are delivered, or were before this process joined.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// How many messages are kept because not everybody is known to have them.
+    pub fn kept(&self) -> usize {
+        self.log.len()
+    }
+
+    /// The members of the view, and its sequencer.
+    fn view<'v, 'a: 'v>(&'v self, cx: &Cx<'a>) -> (&'v Group, NodeId) {
+        match self.views.view() {
+            None => (cx.group(), cx.config().opening.sequencer),
+            Some(view) => (&view.group, view.opening.sequencer),
+        }
+    }
+
+    fn send(&self, to: NodeId, said: Said, cx: &mut Cx<'_>) {
+        if let Some(epoch) = self.views.running() {
+            cx.send(to, Msg::Order(epoch, said));
+        }
+    }
+
+    fn send_all(&self, said: Said, cx: &mut Cx<'_>) {
+        let Some(epoch) = self.views.running() else { return };
+        let ((group, _), me) = (self.view(cx), cx.me());
+        for id in group.ring().iter().filter(|id| **id != me) {
+            cx.send(*id, Msg::Order(epoch, said));
+        }
+    }
+
+    /// TS1.
+    fn broadcast(&mut self, answers: u32, to: Option<MessageId>, cx: &mut Cx<'_>) {
+        cx.rule("TS1");
+        let post = self.author.write(cx.me(), answers);
+        cx.emit(Output::Broadcast { id: post.id, answers: to });
+        self.pending.push_back(post);
+        self.publish(post, cx);
+    }
+
+    /// What is broadcast while no view goes on is published when the next one begins.
+    fn publish(&mut self, post: Post, cx: &mut Cx<'_>) {
+        if self.views.running().is_none() {
+            return;
+        }
+        if self.desk.is_some() {
+            return self.number(post, cx);
+        }
+        let (_, sequencer) = self.view(cx);
+        self.published = self.published.saturating_add(1);
+        self.send(sequencer, Said::Publish { index: self.published, post }, cx);
+    }
+
+    fn hear(&mut self, from: NodeId, said: Said, cx: &mut Cx<'_>) {
+        let (group, sequencer) = self.view(cx);
+        let place = group.place(from).filter(|_| from != cx.me());
+        match (said, place) {
+            (Said::Publish { index, post }, Some(place)) if post.id.sender == from => {
+                self.published_by(place, index, post, cx);
+            }
+            (Said::Order { position, post, stable }, _) if from == sequencer => {
+                self.ordered(position, post, cx);
+                self.learn(stable);
+            }
+            (Said::Seen(known) | Said::Ack(known), Some(place)) => self.reached(place, known, cx),
+            (Said::Stable(stable), _) if from == sequencer => {
+                cx.rule("TS5");
+                self.learn(stable);
+            }
+            _ => {}
+        }
+        self.deliver(cx);
+    }
+
+    /// TS2: a member wants a message to be numbered.
+    fn published_by(&mut self, place: usize, index: u64, post: Post, cx: &mut Cx<'_>) {
+        let Some(desk) = &mut self.desk else { return };
+        if index <= desk.numbered[place] {
+            return;
+        }
+        desk.waiting.insert((place, index), post);
+        while let Some(desk) = &mut self.desk
+            && let Some(next) = desk.waiting.remove(&(place, desk.numbered[place] + 1))
+        {
+            desk.numbered[place] += 1;
+            self.number(next, cx);
+        }
+    }
+
+    /// TS2: gives a message the next position.
+    fn number(&mut self, post: Post, cx: &mut Cx<'_>) {
+        cx.rule("TS2");
+        let (position, stable) = (self.known, self.stable);
+        self.keep(position, post);
+        self.known = position.saturating_add(1);
+        self.send_all(Said::Order { position, post, stable }, cx);
+        if let Some(place) = self.view(cx).0.place(cx.me()) {
+            self.reached(place, self.known, cx);
+        }
+    }
+
+    fn keep(&mut self, position: u64, post: Post) {
+        if self.log.insert(position, post).is_none() {
+            self.queue = self.queue.saturating_add(1);
+        }
+    }
+
+    /// TS3: a message has its position.
+    fn ordered(&mut self, position: u64, post: Post, cx: &mut Cx<'_>) {
+        if position < self.known || self.log.contains_key(&position) {
+            return;
+        }
+        cx.rule("TS3");
+        self.keep(position, post);
+        if position > self.known {
+            return cx.emit(Output::Held { id: post.id, queue: self.queue });
+        }
+        while self.log.contains_key(&self.known) {
+            self.known += 1;
+        }
+        self.tell(cx);
+    }
+
+    /// TS4 and TS5: says how far one has got, if it is time.
+    fn tell(&mut self, cx: &mut Cx<'_>) {
+        let (_, sequencer) = self.view(cx);
+        if cx.config().uniform {
+            self.said = self.known;
+            self.send(sequencer, Said::Ack(self.known), cx);
+        } else if self.known - self.said >= SEEN_EVERY {
+            self.said = self.known;
+            self.send(sequencer, Said::Seen(self.known), cx);
+        }
+    }
+
+    /// TS4 and TS5: a member says how far it has got.
+    fn reached(&mut self, place: usize, known: u64, cx: &mut Cx<'_>) {
+        let known = known.min(self.known);
+        let Some(desk) = &mut self.desk else { return };
+        let stable = desk.reach(place, known);
+        if stable > self.stable {
+            self.stable = stable;
+            if cx.config().uniform {
+                cx.rule("TS5");
+                self.send_all(Said::Stable(stable), cx);
+            }
+        }
+    }
+
+    /// TS4: all have got so far, and this process too, or it would not be all.
+    fn learn(&mut self, stable: u64) {
+        self.stable = self.stable.max(stable.min(self.known));
+    }
+
+    /// TS3: delivers what may be delivered, and forgets what may be forgotten.
+    fn deliver(&mut self, cx: &mut Cx<'_>) {
+        if self.views.running().is_none() {
+            return;
+        }
+        // An answer may get its position at once.
+        while self.delivered < if cx.config().uniform { self.stable } else { self.known } {
+            let Some(post) = self.log.get(&self.delivered).copied() else { break };
+            cx.rule("TS3");
+            cx.emit(Output::Delivered { id: post.id, queue: self.queue });
+            self.delivered += 1;
+            self.queue = self.queue.saturating_sub(1);
+            if post.id.sender == cx.me() {
+                self.pending.retain(|own| own.id != post.id);
+            }
+            if post.answerer(cx.group()) == Some(cx.me()) {
+                let left = post.answers.min(cx.config().answers).saturating_sub(1);
+                self.broadcast(left, Some(post.id), cx);
+            }
+        }
+        let forgotten = self.stable.min(self.delivered);
+        while self.log.first_key_value().is_some_and(|(position, _)| *position < forgotten) {
+            self.log.pop_first();
+        }
+    }
+}
+
+/// From view to view.
+impl Sequencer {
+    /// Steps the agreement on views.
+    fn agree(&mut self, cx: &mut Cx<'_>, call: Call<Views<Report>>) {
+        let config = &cx.config().views;
+        let post = |msg| Msg::Views(Box::new(msg));
+        let said = cx.part(config, post, Timer::Views, |cx| call.make(&mut self.views, cx));
+        for output in said {
+            match output {
+                views::Output::Stopped => self.report(cx),
+                views::Output::Began => self.begin(cx),
+            }
+        }
+    }
+
+    /// TS6.
+    fn report(&mut self, cx: &mut Cx<'_>) {
+        cx.rule("TS6");
+        let log = self.log.iter().map(|(position, post)| (*position, *post)).collect();
+        let report = Report { delivered: self.delivered, log };
+        self.agree(cx, Call::Input(views::Input::Report(report)));
+    }
+
+    /// TS7.
+    fn begin(&mut self, cx: &mut Cx<'_>) {
+        cx.rule("TS7");
+        let Some(view) = self.views.view().cloned() else { return };
+        let (opening, end) = (&view.opening, view.opening.end());
+        self.members = view.group.len() as u32;
+        cx.emit(Output::View { number: view.epoch.number(), members: self.members });
+        // TS8; or, if silence does not prove death, a process that was left behind.
+        if !self.joined || self.delivered < opening.first || self.delivered > end {
+            cx.rule("TS8");
+            self.joined = true;
+            self.delivered = end;
+            cx.emit(Output::Joined { position: end });
+        }
+        self.log = opening.log().collect();
+        self.queue = u32::try_from(end - self.delivered).unwrap_or(u32::MAX);
+        (self.known, self.stable, self.said) = (end, opening.first, opening.first);
+        self.published = 0;
+        self.take_desk(opening, &view.group, cx);
+        // Answers to what is delivered now come after what was broadcast before.
+        let lost = |own: &&Post| opening.tail.iter().all(|post| post.id != own.id);
+        for post in self.pending.iter().filter(lost).copied().collect::<Vec<_>>() {
+            self.publish(post, cx);
+        }
+        self.deliver(cx);
+        for (epoch, from, said) in std::mem::take(&mut self.early) {
+            if epoch == view.epoch {
+                self.hear(from, said, cx);
+            }
+        }
+    }
+
+    /// Begins to number, or tells who does that the tail is here.
+    fn take_desk(&mut self, opening: &Opening, group: &Group, cx: &mut Cx<'_>) {
+        let place = group.place(cx.me()).filter(|_| opening.sequencer == cx.me());
+        self.desk = place.map(|_| Desk::new(group.len(), opening.first));
+        if let Some(place) = place {
+            self.reached(place, self.known, cx);
+        } else if !opening.tail.is_empty() {
+            self.said = self.known;
+            let uniform = cx.config().uniform;
+            let reached = if uniform { Said::Ack(self.known) } else { Said::Seen(self.known) };
+            self.send(opening.sequencer, reached, cx);
+        }
+    }
+
+    /// Steps the election and tells the views whom it has found.
+    fn elect(&mut self, cx: &mut Cx<'_>, call: Call<Watched<Bully>>) {
+        let config = &cx.config().election;
+        let said =
+            cx.part(config, Msg::Election, Timer::Election, |cx| call.make(&mut self.election, cx));
+        for output in said {
+            cx.emit(Output::Election(output));
+            if let election::Output::Elected(coordinator) = output {
+                self.agree(cx, Call::Input(views::Input::Elected(coordinator)));
+            }
+        }
+    }
+}
+
+impl Algorithm for Sequencer {
+    const ENTRY: Entry = Entry {
+        name: "total-order-sequencer",
+        family: "order",
+        title: "Total-order broadcast, sequenced",
+        source: "after Kaashoek and Tanenbaum, ICDCS 1991",
+        cost: "n a broadcast; n-1 by the sequencer",
+        assumes: <Self as Process>::ASSUMES,
+        topology: Topology::Mesh,
+    };
+
+    const OPTIONS: &'static [Opt] = &[
+        ANSWERS,
+        Opt {
+            name: "uniform",
+            value: None,
+            help: "Deliver only what all members have, so that the order holds for the dead, too",
+        },
+    ];
+
+    const VERBS: &'static [&'static str] = &["broadcast", "work", "suspect", "start"];
+
+    const KINDS: &'static [&'static str] =
+        &["ORDER", "PUBLISH", "VIEW", "PROPOSE", "REPORT", "COORDINATOR", "ACK", "STABLE"];
+
+    fn check(settings: &Settings, _: &Group) -> Result<(), BadOption> {
+        answers(settings).map(|_| ())
+    }
+
+    fn config(settings: &Settings, group: &Group) -> Config {
+        let Settings { timeout, detection, coordinator, .. } = *settings;
+        Config {
+            answers: answers(settings).unwrap_or(0),
+            uniform: settings.options.is_on("uniform"),
+            opening: Opening::first(coordinator.unwrap_or_else(|| group.highest())),
+            election: <Watched<Bully> as Algorithm>::config(settings, group),
+            views: views::Config { timeout, watch: detection.then_some(timeout), coordinator },
+        }
+    }
+
+    fn input(verb: &str) -> Option<Input> {
+        Some(match verb {
+            "broadcast" | "work" => Input::Broadcast,
+            "suspect" => Input::Elect(election::Input::Suspect),
+            "start" => Input::Elect(election::Input::Start),
+            _ => return None,
+        })
+    }
+
+    fn verb(input: &Input) -> Cow<'static, str> {
+        Cow::Borrowed(match input {
+            Input::Broadcast => "broadcast",
+            Input::Elect(election::Input::Suspect) => "suspect",
+            Input::Elect(election::Input::Start) => "start",
+        })
+    }
+
+    fn coordinator(&self) -> Option<NodeId> {
+        self.election.coordinator()
+    }
+
+    fn members(&self) -> &[NodeId] {
+        self.views.view().map_or(&[], |view| view.group.ring())
+    }
+
+    fn goal() -> Goal<Self> {
+        Goal {
+            name: "delivered",
+            text: "everything that was broadcast is delivered by every live process, and all are in \
+                   one view",
+            at_rest: true,
+            holds: |processes| {
+                let (mut live, mut members) = (0, None);
+                let (mut view, mut delivered) = (None, None);
+                for (_, process) in processes {
+                    live += 1;
+                    let running = process.views.running();
+                    let astray = process.watched
+                        && (running.is_none() || *view.get_or_insert(running) != running);
+                    if astray || !process.pending.is_empty() || process.queue > 0 {
+                        return false;
+                    }
+                    if process.joined
+                        && *delivered.get_or_insert(process.delivered) != process.delivered
+                    {
+                        return false;
+                    }
+                    members = members.or(process.watched.then_some(process.members));
+                }
+                members.is_none_or(|members| members == live)
+            },
+        }
+    }
+
+    /// After the last fault come an election and a view, perhaps twice; then a chain of answers,
+    /// each of which takes four messages at most.
+    fn settles_within(config: &Config, group: &Group, _: u64) -> Duration {
+        let timeout = config.views.timeout;
+        <Watched<Bully> as Algorithm>::settles_within(&config.election, group, 0)
+            .saturating_add(timeout.saturating_mul(24))
+            .saturating_add(timeout.saturating_mul(4).saturating_mul(config.answers))
+    }
+
+    fn is_work(input: &Input) -> bool {
+        matches!(input, Input::Broadcast)
+    }
+
+    fn referee(config: &Config, group: &Group) -> Option<Box<dyn Referee<Self>>> {
+        Some(Promises::total(config.uniform).referee(group))
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/sequencer.rs"]
+mod tests;

@@ -1,0 +1,126 @@
+//! Each deadlock detector over ten thousand random schedules: every deadlock found in bounded time,
+//! no phantom, one victim for each, and every other job done.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use bellwether_algorithms::catalogue::{Algorithm, ENTRIES};
+use bellwether_algorithms::deadlock::{Central, Detector, Distributed, EdgeChasing, Site};
+use bellwether_sim::chaos::quiet_plan;
+use bellwether_sim::{Outcome, Plan, Silent, scenario, shrink};
+
+const SCHEDULES: u64 = 10_000;
+
+/// What many runs came to.
+#[derive(Debug, Default)]
+struct Total {
+    /// Runs with a deadlock.
+    struck: u64,
+    formed: u64,
+    found: u64,
+    aborted: u64,
+    gave_up: u64,
+    dropped: u64,
+}
+
+impl Total {
+    fn add(&mut self, outcome: &Outcome) {
+        let number = |fact: &str, field: &str| {
+            let fact = outcome.facts.iter().find(|other| other.name == fact);
+            fact.and_then(|fact| fact.value[field].as_u64()).unwrap_or(0)
+        };
+        let formed = number("deadlocks", "formed");
+        self.struck += u64::from(formed > 0);
+        self.formed += formed;
+        self.found += number("deadlocks", "found");
+        self.aborted += number("transactions", "aborted");
+        self.gave_up += number("transactions", "gave_up");
+        self.dropped += number("suspicions", "dropped");
+    }
+}
+
+/// Runs a plan, which must go well.
+fn play<A: Algorithm>(plan: &Plan<A>, total: &mut Total) {
+    let (outcome, Silent) = plan.run(Silent);
+    let name = A::ENTRY.name;
+    if let Some(violation) = outcome.violation {
+        let small = shrink(plan, violation.name, 500).map(|shrunk| scenario::write(&shrunk.plan));
+        panic!("{name}, seed {}: {violation}\n{}", plan.seed, small.unwrap_or_default());
+    }
+    assert!(outcome.agreed, "{name}, seed {}: {outcome:?}", plan.seed);
+    total.add(&outcome);
+}
+
+/// A random run whose jobs come all at once, with options by the seed.
+fn plan<D: Detector>(seed: u64) -> Plan<Site<D>> {
+    let mut plan = quiet_plan::<Site<D>>(seed);
+    for scheduled in &mut plan.script {
+        scheduled.at = bellwether_core::Time::from_micros(scheduled.at.as_micros() / 20);
+    }
+    let mut set = |name, value: u64| plan.settings.options.set(name, &value.to_string());
+    set("resources", 1 + seed % 2);
+    set("locks", 2 + seed / 2 % 3);
+    plan
+}
+
+/// Without anybody giving up, every suspicion is right.
+fn check_quiet<D: Detector>() {
+    let mut total = Total::default();
+    for seed in 0..SCHEDULES {
+        play(&plan::<D>(seed), &mut total);
+    }
+    assert!(total.struck > SCHEDULES / 2, "hardly any deadlocks: {total:?}");
+    assert_eq!((total.found, total.aborted), (total.formed, total.formed), "{total:?}");
+    assert_eq!(total.gave_up, 0);
+    println!("{}: {total:?}", D::ENTRY.name);
+}
+
+/// A quarter of the jobs lose patience: what was suspected may be over when it is confirmed.
+fn check_impatient<D: Detector>() {
+    let mut total = Total::default();
+    for seed in 0..SCHEDULES {
+        let mut plan = plan::<D>(seed);
+        let patience = plan.settings.timeout.as_micros() as u64 * (1 + seed % 5) / 3;
+        plan.settings.options.set("patience", &format!("{patience}us"));
+        play(&plan, &mut total);
+    }
+    assert!(total.gave_up > SCHEDULES / 10 && total.found > SCHEDULES / 10, "{total:?}");
+    assert!(total.dropped > 0, "nothing was ever refuted: {total:?}");
+    println!("{}: {total:?}", D::ENTRY.name);
+}
+
+#[test]
+fn distributed() {
+    check_quiet::<Distributed>();
+}
+
+#[test]
+fn distributed_with_impatient_jobs() {
+    check_impatient::<Distributed>();
+}
+
+#[test]
+fn edge_chasing() {
+    check_quiet::<EdgeChasing>();
+}
+
+#[test]
+fn edge_chasing_with_impatient_jobs() {
+    check_impatient::<EdgeChasing>();
+}
+
+#[test]
+fn central() {
+    check_quiet::<Central>();
+}
+
+#[test]
+fn central_with_impatient_jobs() {
+    check_impatient::<Central>();
+}
+
+/// Should the catalogue grow, this list must too.
+#[test]
+fn all_of_the_family_are_here() {
+    let family = ENTRIES.iter().filter(|entry| entry.family == "deadlock").count();
+    assert_eq!(family, 3);
+}

@@ -1,0 +1,307 @@
+//! Each ordered broadcast, over ten thousand random schedules: what is delivered before what, by
+//! whom, and that nothing is lost or delivered twice. And what happens outside what an algorithm
+//! assumes.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use bellwether_algorithms::catalogue::{Algorithm, ENTRIES};
+use bellwether_algorithms::order::{Causal, Lamport, Sequencer};
+use bellwether_core::{Message, NodeId, Process, Time, micros};
+use bellwether_sim::chaos::{Beyond, plan_beyond, quiet_plan, random_plan};
+use bellwether_sim::{
+    Action, FaultCounts, FaultKind, Observer, Outcome, Plan, Scheduled, Seen, Silent, scenario,
+    shrink,
+};
+use std::time::Duration;
+
+const SCHEDULES: u64 = 10_000;
+
+/// What many runs came to.
+#[derive(Debug, Default)]
+struct Total {
+    broadcasts: u64,
+    deliveries: u64,
+    /// The runs in which anything was held back.
+    holding: u64,
+    faults: FaultCounts,
+    /// The crashes in the middle of sending something to all.
+    midway: u64,
+    /// How often a process joined that had come back.
+    joined: u64,
+}
+
+impl Total {
+    fn faults(&self, kind: FaultKind) -> u64 {
+        self.faults.iter().find(|(other, _)| *other == kind).map_or(0, |(_, count)| count)
+    }
+}
+
+/// Looks out for crashes in the middle of sending something to all.
+#[derive(Default)]
+struct Lookout {
+    others: u64,
+    /// Who sent when, which kind, and how many of them.
+    last: Option<(Time, usize, &'static str, u64)>,
+    midway: u64,
+    joined: u64,
+}
+
+impl<P: Process> Observer<P> for Lookout {
+    const ACTIVE: bool = true;
+
+    fn event(&mut self, at: Time, place: usize, event: Seen<'_, P>) {
+        match event {
+            Seen::Send { msg, .. } => {
+                let kind = msg.kind().name;
+                let count = match self.last {
+                    Some((then, who, what, count)) if (then, who, what) == (at, place, kind) => {
+                        count
+                    }
+                    _ => 0,
+                };
+                self.last = Some((at, place, kind, count + 1));
+            }
+            Seen::Crash => {
+                let fits = |(then, who, kind, count): (Time, usize, &str, u64)| {
+                    let to_all = matches!(kind, "ORDER" | "VIEW" | "STABLE");
+                    (then, who) == (at, place) && to_all && count % self.others != 0
+                };
+                self.midway += u64::from(self.others > 0 && self.last.is_some_and(fits));
+            }
+            Seen::Output(output) => {
+                self.joined += u64::from(output.to_string().starts_with("joins"));
+            }
+            _ => {}
+        }
+    }
+
+    fn stepped(&mut self, _: usize, _: &P) {}
+}
+
+/// The number that a run has for a fact.
+fn fact(outcome: &Outcome, name: &str) -> u64 {
+    let found = outcome.facts.iter().find(|fact| fact.name == name);
+    found.and_then(|fact| fact.value.as_u64()).unwrap()
+}
+
+/// Runs a plan, which must go well.
+fn play<A: Algorithm>(plan: &Plan<A>, total: &mut Total) -> Outcome {
+    let others = plan.group.len() as u64 - 1;
+    let (outcome, lookout) = plan.run(Lookout { others, ..Lookout::default() });
+    let name = A::ENTRY.name;
+    total.faults.add(&outcome.faults);
+    total.midway += lookout.midway;
+    total.joined += lookout.joined;
+    if let Some(violation) = outcome.violation {
+        let small = shrink(plan, violation.name, 500).map(|shrunk| scenario::write(&shrunk.plan));
+        panic!("{name}, seed {}: {violation}\n{}", plan.seed, small.unwrap_or_default());
+    }
+    assert!(outcome.agreed, "{name}, seed {}: {outcome:?}", plan.seed);
+    total.broadcasts += fact(&outcome, "broadcasts");
+    total.deliveries += fact(&outcome, "deliveries");
+    total.holding += u64::from(fact(&outcome, "held-back") > 0);
+    outcome
+}
+
+/// A random run without faults, with answers in two of three.
+fn quiet<A: Algorithm>(seed: u64) -> Plan<A> {
+    let mut plan = quiet_plan::<A>(seed);
+    plan.settings.options.set("answers", &(seed % 3).to_string());
+    plan
+}
+
+/// Without faults everybody delivers everything.
+fn check_quiet<A: Algorithm>() -> Total {
+    let mut total = Total::default();
+    for seed in 0..SCHEDULES {
+        let plan = quiet::<A>(seed);
+        let outcome = play(&plan, &mut total);
+        let (broadcasts, deliveries) = (fact(&outcome, "broadcasts"), fact(&outcome, "deliveries"));
+        let n = plan.group.len() as u64;
+        assert_eq!(deliveries, broadcasts * n, "{}, seed {seed}", A::ENTRY.name);
+        let asked = plan.script.len() as u64;
+        let answers = if n > 1 { seed % 3 } else { 0 };
+        assert_eq!(broadcasts, asked * (1 + answers), "{}, seed {seed}", A::ENTRY.name);
+    }
+    assert!(total.broadcasts > 10 * SCHEDULES, "hardly anything was said: {total:?}");
+    assert!(total.holding > SCHEDULES / 10, "hardly anything was held back: {total:?}");
+    total
+}
+
+/// The names of what these plans violate, and the seeds.
+fn violations<A: Algorithm>(
+    schedules: u64,
+    plan: impl Fn(u64) -> Plan<A>,
+) -> Vec<(u64, &'static str)> {
+    let violated = |seed| {
+        let (outcome, Silent) = plan(seed).run(Silent);
+        outcome.violation.map(|violation| (seed, violation.name))
+    };
+    (0..schedules).filter_map(violated).collect()
+}
+
+#[test]
+fn causal() {
+    check_quiet::<Causal>();
+}
+
+/// The same runs without the order: a broadcast by itself, even over FIFO channels, does not keep
+/// causes before effects. So there are causes and effects in these runs, and the referee sees them.
+#[test]
+fn without_hold_back_causality_is_violated() {
+    for reorder in [false, true] {
+        let plan = |seed| {
+            let mut plan = quiet::<Causal>(seed);
+            plan.network.reorder = reorder;
+            plan.network.duplicate = 0.0;
+            plan.settings.options.set("unordered", "");
+            plan
+        };
+        let found = violations(1_000, plan);
+        assert!(found.len() > 100, "only {found:?}");
+        assert!(found.iter().all(|(_, name)| *name == "causal"), "{found:?}");
+    }
+}
+
+#[test]
+fn lamport() {
+    check_quiet::<Lamport>();
+}
+
+/// An ACK that overtakes a message tells its receiver that there is none.
+#[test]
+fn lamport_without_fifo_delivers_in_two_orders() {
+    let plan = |reorder| {
+        move |seed| {
+            let mut plan = quiet::<Lamport>(seed);
+            plan.network.reorder = reorder;
+            plan
+        }
+    };
+    let found = violations(1_000, plan(true));
+    let two_orders = found.iter().filter(|(_, name)| *name == "one-order").count();
+    assert!(two_orders > 50, "only {found:?}");
+    assert_eq!(violations(1_000, plan(false)), []);
+}
+
+#[test]
+fn sequencer_without_faults() {
+    check_quiet::<Sequencer>();
+}
+
+/// Small numbers, always the same for the same seed.
+struct Lots(u64);
+
+impl Lots {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % bound.max(1)
+    }
+}
+
+/// A random plan of the sequencer, with answers, uniform or not.
+fn with_options(mut plan: Plan<Sequencer>, uniform: bool) -> Plan<Sequencer> {
+    plan.settings.options.set("answers", &(plan.seed % 3).to_string());
+    if uniform {
+        plan.settings.options.set("uniform", "");
+    }
+    plan
+}
+
+/// Any process crashes and comes back at any time.
+fn anybody_dies(seed: u64, uniform: bool) -> Plan<Sequencer> {
+    with_options(random_plan::<Sequencer>(seed), uniform)
+}
+
+/// Whoever numbers dies in the middle of sending, while all are busy; then perhaps its successor
+/// too. Most of them come back.
+fn sequencer_dies(seed: u64, uniform: bool) -> Plan<Sequencer> {
+    let mut plan = with_options(random_plan::<Sequencer>(seed), uniform);
+    let mut lots = Lots(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let (n, timeout) = (plan.group.len() as u64, plan.settings.timeout);
+    let span =
+        |lots: &mut Lots, most: u64| Duration::from_micros(lots.below(micros(timeout) * most));
+    plan.settings.coordinator = Some(plan.group.highest());
+    plan.script.clear();
+    let mut at = Time::ZERO;
+    for victim in (2..=n).rev().take(1 + lots.below(3) as usize) {
+        at = at + span(&mut lots, 12);
+        let node = NodeId::new(victim as u32);
+        let kinds: &[&str] =
+            if uniform { &["ORDER", "STABLE", "VIEW"] } else { &["ORDER", "ORDER", "VIEW"] };
+        let kind = kinds[lots.below(kinds.len() as u64) as usize].to_owned();
+        let after = lots.below(n) as u32;
+        let sure = at + timeout * 3;
+        let mut act = |at, action| plan.script.push(Scheduled { at, action });
+        act(at, Action::CrashSending { node, kind, after });
+        act(sure, Action::Crash(node));
+        if lots.below(4) > 0 {
+            act(sure + span(&mut lots, 30), Action::Recover(node));
+        }
+        at = at + span(&mut lots, 12);
+    }
+    let last = plan.script.iter().map(|scheduled| scheduled.at.as_micros()).max().unwrap_or(0);
+    for _ in 0..10 + lots.below(20) {
+        let when = Time::from_micros(lots.below(last + 3 * micros(timeout)));
+        let who = NodeId::new(1 + lots.below(n) as u32);
+        let input = Sequencer::input("broadcast").unwrap();
+        plan.script.push(Scheduled { at: when, action: Action::Input(who, input) });
+    }
+    plan
+}
+
+fn check_crashes(plan: impl Fn(u64) -> Plan<Sequencer>) -> Total {
+    let mut total = Total::default();
+    for seed in 0..SCHEDULES {
+        play(&plan(seed), &mut total);
+    }
+    for kind in [FaultKind::Crash, FaultKind::Recover, FaultKind::Duplicate] {
+        assert!(total.faults(kind) > SCHEDULES / 10, "{} hardly ever happened", kind.name());
+    }
+    assert!(total.broadcasts > 5 * SCHEDULES, "hardly anything was said: {total:?}");
+    assert!(total.joined > SCHEDULES / 10, "hardly anybody joined: {total:?}");
+    total
+}
+
+#[test]
+fn sequencer_survives_crashes() {
+    check_crashes(|seed| anybody_dies(seed, false));
+}
+
+#[test]
+fn sequencer_survives_crashes_uniformly() {
+    check_crashes(|seed| anybody_dies(seed, true));
+}
+
+#[test]
+fn sequencer_dies_in_the_middle_of_sending() {
+    let total = check_crashes(|seed| sequencer_dies(seed, false));
+    assert!(total.midway > SCHEDULES / 4, "only {total:?}");
+}
+
+#[test]
+fn sequencer_dies_in_the_middle_of_sending_uniformly() {
+    let total = check_crashes(|seed| sequencer_dies(seed, true));
+    assert!(total.midway > SCHEDULES / 4, "only {total:?}");
+}
+
+/// Views take silence for death: each side of a partition goes on by itself, and then one of the two
+/// orders is dropped.
+#[test]
+fn a_partition_makes_two_orders() {
+    let found = violations(1_000, |seed| {
+        with_options(plan_beyond::<Sequencer>(seed, Beyond::Partition), seed % 2 == 0)
+    });
+    assert!(found.len() > 100, "only {found:?}");
+    let known = ["one-order", "no-duplicates", "causal", "all-deliver"];
+    assert!(found.iter().all(|(_, name)| known.contains(name)), "{found:?}");
+}
+
+/// Should the catalogue grow, this list must too.
+#[test]
+fn all_of_the_family_are_here() {
+    let family = ENTRIES.iter().filter(|entry| entry.family == "order").count();
+    assert_eq!(family, 3);
+}
