@@ -42,8 +42,8 @@ fix: tools ## Format, and apply what clippy can fix by itself
 soak: ## The member in 100,000 storms of faults and more, for each election; takes some minutes
 	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test storms -- --nocapture --test-threads 1
 
-bench: ## Measure the simulator beside a bare loop
-	cargo bench --locked --package bellwether-sim
+bench: ## Measure the simulator, clocks and graphs beside bare loops
+	cargo bench --locked --package bellwether-sim --package bellwether-algorithms
 
 bench-failover: ## Measure failover, hand-over, false elections and cost of real members; 25 minutes
 	@missed=0; for run in "failover --trials 30" "failover --trials 30 --step-down" \
@@ -54,11 +54,16 @@ IMAGES   := docs/images
 PICTURES := $(addprefix $(IMAGES)/,bully.svg ring.svg active-list.svg chang-roberts.svg \
               hirschberg-sinclair.svg peterson.svg partition.svg late.svg no-fifo.svg \
               central.svg lamport.svg ricart-agrawala.svg token-ring.svg circular.svg raymond.svg \
-              singhal.svg starves.svg holder-dies.svg)
+              singhal.svg starves.svg holder-dies.svg \
+              clocks-cristian.svg clocks-berkeley-round.svg clocks-berkeley.svg clocks-ntp.svg \
+              causal.svg lamport-order.svg sequencer.svg sequencer-dies.svg \
+              snapshot.svg snapshots-at-once.svg snapshot-token.svg snapshot-reorder.svg \
+              deadlock-two-sites.svg reliable-link.svg two-generals.svg byzantine.svg byzantine-three.svg)
 
 pictures: $(PICTURES) ## Draw the pictures of the documentation anew
 	$(BELLWETHER) compare election --nodes 3..64 --svg $(IMAGES)/compare.svg >/dev/null
 	$(BELLWETHER) compare mutex --nodes 2..64 --svg $(IMAGES)/compare-mutex.svg >/dev/null
+	$(BELLWETHER) compare order --nodes 2..64 --svg $(IMAGES)/compare-order.svg >/dev/null
 
 # The runs that docs/elections.md shows. A run that breaks an invariant ends with 1, and is meant to.
 $(IMAGES)/bully.svg:               RUN = $(DEMO)
@@ -80,6 +85,28 @@ $(IMAGES)/raymond.svg:         RUN = scenarios/mutex/raymond-pointers-turn-round
 $(IMAGES)/singhal.svg:         RUN = scenarios/mutex/singhal-staircase.txt
 $(IMAGES)/starves.svg:         RUN = scenarios/mutex/singhal-textbook-starves.txt
 $(IMAGES)/holder-dies.svg:     RUN = scenarios/mutex/token-ring-holder-dies.txt
+# Of docs/clocks.md,
+$(IMAGES)/clocks-cristian.svg:       RUN = cristian --nodes 4 --offset 1=+200ms --offset 2=-120ms --drift 3=80ppm --latency 2ms..20ms
+$(IMAGES)/clocks-berkeley-round.svg: RUN = scenarios/time/berkeley-three-clocks.txt
+$(IMAGES)/clocks-berkeley.svg:       RUN = berkeley --nodes 5 --offset 1=+200ms --offset 4=-150ms --drift 3=50ppm --crash 5@20s --until 60s
+$(IMAGES)/clocks-ntp.svg:            RUN = ntp --nodes 6 --servers 4,5,6 --offset 1=+300ms --offset 2=-200ms --offset 6=+400ms --drift 3=90ppm --latency 2ms..20ms
+# docs/order.md,
+$(IMAGES)/causal.svg:         RUN = scenarios/order/causal-broadcast-question-and-answer.txt
+$(IMAGES)/lamport-order.svg:  RUN = scenarios/order/total-order-lamport-same-time.txt
+$(IMAGES)/sequencer.svg:      RUN = scenarios/order/total-order-sequencer-two-senders.txt
+$(IMAGES)/sequencer-dies.svg: RUN = scenarios/order/total-order-sequencer-dies-numbering.txt
+# docs/snapshots.md,
+$(IMAGES)/snapshot.svg:          RUN = scenarios/snapshot/bank-money-on-the-way.txt
+$(IMAGES)/snapshots-at-once.svg: RUN = scenarios/snapshot/bank-two-at-once.txt
+$(IMAGES)/snapshot-token.svg:    RUN = scenarios/snapshot/over-suzuki-kasami.txt
+$(IMAGES)/snapshot-reorder.svg:  RUN = scenarios/snapshot/bank-reorder-message-first.txt
+# docs/deadlocks.md
+$(IMAGES)/deadlock-two-sites.svg: RUN = scenarios/deadlock/distributed-two-sites.txt
+# and docs/agreement.md.
+$(IMAGES)/reliable-link.svg:   RUN = scenarios/agreement/reliable-link-letter-lost.txt
+$(IMAGES)/two-generals.svg:    RUN = scenarios/agreement/two-generals-last-messenger-lost.txt
+$(IMAGES)/byzantine.svg:       RUN = scenarios/agreement/byzantine-four-one-traitor.txt
+$(IMAGES)/byzantine-three.svg: RUN = scenarios/agreement/byzantine-three-are-too-few.txt
 $(PICTURES): always
 	$(BELLWETHER) sim $(RUN) --trace svg --out $@ --quiet >/dev/null || test $$? -eq 1
 always:

@@ -9,11 +9,11 @@ use bellwether_algorithms::agreement::{
 use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Settings};
 use bellwether_algorithms::mutex::{Deed, Guarded, Lamport};
 use bellwether_algorithms::options::Options;
-use bellwether_core::{Goal, Group, Invariant, NodeId, Shape, Time, Validity};
+use bellwether_core::{Goal, Group, Invariant, NodeId, Process, Shape, Time, Validity};
 use bellwether_sim::chaos::{quiet_plan, random_plan};
 use bellwether_sim::{
-    Action, Ended, FaultKind, Latency, Network, Outcome, Plan, Scheduled, Silent, Sim,
-    default_timeout, scenario, shrink,
+    Action, Ended, FaultKind, Latency, Network, Observer, Outcome, Plan, Scheduled, Seen, Silent,
+    Sim, default_timeout, scenario, shrink,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -223,7 +223,7 @@ fn letters_plan(seed: u64, crashes: u64) -> Plan<Letters> {
     let timeout = default_timeout(&network);
     let group = Group::new(draws.ids(n)).unwrap();
     let mut script = Vec::new();
-    let mut time = |draws: &mut Draws| Time::ZERO + ms(draws.below(1_000));
+    let time = |draws: &mut Draws| Time::ZERO + ms(draws.below(1_000));
     for _ in 0..draws.below(30) {
         let by = NodeId::new(1 + draws.below(u64::from(n)) as u32);
         let to = 1 + draws.below(u64::from(n));
@@ -448,6 +448,44 @@ fn generals_whose_messengers_are_caught() {
         alone[confirmations as usize] += u64::from(expected);
     }
     assert!(alone.iter().all(|count| *count > 10), "{alone:?}");
+}
+
+/// Which rules were applied.
+#[derive(Default)]
+struct Rules(BTreeMap<&'static str, u64>);
+
+impl<P: Process> Observer<P> for Rules {
+    const ACTIVE: bool = true;
+
+    fn event(&mut self, _: Time, _: usize, event: Seen<'_, P>) {
+        if let Seen::Rule(rule) = event {
+            *self.0.entry(rule).or_default() += 1;
+        }
+    }
+
+    fn stepped(&mut self, _: usize, _: &P) {}
+}
+
+fn assert_applied<A: Algorithm>(plans: impl Iterator<Item = Plan<A>>, rules: &[&str]) {
+    let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for plan in plans {
+        let (_, Rules(applied)) = plan.run(Rules::default());
+        applied.into_iter().for_each(|(rule, count)| *counts.entry(rule).or_default() += count);
+    }
+    for rule in rules {
+        assert!(counts.get(rule).is_some_and(|count| *count > 20), "{rule}: {counts:?}");
+    }
+}
+
+/// What is never applied is never tested.
+#[test]
+fn the_schedules_apply_every_rule() {
+    let letters = (0..2_000).map(|seed| letters_plan(seed, seed % 4));
+    assert_applied(letters, &["C1", "C2", "R1", "R2", "R3", "R4", "R5", "R6", "R7"]);
+    let generals = (0..50).map(|seed| generals(seed, seed % 9, 0.1));
+    assert_applied(generals, &["G1", "G2", "G3"]);
+    let byzantine = (0..2_000).map(|seed| byzantine_plan(seed, 4, 1));
+    assert_applied(byzantine, &["B1", "B2", "B3", "B4", "B5"]);
 }
 
 /// Should the catalogue grow, this list must too.

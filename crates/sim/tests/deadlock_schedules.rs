@@ -5,8 +5,8 @@
 
 use bellwether_algorithms::catalogue::{Algorithm, ENTRIES};
 use bellwether_algorithms::deadlock::{Central, Detector, Distributed, EdgeChasing, Site};
-use bellwether_sim::chaos::quiet_plan;
-use bellwether_sim::{Outcome, Plan, Silent, scenario, shrink};
+use bellwether_sim::chaos::{quiet_plan, random_plan};
+use bellwether_sim::{FaultKind, Outcome, Plan, Silent, scenario, shrink};
 
 const SCHEDULES: u64 = 10_000;
 
@@ -74,14 +74,19 @@ fn check_quiet<D: Detector>() {
     println!("{}: {total:?}", D::ENTRY.name);
 }
 
+/// The same with jobs of which a quarter lose patience.
+fn impatient<D: Detector>(seed: u64) -> Plan<Site<D>> {
+    let mut plan = plan::<D>(seed);
+    let patience = plan.settings.timeout.as_micros() as u64 * (1 + seed % 5) / 3;
+    plan.settings.options.set("patience", &format!("{patience}us"));
+    plan
+}
+
 /// A quarter of the jobs lose patience: what was suspected may be over when it is confirmed.
 fn check_impatient<D: Detector>() {
     let mut total = Total::default();
     for seed in 0..SCHEDULES {
-        let mut plan = plan::<D>(seed);
-        let patience = plan.settings.timeout.as_micros() as u64 * (1 + seed % 5) / 3;
-        plan.settings.options.set("patience", &format!("{patience}us"));
-        play(&plan, &mut total);
+        play(&impatient::<D>(seed), &mut total);
     }
     assert!(total.gave_up > SCHEDULES / 10 && total.found > SCHEDULES / 10, "{total:?}");
     assert!(total.dropped > 0, "nothing was ever refuted: {total:?}");
@@ -116,6 +121,49 @@ fn central() {
 #[test]
 fn central_with_impatient_jobs() {
     check_impatient::<Central>();
+}
+
+/// Sites crash, the coordinator among them. Deadlocks among the living are found all the same.
+#[test]
+fn central_with_crashes() {
+    let mut total = Total::default();
+    let mut crashes = 0;
+    for seed in 0..SCHEDULES {
+        let mut plan = random_plan::<Site<Central>>(seed);
+        plan.settings.options.set("resources", "1");
+        play(&plan, &mut total);
+        let (outcome, Silent) = plan.run(Silent);
+        let crashed = outcome.faults.iter().find(|(kind, _)| *kind == FaultKind::Crash);
+        crashes += crashed.map_or(0, |(_, count)| count);
+    }
+    assert!(crashes > SCHEDULES, "{crashes} crashes are not much");
+    assert!(total.found > SCHEDULES / 10, "{total:?}");
+    println!("{crashes} crashes: {total:?}");
+}
+
+/// How many of a thousand runs with impatient jobs cost a victim without a deadlock, if nobody asks
+/// whether a cycle still stands.
+fn phantoms<D: Detector>() -> u64 {
+    let mut phantoms = 0;
+    for seed in 0..1_000 {
+        let mut plan = impatient::<D>(seed);
+        plan.settings.options.set("unconfirmed", "");
+        let (outcome, Silent) = plan.run(Silent);
+        match outcome.violation {
+            Some(violation) if violation.name == "no-phantom" => phantoms += 1,
+            Some(violation) => panic!("{}, seed {seed}: {violation}", D::ENTRY.name),
+            None => {}
+        }
+    }
+    phantoms
+}
+
+#[test]
+fn without_confirmation_there_are_phantoms() {
+    for phantoms in [phantoms::<Distributed>(), phantoms::<EdgeChasing>(), phantoms::<Central>()] {
+        assert!(phantoms > 0);
+        println!("{phantoms} phantoms");
+    }
 }
 
 /// Should the catalogue grow, this list must too.

@@ -120,7 +120,9 @@ fn every_algorithm_meets_the_same_troubles() {
             continue;
         }
         if !entry.elects() {
-            assert!(!own.is_empty(), "no scenario {start}...");
+            let cluster = format!("\ncluster {} ", entry.name);
+            let played = files().iter().filter(|(_, text)| text.contains(&cluster)).count();
+            assert!(played > 1, "{played} scenarios of {}", entry.name);
             continue;
         }
         for what in ["all-detect", "dies", "highest-recovers", "only-lowest-alive", "alone"] {

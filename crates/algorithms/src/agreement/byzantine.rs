@@ -11,7 +11,8 @@
 //! all at the same time.
 //!
 //! # Rules
-//! * B1 Round 1: tell all others the own value.
+//! * B1 Round 1 begins T after the start, or with the first message that counts if that is sooner:
+//!   tell all others the own value.
 //! * B2 At the end of a round but the last: pass on each value that was heard in it to all that are
 //!   not on its path yet, with the own name at the end of the path. For a message that did not
 //!   come, nil is passed on.
@@ -28,8 +29,9 @@
 //!
 //! # Assumes
 //! n >= 3m + 1 processes with at most m traitors, crashed ones included. A message that is sent at
-//! the beginning of a round arrives before its end: T is above a delay and the difference of the
-//! processes' starts. Nobody can send in another's name, which the network sees to.
+//! the beginning of a round arrives before its end: by B1 no correct process begins later than one
+//! delay after another, so T must be above two delays. Nobody can send in another's name, which the
+//! network sees to.
 //!
 //! # Costs
 //! m + 1 rounds of T. For each commander M(n, m) = (n-1) (1 + M(n-1, m-1)) messages with M(n, 0) =
@@ -38,8 +40,9 @@
 //! a round could travel together.
 //!
 //! # Departures
-//! The first round begins T after the start, for processes of the operating system do not all start
-//! at once. A message that is early is kept: its path says where it belongs.
+//! The paper has all begin at the same moment. Here they begin T after the start, and pull each
+//! other along, for processes of the operating system do not all start at once. A message that is
+//! early is kept: its path says where it belongs.
 
 use super::byzantine_referee::Judge;
 use super::strategies::{self, Lie, Strategy};
@@ -217,7 +220,11 @@ impl Process for Byzantine {
             *place = known;
         }
         if !self.tree.put(&places[..path.round()], value) {
-            cx.rule("B3");
+            return cx.rule("B3");
+        }
+        if round == 0 {
+            cx.cancel_timer(RoundEnds(0));
+            self.on_timer(RoundEnds(0), cx);
         }
     }
 

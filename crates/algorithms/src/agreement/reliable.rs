@@ -382,6 +382,9 @@ impl<P: Process> Reliable<P> {
             return Vec::new();
         }
         if inward.session < Some(session) {
+            if oldest > 0 {
+                cx.rule("R7");
+            }
             *inward = Inward { session: Some(session), next: oldest, early: BTreeMap::new() };
         }
         if oldest > inward.next {

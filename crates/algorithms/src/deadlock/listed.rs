@@ -1,4 +1,13 @@
 //! Deadlock detection in the catalogue: how it is configured, prompted and judged.
+//!
+//! # Rules
+//! L1 to L5 of the [site](super::site), and those of the detector.
+//!
+//! # Assumes
+//! What the detector assumes.
+//!
+//! # Costs
+//! What the detector costs; the site's own messages are overhead.
 
 use super::detector::Detector;
 use super::judge::Judge;

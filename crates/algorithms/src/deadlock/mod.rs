@@ -20,7 +20,7 @@ mod local;
 mod locks;
 mod names;
 mod said;
-mod site;
+pub mod site;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -104,7 +104,9 @@ fn byzantine(group: &Group) -> Vec<Case> {
             let settings = settings(options);
             measure::count::<Byzantine>(group.clone(), settings, Vec::new(), None).0
         };
-        cases.push(claim(honest).judge(Byzantine::ENTRY.name, &[run(&[faults.clone()])]));
+        cases.push(
+            claim(honest).judge(Byzantine::ENTRY.name, &[run(std::slice::from_ref(&faults))]),
+        );
         if m == 0 {
             continue;
         }

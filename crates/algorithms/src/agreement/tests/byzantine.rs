@@ -135,6 +135,25 @@ fn b1_tells_all_others_the_own_value() {
 }
 
 #[test]
+fn b1_the_first_message_begins_the_first_round_too() {
+    let mut world = Lockstep::new(4, Byzantine::config(&settings(&[]), &group(4)));
+    let (group, config) = (&world.group, &world.config);
+    let process = &mut world.processes[1];
+    let told = Oral { path: Path::of(id(1)), value: value("a") };
+    let strange = Oral { path: Path::of(id(9)), value: value("a") };
+    let effects = step(group, 1, config, |cx| process.on_message(id(9), strange, cx));
+    assert_eq!(effects, [], "nonsense does not");
+    let effects = step(group, 1, config, |cx| process.on_message(id(1), told, cx));
+    let span = config.round;
+    assert_eq!(
+        effects[..2],
+        [Effect::CancelTimer(RoundEnds(0)), Effect::SetTimer(RoundEnds(1), span..span)]
+    );
+    assert_eq!(effects.len(), 5, "and its value to three others");
+    assert_eq!(world.end_round(1, 0), [], "its own time passes without anything");
+}
+
+#[test]
 fn b2_passes_on_what_was_heard_and_nil_for_silence() {
     let mut world = Lockstep::new(4, Byzantine::config(&settings(&[]), &group(4)));
     world.end_round(1, 0);

@@ -1,5 +1,7 @@
 //! What the tests of the family share.
 
+mod explore;
+
 use super::{Edge, Resource, Tx};
 use bellwether_core::NodeId;
 
