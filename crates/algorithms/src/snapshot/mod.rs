@@ -132,7 +132,7 @@
 
 pub(crate) mod amounts;
 pub(crate) mod anything;
-mod bank;
+pub mod bank;
 mod chandy_lamport;
 mod listed;
 mod part;
@@ -140,6 +140,7 @@ mod referee;
 mod subject;
 
 pub use crate::catalogue::anything::Anything;
+pub use anything::Word;
 pub use bank::Bank;
 pub use chandy_lamport::{Carried, Config, Input, Msg, Output, Snapshots};
 pub use part::{Numbers, Part, SnapshotId};
