@@ -5,12 +5,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use bellwether_algorithms::catalogue::{Algorithm, ENTRIES};
-use bellwether_algorithms::order::{Causal, Lamport, Sequencer};
-use bellwether_core::{Message, NodeId, Process, Time, micros};
+use bellwether_algorithms::order::{Causal, Lamport, Promises, Sequencer};
+use bellwether_core::{Channels, Group, Message, NodeId, Process, Time, micros};
 use bellwether_sim::chaos::{Beyond, plan_beyond, quiet_plan, random_plan};
 use bellwether_sim::{
-    Action, FaultCounts, FaultKind, Observer, Outcome, Plan, Scheduled, Seen, Silent, scenario,
-    shrink,
+    Action, FaultCounts, FaultKind, Latency, Network, Observer, Outcome, Plan, Scheduled, Seen,
+    Silent, scenario, shrink,
 };
 use std::time::Duration;
 
@@ -287,6 +287,49 @@ fn sequencer_dies_in_the_middle_of_sending_uniformly() {
     assert!(total.midway > SCHEDULES / 4, "only {total:?}");
 }
 
+/// The largest comes back and is elected at once. While it stops the others, its predecessor numbers
+/// its last messages, and dies.
+fn sequencer_is_relieved(seed: u64, uniform: bool) -> Plan<Sequencer> {
+    let mut plan = sequencer_dies(seed, uniform);
+    let mut lots = Lots(seed.wrapping_mul(0x2545_F491_4F6C_DD1D) | 1);
+    let (n, timeout) = (plan.group.len() as u32, plan.settings.timeout);
+    let back = Time::ZERO + timeout * 40;
+    let broadcast = Sequencer::input("broadcast").unwrap();
+    plan.script.clear();
+    let mut act = |at, action| plan.script.push(Scheduled { at, action });
+    if n > 2 {
+        act(Time::ZERO, Action::Crash(NodeId::new(n)));
+        act(back, Action::Recover(NodeId::new(n)));
+        let death = Duration::from_micros(lots.below(micros(timeout)));
+        act(back + death, Action::Crash(NodeId::new(n - 1)));
+    }
+    for _ in 0..20 {
+        let when = back + Duration::from_micros(lots.below(2 * micros(timeout)));
+        let who = NodeId::new(1 + lots.below(u64::from(n)) as u32);
+        act(when, Action::Input(who, broadcast));
+    }
+    plan
+}
+
+/// The textbooks' order, judged as if it were uniform: a sequencer that dies has delivered what nobody
+/// else has, and the survivors go on otherwise. The uniform order holds in the same runs, and the
+/// referee would see if it did not.
+#[test]
+fn the_dead_may_have_delivered_otherwise_unless_the_order_is_uniform() {
+    let mut found = 0;
+    for seed in 0..2_000 {
+        play(&sequencer_is_relieved(seed, false), &mut Total::default());
+        play(&sequencer_is_relieved(seed, true), &mut Total::default());
+        let plan = sequencer_is_relieved(seed, false);
+        let mut sim = plan.set_up(Silent);
+        sim.attend(Promises::total(true).referee(&plan.group), Sequencer::clock);
+        let violation = plan.finish(&mut sim).violation.map(|violation| violation.name);
+        assert!(matches!(violation, None | Some("one-order")), "seed {seed}: {violation:?}");
+        found += u64::from(violation.is_some());
+    }
+    assert!(found > 20, "only {found}");
+}
+
 /// Views take silence for death: each side of a partition goes on by itself, and then one of the two
 /// orders is dropped.
 #[test]
@@ -297,6 +340,29 @@ fn a_partition_makes_two_orders() {
     assert!(found.len() > 100, "only {found:?}");
     let known = ["one-order", "no-duplicates", "causal", "all-deliver"];
     assert!(found.iter().all(|(_, name)| known.contains(name)), "{found:?}");
+}
+
+/// A hundred broadcasts among a thousand processes, at about the same time.
+#[test]
+fn a_thousand_processes_are_no_trouble() {
+    fn check<A: Algorithm>(broadcasts: u32) {
+        let mut plan = quiet_plan::<A>(1);
+        plan.group = Group::numbered(1_000).unwrap();
+        plan.network = Network::new(Latency::Uniform(Duration::ZERO, Duration::from_millis(20)));
+        plan.network.reorder = A::ASSUMES.channels == Channels::Any;
+        plan.settings.coordinator = Some(NodeId::new(1_000));
+        let act = |index: u32| Scheduled {
+            at: Time::from_micros(u64::from(index) * 300),
+            action: Action::Input(NodeId::new(1 + index * 7), A::input("broadcast").unwrap()),
+        };
+        plan.script = (0..broadcasts).map(act).collect();
+        let outcome = play(&plan, &mut Total::default());
+        assert_eq!(fact(&outcome, "deliveries"), u64::from(broadcasts) * 1_000);
+    }
+    check::<Causal>(100);
+    check::<Sequencer>(100);
+    // Each costs a million messages.
+    check::<Lamport>(2);
 }
 
 /// Should the catalogue grow, this list must too.

@@ -202,8 +202,9 @@ impl Order {
         let start = life.span.map_or(u64::MAX, |(start, _)| start);
         for cause in self.pasts[sender].iter().take(past).skip(*checked) {
             // Who joined later need not deliver what came before; where that is, nobody may know.
-            let before = self.messages[*cause].position.is_none_or(|position| position < start);
-            if !life.delivered.contains(*cause) && !(start > 0 && before) {
+            let position = self.messages[*cause].position;
+            let skipped = start > 0 && position.is_none_or(|position| position < start);
+            if !skipped && !life.delivered.contains(*cause) {
                 return Err(by(CAUSAL, [who]));
             }
         }
@@ -326,7 +327,7 @@ impl<P: Process<Output = Output>> Referee<P> for Order {
         let count = |name, count: u64| Fact { name, text: count.to_string(), value: json!(count) };
         // In tenths, so that the text is the same on every machine.
         let delay = |deliveries: u64| {
-            let tenths = self.delay_us / deliveries / 100;
+            let tenths = (self.delay_us / 50 / deliveries).div_ceil(2);
             (format!("{}.{} ms", tenths / 10, tenths % 10), json!(tenths as f64 / 10.0))
         };
         let mut facts = vec![

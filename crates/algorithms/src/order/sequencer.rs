@@ -35,9 +35,9 @@
 //!
 //! # Uniformity
 //! Without TS5 this is what the textbooks promise: all *survivors* deliver in one order. A sequencer
-//! delivers its own ORDER at once; if it dies with the ORDER still in its hands, it has delivered
-//! something that the others will deliver later, or never. Under TS5 nobody delivers what is not
-//! everywhere, so the order holds for the dead as well.
+//! delivers at once what it numbers; if it dies, and its ORDER reaches the others when they have
+//! stopped for the next view, it has delivered something that they will deliver later, or never.
+//! Under TS5 nobody delivers what is not everywhere, so the order holds for the dead as well.
 //!
 //! # Assumes
 //! Bounded delays with T above a round trip, and no loss: whoever is silent for T is dead. Messages
@@ -51,6 +51,8 @@
 //! message of each member in sixteen ORDERs. Reports have what is not known to be everywhere: about
 //! sixteen messages and those on the way.
 
+mod desk;
+mod passage;
 mod said;
 mod survivor;
 
@@ -64,6 +66,7 @@ use crate::options::{BadOption, Opt};
 use crate::referee::Referee;
 use crate::views::{self, Epoch, Views};
 use bellwether_core::{Assumptions, Call, Channels, Context, Goal, Group, NodeId, Process};
+use desk::Desk;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -138,47 +141,6 @@ pub struct Sequencer {
     /// How many take part in the view, and whether the coordinator watches over that.
     members: u32,
     watched: bool,
-}
-
-/// The work of a sequencer.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Desk {
-    /// How many messages of each member have a position, by place in the view.
-    numbered: Vec<u64>,
-    /// Those that have overtaken others, by place and index (TS2).
-    waiting: BTreeMap<(usize, u64), Post>,
-    /// How far each member has got, by place.
-    reached: Vec<u64>,
-    /// How many have got just so far.
-    levels: BTreeMap<u64, u32>,
-}
-
-impl Desk {
-    /// A desk in a view of so many, all of whom have got so far.
-    fn new(members: usize, reached: u64) -> Box<Self> {
-        Box::new(Desk {
-            numbered: vec![0; members],
-            waiting: BTreeMap::new(),
-            reached: vec![reached; members],
-            levels: BTreeMap::from([(reached, members as u32)]),
-        })
-    }
-
-    /// A member has got so far; says how far all have got.
-    fn reach(&mut self, place: usize, known: u64) -> u64 {
-        let before = self.reached[place];
-        if known > before {
-            self.reached[place] = known;
-            if let Some(left) = self.levels.get_mut(&before) {
-                *left -= 1;
-                if *left == 0 {
-                    self.levels.remove(&before);
-                }
-            }
-            *self.levels.entry(known).or_insert(0) += 1;
-        }
-        self.levels.keys().next().copied().unwrap_or(0)
-    }
 }
 
 type Cx<'a> = Context<'a, Sequencer>;
@@ -410,7 +372,9 @@ impl Sequencer {
         while self.delivered < if cx.config().uniform { self.stable } else { self.known } {
             let Some(post) = self.log.get(&self.delivered).copied() else { break };
             cx.rule("TS3");
-            cx.emit(Output::Delivered { id: post.id, queue: self.queue });
+            // A message that is delivered as it comes was not held back.
+            let queue = self.queue.saturating_sub(u32::from(!cx.config().uniform));
+            cx.emit(Output::Delivered { id: post.id, queue });
             self.delivered += 1;
             self.queue = self.queue.saturating_sub(1);
             if post.id.sender == cx.me() {
@@ -424,89 +388,6 @@ impl Sequencer {
         let forgotten = self.stable.min(self.delivered);
         while self.log.first_key_value().is_some_and(|(position, _)| *position < forgotten) {
             self.log.pop_first();
-        }
-    }
-}
-
-/// From view to view.
-impl Sequencer {
-    /// Steps the agreement on views.
-    fn agree(&mut self, cx: &mut Cx<'_>, call: Call<Views<Report>>) {
-        let config = &cx.config().views;
-        let post = |msg| Msg::Views(Box::new(msg));
-        let said = cx.part(config, post, Timer::Views, |cx| call.make(&mut self.views, cx));
-        for output in said {
-            match output {
-                views::Output::Stopped => self.report(cx),
-                views::Output::Began => self.begin(cx),
-            }
-        }
-    }
-
-    /// TS6.
-    fn report(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("TS6");
-        let log = self.log.iter().map(|(position, post)| (*position, *post)).collect();
-        let report = Report { delivered: self.delivered, log };
-        self.agree(cx, Call::Input(views::Input::Report(report)));
-    }
-
-    /// TS7.
-    fn begin(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("TS7");
-        let Some(view) = self.views.view().cloned() else { return };
-        let (opening, end) = (&view.opening, view.opening.end());
-        self.members = view.group.len() as u32;
-        cx.emit(Output::View { number: view.epoch.number(), members: self.members });
-        // TS8; or, if silence does not prove death, a process that was left behind.
-        if !self.joined || self.delivered < opening.first || self.delivered > end {
-            cx.rule("TS8");
-            self.joined = true;
-            self.delivered = end;
-            cx.emit(Output::Joined { position: end });
-        }
-        self.log = opening.log().collect();
-        self.queue = u32::try_from(end - self.delivered).unwrap_or(u32::MAX);
-        (self.known, self.stable, self.said) = (end, opening.first, opening.first);
-        self.published = 0;
-        self.take_desk(opening, &view.group, cx);
-        // Answers to what is delivered now come after what was broadcast before.
-        let lost = |own: &&Post| opening.tail.iter().all(|post| post.id != own.id);
-        for post in self.pending.iter().filter(lost).copied().collect::<Vec<_>>() {
-            self.publish(post, cx);
-        }
-        self.deliver(cx);
-        for (epoch, from, said) in std::mem::take(&mut self.early) {
-            if epoch == view.epoch {
-                self.hear(from, said, cx);
-            }
-        }
-    }
-
-    /// Begins to number, or tells who does that the tail is here.
-    fn take_desk(&mut self, opening: &Opening, group: &Group, cx: &mut Cx<'_>) {
-        let place = group.place(cx.me()).filter(|_| opening.sequencer == cx.me());
-        self.desk = place.map(|_| Desk::new(group.len(), opening.first));
-        if let Some(place) = place {
-            self.reached(place, self.known, cx);
-        } else if !opening.tail.is_empty() {
-            self.said = self.known;
-            let uniform = cx.config().uniform;
-            let reached = if uniform { Said::Ack(self.known) } else { Said::Seen(self.known) };
-            self.send(opening.sequencer, reached, cx);
-        }
-    }
-
-    /// Steps the election and tells the views whom it has found.
-    fn elect(&mut self, cx: &mut Cx<'_>, call: Call<Watched<Bully>>) {
-        let config = &cx.config().election;
-        let said =
-            cx.part(config, Msg::Election, Timer::Election, |cx| call.make(&mut self.election, cx));
-        for output in said {
-            cx.emit(Output::Election(output));
-            if let election::Output::Elected(coordinator) = output {
-                self.agree(cx, Call::Input(views::Input::Elected(coordinator)));
-            }
         }
     }
 }

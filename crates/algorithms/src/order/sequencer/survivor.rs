@@ -39,7 +39,8 @@ impl Opening {
 
     /// The tail with its positions.
     pub fn log(&self) -> impl Iterator<Item = (u64, Post)> + '_ {
-        (self.first..).zip(self.tail.iter().copied())
+        let position = |index: usize| self.first.saturating_add(index as u64);
+        self.tail.iter().enumerate().map(move |(index, post)| (position(index), *post))
     }
 }
 
@@ -69,7 +70,7 @@ impl Survivor for Report {
         let delivered = end;
         // A message behind a gap was delivered by nobody who lives. Without the one before it, it
         // has no place; if its sender lives, it will be published again.
-        while log.contains_key(&end) {
+        while end < u64::MAX && log.contains_key(&end) {
             end += 1;
         }
         // Nobody lacks what nobody has, as long as silence proves death; else go on without.

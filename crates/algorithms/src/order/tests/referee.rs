@@ -168,7 +168,7 @@ fn facts_say_how_long_it_took_and_how_many_were_held_back() {
     let expected = [
         ("broadcasts", "1"),
         ("deliveries", "2"),
-        ("delay", "7.7 ms"),
+        ("delay", "7.8 ms"),
         ("held-back", "4"),
         ("violations", "0"),
     ];

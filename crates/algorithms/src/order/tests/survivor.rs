@@ -69,4 +69,6 @@ fn what_nobody_has_is_left_out_even_if_that_cannot_be() {
     assert_eq!(open(reports), (7, vec![7, 8]));
     let reports = vec![reported(Some(1), 2, [], 0), reported(Some(0), 9, [7, 8], 0)];
     assert_eq!(open(reports), (2, vec![]));
+    let reports = vec![reported(Some(1), u64::MAX, [u64::MAX - 1, u64::MAX], 0)];
+    assert_eq!(open(reports), (u64::MAX, vec![]));
 }
