@@ -42,8 +42,8 @@ impl<A: Algorithm> Notes<A> {
     }
 }
 
-fn step<A: Algorithm>(clock: Time, came: Came<A>) -> Happened<A> {
-    Happened::Step { clock, came }
+fn step<A: Algorithm>(at: Time, came: Came<A>) -> Happened<A> {
+    Happened::Step { clock: at + CLOCK_START, came }
 }
 
 impl<A: Algorithm> Observer<A> for Notes<A> {

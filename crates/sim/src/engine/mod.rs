@@ -291,7 +291,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         loop {
             let look = self.world.attendance.as_ref().and_then(|attendance| attendance.next_look());
             let Some(look) = look.filter(|look| *look <= until) else {
-                return self.run_on(until);
+                let ended = self.run_on(until);
+                if ended == Ended::TimeUp {
+                    self.world.last = until;
+                }
+                return ended;
             };
             let ended = self.run_on(look);
             if ended != Ended::TimeUp {
@@ -339,7 +343,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 && self.world.queue.peek(warm).is_some_and(|at| at > until.as_micros())
             {
                 self.world.now = until;
-                self.world.last = until;
                 return Ended::TimeUp;
             }
             let Some((at, event)) = self.world.queue.pop(warm) else { return Ended::Quiet };
