@@ -12,16 +12,20 @@
 //! * D2 A cycle P_ex -> P_k1 -> ... -> P_kn -> P_ex in the local graph: send PATH(P_k1 ... P_kn) to
 //!   the site where P_kn waits, but only if id(P_kn) < id(P_k1). Otherwise do nothing: if there is
 //!   a deadlock, another site will send.
-//! * D3 PATH: add its edges to the local graph and search again, by D1 and D2.
+//! * D3 PATH: add its edges to the local graph and search again. If it leads back to its first, the
+//!   cycle is a deadlock; if it leads on to P_ex, D2 applies to the longer path.
 //! * D4 The local graph changes: search again. A path is sent once.
 //! * D5 When P_kn ceases to wait, a PATH that ended with it is forgotten.
 //!
 //! # Why one site finds it
 //! Cut the cycle where it goes from site to site. Each piece begins with a transaction that waits
-//! at the piece's site; let P_m be the largest of these. No PATH that ends with P_m is ever sent,
-//! so the piece before P_m stays where it is; and the PATH that begins with P_m is sent on by every
-//! site, until it comes to the site of that piece. So that site finds the cycle, and no other one
-//! can.
+//! at the piece's site and holds something at the site before; let P_m be the largest of these. The
+//! path that begins with P_m is sent on by every site, until it comes to the piece that ends with
+//! P_m: there it closes, and P_m does not wait at that site. A path that begins with a smaller one
+//! is stopped before P_m at the latest. A path may also begin within a piece, if the transaction
+//! holds something elsewhere that has nothing to do with the cycle; if it goes all the way round, it
+//! closes where its first transaction waits, and does not count. And a path that leads into the
+//! cycle from outside never comes back to its first. So P_m's path is the only one to find it.
 //!
 //! # Assumes
 //! FIFO channels that lose and double nothing, and no crashes. Nothing about delays.
@@ -120,7 +124,7 @@ impl Process for Distributed {
                     self.sent.remove(&tx);
                 }
             }
-            Event::Refuted(edges) => self.refuted(&edges, cx),
+            Event::Refuted(edges) => self.refuted(&edges),
             Event::Survey(_) | Event::Detect | Event::Elect(_) => {}
         }
     }
@@ -133,8 +137,6 @@ impl Process for Distributed {
         }
         if self.paths.entry(last).or_default().insert(msg.path.clone()) {
             cx.rule("D3");
-            let closed = self.local.add_path(&msg.path, cx.me());
-            self.tell(closed, cx);
             self.extend(&msg.path, last, cx);
         }
     }
@@ -153,12 +155,8 @@ impl Distributed {
         }
     }
 
-    /// D4: searches for all paths over this transaction.
+    /// D4: searches all paths over this transaction.
     fn search(&mut self, tx: Tx, cx: &mut Cx<'_>) {
-        let end = self.local.chain(tx, cx.me()).last().map_or(tx, |edge| edge.holder);
-        if self.local.absence(end).is_none() {
-            return;
-        }
         for Waiter { tx, elsewhere, .. } in self.local.upstream(tx) {
             if elsewhere {
                 self.extend(&[], tx, cx);
@@ -169,39 +167,51 @@ impl Distributed {
         }
     }
 
-    /// D2: a path that leads to this transaction goes on to wherever that one's waiting leads.
+    /// D3 and D2: a path that leads to this transaction goes on to wherever that one's waiting
+    /// leads.
     fn extend(&mut self, path: &[Edge], tx: Tx, cx: &mut Cx<'_>) {
-        let mut path = path.to_vec();
-        path.extend(self.local.chain(tx, cx.me()));
-        let (Some(first), Some(last)) = (path.first(), path.last()) else { return };
-        let (first, last) = (first.waiter, last.holder);
+        let mut whole = path.to_vec();
+        let first = whole.first().map_or(tx, |edge| edge.waiter);
+        let passed: BTreeSet<Tx> = whole.iter().map(|edge| edge.waiter).collect();
+        for edge in self.local.chain(tx, cx.me()) {
+            whole.push(edge);
+            if edge.holder == first && !path.is_empty() {
+                return self.close(first, whole, cx);
+            }
+            // It leads into a cycle that its first is not on: whose path that is will find it.
+            if passed.contains(&edge.holder) {
+                return;
+            }
+        }
+        let Some(last) = whole.last().map(|edge| edge.holder) else { return };
         let Some(Absence { label, at }) = self.local.absence(last) else { return };
-        if last < first && self.sent.entry(last).or_default().insert(path.clone()) {
+        if last < first && self.sent.entry(last).or_default().insert(whole.clone()) {
             cx.rule("D2");
-            cx.send(at, Msg { path, label });
+            cx.send(at, Msg { path: whole, label });
+        }
+    }
+
+    /// D3: the path leads back to its first. If that one waits here too, another path, which begins
+    /// where the cycle comes to a site, has gone round as well, and is the one that counts.
+    fn close(&mut self, first: Tx, path: Vec<Edge>, cx: &mut Cx<'_>) {
+        if self.local.waiter(first).is_none() {
+            self.tell(Cycle::new(path).into_iter().collect(), cx);
         }
     }
 
     /// D5.
     fn ceased(&mut self, tx: Tx, label: u64, cx: &mut Cx<'_>) {
-        let Some(mut left) = self.local.ceases(tx, label, cx.me()) else { return };
+        let Some(left) = self.local.ceases(tx, label, cx.me()) else { return };
         self.told.retain(|cycle| !cycle.contains(tx));
-        for path in self.paths.remove(&tx).into_iter().flatten() {
-            left.extend(self.local.remove_path(&path, cx.me()));
-        }
+        self.paths.remove(&tx);
         self.tell(left, cx);
     }
 
     /// Forgets what is not true any more.
-    fn refuted(&mut self, edges: &[Edge], cx: &mut Cx<'_>) {
-        let mut left = Vec::new();
-        let is_stale = |path: &Vec<Edge>| path.iter().any(|edge| edges.contains(edge));
+    fn refuted(&mut self, edges: &[Edge]) {
         for paths in self.paths.values_mut() {
-            for path in paths.extract_if(.., is_stale).collect::<Vec<_>>() {
-                left.extend(self.local.remove_path(&path, cx.me()));
-            }
+            paths.retain(|path| !path.iter().any(|edge| edges.contains(edge)));
         }
-        self.tell(left, cx);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The wait-for graph of one site, with what other sites have told it.
+//! The wait-for graph of one site, and who of those that hold something here waits elsewhere.
 //!
 //! A transaction that waits has an edge to the resource, and the resource one to its holder: so a
 //! lock that changes hands changes one edge, however many wait for it.
@@ -32,8 +32,6 @@ pub(super) struct Local {
     waiters: BTreeMap<Tx, Waiter>,
     holders: BTreeMap<u32, Tx>,
     away: BTreeMap<Tx, Absence>,
-    /// Edges of other sites, by their ends, the latest where there are several.
-    remote: BTreeMap<(Tx, Tx), Edge>,
 }
 
 impl Local {
@@ -65,9 +63,13 @@ impl Local {
         self.cycles(found, site)
     }
 
-    /// A transaction waits at another site.
+    /// A transaction waits at another site. Notes of different sites may overtake each other; the
+    /// latest request is the one that it waits by.
     pub(super) fn goes(&mut self, tx: Tx, absence: Absence) {
-        self.away.insert(tx, absence);
+        let known = self.away.entry(tx).or_insert(absence);
+        if known.label < absence.label {
+            *known = absence;
+        }
     }
 
     /// It does not any more. Says whether it did by this request.
@@ -77,28 +79,6 @@ impl Local {
             self.away.remove(&tx);
         }
         known
-    }
-
-    /// Adds a path that another site has sent.
-    pub(super) fn add_path(&mut self, path: &[Edge], site: NodeId) -> Vec<Cycle> {
-        let mut found = Vec::new();
-        for edge in path {
-            self.remote.insert((edge.waiter, edge.holder), *edge);
-            found.extend(self.graph.add(Vertex::Tx(edge.waiter), Vertex::Tx(edge.holder)));
-        }
-        self.cycles(found, site)
-    }
-
-    /// Takes it away again.
-    pub(super) fn remove_path(&mut self, path: &[Edge], site: NodeId) -> Vec<Cycle> {
-        let mut found = Vec::new();
-        for edge in path {
-            found.extend(self.graph.remove(Vertex::Tx(edge.waiter), Vertex::Tx(edge.holder)));
-            if !self.graph.contains(Vertex::Tx(edge.waiter), Vertex::Tx(edge.holder)) {
-                self.remote.remove(&(edge.waiter, edge.holder));
-            }
-        }
-        self.cycles(found, site)
     }
 
     /// Whoever waits here, if it does.
@@ -148,8 +128,6 @@ impl Local {
         while let Some(tx) = open.pop() {
             found.extend(self.waiters.get(&tx));
             for resource in self.graph.before(Vertex::Tx(tx)) {
-                // Edges of other sites lead straight from one transaction to another.
-                let Vertex::Resource(_) = resource else { continue };
                 for vertex in self.graph.before(resource) {
                     if let Vertex::Tx(tx) = vertex
                         && seen.insert(tx)
@@ -171,10 +149,8 @@ impl Local {
         let next = vertices.iter().cycle().skip(1);
         let mut edges = Vec::new();
         for (vertex, next) in vertices.iter().zip(next) {
-            match (vertex, next) {
-                (Vertex::Tx(tx), Vertex::Resource(_)) => edges.push(self.edge(*tx, site)?),
-                (Vertex::Tx(from), Vertex::Tx(to)) => edges.push(*self.remote.get(&(*from, *to))?),
-                (Vertex::Resource(_), _) => {}
+            if let (Vertex::Tx(tx), Vertex::Resource(_)) = (vertex, next) {
+                edges.push(self.edge(*tx, site)?);
             }
         }
         Cycle::new(edges)

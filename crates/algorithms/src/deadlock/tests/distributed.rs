@@ -135,5 +135,31 @@ fn what_is_refuted_is_forgotten() {
     assert_eq!(receive(2, &mut site, stale.clone()).len(), 1, "a cycle");
     at(2, &mut site, Event::Refuted(stale.path));
     assert!(site.paths.values().all(BTreeSet::is_empty));
-    assert!(!format!("{:?}", site.local).contains("label: 105"));
+}
+
+/// T9 waits for T4, which is in a cycle with T5; T9's path comes by the second site with the whole
+/// cycle in it, and still it is for T5's path to find it.
+#[test]
+fn d3_a_path_that_leads_into_a_cycle_from_outside_does_not_find_it() {
+    let mut site = Distributed::default();
+    for event in [holds(5), waits(4, 5, true), away(5, 1)] {
+        at(2, &mut site, event);
+    }
+    let outside = path(&[edge(1, 9, 5), edge(1, 5, 4)]);
+    assert_eq!(receive(2, &mut site, outside), []);
+    let own = path(&[edge(1, 5, 4)]);
+    let cycle = Cycle::new(vec![edge(1, 5, 4), edge(2, 4, 5)]).unwrap();
+    assert_eq!(receive(2, &mut site, own), [Effect::Emit(Said::Suspects(cycle))]);
+}
+
+/// Notes come from different sites: that of an earlier request may come later.
+#[test]
+fn a_note_of_an_earlier_request_does_not_hide_a_later_one() {
+    let mut site = Distributed::default();
+    for event in [holds(3), Event::Away(tx(3), 200, id(4)), Event::Away(tx(3), 150, id(2))] {
+        at(1, &mut site, event);
+    }
+    at(1, &mut site, Event::Back(tx(3), 150));
+    let sent = at(1, &mut site, waits(4, 3, true));
+    assert!(matches!(sent[..], [Effect::Send(to, _)] if to == id(4)), "{sent:?}");
 }
