@@ -30,7 +30,7 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
         ("all-start", args.all_start),
         ("detection on", args.detection == Some(Switch::On)),
     ])?;
-    let group = group(args, seed)?;
+    let group = group(args, A::NODES, seed)?;
     let network = network(args, &group)?;
     let mut script = script::<A>(args, &group)?;
     let scripted = !args.detect.is_empty() || args.all_start;
@@ -102,12 +102,12 @@ fn is_fault<I>(action: &Action<I>) -> bool {
     !action.is_input() && !matches!(action, Action::Clock { .. })
 }
 
-fn group(args: &SimArgs, seed: u64) -> Result<Group, Failure> {
+fn group(args: &SimArgs, usual: Option<u32>, seed: u64) -> Result<Group, Failure> {
     if let Some(text) = &args.ids {
         let ids = flag("ids", units::ids(text))?;
         return Group::new(ids).map_err(|error| Failure::flag("ids", error));
     }
-    let n = args.nodes.unwrap_or(5);
+    let n = args.nodes.or(usual).unwrap_or(5);
     if n == 0 {
         return Err(Failure::flag("nodes", "0 processes cannot elect anybody; give at least 1"));
     }

@@ -62,10 +62,11 @@ impl Report<'_> {
     pub(crate) fn text(&self) -> String {
         let outcome = self.outcome;
         let mut text = String::new();
+        let width = label_width(outcome);
         let mut line = |name: &str, value: String| {
             if !value.is_empty() {
                 // Writing to a string cannot fail.
-                let _ = writeln!(text, "{name:<12} {value}");
+                let _ = writeln!(text, "{name:<width$} {value}");
             }
         };
         line(
@@ -76,7 +77,7 @@ impl Report<'_> {
             line(name, value);
         }
         for fact in &outcome.facts {
-            line(fact.name, indented(&fact.text));
+            line(fact.name, indented(&fact.text, width));
         }
         line("coordinator", beliefs(outcome));
         let messages = counts(&outcome.tally.protocol());
@@ -102,6 +103,7 @@ impl Report<'_> {
             };
             line("hint", format!("nothing happened; try {flag}, or --help"));
         }
+        line("hint", hint(outcome).to_owned());
         for refused in sections::refused(outcome) {
             line("refused", refused);
         }
@@ -120,9 +122,27 @@ pub(crate) fn add_facts(value: &mut Value, outcome: &Outcome) {
     }
 }
 
+/// What to try if a run has not shown what it is about.
+fn hint(outcome: &Outcome) -> &'static str {
+    let says_none =
+        |name| outcome.facts.iter().any(|fact| fact.name == name && fact.text == "none");
+    if says_none("snapshots") {
+        "no snapshot was asked for; try --requests 20 --ask 1=snapshot@50ms"
+    } else if says_none("deadlocks") {
+        "nobody waited in a circle; try --load saturated"
+    } else {
+        ""
+    }
+}
+
+/// How wide labels are: a fact may have a long name.
+pub(crate) fn label_width(outcome: &Outcome) -> usize {
+    outcome.facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0).max(12)
+}
+
 /// A text of several lines beside a label.
-pub(crate) fn indented(text: &str) -> String {
-    text.replace('\n', &format!("\n{:13}", ""))
+pub(crate) fn indented(text: &str, width: usize) -> String {
+    text.replace('\n', &format!("\n{:1$}", "", width + 1))
 }
 
 /// `1 process`, `2 processes`.

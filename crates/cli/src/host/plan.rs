@@ -57,7 +57,7 @@ impl<A: Algorithm> HostPlan<A> {
 }
 
 pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure> {
-    let group = group(args)?;
+    let group = group(args, A::NODES)?;
     let length = args.length.as_deref().map(|text| flag("for", units::time(text))).transpose()?;
     args.work.suits::<A>()?;
     args.work.refuse_elections(&[
@@ -106,11 +106,11 @@ pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure
     Ok(HostPlan { group, settings, clocks, script, length })
 }
 
-fn group(args: &HostArgs) -> Result<Group, Failure> {
+fn group(args: &HostArgs, usual: Option<u32>) -> Result<Group, Failure> {
     let (name, ids) = match &args.ids {
         Some(text) => ("ids", flag("ids", units::ids(text))?),
         None => {
-            let n = args.nodes.unwrap_or(5);
+            let n = args.nodes.or(usual).unwrap_or(5);
             if n == 0 {
                 return Err(Failure::flag(
                     "nodes",

@@ -2,8 +2,8 @@
 
 use super::record::Record;
 use crate::report::{
-    add_facts, beliefs, coordinators, counts, faults, indented, milliseconds, several, violation,
-    warnings,
+    add_facts, beliefs, coordinators, counts, faults, indented, label_width, milliseconds, several,
+    violation, warnings,
 };
 use crate::sections;
 use bellwether_core::Time;
@@ -52,10 +52,11 @@ impl Summary<'_> {
     pub(crate) fn text(&self) -> String {
         let outcome = self.outcome;
         let mut text = String::new();
+        let width = label_width(outcome);
         let mut line = |name: &str, value: String| {
             if !value.is_empty() {
                 // Writing to a string cannot fail.
-                let _ = writeln!(text, "{name:<12} {value}");
+                let _ = writeln!(text, "{name:<width$} {value}");
             }
         };
         let nodes = several(self.record.members.len(), "process");
@@ -64,7 +65,7 @@ impl Summary<'_> {
             line(name, value);
         }
         for fact in &outcome.facts {
-            line(fact.name, indented(&fact.text));
+            line(fact.name, indented(&fact.text, width));
         }
         line("coordinator", beliefs(outcome));
         let messages = counts(&outcome.tally.protocol());

@@ -1,5 +1,6 @@
 //! The simulator itself: virtual time, one event after the other.
 
+mod hearing;
 mod mischief;
 mod sink;
 
@@ -18,7 +19,6 @@ use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::tally::Tally;
 use bellwether_algorithms::catalogue::Milestone;
-use bellwether_algorithms::referee::{Fact, Picture, Referee};
 use bellwether_core::{
     Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
 };
@@ -203,32 +203,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         }
     }
 
-    /// Lets a referee hear all from now on; `clock` says what the clock of a process shows.
-    pub fn attend(&mut self, referee: Box<dyn Referee<P>>, clock: fn(&P, Time) -> Option<Time>) {
-        self.world.attendance = Some(Box::new(Attendance::new(referee, clock)));
-    }
-
-    /// What a referee has to say.
-    pub fn facts(&self) -> Vec<Fact> {
-        self.world.attendance.as_ref().map_or_else(Vec::new, |attendance| attendance.facts())
-    }
-
-    /// What a referee has to show.
-    pub fn pictures(&self) -> Vec<Picture> {
-        self.world.attendance.as_ref().map_or_else(Vec::new, |attendance| attendance.pictures())
-    }
-
-    /// Tells a referee that the run is over.
-    pub(crate) fn close(&mut self) {
-        let live: Vec<NodeId> = self.live().map(|(id, _)| id).collect();
-        let now = self.world.now;
-        if let Some(attendance) = &mut self.world.attendance {
-            attendance.closes(now, &live);
-            let broken = attendance.broken();
-            self.violation = self.violation.take().or_else(|| broken.cloned());
-        }
-    }
-
     /// Makes a run end as soon as the script is over and this holds, with no message of the
     /// algorithm on the way.
     pub fn stop_when(&mut self, goal: Goal<P>) {
@@ -303,22 +277,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             }
             self.look_at_clocks();
         }
-    }
-
-    /// Lets the referee look at the clocks of all live processes.
-    #[cold]
-    fn look_at_clocks(&mut self) {
-        let now = self.world.now;
-        let Some(attendance) = &mut self.world.attendance else { return };
-        let (nodes, oddities) = (&self.nodes, &self.oddities);
-        let right = now + CLOCK_START;
-        let live = self.group.ring().iter().enumerate().filter(|(place, _)| nodes[*place].up);
-        let live = live.map(|(place, id)| {
-            let reading = oddities.get(&place).map_or(right, |oddity| oddity.shown(now));
-            (*id, &nodes[place].process, reading)
-        });
-        attendance.looks(now, right, live);
-        self.violation = self.violation.take().or_else(|| attendance.broken().cloned());
     }
 
     fn run_on(&mut self, until: Time) -> Ended {
@@ -482,14 +440,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         self.nodes[place].claims = claims;
         if self.violation.is_none() {
             self.violation = broken;
-        }
-    }
-
-    #[cold]
-    fn ask_referee(&mut self) {
-        let broken = self.world.attendance.as_ref().and_then(|attendance| attendance.broken());
-        if self.violation.is_none() && broken.is_some() {
-            self.violation = broken.cloned();
         }
     }
 

@@ -53,7 +53,15 @@ fn time_axis(pen: &mut Pen, end: u64, x: &impl Fn(Time) -> f64) {
         let at = x(time);
         pen.line("grid", 1.0, (at, TOP), (at, upper));
         pen.line("grid", 1.0, (at, upper + GAP), (at, bottom));
-        pen.words("faint", Anchor::Middle, 11.0, (at, bottom + 18.0), &time.to_string());
+        pen.words("faint", Anchor::Middle, 11.0, (at, bottom + 18.0), &seconds(time));
+    }
+}
+
+/// In seconds, from one second on.
+fn seconds(time: Time) -> String {
+    match time.as_micros() {
+        us if us > 0 && us.is_multiple_of(1_000_000) => format!("{}s", us / 1_000_000),
+        _ => time.to_string(),
     }
 }
 

@@ -16,7 +16,7 @@ const BOX: (f64, f64) = (52.0, 22.0);
 pub(super) fn draw(graph: &Graph) -> Sheet {
     let count = graph.nodes.len().max(1);
     // So that boxes on the circle have room beside each other.
-    let radius = (count as f64 * 24.0).clamp(80.0, 400.0);
+    let radius = (count as f64 * 30.0).clamp(105.0, 400.0);
     let width = WIDTH.max(2.0 * (radius + BOX.0 + layout::MARGIN));
     let height = TOP + 2.0 * (radius + BOX.1) + BOTTOM;
     let middle = (width / 2.0, TOP + BOX.1 + radius);

@@ -134,18 +134,20 @@ impl<'a> Model<'a> {
         }
         builder.model.dots.sort_unstable();
         builder.model.dots.dedup();
-        builder.model.forget_idle_coordinators(trace.header.algorithm);
+        builder.model.forget_idle_coordinators(trace.header.family, trace.header.algorithm);
         builder.model
     }
 
-    /// Most algorithms for mutual exclusion have no coordinator of their own. They need the one of
-    /// the election beside them only when somebody crashes, so it is not drawn unless that election
-    /// or its detector is at work.
-    fn forget_idle_coordinators(&mut self, algorithm: &str) {
+    /// Most algorithms that are not about elections have no coordinator of their own. Some need the
+    /// one of the election beside them only when somebody crashes, so it is not drawn unless that
+    /// election or its detector is at work.
+    fn forget_idle_coordinators(&mut self, family: &str, algorithm: &str) {
         let elects = self.marks.iter().any(|mark| mark.sign == Sign::Elected)
             || self.kinds.iter().any(|(kind, _)| kind.role == Role::Overhead);
         let known = self.lives.iter().any(|life| life.follows.is_some() || !life.reigns.is_empty());
-        self.coordinated = !self.exclusive || known && (elects || algorithm == "central");
+        let own = matches!(family, "time" | "order" | "deadlock") || algorithm == "central";
+        let about_it = matches!(family, "election" | "member");
+        self.coordinated = about_it || known && (elects || own);
         if !self.coordinated {
             self.lives.iter_mut().for_each(|life| life.reigns.clear());
         }
