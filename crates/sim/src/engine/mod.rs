@@ -262,14 +262,19 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// Runs until nothing is left to happen, the goal is reached, an invariant is broken or the
     /// time is up. A run that is over can be acted upon and run again.
     pub fn run(&mut self, until: Time) -> Ended {
+        let ended = self.pass(until);
+        if ended == Ended::TimeUp {
+            self.world.last = until;
+        }
+        ended
+    }
+
+    /// The same as a step of a longer run: that its time is up is nothing that happens.
+    pub(crate) fn pass(&mut self, until: Time) -> Ended {
         loop {
             let look = self.world.attendance.as_ref().and_then(|attendance| attendance.next_look());
             let Some(look) = look.filter(|look| *look <= until) else {
-                let ended = self.run_on(until);
-                if ended == Ended::TimeUp {
-                    self.world.last = until;
-                }
-                return ended;
+                return self.run_on(until);
             };
             let ended = self.run_on(look);
             if ended != Ended::TimeUp {

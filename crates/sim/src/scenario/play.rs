@@ -296,8 +296,9 @@ impl<A: Algorithm> Stage<A> {
         loop {
             let before = self.sim.events();
             let until = limit.min(self.sim.now() + step);
-            let ended = self.sim.run(until);
-            if ended != Ended::TimeUp || until == limit {
+            let is_last = until == limit;
+            let ended = if is_last { self.sim.run(until) } else { self.sim.pass(until) };
+            if ended != Ended::TimeUp || is_last {
                 return Ok(ended);
             }
             if self.sim.events() > EVENTS_MAX {
