@@ -85,8 +85,10 @@ pub struct Clocks {
     pub title: String,
     /// For each process, when it was looked at and how far ahead it was, in microseconds.
     pub lines: Vec<(NodeId, Vec<(Time, i64)>)>,
-    /// How far the clock of any process may be off at most, in microseconds, if that is known:
-    /// from when on, and how far.
+    /// How far those that count are apart, in microseconds.
+    pub spread: Vec<(Time, i64)>,
+    /// How far a clock that was set may be off at most, in microseconds, if that is known: from
+    /// when on, and how far.
     pub bound: Option<(Time, i64)>,
     /// What is measured against: `"real time"` or `"P5"`.
     pub against: String,

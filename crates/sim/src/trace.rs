@@ -249,6 +249,10 @@ impl<A: Algorithm> Observer<A> for Recorder {
             }
             Seen::Send { id, to, msg } => What::Send(self.letter(id, me, to, msg)),
             Seen::Receive { id, from, msg } => What::Receive(self.letter(id, from, me, msg)),
+            // Families with verbs of more than one part say them as a script does.
+            Seen::Input(input) if !A::ENTRY.elects() && A::ENTRY.family != "mutex" => {
+                What::Input(A::verb(input).into_owned())
+            }
             Seen::Input(input) => What::Input(format!("{input:?}")),
             Seen::Timer(timer) => What::Timer(format!("{timer:?}")),
             Seen::Output(output) => What::Output(output.to_string()),

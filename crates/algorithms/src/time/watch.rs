@@ -251,7 +251,9 @@ impl<P: Process<Output = Output>> Referee<P> for Watch {
         };
         let title = format!("How far each clock is ahead of {against}");
         let lines = lines.into_iter().collect();
-        vec![Picture::Clocks(Clocks { title, lines, bound, against })]
+        let apart = |moment: &Moment| (moment.at, Offset::from(moment.spread).as_micros());
+        let spread = self.moments.iter().map(apart).collect();
+        vec![Picture::Clocks(Clocks { title, lines, spread, bound, against })]
     }
 }
 

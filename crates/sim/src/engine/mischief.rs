@@ -4,6 +4,7 @@ use super::{Event, Sim};
 use crate::fault::{Action, ActiveCut, CutKind, FaultCounts, FaultKind};
 use crate::node::{Oddity, Trap};
 use crate::observer::{Observer, Seen};
+use bellwether_algorithms::time::Offset;
 use bellwether_core::{NodeId, Process, Time, micros};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -31,7 +32,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             Action::Clock { node, offset_us, drift_ppm } => place(node).map(|place| {
                 let oddity = self.odd(place);
                 (oddity.offset_us, oddity.drift_ppm) = (*offset_us, *drift_ppm);
-                let note = format!("clock {offset_us:+}us {drift_ppm:+}ppm");
+                let offset = Offset::from_micros(*offset_us);
+                let note = format!("clock of {node} {offset} {drift_ppm:+}ppm");
                 self.see(place, Seen::Note(&note));
             }),
             Action::Cut(cut) => {

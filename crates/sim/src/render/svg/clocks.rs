@@ -4,8 +4,9 @@ use super::pen::{Anchor, Pen, Px};
 use super::pictures::{begin, heading};
 use super::{Sheet, layout, style};
 use bellwether_algorithms::referee::Clocks;
+use bellwether_algorithms::time::show;
 use bellwether_core::Time;
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 96.0;
@@ -53,22 +54,14 @@ fn time_axis(pen: &mut Pen, end: u64, x: &impl Fn(Time) -> f64) {
         let at = x(time);
         pen.line("grid", 1.0, (at, TOP), (at, upper));
         pen.line("grid", 1.0, (at, upper + GAP), (at, bottom));
-        pen.words("faint", Anchor::Middle, 11.0, (at, bottom + 18.0), &seconds(time));
-    }
-}
-
-/// In seconds, from one second on.
-fn seconds(time: Time) -> String {
-    match time.as_micros() {
-        us if us > 0 && us.is_multiple_of(1_000_000) => format!("{}s", us / 1_000_000),
-        _ => time.to_string(),
+        pen.words("faint", Anchor::Middle, 11.0, (at, bottom + 18.0), &show(time - Time::ZERO));
     }
 }
 
 /// A span of microseconds in words, with its sign.
 fn shown(us: f64) -> String {
     let sign = if us < 0.0 { "\u{2212}" } else { "" };
-    format!("{sign}{}", Time::from_micros(us.abs() as u64))
+    format!("{sign}{}", show(Duration::from_micros(us.abs() as u64)))
 }
 
 fn leads(pen: &mut Pen, clocks: &Clocks, (least, most): (f64, f64), x: &impl Fn(Time) -> f64) {
@@ -81,6 +74,11 @@ fn leads(pen: &mut Pen, clocks: &Clocks, (least, most): (f64, f64), x: &impl Fn(
         pen.line("grid", 1.0, (LEFT, y(at)), (WIDTH - RIGHT, y(at)));
         pen.words("faint", Anchor::End, 11.0, (LEFT - 8.0, y(at) + 4.0), &shown(at));
         at += step;
+    }
+    if let Some((from, bound)) = clocks.bound {
+        let (left, top) = (x(from), y(bound as f64).max(TOP));
+        let size = (WIDTH - RIGHT - left, y(-bound as f64).min(TOP + LEADS) - top);
+        pen.told_bar("void", (left, top), size, 0.0, "where a clock that was set must be");
     }
     pen.line("axis", 1.2, (LEFT, y(0.0)), (WIDTH - RIGHT, y(0.0)));
     pen.words("faint", Anchor::Start, 11.5, (LEFT, TOP - 8.0), "ahead by");
@@ -117,17 +115,9 @@ fn leads(pen: &mut Pen, clocks: &Clocks, (least, most): (f64, f64), x: &impl Fn(
 
 /// On a logarithmic scale: it may begin with minutes and end with microseconds.
 fn spread(pen: &mut Pen, clocks: &Clocks, x: &impl Fn(Time) -> f64) {
-    let mut ends: BTreeMap<Time, (i64, i64)> = BTreeMap::new();
-    for (at, lead) in clocks.lines.iter().flat_map(|(_, line)| line) {
-        let (least, most) = ends.entry(*at).or_insert((*lead, *lead));
-        (*least, *most) = ((*least).min(*lead), (*most).max(*lead));
-    }
-    let spreads: Vec<(Time, f64)> = ends
-        .into_iter()
-        .map(|(at, (least, most))| (at, ((most - least) as f64).max(1.0)))
-        .collect();
-    let bound = clocks.bound.map(|(from, bound)| (from, (bound as f64).max(1.0)));
-    let values = spreads.iter().map(|(_, spread)| *spread).chain(bound.map(|(_, bound)| bound));
+    let spreads: Vec<(Time, f64)> =
+        clocks.spread.iter().map(|(at, spread)| (*at, (*spread as f64).max(1.0))).collect();
+    let values = spreads.iter().map(|(_, spread)| *spread);
     let (least, most) = values
         .fold((f64::MAX, 1.0_f64), |(least, most), value| (value.min(least), value.max(most)));
     let floor = libm::floor(libm::log10(least.min(most)));
@@ -140,16 +130,6 @@ fn spread(pen: &mut Pen, clocks: &Clocks, x: &impl Fn(Time) -> f64) {
         pen.words("faint", Anchor::End, 11.0, (LEFT - 8.0, y(value) + 4.0), &shown(value));
     }
     pen.words("faint", Anchor::Start, 11.5, (LEFT, top - 8.0), "apart by");
-    if let Some((from, bound)) = bound {
-        let at = y(bound);
-        pen.raw(&format!(
-            "<path class=\"fell\" stroke-dasharray=\"5 4\" d=\"M{} {}H{}\"/>\n",
-            Px(x(from)),
-            Px(at),
-            Px(WIDTH - RIGHT)
-        ));
-        pen.words("faint", Anchor::Start, 11.0, (WIDTH - RIGHT + 8.0, at + 4.0), "bound");
-    }
     let mut shape = String::new();
     for (at, spread) in &spreads {
         let verb = if shape.is_empty() { 'M' } else { 'L' };
