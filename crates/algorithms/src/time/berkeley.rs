@@ -5,7 +5,7 @@
 //! takes the mean, and tells everybody by how much to correct its clock. Not what time it is: that
 //! would be old when it arrives, and a correction does not age.
 //!
-//! The master is whoever an [election](crate::election) has found. When it dies, the next one is
+//! The master is whoever an [election] has found. When it dies, the next one is
 //! elected and goes on with the next round.
 //!
 //! # Rules
