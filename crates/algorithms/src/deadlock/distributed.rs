@@ -80,8 +80,9 @@ pub struct Distributed {
     local: Local,
     /// The paths that other sites have sent, by their last transactions, which wait here.
     paths: BTreeMap<Tx, BTreeSet<Vec<Edge>>>,
-    /// The paths that were sent, by their last transactions (D4).
-    sent: BTreeMap<Tx, BTreeSet<Vec<Edge>>>,
+    /// The paths that were sent, by their last transactions and the requests by which those wait
+    /// (D4).
+    sent: BTreeMap<(Tx, u64), BTreeSet<Vec<Edge>>>,
     /// The cycles that were told and may still be in the graph.
     told: BTreeSet<Cycle>,
 }
@@ -120,9 +121,8 @@ impl Process for Distributed {
                 self.search(tx, cx);
             }
             Event::Back(tx, label) => {
-                if self.local.comes_back(tx, label) {
-                    self.sent.remove(&tx);
-                }
+                self.local.comes_back(tx, label);
+                self.sent.remove(&(tx, label));
             }
             Event::Refuted(edges) => self.refuted(&edges),
             Event::Survey(_) | Event::Detect | Event::Elect(_) => {}
@@ -185,7 +185,7 @@ impl Distributed {
         }
         let Some(last) = whole.last().map(|edge| edge.holder) else { return };
         let Some(Absence { label, at }) = self.local.absence(last) else { return };
-        if last < first && self.sent.entry(last).or_default().insert(whole.clone()) {
+        if last < first && self.sent.entry((last, label)).or_default().insert(whole.clone()) {
             cx.rule("D2");
             cx.send(at, Msg { path: whole, label });
         }

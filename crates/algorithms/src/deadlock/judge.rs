@@ -233,7 +233,7 @@ impl Judge {
             let steps = u32::try_from(deadlock.links.len()).unwrap_or(u32::MAX).saturating_add(1);
             at > deadlock.formed + self.wakes + self.each.saturating_mul(steps)
         };
-        self.open().find(overdue).map_or(Ok(()), |deadlock| missed(deadlock))
+        self.open().find(overdue).map_or(Ok(()), missed)
     }
 
     /// None may be left at the end.

@@ -77,7 +77,7 @@ impl<D: Detector> Algorithm for Site<D> {
                 let all = sites.values().flat_map(|site| &site.own);
                 let open: Vec<(Tx, bool)> = all.map(|(tx, own)| (*tx, own.job)).collect();
                 open.into_iter().all(|(tx, job)| match prospect(&sites, tx) {
-                    Prospect::Deadlocked => false,
+                    Prospect::Deadlocked | Prospect::Moving => false,
                     Prospect::Hopeless => true,
                     Prospect::Open => !job,
                 })
@@ -89,7 +89,7 @@ impl<D: Detector> Algorithm for Site<D> {
         let Config { timeout, jobs, .. } = config;
         // At the worst all jobs are done one after the other, and each waits for a deadlock.
         let jobs_at_most = u32::try_from(work).unwrap_or(u32::MAX).saturating_add(1);
-        let step = jobs.section.1.saturating_add(timeout.saturating_mul(4));
+        let step = jobs.hold.1.saturating_add(timeout.saturating_mul(4));
         let deadlock = D::wakes_within(&config.detector, group)
             .saturating_add(timeout.saturating_mul(ROUNDS))
             .saturating_add(timeout.saturating_mul(ROUNDS).saturating_mul(jobs_at_most.min(100)));
@@ -110,8 +110,10 @@ impl<D: Detector> Algorithm for Site<D> {
 
 /// What a transaction can hope for.
 enum Prospect {
-    /// It will go on, or has a request on the way.
+    /// It goes on, or waits for one that does.
     Open,
+    /// A message that matters to it is on the way.
+    Moving,
     /// It waits in a circle, or for one that does.
     Deadlocked,
     /// It waits for a dead site, or for one that does.
@@ -128,11 +130,15 @@ fn prospect<D: Detector>(sites: &BTreeMap<NodeId, &Site<D>>, tx: Tx) -> Prospect
             return Prospect::Open;
         };
         let Some(site) = sites.get(&resource.site) else { return Prospect::Hopeless };
-        let Some(holder) = site.locks.awaited_by(last) else { return Prospect::Open };
+        // Where nothing is known of it, that is on the way; unless it was known and forgotten.
+        let missing = |at: &Site<D>| {
+            if at.reborn { Prospect::Hopeless } else { Prospect::Moving }
+        };
+        let Some(holder) = site.locks.awaited_by(last) else { return missing(site) };
         let holds =
-            |home: &&Site<D>| home.own.get(&holder).is_some_and(|own| own.held.contains(&resource));
-        if sites.get(&holder.home).is_some_and(|home| !holds(home)) {
-            return Prospect::Open;
+            |home: &Site<D>| home.own.get(&holder).is_some_and(|own| own.held.contains(&resource));
+        if let Some(home) = sites.get(&holder.home).filter(|home| !holds(home)) {
+            return missing(home);
         }
         last = holder;
     }

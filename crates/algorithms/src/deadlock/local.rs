@@ -72,13 +72,11 @@ impl Local {
         }
     }
 
-    /// It does not any more. Says whether it did by this request.
-    pub(super) fn comes_back(&mut self, tx: Tx, label: u64) -> bool {
-        let known = self.away.get(&tx).is_some_and(|absence| absence.label == label);
-        if known {
+    /// It does not any more, by this request.
+    pub(super) fn comes_back(&mut self, tx: Tx, label: u64) {
+        if self.away.get(&tx).is_some_and(|absence| absence.label == label) {
             self.away.remove(&tx);
         }
-        known
     }
 
     /// Whoever waits here, if it does.

@@ -88,6 +88,8 @@ struct Check {
 pub struct Site<D> {
     /// The logical clock.
     clock: u64,
+    /// Whether it has crashed and come back, and so has forgotten its locks.
+    pub(super) reborn: bool,
     pub(super) locks: Locks,
     pub(super) own: BTreeMap<Tx, Own>,
     /// How many jobs have begun.
@@ -117,6 +119,7 @@ impl<D: Detector> Process for Site<D> {
     }
 
     fn on_start(&mut self, saved: Option<D::Durable>, cx: &mut Cx<'_, D>) {
+        self.reborn = saved.is_some();
         self.step(cx, Call::Start(saved));
         self.settle(cx);
     }
@@ -315,7 +318,7 @@ impl<D: Detector> Site<D> {
         own.held.insert(resource);
         cx.cancel_timer(Timer::GiveUp(tx));
         if own.job {
-            let (from, to) = cx.config().jobs.section;
+            let (from, to) = cx.config().jobs.hold;
             cx.set_timer_within(Timer::Next(tx), from..to);
         }
     }

@@ -22,6 +22,11 @@ const LOCKS: Opt = Opt {
     value: Some("N"),
     help: "How many locks a job takes, one after the other (default 3)",
 };
+const HOLD: Opt = Opt {
+    name: "hold",
+    value: Some("TIME"),
+    help: "How long a job works with each lock, or from and to: 5ms, 1ms..9ms (default T/4..2T)",
+};
 const PATIENCE: Opt = Opt {
     name: "patience",
     value: Some("TIME"),
@@ -34,12 +39,13 @@ const UNCONFIRMED: Opt = Opt {
 };
 
 /// The options that all detectors have.
-pub(super) const OPTIONS: &[Opt] = &[RESOURCES, LOCKS, PATIENCE, UNCONFIRMED];
+pub(super) const OPTIONS: &[Opt] = &[RESOURCES, LOCKS, HOLD, PATIENCE, UNCONFIRMED];
 
 /// The same with those of the centralised one.
 pub(super) const CENTRAL_OPTIONS: &[Opt] = &[
     RESOURCES,
     LOCKS,
+    HOLD,
     PATIENCE,
     UNCONFIRMED,
     Opt {
@@ -130,7 +136,7 @@ pub struct Jobs {
     /// How long some of them wait at most.
     pub patience: Option<Duration>,
     /// How long they work with each lock before they ask for the next, from and to.
-    pub section: (Duration, Duration),
+    pub hold: (Duration, Duration),
 }
 
 /// More would make a run unreadable, and a number that nobody means overflow.
@@ -149,16 +155,16 @@ impl Jobs {
         Ok(Jobs {
             resources: count("resources", 2)?,
             locks: count("locks", 3)?,
+            hold: options.read("hold", span)?.unwrap_or_else(|| usual_hold(settings)),
             patience: options.read("patience", duration)?,
-            section: settings.section,
         })
     }
 
     /// With the defaults in place of what cannot be read.
     pub(super) fn read_or_default(settings: &Settings) -> Self {
         let plain = Settings { options: Default::default(), ..settings.clone() };
-        let section = settings.section;
-        let default = || Jobs { resources: 2, locks: 3, patience: None, section };
+        let hold = usual_hold(settings);
+        let default = || Jobs { resources: 2, locks: 3, hold, patience: None };
         Jobs::read(settings).or_else(|_| Jobs::read(&plain)).unwrap_or_else(|_| default())
     }
 
@@ -184,6 +190,23 @@ impl Jobs {
     pub(super) fn patience_of(&self, tx: Tx) -> Option<Duration> {
         self.patience.filter(|_| mix(key(tx)).is_multiple_of(4))
     }
+}
+
+fn usual_hold(settings: &Settings) -> (Duration, Duration) {
+    (settings.timeout / 4, settings.timeout.saturating_mul(2))
+}
+
+/// `5ms` or `1ms..9ms`.
+fn span(text: &str) -> Result<(Duration, Duration), String> {
+    let Some((from, to)) = text.split_once("..") else {
+        let exact = duration(text)?;
+        return Ok((exact, exact));
+    };
+    let (from, to) = (duration(from)?, duration(to)?);
+    if from > to {
+        return Err(format!("'{text}' ends before it begins; expected the smaller time first"));
+    }
+    Ok((from, to))
 }
 
 fn key(tx: Tx) -> u64 {
@@ -218,10 +241,28 @@ mod tests {
     }
 
     #[test]
+    fn options_are_read_or_refused_with_a_reason() {
+        let ms = Duration::from_millis;
+        let read = |name: &str, value: &str| {
+            let mut settings = Settings::new(ms(100));
+            settings.options.set(name, value);
+            Jobs::read(&settings)
+        };
+        assert_eq!(read("hold", "1ms..9ms").unwrap().hold, (ms(1), ms(9)));
+        assert_eq!(read("hold", "5ms").unwrap().hold, (ms(5), ms(5)));
+        assert_eq!(read("locks", "7").unwrap().locks, 7);
+        for (name, value) in [("hold", "9ms..1ms"), ("hold", "5"), ("locks", "0"), ("locks", "-1")]
+        {
+            assert_eq!(read(name, value).unwrap_err().option, name, "{value}");
+        }
+        assert_eq!(read("resources", "1001").unwrap_err().why, "must be from 1 to 1000");
+    }
+
+    #[test]
     fn a_job_takes_different_locks_and_jobs_take_different_ones() {
         let group = Group::numbered(3).unwrap();
-        let section = (Duration::ZERO, Duration::ZERO);
-        let jobs = Jobs { resources: 2, locks: 3, patience: None, section };
+        let hold = (Duration::ZERO, Duration::ZERO);
+        let jobs = Jobs { resources: 2, locks: 3, hold, patience: None };
         let mut all = BTreeSet::new();
         for number in 0..50 {
             let tx = Tx { number, home: NodeId::new(1) };

@@ -108,6 +108,9 @@ fn d4_a_path_is_sent_once_and_anew_when_the_way_has_changed() {
     at(1, &mut site, Event::Back(tx(3), 103));
     let again = at(1, &mut site, Event::Away(tx(3), 200, id(4)));
     assert!(matches!(again[..], [Effect::Send(to, _)] if to == id(4)), "{again:?}");
+    // The same if that is heard before what came before it.
+    let again = at(1, &mut site, Event::Away(tx(3), 300, id(2)));
+    assert!(matches!(again[..], [Effect::Send(to, _)] if to == id(2)), "{again:?}");
 }
 
 #[test]

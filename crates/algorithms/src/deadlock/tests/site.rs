@@ -7,7 +7,7 @@ type Alone = Site<Distributed>;
 
 fn config() -> Config<()> {
     let ms = Duration::from_millis;
-    let jobs = Jobs { resources: 2, locks: 3, patience: None, section: (ms(5), ms(5)) };
+    let jobs = Jobs { resources: 2, locks: 3, hold: (ms(5), ms(5)), patience: None };
     Config { timeout: ms(30), jobs, confirm: true, detector: () }
 }
 
