@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A transaction: what the texts call a process P_i, which works at several sites. It begins and
 /// ends at its home. Where ids are compared, the larger number is the larger id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Tx {
     /// Its number.
     pub number: u32,
@@ -17,6 +17,13 @@ pub struct Tx {
 impl fmt::Display for Tx {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "T{}", self.number)
+    }
+}
+
+/// As in a story: a trace shows timers by it.
+impl fmt::Debug for Tx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self} of {}", self.home)
     }
 }
 
