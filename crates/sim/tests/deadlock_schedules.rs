@@ -72,7 +72,6 @@ fn check_quiet<D: Detector>() {
     assert!(total.struck > SCHEDULES / 2, "hardly any deadlocks: {total:?}");
     assert_eq!((total.found, total.aborted), (total.formed, total.formed), "{total:?}");
     assert_eq!(total.gave_up, 0);
-    println!("{}: {total:?}", D::ENTRY.name);
 }
 
 /// The same with jobs of which a quarter lose patience.
@@ -91,7 +90,6 @@ fn check_impatient<D: Detector>() {
     }
     assert!(total.gave_up > SCHEDULES / 10 && total.found > SCHEDULES / 10, "{total:?}");
     assert!(total.dropped > 0, "nothing was ever refuted: {total:?}");
-    println!("{}: {total:?}", D::ENTRY.name);
 }
 
 #[test]
@@ -139,7 +137,6 @@ fn central_with_crashes() {
     }
     assert!(crashes > SCHEDULES, "{crashes} crashes are not much");
     assert!(total.found > SCHEDULES / 10, "{total:?}");
-    println!("{crashes} crashes: {total:?}");
 }
 
 /// How many of a thousand runs with impatient jobs cost a victim without a deadlock, if nobody asks
@@ -160,7 +157,6 @@ fn without_confirmation_there_are_phantoms() {
     // Under a coordinator they are rarer; the scenarios have one.
     for phantoms in [phantoms::<Distributed>(), phantoms::<EdgeChasing>()] {
         assert!(phantoms > 0);
-        println!("{phantoms} phantoms");
     }
 }
 
