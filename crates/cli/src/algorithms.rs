@@ -25,7 +25,7 @@ fn as_table() -> String {
         table.add_row([entry.name, entry.family, entry.cost, &assumes, entry.source]);
     }
     format!(
-        "{table}\nk: live processes, n: all, d: the one that detects, H(k): 1 + 1/2 + ... + 1/k\n"
+        "{table}\nk: live processes, n: all, d: the one that detects, s: sites, m: traitors, H(k): 1 + 1/2 + ... + 1/k\n"
     )
 }
 

@@ -34,7 +34,7 @@ const MALFORMED: &[Malformed] = &[
     ("cluster bully 1..4 textbook", (1, 20), "no setting of a cluster of bully"),
     ("cluster bully 1..4 section=5ms", (1, 20), "acknowledge=, show=, reorder"),
     ("cluster bully 1..4\nrequest 1", (2, 1), "clock, suspect, start, run or expect"),
-    ("cluster central 1..4\nask 1", (2, 1), "suspect, start, request, release, work, run or"),
+    ("cluster central 1..4\nask 1", (2, 1), "request, release, work, suspect, start, run or"),
     ("cluster central 1..4\nwork", (2, 6), "expected an id"),
     ("cluster central 1..4\nwork 5", (2, 6), "there is no process 5"),
     ("cluster central 1..4\nexpect inside", (2, 15), "expected an id"),
