@@ -63,7 +63,6 @@ PICTURES := $(addprefix $(IMAGES)/,bully.svg ring.svg active-list.svg chang-robe
 pictures: $(PICTURES) ## Draw the pictures of the documentation anew
 	$(BELLWETHER) compare election --nodes 3..64 --svg $(IMAGES)/compare.svg >/dev/null
 	$(BELLWETHER) compare mutex --nodes 2..64 --svg $(IMAGES)/compare-mutex.svg >/dev/null
-	$(BELLWETHER) compare order --nodes 2..64 --svg $(IMAGES)/compare-order.svg >/dev/null
 
 # The runs that docs/elections.md shows. A run that breaks an invariant ends with 1, and is meant to.
 $(IMAGES)/bully.svg:               RUN = $(DEMO)
