@@ -72,7 +72,9 @@ fn begin(pen: &mut Pen, trace: &Trace, model: &Model<'_>, layout: &Layout, heigh
          viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{}\">\n",
         Escaped(&about)
     ));
-    pen.raw(&style::head(model.exclusive));
+    // Snapshots may be taken of an algorithm with critical sections.
+    let sections = model.exclusive || model.lives.iter().any(|life| !life.stays.is_empty());
+    pen.raw(&style::head(sections));
     pen.bar("paper", (0.0, 0.0), (layout.width.ceil(), height.ceil()), 0.0);
 }
 
