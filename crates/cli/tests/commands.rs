@@ -95,7 +95,7 @@ fn the_same_seed_gives_the_same_trace_in_every_format() {
 }
 
 #[test]
-fn the_catalogue_lists_six_elections_eight_ways_to_exclude_each_other_and_the_member() {
+fn the_catalogue_lists_every_algorithm_and_the_member() {
     let entries = json("algorithms --json", 0);
     let names: Vec<&str> =
         entries.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap()).collect();
@@ -114,6 +114,19 @@ fn the_catalogue_lists_six_elections_eight_ways_to_exclude_each_other_and_the_me
         "suzuki-kasami",
         "raymond",
         "singhal",
+        "cristian",
+        "berkeley",
+        "ntp",
+        "causal-broadcast",
+        "total-order-sequencer",
+        "total-order-lamport",
+        "deadlock-central",
+        "deadlock-distributed",
+        "deadlock-edge-chasing",
+        "reliable-link",
+        "two-generals",
+        "byzantine",
+        "chandy-lamport",
         "member",
     ];
     assert_eq!(names, expected);
