@@ -85,10 +85,10 @@ $(IMAGES)/singhal.svg:         RUN = scenarios/mutex/singhal-staircase.txt
 $(IMAGES)/starves.svg:         RUN = scenarios/mutex/singhal-textbook-starves.txt
 $(IMAGES)/holder-dies.svg:     RUN = scenarios/mutex/token-ring-holder-dies.txt
 # Of docs/clocks.md,
-$(IMAGES)/clocks-cristian.svg:       RUN = cristian --nodes 4 --offset 1=+200ms --offset 2=-120ms --drift 3=80ppm --latency 2ms..20ms
+$(IMAGES)/clocks-cristian.svg:       RUN = cristian --nodes 4 --samples 2 --interval 20s --offset 1=+200ms --offset 2=-120ms --drift 3=80ppm --latency 2ms..20ms
 $(IMAGES)/clocks-berkeley-round.svg: RUN = scenarios/time/berkeley-three-clocks.txt
 $(IMAGES)/clocks-berkeley.svg:       RUN = berkeley --nodes 5 --offset 1=+200ms --offset 4=-150ms --drift 3=50ppm --crash 5@20s --until 60s
-$(IMAGES)/clocks-ntp.svg:            RUN = ntp --nodes 6 --servers 4,5,6 --offset 1=+300ms --offset 2=-200ms --offset 6=+400ms --drift 3=90ppm --latency 2ms..20ms
+$(IMAGES)/clocks-ntp.svg:            RUN = ntp --nodes 6 --servers 4,5,6 --interval 20s --offset 1=+300ms --offset 2=-200ms --offset 6=+400ms --drift 3=90ppm --latency 2ms..20ms
 # docs/order.md,
 $(IMAGES)/causal.svg:         RUN = scenarios/order/causal-broadcast-question-and-answer.txt
 $(IMAGES)/lamport-order.svg:  RUN = scenarios/order/total-order-lamport-same-time.txt
