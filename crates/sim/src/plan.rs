@@ -86,7 +86,7 @@ impl<A: Algorithm> Plan<A> {
         }
         sim.start();
         sim.schedule(self.script.iter().cloned());
-        if self.ends_by_goal() {
+        if self.ends_by_goal(sim.config()) {
             sim.stop_when(A::goal());
         }
         if A::default().section().is_some() {
@@ -100,13 +100,8 @@ impl<A: Algorithm> Plan<A> {
 
     /// Whether nothing but the goal ends a run: where processes watch each other, or messages go
     /// round, for ever.
-    fn ends_by_goal(&self) -> bool {
-        self.lasts().is_none() && (self.settings.detection || !A::goal().at_rest)
-    }
-
-    /// How long it lasts after the last action, if nothing ends it.
-    fn lasts(&self) -> Option<Duration> {
-        A::lasts(&A::config(&self.settings, &self.group))
+    fn ends_by_goal(&self, config: &A::Config) -> bool {
+        A::lasts(config).is_none() && (self.settings.detection || !A::goal().at_rest)
     }
 
     /// How many of the inputs are work.
@@ -131,8 +126,8 @@ impl<A: Algorithm> Plan<A> {
     pub fn play<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Ended {
         sim.run(match self.until {
             Some(until) => until,
-            None if self.ends_by_goal() => self.overdue(sim),
-            None => self.lasts().map_or(Time::MAX, |span| sim.last_scheduled() + span),
+            None if self.ends_by_goal(sim.config()) => self.overdue(sim),
+            None => A::lasts(sim.config()).map_or(Time::MAX, |span| sim.last_scheduled() + span),
         })
     }
 
@@ -147,7 +142,8 @@ impl<A: Algorithm> Plan<A> {
         // for anything.
         let promised = match ended {
             Ended::TimeUp => {
-                let goes_on = self.ends_by_goal() || self.lasts().is_some();
+                let lasts = A::lasts(sim.config()).is_some();
+                let goes_on = lasts || self.ends_by_goal(sim.config());
                 sim.now() >= self.overdue(sim) && goes_on
             }
             Ended::Quiet => self.script.iter().any(|s| s.action.is_input()),
