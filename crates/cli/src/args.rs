@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::own::OwnArgs;
+use crate::own::{AskArgs, OwnArgs};
 use crate::work::WorkArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -124,25 +124,8 @@ pub(crate) struct SimArgs {
     /// The first do not reach the second, but the second reach the first
     #[arg(long, value_name = "1,2>3@FROM..TO", help_heading = "What happens")]
     pub(crate) cut: Vec<String>,
-    /// This process's clock is ahead (or, with -, behind)
-    #[arg(
-        long,
-        value_name = "ID=+200ms",
-        allow_hyphen_values = true,
-        help_heading = "What happens"
-    )]
-    pub(crate) offset: Vec<String>,
-    /// This process's clock gains (or, with -, loses)
-    #[arg(
-        long,
-        value_name = "ID=50ppm",
-        allow_hyphen_values = true,
-        help_heading = "What happens"
-    )]
-    pub(crate) drift: Vec<String>,
-    /// This process is asked for this then; the algorithm says what it can be asked for: 1=work@1s
-    #[arg(long, value_name = "ID=VERB[@TIME]", help_heading = "What happens")]
-    pub(crate) ask: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: AskArgs,
     /// A random cluster and random crashes and recoveries instead, within what the algorithm
     /// assumes
     #[arg(long, help_heading = "What happens")]
@@ -252,9 +235,9 @@ impl SimArgs {
             ("slow", !self.slow.is_empty()),
             ("partition", !self.partition.is_empty()),
             ("cut", !self.cut.is_empty()),
-            ("offset", !self.offset.is_empty()),
-            ("drift", !self.drift.is_empty()),
-            ("ask", !self.ask.is_empty()),
+            ("offset", !self.asked.offset.is_empty()),
+            ("drift", !self.asked.drift.is_empty()),
+            ("ask", !self.asked.ask.is_empty()),
             ("latency", self.latency.is_some()),
             ("link", !self.link.is_empty()),
             ("loss", self.loss.is_some()),

@@ -1,4 +1,5 @@
-//! The flags that single algorithms declare, and inputs by their verbs: what `sim` and `host` share.
+//! The flags that single algorithms declare, inputs by their verbs and wrong clocks: what `sim` and
+//! `host` share.
 
 use crate::failure::Failure;
 use crate::planning::{Script, flag};
@@ -7,7 +8,31 @@ use bellwether_algorithms::options::{BadOption, Opt, Options};
 use bellwether_core::{Group, Time};
 use bellwether_member::WithMember;
 use bellwether_sim::{Action, units};
-use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+/// What is asked of single processes, and how wrong their clocks are.
+#[derive(Debug, Default, Args)]
+pub(crate) struct AskArgs {
+    /// This process's clock is ahead (or, with -, behind)
+    #[arg(
+        long,
+        value_name = "ID=+200ms",
+        allow_hyphen_values = true,
+        help_heading = "What happens"
+    )]
+    pub(crate) offset: Vec<String>,
+    /// This process's clock gains (or, with -, loses)
+    #[arg(
+        long,
+        value_name = "ID=50ppm",
+        allow_hyphen_values = true,
+        help_heading = "What happens"
+    )]
+    pub(crate) drift: Vec<String>,
+    /// This process is asked for this then; the algorithm says what it can be asked for: 1=work@1s
+    #[arg(long, value_name = "ID=VERB[@TIME]", help_heading = "What happens")]
+    pub(crate) ask: Vec<String>,
+}
 
 /// Flags that are made of what the catalogue's algorithms declare.
 #[derive(Debug, Default)]

@@ -62,7 +62,7 @@ pub(crate) fn plan<A: Algorithm>(args: &SimArgs, seed: u64) -> Result<Plan<A>, F
     args.work.apply(&mut settings, network.latency.mean())?;
     settings.options = args.own.options::<A>()?;
     own::check::<A>(&settings, &group)?;
-    let asked = !args.ask.is_empty();
+    let asked = !args.asked.ask.is_empty();
     let jobs =
         args.work.jobs::<A>(&group, &settings, &network, seed, &script, MOST_REQUESTS, asked)?;
     script.extend(jobs);
@@ -214,7 +214,7 @@ fn script<A: Algorithm>(
         script.add("cut", text, from, Action::Cut(Cut { name, kind }));
         script.add("cut", text, to, Action::Heal(name));
     }
-    for (id, (offset_us, drift_ppm)) in clocks(&args.offset, &args.drift, group)? {
+    for (id, (offset_us, drift_ppm)) in clocks(&args.asked.offset, &args.asked.drift, group)? {
         let clock = Action::Clock { node: id, offset_us, drift_ppm };
         script.add("offset/--drift", &id.number().to_string(), Time::ZERO, clock);
     }
@@ -230,7 +230,7 @@ fn script<A: Algorithm>(
         }
     }
     args.work.deeds::<A>(group, &mut script)?;
-    own::asks::<A>(&args.ask, group, &mut script)?;
+    own::asks::<A>(&args.asked.ask, group, &mut script)?;
     let Script { mut actions, flags } = script;
     check_script(&actions).map_err(|impossible| {
         let flag = &flags[impossible.index];

@@ -95,15 +95,7 @@ impl Report<'_> {
                 format!("{:.2} s, {million:.1} million events a second", self.cost.wall_s),
             );
         }
-        if outcome.now == Time::ZERO && outcome.tally.protocol().is_empty() {
-            let largest = outcome.coordinators.iter().map(|(id, _)| id.number()).max().unwrap_or(1);
-            let flag = match &outcome.sections {
-                Some(_) => "--requests 10".to_owned(),
-                None => format!("--crash {largest}@100ms"),
-            };
-            line("hint", format!("nothing happened; try {flag}, or --help"));
-        }
-        line("hint", hint(outcome).to_owned());
+        line("hint", hint(outcome));
         for refused in sections::refused(outcome) {
             line("refused", refused);
         }
@@ -122,16 +114,24 @@ pub(crate) fn add_facts(value: &mut Value, outcome: &Outcome) {
     }
 }
 
-/// What to try if a run has not shown what it is about.
-fn hint(outcome: &Outcome) -> &'static str {
+/// What to try if a run has not shown what it is about; empty if it has.
+fn hint(outcome: &Outcome) -> String {
     let says_none =
         |name| outcome.facts.iter().any(|fact| fact.name == name && fact.text == "none");
+    let nothing = outcome.now == Time::ZERO && outcome.tally.protocol().is_empty();
     if says_none("snapshots") {
-        "no snapshot was asked for; try --requests 20 --ask 1=snapshot@50ms"
+        "no snapshot was asked for; try --requests 20 --ask 1=snapshot@50ms".to_owned()
     } else if says_none("deadlocks") {
-        "nobody waited in a circle; try --load saturated"
+        "nobody waited in a circle; try --requests 20 --load saturated".to_owned()
+    } else if nothing && outcome.sections.is_some() {
+        "nothing happened; try --requests 10, or --help".to_owned()
+    } else if nothing && outcome.elects {
+        let largest = outcome.coordinators.iter().map(|(id, _)| id.number()).max().unwrap_or(1);
+        format!("nothing happened; try --crash {largest}@100ms, or --help")
+    } else if nothing {
+        "nothing happened; try without --until, or --help".to_owned()
     } else {
-        ""
+        String::new()
     }
 }
 

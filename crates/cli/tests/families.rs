@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod lines;
+
+use lines::{said, summary};
 use serde_json::Value;
-use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// Every algorithm of these families, with a run of it.
@@ -23,27 +25,6 @@ const RUNS: [(&str, &str); 13] = [
     ("two-generals", "--nodes 2"),
     ("byzantine", "--nodes 4 --traitors 3 --strategy two-faced --values a,b,c,d"),
 ];
-
-/// A command written as in a shell without quotes.
-fn run(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bellwether")).args(line.split(' ')).output().unwrap()
-}
-
-/// What it prints and complains of, if it ends with this code.
-#[track_caller]
-fn said(line: &str, code: i32) -> (String, String) {
-    let output = run(line);
-    let text = String::from_utf8(output.stdout).unwrap();
-    let complaint = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(code), "{line}\n{complaint}\n{text}");
-    assert!(!complaint.contains("panicked"), "{complaint}");
-    (text, complaint)
-}
-
-#[track_caller]
-fn summary(line: &str, code: i32) -> Value {
-    serde_json::from_str(&said(&format!("{line} --json"), code).0).unwrap()
-}
 
 #[test]
 fn each_runs_says_what_came_of_it_and_is_drawn() {

@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod lines;
+
+use lines::{said, summary};
 use serde_json::{Value, json};
-use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const FAMILY: [&str; 8] = [
@@ -17,27 +19,6 @@ const FAMILY: [&str; 8] = [
     "raymond",
     "singhal",
 ];
-
-/// A command written as in a shell without quotes.
-fn run(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_bellwether")).args(line.split(' ')).output().unwrap()
-}
-
-/// What it prints and complains of, if it ends with this code.
-#[track_caller]
-fn said(line: &str, code: i32) -> (String, String) {
-    let output = run(line);
-    let text = String::from_utf8(output.stdout).unwrap();
-    let complaint = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(code), "{line}\n{complaint}\n{text}");
-    assert!(!complaint.contains("panicked"), "{complaint}");
-    (text, complaint)
-}
-
-#[track_caller]
-fn summary(line: &str, code: i32) -> Value {
-    serde_json::from_str(&said(&format!("{line} --json"), code).0).unwrap()
-}
 
 /// The rest of the line that begins with this.
 #[track_caller]

@@ -1,7 +1,7 @@
 //! The flags of `bellwether host`.
 
 use crate::args::{Switch, TraceFormat};
-use crate::own::OwnArgs;
+use crate::own::{AskArgs, OwnArgs};
 use crate::work::WorkArgs;
 use clap::Args;
 use std::path::PathBuf;
@@ -49,25 +49,8 @@ pub(crate) struct HostArgs {
     #[arg(long, value_name = "ID@FROM..TO", help_heading = "What happens")]
     pub(crate) stop: Vec<String>,
 
-    /// This process's clock is ahead (or, with -, behind)
-    #[arg(
-        long,
-        value_name = "ID=+200ms",
-        allow_hyphen_values = true,
-        help_heading = "What happens"
-    )]
-    pub(crate) offset: Vec<String>,
-    /// This process's clock gains (or, with -, loses)
-    #[arg(
-        long,
-        value_name = "ID=50ppm",
-        allow_hyphen_values = true,
-        help_heading = "What happens"
-    )]
-    pub(crate) drift: Vec<String>,
-    /// This process is asked for this then; the algorithm says what it can be asked for: 1=work@1s
-    #[arg(long, value_name = "ID=VERB[@TIME]", help_heading = "What happens")]
-    pub(crate) ask: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: AskArgs,
 
     #[command(flatten)]
     pub(crate) work: WorkArgs,

@@ -94,8 +94,8 @@ pub(crate) fn plan<A: Algorithm>(args: &HostArgs) -> Result<HostPlan<A>, Failure
     args.work.apply(&mut settings, SECTION)?;
     settings.options = args.own.options::<A>()?;
     own::check::<A>(&settings, &group)?;
-    let clocks = clocks(&args.offset, &args.drift, &group)?;
-    let asked = !args.ask.is_empty();
+    let clocks = clocks(&args.asked.offset, &args.asked.drift, &group)?;
+    let asked = !args.asked.ask.is_empty();
     let network = Network::new(Latency::Uniform(Duration::ZERO, HOP));
     let mut jobs =
         args.work.jobs::<A>(&group, &settings, &network, SEED, &script, MOST_REQUESTS, asked)?;
@@ -168,7 +168,7 @@ fn script<A: Algorithm>(
         }
     }
     args.work.deeds::<A>(group, &mut script)?;
-    own::asks::<A>(&args.ask, group, &mut script)?;
+    own::asks::<A>(&args.asked.ask, group, &mut script)?;
     let Script { mut actions, flags } = script;
     check_script(&actions).map_err(|impossible| {
         let flag = &flags[impossible.index];
