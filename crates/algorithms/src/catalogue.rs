@@ -281,7 +281,7 @@ macro_rules! catalogue {
             use super::*;
             use crate::snapshot::amounts::{carried, held, note, quantity};
             use crate::snapshot::anything::{
-                Hearing, OPTIONS, Word, Wrap, call, check, over, settings_below, unknown,
+                Hearing, OPTIONS, Whole, Word, Wrap, call, check, over, settings_below, unknown,
             };
             use crate::snapshot::{Bank, Quantity, Routes, Subject};
             use bellwether_core::{Call, Channels, Context, Kind, Message};

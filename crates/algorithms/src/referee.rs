@@ -9,11 +9,17 @@
 
 use bellwether_core::{NodeId, Process, Time};
 use serde_json::Value;
+use std::any::Any;
 use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 /// Hears a run of processes `P`.
-pub trait Referee<P: Process>: Debug + Send {
+///
+/// What a referee has heard decides what it will find broken, so to whoever explores all runs it is
+/// part of the state of the world: a boxed one can be cloned, compared and hashed. Its author
+/// derives `Clone`, `PartialEq`, `Eq` and `Hash`, and the rest is [`AsValue`].
+pub trait Referee<P: Process>: AsValue<P> + Debug + Send {
     /// A process says something, `at` this moment of real time.
     fn hears(&mut self, at: Time, who: NodeId, output: &P::Output) -> Result<(), Breach>;
 
@@ -43,6 +49,72 @@ pub trait Referee<P: Process>: Debug + Send {
     /// What there is to see of it.
     fn pictures(&self) -> Vec<Picture> {
         Vec::new()
+    }
+}
+
+/// A [`Referee`] as a value, for those who do not know its type. There is nothing to write: every
+/// referee that derives `Clone`, `PartialEq`, `Eq` and `Hash` is one.
+///
+/// These traits cannot be asked of a `dyn Referee` themselves, for they speak of the type that is
+/// behind it. Here are the same without it.
+pub trait AsValue<P: Process> {
+    /// Another one that has heard the same.
+    fn boxed(&self) -> Box<dyn Referee<P>>;
+
+    /// Itself, for one that wants to know whether it is of its own type.
+    fn as_any(&self) -> &dyn Any;
+
+    /// Whether the other is of the same type and has heard the same, as far as it matters to them.
+    fn equals(&self, other: &dyn Referee<P>) -> bool;
+
+    /// Hashes it.
+    fn hash_into(&self, hasher: &mut dyn Hasher);
+}
+
+impl<P: Process, R: Referee<P> + Clone + Eq + Hash + 'static> AsValue<P> for R {
+    fn boxed(&self) -> Box<dyn Referee<P>> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn equals(&self, other: &dyn Referee<P>) -> bool {
+        other.as_any().downcast_ref::<R>().is_some_and(|other| self == other)
+    }
+
+    fn hash_into(&self, mut hasher: &mut dyn Hasher) {
+        self.hash(&mut hasher);
+    }
+}
+
+impl<P: Process> Clone for Box<dyn Referee<P>> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+impl<P: Process> PartialEq for dyn Referee<P> + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.equals(other)
+    }
+}
+
+impl<P: Process> Eq for dyn Referee<P> + '_ {}
+
+/// With this second way of comparing, a struct that has a boxed referee can derive `PartialEq`.
+/// With one way only, the compiler would move the other's box out of it
+/// (<https://github.com/rust-lang/rust/issues/31740>).
+impl<P: Process> PartialEq<&Self> for Box<dyn Referee<P>> {
+    fn eq(&self, other: &&Self) -> bool {
+        (**self).equals(&***other)
+    }
+}
+
+impl<P: Process> Hash for dyn Referee<P> + '_ {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.hash_into(hasher);
     }
 }
 
@@ -95,7 +167,7 @@ pub struct Clocks {
 }
 
 /// A directed graph.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Graph {
     /// What it shows.
     pub title: String,
@@ -106,7 +178,7 @@ pub struct Graph {
 }
 
 /// A node of a graph.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Vertex {
     /// Its name.
     pub name: String,
@@ -119,7 +191,7 @@ pub struct Vertex {
 }
 
 /// An edge of a graph.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Arc {
     /// The index of the node that it leaves.
     pub from: usize,
@@ -130,3 +202,7 @@ pub struct Arc {
     /// Whether it stands out: an edge of the cycle.
     pub marked: bool,
 }
+
+#[cfg(test)]
+#[path = "tests/referee.rs"]
+mod tests;

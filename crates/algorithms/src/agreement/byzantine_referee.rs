@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Judges a run of [`Byzantine`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Judge {
     ring: Vec<NodeId>,
     values: Vec<Value>,

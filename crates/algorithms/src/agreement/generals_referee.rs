@@ -7,7 +7,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 /// Looks on from a hill.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Observer {
     generals: Option<[NodeId; 2]>,
     decisions: BTreeMap<NodeId, Output>,

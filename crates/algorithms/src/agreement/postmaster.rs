@@ -16,7 +16,7 @@ use std::time::Duration;
 type Pair = (NodeId, NodeId);
 
 /// Judges a run of letters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Postmaster {
     /// How long a peer is tried before it is reported down.
     patience: Duration,

@@ -29,7 +29,7 @@ use std::time::Duration;
 pub(super) type Link = (Tx, u64, Tx, Resource);
 
 /// A deadlock that really was.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Deadlock {
     /// Sorted, so that the same is always the same.
     pub(super) links: Vec<Link>,
@@ -43,7 +43,7 @@ pub(super) struct Deadlock {
 }
 
 /// Hears all sites.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Judge {
     one_finder: bool,
     /// How long a deadlock may stand: at all, and for each transaction in it.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// What an algorithm promises about order. All promise that what is broadcast by a live process is
 /// delivered by all live processes, once, and not before what can have caused it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Promises {
     /// Whether all deliver in one order.
     total: bool,
@@ -67,7 +67,7 @@ const AGREEMENT: Breach = Breach {
 type Number = usize;
 
 /// The referee.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Order {
     promises: Promises,
     messages: Vec<Known>,
@@ -86,7 +86,7 @@ struct Order {
 }
 
 /// What is known of a message.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Known {
     at: Time,
     /// The life in which it was broadcast, and how much of its past came before.
@@ -97,7 +97,7 @@ struct Known {
 }
 
 /// A process, from one start to the next crash.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Life {
     number: usize,
     delivered: Numbers,
@@ -109,7 +109,7 @@ struct Life {
 }
 
 /// A set of messages.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Numbers(Vec<u64>);
 
 impl Numbers {

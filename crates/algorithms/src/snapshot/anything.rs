@@ -123,41 +123,43 @@ impl<C: Process, A: Process> Effects<C> for Inside<'_, '_, C, A> {
     }
 }
 
-/// A variant's own referee at a run of the whole.
-#[derive(Debug)]
-pub(crate) struct Hearing<C: Process, A: Process> {
-    pub(crate) referee: Box<dyn Referee<C>>,
+/// A process of which `C` is a variant.
+pub(crate) trait Whole<C: Process>: Process {
     /// What of the whole's outputs is the variant's.
-    pub(crate) own: fn(&A::Output) -> Option<&C::Output>,
+    fn own(output: &Self::Output) -> Option<&C::Output>;
 }
 
-impl<C: Process, A: Process> Referee<A> for Hearing<C, A> {
+/// A variant's own referee at a run of the whole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Hearing<C: Process>(pub(crate) Box<dyn Referee<C>>);
+
+impl<C: Process + 'static, A: Whole<C>> Referee<A> for Hearing<C> {
     fn hears(&mut self, at: Time, who: NodeId, output: &A::Output) -> Result<(), Breach> {
-        (self.own)(output).map_or(Ok(()), |output| self.referee.hears(at, who, output))
+        A::own(output).map_or(Ok(()), |output| self.0.hears(at, who, output))
     }
 
     fn crashed(&mut self, at: Time, who: NodeId) {
-        self.referee.crashed(at, who);
+        self.0.crashed(at, who);
     }
 
     fn looks_every(&self) -> Option<Duration> {
-        self.referee.looks_every()
+        self.0.looks_every()
     }
 
     fn looks(&mut self, at: Time, right: Time, clocks: &[(NodeId, Time)]) -> Result<(), Breach> {
-        self.referee.looks(at, right, clocks)
+        self.0.looks(at, right, clocks)
     }
 
     fn closes(&mut self, at: Time, live: &[NodeId]) -> Result<(), Breach> {
-        self.referee.closes(at, live)
+        self.0.closes(at, live)
     }
 
     fn facts(&self) -> Vec<Fact> {
-        self.referee.facts()
+        self.0.facts()
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        self.referee.pictures()
+        self.0.pictures()
     }
 }
 
@@ -475,13 +477,7 @@ macro_rules! anything {
                 match config {
                     $(Config::$name(config) => {
                         let referee = <$algorithm as Algorithm>::referee(config, group)?;
-                        Some(Box::new(Hearing::<$algorithm, Anything> {
-                            referee,
-                            own: |output| match output {
-                                Output::$name(output) => Some(output),
-                                _ => None,
-                            },
-                        }))
+                        Some(Box::new(Hearing(referee)))
                     })+
                 }
             }
@@ -499,6 +495,15 @@ macro_rules! anything {
                 }
             }
         }
+
+        $(impl Whole<$algorithm> for Anything {
+            fn own(output: &Output) -> Option<&<$algorithm as Process>::Output> {
+                match output {
+                    Output::$name(output) => Some(output),
+                    _ => None,
+                }
+            }
+        })+
 
         impl Subject for Anything {
             fn quantity(config: &Config, group: &Group) -> Option<Quantity> {

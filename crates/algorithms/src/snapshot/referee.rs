@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Judges the snapshots of a run, and lets the subject's own referee hear what the subject says.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Auditor<P: Subject> {
     group: Group,
     quantity: Option<Quantity>,
@@ -25,7 +25,7 @@ pub struct Auditor<P: Subject> {
 }
 
 /// What there is to say about a snapshot that is complete.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Finished {
     snapshot: SnapshotId,
     at: Time,

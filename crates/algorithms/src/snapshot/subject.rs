@@ -40,7 +40,7 @@ pub trait Subject: Algorithm {
 }
 
 /// Something of which there is always the same amount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Quantity {
     /// What it is, in a word.
     pub name: &'static str,

@@ -200,7 +200,7 @@ impl Question {
 }
 
 /// How often clocks are set, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pace {
     /// T: an answer that takes longer is not waited for.
     pub timeout: Duration,

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What clocks must be close to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Against {
     /// The clock of this process.
     Server(NodeId),
@@ -49,7 +49,7 @@ const MOMENTS_MAX: usize = 400; // even
 const MOMENTS_TOLD: usize = 6;
 
 /// Watches over clocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Watch {
     against: Against,
     pace: Pace,
@@ -69,20 +69,20 @@ pub struct Watch {
 }
 
 /// What a process said about its clock, and when.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Said {
     at: Time,
     setting: Setting,
 }
 
 /// How far a clock is off, and may be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Error {
     error: Duration,
     bound: Duration,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Counts {
     settings: u64,
     missed: u64,
@@ -94,7 +94,7 @@ struct Counts {
 }
 
 /// How the clocks stood at some moments, evenly spread over the run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Moments {
     kept: Vec<Moment>,
     /// The last, if it is not kept.
@@ -104,7 +104,7 @@ struct Moments {
     seen: u64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Moment {
     at: Time,
     spread: Duration,
