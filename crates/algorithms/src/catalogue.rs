@@ -33,6 +33,10 @@ pub trait Algorithm:
     /// By how much clocks may gain or lose, in parts per million, where that matters.
     const DRIFT_PPM: u32 = 0;
 
+    /// Whether its processes look at their clocks: what they do then depends on the time, not only
+    /// on the order of events.
+    const READS_CLOCK: bool = false;
+
     /// How many processes it is for, where only one number makes sense.
     const NODES: Option<u32> = None;
 

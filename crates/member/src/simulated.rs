@@ -25,6 +25,9 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
 
     const DRIFT_PPM: u32 = SIMULATED_DRIFT_PPM;
 
+    /// Leases end by the clock.
+    const READS_CLOCK: bool = true;
+
     const VERBS: &'static [&'static str] = &["start", "suspect", "step-down", "resign"];
 
     const KINDS: &'static [&'static str] = Watched::<E>::KINDS;

@@ -377,6 +377,7 @@ macro_rules! anything {
                 topology: Topology::Mesh,
             };
 
+            // READS_CLOCK stays false: a type cannot tell which of them will run, and most do not.
             const OPTIONS: &'static [Opt] = OPTIONS;
             const VERBS: &'static [&'static str] = &[];
             const KINDS: &'static [&'static str] = &[];

@@ -20,6 +20,8 @@ impl<P: Algorithm + Subject> Algorithm for Snapshots<P> {
         topology: Topology::Mesh,
     };
 
+    const READS_CLOCK: bool = P::READS_CLOCK;
+
     const OPTIONS: &'static [Opt] = P::OPTIONS;
 
     const VERBS: &'static [&'static str] =

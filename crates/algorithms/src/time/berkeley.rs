@@ -441,6 +441,8 @@ impl Algorithm for Berkeley {
 
     const DRIFT_PPM: u32 = 100;
 
+    const READS_CLOCK: bool = true;
+
     const OPTIONS: &'static [Opt] = &[INTERVAL, GAMMA, SLEW, MAX_DRIFT];
 
     const VERBS: &'static [&'static str] = &["synchronise", "suspect", "start"];

@@ -343,6 +343,8 @@ impl Algorithm for Cristian {
 
     const DRIFT_PPM: u32 = 100;
 
+    const READS_CLOCK: bool = true;
+
     const OPTIONS: &'static [Opt] = &[SERVER, INTERVAL, SAMPLES, MIN, SLEW, MAX_DRIFT];
 
     const VERBS: &'static [&'static str] = &["synchronise"];

@@ -408,6 +408,8 @@ impl Algorithm for Ntp {
 
     const DRIFT_PPM: u32 = 100;
 
+    const READS_CLOCK: bool = true;
+
     const OPTIONS: &'static [Opt] = &[SERVERS, ACCURACY, INTERVAL, SLEW, MAX_DRIFT];
 
     const VERBS: &'static [&'static str] = &["synchronise"];
