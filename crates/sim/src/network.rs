@@ -109,6 +109,11 @@ pub struct Network {
     pub duplicate: f64,
     /// Messages whose fate is given, by link and number on that link (from 0).
     pub fates: BTreeMap<(NodeId, NodeId, u32), Fate>,
+    /// Timers that lie, by process and number (from 0) among all that this process has ever set:
+    /// how many microseconds after its setting each fires, whatever it was set to and however the
+    /// process's clock drifts. The count goes on over crashes and recoveries; a timer that is set
+    /// anew counts anew.
+    pub timers: BTreeMap<(NodeId, u32), u64>,
 }
 
 /// What happens to one message. Spans are in microseconds.
@@ -132,6 +137,7 @@ impl Network {
             loss: 0.0,
             duplicate: 0.0,
             fates: BTreeMap::new(),
+            timers: BTreeMap::new(),
         }
     }
 
@@ -147,7 +153,7 @@ impl Network {
     }
 }
 
-/// Decides the fate of messages: a network and a seed.
+/// Decides the fate of messages and timers: a network and a seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Oracle {
     seed: u64,
@@ -159,6 +165,7 @@ pub(crate) struct Oracle {
     loss: f64,
     duplicate: f64,
     fates: BTreeMap<(NodeId, NodeId, u32), Fate>,
+    timers: BTreeMap<(NodeId, u32), u64>,
 }
 
 impl Oracle {
@@ -176,6 +183,7 @@ impl Oracle {
             loss: network.loss,
             duplicate: network.duplicate,
             fates: network.fates.clone(),
+            timers: network.timers.clone(),
         }
     }
 
@@ -216,14 +224,29 @@ impl Oracle {
         self.mean
     }
 
-    /// Where in a timer's range it fires.
-    pub(crate) fn timer(&self, who: NodeId, number: u32, low: u64, high: u64) -> u64 {
+    /// When timer `number` of a process fires that is set to this range.
+    #[inline]
+    pub(crate) fn timer(&self, who: NodeId, number: u32, low: u64, high: u64) -> Fires {
+        if !self.timers.is_empty()
+            && let Some(after) = self.timers.get(&(who, number))
+        {
+            return Fires::AsGiven(*after);
+        }
         if low >= high {
-            return low;
+            return Fires::AsSet(low);
         }
         let key = u64::from(who.number()) << 32 | u64::from(u32::MAX);
-        Draws::keyed(!self.seed, key, u64::from(number)).between(low, high)
+        Fires::AsSet(Draws::keyed(!self.seed, key, u64::from(number)).between(low, high))
     }
+}
+
+/// When a timer fires, in microseconds after its setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fires {
+    /// As its process has set it, on that process's own clock.
+    AsSet(u64),
+    /// As the network says, in real time.
+    AsGiven(u64),
 }
 
 #[cfg(test)]
@@ -290,5 +313,22 @@ mod tests {
         assert_eq!(oracle.fate(a, b, 1), Fate::Lost);
         assert_eq!(oracle.fate(b, a, 1), Fate::Arrives(1_000));
         assert_eq!(network.bound(), 7 * MS);
+    }
+
+    #[test]
+    fn a_given_timer_comes_first_and_changes_no_other() {
+        let (a, b) = (NodeId::new(1), NodeId::new(2));
+        let mut network = Network::new(Latency::Fixed(MS));
+        let usual = Oracle::new(&network, 0);
+        network.timers.insert((a, 1), 5);
+        let oracle = Oracle::new(&network, 0);
+        for (low, high) in [(100, 100), (100, 900)] {
+            assert_eq!(oracle.timer(a, 1, low, high), Fires::AsGiven(5));
+            for (who, number) in [(a, 0), (a, 2), (b, 1)] {
+                let fires = oracle.timer(who, number, low, high);
+                assert_eq!(fires, usual.timer(who, number, low, high));
+                assert!(matches!(fires, Fires::AsSet(after) if (low..=high).contains(&after)));
+            }
+        }
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub(crate) struct Node<P: Process> {
     pub(crate) process: P,
     pub(crate) timers: Timers<P::Timer>,
-    /// How many timers it has ever set.
+    /// How many timers it has ever set, in all its lives: a given timer is found by this number.
     pub(crate) timers_set: u32,
     pub(crate) outgoing: Outgoing,
     pub(crate) claims: Claims,

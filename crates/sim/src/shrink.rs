@@ -3,21 +3,22 @@
 //! First everything that chance decided is written down: the fate of each message becomes a piece
 //! of the schedule, like each fault. Then pieces are taken away as long as the run still fails in
 //! the same way (Zeller and Hildebrandt's ddmin): whole halves first, then quarters, down to
-//! single pieces. A message without a written fate simply takes its usual time.
+//! single pieces. A message without a written fate simply takes its usual time. A timer that is
+//! said to lie is a piece too; what chance decides about the others stays with the seed.
 
 use crate::fault::Scheduled;
 use crate::network::{Fate, Latency, Network};
 use crate::observer::Silent;
 use crate::plan::{FateEntry, Plan};
 use bellwether_algorithms::catalogue::Algorithm;
-use bellwether_core::micros;
+use bellwether_core::{NodeId, micros};
 
 /// What is left of a failing run.
 #[derive(Clone, Debug)]
 pub struct Shrunk<A: Algorithm> {
     /// A run that fails in the same way.
     pub plan: Plan<A>,
-    /// How many faults, inputs and deliveries the original had.
+    /// How many faults, inputs, deliveries and lying timers the original had.
     pub pieces_before: usize,
     /// How many are left.
     pub pieces_after: usize,
@@ -29,6 +30,8 @@ pub struct Shrunk<A: Algorithm> {
 enum Piece<I> {
     Action(Scheduled<I>),
     Fate(FateEntry),
+    /// A timer by its process and number, and when it fires.
+    Timer((NodeId, u32), u64),
 }
 
 impl<I: Clone> Clone for Piece<I> {
@@ -36,6 +39,7 @@ impl<I: Clone> Clone for Piece<I> {
         match self {
             Piece::Action(scheduled) => Piece::Action(scheduled.clone()),
             Piece::Fate(entry) => Piece::Fate(*entry),
+            Piece::Timer(timer, after) => Piece::Timer(*timer, *after),
         }
     }
 }
@@ -50,8 +54,10 @@ pub fn shrink<A: Algorithm>(plan: &Plan<A>, name: &str, most_runs: usize) -> Opt
     let base = Plan { network, script: Vec::new(), ..spelled.clone() };
     let unusual = |entry: &FateEntry| entry.1 != Fate::Arrives(micros(usual));
     let fates = spelled.network.fates.into_iter().filter(unusual).map(Piece::Fate);
+    let timers = spelled.network.timers.into_iter();
+    let timers = timers.map(|(timer, after)| Piece::Timer(timer, after));
     let actions = spelled.script.into_iter().map(Piece::Action);
-    let mut pieces: Vec<Piece<A::Input>> = actions.chain(fates).collect();
+    let mut pieces: Vec<Piece<A::Input>> = actions.chain(fates).chain(timers).collect();
     let pieces_before = pieces.len();
     let mut runs = 0;
     let mut fails = |pieces: &[Piece<A::Input>]| {
@@ -102,6 +108,9 @@ fn assemble<A: Algorithm>(base: &Plan<A>, pieces: &[Piece<A::Input>]) -> Plan<A>
             Piece::Action(scheduled) => plan.script.push(scheduled.clone()),
             Piece::Fate((message, fate)) => {
                 plan.network.fates.insert(*message, *fate);
+            }
+            Piece::Timer(timer, after) => {
+                plan.network.timers.insert(*timer, *after);
             }
         }
     }

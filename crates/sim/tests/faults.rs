@@ -322,6 +322,45 @@ fn a_wrong_clock_is_seen_by_its_owner_only_and_a_drifting_one_stretches_timers()
 }
 
 #[test]
+fn a_timer_that_lies_rings_when_it_is_said_to_in_whichever_life_it_was_set() {
+    let mut network = Network::new(Latency::Fixed(ms(10)));
+    network.timers.extend([((p(1), 0), 5_000), ((p(1), 2), 70_000), ((p(2), 0), 0)]);
+    let script = vec![
+        at(0, ring(1, 30)),
+        at(0, ring(2, 30)),
+        // It is lost in the crash, but counts.
+        at(10, ring(1, 30)),
+        at(20, Action::Crash(p(1))),
+        at(100, Action::Recover(p(1))),
+        at(110, ring(1, 30)),
+        at(200, ring(1, 30)),
+    ];
+    let sim = play_on(&network, 0, script);
+    assert_eq!(
+        story(&sim),
+        [(0, "P2 rings"), (5, "P1 rings"), (180, "P1 rings"), (230, "P1 rings")],
+        "the third that P1 sets is the first of its second life"
+    );
+}
+
+#[test]
+fn a_timer_that_lies_knows_no_drift_but_waits_for_a_pause() {
+    let mut network = Network::new(Latency::Fixed(ms(10)));
+    network.timers.extend([((p(1), 0), 50_000), ((p(1), 2), 50_000)]);
+    let script = vec![
+        at(0, Action::Clock { node: p(1), offset_us: 0, drift_ppm: 100_000 }),
+        at(0, ring(1, 110)),
+        at(100, ring(1, 110)),
+        at(300, ring(1, 110)),
+        at(310, Action::Pause(p(1))),
+        at(400, Action::Resume(p(1))),
+    ];
+    let sim = play_on(&network, 0, script);
+    assert_eq!(story(&sim), [(50, "P1 rings"), (200, "P1 rings"), (400, "P1 rings")]);
+    assert_eq!(count(&sim, FaultKind::Drift), 1, "only the second is by its own clock");
+}
+
+#[test]
 fn duplication_and_loss_happen_and_are_counted() {
     let mut network = Network::new(Latency::Fixed(ms(10)));
     network.duplicate = 1.0;

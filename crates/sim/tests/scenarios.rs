@@ -10,7 +10,7 @@ use bellwether_algorithms::catalogue::{Algorithm, ENTRIES, Visitor, visit};
 use bellwether_core::{NodeId, Time};
 use bellwether_sim::chaos::{Beyond, plan_beyond, random_plan};
 use bellwether_sim::scenario::{Mismatch, Played, Scenario, write};
-use bellwether_sim::{Action, Cut, CutKind, Outcome, Plan, Scheduled, Silent};
+use bellwether_sim::{Action, Cut, CutKind, Fate, Outcome, Plan, Scheduled, Silent};
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
@@ -197,6 +197,34 @@ fn cuts_nothing<I>(action: &Action<I>) -> bool {
     sides.len() < 2
 }
 
+/// What is given of single messages and timers comes back as it was, to the microsecond.
+#[test]
+fn given_messages_and_timers_are_written_down() {
+    struct Given;
+    impl Visitor for Given {
+        type Output = ();
+        fn visit<A: Algorithm>(self) {
+            let mut changed = 0;
+            for seed in 0..10 {
+                let usual = random_plan::<A>(seed);
+                let (before, Silent) = usual.run(Silent);
+                let mut plan = usual;
+                let [first, second] = [0, 1].map(|index| plan.group.ring()[index]);
+                plan.network.fates.insert((first, second, 1), Fate::Twice(1, 70_000_001));
+                for number in 0..4 {
+                    plan.network.timers.insert((second, number), u64::from(number) * 1_001);
+                }
+                let played = assert_same_when_written(&plan);
+                let read = Scenario::parse(&write(&plan)).unwrap().setup.network;
+                assert_eq!((read.fates, read.timers), (plan.network.fates, plan.network.timers));
+                changed += u32::from(Summary::from(&played.outcome) != Summary::from(&before));
+            }
+            assert!(changed > 0, "timers that lie make no difference to {}", A::ENTRY.name);
+        }
+    }
+    visit("bully", Given).unwrap();
+}
+
 /// Two cuts that overlap must be mended one by one.
 #[test]
 fn cuts_are_mended_by_number() {
@@ -258,6 +286,16 @@ const MALFORMED: &[Malformed] = &[
     ("cluster bully 1..4\nfate 1->2 lost", (2, 6), "write 1->2#0"),
     ("cluster bully 1..4\nfate 1->2#0 gone", (2, 13), "'gone' is not a duration"),
     ("cluster bully 1..4\nfate 1->2#0 lost\nfate 1->2#0 5ms", (3, 6), "given twice"),
+    ("cluster bully 1..4\ntimer", (2, 7), "expected a timer such as 3#0"),
+    ("cluster bully 1..4\ntimer 3 5ms", (2, 7), "'3' is no timer; write 3#0 for the first"),
+    ("cluster bully 1..4\ntimer 9#0 5ms", (2, 7), "there is no process 9"),
+    ("cluster bully 1..4\ntimer 3#-1 5ms", (2, 7), "'-1' is not a whole number"),
+    ("cluster bully 1..4\ntimer 3#0", (2, 11), "expected when it fires"),
+    ("cluster bully 1..4\ntimer 3#0 lost", (2, 11), "'lost' is not a duration"),
+    ("cluster bully 1..4\ntimer 3#0 5ms,9ms", (2, 11), "'5ms,9ms' is not a duration"),
+    ("cluster bully 1..4\ntimer 3#0 5ms at=1ms", (2, 15), "'at=1ms' is not expected here"),
+    ("cluster bully 1..4\ntimer 3#0 5ms\ntimer 3#0 9ms", (3, 7), "3#0 is given twice"),
+    ("cluster bully 1..4\nrun\ntimer 3#0 5ms", (3, 1), "before the first command"),
     ("cluster bully 1..4\nrun\nlink 1->2 latency=5ms", (3, 1), "before the first command"),
     ("cluster bully 1..4\n  explode 3", (2, 3), "no command 'explode'; expected crash, recover"),
     ("cluster bully 1..4\ncrash", (2, 7), "expected an id"),
@@ -463,7 +501,7 @@ fn mutate(text: &str, dice: &mut Dice) -> String {
 fn no_text_makes_it_panic() {
     let everything = "cluster chang-roberts 2,1,3 latency=1ms..20ms timeout=60ms seed=7 loss=0.1 \
                       duplicate=0.1 detection=on acknowledge=on show=all coordinator=none reorder\n\
-                      link 1->2 latency=exp:10ms\nfate 1->3#0 lost\nfate 1->3#1 10ms,30ms\n\
+                      link 1->2 latency=exp:10ms\nfate 1->3#0 lost\nfate 1->3#1 10ms,30ms\ntimer 2#1 5ms\n\
                       slow 1 by=5ms at=1ms\nclock 2 offset=-200ms drift=50ppm\npause 3\nresume 3\n\
                       partition 1|2,3 at=5ms\ncut 1>2\nheal 1 at=90ms\nheal\n\
                       crash 3 sending ELECTION after=1\nstart all\nrun for=300ms\n\

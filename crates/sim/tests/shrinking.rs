@@ -64,7 +64,8 @@ fn fails<A: Algorithm>(plan: &Plan<A>) -> bool {
 fn assert_minimal<A: Algorithm>(shrunk: &Shrunk<A>) {
     let plan = &shrunk.plan;
     assert!(fails(plan), "what is left does not fail: {plan:?}");
-    assert_eq!(shrunk.pieces_after, plan.script.len() + plan.network.fates.len());
+    let given = plan.network.fates.len() + plan.network.timers.len();
+    assert_eq!(shrunk.pieces_after, plan.script.len() + given);
     for index in 0..plan.script.len() {
         let mut smaller = plan.clone();
         let action = smaller.script.remove(index);
@@ -74,6 +75,11 @@ fn assert_minimal<A: Algorithm>(shrunk: &Shrunk<A>) {
         let mut smaller = plan.clone();
         smaller.network.fates.remove(message);
         assert!(!fails(&smaller), "not needed: the fate of {message:?} of {plan:?}");
+    }
+    for timer in plan.network.timers.keys() {
+        let mut smaller = plan.clone();
+        smaller.network.timers.remove(timer);
+        assert!(!fails(&smaller), "not needed: timer {timer:?} of {plan:?}");
     }
 }
 
@@ -141,4 +147,21 @@ fn a_run_that_fails_by_itself_shrinks_to_nothing() {
     plan.settings.coordinator = Some(NodeId::new(3));
     let shrunk = shrink(&plan, NAME, 100).expect("it fails");
     assert_eq!((shrunk.pieces_before, shrunk.pieces_after), (0, 0));
+}
+
+#[test]
+fn of_timers_that_lie_the_one_that_matters_is_left() {
+    let p = NodeId::new;
+    let mut plan = noisy();
+    plan.settings.detection = false;
+    plan.network.latency = Latency::Fixed(ms(10));
+    plan.script = vec![at(0, Action::Input(p(2), Input::Suspect))];
+    assert!(!fails(&plan), "nobody lies");
+    // P2 gives up before anybody can answer. P3 and P4 have their answers before these ring.
+    plan.network.timers.extend([((p(2), 0), 5_000), ((p(3), 0), 30_000), ((p(4), 0), 30_000)]);
+    assert!(fails(&plan));
+    let shrunk = shrink(&plan, NAME, 5_000).expect("it fails");
+    assert_minimal(&shrunk);
+    assert_eq!(shrunk.plan.network.timers.into_iter().collect::<Vec<_>>(), [((p(2), 0), 5_000)]);
+    assert_eq!((shrunk.pieces_before, shrunk.pieces_after), (4, 2));
 }

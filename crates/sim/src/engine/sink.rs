@@ -2,7 +2,7 @@
 
 use super::{Event, World};
 use crate::fault::FaultKind;
-use crate::network::Fate;
+use crate::network::{Fate, Fires};
 use crate::node::{Oddity, Outgoing, Timers};
 use crate::observer::{Observer, Seen, Why};
 use bellwether_core::{Effects, Group, Message, NodeId, Process, micros};
@@ -123,12 +123,13 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         *self.timers_set = number.wrapping_add(1);
         self.timers.arm(timer, number);
         let (low, high) = (micros(after.start), micros(after.end));
-        let mut span = self.world.oracle.timer(self.me, number, low, high);
-        if let Some(oddity) = &self.oddity {
-            span = oddity.real(self.world.now, span, &mut self.world.faults);
-        }
-        let at = self.world.now.as_micros().saturating_add(span);
-        self.world.queue.push(at, Event::Timer { place: self.place as u32, number, timer });
+        let world = &mut *self.world;
+        let span = match (world.oracle.timer(self.me, number, low, high), &self.oddity) {
+            (Fires::AsSet(span), Some(oddity)) => oddity.real(world.now, span, &mut world.faults),
+            (Fires::AsSet(span), None) | (Fires::AsGiven(span), _) => span,
+        };
+        let at = world.now.as_micros().saturating_add(span);
+        world.queue.push(at, Event::Timer { place: self.place as u32, number, timer });
     }
 
     fn cancel_timer(&mut self, timer: P::Timer) {

@@ -196,12 +196,13 @@ impl Reader {
                 let message = format!("expected `cluster ALGORITHM IDS` before '{verb_text}'");
                 return line.error(verb.column, message);
             }
-            ("link" | "fate", Some(_)) if self.begun => {
+            ("link" | "fate" | "timer", Some(_)) if self.begun => {
                 let message = format!("'{}' belongs before the first command", verb.text);
                 return line.error(verb.column, message);
             }
             ("link", Some(setup)) => line.link(setup)?,
             ("fate", Some(setup)) => line.fate(setup)?,
+            ("timer", Some(setup)) => line.timer(setup)?,
             (_, Some(setup)) => {
                 self.begun = true;
                 let command = line.command(verb, setup, &self.known)?;
@@ -338,6 +339,16 @@ impl Line<'_> {
             Some(_) => self.error(word.column, format!("the fate of {} is given twice", word.text)),
         }
     }
+
+    fn timer(&mut self, setup: &mut Setup) -> Parsed<()> {
+        let word = self.need("a timer such as 3#0")?;
+        let timer = self.value(word, |text| timer(text, &setup.group))?;
+        let after = self.read("when it fires after its setting, such as 35ms", units::duration)?;
+        match setup.network.timers.insert(timer, micros(after)) {
+            None => Ok(()),
+            Some(_) => self.error(word.column, format!("timer {} is given twice", word.text)),
+        }
+    }
 }
 
 /// An option in a list of them.
@@ -392,6 +403,13 @@ fn message(text: &str, group: &Group) -> Result<(NodeId, NodeId, u32), String> {
         .ok_or_else(|| format!("'{text}' is no message; write 1->2#0 for the first from 1 to 2"))?;
     let (from, to) = link(way, group)?;
     Ok((from, to, number(count)?))
+}
+
+fn timer(text: &str, group: &Group) -> Result<(NodeId, u32), String> {
+    let (who, count) = text
+        .split_once('#')
+        .ok_or_else(|| format!("'{text}' is no timer; write 3#0 for the first that 3 sets"))?;
+    Ok((units::member(who, group)?, number(count)?))
 }
 
 fn fate(text: &str) -> Result<Fate, String> {

@@ -17,15 +17,19 @@ pub fn write<A: Algorithm>(plan: &Plan<A>) -> String {
         let way = format!("{}->{}", from.number(), to.number());
         push(&mut text, format_args!("link {way} latency={}", show_latency(latency)));
     }
+    let micros = |us: u64| show(Duration::from_micros(us));
     for ((from, to, number), fate) in &plan.network.fates {
         let message = format!("{}->{}#{number}", from.number(), to.number());
-        let micros = |us: u64| show(Duration::from_micros(us));
         let fate = match fate {
             Fate::Lost => "lost".to_owned(),
             Fate::Arrives(after) => micros(*after),
             Fate::Twice(first, second) => format!("{},{}", micros(*first), micros(*second)),
         };
         push(&mut text, format_args!("fate {message} {fate}"));
+    }
+    for ((who, number), after) in &plan.network.timers {
+        let after = micros(*after);
+        push(&mut text, format_args!("timer {}#{number} {after}", who.number()));
     }
     let cuts = plan.script.iter().filter_map(|scheduled| match &scheduled.action {
         Action::Cut(cut) => Some(cut.name),
