@@ -21,10 +21,11 @@ pub trait Algorithm:
         Msg: Portable,
         Timer: Portable,
         Input: Portable,
-        Output: Send,
+        Output: Send + Sync,
         Durable: Portable,
         Config: Send + Sync,
     > + Send
+    + Sync
     + 'static
 {
     /// What the catalogue says about it.
@@ -138,9 +139,9 @@ pub enum Milestone {
 }
 
 /// What can travel between operating-system processes, or wait in a file.
-pub trait Portable: Serialize + DeserializeOwned + Send + 'static {}
+pub trait Portable: Serialize + DeserializeOwned + Send + Sync + 'static {}
 
-impl<T: Serialize + DeserializeOwned + Send + 'static> Portable for T {}
+impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Portable for T {}
 
 /// What a user can set, in terms that every family shares.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// What a referee has heard decides what it will find broken, so to whoever explores all runs it is
 /// part of the state of the world: a boxed one can be cloned, compared and hashed. Its author
 /// derives `Clone`, `PartialEq`, `Eq` and `Hash`, and the rest is [`AsValue`].
-pub trait Referee<P: Process>: AsValue<P> + Debug + Send {
+pub trait Referee<P: Process>: AsValue<P> + Debug + Send + Sync {
     /// A process says something, `at` this moment of real time.
     fn hears(&mut self, at: Time, who: NodeId, output: &P::Output) -> Result<(), Breach>;
 
@@ -119,7 +119,7 @@ impl<P: Process> Hash for dyn Referee<P> + '_ {
 }
 
 /// Something that must not be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Breach {
     /// The name of what was broken.
     pub name: &'static str,

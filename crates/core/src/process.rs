@@ -20,7 +20,7 @@ pub trait Process: Clone + Debug + Default + Eq + Hash {
     /// What the application is told.
     type Output: Clone + Debug + Display;
     /// What survives a crash; often `()`.
-    type Durable: Clone + Debug + Eq;
+    type Durable: Clone + Debug + Eq + Hash;
     /// What is fixed for the whole run: time-outs, options. Lent by the context.
     type Config: Debug;
 

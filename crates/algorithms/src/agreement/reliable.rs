@@ -162,7 +162,7 @@ impl<O: fmt::Display> fmt::Display for Output<O> {
 }
 
 /// What survives a crash.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable<D> {
     /// Which life this is.
     pub life: u32,

@@ -19,6 +19,7 @@ pub trait Detector:
         Durable: Portable,
         Config: Send + Sync,
     > + Send
+    + Sync
     + 'static
 {
     /// What the catalogue says about it.

@@ -47,6 +47,7 @@ pub trait Election:
         Durable = Incarnation,
         Config = Config,
     > + Send
+    + Sync
     + 'static
 {
     /// What the catalogue says about it.

@@ -134,7 +134,7 @@ pub enum Timer<M, E> {
 }
 
 /// What survives a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
     /// The election's.
     pub election: Incarnation,

@@ -57,6 +57,7 @@ pub trait Mutex:
         Durable = (),
         Config = Opening,
     > + Send
+    + Sync
     + 'static
 {
     /// What the catalogue says about it.

@@ -82,7 +82,7 @@ pub enum Input {
 }
 
 /// What survives a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Durable {
     /// Which life this is, so that no message has the name of an earlier one.
     pub life: Incarnation,

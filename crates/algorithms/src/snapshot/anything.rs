@@ -213,7 +213,7 @@ macro_rules! anything {
         }
 
         /// What survives a crash of one of them.
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[allow(missing_docs, clippy::large_enum_variant, reason = "one for each algorithm")]
         pub enum Durable {
             Blank,

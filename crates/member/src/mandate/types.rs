@@ -49,7 +49,7 @@ pub struct Version {
 
 /// The state that a coordinator keeps under its mandate and that a majority holds copies of.
 pub trait Replica:
-    Clone + Debug + Default + Eq + Hash + Serialize + DeserializeOwned + Send + 'static
+    Clone + Debug + Default + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static
 {
 }
 

@@ -1,0 +1,92 @@
+//! A model, explored and judged.
+
+use crate::explore::{End, Explorer, Limit, Limits, Progress};
+use crate::model::Model;
+use crate::tables::Library;
+use crate::world::Action;
+use bellwether_algorithms::referee::Breach;
+use bellwether_core::Process;
+
+/// What can be explored by several threads: any process of plain data.
+pub trait Explorable:
+    Process<
+        Msg: Send + Sync,
+        Timer: Send + Sync,
+        Input: Send + Sync,
+        Output: Send + Sync,
+        Durable: Send + Sync,
+        Config: Sync,
+    > + Send
+    + Sync
+{
+}
+
+impl<P> Explorable for P where
+    P: Process<
+            Msg: Send + Sync,
+            Timer: Send + Sync,
+            Input: Send + Sync,
+            Output: Send + Sync,
+            Durable: Send + Sync,
+            Config: Sync,
+        > + Send
+        + Sync
+{
+}
+
+/// What came of a check.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What was found.
+    pub verdict: Verdict,
+    /// How much was explored.
+    pub progress: Progress,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All that must hold holds, in every state and every run.
+    Proved,
+    /// It does not, and this is how.
+    Violated(Counterexample),
+    /// A limit came first. What was explored is right.
+    Unfinished(Limit),
+}
+
+/// A run that is not as it must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counterexample {
+    /// What was broken, and by whom.
+    pub breach: Breach,
+    /// What happens, from the beginning.
+    pub stem: Vec<Action>,
+    /// What then happens again and again; nothing, if the stem ends it.
+    pub cycle: Vec<Action>,
+    /// Whether it is the goal that is missed.
+    pub missed: bool,
+}
+
+/// Explores a model.
+pub fn check<P: Explorable>(
+    model: &Model<P>,
+    limits: Limits,
+    tell: &mut dyn FnMut(&Progress),
+) -> Report {
+    let library = Library::default();
+    let mut explorer = Explorer::new(model, &library, limits, model.goal.is_some());
+    let end = explorer.run(tell);
+    let verdict = match end {
+        End::Limit(limit) => Verdict::Unfinished(limit),
+        End::Broken(state, breach) => {
+            let way = explorer.way_to(state);
+            let stem = explorer.actions_along(&way);
+            Verdict::Violated(Counterexample { breach, stem, cycle: Vec::new(), missed: false })
+        }
+        End::Complete => match crate::liveness::lasso(model, &mut explorer) {
+            Some(found) => Verdict::Violated(found),
+            None => Verdict::Proved,
+        },
+    };
+    Report { verdict, progress: explorer.progress }
+}

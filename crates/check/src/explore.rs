@@ -1,0 +1,428 @@
+//! Every state, breadth first.
+//!
+//! Level by level: all states that are so many steps from the beginning, then all that are one more.
+//! So whatever is found first is reached by as few steps as possible. A level is worked off in
+//! batches. In each, threads first write down the successors of the states that they are given, and
+//! then sort them into the shards of the [store](crate::store), each shard in the order of the
+//! states that the successors come from. Who did what when makes no difference: any number of
+//! threads finds the same states in the same order.
+
+use crate::check::Explorable;
+use crate::judge::judge;
+use crate::model::Model;
+use crate::store::{SHARDS, Shard, StateId, place_of, read, state_id, write};
+use crate::tables::{Library, Numbers, Tables};
+use crate::world::{Action, World};
+use bellwether_algorithms::referee::Breach;
+use bellwether_core::Process;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// How far to go, and with how many threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How many threads work.
+    pub threads: usize,
+    /// No more states than this.
+    pub states: u64,
+    /// No more memory than this, in bytes.
+    pub memory: u64,
+    /// No more steps from the beginning than this.
+    pub depth: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { threads: 1, states: u64::from(u32::MAX) / 2, memory: u64::MAX, depth: u32::MAX }
+    }
+}
+
+/// How far it has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Different states.
+    pub states: u64,
+    /// Steps between them.
+    pub steps: u64,
+    /// How many steps the last of them are from the beginning.
+    pub depth: u32,
+    /// States whose successors are still to be found.
+    pub queue: u64,
+    /// What the states take, in bytes.
+    pub memory: u64,
+    /// Different states of single processes.
+    pub local_states: u64,
+}
+
+/// Why an exploration ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// There is no other state.
+    Complete,
+    /// This state is wrong.
+    Broken(StateId, Breach),
+    /// A limit was reached.
+    Limit(Limit),
+}
+
+/// A limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Of states.
+    States,
+    /// Of memory.
+    Memory,
+    /// Of steps from the beginning.
+    Depth,
+}
+
+/// States whose successors are found in one go.
+const CHUNK: usize = 512;
+/// Chunks that are worked off before their successors are sorted in.
+const BATCH: usize = 64;
+
+/// The states that were found, and how.
+#[derive(Debug)]
+pub(crate) struct Explorer<'a, P: Process> {
+    model: &'a Model<P>,
+    library: &'a Library<P>,
+    workers: Vec<Tables<'a, P>>,
+    pub(crate) shards: Vec<Shard>,
+    /// The steps between states, if they are wanted: for each shard, where the successors of its
+    /// states end, and the successors themselves.
+    pub(crate) edges: Option<Vec<Edges>>,
+    limits: Limits,
+    pub(crate) progress: Progress,
+}
+
+/// The successors of the states of a shard.
+#[derive(Debug, Default)]
+pub(crate) struct Edges {
+    ends: Vec<u64>,
+    targets: Vec<StateId>,
+}
+
+impl Edges {
+    /// The successors of the state at this index.
+    pub(crate) fn of(&self, index: usize) -> &[StateId] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.targets[start as usize..self.ends[index] as usize]
+    }
+
+    fn memory(&self) -> usize {
+        self.ends.len() * 8 + self.targets.len() * 4
+    }
+}
+
+/// The successors of some states, sorted by shard.
+#[derive(Debug, Default)]
+struct Harvest {
+    /// For each shard: parent, length and bytes of each successor.
+    found: [Vec<u8>; SHARDS],
+    /// In which shard each successor is.
+    order: Vec<u8>,
+    /// How many successors each state has.
+    counts: Vec<u32>,
+    /// The first state that is wrong.
+    broken: Option<(StateId, Breach)>,
+}
+
+/// Some states of one shard.
+type Chunk = (usize, Range<usize>);
+
+impl<'a, P: Explorable> Explorer<'a, P> {
+    pub(crate) fn new(
+        model: &'a Model<P>,
+        library: &'a Library<P>,
+        limits: Limits,
+        with_edges: bool,
+    ) -> Self {
+        let threads = limits.threads.max(1);
+        Explorer {
+            model,
+            library,
+            workers: (0..threads).map(|_| Tables::new(model, library)).collect(),
+            shards: (0..SHARDS).map(|_| Shard::default()).collect(),
+            edges: with_edges.then(|| (0..SHARDS).map(|_| Edges::default()).collect()),
+            limits,
+            progress: Progress::default(),
+        }
+    }
+
+    /// Finds all states, or as many as the limits allow.
+    pub(crate) fn run(&mut self, tell: &mut dyn FnMut(&Progress)) -> End {
+        let tables = &mut self.workers[0];
+        let world = tables.start();
+        let (mut bytes, shard) = (Vec::new(), shard_of(tables.key(&world)));
+        encode(&world, &mut bytes);
+        self.shards[shard].insert(&bytes, state_id(shard, 0));
+        let mut done = [0; SHARDS];
+        loop {
+            let ends: Vec<usize> = self.shards.iter().map(Shard::len).collect();
+            let level: Vec<Range<usize>> = done.iter().zip(&ends).map(|(a, b)| *a..*b).collect();
+            let mut left: usize = level.iter().map(Range::len).sum();
+            if left == 0 {
+                return End::Complete;
+            }
+            if self.progress.depth > self.limits.depth {
+                return End::Limit(Limit::Depth);
+            }
+            for batch in chunks(&level).chunks(BATCH) {
+                if let Some((state, breach)) = self.expand(batch) {
+                    return End::Broken(state, breach);
+                }
+                left -= batch.iter().map(|(_, range)| range.len()).sum::<usize>();
+                self.count(&ends, left);
+                tell(&self.progress);
+                if self.progress.states > self.limits.states {
+                    return End::Limit(Limit::States);
+                }
+                if self.progress.memory > self.limits.memory {
+                    return End::Limit(Limit::Memory);
+                }
+            }
+            done.copy_from_slice(&ends);
+            self.progress.depth += 1;
+        }
+    }
+
+    fn count(&mut self, ends: &[usize], left: usize) {
+        let states: usize = self.shards.iter().map(Shard::len).sum();
+        let new = states - ends.iter().sum::<usize>();
+        let edges = self.edges.iter().flatten().map(Edges::memory).sum::<usize>();
+        let memory = self.shards.iter().map(Shard::memory).sum::<usize>() + edges;
+        self.progress.states = states as u64;
+        self.progress.queue = (left + new) as u64;
+        self.progress.memory = memory as u64;
+        self.progress.local_states = self.library.local_states() as u64;
+    }
+
+    /// Finds the successors of these states; or a state among them that is wrong.
+    fn expand(&mut self, batch: &[Chunk]) -> Option<(StateId, Breach)> {
+        let next = AtomicUsize::new(0);
+        let shards = &self.shards;
+        let work = |tables: &mut Tables<'a, P>| {
+            let mut harvests = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some((shard, range)) = batch.get(index) else { return harvests };
+                harvests.push((index, harvest(tables, shards, *shard, range.clone())));
+            }
+        };
+        let mut harvests = share(&mut self.workers, batch.len(), work);
+        harvests.sort_unstable_by_key(|(index, _)| *index);
+        if let Some(broken) = harvests.iter_mut().find_map(|(_, harvest)| harvest.broken.take()) {
+            return Some(broken);
+        }
+        let harvests: Vec<Harvest> = harvests.into_iter().map(|(_, harvest)| harvest).collect();
+        self.progress.steps += harvests.iter().map(|h| h.order.len() as u64).sum::<u64>();
+        let want = self.edges.is_some();
+        let mut slots: Vec<(usize, &mut Shard, Vec<Vec<StateId>>)> =
+            self.shards.iter_mut().enumerate().map(|(k, shard)| (k, shard, Vec::new())).collect();
+        let sort_in = |(number, shard, targets): &mut (usize, &mut Shard, Vec<Vec<StateId>>)| {
+            for harvest in &harvests {
+                let found = insert(*number, shard, &harvest.found[*number]);
+                targets.push(if want { found } else { Vec::new() });
+            }
+        };
+        let threads = if batch.len() > 1 { self.workers.len() } else { 1 };
+        let each = slots.len().div_ceil(threads);
+        thread::scope(|scope| {
+            let mut parts = slots.chunks_mut(each);
+            let mine = parts.next();
+            for part in parts {
+                scope.spawn(|| part.iter_mut().for_each(sort_in));
+            }
+            mine.into_iter().flatten().for_each(sort_in);
+        });
+        if want {
+            let targets: Vec<Vec<Vec<StateId>>> =
+                slots.into_iter().map(|(_, _, targets)| targets).collect();
+            self.link(batch, &harvests, &targets);
+        }
+        None
+    }
+
+    /// Notes which states follow which.
+    fn link(&mut self, batch: &[Chunk], harvests: &[Harvest], targets: &[Vec<Vec<StateId>>]) {
+        let Some(edges) = &mut self.edges else { return };
+        for (number, ((shard, _), harvest)) in batch.iter().zip(harvests).enumerate() {
+            let mut next = [0; SHARDS];
+            let Edges { ends, targets: all } = &mut edges[*shard];
+            for shard in harvest.order.iter().map(|shard| usize::from(*shard)) {
+                all.push(targets[shard][number][next[shard]]);
+                next[shard] += 1;
+            }
+            let mut end = ends.last().copied().unwrap_or(0);
+            for count in &harvest.counts {
+                end += u64::from(*count);
+                ends.push(end);
+            }
+        }
+    }
+
+    /// The world of a state.
+    pub(crate) fn world(&self, state: StateId) -> Numbers<'a, P> {
+        let (shard, index) = place_of(state);
+        decode(self.shards[shard].get(index), self.model)
+    }
+
+    /// The number of a world, if it was found.
+    pub(crate) fn find(&mut self, world: &Numbers<'a, P>) -> Option<StateId> {
+        let shard = shard_of(self.workers[0].key(world));
+        let mut bytes = Vec::new();
+        encode(world, &mut bytes);
+        Some(state_id(shard, self.shards[shard].find(&bytes)?))
+    }
+
+    /// The players of the first thread.
+    pub(crate) fn tables(&mut self) -> &mut Tables<'a, P> {
+        &mut self.workers[0]
+    }
+
+    /// The shortest way from the beginning to a state: all states on it.
+    pub(crate) fn way_to(&self, state: StateId) -> Vec<StateId> {
+        let mut way = vec![state];
+        let mut last = state;
+        loop {
+            let (shard, index) = place_of(last);
+            let parent = self.shards[shard].parent(index);
+            if parent == last {
+                way.reverse();
+                return way;
+            }
+            way.push(parent);
+            last = parent;
+        }
+    }
+
+    /// What happens between states that follow one another.
+    pub(crate) fn actions_along(&mut self, way: &[StateId]) -> Vec<Action> {
+        let mut taken = Vec::new();
+        for pair in way.windows(2) {
+            let (from, to) = (self.world(pair[0]), self.world(pair[1]));
+            let tables = &mut self.workers[0];
+            let mut actions = Vec::new();
+            from.actions(tables, &mut actions);
+            let leads = |action: &Action| {
+                let mut world = from.clone();
+                world.step(tables, *action);
+                world == to
+            };
+            taken.extend(actions.into_iter().find(leads));
+        }
+        taken
+    }
+}
+
+/// Cuts a level into chunks.
+fn chunks(level: &[Range<usize>]) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    for (shard, range) in level.iter().enumerate() {
+        for start in range.clone().step_by(CHUNK) {
+            chunks.push((shard, start..range.end.min(start + CHUNK)));
+        }
+    }
+    chunks
+}
+
+/// Lets all workers work, or only one if there is little to do.
+fn share<W: Send, T: Send>(
+    workers: &mut [W],
+    pieces: usize,
+    work: impl Fn(&mut W) -> Vec<T> + Sync,
+) -> Vec<T> {
+    let many = workers.len().min(pieces);
+    let Some((first, others)) = workers.split_first_mut() else { return Vec::new() };
+    thread::scope(|scope| {
+        let work = &work;
+        let running: Vec<_> = others[..many.max(1) - 1]
+            .iter_mut()
+            .map(|worker| scope.spawn(move || work(worker)))
+            .collect();
+        let mut done = work(first);
+        for thread in running {
+            match thread.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    })
+}
+
+/// Finds the successors of some states.
+fn harvest<'a, P: Process>(
+    tables: &mut Tables<'a, P>,
+    shards: &[Shard],
+    shard: usize,
+    range: Range<usize>,
+) -> Harvest {
+    let mut harvest = Harvest::default();
+    let (mut actions, mut bytes) = (Vec::new(), Vec::new());
+    let mut next: Option<Numbers<'a, P>> = None;
+    for index in range {
+        let id = state_id(shard, index);
+        let world: Numbers<'a, P> = decode(shards[shard].get(index), tables.plain.model);
+        world.actions(tables, &mut actions);
+        if let Some(breach) = judge(tables, &world, &actions) {
+            harvest.broken = Some((id, breach));
+            return harvest;
+        }
+        for action in &actions {
+            let next = next.get_or_insert_with(|| world.clone());
+            next.clone_from(&world);
+            next.step(tables, *action);
+            bytes.clear();
+            encode(next, &mut bytes);
+            let shard = shard_of(tables.key(next));
+            let found = &mut harvest.found[shard];
+            found.extend_from_slice(&id.to_le_bytes());
+            write(bytes.len() as u32, found);
+            found.extend_from_slice(&bytes);
+            harvest.order.push(shard as u8);
+        }
+        harvest.counts.push(actions.len() as u32);
+    }
+    harvest
+}
+
+/// Sorts successors into a shard; returns their numbers.
+fn insert(number: usize, shard: &mut Shard, mut found: &[u8]) -> Vec<StateId> {
+    let mut targets = Vec::new();
+    while let Some((parent, rest)) = found.split_first_chunk() {
+        found = rest;
+        let length = read(&mut found) as usize;
+        let (bytes, rest) = found.split_at(length);
+        found = rest;
+        let (index, _) = shard.insert(bytes, StateId::from_le_bytes(*parent));
+        targets.push(state_id(number, index));
+    }
+    targets
+}
+
+fn shard_of(key: u64) -> usize {
+    (key >> 60) as usize
+}
+
+/// The numbers of a world as bytes.
+fn encode<P: Process>(world: &Numbers<'_, P>, bytes: &mut Vec<u8>) {
+    let World { slots, inboxes, pasts, rest, witness } = world;
+    for id in slots.iter().chain(inboxes).chain(pasts).chain([rest, witness]) {
+        write(*id, bytes);
+    }
+}
+
+fn decode<'a, P: Process>(mut bytes: &[u8], model: &'a Model<P>) -> Numbers<'a, P> {
+    let nodes = model.group.len();
+    let mut some = |count: usize| (0..count).map(|_| read(&mut bytes)).collect();
+    let causal = crate::world::is_causal(model);
+    World {
+        slots: some(nodes),
+        inboxes: some(nodes),
+        pasts: some(if causal { nodes } else { 0 }),
+        rest: read(&mut bytes),
+        witness: read(&mut bytes),
+    }
+}

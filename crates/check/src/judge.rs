@@ -1,0 +1,85 @@
+//! Whether a state is as it must be.
+
+use crate::tables::{Claim, Numbers, Tables, claims};
+use crate::world::{Action, Players, clock};
+use bellwether_algorithms::referee::Breach;
+use bellwether_core::{Process, Validity};
+
+/// What is wrong with a state in which these actions are possible, if anything is.
+pub(crate) fn judge<P: Process>(
+    tables: &mut Tables<'_, P>,
+    world: &Numbers<'_, P>,
+    actions: &[Action],
+) -> Option<Breach> {
+    let model = tables.plain.model;
+    if !model.invariants.is_empty()
+        && let Some(breach) = states(tables, world)
+    {
+        return Some(breach);
+    }
+    if model.referee.is_none() && world.witness == 0 {
+        return None;
+    }
+    let witness = tables.witness(world.witness);
+    if let Some(breach) = witness.broken() {
+        return Some(breach.clone());
+    }
+    // Where nothing is left to happen, the run may be over.
+    if actions.iter().any(|action| action.is_due()) {
+        return None;
+    }
+    let mut live = Vec::new();
+    for (place, id) in world.slots.iter().enumerate() {
+        if tables.is_up(id) {
+            live.push(model.group.ring()[place]);
+        }
+    }
+    witness.closes(&live)
+}
+
+/// Whether the invariants about states hold.
+fn states<P: Process>(tables: &mut Tables<'_, P>, world: &Numbers<'_, P>) -> Option<Breach> {
+    let model = tables.plain.model;
+    let ring = model.group.ring();
+    let mut all = Vec::new();
+    for (place, id) in world.slots.iter().enumerate() {
+        let claims = if model.reads_clock {
+            let slot = tables.slot(*id);
+            let Some(process) = slot.process() else { continue };
+            let ticks = clock(&tables.rest(&world.rest), place);
+            claims(model, ring[place], process, model.reading(place, ticks))
+        } else {
+            let looks = tables.looks(*id);
+            if !looks.matters {
+                continue;
+            }
+            looks.claims.clone()
+        };
+        all.push((ring[place], claims));
+    }
+    if all.is_empty() {
+        return None;
+    }
+    let recovered = tables.rest(&world.rest).left.recoveries < model.faults.recoveries;
+    for (index, invariant) in model.invariants.iter().enumerate() {
+        if invariant.validity == Validity::UntilRecovery && recovered {
+            continue;
+        }
+        let mut holders: Vec<(u64, _)> = Vec::new();
+        for (who, claims) in &all {
+            let by = match claims[index] {
+                Claim::None => continue,
+                Claim::Broken => vec![*who],
+                Claim::Holds(what) => {
+                    let rival = holders.iter().find(|(held, _)| *held == what);
+                    let rival = rival.map(|(_, rival)| *rival);
+                    holders.push((what, *who));
+                    let Some(rival) = rival else { continue };
+                    vec![rival, *who]
+                }
+            };
+            return Some(Breach { name: invariant.name, text: invariant.text, by });
+        }
+    }
+    None
+}

@@ -1,0 +1,268 @@
+//! A world of the processes themselves: the meaning of [`Players`], easy to look at.
+
+use crate::model::{Model, Ticks};
+use crate::parts::{self, Armed, Arrival, Flight, Inbox, Past, Rest, Slot, State};
+use crate::witness::{Said, Witness};
+use crate::world::{
+    Call, Change, Players, Reaction, Reacts, Taken, World, first_clocks, is_causal,
+};
+use bellwether_core::{Context, Effects, Here, NodeId, Process};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The players themselves.
+#[derive(Debug)]
+pub struct Plain<'a, P: Process> {
+    /// What they play.
+    pub model: &'a Model<P>,
+}
+
+/// A world as it is at the beginning, before anybody has started.
+fn blank<P: Process>(model: &Model<P>) -> World<Plain<'_, P>> {
+    let nodes = model.group.len();
+    let slot = |place: usize| {
+        let state = State::Up(P::default());
+        Arc::new(Slot { place: place as u8, state, timers: Vec::new() })
+    };
+    let inbox = |place: usize| Arc::new(Inbox { to: place as u8, flights: Vec::new() });
+    let past = if is_causal(model) { vec![0; nodes * nodes] } else { Past::new() };
+    World {
+        slots: (0..nodes).map(slot).collect(),
+        inboxes: (0..nodes).map(inbox).collect(),
+        pasts: if is_causal(model) { vec![Arc::new(past); nodes] } else { Vec::new() },
+        rest: Arc::new(Rest {
+            left: model.faults,
+            asked: vec![0; nodes],
+            clocks: first_clocks(model),
+        }),
+        witness: Arc::new(Witness::new(model)),
+    }
+}
+
+impl<'a, P: Process> Plain<'a, P> {
+    /// The world after everybody has started.
+    pub fn start(&mut self) -> World<Plain<'a, P>> {
+        let mut world = blank(self.model);
+        for place in 0..self.model.group.len() {
+            world.react(self, place as u8, Call::Start);
+        }
+        world
+    }
+}
+
+impl<P: Process> Players for Plain<'_, P> {
+    type Process = P;
+    type Slot = Arc<Slot<P>>;
+    type Inbox = Arc<Inbox<P::Msg>>;
+    type Past = Arc<Past>;
+    type Msg = P::Msg;
+    type Rest = Arc<Rest>;
+    type Witness = Arc<Witness<P>>;
+    type Said = Arc<Said<P>>;
+
+    fn model(&self) -> &Model<P> {
+        self.model
+    }
+
+    fn is_up(&mut self, slot: &Arc<Slot<P>>) -> bool {
+        slot.process().is_some()
+    }
+
+    fn timers(&mut self, slot: &Arc<Slot<P>>, found: &mut Vec<Arrival>) {
+        for (at, armed) in slot.timers.iter().enumerate() {
+            if armed.least == 0 {
+                found.push(Arrival { at: at as u8, urgent: armed.most == 0 });
+            }
+        }
+    }
+
+    fn arrivals(&mut self, inbox: &Arc<Inbox<P::Msg>>, found: &mut Vec<Arrival>) {
+        inbox.arrivals(self.model.group.len(), self.model.channels, found);
+    }
+
+    fn rest(&mut self, rest: &Arc<Rest>) -> Arc<Rest> {
+        Arc::clone(rest)
+    }
+
+    fn set_rest(&mut self, rest: Rest) -> Arc<Rest> {
+        Arc::new(rest)
+    }
+
+    fn call(&mut self, slot: &Arc<Slot<P>>, call: Call<P::Msg>, clock: Ticks) -> Reacts<Self> {
+        let mut slot = Slot::clone(slot);
+        let mut sends = Vec::new();
+        let said = step(self.model, &mut slot, call, clock, &mut sends);
+        Reaction { slot: Arc::new(slot), sends: sends.into(), said: Arc::new(said) }
+    }
+
+    fn hear(
+        &mut self,
+        witness: &Arc<Witness<P>>,
+        said: &Arc<Said<P>>,
+        now: Ticks,
+    ) -> Self::Witness {
+        if said.is_nothing(self.model) {
+            return Arc::clone(witness);
+        }
+        let mut witness = Witness::clone(witness);
+        witness.hear(self.model, said, now);
+        Arc::new(witness)
+    }
+
+    fn elapse_slot(&mut self, slot: &Arc<Slot<P>>) -> Arc<Slot<P>> {
+        let mut slot = Slot::clone(slot);
+        slot.elapse();
+        Arc::new(slot)
+    }
+
+    fn elapse_inbox(&mut self, inbox: &Arc<Inbox<P::Msg>>) -> Arc<Inbox<P::Msg>> {
+        let mut inbox = Inbox::clone(inbox);
+        inbox.elapse();
+        Arc::new(inbox)
+    }
+
+    fn take(
+        &mut self,
+        inbox: &Arc<Inbox<P::Msg>>,
+        at: u8,
+    ) -> Taken<Arc<Inbox<P::Msg>>, Arc<Past>, P::Msg> {
+        let mut inbox = Inbox::clone(inbox);
+        let Flight { from, msg, past, .. } = inbox.flights.remove(usize::from(at));
+        Taken { inbox: Arc::new(inbox), from, msg, past: Arc::new(past) }
+    }
+
+    fn post(
+        &mut self,
+        inbox: &Arc<Inbox<P::Msg>>,
+        from: u8,
+        msg: P::Msg,
+        past: Option<&Arc<Past>>,
+    ) -> Arc<Inbox<P::Msg>> {
+        let mut inbox = Inbox::clone(inbox);
+        let (least, most) = self.model.timing.delay();
+        let past = past.map(|past| Past::clone(past)).unwrap_or_default();
+        inbox.post(Flight { from, msg, least, most, past }, self.model.channels);
+        Arc::new(inbox)
+    }
+
+    fn double(&mut self, inbox: &Arc<Inbox<P::Msg>>, at: u8) -> Arc<Inbox<P::Msg>> {
+        let mut inbox = Inbox::clone(inbox);
+        let copy = inbox.flights[usize::from(at)].clone();
+        inbox.flights.insert(usize::from(at), copy);
+        Arc::new(inbox)
+    }
+
+    fn is_empty(&mut self, inbox: &Arc<Inbox<P::Msg>>) -> bool {
+        inbox.flights.is_empty()
+    }
+
+    fn past(&mut self, past: &Arc<Past>, change: Change) -> Arc<Past> {
+        let mut past = Past::clone(past);
+        parts::change(&mut past, change);
+        Arc::new(past)
+    }
+
+    fn pasts(&mut self, inbox: &Arc<Inbox<P::Msg>>, change: Change) -> Arc<Inbox<P::Msg>> {
+        let mut inbox = Inbox::clone(inbox);
+        for flight in &mut inbox.flights {
+            parts::change(&mut flight.past, change);
+        }
+        Arc::new(inbox)
+    }
+
+    fn merge(&mut self, mine: &Arc<Past>, theirs: &Arc<Past>) -> Arc<Past> {
+        let mut past = Past::clone(mine);
+        parts::merge(&mut past, theirs);
+        Arc::new(past)
+    }
+}
+
+/// Calls a process: what becomes of it, what it sends and what it says.
+pub(crate) fn step<P: Process>(
+    model: &Model<P>,
+    slot: &mut Slot<P>,
+    call: Call<P::Msg>,
+    clock: Ticks,
+    sends: &mut Vec<(u8, P::Msg)>,
+) -> Said<P> {
+    let place = usize::from(slot.place);
+    let who = model.group.ring()[place];
+    let mut said = Said { who, crashed: false, outputs: Vec::new(), fences: Vec::new() };
+    let saved = match (&slot.state, &call) {
+        (State::Down(saved), Call::Start) => Some(saved.clone()),
+        (State::Up(process), Call::Crash) => {
+            slot.state = State::Down(process.durable());
+            slot.timers.clear();
+            said.crashed = true;
+            return said;
+        }
+        _ => None,
+    };
+    if saved.is_some() {
+        slot.state = State::Up(P::default());
+    }
+    let State::Up(process) = &mut slot.state else { return said };
+    let fired = match call {
+        Call::Timer(at) => Some(slot.timers.remove(usize::from(at)).timer),
+        _ => None,
+    };
+    let mut sink = Sink { model, timers: &mut slot.timers, sends, outputs: &mut said.outputs };
+    let now = model.reading(place, clock);
+    let here = Here::new(&model.group, place, now, false);
+    let mut cx = Context::new(&here, &model.config, &mut sink);
+    match call {
+        Call::Start => process.on_start(saved, &mut cx),
+        Call::Message(from, msg) => {
+            process.on_message(model.group.ring()[usize::from(from)], msg, &mut cx);
+        }
+        Call::Input(number) => {
+            let input = model.inputs[place][usize::from(number)].clone();
+            process.on_input(input, &mut cx);
+        }
+        Call::Timer(_) => {
+            if let Some(timer) = fired {
+                process.on_timer(timer, &mut cx);
+            }
+        }
+        Call::Crash => {}
+    }
+    said.look(model, process, now);
+    said
+}
+
+/// Where the effects of one step go.
+struct Sink<'a, P: Process> {
+    model: &'a Model<P>,
+    timers: &'a mut Vec<Armed<P::Timer>>,
+    sends: &'a mut Vec<(u8, P::Msg)>,
+    outputs: &'a mut Vec<P::Output>,
+}
+
+impl<P: Process> Effects<P> for Sink<'_, P> {
+    fn send(&mut self, to: NodeId, msg: P::Msg) {
+        // A message to somebody who is no member goes nowhere.
+        if let Some(place) = self.model.group.place(to) {
+            self.sends.push((place as u8, msg));
+        }
+    }
+
+    fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>) {
+        let (least, most) = self.model.timing.ticks(&after);
+        let armed = Armed { timer, least, most };
+        match self.timers.binary_search_by(|other| other.timer.cmp(&timer)) {
+            Ok(at) => self.timers[at] = armed,
+            Err(at) => self.timers.insert(at, armed),
+        }
+    }
+
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.timers.retain(|other| other.timer != timer);
+    }
+
+    fn emit(&mut self, output: P::Output) {
+        self.outputs.push(output);
+    }
+
+    fn rule(&mut self, _: &'static str) {}
+}

@@ -1,0 +1,113 @@
+//! What is remembered of a run, because something is claimed about its past.
+
+use crate::model::{Model, Ticks};
+use bellwether_algorithms::referee::{Breach, Referee};
+use bellwether_core::{Invariant, NodeId, Process, Shape, Time};
+use std::collections::BTreeMap;
+
+/// What is remembered of a run. Two states with the same processes and different memories are
+/// different: what may be said next depends on what was said.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Witness<P: Process> {
+    /// For each invariant about numbers that only grow: who has ever held which.
+    owners: Vec<BTreeMap<u128, NodeId>>,
+    /// Who hears what the processes say, if anybody does.
+    referee: Option<Box<dyn Referee<P>>>,
+    /// What was broken first, if anything was.
+    broken: Option<Breach>,
+}
+
+/// What a process said in one step, and what it holds after it.
+#[derive(Clone, Debug)]
+pub struct Said<P: Process> {
+    /// Who.
+    pub who: NodeId,
+    /// Whether it crashed.
+    pub crashed: bool,
+    /// What it told the application.
+    pub outputs: Vec<P::Output>,
+    /// The numbers that it holds and that only grow: by invariant.
+    pub fences: Vec<(usize, u128)>,
+}
+
+/// The invariants about numbers that only grow.
+fn fenced<P: Process>(
+    model: &Model<P>,
+) -> impl Iterator<Item = (&Invariant<P>, fn(NodeId, &P, Time) -> Option<u128>)> {
+    model.invariants.iter().filter_map(|invariant| match invariant.shape {
+        Shape::Fenced(held) => Some((invariant, held)),
+        _ => None,
+    })
+}
+
+impl<P: Process> Witness<P> {
+    /// Nothing has happened yet.
+    pub fn new(model: &Model<P>) -> Self {
+        Witness {
+            owners: fenced(model).map(|_| BTreeMap::new()).collect(),
+            referee: model.referee.clone(),
+            broken: None,
+        }
+    }
+
+    /// What was broken, if anything was.
+    pub fn broken(&self) -> Option<&Breach> {
+        self.broken.as_ref()
+    }
+
+    /// Who hears what the processes say, if anybody does.
+    pub fn referee(&self) -> Option<&dyn Referee<P>> {
+        self.referee.as_deref()
+    }
+
+    /// Hears what came of a step, so many ticks after the beginning.
+    pub(crate) fn hear(&mut self, model: &Model<P>, said: &Said<P>, now: Ticks) {
+        let at = Time::ZERO + model.timing.tick().unwrap_or_default() * u32::from(now);
+        for (index, number) in &said.fences {
+            self.fence(model, *index, *number, said.who);
+        }
+        let Some(referee) = &mut self.referee else { return };
+        if said.crashed {
+            referee.crashed(at, said.who);
+        }
+        for output in &said.outputs {
+            if let Err(breach) = referee.hears(at, said.who, output) {
+                self.broken.get_or_insert(breach);
+            }
+        }
+    }
+
+    /// A number has one owner for ever, and one that is new is larger than all before it.
+    fn fence(&mut self, model: &Model<P>, index: usize, number: u128, who: NodeId) {
+        let owners = &mut self.owners[index];
+        let last = owners.last_key_value().map(|(number, owner)| (*number, *owner));
+        let rival = match owners.get(&number) {
+            Some(owner) => (*owner != who).then_some(*owner),
+            None => last.filter(|(larger, _)| *larger > number).map(|(_, owner)| owner),
+        };
+        owners.entry(number).or_insert(who);
+        if let (Some(rival), Some((invariant, _))) = (rival, fenced(model).nth(index)) {
+            let Invariant { name, text, .. } = invariant;
+            self.broken.get_or_insert(Breach { name, text, by: vec![rival, who] });
+        }
+    }
+
+    /// What is wrong with this as the end of a run, if anything.
+    pub(crate) fn closes(&self, live: &[NodeId]) -> Option<Breach> {
+        self.referee.clone()?.closes(Time::ZERO, live).err()
+    }
+}
+
+impl<P: Process> Said<P> {
+    /// Whether there is nothing that a witness would remember.
+    pub(crate) fn is_nothing(&self, model: &Model<P>) -> bool {
+        let heard = self.crashed || !self.outputs.is_empty();
+        self.fences.is_empty() && (model.referee.is_none() || !heard)
+    }
+
+    /// Looks at what the process holds after its step.
+    pub(crate) fn look(&mut self, model: &Model<P>, process: &P, now: Time) {
+        let held = fenced(model).map(|(_, held)| held(self.who, process, now)).enumerate();
+        self.fences = held.filter_map(|(index, held)| Some((index, held?))).collect();
+    }
+}
