@@ -29,6 +29,12 @@ const LAYERS: &[Layer] = &[
         may_use: &["bellwether-core", "bellwether-algorithms"],
         pure: true,
     },
+    // A counterexample is a run of the simulator.
+    Layer {
+        name: "bellwether-check",
+        may_use: &["bellwether-core", "bellwether-algorithms", "bellwether-sim"],
+        pure: true,
+    },
     Layer {
         name: "bellwether-member",
         may_use: &["bellwether-core", "bellwether-algorithms"],
@@ -62,6 +68,7 @@ const LAYERS: &[Layer] = &[
             "bellwether-core",
             "bellwether-algorithms",
             "bellwether-sim",
+            "bellwether-check",
             "bellwether-member",
             "bellwether-api",
             "bellwether-net",
