@@ -2,11 +2,14 @@
 
 mod check;
 mod explore;
+mod fair;
 mod judge;
+mod lasso;
 mod liveness;
 mod model;
 pub mod parts;
 mod plain;
+mod scc;
 mod setup;
 mod store;
 mod tables;
