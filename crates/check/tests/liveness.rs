@@ -224,6 +224,11 @@ fn the_horizon_ends_no_run() {
     model.reads_clock = true;
     model.horizon = Some(3);
     is_proved(&model);
+    model.timing = Timing::Drifting { tick: TIMEOUT, apart: 1 };
+    is_proved(&model);
+    // Nor is it an excuse for going round while time stands still.
+    model.config.message = |_, msg, cx| pass_on(msg, cx);
+    is_proved(&model);
 }
 
 // Weak fairness.
@@ -363,6 +368,26 @@ fn bully_that_watches_nobody_never_finds_out() {
     setup.faults.crashes = 1;
     let found = missed(&setup.model::<Watched<Bully>>());
     assert_eq!((found.stem, found.cycle), (vec![Action::Crash { place: 2 }], Vec::new()));
+}
+
+/// Both believe that the other has crashed, again and again. A long round of many kinds of steps.
+#[test]
+fn bully_whose_time_outs_lie_never_comes_to_rest() {
+    let settings =
+        Settings { coordinator: Some(NodeId::new(2)), detection: true, ..Settings::new(TIMEOUT) };
+    let mut setup = Setup::new::<Watched<Bully>>(group(2), settings);
+    setup.timing = Timing::Bounded { tick: TIMEOUT, delay: (2, 2) };
+    let mut model = setup.model::<Watched<Bully>>();
+    // Two coordinators are found sooner.
+    model.invariants.clear();
+    let found = missed(&model);
+    for kind in [
+        |action: &Action| matches!(action, Action::Tick { .. }),
+        |action: &Action| matches!(action, Action::Fire { .. }),
+        |action: &Action| matches!(action, Action::Deliver { .. }),
+    ] {
+        assert!(found.cycle.iter().any(kind));
+    }
 }
 
 #[test]
