@@ -4,10 +4,12 @@
 //! of what may happen; stateright plays the processes themselves. They take turns, so that a busy
 //! machine slows down both, and each turn is a process of its own: the memory is the most that it
 //! ever had resident, less what it had before it began. Nothing is left out of that, and nothing
-//! of the turn before is in it.
+//! of the turn before is in it. Beside the time that passed stands the processor time of all
+//! threads: it says more where others use the processors too, and less about waiting.
 //!
-//! `THREADS` says how many threads each has, `TURNS` how many turns; the best of them counts.
-//! `MODELS` is a list of models, separated by semicolons:
+//! `THREADS` says how many threads each has, `TURNS` how many turns; the fastest counts, and the
+//! most memory. `WHO` is a list of those that take part, separated by semicolons, and
+//! `MODELS` one of models:
 //!
 //!     MODELS='bully nodes=4 crashes=2 recoveries=1 detection' cargo bench -p bellwether-check
 
@@ -40,55 +42,74 @@ const MODELS: &str = "bully nodes=4 crashes=2 recoveries=1 detection; \
                       suzuki-kasami nodes=4 requests=1";
 
 /// Who explores.
-const WHO: [&str; 3] = ["stateright", "ours", "ours, liveness"];
+const WHO: &str = "stateright; ours; ours, liveness";
 
 /// What a turn came to.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     states: u64,
     seconds: f64,
+    /// Of all threads together.
+    processor: f64,
     bytes: u64,
 }
 
 fn main() {
-    if let (Ok(who), Ok(model)) = (env::var("WHO"), env::var("MODEL")) {
-        let Turn { states, seconds, bytes } = turn(&who, &model);
-        println!("{states} {seconds} {bytes}");
+    if let Ok(model) = env::var("MODEL") {
+        let Turn { states, seconds, processor, bytes } = turn(&env::var("WHO").unwrap(), &model);
+        println!("{states} {seconds} {processor} {bytes}");
         return;
     }
-    let models = env::var("MODELS").unwrap_or_else(|_| MODELS.to_owned());
-    for model in models.split(';').map(str::trim) {
+    let (who, models) = (list("WHO", WHO), list("MODELS", MODELS));
+    for model in &models {
         println!("\n{model}, {} threads\n", threads());
-        let head = ["", "states", "seconds", "states/s", "ratio", "bytes a state"];
+        let head =
+            ["", "states", "seconds", "states/s", "ratio", "processor", "ratio", "bytes/state"];
         line(&head.map(str::to_owned));
-        let mut best = [None::<Turn>; WHO.len()];
+        let mut turns = vec![Vec::new(); who.len()];
         for _ in 0..number("TURNS").unwrap_or(3) {
-            for (who, best) in WHO.iter().zip(&mut best) {
-                let turn = apart(who, model);
-                let seconds = best.map_or(turn.seconds, |best| best.seconds.min(turn.seconds));
-                let bytes = best.map_or(turn.bytes, |best| best.bytes.max(turn.bytes));
-                *best = Some(Turn { seconds, bytes, ..turn });
+            for (who, turns) in who.iter().zip(&mut turns) {
+                turns.push(apart(who, model));
             }
         }
-        let theirs = best[0].unwrap();
-        for (who, Turn { states, seconds, bytes }) in WHO.iter().zip(best.map(Option::unwrap)) {
-            // On the same world, a state more or less is a bug in one of the two.
-            assert_eq!(states, theirs.states, "{who}");
+        let best: Vec<Turn> = turns.iter().map(|turns| best(turns)).collect();
+        for (who, turn) in who.iter().zip(&best) {
+            let Turn { states, seconds, processor, bytes } = *turn;
+            // In the same world, a state more or less is a bug in one of the two.
+            assert_eq!(states, best[0].states, "{who}");
             line(&[
-                (*who).to_owned(),
+                who.clone(),
                 format!("{states}"),
                 format!("{seconds:.2}"),
                 format!("{:.0}", states as f64 / seconds),
-                format!("{:.2}", theirs.seconds / seconds),
+                format!("{:.2}", best[0].seconds / seconds),
+                format!("{processor:.2}"),
+                format!("{:.2}", best[0].processor / processor),
                 format!("{:.1}", bytes as f64 / states as f64),
             ]);
         }
     }
 }
 
-fn line(columns: &[String; 6]) {
-    let [who, states, seconds, rate, ratio, bytes] = columns;
-    println!("{who:>14} {states:>10} {seconds:>8} {rate:>10} {ratio:>6} {bytes:>14}");
+fn list(name: &str, usual: &str) -> Vec<String> {
+    let text = env::var(name).unwrap_or_else(|_| usual.to_owned());
+    text.split(';').map(|item| item.trim().to_owned()).collect()
+}
+
+fn best(turns: &[Turn]) -> Turn {
+    let least = |of: fn(&Turn) -> f64| turns.iter().map(of).fold(f64::INFINITY, f64::min);
+    Turn {
+        states: turns[0].states,
+        seconds: least(|turn| turn.seconds),
+        processor: least(|turn| turn.processor),
+        bytes: turns.iter().map(|turn| turn.bytes).max().unwrap(),
+    }
+}
+
+fn line(columns: &[String; 8]) {
+    let [who, others @ ..] = columns;
+    let others: String = others.iter().map(|text| format!("{text:>12}")).collect();
+    println!("{who:<14}{others}");
 }
 
 fn number(name: &str) -> Option<usize> {
@@ -110,6 +131,7 @@ fn apart(who: &str, model: &str) -> Turn {
     Turn {
         states: next().parse().unwrap(),
         seconds: next().parse().unwrap(),
+        processor: next().parse().unwrap(),
         bytes: next().parse().unwrap(),
     }
 }
@@ -143,7 +165,8 @@ fn explore<A: Algorithm>(who: &str, options: &str) -> Turn {
         report.progress.states
     };
     let seconds = start.elapsed().as_secs_f64();
-    Turn { states, seconds, bytes: resident_bytes("VmHWM:") - before }
+    let bytes = resident_bytes("VmHWM:") - before;
+    Turn { states, seconds, processor: processor_seconds(), bytes }
 }
 
 fn setup<A: Algorithm>(options: &str) -> Setup {
@@ -169,6 +192,14 @@ fn setup<A: Algorithm>(options: &str) -> Setup {
     let mut setup = Setup::new::<A>(Group::numbered(nodes.into()).unwrap(), settings);
     setup.timing = timing.unwrap_or(setup.timing);
     Setup { requests, faults, ..setup }
+}
+
+/// The processor time of all threads so far, where the system tells.
+fn processor_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // After the name, which may contain anything: in user mode and in the system's, in hundredths.
+    let fields = stat.rsplit(')').next().into_iter().flat_map(str::split_whitespace);
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// What is in memory, or the most that ever was, where the system tells.

@@ -35,8 +35,9 @@ struct Size {
 /// Processes that are asked so often each, in the world that the algorithm assumes or in one that
 /// differs from it.
 fn world<A: Algorithm>(nodes: u32, requests: u8, differs: impl FnOnce(&mut Setup)) -> Model<A> {
+    let group = Group::numbered(nodes).expect("ids 1 to n form a group");
     let settings = Settings { textbook: true, ..Settings::new(T) };
-    let mut setup = Setup::new::<A>(Group::numbered(nodes).unwrap(), settings);
+    let mut setup = Setup::new::<A>(group, settings);
     setup.requests = requests;
     setup.liveness = false;
     differs(&mut setup);
