@@ -1,5 +1,7 @@
 //! Runs that come to their goal for good, and runs that do not.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod toy;
 
 use bellwether_algorithms::catalogue::Settings;
@@ -310,7 +312,7 @@ fn a_timer_that_is_cancelled_each_time_may_never_fire() {
 #[test]
 fn a_round_moves_all_that_must_move() {
     let start = |_: &mut Toy, cx: &mut Context<'_, Toy>| {
-        if cx.place() % 2 == 0 {
+        if cx.place().is_multiple_of(2) {
             pass_on(Msg::Token, cx);
         }
     };

@@ -31,16 +31,16 @@ impl fmt::Display for Msg {
 /// A process with a number of its own, which means what the test wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Toy {
-    pub number: u8,
+    pub(crate) number: u8,
 }
 
 /// What it does.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    pub start: fn(&mut Toy, &mut Context<'_, Toy>),
-    pub message: fn(&mut Toy, Msg, &mut Context<'_, Toy>),
-    pub timer: fn(&mut Toy, &mut Context<'_, Toy>),
-    pub input: fn(&mut Toy, &mut Context<'_, Toy>),
+    pub(crate) start: fn(&mut Toy, &mut Context<'_, Toy>),
+    pub(crate) message: fn(&mut Toy, Msg, &mut Context<'_, Toy>),
+    pub(crate) timer: fn(&mut Toy, &mut Context<'_, Toy>),
+    pub(crate) input: fn(&mut Toy, &mut Context<'_, Toy>),
 }
 
 impl Process for Toy {
