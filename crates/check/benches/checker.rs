@@ -160,7 +160,11 @@ fn explore<A: Algorithm>(who: &str, options: &str) -> Turn {
         let checker = Peer::new(model).checker().threads(threads()).spawn_bfs().join();
         checker.unique_state_count() as u64
     } else {
-        let report = check(model, Limits { threads: threads(), reduce: false, ..Limits::default() }, &mut |_| {});
+        let report = check(
+            model,
+            Limits { threads: threads(), reduce: false, ..Limits::default() },
+            &mut |_| {},
+        );
         assert!(!matches!(report.verdict, Verdict::Unfinished(_)), "{:?}", report.verdict);
         report.progress.states
     };
