@@ -1,0 +1,375 @@
+//! From flags to what is explored.
+
+use super::args::{ChannelsName, CheckArgs, TimingName};
+use crate::args::Switch;
+use crate::failure::Failure;
+use crate::own;
+use crate::planning::{clocks, flag, refuse_smaller};
+use bellwether_algorithms::catalogue::{Algorithm, Settings, Topology};
+use bellwether_algorithms::mutex::Tree;
+use bellwether_check::{Channels, Faults, Setup, Ticks, Timing, usual_verb};
+use bellwether_core::{self as core, Group, NodeId};
+use bellwether_sim::{CutKind, Latency, Network, default_timeout, units};
+use std::time::Duration;
+
+/// The largest cluster that may be asked for. Its states are beyond every machine long before.
+const MOST_NODES: usize = 16;
+/// How many processes there are if nobody says.
+const NODES: u32 = 3;
+/// How long a message takes if nobody says: only T and counterexamples depend on it.
+const HOP: Duration = Duration::from_millis(10);
+/// How far clocks go if nobody says, in ticks.
+const HORIZON: Ticks = 8;
+
+/// What the flags describe.
+pub(crate) fn setup<A: Algorithm>(args: &CheckArgs) -> Result<Setup, Failure> {
+    suits::<A>(args)?;
+    let group = group(args, A::NODES)?;
+    let faults = faults(args)?;
+    let partition = partition(args, &group)?;
+    let faulty = faults.crashes > 0 || faults.losses > 0 || !partition.is_empty();
+    let detection = match args.detection {
+        Some(switch) => switch == Switch::On,
+        None => faults.crashes > 0 && !args.textbook,
+    };
+    let name = timing_name::<A>(args)?;
+    let delay = delay(args, name)?;
+    let timeout = timeout(args, delay)?;
+    let mut settings = Settings {
+        coordinator: match args.coordinator.as_deref() {
+            None => Some(group.highest()),
+            Some("none") => None,
+            Some(text) => Some(flag("coordinator", units::member(text, &group))?),
+        }
+        .map(|id| refuse_smaller(id, &group, detection))
+        .transpose()?,
+        detection,
+        acknowledge: args.acknowledge.map_or(detection || faulty, |switch| switch == Switch::On),
+        textbook: args.textbook,
+        options: args.own.options::<A>()?,
+        ..Settings::new(timeout)
+    };
+    if let Some(text) = &args.section {
+        settings.section = flag("section", units::span(text))?;
+    }
+    if let Some(text) = &args.tree {
+        settings.tree = flag("tree", text.parse::<Tree>().map_err(|error| error.to_string()))?;
+    }
+    own::check::<A>(&settings, &group)?;
+    let asks = asks::<A>(args, &group)?;
+    let mut setup = Setup::new::<A>(group, settings);
+    setup.timing = timing(args, name, delay, timeout)?;
+    if let Some(channels) = args.channels {
+        setup.channels = match channels {
+            ChannelsName::Fifo => Channels::Fifo,
+            ChannelsName::Reorder => Channels::Reorder,
+            ChannelsName::Causal => Channels::Causal,
+        };
+    }
+    setup.horizon = horizon::<A>(args, setup.timing)?;
+    setup.faults = faults;
+    setup.requests = requests::<A>(args, detection, !asks.is_empty())?;
+    setup.asks = asks;
+    setup.partition = partition;
+    let offsets = clocks(&args.offset, &[], &setup.group)?;
+    setup.offsets = offsets.into_iter().map(|(id, (offset_us, _))| (id, offset_us)).collect();
+    // A run that is cut off may have come to its goal later.
+    setup.liveness = !args.safety && setup.horizon.is_none();
+    Ok(setup)
+}
+
+/// Refuses what the algorithm has no use for.
+fn suits<A: Algorithm>(args: &CheckArgs) -> Result<(), Failure> {
+    let name = A::ENTRY.name;
+    let refuse = |flag: &str, why: String| Err(Failure::flag(flag, why));
+    if A::default().section().is_none() {
+        for (flag, given) in [("section", args.section.is_some()), ("textbook", args.textbook)] {
+            if given {
+                return refuse(flag, format!("{name} has no critical section; leave the flag out"));
+            }
+        }
+    }
+    if args.tree.is_some() && A::ENTRY.topology != Topology::Tree {
+        return refuse("tree", format!("{name} is on no tree; leave the flag out"));
+    }
+    if !A::READS_CLOCK {
+        for (flag, given) in [("until", args.until.is_some()), ("offset", !args.offset.is_empty())]
+        {
+            if given {
+                let why = format!(
+                    "{name} does not look at clocks, so all runs are followed to their end"
+                );
+                return refuse(flag, format!("{why}; leave the flag out"));
+            }
+        }
+    }
+    if args.textbook && args.detection == Some(Switch::On) {
+        return Err(Failure::Input(
+            "--textbook and --detection on contradict each other: in its paper the algorithm has \
+             no election beside it; leave one of them out"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn group(args: &CheckArgs, usual: Option<u32>) -> Result<Group, Failure> {
+    let too_many = |flag: &str, count: usize| {
+        let message = format!(
+            "{count} processes have more states than any memory holds; at most {MOST_NODES}, and \
+             begin with 3"
+        );
+        Err(Failure::flag(flag, message))
+    };
+    if let Some(text) = &args.ids {
+        let ids = flag("ids", units::ids(text))?;
+        if ids.len() > MOST_NODES {
+            return too_many("ids", ids.len());
+        }
+        return Group::new(ids).map_err(|error| Failure::flag("ids", error));
+    }
+    let n = args.nodes.or(usual).unwrap_or(NODES);
+    if n == 0 {
+        return Err(Failure::flag("nodes", "0 processes have nothing to check; give at least 1"));
+    }
+    if n as usize > MOST_NODES {
+        return too_many("nodes", n as usize);
+    }
+    Group::new((1..=n).map(NodeId::new).collect()).map_err(|error| Failure::flag("nodes", error))
+}
+
+fn faults(args: &CheckArgs) -> Result<Faults, Failure> {
+    let faults = Faults {
+        crashes: budget("crashes", args.crashes)?,
+        recoveries: budget("recoveries", args.recoveries)?,
+        losses: budget("losses", args.losses)?,
+        duplicates: budget("duplicates", args.duplicates)?,
+    };
+    if faults.recoveries > 0 && faults.crashes == 0 {
+        return Err(Failure::flag(
+            "recoveries",
+            "nobody comes back who has not crashed; give --crashes too",
+        ));
+    }
+    Ok(faults)
+}
+
+/// How often something may happen.
+fn budget(name: &str, given: Option<u32>) -> Result<u8, Failure> {
+    let count = given.unwrap_or(0);
+    u8::try_from(count).map_err(|_| {
+        let message = format!(
+            "{count} are too many; at most {}, and few are explored to the end with more than 3",
+            u8::MAX
+        );
+        Failure::flag(name, message)
+    })
+}
+
+fn requests<A: Algorithm>(args: &CheckArgs, detection: bool, asked: bool) -> Result<u8, Failure> {
+    let verb = usual_verb::<A>();
+    if args.requests.is_some_and(|requests| requests > 0) && verb.is_none() {
+        let message = format!("{} cannot be asked for anything; leave the flag out", A::ENTRY.name);
+        return Err(Failure::flag("requests", message));
+    }
+    let watched = detection && A::ENTRY.elects();
+    let usual = verb.is_some() && !asked && !watched && !A::READS_CLOCK;
+    budget("requests", Some(args.requests.unwrap_or(u32::from(usual))))
+}
+
+/// `1,2=work`: who may be asked for what.
+fn asks<A: Algorithm>(args: &CheckArgs, group: &Group) -> Result<Vec<(NodeId, String)>, Failure> {
+    let mut asks = Vec::new();
+    for text in &args.ask {
+        if let Some((deed, _)) = text.rsplit_once('@') {
+            let message = format!(
+                "'{text}' names a time, but here everything may come at any moment; write {deed}"
+            );
+            return Err(Failure::flag("ask", message));
+        }
+        let Some((ids, verb)) = text.split_once('=') else {
+            let message = format!("'{text}' does not say who and what; write ID=VERB");
+            return Err(Failure::flag("ask", message));
+        };
+        if A::input(verb).is_none() {
+            let known = match A::VERBS {
+                [] => "nothing; leave the flag out".to_owned(),
+                verbs => verbs.join(", "),
+            };
+            let name = A::ENTRY.name;
+            let message = format!("{name} cannot be asked for '{verb}'; it knows: {known}");
+            return Err(Failure::flag("ask", message));
+        }
+        for id in flag("ask", units::ids(ids))? {
+            let id = flag("ask", units::member(&id.number().to_string(), group))?;
+            asks.push((id, verb.to_owned()));
+        }
+    }
+    Ok(asks)
+}
+
+fn partition(args: &CheckArgs, group: &Group) -> Result<Vec<Vec<NodeId>>, Failure> {
+    let Some(text) = &args.partition else { return Ok(Vec::new()) };
+    if let Some((sides, _)) = text.split_once('@') {
+        let message = format!("'{text}' names a time, but here it lasts; write {sides}");
+        return Err(Failure::flag("partition", message));
+    }
+    match flag("partition", units::partition(text, group))? {
+        CutKind::Partition(sides) => Ok(sides),
+        CutKind::OneWay(..) => Ok(Vec::new()),
+    }
+}
+
+/// What is known of time, in a word.
+fn timing_name<A: Algorithm>(args: &CheckArgs) -> Result<TimingName, Failure> {
+    let assumed = match A::ASSUMES.timing {
+        core::Timing::Synchronous => TimingName::Synchronous,
+        core::Timing::Asynchronous if A::READS_CLOCK => TimingName::Drifting,
+        core::Timing::Asynchronous => TimingName::Asynchronous,
+    };
+    let name = args.timing.unwrap_or(assumed);
+    if name == TimingName::Asynchronous && A::READS_CLOCK {
+        let message = format!(
+            "{} looks at its clock, which would stand still; give drifting with a large --apart",
+            A::ENTRY.name
+        );
+        return Err(Failure::flag("timing", message));
+    }
+    Ok(name)
+}
+
+/// How long messages take.
+fn delay(args: &CheckArgs, name: TimingName) -> Result<(Duration, Duration), Failure> {
+    match (&args.delay, name) {
+        (Some(text), TimingName::Bounded) => flag("delay", units::span(text)),
+        (None, TimingName::Bounded) => Err(Failure::flag(
+            "timing",
+            "bounded needs to know how long messages take; give --delay 10ms..20ms",
+        )),
+        (Some(_), _) => Err(Failure::flag(
+            "delay",
+            format!(
+                "in {} time messages have no bounds; give --timing bounded, or leave the flag out",
+                name.name()
+            ),
+        )),
+        (None, _) => Ok((HOP, HOP)),
+    }
+}
+
+fn timeout(args: &CheckArgs, (low, high): (Duration, Duration)) -> Result<Duration, Failure> {
+    let Some(text) = &args.timeout else {
+        return Ok(default_timeout(&Network::new(Latency::Uniform(low, high))));
+    };
+    match flag("timeout", units::duration(text))? {
+        Duration::ZERO => Err(Failure::flag("timeout", "T must be above 0")),
+        timeout => Ok(timeout),
+    }
+}
+
+fn timing(
+    args: &CheckArgs,
+    name: TimingName,
+    (low, high): (Duration, Duration),
+    timeout: Duration,
+) -> Result<Timing, Failure> {
+    if args.apart.is_some() && name != TimingName::Drifting {
+        let message = format!(
+            "in {} time no two clocks differ; give --timing drifting, or leave the flag out",
+            name.name()
+        );
+        return Err(Failure::flag("apart", message));
+    }
+    let usual = match name {
+        TimingName::Bounded => [low, high].into_iter().fold(timeout, measure),
+        _ => timeout,
+    };
+    let tick = match &args.tick {
+        None => usual,
+        Some(_) if name == TimingName::Asynchronous => {
+            return Err(Failure::flag(
+                "tick",
+                "in asynchronous time there are no ticks; leave the flag out",
+            ));
+        }
+        Some(text) => match flag("tick", units::duration(text))? {
+            Duration::ZERO => return Err(Failure::flag("tick", "a tick must be above 0")),
+            tick => tick,
+        },
+    };
+    Ok(match name {
+        TimingName::Asynchronous => Timing::Asynchronous,
+        TimingName::Synchronous => Timing::synchronous(tick),
+        TimingName::Bounded => {
+            let least = low.as_micros() / tick.as_micros();
+            let most = high.as_micros().div_ceil(tick.as_micros());
+            let ticks = |count: u128| Ticks::try_from(count).map_err(|_| too_fine("delay", tick));
+            Timing::Bounded { tick, delay: (ticks(least)?, ticks(most)?) }
+        }
+        TimingName::Drifting => {
+            let apart = args.apart.unwrap_or(1);
+            if apart == 0 {
+                return Err(Failure::flag(
+                    "apart",
+                    "clocks that are never apart could not go on; give at least 1",
+                ));
+            }
+            let apart = Ticks::try_from(apart).map_err(|_| {
+                Failure::flag("apart", format!("{apart} are too many; at most {}", Ticks::MAX))
+            })?;
+            Timing::Drifting { tick, apart }
+        }
+    })
+}
+
+/// When clocks stop.
+fn horizon<A: Algorithm>(args: &CheckArgs, timing: Timing) -> Result<Option<Ticks>, Failure> {
+    if !A::READS_CLOCK {
+        return Ok(None);
+    }
+    let Some(text) = &args.until else { return Ok(Some(HORIZON)) };
+    let tick = timing.tick().unwrap_or(HOP);
+    let span = flag("until", units::duration(text))?;
+    match Ticks::try_from(span.as_micros() / tick.as_micros().max(1)) {
+        Ok(0) => {
+            let message = format!(
+                "{text} is less than a tick, which is {}; give more, or a smaller --tick",
+                units::show(tick)
+            );
+            Err(Failure::flag("until", message))
+        }
+        Ok(ticks) => Ok(Some(ticks)),
+        Err(_) => Err(too_fine("until", tick)),
+    }
+}
+
+fn too_fine(name: &str, tick: Duration) -> Failure {
+    let message = format!(
+        "that is more than {} ticks of {}; give less, or a larger --tick",
+        Ticks::MAX,
+        units::show(tick)
+    );
+    Failure::flag(name, message)
+}
+
+/// The largest span that measures both: their greatest common divisor.
+fn measure(a: Duration, b: Duration) -> Duration {
+    let (mut a, mut b) = (a.as_micros() as u64, b.as_micros() as u64);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    Duration::from_micros(a)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_measures_delays_and_time_outs() {
+        let ms = Duration::from_millis;
+        assert_eq!(measure(ms(60), ms(20)), ms(20));
+        assert_eq!(measure(ms(45), ms(10)), ms(5));
+        assert_eq!(measure(ms(30), Duration::ZERO), ms(30));
+    }
+}

@@ -1,0 +1,377 @@
+//! What came of a check, for people and for programs.
+
+use super::steps::steps;
+use crate::failure::Verdict;
+use crate::report::{peak_rss_bytes, rate, several};
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_check::{
+    Channels, Counterexample, Faults, Limit, Limits, Model, Report, Setup, Timing,
+    Verdict as Judgement, usual_verb,
+};
+use bellwether_sim::units;
+use indicatif::{HumanBytes, HumanCount};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// How many steps of a counterexample are shown to people.
+const MOST_STEPS: usize = 200;
+
+/// What was found, and in what.
+pub(crate) struct Found<'a> {
+    setup: &'a Setup,
+    algorithm: &'static str,
+    /// What the algorithm calls what it was asked for.
+    verb: Option<&'static str>,
+    properties: Vec<&'static str>,
+    /// What the algorithm does not claim to survive, of what it was given.
+    beyond: Vec<&'static str>,
+    limits: Limits,
+    report: Report,
+    wall_s: f64,
+    /// What happens in the counterexample, if there is one.
+    steps: Vec<String>,
+}
+
+impl<'a> Found<'a> {
+    pub(crate) fn new<A: Algorithm>(
+        setup: &'a Setup,
+        model: &Model<A>,
+        properties: Vec<&'static str>,
+        limits: Limits,
+        report: Report,
+        wall_s: f64,
+    ) -> Self {
+        let steps = match &report.verdict {
+            Judgement::Violated(Counterexample { stem, cycle, .. }) => {
+                steps(model, &[stem.as_slice(), cycle].concat())
+            }
+            _ => Vec::new(),
+        };
+        Found {
+            setup,
+            algorithm: A::ENTRY.name,
+            verb: usual_verb::<A>(),
+            properties,
+            beyond: setup.beyond(&A::ASSUMES),
+            limits,
+            report,
+            wall_s,
+            steps,
+        }
+    }
+
+    pub(crate) fn verdict(&self) -> Verdict {
+        match self.report.verdict {
+            Judgement::Proved => Verdict::Well,
+            Judgement::Violated(_) => Verdict::Violated,
+            Judgement::Unfinished(_) => Verdict::Unfinished,
+        }
+    }
+
+    /// The verdict in a line.
+    fn headline(&self) -> String {
+        let progress = &self.report.progress;
+        match &self.report.verdict {
+            Judgement::Proved => "proved".to_owned(),
+            Judgement::Violated(Counterexample { breach, missed, .. }) => {
+                let by: Vec<String> = breach.by.iter().map(|id| id.to_string()).collect();
+                let by =
+                    if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
+                let never = if *missed { "not always: " } else { "" };
+                format!("violated {}: {never}{}{by}", breach.name, breach.text)
+            }
+            Judgement::Unfinished(limit) => {
+                let depth = progress.depth;
+                let (what, fix) = match limit {
+                    Limit::States => {
+                        (format!("{} states", HumanCount(self.limits.states)), "--max-states")
+                    }
+                    Limit::Memory => (HumanBytes(self.limits.memory).to_string(), "--max-memory"),
+                    Limit::Depth => (several(self.limits.depth as usize, "step"), "--max-depth"),
+                };
+                format!(
+                    "unfinished: stopped at {what}; nothing wrong within {depth} steps of the \
+                     beginning. Raise {fix}, or allow less to happen"
+                )
+            }
+        }
+    }
+
+    pub(crate) fn text(&self, quiet: bool) -> String {
+        let mut text = format!("{}\n", self.headline());
+        if quiet {
+            return text;
+        }
+        let mut line = |name: &str, value: String| {
+            if !value.is_empty() {
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{name:<12} {value}");
+            }
+        };
+        let progress = &self.report.progress;
+        let violated = matches!(self.report.verdict, Judgement::Violated(_));
+        line(if violated { "looked for" } else { "holds" }, self.properties.join(", "));
+        line("in", self.cluster());
+        line("timing", timing(self.setup));
+        line("channels", channels(self.setup.channels).to_owned());
+        line("may happen", self.happenings());
+        if !self.beyond.is_empty() {
+            line("beyond", format!("what {} claims: {}", self.algorithm, self.beyond.join(", ")));
+        }
+        line("not checked", self.unchecked());
+        line(
+            "states",
+            format!(
+                "{}, {} steps between them, depth {}, {} of single processes",
+                HumanCount(progress.states),
+                HumanCount(progress.steps),
+                progress.depth,
+                HumanCount(progress.local_states)
+            ),
+        );
+        line(
+            "took",
+            format!(
+                "{:.2} s, {} states a second with {}",
+                self.wall_s,
+                HumanCount(rate(progress.states, self.wall_s) as u64),
+                several(self.limits.threads, "thread"),
+            ),
+        );
+        let peak = peak_rss_bytes()
+            .map_or(String::new(), |peak| format!("; {} of memory at most", HumanBytes(peak)));
+        line(
+            "memory",
+            format!(
+                "{} for states, {:.0} bytes each{peak}",
+                HumanBytes(progress.memory),
+                self.bytes_per_state(),
+            ),
+        );
+        if progress.states <= 1 {
+            line("hint", "nothing can happen; try --requests 1 or --crashes 1".to_owned());
+        }
+        self.add_counterexample(&mut text);
+        text
+    }
+
+    fn add_counterexample(&self, text: &mut String) {
+        let Judgement::Violated(example) = &self.report.verdict else { return };
+        let loops_from = (!example.cycle.is_empty()).then_some(example.stem.len());
+        text.push('\n');
+        for (number, step) in self.steps.iter().take(MOST_STEPS).enumerate() {
+            if loops_from == Some(number) {
+                text.push_str("again and again:\n");
+            }
+            let _ = writeln!(text, "{:>4}  {step}", number + 1);
+        }
+        let more = self.steps.len().saturating_sub(MOST_STEPS);
+        if more > 0 {
+            let _ = writeln!(text, "... {more} more (--json shows all)");
+        }
+    }
+
+    fn bytes_per_state(&self) -> f64 {
+        let progress = &self.report.progress;
+        progress.memory as f64 / progress.states.max(1) as f64
+    }
+
+    fn cluster(&self) -> String {
+        let Setup { group, settings, .. } = self.setup;
+        let Settings { coordinator, detection, acknowledge, textbook, options, .. } = settings;
+        let ids: Vec<String> = group.ring().iter().map(|id| id.to_string()).collect();
+        let mut parts = vec![format!("{}, {}", self.algorithm, ids.join(" "))];
+        parts.push(match coordinator {
+            Some(id) => format!("{id} coordinates at first"),
+            None => "nobody coordinates at first".to_owned(),
+        });
+        parts.extend(detection.then(|| "detection on".to_owned()));
+        parts.extend(acknowledge.then(|| "messages acknowledged".to_owned()));
+        parts.extend(textbook.then(|| "as in its paper".to_owned()));
+        parts.extend(options.iter().map(|(name, value)| match value {
+            "" => name.to_owned(),
+            _ => format!("{name} {value}"),
+        }));
+        parts.join("; ")
+    }
+
+    /// What may happen to the cluster.
+    fn happenings(&self) -> String {
+        let Setup { faults, requests, asks, partition, group, .. } = self.setup;
+        let Faults { crashes, recoveries, losses, duplicates } = *faults;
+        let mut parts = Vec::new();
+        let counted = [
+            (crashes, "crash", "crashes"),
+            (recoveries, "recovery", "recoveries"),
+            (losses, "lost message", "lost messages"),
+            (duplicates, "duplicated message", "duplicated messages"),
+        ];
+        for (count, one, many) in counted {
+            match count {
+                0 => {}
+                1 => parts.push(format!("1 {one}")),
+                _ => parts.push(format!("{count} {many}")),
+            }
+        }
+        if let (1.., Some(verb)) = (*requests, self.verb) {
+            let times = several(usize::from(*requests), "time");
+            parts.push(format!("each of {} asked for {verb} {times}", group.len()));
+        }
+        parts.extend(asks.iter().map(|(id, verb)| format!("{id} asked for {verb}")));
+        if !partition.is_empty() {
+            parts.push(format!("partition {}", sides(self.setup)));
+        }
+        if parts.is_empty() { "no faults and no requests".to_owned() } else { parts.join(", ") }
+    }
+
+    /// What is not decided, though the algorithm speaks of it.
+    fn unchecked(&self) -> String {
+        match self.setup.liveness {
+            true => String::new(),
+            false if self.setup.horizon.is_some() => {
+                "whether runs come to their goal: they are cut off".to_owned()
+            }
+            false => "whether runs come to their goal".to_owned(),
+        }
+    }
+
+    pub(crate) fn json(&self) -> String {
+        let Setup { group, settings, faults, requests, asks, horizon, liveness, .. } = self.setup;
+        let progress = &self.report.progress;
+        let tick = self.setup.timing.tick();
+        let ms = |span: std::time::Duration| span.as_micros() as f64 / 1_000.0;
+        let verdict = match &self.report.verdict {
+            Judgement::Proved => "proved",
+            Judgement::Violated(_) => "violated",
+            Judgement::Unfinished(_) => "unfinished",
+        };
+        let limit = match self.report.verdict {
+            Judgement::Unfinished(Limit::States) => Some("states"),
+            Judgement::Unfinished(Limit::Memory) => Some("memory"),
+            Judgement::Unfinished(Limit::Depth) => Some("depth"),
+            _ => None,
+        };
+        let (delay, apart) = match self.setup.timing {
+            Timing::Bounded { delay, .. } => (Some(delay), None),
+            Timing::Drifting { apart, .. } => (None, Some(apart)),
+            Timing::Asynchronous => (None, None),
+        };
+        let partition: Vec<Vec<u32>> = (self.setup.partition.iter())
+            .map(|side| side.iter().map(|id| id.number()).collect())
+            .collect();
+        let value = json!({
+            "algorithm": self.algorithm,
+            "verdict": verdict,
+            "says": self.headline(),
+            "limit": limit,
+            "properties": self.properties,
+            "bounds": {
+                "nodes": group.len(),
+                "ids": group.ring().iter().map(|id| id.number()).collect::<Vec<_>>(),
+                "coordinator": settings.coordinator.map(|id| id.number()),
+                "detection": settings.detection,
+                "acknowledge": settings.acknowledge,
+                "textbook": settings.textbook,
+                "options": settings.options.iter().collect::<std::collections::BTreeMap<_, _>>(),
+                "timeout_ms": ms(settings.timeout),
+                "crashes": faults.crashes,
+                "recoveries": faults.recoveries,
+                "losses": faults.losses,
+                "duplicates": faults.duplicates,
+                "requests": requests,
+                "asks": asks.iter().map(|(id, verb)| json!({ "id": id.number(), "verb": verb }))
+                    .collect::<Vec<_>>(),
+                "partition": partition,
+                "timing": timing_name(self.setup.timing),
+                "tick_ms": tick.map(ms),
+                "delay_ticks": delay,
+                "apart_ticks": apart,
+                "horizon_ticks": horizon,
+                "channels": channels(self.setup.channels),
+                "liveness": liveness,
+            },
+            "beyond": self.beyond,
+            "states": progress.states,
+            "steps": progress.steps,
+            "depth": progress.depth,
+            "queue": progress.queue,
+            "local_states": progress.local_states,
+            "threads": self.limits.threads,
+            "wall_s": self.wall_s,
+            "states_per_second": rate(progress.states, self.wall_s),
+            "memory_bytes": progress.memory,
+            "bytes_per_state": self.bytes_per_state(),
+            "peak_rss_bytes": peak_rss_bytes(),
+            "counterexample": self.counterexample(),
+        });
+        format!("{value:#}\n")
+    }
+
+    fn counterexample(&self) -> Value {
+        let Judgement::Violated(example) = &self.report.verdict else { return Value::Null };
+        let loops_from = (!example.cycle.is_empty()).then_some(example.stem.len());
+        json!({
+            "property": example.breach.name,
+            "text": example.breach.text,
+            "by": example.breach.by.iter().map(|id| id.number()).collect::<Vec<_>>(),
+            "missed": example.missed,
+            "steps": self.steps,
+            "loops_from": loops_from,
+        })
+    }
+}
+
+fn sides(setup: &Setup) -> String {
+    let side = |ids: &Vec<bellwether_core::NodeId>| {
+        ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(",")
+    };
+    setup.partition.iter().map(side).collect::<Vec<_>>().join("|")
+}
+
+fn timing_name(timing: Timing) -> &'static str {
+    match timing {
+        Timing::Asynchronous => "asynchronous",
+        Timing::Bounded { delay: (0, 0), .. } => "synchronous",
+        Timing::Bounded { .. } => "bounded",
+        Timing::Drifting { .. } => "drifting",
+    }
+}
+
+/// What is known of time, for people.
+fn timing(setup: &Setup) -> String {
+    let name = timing_name(setup.timing);
+    let end = match (setup.horizon, setup.timing.tick()) {
+        (Some(ticks), Some(tick)) => {
+            format!("; no run is followed further than {}", units::show(tick * u32::from(ticks)))
+        }
+        _ => String::new(),
+    };
+    let timeout = units::show(setup.settings.timeout);
+    match setup.timing {
+        Timing::Asynchronous => format!("{name}: any timer may fire at any moment{end}"),
+        Timing::Bounded { delay: (0, 0), tick } => {
+            format!("{name}: T {timeout}, ticks of {}{end}", units::show(tick))
+        }
+        Timing::Bounded { tick, delay: (least, most) } => {
+            let span = (tick * u32::from(least), tick * u32::from(most));
+            let tick = units::show(tick);
+            format!(
+                "{name}: messages take {}, T {timeout}, ticks of {tick}{end}",
+                units::show_span(span)
+            )
+        }
+        Timing::Drifting { tick, apart } => {
+            let far = units::show(tick * u32::from(apart));
+            let tick = units::show(tick);
+            format!("{name}: clocks at most {far} apart, T {timeout}, ticks of {tick}{end}")
+        }
+    }
+}
+
+fn channels(channels: Channels) -> &'static str {
+    match channels {
+        Channels::Fifo => "fifo",
+        Channels::Reorder => "reorder",
+        Channels::Causal => "causal",
+    }
+}
