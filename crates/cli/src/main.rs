@@ -9,6 +9,7 @@ mod asking;
 mod bench;
 mod certs;
 mod check;
+mod checks;
 mod compare;
 mod failure;
 mod host;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Verb::HostProcess(args) => host::child::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Checks(args) => checks::run(&args),
         Verb::Node(args) => node::run(&args),
         Verb::Certs(args) => certs::run(&args),
         Verb::Up(args) => up::run(&args),

@@ -5,7 +5,9 @@ use crate::args::Switch;
 use crate::failure::Failure;
 use crate::own;
 use crate::planning::{clocks, flag, refuse_smaller};
-use bellwether_algorithms::catalogue::{Algorithm, Settings, Topology};
+use bellwether_algorithms::catalogue::{
+    Algorithm, Catalogue, Registry, Settings, Topology, Visitor,
+};
 use bellwether_algorithms::mutex::Tree;
 use bellwether_check::{Channels, Faults, Setup, Ticks, Timing, usual_verb};
 use bellwether_core::{self as core, Group, NodeId};
@@ -56,6 +58,7 @@ pub(crate) fn setup<A: Algorithm>(args: &CheckArgs) -> Result<Setup, Failure> {
         settings.tree = flag("tree", text.parse::<Tree>().map_err(|error| error.to_string()))?;
     }
     own::check::<A>(&settings, &group)?;
+    refuse_clocks_below(&settings)?;
     let asks = asks::<A>(args, &group)?;
     let mut setup = Setup::new::<A>(group, settings);
     setup.timing = timing(args, name, delay, timeout)?;
@@ -111,6 +114,24 @@ fn suits<A: Algorithm>(args: &CheckArgs) -> Result<(), Failure> {
         ));
     }
     Ok(())
+}
+
+/// A snapshot of what looks at clocks would need clocks too, but does not know that it does.
+fn refuse_clocks_below(settings: &Settings) -> Result<(), Failure> {
+    struct Reads;
+    impl Visitor for Reads {
+        type Output = bool;
+        fn visit<A: Algorithm>(self) -> bool {
+            A::READS_CLOCK
+        }
+    }
+    match settings.options.text("over") {
+        Some(name) if Catalogue::visit(name, Reads) == Some(true) => Err(Failure::flag(
+            "over",
+            format!("{name} looks at clocks, which would stand still here; choose another"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn group(args: &CheckArgs, usual: Option<u32>) -> Result<Group, Failure> {

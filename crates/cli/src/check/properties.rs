@@ -14,7 +14,10 @@ pub(crate) fn choose<A: Algorithm>(
     model: &mut Model<A>,
 ) -> Result<Vec<&'static str>, Failure> {
     let goal = A::goal().name;
-    let claims = model.referee.as_ref().map(|referee| referee.claims()).unwrap_or_default();
+    // What clocks show at every moment is looked at in simulated runs only.
+    let looks = |referee: &&Box<dyn Referee<A>>| referee.looks_every().is_none();
+    let referee = model.referee.as_ref().filter(looks);
+    let claims = referee.map(|referee| referee.claims()).unwrap_or_default();
     let states = model.invariants.iter().map(|invariant| invariant.name);
     let mut known: Vec<&str> = states.chain(claims.iter().copied()).collect();
     known.push(goal);
@@ -53,6 +56,16 @@ pub(crate) fn choose<A: Algorithm>(
     let mut names: Vec<&str> = model.invariants.iter().map(|invariant| invariant.name).collect();
     names.extend(heard);
     names.extend(model.goal.as_ref().map(|goal| goal.name));
+    if names.is_empty() {
+        let name = A::ENTRY.name;
+        let why = match A::READS_CLOCK {
+            true => "what it claims is about what clocks show at every moment of long runs",
+            false => "without its goal it claims nothing",
+        };
+        return Err(Failure::Input(format!(
+            "check: there is nothing to decide about {name}: {why}; see `bellwether sim {name}`"
+        )));
+    }
     Ok(names)
 }
 

@@ -111,7 +111,7 @@ impl<'a> Found<'a> {
         let progress = &self.report.progress;
         let violated = matches!(self.report.verdict, Judgement::Violated(_));
         line(if violated { "looked for" } else { "holds" }, self.properties.join(", "));
-        line("in", self.cluster());
+        line("in", format!("{}, {}", self.algorithm, self.cluster()));
         line("timing", timing(self.setup));
         line("channels", channels(self.setup.channels).to_owned());
         line("may happen", self.happenings());
@@ -180,7 +180,7 @@ impl<'a> Found<'a> {
         let Setup { group, settings, .. } = self.setup;
         let Settings { coordinator, detection, acknowledge, textbook, options, .. } = settings;
         let ids: Vec<String> = group.ring().iter().map(|id| id.to_string()).collect();
-        let mut parts = vec![format!("{}, {}", self.algorithm, ids.join(" "))];
+        let mut parts = vec![ids.join(" ")];
         parts.push(match coordinator {
             Some(id) => format!("{id} coordinates at first"),
             None => "nobody coordinates at first".to_owned(),
@@ -289,6 +289,12 @@ impl<'a> Found<'a> {
                 "horizon_ticks": horizon,
                 "channels": channels(self.setup.channels),
                 "liveness": liveness,
+            },
+            "in_words": {
+                "cluster": self.cluster(),
+                "timing": timing(self.setup),
+                "may_happen": self.happenings(),
+                "not_checked": self.unchecked(),
             },
             "beyond": self.beyond,
             "states": progress.states,
