@@ -186,9 +186,21 @@ pub(crate) fn step<P: Process>(
     clock: Ticks,
     sends: &mut Vec<(u8, P::Msg)>,
 ) -> Said<P> {
+    step_telling(model, slot, call, clock, sends, &mut |_, _| {})
+}
+
+/// The same, and tells of every timer that it sets, also of those that it stops in the same step.
+pub(crate) fn step_telling<P: Process>(
+    model: &Model<P>,
+    slot: &mut Slot<P>,
+    call: Call<P::Msg>,
+    clock: Ticks,
+    sends: &mut Vec<(u8, P::Msg)>,
+    tell: &mut dyn FnMut(P::Timer, &Range<Duration>),
+) -> Said<P> {
     let place = usize::from(slot.place);
     let who = model.group.ring()[place];
-    let mut said = Said { who, crashed: false, outputs: Vec::new(), fences: Vec::new() };
+    let mut said = Said::nothing(who);
     let saved = match (&slot.state, &call) {
         (State::Down(saved), Call::Start) => Some(saved.clone()),
         (State::Up(process), Call::Crash) => {
@@ -201,13 +213,15 @@ pub(crate) fn step<P: Process>(
     };
     if saved.is_some() {
         slot.state = State::Up(P::default());
+        said.recovered = true;
     }
     let State::Up(process) = &mut slot.state else { return said };
     let fired = match call {
         Call::Timer(at) => Some(slot.timers.remove(usize::from(at)).timer),
         _ => None,
     };
-    let mut sink = Sink { model, timers: &mut slot.timers, sends, outputs: &mut said.outputs };
+    let Slot { timers, .. } = slot;
+    let mut sink = Sink { model, timers, sends, outputs: &mut said.outputs, tell };
     let now = model.reading(place, clock);
     let here = Here::new(&model.group, place, now, false);
     let mut cx = Context::new(&here, &model.config, &mut sink);
@@ -237,6 +251,7 @@ struct Sink<'a, P: Process> {
     timers: &'a mut Vec<Armed<P::Timer>>,
     sends: &'a mut Vec<(u8, P::Msg)>,
     outputs: &'a mut Vec<P::Output>,
+    tell: &'a mut dyn FnMut(P::Timer, &Range<Duration>),
 }
 
 impl<P: Process> Effects<P> for Sink<'_, P> {
@@ -248,6 +263,7 @@ impl<P: Process> Effects<P> for Sink<'_, P> {
     }
 
     fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>) {
+        (self.tell)(timer, &after);
         let (least, most) = self.model.timing.ticks(&after);
         let armed = Armed { timer, least, most };
         match self.timers.binary_search_by(|other| other.timer.cmp(&timer)) {

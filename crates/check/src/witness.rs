@@ -2,15 +2,16 @@
 
 use crate::model::{Model, Ticks};
 use bellwether_algorithms::referee::{Breach, Referee};
-use bellwether_core::{Invariant, NodeId, Process, Shape, Time};
+use bellwether_core::{Invariant, NodeId, Process, Shape, Time, Validity};
 use std::collections::BTreeMap;
 
 /// What is remembered of a run. Two states with the same processes and different memories are
 /// different: what may be said next depends on what was said.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Witness<P: Process> {
-    /// For each invariant about numbers that only grow: who has ever held which.
-    owners: Vec<BTreeMap<u128, NodeId>>,
+    /// For each invariant about numbers that only grow: who has ever held which; nothing once it is
+    /// claimed no more.
+    owners: Vec<Option<BTreeMap<u128, NodeId>>>,
     /// Who hears what the processes say, if anybody does.
     referee: Option<Box<dyn Referee<P>>>,
     /// What was broken first, if anything was.
@@ -24,6 +25,8 @@ pub struct Said<P: Process> {
     pub who: NodeId,
     /// Whether it crashed.
     pub crashed: bool,
+    /// Whether it has come back.
+    pub recovered: bool,
     /// What it told the application.
     pub outputs: Vec<P::Output>,
     /// The numbers that it holds and that only grow: by invariant.
@@ -44,7 +47,7 @@ impl<P: Process> Witness<P> {
     /// Nothing has happened yet.
     pub fn new(model: &Model<P>) -> Self {
         Witness {
-            owners: fenced(model).map(|_| BTreeMap::new()).collect(),
+            owners: fenced(model).map(|_| Some(BTreeMap::new())).collect(),
             referee: model.referee.clone(),
             broken: None,
         }
@@ -63,6 +66,11 @@ impl<P: Process> Witness<P> {
     /// Hears what came of a step, so many ticks after the beginning.
     pub(crate) fn hear(&mut self, model: &Model<P>, said: &Said<P>, now: Ticks) {
         let at = Time::ZERO + model.timing.tick().unwrap_or_default() * u32::from(now);
+        if said.recovered {
+            for (owners, (invariant, _)) in self.owners.iter_mut().zip(fenced(model)) {
+                owners.take_if(|_| invariant.validity == Validity::UntilRecovery);
+            }
+        }
         for (index, number) in &said.fences {
             self.fence(model, *index, *number, said.who);
         }
@@ -79,7 +87,7 @@ impl<P: Process> Witness<P> {
 
     /// A number has one owner for ever, and one that is new is larger than all before it.
     fn fence(&mut self, model: &Model<P>, index: usize, number: u128, who: NodeId) {
-        let owners = &mut self.owners[index];
+        let Some(owners) = &mut self.owners[index] else { return };
         let last = owners.last_key_value().map(|(number, owner)| (*number, *owner));
         let rival = match owners.get(&number) {
             Some(owner) => (*owner != who).then_some(*owner),
@@ -99,10 +107,17 @@ impl<P: Process> Witness<P> {
 }
 
 impl<P: Process> Said<P> {
+    /// This one has said nothing yet.
+    pub(crate) fn nothing(who: NodeId) -> Self {
+        Said { who, crashed: false, recovered: false, outputs: Vec::new(), fences: Vec::new() }
+    }
+
     /// Whether there is nothing that a witness would remember.
     pub(crate) fn is_nothing(&self, model: &Model<P>) -> bool {
         let heard = self.crashed || !self.outputs.is_empty();
-        self.fences.is_empty() && (model.referee.is_none() || !heard)
+        let ends_claims = self.recovered
+            && fenced(model).any(|(invariant, _)| invariant.validity == Validity::UntilRecovery);
+        self.fences.is_empty() && !ends_claims && (model.referee.is_none() || !heard)
     }
 
     /// Looks at what the process holds after its step.

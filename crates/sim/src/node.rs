@@ -114,6 +114,11 @@ impl<T: Copy + Eq> Timers<T> {
         }
     }
 
+    /// Those that are armed, in no order.
+    pub(crate) fn armed(&self) -> impl Iterator<Item = T> {
+        self.0.iter().map(|(timer, _)| *timer)
+    }
+
     /// All are gone, as in a crash.
     pub(crate) fn clear(&mut self) {
         self.0.clear();

@@ -184,6 +184,13 @@ impl<T> Queue<T> {
         }
     }
 
+    /// All events that are still to come, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        let near = self.near.iter().map(|Reverse(near)| &near.item);
+        let beyond = self.beyond.values().flatten().map(|(_, item)| item);
+        self.store.slots.iter().filter_map(|slot| slot.item.as_ref()).chain(near).chain(beyond)
+    }
+
     /// Announces an event that will come next, or very nearly so.
     #[inline]
     pub(crate) fn with_next(&self, soon: impl FnMut(&T)) {

@@ -2,6 +2,7 @@
 
 mod hearing;
 mod mischief;
+mod pace;
 mod sink;
 
 pub(crate) use mischief::describe;

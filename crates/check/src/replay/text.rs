@@ -1,0 +1,60 @@
+//! A counterexample as a scenario.
+
+use super::Replay;
+use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_sim::{Silent, scenario};
+use std::fmt::Write;
+
+/// Comments are no wider than this.
+const WIDTH: usize = 100;
+
+/// The scenario that plays this run: `what` was checked, as a comment, then what comes of it; the
+/// run; and what it must show. The story is left for the tool to fill in.
+pub fn scenario<A: Algorithm>(replay: &Replay<A>, what: &str) -> String {
+    let (outcome, Silent) = replay.plan.run(Silent);
+    let mut text = String::new();
+    comment(&mut text, what);
+    if let Some(violation) = &outcome.violation {
+        comment(&mut text, &format!("What is broken: {violation}."));
+    } else if !outcome.agreed {
+        comment(&mut text, &format!("What is missed: {}.", A::goal().text));
+    }
+    if let Some(from) = replay.loops_from {
+        let ends = replay.ends;
+        let around =
+            format!("From {from} on it goes round: what happens until {ends} may happen for ever.");
+        comment(&mut text, &around);
+    }
+    text.push_str(&scenario::write(&replay.plan));
+    text.push('\n');
+    let mut expect = |what: &str| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "expect {what}");
+    };
+    if let Some(violation) = &outcome.violation {
+        expect(&format!("violation {}", violation.name));
+    }
+    if !outcome.refusals.is_empty() {
+        expect(&format!("refusals {}", outcome.refusals.len()));
+    }
+    if !outcome.agreed {
+        expect("disagreement");
+    }
+    text
+}
+
+/// Adds a comment, broken into lines.
+fn comment(text: &mut String, what: &str) {
+    for paragraph in what.lines() {
+        let mut line = String::from("#");
+        for word in paragraph.split_whitespace() {
+            if line.len() + 1 + word.len() > WIDTH && line.len() > 1 {
+                let _ = writeln!(text, "{line}");
+                line.truncate(1);
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        let _ = writeln!(text, "{line}");
+    }
+}
