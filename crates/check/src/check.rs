@@ -1,6 +1,7 @@
 //! A model, explored and judged.
 
 use crate::explore::{End, Explorer, Limit, Limits, Progress};
+use crate::liveness::missed;
 use crate::model::Model;
 use crate::tables::Library;
 use crate::world::Action;
@@ -61,7 +62,7 @@ pub struct Counterexample {
     pub breach: Breach,
     /// What happens, from the beginning.
     pub stem: Vec<Action>,
-    /// What then happens again and again; nothing, if the stem ends it.
+    /// What then happens again and again; nothing, if after the stem at most time goes on.
     pub cycle: Vec<Action>,
     /// Whether it is the goal that is missed.
     pub missed: bool,
@@ -83,9 +84,10 @@ pub fn check<P: Explorable>(
             let stem = explorer.actions_along(&way);
             Verdict::Violated(Counterexample { breach, stem, cycle: Vec::new(), missed: false })
         }
-        End::Complete => match crate::liveness::lasso(model, &mut explorer) {
-            Some(found) => Verdict::Violated(found),
-            None => Verdict::Proved,
+        End::Complete => match missed(model, &mut explorer, limits.memory) {
+            Ok(Some(found)) => Verdict::Violated(found),
+            Ok(None) => Verdict::Proved,
+            Err(limit) => Verdict::Unfinished(limit),
         },
     };
     Report { verdict, progress: explorer.progress }

@@ -104,14 +104,25 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    /// The successors of the state at this index.
+    /// The successors of the state at this index, in the order of its actions.
     pub(crate) fn of(&self, index: usize) -> &[StateId] {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.targets[start as usize..self.ends[index] as usize]
     }
 
+    /// How many states there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
     fn memory(&self) -> usize {
         self.ends.len() * 8 + self.targets.len() * 4
+    }
+
+    #[cfg(test)]
+    pub(crate) fn push(&mut self, after: impl Iterator<Item = StateId>) {
+        self.targets.extend(after);
+        self.ends.push(self.targets.len() as u64);
     }
 }
 

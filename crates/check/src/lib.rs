@@ -2,12 +2,15 @@
 
 mod check;
 mod explore;
+mod fair;
 mod judge;
+mod lasso;
 mod liveness;
 mod model;
 pub mod parts;
 mod plain;
 mod replay;
+mod scc;
 mod setup;
 mod store;
 mod tables;

@@ -212,6 +212,17 @@ pub enum Change {
 impl<L: Players> World<L> {
     /// What may happen next, in an order that does not depend on the representation.
     pub fn actions(&self, players: &mut L, actions: &mut Vec<Action>) {
+        let horizon = players.model().horizon;
+        self.actions_until(horizon, players, actions);
+    }
+
+    /// What might happen next if clocks stopped at another time, or never.
+    pub(crate) fn actions_until(
+        &self,
+        horizon: Option<Ticks>,
+        players: &mut L,
+        actions: &mut Vec<Action>,
+    ) {
         actions.clear();
         let rest = players.rest(&self.rest);
         let Faults { crashes, recoveries, losses, duplicates } = rest.left;
@@ -254,7 +265,7 @@ impl<L: Players> World<L> {
             }
         }
         actions.append(&mut faults);
-        ticks(players.model(), &rest, urgent, actions);
+        ticks(players.model().timing, horizon, &rest, urgent, actions);
     }
 
     /// Does one of the [`actions`](World::actions).
@@ -418,9 +429,15 @@ pub(crate) fn clock(rest: &Rest, place: usize) -> Ticks {
 }
 
 /// How time may go on.
-fn ticks<P: Process>(model: &Model<P>, rest: &Rest, urgent: bool, actions: &mut Vec<Action>) {
-    let within = |clock: Ticks| model.horizon.is_none_or(|horizon| clock < horizon);
-    match model.timing {
+fn ticks(
+    timing: Timing,
+    horizon: Option<Ticks>,
+    rest: &Rest,
+    urgent: bool,
+    actions: &mut Vec<Action>,
+) {
+    let within = |clock: Ticks| horizon.is_none_or(|horizon| clock < horizon);
+    match timing {
         Timing::Asynchronous => {}
         Timing::Bounded { .. } => {
             if !urgent && within(clock(rest, 0)) {

@@ -2,13 +2,14 @@
 
 pub(crate) mod args;
 mod bounds;
+mod example;
 mod limits;
 mod properties;
 mod result;
 mod steps;
 
 use crate::failure::{Failure, Verdict};
-use crate::output::{Target, print};
+use crate::output::{Target, complain, print};
 use crate::report::timed;
 use crate::sim::unknown;
 use args::CheckArgs;
@@ -48,8 +49,28 @@ impl Visitor for Check<'_> {
         let (report, wall_s) = timed(|| check(&model, limits, &mut |now| watcher.tell(now)));
         watcher.done();
         let found = Found::new(&setup, &model, properties, limits, report, wall_s);
-        drop(target);
-        print(&if args.json { found.json() } else { found.text(args.quiet) })?;
+        let shown = match (args.trace, &found.example) {
+            (Some(shape), Some(example)) => Some(example.shown(shape)?),
+            _ => None,
+        };
+        let text = if args.json { found.json() } else { found.text(args.quiet) };
+        match (shown, &args.out) {
+            (Some(shown), None) => {
+                complain(&found.headline());
+                target.write(&shown)?;
+            }
+            (shown, out) => {
+                print(&text)?;
+                match (shown, out) {
+                    (Some(shown), _) => target.write(&shown)?,
+                    (None, Some(out)) => {
+                        let file = out.display();
+                        complain(&format!("note: nothing is violated, so nothing was written to {file}"));
+                    }
+                    (None, None) => {}
+                }
+            }
+        }
         Ok(found.verdict())
     }
 }

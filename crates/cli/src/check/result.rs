@@ -1,7 +1,9 @@
 //! What came of a check, for people and for programs.
 
+use super::example::Example;
 use super::steps::steps;
 use crate::failure::Verdict;
+use crate::replay;
 use crate::report::{peak_rss_bytes, rate, several};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_check::{
@@ -30,6 +32,8 @@ pub(crate) struct Found<'a> {
     wall_s: f64,
     /// What happens in the counterexample, if there is one.
     steps: Vec<String>,
+    /// The same as a run of the simulator.
+    pub(crate) example: Option<Example>,
 }
 
 impl<'a> Found<'a> {
@@ -41,11 +45,12 @@ impl<'a> Found<'a> {
         report: Report,
         wall_s: f64,
     ) -> Self {
-        let steps = match &report.verdict {
-            Judgement::Violated(Counterexample { stem, cycle, .. }) => {
-                steps(model, &[stem.as_slice(), cycle].concat())
+        let (steps, example) = match &report.verdict {
+            Judgement::Violated(found) => {
+                let steps = steps(model, &[found.stem.as_slice(), &found.cycle].concat());
+                (steps, Some(Example::new::<A>(setup, found)))
             }
-            _ => Vec::new(),
+            _ => (Vec::new(), None),
         };
         Found {
             setup,
@@ -57,6 +62,7 @@ impl<'a> Found<'a> {
             report,
             wall_s,
             steps,
+            example,
         }
     }
 
@@ -69,7 +75,7 @@ impl<'a> Found<'a> {
     }
 
     /// The verdict in a line.
-    fn headline(&self) -> String {
+    pub(crate) fn headline(&self) -> String {
         let progress = &self.report.progress;
         match &self.report.verdict {
             Judgement::Proved => "proved".to_owned(),
@@ -156,13 +162,30 @@ impl<'a> Found<'a> {
     }
 
     fn add_counterexample(&self, text: &mut String) {
-        let Judgement::Violated(example) = &self.report.verdict else { return };
-        let loops_from = (!example.cycle.is_empty()).then_some(example.stem.len());
-        text.push('\n');
+        let Some(example) = &self.example else { return };
+        if let Some((from, to)) = example.round {
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "goes round   what happens from {from} to {to} may happen again and again, for ever"
+            );
+        }
+        if !example.confirmed {
+            text.push_str(
+                "note         the simulator cannot do all of this; the checker's own steps follow\n",
+            );
+        }
+        let bare = replay::bare();
+        let _ = writeln!(
+            text,
+            "replay       {bare} --trace scenario --out FILE.txt; bellwether sim FILE.txt\n"
+        );
+        if example.confirmed {
+            text.push_str(example.story().trim_end());
+            text.push('\n');
+            return;
+        }
         for (number, step) in self.steps.iter().take(MOST_STEPS).enumerate() {
-            if loops_from == Some(number) {
-                text.push_str("again and again:\n");
-            }
             let _ = writeln!(text, "{:>4}  {step}", number + 1);
         }
         let more = self.steps.len().saturating_sub(MOST_STEPS);
@@ -323,6 +346,8 @@ impl<'a> Found<'a> {
             "missed": example.missed,
             "steps": self.steps,
             "loops_from": loops_from,
+            "scenario": self.example.as_ref().map(|example| &example.scenario),
+            "confirmed": self.example.as_ref().is_some_and(|example| example.confirmed),
         })
     }
 }
