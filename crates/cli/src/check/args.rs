@@ -2,7 +2,7 @@
 
 use crate::args::{Switch, TraceFormat};
 use crate::own::OwnArgs;
-use clap::{Args, ValueEnum};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use std::path::PathBuf;
 
 // Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
@@ -84,9 +84,11 @@ pub(crate) struct CheckArgs {
     /// Follow no run further than this, where processes look at their clocks [default: 8 ticks]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "World")]
     pub(crate) until: Option<String>,
-    /// In which order messages arrive [default: what the algorithm assumes]
-    #[arg(long, value_enum, help_heading = "World")]
-    pub(crate) channels: Option<ChannelsName>,
+    /// In which order messages arrive: fifo (in the order of sending, between any two processes),
+    /// reorder (in any order) or causal (none before one that may have caused it) [default: what
+    /// the algorithm assumes]. For chandy-lamport also mesh or ring, as in sim
+    #[arg(long, value_name = "CHANNELS", help_heading = "World")]
+    pub(crate) channels: Vec<String>,
 
     /// Only this property, and others that are named so; an unknown name lists all
     #[arg(long, value_name = "NAME", help_heading = "What must hold")]
@@ -96,7 +98,7 @@ pub(crate) struct CheckArgs {
     pub(crate) safety: bool,
 
     #[command(flatten)]
-    pub(crate) own: OwnArgs,
+    pub(crate) own: FreeOwnArgs,
 
     /// How many threads explore [default: one for each core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
@@ -137,14 +139,32 @@ pub(crate) enum TimingName {
     Drifting,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ChannelsName {
-    /// In the order of sending, between any two processes
-    Fifo,
-    /// In any order
-    Reorder,
-    /// No message arrives before one that may have caused it
-    Causal,
+/// The flags of single algorithms, but for those whose names have another meaning here.
+#[derive(Debug, Default)]
+pub(crate) struct FreeOwnArgs(pub(crate) OwnArgs);
+
+/// Chandy-Lamport calls so which processes there are channels between.
+const TAKEN: &[&str] = &["channels"];
+
+impl clap::Args for FreeOwnArgs {
+    fn augment_args(command: Command) -> Command {
+        OwnArgs::augment_except(command, TAKEN)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        FreeOwnArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for FreeOwnArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(FreeOwnArgs(OwnArgs::given_except(matches, TAKEN)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = FreeOwnArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
 /// How a counterexample is shown.

@@ -1,6 +1,7 @@
 //! From flags to what is explored.
 
-use super::args::{ChannelsName, CheckArgs, TimingName};
+use super::args::CheckArgs;
+use super::time;
 use crate::args::Switch;
 use crate::failure::Failure;
 use crate::own;
@@ -9,19 +10,15 @@ use bellwether_algorithms::catalogue::{
     Algorithm, Catalogue, Registry, Settings, Topology, Visitor,
 };
 use bellwether_algorithms::mutex::Tree;
-use bellwether_check::{Channels, Faults, Setup, Ticks, Timing, usual_verb};
-use bellwether_core::{self as core, Group, NodeId};
-use bellwether_sim::{CutKind, Latency, Network, default_timeout, units};
-use std::time::Duration;
+use bellwether_algorithms::options::Options;
+use bellwether_check::{Channels, Faults, Setup, usual_verb};
+use bellwether_core::{Group, NodeId};
+use bellwether_sim::{CutKind, units};
 
 /// The largest cluster that may be asked for. Its states are beyond every machine long before.
 const MOST_NODES: usize = 16;
 /// How many processes there are if nobody says.
 const NODES: u32 = 3;
-/// How long a message takes if nobody says: only T and counterexamples depend on it.
-const HOP: Duration = Duration::from_millis(10);
-/// How far clocks go if nobody says, in ticks.
-const HORIZON: Ticks = 8;
 
 /// What the flags describe.
 pub(crate) fn setup<A: Algorithm>(args: &CheckArgs) -> Result<Setup, Failure> {
@@ -34,9 +31,7 @@ pub(crate) fn setup<A: Algorithm>(args: &CheckArgs) -> Result<Setup, Failure> {
         Some(switch) => switch == Switch::On,
         None => faults.crashes > 0 && !args.textbook,
     };
-    let name = timing_name::<A>(args)?;
-    let delay = delay(args, name)?;
-    let timeout = timeout(args, delay)?;
+    let (timing, timeout) = time::timing::<A>(args)?;
     let mut settings = Settings {
         coordinator: match args.coordinator.as_deref() {
             None => Some(group.highest()),
@@ -48,7 +43,7 @@ pub(crate) fn setup<A: Algorithm>(args: &CheckArgs) -> Result<Setup, Failure> {
         detection,
         acknowledge: args.acknowledge.map_or(detection || faulty, |switch| switch == Switch::On),
         textbook: args.textbook,
-        options: args.own.options::<A>()?,
+        options: args.own.0.options::<A>()?,
         ..Settings::new(timeout)
     };
     if let Some(text) = &args.section {
@@ -57,19 +52,14 @@ pub(crate) fn setup<A: Algorithm>(args: &CheckArgs) -> Result<Setup, Failure> {
     if let Some(text) = &args.tree {
         settings.tree = flag("tree", text.parse::<Tree>().map_err(|error| error.to_string()))?;
     }
+    let channels = channels::<A>(args, &mut settings.options)?;
     own::check::<A>(&settings, &group)?;
     refuse_clocks_below(&settings)?;
     let asks = asks::<A>(args, &group)?;
     let mut setup = Setup::new::<A>(group, settings);
-    setup.timing = timing(args, name, delay, timeout)?;
-    if let Some(channels) = args.channels {
-        setup.channels = match channels {
-            ChannelsName::Fifo => Channels::Fifo,
-            ChannelsName::Reorder => Channels::Reorder,
-            ChannelsName::Causal => Channels::Causal,
-        };
-    }
-    setup.horizon = horizon::<A>(args, setup.timing)?;
+    setup.timing = timing;
+    setup.channels = channels.unwrap_or(setup.channels);
+    setup.horizon = time::horizon::<A>(args, timing)?;
     setup.faults = faults;
     setup.requests = requests::<A>(args, detection, !asks.is_empty())?;
     setup.asks = asks;
@@ -241,156 +231,27 @@ fn partition(args: &CheckArgs, group: &Group) -> Result<Vec<Vec<NodeId>>, Failur
     }
 }
 
-/// What is known of time, in a word.
-fn timing_name<A: Algorithm>(args: &CheckArgs) -> Result<TimingName, Failure> {
-    let assumed = match A::ASSUMES.timing {
-        core::Timing::Synchronous => TimingName::Synchronous,
-        core::Timing::Asynchronous if A::READS_CLOCK => TimingName::Drifting,
-        core::Timing::Asynchronous => TimingName::Asynchronous,
-    };
-    let name = args.timing.unwrap_or(assumed);
-    if name == TimingName::Asynchronous && A::READS_CLOCK {
-        let message = format!(
-            "{} looks at its clock, which would stand still; give drifting with a large --apart",
-            A::ENTRY.name
-        );
-        return Err(Failure::flag("timing", message));
-    }
-    Ok(name)
-}
-
-/// How long messages take.
-fn delay(args: &CheckArgs, name: TimingName) -> Result<(Duration, Duration), Failure> {
-    match (&args.delay, name) {
-        (Some(text), TimingName::Bounded) => flag("delay", units::span(text)),
-        (None, TimingName::Bounded) => Err(Failure::flag(
-            "timing",
-            "bounded needs to know how long messages take; give --delay 10ms..20ms",
-        )),
-        (Some(_), _) => Err(Failure::flag(
-            "delay",
-            format!(
-                "in {} time messages have no bounds; give --timing bounded, or leave the flag out",
-                name.name()
-            ),
-        )),
-        (None, _) => Ok((HOP, HOP)),
-    }
-}
-
-fn timeout(args: &CheckArgs, (low, high): (Duration, Duration)) -> Result<Duration, Failure> {
-    let Some(text) = &args.timeout else {
-        return Ok(default_timeout(&Network::new(Latency::Uniform(low, high))));
-    };
-    match flag("timeout", units::duration(text))? {
-        Duration::ZERO => Err(Failure::flag("timeout", "T must be above 0")),
-        timeout => Ok(timeout),
-    }
-}
-
-fn timing(
+/// In which order messages arrive; and between whom, where that is an option of the algorithm.
+fn channels<A: Algorithm>(
     args: &CheckArgs,
-    name: TimingName,
-    (low, high): (Duration, Duration),
-    timeout: Duration,
-) -> Result<Timing, Failure> {
-    if args.apart.is_some() && name != TimingName::Drifting {
-        let message = format!(
-            "in {} time no two clocks differ; give --timing drifting, or leave the flag out",
-            name.name()
-        );
-        return Err(Failure::flag("apart", message));
-    }
-    let usual = match name {
-        TimingName::Bounded => [low, high].into_iter().fold(timeout, measure),
-        _ => timeout,
-    };
-    let tick = match &args.tick {
-        None => usual,
-        Some(_) if name == TimingName::Asynchronous => {
-            return Err(Failure::flag(
-                "tick",
-                "in asynchronous time there are no ticks; leave the flag out",
-            ));
-        }
-        Some(text) => match flag("tick", units::duration(text))? {
-            Duration::ZERO => return Err(Failure::flag("tick", "a tick must be above 0")),
-            tick => tick,
-        },
-    };
-    Ok(match name {
-        TimingName::Asynchronous => Timing::Asynchronous,
-        TimingName::Synchronous => Timing::synchronous(tick),
-        TimingName::Bounded => {
-            let least = low.as_micros() / tick.as_micros();
-            let most = high.as_micros().div_ceil(tick.as_micros());
-            let ticks = |count: u128| Ticks::try_from(count).map_err(|_| too_fine("delay", tick));
-            Timing::Bounded { tick, delay: (ticks(least)?, ticks(most)?) }
-        }
-        TimingName::Drifting => {
-            let apart = args.apart.unwrap_or(1);
-            if apart == 0 {
-                return Err(Failure::flag(
-                    "apart",
-                    "clocks that are never apart could not go on; give at least 1",
-                ));
+    options: &mut Options,
+) -> Result<Option<Channels>, Failure> {
+    let own = A::OPTIONS.iter().any(|option| option.name == "channels");
+    let mut order = None;
+    for text in &args.channels {
+        let twice = match text.as_str() {
+            "fifo" => order.replace(Channels::Fifo).is_some(),
+            "reorder" => order.replace(Channels::Reorder).is_some(),
+            "causal" => order.replace(Channels::Causal).is_some(),
+            _ if own => options.set("channels", text),
+            _ => {
+                let message = format!("'{text}' is no order; give fifo, reorder or causal");
+                return Err(Failure::flag("channels", message));
             }
-            let apart = Ticks::try_from(apart).map_err(|_| {
-                Failure::flag("apart", format!("{apart} are too many; at most {}", Ticks::MAX))
-            })?;
-            Timing::Drifting { tick, apart }
+        };
+        if twice {
+            return Err(Failure::flag("channels", "it is given twice; leave one out"));
         }
-    })
-}
-
-/// When clocks stop.
-fn horizon<A: Algorithm>(args: &CheckArgs, timing: Timing) -> Result<Option<Ticks>, Failure> {
-    if !A::READS_CLOCK {
-        return Ok(None);
     }
-    let Some(text) = &args.until else { return Ok(Some(HORIZON)) };
-    let tick = timing.tick().unwrap_or(HOP);
-    let span = flag("until", units::duration(text))?;
-    match Ticks::try_from(span.as_micros() / tick.as_micros().max(1)) {
-        Ok(0) => {
-            let message = format!(
-                "{text} is less than a tick, which is {}; give more, or a smaller --tick",
-                units::show(tick)
-            );
-            Err(Failure::flag("until", message))
-        }
-        Ok(ticks) => Ok(Some(ticks)),
-        Err(_) => Err(too_fine("until", tick)),
-    }
-}
-
-fn too_fine(name: &str, tick: Duration) -> Failure {
-    let message = format!(
-        "that is more than {} ticks of {}; give less, or a larger --tick",
-        Ticks::MAX,
-        units::show(tick)
-    );
-    Failure::flag(name, message)
-}
-
-/// The largest span that measures both: their greatest common divisor.
-fn measure(a: Duration, b: Duration) -> Duration {
-    let (mut a, mut b) = (a.as_micros() as u64, b.as_micros() as u64);
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    Duration::from_micros(a)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tick_measures_delays_and_time_outs() {
-        let ms = Duration::from_millis;
-        assert_eq!(measure(ms(60), ms(20)), ms(20));
-        assert_eq!(measure(ms(45), ms(10)), ms(5));
-        assert_eq!(measure(ms(30), Duration::ZERO), ms(30));
-    }
+    Ok(order)
 }

@@ -7,6 +7,8 @@ mod limits;
 mod properties;
 mod result;
 mod steps;
+mod time;
+mod words;
 
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, complain, print};
@@ -49,25 +51,20 @@ impl Visitor for Check<'_> {
         let (report, wall_s) = timed(|| check(&model, limits, &mut |now| watcher.tell(now)));
         watcher.done();
         let found = Found::new(&setup, &model, properties, limits, report, wall_s);
-        let shown = match (args.trace, &found.example) {
-            (Some(shape), Some(example)) => Some(example.shown(shape)?),
-            _ => None,
-        };
-        let text = if args.json { found.json() } else { found.text(args.quiet) };
+        let shown = args.trace.zip(found.example.as_ref());
         match (shown, &args.out) {
-            (Some(shown), None) => {
+            // The trace has the whole of standard output.
+            (Some((shape, example)), None) => {
                 complain(&found.headline());
-                target.write(&shown)?;
+                target.write(&example.shown(shape)?)?;
             }
             (shown, out) => {
-                print(&text)?;
-                match (shown, out) {
-                    (Some(shown), _) => target.write(&shown)?,
-                    (None, Some(out)) => {
-                        let file = out.display();
-                        complain(&format!("note: nothing is violated, so nothing was written to {file}"));
-                    }
-                    (None, None) => {}
+                print(&if args.json { found.json() } else { found.text(args.quiet) })?;
+                if let Some((shape, example)) = shown {
+                    target.write(&example.shown(shape)?)?;
+                } else if let Some(out) = out {
+                    let file = out.display();
+                    complain(&format!("note: nothing is violated; nothing was written to {file}"));
                 }
             }
         }

@@ -2,15 +2,14 @@
 
 use super::example::Example;
 use super::steps::steps;
+use super::words;
 use crate::failure::Verdict;
 use crate::replay;
 use crate::report::{peak_rss_bytes, rate, several};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::catalogue::{Algorithm, Topology};
 use bellwether_check::{
-    Channels, Counterexample, Faults, Limit, Limits, Model, Report, Setup, Timing,
-    Verdict as Judgement, usual_verb,
+    Counterexample, Limit, Limits, Model, Report, Setup, Timing, Verdict as Judgement, usual_verb,
 };
-use bellwether_sim::units;
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -22,9 +21,12 @@ const MOST_STEPS: usize = 200;
 pub(crate) struct Found<'a> {
     setup: &'a Setup,
     algorithm: &'static str,
+    topology: Topology,
     /// What the algorithm calls what it was asked for.
     verb: Option<&'static str>,
     properties: Vec<&'static str>,
+    /// Whether one of them is the goal.
+    liveness: bool,
     /// What the algorithm does not claim to survive, of what it was given.
     beyond: Vec<&'static str>,
     limits: Limits,
@@ -55,8 +57,10 @@ impl<'a> Found<'a> {
         Found {
             setup,
             algorithm: A::ENTRY.name,
+            topology: A::ENTRY.topology,
             verb: usual_verb::<A>(),
             properties,
+            liveness: model.goal.is_some(),
             beyond: setup.beyond(&A::ASSUMES),
             limits,
             report,
@@ -83,11 +87,18 @@ impl<'a> Found<'a> {
                 let by: Vec<String> = breach.by.iter().map(|id| id.to_string()).collect();
                 let by =
                     if by.is_empty() { String::new() } else { format!(" ({})", by.join(", ")) };
-                let never = if *missed { "not always: " } else { "" };
+                let never = if *missed { "not every run comes to this: " } else { "" };
                 format!("violated {}: {never}{}{by}", breach.name, breach.text)
             }
+            Judgement::Unfinished(Limit::Memory) if progress.queue == 0 => format!(
+                "unfinished: all states are explored and nothing is wrong in any, but {} are too \
+                 little to tell whether runs come to their goal. Raise --max-memory, or give \
+                 --safety",
+                HumanBytes(self.limits.memory)
+            ),
             Judgement::Unfinished(limit) => {
-                let depth = progress.depth;
+                // The last level may not have been looked at as a whole.
+                let depth = several(progress.depth.saturating_sub(1) as usize, "step");
                 let (what, fix) = match limit {
                     Limit::States => {
                         (format!("{} states", HumanCount(self.limits.states)), "--max-states")
@@ -96,7 +107,7 @@ impl<'a> Found<'a> {
                     Limit::Depth => (several(self.limits.depth as usize, "step"), "--max-depth"),
                 };
                 format!(
-                    "unfinished: stopped at {what}; nothing wrong within {depth} steps of the \
+                    "unfinished: stopped at {what}; nothing wrong within {depth} of the \
                      beginning. Raise {fix}, or allow less to happen"
                 )
             }
@@ -115,16 +126,16 @@ impl<'a> Found<'a> {
             }
         };
         let progress = &self.report.progress;
-        let violated = matches!(self.report.verdict, Judgement::Violated(_));
-        line(if violated { "looked for" } else { "holds" }, self.properties.join(", "));
-        line("in", format!("{}, {}", self.algorithm, self.cluster()));
-        line("timing", timing(self.setup));
-        line("channels", channels(self.setup.channels).to_owned());
-        line("may happen", self.happenings());
+        let proved = self.report.verdict == Judgement::Proved;
+        line(if proved { "holds" } else { "looked for" }, self.properties.join(", "));
+        line("in", format!("{}, {}", self.algorithm, words::cluster(self.setup, self.topology)));
+        line("timing", words::timing(self.setup));
+        line("channels", words::channels(self.setup.channels).to_owned());
+        line("may happen", words::happenings(self.setup, self.verb));
         if !self.beyond.is_empty() {
             line("beyond", format!("what {} claims: {}", self.algorithm, self.beyond.join(", ")));
         }
-        line("not checked", self.unchecked());
+        line("not checked", words::unchecked(self.setup, self.liveness));
         line(
             "states",
             format!(
@@ -199,67 +210,8 @@ impl<'a> Found<'a> {
         progress.memory as f64 / progress.states.max(1) as f64
     }
 
-    fn cluster(&self) -> String {
-        let Setup { group, settings, .. } = self.setup;
-        let Settings { coordinator, detection, acknowledge, textbook, options, .. } = settings;
-        let ids: Vec<String> = group.ring().iter().map(|id| id.to_string()).collect();
-        let mut parts = vec![ids.join(" ")];
-        parts.push(match coordinator {
-            Some(id) => format!("{id} coordinates at first"),
-            None => "nobody coordinates at first".to_owned(),
-        });
-        parts.extend(detection.then(|| "detection on".to_owned()));
-        parts.extend(acknowledge.then(|| "messages acknowledged".to_owned()));
-        parts.extend(textbook.then(|| "as in its paper".to_owned()));
-        parts.extend(options.iter().map(|(name, value)| match value {
-            "" => name.to_owned(),
-            _ => format!("{name} {value}"),
-        }));
-        parts.join("; ")
-    }
-
-    /// What may happen to the cluster.
-    fn happenings(&self) -> String {
-        let Setup { faults, requests, asks, partition, group, .. } = self.setup;
-        let Faults { crashes, recoveries, losses, duplicates } = *faults;
-        let mut parts = Vec::new();
-        let counted = [
-            (crashes, "crash", "crashes"),
-            (recoveries, "recovery", "recoveries"),
-            (losses, "lost message", "lost messages"),
-            (duplicates, "duplicated message", "duplicated messages"),
-        ];
-        for (count, one, many) in counted {
-            match count {
-                0 => {}
-                1 => parts.push(format!("1 {one}")),
-                _ => parts.push(format!("{count} {many}")),
-            }
-        }
-        if let (1.., Some(verb)) = (*requests, self.verb) {
-            let times = several(usize::from(*requests), "time");
-            parts.push(format!("each of {} asked for {verb} {times}", group.len()));
-        }
-        parts.extend(asks.iter().map(|(id, verb)| format!("{id} asked for {verb}")));
-        if !partition.is_empty() {
-            parts.push(format!("partition {}", sides(self.setup)));
-        }
-        if parts.is_empty() { "no faults and no requests".to_owned() } else { parts.join(", ") }
-    }
-
-    /// What is not decided, though the algorithm speaks of it.
-    fn unchecked(&self) -> String {
-        match self.setup.liveness {
-            true => String::new(),
-            false if self.setup.horizon.is_some() => {
-                "whether runs come to their goal: they are cut off".to_owned()
-            }
-            false => "whether runs come to their goal".to_owned(),
-        }
-    }
-
     pub(crate) fn json(&self) -> String {
-        let Setup { group, settings, faults, requests, asks, horizon, liveness, .. } = self.setup;
+        let Setup { group, settings, faults, requests, asks, horizon, .. } = self.setup;
         let progress = &self.report.progress;
         let tick = self.setup.timing.tick();
         let ms = |span: std::time::Duration| span.as_micros() as f64 / 1_000.0;
@@ -305,19 +257,19 @@ impl<'a> Found<'a> {
                 "asks": asks.iter().map(|(id, verb)| json!({ "id": id.number(), "verb": verb }))
                     .collect::<Vec<_>>(),
                 "partition": partition,
-                "timing": timing_name(self.setup.timing),
+                "timing": words::timing_name(self.setup.timing),
                 "tick_ms": tick.map(ms),
                 "delay_ticks": delay,
                 "apart_ticks": apart,
                 "horizon_ticks": horizon,
-                "channels": channels(self.setup.channels),
-                "liveness": liveness,
+                "channels": words::channels(self.setup.channels),
+                "liveness": self.liveness,
             },
             "in_words": {
-                "cluster": self.cluster(),
-                "timing": timing(self.setup),
-                "may_happen": self.happenings(),
-                "not_checked": self.unchecked(),
+                "cluster": words::cluster(self.setup, self.topology),
+                "timing": words::timing(self.setup),
+                "may_happen": words::happenings(self.setup, self.verb),
+                "not_checked": words::unchecked(self.setup, self.liveness),
             },
             "beyond": self.beyond,
             "states": progress.states,
@@ -349,60 +301,5 @@ impl<'a> Found<'a> {
             "scenario": self.example.as_ref().map(|example| &example.scenario),
             "confirmed": self.example.as_ref().is_some_and(|example| example.confirmed),
         })
-    }
-}
-
-fn sides(setup: &Setup) -> String {
-    let side = |ids: &Vec<bellwether_core::NodeId>| {
-        ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(",")
-    };
-    setup.partition.iter().map(side).collect::<Vec<_>>().join("|")
-}
-
-fn timing_name(timing: Timing) -> &'static str {
-    match timing {
-        Timing::Asynchronous => "asynchronous",
-        Timing::Bounded { delay: (0, 0), .. } => "synchronous",
-        Timing::Bounded { .. } => "bounded",
-        Timing::Drifting { .. } => "drifting",
-    }
-}
-
-/// What is known of time, for people.
-fn timing(setup: &Setup) -> String {
-    let name = timing_name(setup.timing);
-    let end = match (setup.horizon, setup.timing.tick()) {
-        (Some(ticks), Some(tick)) => {
-            format!("; no run is followed further than {}", units::show(tick * u32::from(ticks)))
-        }
-        _ => String::new(),
-    };
-    let timeout = units::show(setup.settings.timeout);
-    match setup.timing {
-        Timing::Asynchronous => format!("{name}: any timer may fire at any moment{end}"),
-        Timing::Bounded { delay: (0, 0), tick } => {
-            format!("{name}: T {timeout}, ticks of {}{end}", units::show(tick))
-        }
-        Timing::Bounded { tick, delay: (least, most) } => {
-            let span = (tick * u32::from(least), tick * u32::from(most));
-            let tick = units::show(tick);
-            format!(
-                "{name}: messages take {}, T {timeout}, ticks of {tick}{end}",
-                units::show_span(span)
-            )
-        }
-        Timing::Drifting { tick, apart } => {
-            let far = units::show(tick * u32::from(apart));
-            let tick = units::show(tick);
-            format!("{name}: clocks at most {far} apart, T {timeout}, ticks of {tick}{end}")
-        }
-    }
-}
-
-fn channels(channels: Channels) -> &'static str {
-    match channels {
-        Channels::Fifo => "fifo",
-        Channels::Reorder => "reorder",
-        Channels::Causal => "causal",
     }
 }

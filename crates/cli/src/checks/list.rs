@@ -92,7 +92,8 @@ fn expected(number: usize, text: &str) -> Result<String, String> {
 
 /// Whether it can be a file's name.
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
+    !text.is_empty()
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-')
 }
 
 #[cfg(test)]
