@@ -200,7 +200,7 @@ fn a_list_of_checks_is_run_and_compared_with_what_it_expects() {
     let page = fs::read_to_string(folder.path().join("docs/page.md")).unwrap();
     for part in [
         "## Elections",
-        "| `chang-roberts` | P1 P2",
+        "| `chang-roberts --nodes 2` | 2 | each process asked for suspect once | synchronous |",
         "**proved**",
         "### When time-outs lie",
         "(images/check-lies.svg)",

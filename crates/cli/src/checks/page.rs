@@ -1,5 +1,6 @@
 //! The page of the documentation that a list of checks becomes.
 
+use super::list::Row;
 use super::{Done, picture_file, verdict};
 use indicatif::{HumanBytes, HumanCount};
 use serde_json::Value;
@@ -31,7 +32,7 @@ pub(crate) fn page(done: &[Done<'_>], images: &Path) -> String {
             // Writing to a string cannot fail.
             let _ = write!(page, "\n## {}\n\n{TABLE_HEAD}", row.heading);
         }
-        page.push_str(&table_row(found, &row.why));
+        page.push_str(&table_row(found, row));
     }
     page.push_str(GALLERY);
     for done in done {
@@ -43,23 +44,25 @@ pub(crate) fn page(done: &[Done<'_>], images: &Path) -> String {
 }
 
 const TABLE_HEAD: &str = "\
-| algorithm | processes | what may happen | timing | channels | states | time | memory | verdict |
-| --- | --- | --- | --- | --- | ---: | ---: | ---: | --- |
+| `bellwether check` | processes | what may happen | timing | channels | states | time | memory | verdict |
+| --- | ---: | --- | --- | --- | ---: | ---: | ---: | --- |
 ";
 
-fn table_row(found: &Value, why: &str) -> String {
+fn table_row(found: &Value, row: &Row) -> String {
+    let Row { words: command, why, .. } = row;
     let words = &found["in_words"];
+    let bounds = &found["bounds"];
     let beyond = match found["beyond"].as_array() {
         Some(beyond) if !beyond.is_empty() => " (beyond its claims)",
         _ => "",
     };
     let note = if why.is_empty() { String::new() } else { format!("; {why}") };
     let cells = [
-        format!("`{}`", text(&found["algorithm"])),
-        text(&words["cluster"]),
+        format!("`{}`", quoted(command)),
+        bounds["nodes"].to_string(),
         format!("{}{beyond}", text(&words["may_happen"])),
-        text(&words["timing"]),
-        text(&found["bounds"]["channels"]),
+        text(&bounds["timing"]),
+        text(&bounds["channels"]),
         HumanCount(found["states"].as_u64().unwrap_or(0)).to_string(),
         format!("{:.1} s", found["wall_s"].as_f64().unwrap_or(0.0)),
         HumanBytes(found["peak_rss_bytes"].as_u64().unwrap_or(0)).to_string(),
