@@ -23,6 +23,7 @@ use bellwether_sim::{
     Scheduled, Seen, Silent,
 };
 use moments::Moments;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use walk::{End, Letter, Setting, Walk};
 
@@ -77,7 +78,7 @@ fn plan<A: Algorithm>(setup: &Setup, walk: &Walk<A>, moments: &Moments) -> Plan<
     let ring = setup.group.ring();
     let id = |place: u8| ring[usize::from(place)];
     let mut network = Network::new(Latency::Fixed(Duration::from_micros(moments.gap)));
-    network.reorder = setup.channels != Channels::Fifo;
+    network.reorder = setup.channels != Channels::Fifo && overtakes(&walk.letters);
     for letter in &walk.letters {
         if let Some(fate) = fate(letter, walk.last, moments) {
             network.fates.insert((id(letter.from), id(letter.to), letter.number), fate);
@@ -111,6 +112,19 @@ fn plan<A: Algorithm>(setup: &Setup, walk: &Walk<A>, moments: &Moments) -> Plan<
     }
 }
 
+/// Whether a message arrives before another one of its link that was sent earlier. Where none does,
+/// a reader need not think of it.
+fn overtakes<M>(letters: &[Letter<M>]) -> bool {
+    let mut latest = BTreeMap::new();
+    letters.iter().any(|letter| {
+        let before = latest.entry((letter.from, letter.to)).or_insert(0);
+        let first = letter.arrivals.first().is_some_and(|first| first < before);
+        let pending = if letter.copies > 0 { usize::MAX } else { 0 };
+        *before = letter.arrivals.iter().copied().fold(pending.max(*before), usize::max);
+        first
+    })
+}
+
 /// What happens to a message; nothing special if it comes to nothing anyway, or if it takes as long
 /// as any.
 fn fate<M>(letter: &Letter<M>, last: usize, moments: &Moments) -> Option<Fate> {
@@ -118,7 +132,9 @@ fn fate<M>(letter: &Letter<M>, last: usize, moments: &Moments) -> Option<Fate> {
     let too_late = moments.at[last] - sent + moments.gap;
     let arrivals = letter.arrivals.iter().map(|moment| moments.at[*moment] - sent);
     let pending = std::iter::repeat_n(too_late, letter.copies.into());
-    let mut delays = arrivals.chain(pending);
+    // Not before its receiver is down.
+    let gone = letter.gone.map(|moment| moments.at[moment] - sent + moments.gap);
+    let mut delays = arrivals.chain(pending).chain(gone);
     match (delays.next(), delays.next()) {
         (Some(first), Some(second)) => Some(Fate::Twice(first, second)),
         (Some(only), None) => (only != moments.gap).then_some(Fate::Arrives(only)),

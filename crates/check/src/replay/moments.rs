@@ -33,9 +33,15 @@ pub(super) struct Moments {
     pub(super) gap: u64,
 }
 
-/// Chooses the moments of a run.
+/// Chooses the moments of a run: such that timers are honest, or else evenly within a second.
 pub(super) fn choose<P: Process>(walk: &Walk<P>, timing: Timing, honest: bool) -> Moments {
-    let wishes = if honest { wishes(walk, timing) } else { Vec::new() };
+    if !honest {
+        let fits = |gap: &u64| walk.last as u64 * gap < 1_000_000;
+        let gap = GAPS.into_iter().find(fits).unwrap_or(1);
+        let at = (0..=walk.last as u64).map(|moment| moment * gap).collect();
+        return Moments { at, gap };
+    }
+    let wishes = wishes(walk, timing);
     let all: Vec<Later> = wishes.iter().flatten().copied().collect();
     for gap in GAPS {
         if let Some(at) = solve(walk.last, gap, &all) {

@@ -2,7 +2,7 @@
 
 use super::Replay;
 use bellwether_algorithms::catalogue::Algorithm;
-use bellwether_sim::{Silent, scenario};
+use bellwether_sim::{Action, Silent, scenario};
 use std::fmt::Write;
 
 /// Comments are no wider than this.
@@ -24,6 +24,9 @@ pub fn scenario<A: Algorithm>(replay: &Replay<A>, what: &str) -> String {
         let around =
             format!("From {from} on it goes round: what happens until {ends} may happen for ever.");
         comment(&mut text, &around);
+    }
+    if replay.plan.script.iter().any(|scheduled| matches!(scheduled.action, Action::Calm)) {
+        comment(&mut text, "`calm` calms nothing here: it keeps the run from ending at its goal.");
     }
     text.push_str(&scenario::write(&replay.plan));
     text.push('\n');

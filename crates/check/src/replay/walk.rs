@@ -49,8 +49,10 @@ pub(super) struct Letter<M> {
     pub(super) arrivals: Vec<Moment>,
     /// How many copies are still on their way.
     pub(super) copies: u8,
-    /// Whether the network has lost it; if not, and no copy arrives, it comes to nothing anyway.
+    /// Whether the network has lost it.
     pub(super) lost: bool,
+    /// When it became clear that it comes to nothing, because its receiver is down for good.
+    pub(super) gone: Option<Moment>,
 }
 
 /// A timer that was set.
@@ -95,8 +97,10 @@ pub(super) fn walk<P: Process>(model: &Model<P>, stem: &[Action], cycle: &[Actio
     let mut walker = Walker::new(model);
     stem.iter().for_each(|action| walker.act(*action));
     if !cycle.is_empty() {
-        walker.walk.loops_from = Some(walker.walk.last + 1);
+        let first = walker.walk.last + 1;
         cycle.iter().for_each(|action| walker.act(*action));
+        // Where only time passes, for ever, nothing happens any more.
+        walker.walk.loops_from = (first <= walker.walk.last).then_some(first);
         let more = walker.leaves_goal(cycle);
         cycle[..more].iter().for_each(|action| walker.act(*action));
     }
@@ -143,13 +147,13 @@ impl<'a, P: Process> Walker<'a, P> {
         let Some(goal) = &self.plain.model.goal else { return 0 };
         let ring = self.plain.model.group.ring();
         let mut world = self.world.clone();
-        for steps in 0..cycle.len() {
+        for (steps, action) in cycle.iter().enumerate() {
             let slots = ring.iter().zip(&world.slots);
             let mut live = slots.filter_map(|(id, slot)| Some((*id, slot.process()?)));
             if !(goal.holds)(&mut live) {
                 return steps;
             }
-            world.step(&mut self.plain, cycle[steps]);
+            world.step(&mut self.plain, *action);
         }
         0
     }
@@ -289,6 +293,7 @@ impl<'a, P: Process> Walker<'a, P> {
             arrivals: Vec::new(),
             copies,
             lost: false,
+            gone: None,
         });
     }
 
@@ -299,8 +304,9 @@ impl<'a, P: Process> Walker<'a, P> {
         }
         let slots = &self.world.slots;
         for letter in &mut self.walk.letters {
-            if slots[usize::from(letter.to)].process().is_none() {
+            if letter.copies > 0 && slots[usize::from(letter.to)].process().is_none() {
                 letter.copies = 0;
+                letter.gone = Some(self.walk.last);
             }
         }
     }

@@ -42,3 +42,43 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::Sim;
+    use crate::fault::Action;
+    use crate::network::{Fate, Latency, Network};
+    use crate::observer::Silent;
+    use bellwether_algorithms::catalogue::{Algorithm, Settings};
+    use bellwether_algorithms::election::{Bully, Watched};
+    use bellwether_core::{Group, NodeId, Time};
+    use std::time::Duration;
+
+    /// P1 asks P2 and P3; the message to P2 arrives twice, the second time after an hour.
+    #[test]
+    fn what_is_on_its_way_and_armed_is_seen_between_events() {
+        let [p1, p2, p3] = [1, 2, 3].map(NodeId::new);
+        let group = Group::new(vec![p1, p2, p3]).unwrap();
+        let mut network = Network::new(Latency::Fixed(Duration::from_millis(10)));
+        network.fates.insert((p1, p2, 0), Fate::Twice(1, 3_600_000_000));
+        let config = Watched::<Bully>::config(&Settings::new(Duration::from_millis(100)), &group);
+        let mut sim = Sim::<Watched<Bully>, _>::new(group, config, &network, 0, vec![], Silent);
+        let ways = |sim: &Sim<Watched<Bully>, Silent>| -> Vec<_> {
+            let ways = sim.on_the_way();
+            ways.into_iter().map(|(id, from, to, _)| (id, from, to)).collect()
+        };
+        assert!(ways(&sim).is_empty() && sim.armed(p1).is_empty());
+        sim.act(Action::Input(p1, Watched::<Bully>::input("start").unwrap()));
+        let to_p3 = (1, p1, p3);
+        assert_eq!(ways(&sim), [(0, p1, p2), (0, p1, p2), to_p3]);
+        assert_eq!(sim.armed(p1).len(), 1);
+        assert!(sim.armed(p2).is_empty());
+        assert!(sim.advance());
+        assert_eq!(sim.now(), Time::from_micros(1));
+        assert_eq!(ways(&sim)[..2], [(0, p1, p2), to_p3]);
+        assert_eq!(sim.armed(p2).len(), 1, "it asks P3 in its turn");
+        while sim.advance() {}
+        assert_eq!(sim.now(), Time::from_micros(3_600_010_000), "P2 has answered");
+        assert!(ways(&sim).is_empty());
+    }
+}
