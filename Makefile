@@ -9,7 +9,7 @@ BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --
 SCHEDULES    := 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help up bench-failover demo build test verify fix soak bench pictures advisories clean tools always
+.PHONY: help up bench-failover demo build test check-quick check-all verify fix soak bench pictures advisories clean tools always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,8 +26,16 @@ demo: ## Replay the textbook's bully election as text and draw its picture
 build: ## Build the optimised `bellwether` into target/release
 	cargo build --release --locked --workspace
 
-test: verify ## Everything CI runs: verify, then all tests and doc tests
+test: verify ## Everything CI runs: verify, all tests and doc tests, and the quick checks
 	cargo test --workspace --locked
+	@$(MAKE) --no-print-directory check-quick
+
+# With the command that the tests have built; it is slower than an optimised one, which takes longer to build.
+check-quick: ## Explore every run of the small clusters of docs/verification.txt
+	@cargo run --profile test --quiet --locked --package bellwether-cli --bin bellwether -- checks docs/verification.txt --quick
+
+check-all: ## Explore all clusters of docs/verification.txt and write docs/verification.md; takes long
+	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
 
 verify: tools ## Formatting, lints, licences, layering and docs; never writes to the tree
 	cargo fmt --all --check

@@ -43,6 +43,9 @@ pub trait Referee<P: Process>: AsValue<P> + Debug + Send + Sync {
         Ok(())
     }
 
+    /// The names of all that it may find broken.
+    fn claims(&self) -> Vec<&'static str>;
+
     /// What there is to say about the run.
     fn facts(&self) -> Vec<Fact>;
 

@@ -24,6 +24,12 @@ pub(crate) enum Verb {
     /// One of the processes that `host` starts
     #[command(hide = true)]
     HostProcess(crate::host::args::HostProcessArgs),
+    /// Explore every run of a small cluster, and prove what must hold or show a run in which it
+    /// does not
+    Check(Box<crate::check::args::CheckArgs>),
+    /// Run all checks of a list
+    #[command(hide = true)]
+    Checks(crate::checks::ChecksArgs),
     /// Measure costs and compare them with the textbook's formulas
     Compare(CompareArgs),
     /// Run one member of a real cluster

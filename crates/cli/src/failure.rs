@@ -10,6 +10,8 @@ pub(crate) enum Verdict {
     Well,
     /// Something that should hold does not.
     Violated,
+    /// A limit was reached before that was known.
+    Unfinished,
 }
 
 /// What was wrong with what the user gave us.

@@ -1,13 +1,15 @@
 //! The `bellwether` command.
 //!
 //! Exit codes: 0 all well; 1 an invariant was broken, an expectation missed or a formula not met;
-//! 2 the command could not be carried out as given.
+//! 2 the command could not be carried out as given; 3 a limit was reached before the answer.
 
 mod algorithms;
 mod args;
 mod asking;
 mod bench;
 mod certs;
+mod check;
+mod checks;
 mod compare;
 mod failure;
 mod host;
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         Verb::Host(args) => host::run(&args),
         Verb::HostProcess(args) => host::child::run(&args),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Check(args) => check::run(&args),
+        Verb::Checks(args) => checks::run(&args),
         Verb::Node(args) => node::run(&args),
         Verb::Certs(args) => certs::run(&args),
         Verb::Up(args) => up::run(&args),
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
     match verdict {
         Ok(Verdict::Well) => ExitCode::SUCCESS,
         Ok(Verdict::Violated) => ExitCode::from(1),
+        Ok(Verdict::Unfinished) => ExitCode::from(3),
         // Whoever reads our output has had enough, as in `bellwether ... | head`.
         Err(Failure::Closed) => ExitCode::SUCCESS,
         Err(failure) => {

@@ -62,9 +62,11 @@ fn declared() -> Vec<(&'static Opt, Vec<&'static str>)> {
     all
 }
 
-impl clap::Args for OwnArgs {
-    fn augment_args(command: Command) -> Command {
-        declared().into_iter().fold(command, |command, (option, owners)| {
+impl OwnArgs {
+    /// Adds the flags to a command that has flags called like some of them.
+    pub(crate) fn augment_except(command: Command, taken: &[&str]) -> Command {
+        let free = declared().into_iter().filter(|(option, _)| !taken.contains(&option.name));
+        free.fold(command, |command, (option, owners)| {
             let arg = Arg::new(option.name)
                 .long(option.name)
                 .help(format!("{}; {}", owners.join(", "), option.help))
@@ -76,6 +78,28 @@ impl clap::Args for OwnArgs {
         })
     }
 
+    /// Those of the flags that were given.
+    pub(crate) fn given_except(matches: &ArgMatches, taken: &[&str]) -> Self {
+        let mut given = Vec::new();
+        for (option, _) in declared() {
+            if taken.contains(&option.name) {
+                continue;
+            }
+            let value = match option.value {
+                Some(_) => matches.get_one::<String>(option.name).cloned(),
+                None => matches.get_flag(option.name).then(String::new),
+            };
+            given.extend(value.map(|value| (option.name, value)));
+        }
+        OwnArgs { given }
+    }
+}
+
+impl clap::Args for OwnArgs {
+    fn augment_args(command: Command) -> Command {
+        OwnArgs::augment_except(command, &[])
+    }
+
     fn augment_args_for_update(command: Command) -> Command {
         OwnArgs::augment_args(command)
     }
@@ -83,15 +107,7 @@ impl clap::Args for OwnArgs {
 
 impl FromArgMatches for OwnArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut given = Vec::new();
-        for (option, _) in declared() {
-            let value = match option.value {
-                Some(_) => matches.get_one::<String>(option.name).cloned(),
-                None => matches.get_flag(option.name).then(String::new),
-            };
-            given.extend(value.map(|value| (option.name, value)));
-        }
-        Ok(OwnArgs { given })
+        Ok(OwnArgs::given_except(matches, &[]))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -2,7 +2,7 @@
 
 /// Flags that say how a run is shown or how many there are, but not what happens in it; and
 /// whether a value follows.
-const NOT_THE_RUN: [(&str, bool); 7] = [
+const NOT_THE_RUN: [(&str, bool); 11] = [
     ("--seed", true),
     ("--seeds", true),
     ("--trace", true),
@@ -10,14 +10,23 @@ const NOT_THE_RUN: [(&str, bool); 7] = [
     ("--save", true),
     ("--quiet", false),
     ("--json", false),
+    ("--threads", true),
+    ("--max-states", true),
+    ("--max-memory", true),
+    ("--max-depth", true),
 ];
 
 /// This very command line, for one seed.
 pub(crate) fn command(seed: u64) -> String {
-    from_words(std::env::args().skip(1), seed)
+    format!("{} --seed {seed}", bare())
 }
 
-fn from_words(words: impl Iterator<Item = String>, seed: u64) -> String {
+/// This very command line, without what only says how its result is shown.
+pub(crate) fn bare() -> String {
+    from_words(std::env::args().skip(1))
+}
+
+fn from_words(words: impl Iterator<Item = String>) -> String {
     let mut command = String::from("bellwether");
     let mut words = words.peekable();
     while let Some(word) = words.next() {
@@ -31,11 +40,11 @@ fn from_words(words: impl Iterator<Item = String>, seed: u64) -> String {
         command.push(' ');
         command.push_str(&quoted(&word));
     }
-    format!("{command} --seed {seed}")
+    command
 }
 
 /// A word as a shell must be given it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:@/+%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -66,8 +75,8 @@ mod tests {
             "--trace=svg",
         ];
         assert_eq!(
-            from_words(words.iter().map(|word| (*word).to_owned()), 42),
-            "bellwether sim bully --nodes 5 --partition '1,2|3,4,5@1s..2s' --seed 42"
+            from_words(words.iter().map(|word| (*word).to_owned())),
+            "bellwether sim bully --nodes 5 --partition '1,2|3,4,5@1s..2s'"
         );
     }
 }

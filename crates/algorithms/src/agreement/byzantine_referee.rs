@@ -102,6 +102,10 @@ impl Referee<Byzantine> for Judge {
         Ok(())
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        vec!["consistency", "validity"]
+    }
+
     fn facts(&self) -> Vec<Fact> {
         let n = self.ring.len() as u64;
         let words = |vector: &[Value]| -> Json {

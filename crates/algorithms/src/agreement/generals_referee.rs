@@ -66,6 +66,10 @@ impl Referee<TwoGenerals> for Observer {
         Ok(())
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        vec!["both-or-none"]
+    }
+
     fn facts(&self) -> Vec<Fact> {
         let Some([first, second]) = self.generals else { return Vec::new() };
         let attackers = self.attackers();

@@ -129,6 +129,10 @@ impl Referee<Reliable<Courier>> for Postmaster {
         }
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        vec!["once", "order", "down", "delivery"]
+    }
+
     fn facts(&self) -> Vec<Fact> {
         let count = |name, count: u64| Fact { name, text: count.to_string(), value: json!(count) };
         let reports: Vec<String> =

@@ -265,6 +265,10 @@ impl<D: Detector> Referee<Site<D>> for Judge {
         self.close()
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        vec!["no-phantom", "one-report", "found"]
+    }
+
     fn facts(&self) -> Vec<Fact> {
         summary::facts(self)
     }

@@ -323,6 +323,12 @@ impl<P: Process<Output = Output>> Referee<P> for Order {
         self.count(judged)
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        let mut claims = vec![CREATED.name, TWICE.name, CAUSAL.name, AGREEMENT.name];
+        claims.extend(self.promises.total.then_some(ONE_ORDER.name));
+        claims
+    }
+
     fn facts(&self) -> Vec<Fact> {
         let count = |name, count: u64| Fact { name, text: count.to_string(), value: json!(count) };
         // In tenths, so that the text is the same on every machine.

@@ -154,6 +154,10 @@ impl<C: Process + 'static, A: Whole<C>> Referee<A> for Hearing<C> {
         self.0.closes(at, live)
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        self.0.claims()
+    }
+
     fn facts(&self) -> Vec<Fact> {
         self.0.facts()
     }

@@ -275,6 +275,12 @@ impl<P: Subject> Referee<Snapshots<P>> for Auditor<P> {
         self.below.as_mut().map_or(Ok(()), |below| below.closes(at, live))
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        let mut claims = vec![CONSISTENT, CONTENTS, CONSERVED, UNFINISHED];
+        claims.extend(self.below.iter().flat_map(|below| below.claims()));
+        claims
+    }
+
     fn facts(&self) -> Vec<Fact> {
         let mut facts = vec![self.counted()];
         facts.extend(self.quantity.map(|quantity| self.amounts(quantity)));

@@ -47,6 +47,10 @@ impl<P: Process> Referee<P> for Deaf {
         Ok(())
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        vec![]
+    }
+
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
     }

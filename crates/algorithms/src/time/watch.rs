@@ -208,6 +208,10 @@ impl<P: Process<Output = Output>> Referee<P> for Watch {
         judged
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        vec!["monotone", "bound"]
+    }
+
     fn facts(&self) -> Vec<Fact> {
         let mut facts = vec![self.spread(), self.error()];
         let count = |name, count: u64, one: &str, many: &str| Fact {
