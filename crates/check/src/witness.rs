@@ -126,3 +126,38 @@ impl<P: Process> Said<P> {
         self.fences = held.filter_map(|(index, held)| Some((index, held?))).collect();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::Setup;
+    use bellwether_algorithms::catalogue::Settings;
+    use bellwether_algorithms::mutex::{Guarded, TokenRing};
+    use bellwether_core::Group;
+    use std::time::Duration;
+
+    type Ring = Guarded<TokenRing>;
+
+    /// The numbers of entries only grow, until somebody comes back.
+    #[test]
+    fn a_claim_until_recovery_ends_with_it() {
+        let ids = [1, 2].map(NodeId::new);
+        let group = Group::new(ids.to_vec()).unwrap();
+        let settings = Settings::new(Duration::from_millis(100));
+        let model = Setup::new::<Ring>(group, settings).model::<Ring>();
+        let enters = |who: NodeId, number: u128| {
+            let fences = vec![(0, number)];
+            Said::<Ring> { fences, ..Said::nothing(who) }
+        };
+        let back = Said::<Ring> { recovered: true, ..Said::nothing(ids[1]) };
+        assert!(!back.is_nothing(&model));
+        let mut witness = Witness::new(&model);
+        witness.hear(&model, &enters(ids[0], 5), 0);
+        let mut after = witness.clone();
+        witness.hear(&model, &enters(ids[1], 4), 0);
+        assert_eq!(witness.broken().map(|breach| breach.name), Some("sequence"));
+        after.hear(&model, &back, 0);
+        after.hear(&model, &enters(ids[1], 4), 0);
+        assert_eq!(after.broken(), None);
+    }
+}

@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(ways(&sim)[..2], [(0, p1, p2), to_p3]);
         assert_eq!(sim.armed(p2).len(), 1, "it asks P3 in its turn");
         while sim.advance() {}
-        assert_eq!(sim.now(), Time::from_micros(3_600_010_000), "P2 has answered");
+        assert!(sim.now() > Time::from_micros(3_600_000_000), "the second has arrived, too");
         assert!(ways(&sim).is_empty());
     }
 }
