@@ -226,7 +226,8 @@ impl<'a, P: Explorable> Explorer<'a, P> {
                 }
             }
             done.copy_from_slice(&ends);
-            self.progress.depth += 1;
+            // What was only woken up is of an earlier level.
+            self.progress.depth += u32::from(level.iter().any(|range| !range.is_empty()));
         }
     }
 
@@ -469,7 +470,7 @@ impl<P: Process> Reaper<'_, '_, P> {
         let world = decode(bytes, tables.plain.model);
         world.actions(tables, &mut self.actions);
         if woken.is_none()
-            && let Some(breach) = judge(tables, &world, &self.actions)
+            && let Some(breach) = judge(tables, &world)
         {
             return Err(breach);
         }

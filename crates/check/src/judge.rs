@@ -1,15 +1,14 @@
 //! Whether a state is as it must be.
 
 use crate::tables::{Claim, Numbers, Tables, claims};
-use crate::world::{Action, Players, clock};
+use crate::world::{Players, clock};
 use bellwether_algorithms::referee::Breach;
 use bellwether_core::{Process, Validity};
 
-/// What is wrong with a state in which these actions are possible, if anything is.
+/// What is wrong with a state, if anything is.
 pub(crate) fn judge<P: Process>(
     tables: &mut Tables<'_, P>,
     world: &Numbers<'_, P>,
-    actions: &[Action],
 ) -> Option<Breach> {
     let model = tables.plain.model;
     if !model.invariants.is_empty()
@@ -24,8 +23,9 @@ pub(crate) fn judge<P: Process>(
     if let Some(breach) = witness.broken() {
         return Some(breach.clone());
     }
-    // Where nothing is left to happen, the run may be over.
-    if actions.iter().any(|action| action.is_due()) {
+    // Where nothing is left to happen but that time goes on, the run may be over.
+    let busy = world.inboxes.iter().any(|inbox| !tables.is_empty(inbox));
+    if busy || world.slots.iter().any(|slot| tables.looks(*slot).has_timers()) {
         return None;
     }
     let mut live = Vec::new();

@@ -7,6 +7,7 @@ use crate::world::{
     Call, Change, Players, Reaction, Reacts, Taken, World, first_clocks, is_causal,
 };
 use bellwether_core::{Context, Effects, Here, NodeId, Process};
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +31,11 @@ fn blank<P: Process>(model: &Model<P>) -> World<Plain<'_, P>> {
     World {
         slots: (0..nodes).map(slot).collect(),
         inboxes: (0..nodes).map(inbox).collect(),
-        pasts: if is_causal(model) { vec![Arc::new(past); nodes] } else { Vec::new() },
+        pasts: if is_causal(model) {
+            iter::repeat_n(Arc::new(past), nodes).collect()
+        } else {
+            Vec::new()
+        },
         rest: Arc::new(Rest {
             left: model.faults,
             asked: vec![0; nodes],

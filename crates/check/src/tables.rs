@@ -382,6 +382,11 @@ impl<'a, P: Process> Tables<'a, P> {
 }
 
 impl Looks {
+    /// Whether any timer is set.
+    pub(crate) fn has_timers(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
     fn of<P: Process>(slot: &Slot<P>, model: &Model<P>) -> Looks {
         let mut timers = Vec::new();
         for (at, armed) in slot.timers.iter().enumerate().filter(|(_, armed)| armed.least == 0) {

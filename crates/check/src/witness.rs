@@ -33,10 +33,11 @@ pub struct Said<P: Process> {
     pub fences: Vec<(usize, u128)>,
 }
 
+/// What a process holds.
+type Held<P> = fn(NodeId, &P, Time) -> Option<u128>;
+
 /// The invariants about numbers that only grow.
-fn fenced<P: Process>(
-    model: &Model<P>,
-) -> impl Iterator<Item = (&Invariant<P>, fn(NodeId, &P, Time) -> Option<u128>)> {
+fn fenced<P: Process>(model: &Model<P>) -> impl Iterator<Item = (&Invariant<P>, Held<P>)> {
     model.invariants.iter().filter_map(|invariant| match invariant.shape {
         Shape::Fenced(held) => Some((invariant, held)),
         _ => None,

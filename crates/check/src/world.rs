@@ -498,15 +498,13 @@ impl<L: Players> Clone for World<L> {
     }
 }
 
-impl<L: Players> World<L> {
-    fn all(&self) -> (&[L::Slot], &[L::Inbox], &[L::Past], &L::Rest, &L::Witness) {
-        (&self.slots, &self.inboxes, &self.pasts, &self.rest, &self.witness)
-    }
-}
-
 impl<L: Players> PartialEq for World<L> {
     fn eq(&self, other: &Self) -> bool {
-        self.all() == other.all()
+        self.slots == other.slots
+            && self.inboxes == other.inboxes
+            && self.pasts == other.pasts
+            && self.rest == other.rest
+            && self.witness == other.witness
     }
 }
 
@@ -514,12 +512,18 @@ impl<L: Players> Eq for World<L> {}
 
 impl<L: Players> Hash for World<L> {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
-        self.all().hash(hasher);
+        (&self.slots, &self.inboxes, &self.pasts, &self.rest, &self.witness).hash(hasher);
     }
 }
 
 impl<L: Players> Debug for World<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.all().fmt(f)
+        f.debug_struct("World")
+            .field("slots", &self.slots)
+            .field("inboxes", &self.inboxes)
+            .field("pasts", &self.pasts)
+            .field("rest", &self.rest)
+            .field("witness", &self.witness)
+            .finish()
     }
 }

@@ -97,6 +97,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "What must hold")]
     pub(crate) safety: bool,
 
+    /// With --safety: take also those steps that only differ in their order from others
+    #[arg(long, help_heading = "What must hold")]
+    pub(crate) all_orders: bool,
+
     #[command(flatten)]
     pub(crate) own: FreeOwnArgs,
 

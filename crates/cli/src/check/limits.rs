@@ -38,6 +38,7 @@ pub(crate) fn limits(args: &CheckArgs) -> Result<Limits, Failure> {
         states: args.max_states.unwrap_or(usual.states).min(usual.states),
         memory,
         depth: args.max_depth.unwrap_or(usual.depth),
+        reduce: !args.all_orders,
     })
 }
 
