@@ -50,8 +50,8 @@ fix: tools ## Format, and apply what clippy can fix by itself
 soak: ## The member in 100,000 storms of faults and more, for each election; takes some minutes
 	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test storms -- --nocapture --test-threads 1
 
-bench: ## Measure the simulator, clocks and graphs beside bare loops
-	cargo bench --locked --package bellwether-sim --package bellwether-algorithms
+bench: ## Measure the simulator, clocks and graphs beside bare loops, the checker beside stateright
+	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-check
 
 bench-failover: ## Measure failover, hand-over, false elections and cost of real members; 25 minutes
 	@missed=0; for run in "failover --trials 30" "failover --trials 30 --step-down" \

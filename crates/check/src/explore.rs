@@ -10,7 +10,8 @@
 use crate::check::Explorable;
 use crate::judge::judge;
 use crate::model::Model;
-use crate::store::{SHARDS, Shard, StateId, place_of, read, state_id, write};
+use crate::sleep::{Bits, Mark, Step, ambiguous};
+use crate::store::{Found, GROUP, SHARDS, Shard, StateId, place_of, read, state_id, write};
 use crate::tables::{Library, Numbers, Tables};
 use crate::world::{Action, World};
 use bellwether_algorithms::referee::Breach;
@@ -30,11 +31,15 @@ pub struct Limits {
     pub memory: u64,
     /// No more steps from the beginning than this.
     pub depth: u32,
+    /// Whether steps that only differ in their order may be left out. All states are visited all
+    /// the same. Where runs must come to a goal all steps are needed, and none is left out.
+    pub reduce: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { threads: 1, states: u64::from(u32::MAX) / 2, memory: u64::MAX, depth: u32::MAX }
+        let (states, depth) = (u64::from(u32::MAX) / 2, u32::MAX);
+        Limits { threads: 1, states, memory: u64::MAX, depth, reduce: true }
     }
 }
 
@@ -92,6 +97,8 @@ pub(crate) struct Explorer<'a, P: Process> {
     /// The steps between states, if they are wanted: for each shard, where the successors of its
     /// states end, and the successors themselves.
     pub(crate) edges: Option<Vec<Edges>>,
+    /// Which steps can sleep, if any may.
+    bits: Option<Bits>,
     limits: Limits,
     pub(crate) progress: Progress,
 }
@@ -129,7 +136,8 @@ impl Edges {
 /// The successors of some states, sorted by shard.
 #[derive(Debug, Default)]
 struct Harvest {
-    /// For each shard: parent, length and bytes of each successor.
+    /// For each shard: parent, what is asleep if anything may be, length and bytes of each
+    /// successor.
     found: [Vec<u8>; SHARDS],
     /// In which shard each successor is.
     order: Vec<u8>,
@@ -140,7 +148,28 @@ struct Harvest {
 }
 
 /// Some states of one shard.
-type Chunk = (usize, Range<usize>);
+#[derive(Clone, Debug)]
+enum Chunk {
+    /// All of a range, which are new.
+    New(usize, Range<usize>),
+    /// Those in which something was asleep, and only that.
+    Woken(usize, Vec<(u32, u64)>),
+}
+
+impl Chunk {
+    fn shard(&self) -> usize {
+        let (Chunk::New(shard, _) | Chunk::Woken(shard, _)) = self;
+        *shard
+    }
+
+    /// How many new states.
+    fn len(&self) -> usize {
+        match self {
+            Chunk::New(_, range) => range.len(),
+            Chunk::Woken(..) => 0,
+        }
+    }
+}
 
 impl<'a, P: Explorable> Explorer<'a, P> {
     pub(crate) fn new(
@@ -156,6 +185,7 @@ impl<'a, P: Explorable> Explorer<'a, P> {
             workers: (0..threads).map(|_| Tables::new(model, library)).collect(),
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             edges: with_edges.then(|| (0..SHARDS).map(|_| Edges::default()).collect()),
+            bits: (limits.reduce && !with_edges).then(|| Bits::of(model)).flatten(),
             limits,
             progress: Progress::default(),
         }
@@ -167,23 +197,25 @@ impl<'a, P: Explorable> Explorer<'a, P> {
         let world = tables.start();
         let (mut bytes, shard) = (Vec::new(), shard_of(tables.key(&world)));
         encode(&world, &mut bytes);
-        self.shards[shard].insert(&bytes, state_id(shard, 0));
+        self.shards[shard].insert_first(&bytes, state_id(shard, 0), self.bits.is_some());
         let mut done = [0; SHARDS];
         loop {
             let ends: Vec<usize> = self.shards.iter().map(Shard::len).collect();
             let level: Vec<Range<usize>> = done.iter().zip(&ends).map(|(a, b)| *a..*b).collect();
             let mut left: usize = level.iter().map(Range::len).sum();
-            if left == 0 {
+            let mut work = self.woken();
+            if left == 0 && work.is_empty() {
                 return End::Complete;
             }
+            work.extend(chunks(&level));
             if self.progress.depth > self.limits.depth {
                 return End::Limit(Limit::Depth);
             }
-            for batch in chunks(&level).chunks(BATCH) {
-                if let Some((state, breach)) = self.expand(batch) {
+            for batch in work.chunks(BATCH) {
+                if let Some((state, breach)) = self.expand(batch, &ends) {
                     return End::Broken(state, breach);
                 }
-                left -= batch.iter().map(|(_, range)| range.len()).sum::<usize>();
+                left -= batch.iter().map(Chunk::len).sum::<usize>();
                 self.count(&ends, left);
                 tell(&self.progress);
                 if self.progress.states > self.limits.states {
@@ -198,6 +230,16 @@ impl<'a, P: Explorable> Explorer<'a, P> {
         }
     }
 
+    /// The states in which something was left asleep that is needed after all.
+    fn woken(&mut self) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        for (number, shard) in self.shards.iter_mut().enumerate() {
+            let woken = shard.take_woken();
+            chunks.extend(woken.chunks(CHUNK).map(|part| Chunk::Woken(number, part.to_vec())));
+        }
+        chunks
+    }
+
     fn count(&mut self, ends: &[usize], left: usize) {
         let states: usize = self.shards.iter().map(Shard::len).sum();
         let new = states - ends.iter().sum::<usize>();
@@ -209,16 +251,17 @@ impl<'a, P: Explorable> Explorer<'a, P> {
         self.progress.local_states = self.library.local_states() as u64;
     }
 
-    /// Finds the successors of these states; or a state among them that is wrong.
-    fn expand(&mut self, batch: &[Chunk]) -> Option<(StateId, Breach)> {
+    /// Finds the successors of these states; or a state among them that is wrong. The level ends at
+    /// these indices: what is found beyond is new.
+    fn expand(&mut self, batch: &[Chunk], ends: &[usize]) -> Option<(StateId, Breach)> {
         let next = AtomicUsize::new(0);
-        let shards = &self.shards;
+        let (shards, bits) = (&self.shards, self.bits);
         let work = |tables: &mut Tables<'a, P>| {
             let mut harvests = Vec::new();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
-                let Some((shard, range)) = batch.get(index) else { return harvests };
-                harvests.push((index, harvest(tables, shards, *shard, range.clone())));
+                let Some(chunk) = batch.get(index) else { return harvests };
+                harvests.push((index, harvest(tables, shards, chunk, bits)));
             }
         };
         let mut harvests = share(&mut self.workers, batch.len(), work);
@@ -228,13 +271,19 @@ impl<'a, P: Explorable> Explorer<'a, P> {
         }
         let harvests: Vec<Harvest> = harvests.into_iter().map(|(_, harvest)| harvest).collect();
         self.progress.steps += harvests.iter().map(|h| h.order.len() as u64).sum::<u64>();
-        let want = self.edges.is_some();
+        let (want, reduce) = (self.edges.is_some(), self.bits.is_some());
         let mut slots: Vec<(usize, &mut Shard, Vec<Vec<StateId>>)> =
             self.shards.iter_mut().enumerate().map(|(k, shard)| (k, shard, Vec::new())).collect();
         let sort_in = |(number, shard, targets): &mut (usize, &mut Shard, Vec<Vec<StateId>>)| {
             for harvest in &harvests {
-                let found = insert(*number, shard, &harvest.found[*number]);
-                targets.push(if want { found } else { Vec::new() });
+                let mut found = Vec::new();
+                let tell = |index| {
+                    if want {
+                        found.push(state_id(*number, index));
+                    }
+                };
+                insert(shard, &harvest.found[*number], ends[*number], reduce, tell);
+                targets.push(found);
             }
         };
         let threads = if batch.len() > 1 { self.workers.len() } else { 1 };
@@ -258,9 +307,9 @@ impl<'a, P: Explorable> Explorer<'a, P> {
     /// Notes which states follow which.
     fn link(&mut self, batch: &[Chunk], harvests: &[Harvest], targets: &[Vec<Vec<StateId>>]) {
         let Some(edges) = &mut self.edges else { return };
-        for (number, ((shard, _), harvest)) in batch.iter().zip(harvests).enumerate() {
+        for (number, (chunk, harvest)) in batch.iter().zip(harvests).enumerate() {
             let mut next = [0; SHARDS];
-            let Edges { ends, targets: all } = &mut edges[*shard];
+            let Edges { ends, targets: all } = &mut edges[chunk.shard()];
             for shard in harvest.order.iter().map(|shard| usize::from(*shard)) {
                 all.push(targets[shard][number][next[shard]]);
                 next[shard] += 1;
@@ -277,14 +326,6 @@ impl<'a, P: Explorable> Explorer<'a, P> {
     pub(crate) fn world(&self, state: StateId) -> Numbers<'a, P> {
         let (shard, index) = place_of(state);
         decode(self.shards[shard].get(index), self.model)
-    }
-
-    /// The number of a world, if it was found.
-    pub(crate) fn find(&mut self, world: &Numbers<'a, P>) -> Option<StateId> {
-        let shard = shard_of(self.workers[0].key(world));
-        let mut bytes = Vec::new();
-        encode(world, &mut bytes);
-        Some(state_id(shard, self.shards[shard].find(&bytes)?))
     }
 
     /// The players of the first thread.
@@ -332,7 +373,7 @@ fn chunks(level: &[Range<usize>]) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     for (shard, range) in level.iter().enumerate() {
         for start in range.clone().step_by(CHUNK) {
-            chunks.push((shard, start..range.end.min(start + CHUNK)));
+            chunks.push(Chunk::New(shard, start..range.end.min(start + CHUNK)));
         }
     }
     chunks
@@ -367,50 +408,167 @@ fn share<W: Send, T: Send>(
 fn harvest<'a, P: Process>(
     tables: &mut Tables<'a, P>,
     shards: &[Shard],
-    shard: usize,
-    range: Range<usize>,
+    chunk: &Chunk,
+    bits: Option<Bits>,
 ) -> Harvest {
     let mut harvest = Harvest::default();
-    let (mut actions, mut bytes) = (Vec::new(), Vec::new());
-    let mut next: Option<Numbers<'a, P>> = None;
-    for index in range {
-        let id = state_id(shard, index);
-        let world: Numbers<'a, P> = decode(shards[shard].get(index), tables.plain.model);
-        world.actions(tables, &mut actions);
-        if let Some(breach) = judge(tables, &world, &actions) {
-            harvest.broken = Some((id, breach));
-            return harvest;
+    let mut reaper = Reaper {
+        tables,
+        bits,
+        actions: Vec::new(),
+        steps: Vec::new(),
+        bytes: Vec::new(),
+        next: None,
+    };
+    match chunk {
+        Chunk::New(shard, range) => {
+            for index in range.clone() {
+                let bytes = shards[*shard].get(index);
+                let asleep = shards[*shard].asleep(index);
+                let id = state_id(*shard, index);
+                if let Err(breach) = reaper.reap(id, bytes, asleep, None, &mut harvest) {
+                    harvest.broken = Some((id, breach));
+                    return harvest;
+                }
+            }
         }
-        for action in &actions {
-            let next = next.get_or_insert_with(|| world.clone());
-            next.clone_from(&world);
-            next.step(tables, *action);
-            bytes.clear();
-            encode(next, &mut bytes);
-            let shard = shard_of(tables.key(next));
-            let found = &mut harvest.found[shard];
-            found.extend_from_slice(&id.to_le_bytes());
-            write(bytes.len() as u32, found);
-            found.extend_from_slice(&bytes);
-            harvest.order.push(shard as u8);
+        Chunk::Woken(shard, states) => {
+            for (index, woken) in states {
+                let index = *index as usize;
+                let (bytes, asleep) = (shards[*shard].get(index), shards[*shard].asleep(index));
+                // It was judged when it was new.
+                let _ =
+                    reaper.reap(state_id(*shard, index), bytes, asleep, Some(*woken), &mut harvest);
+            }
         }
-        harvest.counts.push(actions.len() as u32);
     }
     harvest
 }
 
-/// Sorts successors into a shard; returns their numbers.
-fn insert(number: usize, shard: &mut Shard, mut found: &[u8]) -> Vec<StateId> {
-    let mut targets = Vec::new();
-    while let Some((parent, rest)) = found.split_first_chunk() {
-        found = rest;
-        let length = read(&mut found) as usize;
-        let (bytes, rest) = found.split_at(length);
-        found = rest;
-        let (index, _) = shard.insert(bytes, StateId::from_le_bytes(*parent));
-        targets.push(state_id(number, index));
+/// Finds the successors of states, one after the other.
+struct Reaper<'t, 'a, P: Process> {
+    tables: &'t mut Tables<'a, P>,
+    bits: Option<Bits>,
+    actions: Vec<Action>,
+    steps: Vec<Option<Step>>,
+    bytes: Vec<u8>,
+    next: Option<Numbers<'a, P>>,
+}
+
+impl<P: Process> Reaper<'_, '_, P> {
+    /// Does in a state what is not asleep; or only what was woken up.
+    fn reap(
+        &mut self,
+        id: StateId,
+        bytes: &[u8],
+        mut asleep: u64,
+        woken: Option<u64>,
+        harvest: &mut Harvest,
+    ) -> Result<(), Breach> {
+        let tables = &mut *self.tables;
+        let world = decode(bytes, tables.plain.model);
+        world.actions(tables, &mut self.actions);
+        if woken.is_none()
+            && let Some(breach) = judge(tables, &world, &self.actions)
+        {
+            return Err(breach);
+        }
+        self.steps.clear();
+        if let Some(bits) = self.bits {
+            let step = |action: &Action| step(tables, bits, &world, *action);
+            self.steps.extend(self.actions.iter().map(step));
+        }
+        let unclear = ambiguous(&self.steps);
+        let before = harvest.order.len();
+        for (number, action) in self.actions.iter().enumerate() {
+            let step = self.steps.get(number).copied().flatten();
+            let step = step.filter(|step| step.bit & unclear == 0);
+            let bit = step.map_or(0, |step| step.bit);
+            if asleep & bit != 0 || woken.is_some_and(|woken| woken & bit == 0) {
+                continue;
+            }
+            let next = self.next.get_or_insert_with(|| world.clone());
+            next.clone_from(&world);
+            next.step(tables, *action);
+            let unheard = step.filter(|_| next.witness == world.witness);
+            let sleeps = unheard.map_or(0, |Step { same, .. }| asleep & !same);
+            if unheard.is_some() {
+                asleep |= bit;
+            }
+            self.bytes.clear();
+            encode(next, &mut self.bytes);
+            let shard = shard_of(tables.key(next));
+            let found = &mut harvest.found[shard];
+            found.extend_from_slice(&id.to_le_bytes());
+            if self.bits.is_some() {
+                found.extend_from_slice(&sleeps.to_le_bytes());
+            }
+            write(self.bytes.len() as u32, found);
+            found.extend_from_slice(&self.bytes);
+            harvest.order.push(shard as u8);
+        }
+        harvest.counts.push((harvest.order.len() - before) as u32);
+        Ok(())
     }
-    targets
+}
+
+/// The step that an action is, if it can sleep.
+fn step<P: Process>(
+    tables: &mut Tables<'_, P>,
+    bits: Bits,
+    world: &Numbers<'_, P>,
+    action: Action,
+) -> Option<Step> {
+    let place = action.place()?;
+    let mark = match action {
+        Action::Deliver { at, .. } => tables.message_mark(world.inboxes[usize::from(place)], at),
+        Action::Fire { at, .. } => tables.timer_mark(world.slots[usize::from(place)], at),
+        Action::Input { .. } => Mark::Input,
+        Action::Crash { .. } => Mark::Crash,
+        Action::Recover { .. }
+        | Action::Lose { .. }
+        | Action::Duplicate { .. }
+        | Action::Tick { .. } => return None,
+    };
+    Some(bits.step(place, mark))
+}
+
+/// Sorts successors into a shard, and tells their indices.
+fn insert(
+    shard: &mut Shard,
+    mut found: &[u8],
+    fresh: usize,
+    reduce: bool,
+    mut tell: impl FnMut(usize),
+) {
+    let mut group: Vec<Found<'_>> = Vec::with_capacity(GROUP);
+    loop {
+        let one = next_found(&mut found, reduce);
+        let last = one.is_none();
+        group.extend(one);
+        if last || group.len() == GROUP {
+            let indices = shard.insert_all(&group, fresh, reduce);
+            indices[..group.len()].iter().for_each(|index| tell(*index as usize));
+            group.clear();
+        }
+        if last {
+            return;
+        }
+    }
+}
+
+/// The next successor that was written down.
+fn next_found<'f>(rest: &mut &'f [u8], reduce: bool) -> Option<Found<'f>> {
+    let (parent, mut after) = rest.split_first_chunk()?;
+    let mut asleep = 0;
+    if reduce && let Some((bits, more)) = after.split_first_chunk() {
+        asleep = u64::from_le_bytes(*bits);
+        after = more;
+    }
+    let length = read(&mut after) as usize;
+    let (bytes, after) = after.split_at(length);
+    *rest = after;
+    Some(Found { bytes, parent: StateId::from_le_bytes(*parent), asleep })
 }
 
 fn shard_of(key: u64) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::check::Explorable;
 use crate::explore::Explorer;
-use crate::model::Channels;
+use crate::model::{Channels, Timing};
 use crate::scc::{Components, Graph};
 use crate::store::StateId;
 use crate::tables::{Id, Numbers, Tables};
@@ -72,6 +72,11 @@ impl<'v, 'a, P: Explorable> View<'v, 'a, P> {
         goal: &'v Goal<P>,
     ) -> Self {
         View { explorer, graph, goal, actions: Vec::new() }
+    }
+
+    /// What is known of time.
+    pub(crate) fn timing(&mut self) -> Timing {
+        self.explorer.tables().model().timing
     }
 
     /// Whether the goal holds in a state.

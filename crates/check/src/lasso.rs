@@ -39,8 +39,7 @@ const NOWHERE: StateId = StateId::MAX;
 /// nothing if no step leads back, or only steps of clocks.
 ///
 /// Whatever is due in all states of the round is due in the first. So what is due there has to
-/// happen somewhere on the round, or not be due somewhere on it; and nothing else has to. Each time
-/// the nearest step that settles any of it is taken.
+/// happen somewhere on the round, or not be due somewhere on it; and nothing else has to.
 pub(crate) fn round<P: Explorable>(
     view: &mut View<'_, '_, P>,
     component: &Components,
@@ -109,16 +108,17 @@ impl<P: Explorable> Round<'_, '_, '_, P> {
         Some(way)
     }
 
-    /// Whether a step settles anything. A state that was reached before was found not to.
+    /// Whether a step settles something: first that the goal is missed, then the rest, of which much
+    /// is settled on the way. A state that was reached before was found not to.
     fn settles(&mut self, step: &Step<P::Timer>, is_new: bool) -> bool {
+        if self.debts.held {
+            return is_new && !self.view.holds(step.to);
+        }
         if step.due.is_some_and(|due| self.debts.due.contains(&due)) {
             return true;
         }
         if !is_new {
             return false;
-        }
-        if self.debts.held && !self.view.holds(step.to) {
-            return true;
         }
         let mut due = Vec::new();
         self.view.due(step.to, &mut due);

@@ -15,7 +15,7 @@ use crate::check::{Counterexample, Explorable};
 use crate::explore::{Explorer, Limit};
 use crate::fair::View;
 use crate::lasso;
-use crate::model::Model;
+use crate::model::{Model, Timing};
 use crate::scc::{Components, Graph, components};
 use crate::store::{SHARDS, StateId, place_of};
 use bellwether_algorithms::referee::Breach;
@@ -56,9 +56,11 @@ fn misses<P: Explorable>(
     members: &[StateId],
 ) -> bool {
     let Some(&first) = members.first() else { return false };
-    // Nearly all components are of this kind, and runs only pass through nearly all of these.
+    // Nearly all components are of this kind, and runs only pass through nearly all of these. Where
+    // there is one time for all, they pass through all: when nothing else is due, time is.
     if members.len() == 1 && !view.graph.after(first).contains(&first) {
-        return view.is_at_rest(first) && !view.holds(first);
+        let timed = matches!(view.timing(), Timing::Bounded { .. });
+        return !timed && view.is_at_rest(first) && !view.holds(first);
     }
     members.iter().any(|state| !view.holds(*state)) && is_fair(view, found, members)
 }

@@ -10,8 +10,9 @@
 //! computed.
 
 use crate::model::{Model, Ticks};
-use crate::parts::{Arrival, Inbox, Past, Rest, Slot};
+use crate::parts::{Arrival, Flight, Inbox, Past, Rest, Slot, key};
 use crate::plain::Plain;
+use crate::sleep::Mark;
 use crate::witness::{Said, Witness};
 use crate::world::{Call, Change, Players, Reaction, Reacts, Taken, World};
 use bellwether_core::{NodeId, Process, Shape, Time};
@@ -21,7 +22,7 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of a part.
-pub type Id = u32;
+pub(crate) type Id = u32;
 
 type Memo<K, V> = HashMap<K, V, FxBuildHasher>;
 
@@ -53,7 +54,7 @@ impl<V> Default for Parts<V> {
 
 impl<V: Hash + Eq> Parts<V> {
     fn number(&mut self, value: &Arc<V>) -> Id {
-        let key = crate::parts::key(&**value);
+        let key = key(&**value);
         let values = &mut self.values;
         let same =
             |id: &Id| values[*id as usize].key == key && values[*id as usize].value == *value;
@@ -123,15 +124,28 @@ impl<P: Process> Library<P> {
 #[derive(Debug)]
 struct Shelf<V, L> {
     known: Vec<Option<(Known<V>, L)>>,
+    /// The keys once more, side by side: they are needed for every state.
+    keys: Vec<u64>,
 }
 
 impl<V, L> Default for Shelf<V, L> {
     fn default() -> Self {
-        Shelf { known: Vec::new() }
+        Shelf { known: Vec::new(), keys: Vec::new() }
     }
 }
 
 impl<V: Hash + Eq, L> Shelf<V, L> {
+    /// The key of the part of this number.
+    fn key(&mut self, shared: &Shared<V>, id: Id) -> u64 {
+        let index = id as usize;
+        if self.keys.len() <= index {
+            let all = shared.lock();
+            let more = all.values[self.keys.len()..].iter().map(|known| known.key);
+            self.keys.extend(more);
+        }
+        self.keys[index]
+    }
+
     /// The part of this number, and what was found out about it.
     fn get(&mut self, shared: &Shared<V>, id: Id, look: impl FnOnce(&V) -> L) -> &(Known<V>, L) {
         let index = id as usize;
@@ -151,10 +165,20 @@ impl<V: Hash + Eq, L> Shelf<V, L> {
 pub(crate) struct Looks {
     up: bool,
     timers: Vec<Arrival>,
+    /// By which each timer is known again.
+    marks: Vec<u32>,
     /// What it says to each invariant that looks at states.
     pub(crate) claims: Vec<Claim>,
     /// Whether any claim matters.
     pub(crate) matters: bool,
+}
+
+/// What there is to know about an inbox without looking at it again.
+#[derive(Debug)]
+struct Mail {
+    arrivals: Vec<Arrival>,
+    /// By which each message is known again.
+    marks: Vec<u32>,
 }
 
 /// What a process says to an invariant.
@@ -176,7 +200,7 @@ pub struct Tables<'a, P: Process> {
     pub(crate) plain: Plain<'a, P>,
     library: &'a Library<P>,
     slots: Shelf<Slot<P>, Looks>,
-    inboxes: Shelf<Inbox<P::Msg>, Vec<Arrival>>,
+    inboxes: Shelf<Inbox<P::Msg>, Mail>,
     pasts: Shelf<Past, ()>,
     msgs: Shelf<P::Msg, ()>,
     rests: Shelf<Rest, Arc<Rest>>,
@@ -196,7 +220,7 @@ pub struct Tables<'a, P: Process> {
 }
 
 /// A world of numbers.
-pub type Numbers<'a, P> = World<Tables<'a, P>>;
+pub(crate) type Numbers<'a, P> = World<Tables<'a, P>>;
 
 impl<'a, P: Process> Tables<'a, P> {
     /// Players that know nothing yet.
@@ -263,14 +287,15 @@ impl<'a, P: Process> Tables<'a, P> {
         let mut key = 0u64;
         let mut mix =
             |part: u64| key = (key.rotate_left(5) ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let library = self.library;
         for id in &world.slots {
-            mix(self.look(*id).0.key);
+            mix(self.slots.key(&library.slots, *id));
         }
         for id in &world.inboxes {
-            mix(self.inbox_looks(*id).0.key);
+            mix(self.inboxes.key(&library.inboxes, *id));
         }
-        mix(self.rests.get(&self.library.rests, world.rest, |rest| Arc::new(rest.clone())).0.key);
-        mix(self.witnesses.get(&self.library.witnesses, world.witness, |_| ()).0.key);
+        mix(self.rests.key(&library.rests, world.rest));
+        mix(self.witnesses.key(&library.witnesses, world.witness));
         key ^ key >> 32
     }
 
@@ -289,13 +314,26 @@ impl<'a, P: Process> Tables<'a, P> {
         Arc::clone(&self.look(id).0.value)
     }
 
-    fn inbox_looks(&mut self, id: Id) -> &(Known<Inbox<P::Msg>>, Vec<Arrival>) {
+    fn inbox_looks(&mut self, id: Id) -> &(Known<Inbox<P::Msg>>, Mail) {
         let model = self.plain.model;
         self.inboxes.get(&self.library.inboxes, id, |inbox| {
-            let mut found = Vec::new();
-            inbox.arrivals(model.group.len(), model.channels, &mut found);
-            found
+            let mut arrivals = Vec::new();
+            inbox.arrivals(model.group.len(), model.channels, &mut arrivals);
+            let mark = |flight: &Flight<P::Msg>| key(&(flight.from, &flight.msg)) as u32;
+            Mail { arrivals, marks: inbox.flights.iter().map(mark).collect() }
         })
+    }
+
+    /// What the arrival of a message is to those who want to know it again.
+    pub(crate) fn message_mark(&mut self, inbox: Id, at: u8) -> Mark {
+        let marks = &self.inbox_looks(inbox).1.marks;
+        Mark::Some(marks.get(usize::from(at)).copied().unwrap_or(0))
+    }
+
+    /// The same for a timer.
+    pub(crate) fn timer_mark(&mut self, slot: Id, at: u8) -> Mark {
+        let marks = &self.looks(slot).marks;
+        Mark::Some(marks.get(usize::from(at)).copied().unwrap_or(0))
     }
 
     pub(crate) fn inbox(&mut self, id: Id) -> Arc<Inbox<P::Msg>> {
@@ -306,6 +344,7 @@ impl<'a, P: Process> Tables<'a, P> {
         Arc::clone(&self.pasts.get(&self.library.pasts, id, |_| ()).0.value)
     }
 
+    /// Every thread has its own copy: to count its users in one place would slow all of them down.
     fn rest_of(&mut self, id: Id) -> Arc<Rest> {
         Arc::clone(&self.rests.get(&self.library.rests, id, |rest| Arc::new(rest.clone())).1)
     }
@@ -355,7 +394,8 @@ impl Looks {
             _ => Vec::new(),
         };
         let matters = claims.iter().any(|claim| *claim != Claim::None);
-        Looks { up: slot.process().is_some(), timers, claims, matters }
+        let marks = slot.timers.iter().map(|armed| key(&armed.timer) as u32).collect();
+        Looks { up: slot.process().is_some(), timers, marks, claims, matters }
     }
 }
 
@@ -413,7 +453,7 @@ impl<P: Process> Players for Tables<'_, P> {
     }
 
     fn arrivals(&mut self, inbox: &Id, found: &mut Vec<Arrival>) {
-        found.extend_from_slice(&self.inbox_looks(*inbox).1);
+        found.extend_from_slice(&self.inbox_looks(*inbox).1.arrivals);
     }
 
     fn rest(&mut self, rest: &Id) -> Arc<Rest> {

@@ -85,12 +85,17 @@ impl Action {
         matches!(self, Action::Deliver { .. } | Action::Fire { .. } | Action::Tick { .. })
     }
 
-    /// The one process whose state it changes, if it concerns nothing else but messages.
-    pub(crate) fn local(self) -> Option<u8> {
+    /// The process that it happens to, if it is one.
+    pub(crate) fn place(self) -> Option<u8> {
         match self {
-            Action::Deliver { to, .. } => Some(to),
-            Action::Fire { place, .. } | Action::Input { place } => Some(place),
-            _ => None,
+            Action::Deliver { to, .. } | Action::Lose { to, .. } | Action::Duplicate { to, .. } => {
+                Some(to)
+            }
+            Action::Fire { place, .. }
+            | Action::Input { place }
+            | Action::Crash { place }
+            | Action::Recover { place } => Some(place),
+            Action::Tick { place } => place,
         }
     }
 }
@@ -122,7 +127,8 @@ pub struct Reaction<S, M, A> {
 }
 
 /// The reaction of some players.
-pub type Reacts<L> = Reaction<<L as Players>::Slot, <L as Players>::Msg, <L as Players>::Said>;
+pub(crate) type Reacts<L> =
+    Reaction<<L as Players>::Slot, <L as Players>::Msg, <L as Players>::Said>;
 
 /// A message that was taken out of an inbox.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! Runs that come to their goal for good, and runs that do not.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod toy;
 
 use bellwether_algorithms::catalogue::Settings;
@@ -224,6 +226,11 @@ fn the_horizon_ends_no_run() {
     model.reads_clock = true;
     model.horizon = Some(3);
     is_proved(&model);
+    model.timing = Timing::Drifting { tick: TIMEOUT, apart: 1 };
+    is_proved(&model);
+    // Nor is it an excuse for going round while time stands still.
+    model.config.message = |_, msg, cx| pass_on(msg, cx);
+    is_proved(&model);
 }
 
 // Weak fairness.
@@ -301,6 +308,25 @@ fn a_timer_that_is_cancelled_each_time_may_never_fire() {
     assert!(found.cycle.iter().all(|action| matches!(action, Action::Deliver { .. })));
 }
 
+/// The shortest way round with one token leaves the other one in the air.
+#[test]
+fn a_round_moves_all_that_must_move() {
+    let start = |_: &mut Toy, cx: &mut Context<'_, Toy>| {
+        if cx.place().is_multiple_of(2) {
+            pass_on(Msg::Token, cx);
+        }
+    };
+    let message = |_: &mut Toy, msg: Msg, cx: &mut Context<'_, Toy>| {
+        let other = cx.place() ^ 1;
+        cx.send(cx.group().ring()[other], msg);
+    };
+    let found = missed(&model(4, Config { start, message, ..Config::default() }));
+    assert_eq!(found.stem, []);
+    let mut cycle = found.cycle;
+    cycle.sort_unstable();
+    assert_eq!(cycle, deliveries(&[0, 1, 2, 3]));
+}
+
 // Goals that are reached and lost.
 
 #[test]
@@ -313,6 +339,35 @@ fn a_goal_that_comes_and_goes_for_ever_is_missed() {
     }));
     assert_eq!(found.stem, []);
     assert_eq!(found.cycle, deliveries(&[1, 2, 0, 1, 2, 0]));
+}
+
+/// The first process begins each round with two messages to the second. That one misses the goal in
+/// between, if it has had one of them first.
+fn race<const TOKEN_FIRST: bool>(toy: &mut Toy, msg: Msg, cx: &mut Context<'_, Toy>) {
+    let is_bad = (msg == Msg::Token) == TOKEN_FIRST;
+    match (cx.place(), toy.number) {
+        (0, _) => {
+            pass_on(Msg::Token, cx);
+            pass_on(Msg::Grant, cx);
+        }
+        (_, 1) => toy.number = if is_bad { 2 } else { 3 },
+        _ => {
+            toy.number = 1;
+            pass_on(Msg::Token, cx);
+        }
+    }
+}
+
+#[test]
+fn a_round_passes_where_the_goal_is_missed() {
+    for message in [race::<true>, race::<false>] {
+        let start = |toy: &mut Toy, cx: &mut Context<'_, Toy>| match cx.place() {
+            0 => (cx.config().message)(toy, Msg::Token, cx),
+            _ => toy.number = 1,
+        };
+        let found = missed(&model(2, Config { start, message, ..Config::default() }));
+        assert_eq!((found.stem.len(), found.cycle.len()), (0, 3));
+    }
 }
 
 #[test]
@@ -363,6 +418,26 @@ fn bully_that_watches_nobody_never_finds_out() {
     setup.faults.crashes = 1;
     let found = missed(&setup.model::<Watched<Bully>>());
     assert_eq!((found.stem, found.cycle), (vec![Action::Crash { place: 2 }], Vec::new()));
+}
+
+/// Both believe that the other has crashed, again and again. A long round of many kinds of steps.
+#[test]
+fn bully_whose_time_outs_lie_never_comes_to_rest() {
+    let settings =
+        Settings { coordinator: Some(NodeId::new(2)), detection: true, ..Settings::new(TIMEOUT) };
+    let mut setup = Setup::new::<Watched<Bully>>(group(2), settings);
+    setup.timing = Timing::Bounded { tick: TIMEOUT, delay: (2, 2) };
+    let mut model = setup.model::<Watched<Bully>>();
+    // Two coordinators are found sooner.
+    model.invariants.clear();
+    let found = missed(&model);
+    for kind in [
+        |action: &Action| matches!(action, Action::Tick { .. }),
+        |action: &Action| matches!(action, Action::Fire { .. }),
+        |action: &Action| matches!(action, Action::Deliver { .. }),
+    ] {
+        assert!(found.cycle.iter().any(kind));
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// What processes of the model throw to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Msg {
+pub(crate) enum Msg {
     /// Goes round.
     Token,
     /// Grants the wish.
@@ -30,17 +30,17 @@ impl fmt::Display for Msg {
 
 /// A process with a number of its own, which means what the test wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Toy {
-    pub number: u8,
+pub(crate) struct Toy {
+    pub(crate) number: u8,
 }
 
 /// What it does.
 #[derive(Clone, Debug)]
-pub struct Config {
-    pub start: fn(&mut Toy, &mut Context<'_, Toy>),
-    pub message: fn(&mut Toy, Msg, &mut Context<'_, Toy>),
-    pub timer: fn(&mut Toy, &mut Context<'_, Toy>),
-    pub input: fn(&mut Toy, &mut Context<'_, Toy>),
+pub(crate) struct Config {
+    pub(crate) start: fn(&mut Toy, &mut Context<'_, Toy>),
+    pub(crate) message: fn(&mut Toy, Msg, &mut Context<'_, Toy>),
+    pub(crate) timer: fn(&mut Toy, &mut Context<'_, Toy>),
+    pub(crate) input: fn(&mut Toy, &mut Context<'_, Toy>),
 }
 
 impl Process for Toy {
@@ -92,13 +92,13 @@ impl Default for Config {
 }
 
 /// Throws something to the next on the ring.
-pub fn pass_on(msg: Msg, cx: &mut Context<'_, Toy>) {
+pub(crate) fn pass_on(msg: Msg, cx: &mut Context<'_, Toy>) {
     cx.send(cx.group().after(cx.place(), 1), msg);
 }
 
 /// A few processes in a world without time and faults, whose goal is that somebody's number is
 /// odd.
-pub fn model(nodes: u32, config: Config) -> Model<Toy> {
+pub(crate) fn model(nodes: u32, config: Config) -> Model<Toy> {
     Model {
         group: Group::new((1..=nodes).map(NodeId::new).collect()).unwrap(),
         config,
