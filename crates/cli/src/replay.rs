@@ -2,7 +2,7 @@
 
 /// Flags that say how a run is shown or how many there are, but not what happens in it; and
 /// whether a value follows.
-const NOT_THE_RUN: [(&str, bool); 11] = [
+const NOT_THE_RUN: [(&str, bool); 12] = [
     ("--seed", true),
     ("--seeds", true),
     ("--trace", true),
@@ -14,6 +14,7 @@ const NOT_THE_RUN: [(&str, bool); 11] = [
     ("--max-states", true),
     ("--max-memory", true),
     ("--max-depth", true),
+    ("--reduction", true),
 ];
 
 /// This very command line, for one seed.

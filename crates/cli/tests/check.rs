@@ -71,6 +71,19 @@ fn the_number_of_threads_changes_nothing_but_the_time() {
 }
 
 #[test]
+fn reduction_leaves_out_steps_and_no_states() {
+    let counts = |reduction: &str| {
+        let line = format!("check ricart-agrawala --safety --json --reduction {reduction}");
+        let found = json(&line, 0);
+        assert_eq!(found["reduction"], reduction == "on");
+        ["states", "depth", "steps"].map(|key| found[key].as_u64().unwrap())
+    };
+    let ([states, depth, fewer], [all, deepest, steps]) = (counts("on"), counts("off"));
+    assert_eq!((states, depth), (all, deepest));
+    assert!(fewer < steps, "{fewer} of {steps}");
+}
+
+#[test]
 fn json_says_all_of_it() {
     let found = json(
         "check ricart-agrawala --ids 4,2 --requests 1 --losses 1 --safety --json --max-memory 1GiB",

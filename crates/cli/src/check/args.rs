@@ -97,10 +97,6 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "What must hold")]
     pub(crate) safety: bool,
 
-    /// With --safety: take also those steps that only differ in their order from others
-    #[arg(long, help_heading = "What must hold")]
-    pub(crate) all_orders: bool,
-
     #[command(flatten)]
     pub(crate) own: FreeOwnArgs,
 
@@ -116,6 +112,10 @@ pub(crate) struct CheckArgs {
     /// Look no further than so many steps from the beginning
     #[arg(long, value_name = "STEPS", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_depth: Option<u32>,
+    /// Whether steps that only differ in their order may be left out; all states are visited all
+    /// the same [default: on, but without effect where runs must come to a goal]
+    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Limits")]
+    pub(crate) reduction: Option<Switch>,
 
     /// Show the counterexample in this format
     #[arg(long, value_enum, help_heading = "Output")]

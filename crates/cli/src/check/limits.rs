@@ -1,6 +1,7 @@
 //! How far a check may go, and how it is watched.
 
 use super::args::CheckArgs;
+use crate::args::Switch;
 use crate::failure::Failure;
 use bellwether_check::{Limits, Progress};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
@@ -38,7 +39,7 @@ pub(crate) fn limits(args: &CheckArgs) -> Result<Limits, Failure> {
         states: args.max_states.unwrap_or(usual.states).min(usual.states),
         memory,
         depth: args.max_depth.unwrap_or(usual.depth),
-        reduce: !args.all_orders,
+        reduce: args.reduction != Some(Switch::Off),
     })
 }
 

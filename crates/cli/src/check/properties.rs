@@ -15,8 +15,7 @@ pub(crate) fn choose<A: Algorithm>(
 ) -> Result<Vec<&'static str>, Failure> {
     let goal = A::goal().name;
     // What clocks show at every moment is looked at in simulated runs only.
-    let looks = |referee: &&Box<dyn Referee<A>>| referee.looks_every().is_none();
-    let referee = model.referee.as_ref().filter(looks);
+    let referee = model.referee.as_deref().filter(|referee| referee.looks_every().is_none());
     let claims = referee.map(|referee| referee.claims()).unwrap_or_default();
     let states = model.invariants.iter().map(|invariant| invariant.name);
     let mut known: Vec<&str> = states.chain(claims.iter().copied()).collect();

@@ -278,6 +278,7 @@ impl<'a> Found<'a> {
             "queue": progress.queue,
             "local_states": progress.local_states,
             "threads": self.limits.threads,
+            "reduction": self.limits.reduce && !self.liveness,
             "wall_s": self.wall_s,
             "states_per_second": rate(progress.states, self.wall_s),
             "memory_bytes": progress.memory,
