@@ -8,10 +8,10 @@
 //! threads: it says more where others use the processors too, and less about waiting.
 //!
 //! `THREADS` says how many threads each has, `TURNS` how many turns; the fastest counts, and the
-//! most memory. `WHO` is a list of those that take part, separated by semicolons, and
-//! `MODELS` one of models:
+//! most memory. `WHO` is a list of those that take part, separated by semicolons, and `MODELS` one of
+//! models:
 //!
-//!     MODELS='bully nodes=4 crashes=2 recoveries=1 detection coordinator=4' cargo bench -p bellwether-check
+//!     MODELS='suzuki-kasami nodes=4 requests=2' cargo bench -p bellwether-check
 
 #![expect(
     clippy::disallowed_types,
