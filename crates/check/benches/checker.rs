@@ -8,10 +8,10 @@
 //! threads: it says more where others use the processors too, and less about waiting.
 //!
 //! `THREADS` says how many threads each has, `TURNS` how many turns; the fastest counts, and the
-//! most memory. `WHO` is a list of those that take part, separated by semicolons, and
-//! `MODELS` one of models:
+//! most memory. `WHO` is a list of those that take part, separated by semicolons, and `MODELS` one of
+//! models:
 //!
-//!     MODELS='bully nodes=4 crashes=2 recoveries=1 detection' cargo bench -p bellwether-check
+//!     MODELS='suzuki-kasami nodes=4 requests=2' cargo bench -p bellwether-check
 
 #![expect(
     clippy::disallowed_types,
@@ -28,7 +28,7 @@ use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_algorithms::election::{Bully, Watched};
 use bellwether_algorithms::mutex::{Guarded, RicartAgrawala, SuzukiKasami};
 use bellwether_check::{Limits, Setup, Timing, Verdict, check};
-use bellwether_core::Group;
+use bellwether_core::{Group, NodeId};
 use peer::Peer;
 use stateright::{Checker as _, Model as _};
 use std::process::Command;
@@ -37,9 +37,9 @@ use std::{env, fs};
 
 const T: Duration = Duration::from_millis(100);
 
-const MODELS: &str = "bully nodes=4 crashes=2 recoveries=1 detection; \
+const MODELS: &str = "bully nodes=4 crashes=2 recoveries=1 detection coordinator=4; \
                       ricart-agrawala nodes=3 requests=3; \
-                      suzuki-kasami nodes=4 requests=1";
+                      suzuki-kasami nodes=4 requests=2";
 
 /// Who explores.
 const WHO: &str = "stateright; ours; ours, liveness";
@@ -188,6 +188,7 @@ fn setup<A: Algorithm>(options: &str) -> Setup {
             "losses" => *losses = value,
             "duplicates" => *duplicates = value,
             "detection" => settings.detection = true,
+            "coordinator" => settings.coordinator = Some(NodeId::new(value.into())),
             "views" => settings.textbook = false,
             "asynchronous" => timing = Some(Timing::Asynchronous),
             _ => panic!("no option {name}"),
