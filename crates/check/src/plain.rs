@@ -2,7 +2,7 @@
 
 use crate::model::{Model, Ticks};
 use crate::parts::{self, Armed, Arrival, Flight, Inbox, Past, Rest, Slot, State};
-use crate::witness::{Said, Witness};
+use crate::witness::{Said, Witness, holds};
 use crate::world::{
     Call, Change, Players, Reaction, Reacts, Taken, World, first_clocks, is_causal,
 };
@@ -205,6 +205,8 @@ pub(crate) fn step_telling<P: Process>(
 ) -> Said<P> {
     let place = usize::from(slot.place);
     let who = model.group.ring()[place];
+    let now = model.reading(place, clock);
+    let had = slot.process().is_some_and(|process| holds(model, who, process, now));
     let mut said = Said::nothing(who);
     let saved = match (&slot.state, &call) {
         (State::Down(saved), Call::Start) => Some(saved.clone()),
@@ -212,6 +214,7 @@ pub(crate) fn step_telling<P: Process>(
             slot.state = State::Down(process.durable());
             slot.timers.clear();
             said.crashed = true;
+            said.look(model, None, now, had);
             return said;
         }
         _ => None,
@@ -227,7 +230,6 @@ pub(crate) fn step_telling<P: Process>(
     };
     let Slot { timers, .. } = slot;
     let mut sink = Sink { model, timers, sends, outputs: &mut said.outputs, tell };
-    let now = model.reading(place, clock);
     let here = Here::new(&model.group, place, now, false);
     let mut cx = Context::new(&here, &model.config, &mut sink);
     match call {
@@ -246,7 +248,7 @@ pub(crate) fn step_telling<P: Process>(
         }
         Call::Crash => {}
     }
-    said.look(model, process, now);
+    said.look(model, Some(process), now, had);
     said
 }
 

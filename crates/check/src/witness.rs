@@ -2,16 +2,16 @@
 
 use crate::model::{Model, Ticks};
 use bellwether_algorithms::referee::{Breach, Referee};
-use bellwether_core::{Invariant, NodeId, Process, Shape, Time, Validity};
-use std::collections::BTreeMap;
+use bellwether_core::Validity::UntilRecovery;
+use bellwether_core::{Fence, Invariant, NodeId, Process, Shape, Time};
 
 /// What is remembered of a run. Two states with the same processes and different memories are
 /// different: what may be said next depends on what was said.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Witness<P: Process> {
-    /// For each invariant about numbers that only grow: who has ever held which; nothing once it is
-    /// claimed no more.
-    owners: Vec<Option<BTreeMap<u128, NodeId>>>,
+    /// For each invariant about numbers that only grow: who has held which. Nothing where it is no
+    /// longer claimed.
+    fences: Vec<Option<Fence>>,
     /// Who hears what the processes say, if anybody does.
     referee: Option<Box<dyn Referee<P>>>,
     /// What was broken first, if anything was.
@@ -25,12 +25,13 @@ pub struct Said<P: Process> {
     pub who: NodeId,
     /// Whether it crashed.
     pub crashed: bool,
-    /// Whether it has come back.
+    /// Whether it came back from a crash.
     pub recovered: bool,
     /// What it told the application.
     pub outputs: Vec<P::Output>,
-    /// The numbers that it holds and that only grow: by invariant.
-    pub fences: Vec<(usize, u128)>,
+    /// The numbers that it holds or does not: one for each invariant about numbers that only grow.
+    /// Empty if it has held none before and after.
+    pub fences: Vec<Option<u128>>,
 }
 
 /// What a process holds.
@@ -48,7 +49,7 @@ impl<P: Process> Witness<P> {
     /// Nothing has happened yet.
     pub fn new(model: &Model<P>) -> Self {
         Witness {
-            owners: fenced(model).map(|_| Some(BTreeMap::new())).collect(),
+            fences: fenced(model).map(|_| Some(Fence::default())).collect(),
             referee: model.referee.clone(),
             broken: None,
         }
@@ -68,12 +69,12 @@ impl<P: Process> Witness<P> {
     pub(crate) fn hear(&mut self, model: &Model<P>, said: &Said<P>, now: Ticks) {
         let at = Time::ZERO + model.timing.tick().unwrap_or_default() * u32::from(now);
         if said.recovered {
-            for (owners, (invariant, _)) in self.owners.iter_mut().zip(fenced(model)) {
-                owners.take_if(|_| invariant.validity == Validity::UntilRecovery);
-            }
+            let over = |(invariant, _): (&Invariant<P>, _)| invariant.validity == UntilRecovery;
+            let fences = self.fences.iter_mut().zip(fenced(model).map(over));
+            fences.filter(|(_, over)| *over).for_each(|(fence, _)| *fence = None);
         }
-        for (index, number) in &said.fences {
-            self.fence(model, *index, *number, said.who);
+        for (index, number) in said.fences.iter().enumerate() {
+            self.fence(model, index, *number, said.who);
         }
         let Some(referee) = &mut self.referee else { return };
         if said.crashed {
@@ -86,15 +87,8 @@ impl<P: Process> Witness<P> {
         }
     }
 
-    /// A number has one owner for ever, and one that is new is larger than all before it.
-    fn fence(&mut self, model: &Model<P>, index: usize, number: u128, who: NodeId) {
-        let Some(owners) = &mut self.owners[index] else { return };
-        let last = owners.last_key_value().map(|(number, owner)| (*number, *owner));
-        let rival = match owners.get(&number) {
-            Some(owner) => (*owner != who).then_some(*owner),
-            None => last.filter(|(larger, _)| *larger > number).map(|(_, owner)| owner),
-        };
-        owners.entry(number).or_insert(who);
+    fn fence(&mut self, model: &Model<P>, index: usize, number: Option<u128>, who: NodeId) {
+        let rival = self.fences[index].as_mut().and_then(|fence| fence.hold(who, number));
         if let (Some(rival), Some((invariant, _))) = (rival, fenced(model).nth(index)) {
             let Invariant { name, text, .. } = invariant;
             self.broken.get_or_insert(Breach { name, text, by: vec![rival, who] });
@@ -108,7 +102,7 @@ impl<P: Process> Witness<P> {
 }
 
 impl<P: Process> Said<P> {
-    /// This one has said nothing yet.
+    /// Nothing yet.
     pub(crate) fn nothing(who: NodeId) -> Self {
         Said { who, crashed: false, recovered: false, outputs: Vec::new(), fences: Vec::new() }
     }
@@ -116,16 +110,25 @@ impl<P: Process> Said<P> {
     /// Whether there is nothing that a witness would remember.
     pub(crate) fn is_nothing(&self, model: &Model<P>) -> bool {
         let heard = self.crashed || !self.outputs.is_empty();
-        let ends_claims = self.recovered
-            && fenced(model).any(|(invariant, _)| invariant.validity == Validity::UntilRecovery);
-        self.fences.is_empty() && !ends_claims && (model.referee.is_none() || !heard)
+        self.fences.is_empty() && (model.referee.is_none() || !heard)
     }
 
-    /// Looks at what the process holds after its step.
-    pub(crate) fn look(&mut self, model: &Model<P>, process: &P, now: Time) {
-        let held = fenced(model).map(|(_, held)| held(self.who, process, now)).enumerate();
-        self.fences = held.filter_map(|(index, held)| Some((index, held?))).collect();
+    /// Looks at what the process holds after its step; nothing if it has crashed. If it had
+    /// something before the step, it may be that it has let go of it.
+    pub(crate) fn look(&mut self, model: &Model<P>, process: Option<&P>, now: Time, had: bool) {
+        let held = |held: Held<P>| held(self.who, process?, now);
+        self.fences = fenced(model).map(|(_, of)| held(of)).collect();
+        // What runs out by itself is noticed at the next step, whatever that is.
+        let may_have = had || self.recovered || model.reads_clock;
+        if !may_have && self.fences.iter().all(Option::is_none) {
+            self.fences.clear();
+        }
     }
+}
+
+/// Whether a process holds a number that only grows.
+pub(crate) fn holds<P: Process>(model: &Model<P>, who: NodeId, process: &P, now: Time) -> bool {
+    fenced(model).any(|(_, held)| held(who, process, now).is_some())
 }
 
 #[cfg(test)]
@@ -147,10 +150,10 @@ mod tests {
         let settings = Settings::new(Duration::from_millis(100));
         let model = Setup::new::<Ring>(group, settings).model::<Ring>();
         let enters = |who: NodeId, number: u128| {
-            let fences = vec![(0, number)];
+            let fences = vec![Some(number)];
             Said::<Ring> { fences, ..Said::nothing(who) }
         };
-        let back = Said::<Ring> { recovered: true, ..Said::nothing(ids[1]) };
+        let back = Said::<Ring> { recovered: true, fences: vec![None], ..Said::nothing(ids[1]) };
         assert!(!back.is_nothing(&model));
         let mut witness = Witness::new(&model);
         witness.hear(&model, &enters(ids[0], 5), 0);

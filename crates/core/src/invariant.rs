@@ -1,6 +1,7 @@
 //! What must hold, said once and used by simulator and checker alike.
 
 use crate::{NodeId, Time};
+use std::collections::BTreeMap;
 
 /// A named predicate over the live processes.
 ///
@@ -38,9 +39,40 @@ pub enum Shape<P> {
     /// The same for what runs out by itself: no two live processes, each looking at its own clock
     /// at the same moment of real time, hold the same thing.
     AtMostOneNow(fn(NodeId, &P, Time) -> Option<u64>),
-    /// Over a whole run, crashes included: a number is held by one process only, and a number that
-    /// is held for the first time is larger than all before it.
+    /// Over a whole run, crashes included: a number is held by one process only, and whoever takes
+    /// one takes one that is larger than all before it, unless it is the last of all and its own.
     Fenced(fn(NodeId, &P, Time) -> Option<u128>),
+}
+
+/// What [`Shape::Fenced`] has to know of a run. Numbers that were let go are forgotten but for the
+/// last: they are smaller than it, and that is enough to know that nobody may take them again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fence {
+    /// Who holds what now.
+    held: BTreeMap<NodeId, u128>,
+    /// The largest number of all so far, and who took it.
+    last: Option<(u128, NodeId)>,
+}
+
+impl Fence {
+    /// A process holds this number now, or none. Says whose right that breaks: who holds the
+    /// number too, or else who took the largest.
+    pub fn hold(&mut self, id: NodeId, number: Option<u128>) -> Option<NodeId> {
+        let Some(number) = number else {
+            self.held.remove(&id);
+            return None;
+        };
+        if self.held.insert(id, number) == Some(number) {
+            return None;
+        }
+        let Some((largest, owner)) = self.last.filter(|(largest, _)| *largest >= number) else {
+            self.last = Some((number, id));
+            return None;
+        };
+        let holder = self.held.iter().find(|(other, held)| **other != id && **held == number);
+        let rival = holder.map_or(owner, |(other, _)| *other);
+        (rival != id || number != largest).then_some(rival)
+    }
 }
 
 /// What a run comes to, once faults stop: from some moment on it holds for good.
@@ -55,4 +87,50 @@ pub struct Goal<P> {
     pub at_rest: bool,
     /// Whether it holds for these live processes.
     pub holds: fn(&mut dyn Iterator<Item = (NodeId, &P)>) -> bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const P1: NodeId = NodeId::new(1);
+    const P2: NodeId = NodeId::new(2);
+
+    #[test]
+    fn a_number_has_one_owner_and_numbers_grow() {
+        let mut fence = Fence::default();
+        assert_eq!(fence.hold(P1, Some(5)), None);
+        assert_eq!(fence.hold(P1, Some(5)), None, "it goes on");
+        assert_eq!(fence.hold(P2, Some(6)), None);
+        assert_eq!(fence.hold(P1, Some(5)), None, "who was first may stay");
+        assert_eq!(fence.hold(P2, Some(5)), Some(P1), "5 is P1's");
+        assert_eq!(fence.hold(P2, Some(4)), Some(P2), "4 comes after its own 6");
+    }
+
+    #[test]
+    fn the_last_number_may_be_taken_again_and_no_other() {
+        let mut fence = Fence::default();
+        fence.hold(P1, Some(5));
+        fence.hold(P1, None);
+        assert_eq!(fence.hold(P2, Some(5)), Some(P1), "5 was P1's");
+        fence.hold(P2, None);
+        assert_eq!(fence.hold(P1, Some(5)), None);
+        fence.hold(P1, None);
+        fence.hold(P2, Some(6));
+        assert_eq!(fence.hold(P1, Some(5)), Some(P2), "too late");
+    }
+
+    #[test]
+    fn what_is_over_is_forgotten() {
+        let run = |order: [NodeId; 2]| {
+            let mut fence = Fence::default();
+            for (id, number) in order.into_iter().zip(1..) {
+                fence.hold(id, Some(number));
+                fence.hold(id, None);
+            }
+            fence.hold(P1, Some(3));
+            fence
+        };
+        assert_eq!(run([P1, P2]), run([P2, P1]));
+    }
 }

@@ -32,6 +32,6 @@ pub use context::{Context, Effects, Here};
 pub use effect::{Effect, step};
 pub use few::Few;
 pub use group::{Group, GroupError, NodeId};
-pub use invariant::{Goal, Invariant, Shape, Validity};
+pub use invariant::{Fence, Goal, Invariant, Shape, Validity};
 pub use process::{Assumptions, Call, Channels, Kind, Message, Process, Role, Timing};
 pub use time::{Time, micros};

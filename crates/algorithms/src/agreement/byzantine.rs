@@ -48,7 +48,7 @@ use super::byzantine_referee::Judge;
 use super::strategies::{self, Lie, Strategy};
 use super::{LONGEST_PATH, Path, Tree, Value};
 use crate::catalogue::{Algorithm, Entry, Settings, Topology};
-use crate::options::{BadOption, Opt};
+use crate::options::{BadOption, Opt, member};
 use crate::referee::Referee;
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Timing,
@@ -91,6 +91,13 @@ impl fmt::Display for Oral {
 /// The end of a round; of round 0 when the first one begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RoundEnds(pub u8);
+
+/// What can be asked of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Input {
+    /// If it is a traitor: to tell the lie with the next number from now on.
+    Lie,
+}
 
 /// What a process says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -144,14 +151,21 @@ pub struct Config {
     pub traitors: Vec<NodeId>,
     /// How they lie.
     pub strategy: Arc<dyn Strategy>,
-    /// What random lies depend on besides.
+    /// What random and numbered lies depend on besides.
     pub lie_seed: u64,
+    /// Whose value is at stake, if not everybody's.
+    pub commander: Option<NodeId>,
 }
 
 impl Config {
     /// m + 1.
     pub fn rounds(&self) -> u8 {
         u8::try_from(self.faults.saturating_add(1)).unwrap_or(u8::MAX)
+    }
+
+    /// Whether this process's value is at stake.
+    pub fn commands(&self, id: NodeId) -> bool {
+        self.commander.is_none_or(|commander| commander == id)
     }
 }
 
@@ -176,12 +190,14 @@ pub struct Byzantine {
     /// What it has decided on.
     vector: Vec<Value>,
     sent: u64,
+    /// How often a traitor was asked for its next lie.
+    lies: u64,
 }
 
 impl Process for Byzantine {
     type Msg = Oral;
     type Timer = RoundEnds;
-    type Input = ();
+    type Input = Input;
     type Output = Output;
     type Durable = ();
     type Config = Config;
@@ -207,7 +223,11 @@ impl Process for Byzantine {
         cx.set_timer(RoundEnds(0), config.round);
     }
 
-    fn on_input(&mut self, (): (), _: &mut Context<'_, Self>) {}
+    fn on_input(&mut self, Input::Lie: Input, cx: &mut Context<'_, Self>) {
+        if cx.config().traitors.contains(&cx.me()) {
+            self.lies += 1;
+        }
+    }
 
     fn on_message(&mut self, from: NodeId, Oral { path, value }: Oral, cx: &mut Context<'_, Self>) {
         let Phase::Round(round) = self.phase else { return };
@@ -238,7 +258,9 @@ impl Process for Byzantine {
         }
         self.phase = Phase::Round(round + 1);
         cx.set_timer(RoundEnds(round + 1), config.round);
-        if round == 0 {
+        if round == 0 && !config.commands(cx.me()) {
+            // Only the commander has something to say.
+        } else if round == 0 {
             cx.rule("B1");
             let value = config.values.get(cx.place()).copied().unwrap_or_default();
             self.tell(Path::of(cx.me()), value, cx);
@@ -267,7 +289,9 @@ impl Byzantine {
             let value = self.tree.value(round, rank);
             self.tree.path(round, rank, &mut places);
             let mut hops = places.iter().map(|place| cx.group().ring()[*place]);
-            let Some(first) = hops.next() else { continue };
+            let Some(first) = hops.next().filter(|first| cx.config().commands(*first)) else {
+                continue;
+            };
             let heard = hops.try_fold(Path::of(first), |path, hop| path.by(hop));
             if let Some(path) = heard.and_then(|path| path.by(cx.me())) {
                 self.tell(path, value, cx);
@@ -280,15 +304,17 @@ impl Byzantine {
         let config = cx.config();
         let lies = config.traitors.contains(&cx.me());
         let ring = cx.group().ring();
-        for (place, to) in ring.iter().enumerate().filter(|(_, to)| !path.has(**to)) {
+        let receivers = ring.iter().enumerate().filter(|(_, to)| !path.has(**to));
+        for (rank, (place, to)) in receivers.enumerate() {
             let said = if lies {
                 config.strategy.says(&Lie {
                     path,
                     to: *to,
                     place,
+                    rank,
                     truth: value,
                     values: &config.vocabulary,
-                    seed: config.lie_seed,
+                    seed: config.lie_seed.saturating_add(self.lies),
                 })
             } else {
                 Some(value)
@@ -306,7 +332,8 @@ impl Byzantine {
         self.phase = Phase::Ended;
         let (sent, config) = (self.sent, cx.config());
         self.vector = self.tree.vote();
-        let own = config.values.get(cx.place()).copied().unwrap_or_default();
+        let own = config.values.get(cx.place()).filter(|_| config.commands(cx.me()));
+        let own = own.copied().unwrap_or_default();
         self.vector.insert(cx.place().min(self.vector.len()), own);
         self.tree = Tree::default();
         if config.traitors.contains(&cx.me()) {
@@ -348,7 +375,7 @@ impl Algorithm for Byzantine {
         Opt {
             name: "strategy",
             value: Some("NAME"),
-            help: "How traitors lie: silent, random, two-faced (default) or colluding",
+            help: "How traitors lie: silent, random, two-faced (default), colluding or numbered",
         },
         Opt {
             name: "values",
@@ -364,7 +391,12 @@ impl Algorithm for Byzantine {
         Opt {
             name: "lie-seed",
             value: Some("N"),
-            help: "What the lies of random traitors depend on; 0 by default",
+            help: "What the lies of random and numbered traitors depend on; 0 by default",
+        },
+        Opt {
+            name: "commander",
+            value: Some("ID"),
+            help: "Settle only the value of this process; everybody's by default",
         },
         Opt {
             name: "force",
@@ -373,7 +405,7 @@ impl Algorithm for Byzantine {
         },
     ];
 
-    const VERBS: &'static [&'static str] = &[];
+    const VERBS: &'static [&'static str] = &["lie"];
 
     const KINDS: &'static [&'static str] = &["VALUE", "RELAY"];
 
@@ -420,12 +452,12 @@ impl Algorithm for Byzantine {
         read(settings, group).unwrap_or_else(|_| default_config(settings.timeout, group))
     }
 
-    fn input(_: &str) -> Option<()> {
-        None
+    fn input(verb: &str) -> Option<Input> {
+        (verb == "lie").then_some(Input::Lie)
     }
 
-    fn verb((): &()) -> Cow<'static, str> {
-        Cow::Borrowed("")
+    fn verb(Input::Lie: &Input) -> Cow<'static, str> {
+        Cow::Borrowed("lie")
     }
 
     fn goal() -> Goal<Self> {
@@ -468,6 +500,7 @@ fn default_config(round: Duration, group: &Group) -> Config {
         traitors: Vec::new(),
         strategy: Arc::new(strategies::TwoFaced),
         lie_seed: 0,
+        commander: None,
     }
 }
 
@@ -502,6 +535,7 @@ fn read(settings: &Settings, group: &Group) -> Result<Config, BadOption> {
     config.faults = options.number("faults", config.faults.max(traitors.len() as u32))?;
     config.lie_seed = options.number("lie-seed", 0)?;
     config.traitors = traitors;
+    config.commander = options.read("commander", |text| member(text, group))?;
     Ok(config)
 }
 

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Judge {
     ring: Vec<NodeId>,
     values: Vec<Value>,
+    commander: Option<NodeId>,
     faults: u32,
     strategy: &'static str,
     traitors: BTreeSet<NodeId>,
@@ -29,6 +30,7 @@ impl Judge {
         Judge {
             ring: group.ring().to_vec(),
             values: config.values.clone(),
+            commander: config.commander,
             faults: config.faults,
             strategy: config.strategy.name(),
             traitors: config.traitors.iter().copied().collect(),
@@ -44,6 +46,11 @@ impl Judge {
         self.traitors.contains(&id) || self.crashed.contains(&id)
     }
 
+    /// Whether its value is at stake.
+    fn commands(&self, id: NodeId) -> bool {
+        self.commander.is_none_or(|commander| commander == id)
+    }
+
     /// The correct processes that have decided, with their vectors, in ring order.
     fn correct(&self) -> impl Iterator<Item = (NodeId, &Vec<Value>)> {
         let correct = self.ring.iter().filter(|id| !self.is_faulty(**id));
@@ -56,7 +63,7 @@ impl Judge {
             let entries = self.ring.iter().zip(&self.values).zip(vector);
             vector.len() == self.ring.len()
                 && entries
-                    .filter(|((id, _), _)| !self.is_faulty(**id))
+                    .filter(|((id, _), _)| !self.is_faulty(**id) && self.commands(**id))
                     .all(|((_, truth), entry)| truth == entry)
         };
         self.correct().filter(|(_, vector)| !is_right(vector)).map(|(id, _)| id).collect()
@@ -132,7 +139,8 @@ impl Referee<Byzantine> for Judge {
         let numbers =
             |ids: &BTreeSet<NodeId>| -> Vec<u32> { ids.iter().map(|id| id.number()).collect() };
         let each = messages(n, u64::from(self.faults)).unwrap_or(u64::MAX);
-        let all = each.saturating_mul(n);
+        let commanders = if self.commander.is_some() { 1 } else { n };
+        let all = each.saturating_mul(commanders);
         vec![
             Fact { name: "vectors", text: lines.join("\n"), value: Json::Object(by_id) },
             Fact { name: "agreed", text: agreed.0, value: agreed.1 },
@@ -148,7 +156,7 @@ impl Referee<Byzantine> for Judge {
             Fact { name: "rounds", text: format!("{}", self.rounds), value: json!(self.rounds) },
             Fact {
                 name: "oral-messages",
-                text: format!("{} of {n} x M({n},{}) = {all}", self.sent, self.faults),
+                text: format!("{} of {commanders} x M({n},{}) = {all}", self.sent, self.faults),
                 value: json!({ "sent": self.sent, "each": each, "all": all }),
             },
         ]

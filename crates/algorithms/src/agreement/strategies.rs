@@ -26,15 +26,32 @@ pub struct Lie<'a> {
     pub to: NodeId,
     /// Where on the ring that one stands.
     pub place: usize,
+    /// Which of those that get the message by this path it is, from 0 on.
+    pub rank: usize,
     /// What an honest process would say.
     pub truth: Value,
     /// The values that there are: at least two.
     pub values: &'a [Value],
-    /// To make random lies different from run to run.
+    /// To make lies different from run to run: the number of a numbered one.
     pub seed: u64,
 }
 
 impl Lie<'_> {
+    /// How many different things can be said: each value, nil, and nothing at all.
+    fn choices(&self) -> u64 {
+        self.values.len() as u64 + 2
+    }
+
+    /// One of them.
+    fn choice(&self, number: u64) -> Option<Value> {
+        let choice = (number % self.choices()) as usize;
+        match self.values.get(choice) {
+            Some(value) => Some(*value),
+            None if choice == self.values.len() => Some(Value::NIL),
+            None => None,
+        }
+    }
+
     /// The value so many places after the truth, going round; it is another one unless all have
     /// been passed.
     fn beyond(&self, steps: usize) -> Value {
@@ -71,13 +88,24 @@ impl Strategy for Random {
     fn says(&self, lie: &Lie<'_>) -> Option<Value> {
         let hops = lie.path.hops().iter().chain([&lie.to]);
         let hash = hops.fold(mix(lie.seed), |hash, id| mix(hash ^ u64::from(id.number())));
-        let choices = lie.values.len() as u64 + 2;
-        let choice = (hash % choices) as usize;
-        match lie.values.get(choice) {
-            Some(value) => Some(*value),
-            None if choice == lie.values.len() => Some(Value::NIL),
-            None => None,
-        }
+        lie.choice(hash)
+    }
+}
+
+/// Says anything, or nil, or nothing, to each receiver, as the digits of a number have it: the
+/// first receiver by a path gets the last digit. All numbers together are all lies, as far as a
+/// single value is concerned; all values of one round are lied about in the same way.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered;
+
+impl Strategy for Numbered {
+    fn name(&self) -> &'static str {
+        "numbered"
+    }
+
+    fn says(&self, lie: &Lie<'_>) -> Option<Value> {
+        let digits = (0..lie.rank).fold(lie.seed, |rest, _| rest / lie.choices());
+        lie.choice(digits)
     }
 }
 
@@ -113,7 +141,7 @@ impl Strategy for Colluding {
 }
 
 /// All that have a name.
-pub const NAMES: [&str; 4] = ["silent", "random", "two-faced", "colluding"];
+pub const NAMES: [&str; 5] = ["silent", "random", "two-faced", "colluding", "numbered"];
 
 /// The strategy of this name.
 pub fn named(name: &str) -> Option<Arc<dyn Strategy>> {
@@ -122,6 +150,7 @@ pub fn named(name: &str) -> Option<Arc<dyn Strategy>> {
         "random" => Arc::new(Random),
         "two-faced" => Arc::new(TwoFaced),
         "colluding" => Arc::new(Colluding),
+        "numbered" => Arc::new(Numbered),
         _ => return None,
     })
 }
@@ -140,7 +169,7 @@ mod tests {
 
     fn lie(to: u32, place: usize, values: &[Value]) -> Lie<'_> {
         let path = Path::of(NodeId::new(1)).by(NodeId::new(3)).unwrap();
-        Lie { path, to: NodeId::new(to), place, truth: values[0], values, seed: 0 }
+        Lie { path, to: NodeId::new(to), place, rank: place, truth: values[0], values, seed: 0 }
     }
 
     #[test]
@@ -159,5 +188,11 @@ mod tests {
             (0..100).map(|to| Random.says(&lie(to, 0, &values))).collect();
         assert_eq!(said.len(), 4, "a, b, nil and nothing at all: {said:?}");
         assert!(named("honest").is_none());
+        let mut lies = std::collections::BTreeSet::new();
+        for seed in 0..16 {
+            let told = |place: usize| Numbered.says(&Lie { seed, ..lie(2, place, &values) });
+            lies.insert([told(0), told(1)]);
+        }
+        assert_eq!(lies.len(), 16, "each of four to each of two: {lies:?}");
     }
 }

@@ -74,6 +74,8 @@ impl fmt::Display for Msg {
 pub struct Central {
     /// The place of the own request, once the coordinator has said it.
     arrival: Option<u64>,
+    /// The place of the last own request that was granted. A DENIED up to it comes late.
+    granted: u64,
     /// The coordinator's table.
     table: Option<Box<Table>>,
 }
@@ -141,9 +143,14 @@ impl Process for Central {
         match msg {
             Msg::Request => self.requested(from, cx),
             Msg::Release => self.released(cx),
-            Msg::Denied { arrival } => self.arrival = Some(arrival),
+            Msg::Denied { arrival } => {
+                // GRANTED may have overtaken it, and then it is about a request that is over.
+                if arrival > self.granted {
+                    self.arrival = Some(arrival);
+                }
+            }
             Msg::Granted { arrival, entry } => {
-                self.arrival = Some(arrival);
+                (self.arrival, self.granted) = (Some(arrival), arrival);
                 cx.emit(Granted(entry));
             }
         }

@@ -3,6 +3,7 @@
 use super::{Config, Deed, Guarded, Mutex, Opening, Options, Output, Sequence, Standing};
 use crate::catalogue::{Algorithm, Entry, Milestone, Settings};
 use crate::election::{self, Election, Watched};
+use crate::options::Opt;
 use crate::views;
 use bellwether_core::{Goal, Group, Invariant, NodeId, Shape, Validity};
 use std::borrow::Cow;
@@ -10,6 +11,12 @@ use std::time::Duration;
 
 impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
     const ENTRY: Entry = M::ENTRY;
+
+    const OPTIONS: &'static [Opt] = &[Opt {
+        name: "no-epochs",
+        value: None,
+        help: "Believe messages of views that are over, and see what becomes of tokens",
+    }];
 
     const VERBS: &'static [&'static str] = &["request", "release", "work", "suspect", "start"];
 
@@ -28,6 +35,7 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
             opening: Opening::first(group, coordinator, options),
             section: settings.section,
             textbook,
+            no_epochs: settings.options.is_on("no-epochs"),
             election: <Watched<E> as Algorithm>::config(settings, group),
             views: views::Config {
                 timeout,

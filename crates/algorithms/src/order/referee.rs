@@ -10,7 +10,8 @@ use super::{MessageId, Output};
 use crate::referee::{Breach, Fact, Referee};
 use bellwether_core::{Group, NodeId, Process, Time, micros};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 
 /// What an algorithm promises about order. All promise that what is broadcast by a live process is
 /// delivered by all live processes, once, and not before what can have caused it.
@@ -66,8 +67,8 @@ const AGREEMENT: Breach = Breach {
 /// A message, by its number in the order in which it was heard of.
 type Number = usize;
 
-/// The referee.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// The referee. Two are equal if they will judge alike: see [`Order::judged`].
+#[derive(Clone, Debug)]
 struct Order {
     promises: Promises,
     messages: Vec<Known>,
@@ -86,7 +87,7 @@ struct Order {
 }
 
 /// What is known of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 struct Known {
     at: Time,
     /// The life in which it was broadcast, and how much of its past came before.
@@ -97,7 +98,7 @@ struct Known {
 }
 
 /// A process, from one start to the next crash.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 struct Life {
     number: usize,
     delivered: Numbers,
@@ -109,7 +110,7 @@ struct Life {
 }
 
 /// A set of messages.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default)]
 struct Numbers(Vec<u64>);
 
 impl Numbers {
@@ -276,6 +277,83 @@ impl Order {
     fn count<T>(&mut self, judged: Result<T, Breach>) -> Result<T, Breach> {
         self.violations += u64::from(judged.is_err());
         judged
+    }
+}
+
+/// All that judging depends on, whatever the order in which it was heard: no counts, no moments,
+/// and sets instead of lists.
+#[derive(PartialEq, Eq, Hash)]
+struct Judged {
+    promises: Promises,
+    messages: Vec<(MessageId, Kept)>,
+    lives: Vec<(NodeId, Standing)>,
+    order: Vec<(u64, MessageId)>,
+}
+
+/// What judging needs to know of a message.
+#[derive(PartialEq, Eq, Hash)]
+struct Kept {
+    causes: BTreeSet<MessageId>,
+    position: Option<u64>,
+    /// Whether the life in which it was broadcast goes on.
+    goes_on: bool,
+}
+
+/// What judging needs to know of a process.
+#[derive(PartialEq, Eq, Hash)]
+struct Standing {
+    delivered: BTreeSet<MessageId>,
+    seen: BTreeSet<MessageId>,
+    span: Option<(u64, u64)>,
+    /// What is not looked at again, where that makes a difference: for one that joined later.
+    checked: BTreeMap<usize, usize>,
+}
+
+impl Order {
+    fn judged(&self) -> Judged {
+        let mut ids = vec![None; self.messages.len()];
+        self.numbers.iter().for_each(|(id, number)| ids[*number] = Some(*id));
+        let named = |numbers: &mut dyn Iterator<Item = &Number>| -> BTreeSet<MessageId> {
+            numbers.filter_map(|number| ids[*number]).collect()
+        };
+        let kept = |number: Number| {
+            let Known { life, past, position, .. } = self.messages[number];
+            let causes = named(&mut self.pasts[life].iter().take(past));
+            let goes_on = self.lives.values().any(|other| other.number == life);
+            Kept { causes, position, goes_on }
+        };
+        let standing = |life: &Life| {
+            let numbers: Vec<Number> = (0..self.messages.len()).collect();
+            let delivered = |number: &&Number| life.delivered.contains(**number);
+            let joined = life.span.is_none_or(|(start, _)| start > 0);
+            Standing {
+                delivered: named(&mut numbers.iter().filter(delivered)),
+                seen: named(&mut self.pasts[life.number].iter()),
+                span: life.span,
+                checked: if joined { life.checked.clone() } else { BTreeMap::new() },
+            }
+        };
+        let order = self.order.iter().filter_map(|(at, number)| Some((*at, ids[*number]?)));
+        Judged {
+            promises: self.promises,
+            messages: self.numbers.iter().map(|(id, number)| (*id, kept(*number))).collect(),
+            lives: self.lives.iter().map(|(id, life)| (*id, standing(life))).collect(),
+            order: order.collect(),
+        }
+    }
+}
+
+impl PartialEq for Order {
+    fn eq(&self, other: &Self) -> bool {
+        self.judged() == other.judged()
+    }
+}
+
+impl Eq for Order {}
+
+impl Hash for Order {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.judged().hash(hasher);
     }
 }
 

@@ -426,3 +426,34 @@ fn default_values_are_letters_and_lies_have_two_words_at_least() {
     assert_eq!(vocabulary(&values("x,y,x")), values("x,y"));
     assert_eq!(vocabulary(&[]), values("a,b"));
 }
+
+/// What is at stake is one value: nobody tells another, and nobody is asked for another.
+#[test]
+fn one_commander_alone_costs_one_broadcast() {
+    for commander in ["1", "4"] {
+        let done = run(4, &[("commander", commander)]);
+        assert!(done.is_consistent());
+        assert_eq!(done.sent, messages(4, 1).unwrap());
+        let place = commander.parse::<usize>().unwrap() - 1;
+        for vector in done.vectors().values() {
+            let told = vector.iter().enumerate().filter(|(_, value)| !value.is_nil());
+            assert_eq!(told.map(|(place, _)| place).collect::<Vec<_>>(), [place]);
+        }
+    }
+    assert_eq!(refused(4, &[("commander", "9")]).0, "commander");
+}
+
+#[test]
+fn a_traitor_goes_on_to_its_next_lie_and_an_honest_process_does_not_listen() {
+    let options = [("traitors", "1"), ("strategy", "numbered"), ("values", "x,y,x,y")];
+    let mut world = Lockstep::new(4, Byzantine::config(&settings(&options), &group(4)));
+    for place in [0, 0, 1] {
+        let process = &mut world.processes[place];
+        step(&world.group, place, &world.config, |cx| process.on_input(Input::Lie, cx));
+    }
+    let told = |sent: Vec<(NodeId, NodeId, Oral)>| -> Vec<String> {
+        sent.iter().map(|(_, to, msg)| format!("{to} {msg}")).collect()
+    };
+    assert_eq!(told(world.end_round(0, 0)), ["P2 VALUE(nil)", "P3 VALUE(x)", "P4 VALUE(x)"]);
+    assert_eq!(told(world.end_round(1, 0)), ["P1 VALUE(y)", "P3 VALUE(y)", "P4 VALUE(y)"]);
+}

@@ -174,3 +174,45 @@ fn facts_say_how_long_it_took_and_how_many_were_held_back() {
     ];
     assert_eq!(facts, expected.map(|(name, text)| (name, text.to_owned())));
 }
+
+/// Who explores all runs holds two of them for one if their referees are equal.
+#[test]
+fn those_who_have_heard_the_same_in_another_order_are_equal_and_judge_alike() {
+    let hear = |first: u32| {
+        let mut court = Court::new(Promises::causal());
+        for who in [first, 3 - first] {
+            court.broadcasts(who, 1).unwrap();
+        }
+        for who in [first, 3 - first] {
+            court.delivers(1, (who, 1)).unwrap();
+        }
+        court.broadcasts(1, 2).unwrap();
+        court
+    };
+    let (mut one, mut other) = (hear(1), hear(2));
+    assert!(one.0 == other.0.boxed());
+    for court in [&mut one, &mut other] {
+        court.delivers(3, (2, 1)).unwrap();
+        assert_eq!(court.delivers(3, (1, 2)), Err("causal"), "the first of P1 came before");
+    }
+}
+
+#[test]
+fn those_who_will_judge_otherwise_differ() {
+    let hear = |knows: bool| {
+        let mut court = Court::new(Promises::causal());
+        court.broadcasts(1, 1).unwrap();
+        if knows {
+            court.delivers(2, (1, 1)).unwrap();
+        }
+        court.broadcasts(2, 1).unwrap();
+        if !knows {
+            court.delivers(2, (1, 1)).unwrap();
+        }
+        court
+    };
+    let (mut caused, mut free) = (hear(true), hear(false));
+    assert!(caused.0 != free.0.boxed());
+    assert_eq!(caused.delivers(3, (2, 1)), Err("causal"));
+    assert_eq!(free.delivers(3, (2, 1)), Ok(()));
+}

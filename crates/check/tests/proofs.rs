@@ -1,0 +1,269 @@
+//! What is proved of the catalogue, and what goes wrong where an assumption does not hold: small
+//! clusters, one or more of every family. The long list is that of `make check-all`.
+
+use bellwether_algorithms::agreement::{Byzantine, Courier, Reliable, TwoGenerals};
+use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::deadlock::{Distributed, Site};
+use bellwether_algorithms::election::{ActiveList, Bully, ChangRoberts, Watched};
+use bellwether_algorithms::mutex::{Central, Guarded, Lamport, Singhal, TokenRing};
+use bellwether_algorithms::order::Causal;
+use bellwether_algorithms::snapshot::{Bank, Snapshots};
+use bellwether_algorithms::time::Cristian;
+use bellwether_check::{Channels, Faults, Limits, Setup, Timing, Verdict, check};
+use bellwether_core::{Group, NodeId};
+use std::time::Duration;
+
+const TIMEOUT: Duration = Duration::from_millis(100);
+
+/// So many processes of an algorithm, set like this.
+fn cluster<A: Algorithm>(nodes: u32, set: impl FnOnce(&mut Settings)) -> Setup {
+    let group = Group::numbered(nodes).unwrap();
+    let mut settings = Settings::new(TIMEOUT);
+    set(&mut settings);
+    A::check(&settings, &group).unwrap();
+    Setup::new::<A>(group, settings)
+}
+
+/// What was found, and in how many states.
+fn found<A: Algorithm>(setup: &Setup) -> (Verdict, u64) {
+    let limits = Limits { threads: 2, states: 2_000_000, ..Limits::default() };
+    let report = check(&setup.model::<A>(), limits, &mut |_| {});
+    (report.verdict, report.progress.states)
+}
+
+/// Nothing goes wrong, and not because nothing happens.
+#[track_caller]
+fn proved<A: Algorithm>(setup: &Setup, at_least: u64) {
+    let (verdict, states) = found::<A>(setup);
+    assert_eq!(verdict, Verdict::Proved, "{}", A::ENTRY.name);
+    assert!(states >= at_least, "{}: only {states} states", A::ENTRY.name);
+}
+
+/// This goes wrong, and not in fewer steps than these.
+#[track_caller]
+fn violated<A: Algorithm>(setup: &Setup, property: &str, steps: usize) {
+    match found::<A>(setup).0 {
+        Verdict::Violated(found) => {
+            assert_eq!((found.breach.name, found.stem.len()), (property, steps), "{found:?}");
+        }
+        other => panic!("{}: {other:?}", A::ENTRY.name),
+    }
+}
+
+fn id(number: u32) -> NodeId {
+    NodeId::new(number)
+}
+
+fn asks(asks: &[(u32, &str)]) -> Vec<(NodeId, String)> {
+    asks.iter().map(|(who, verb)| (id(*who), (*verb).to_owned())).collect()
+}
+
+/// Processes that watch their coordinator, the largest of them; and some may crash and come back.
+fn watched<A: Algorithm>(nodes: u32, crashes: u8, recoveries: u8) -> Setup {
+    let setup = cluster::<A>(nodes, |settings| {
+        settings.coordinator = Some(id(nodes));
+        settings.detection = true;
+        settings.acknowledge = true;
+    });
+    let faults = Faults { crashes, recoveries, ..Faults::default() };
+    Setup { faults, ..setup }
+}
+
+/// Mutual exclusion as in the papers: each may work so many times.
+fn textbook<A: Algorithm>(nodes: u32, requests: u8) -> Setup {
+    let setup = cluster::<A>(nodes, |settings| settings.textbook = true);
+    Setup { timing: Timing::Asynchronous, requests, ..setup }
+}
+
+#[test]
+fn elections_agree_on_the_largest_that_lives() {
+    proved::<Watched<Bully>>(&watched::<Watched<Bully>>(3, 1, 1), 10_000);
+    proved::<Watched<ActiveList>>(&watched::<Watched<ActiveList>>(4, 1, 0), 1_000);
+    let fifo = watched::<Watched<ChangRoberts>>(4, 1, 0);
+    proved::<Watched<ChangRoberts>>(&Setup { channels: Channels::Fifo, ..fifo }, 1_000);
+}
+
+#[test]
+fn sections_have_one_inside_and_nobody_starves() {
+    proved::<Guarded<Central>>(&textbook::<Guarded<Central>>(3, 2), 10_000);
+    proved::<Guarded<TokenRing>>(&textbook::<Guarded<TokenRing>>(3, 2), 1_000);
+    proved::<Guarded<Lamport>>(&textbook::<Guarded<Lamport>>(3, 1), 10_000);
+    // Cured, it needs no order; as printed, that of causes.
+    let cured = cluster::<Guarded<Singhal>>(3, |_| {});
+    let cured = Setup { timing: Timing::Asynchronous, requests: 2, ..cured };
+    proved::<Guarded<Singhal>>(&cured, 50_000);
+    let printed = textbook::<Guarded<Singhal>>(3, 2);
+    proved::<Guarded<Singhal>>(&Setup { channels: Channels::Causal, ..printed }, 10_000);
+}
+
+/// Whoever dies, with the token, inside or as coordinator: the others go on.
+#[test]
+fn sections_survive_a_crash_under_views() {
+    let setup = watched::<Guarded<TokenRing>>(3, 1, 0);
+    proved::<Guarded<TokenRing>>(&Setup { requests: 1, ..setup }, 100_000);
+}
+
+#[test]
+fn broadcasts_letters_and_snapshots_are_what_they_should_be() {
+    let causal = cluster::<Causal>(3, |_| {});
+    proved::<Causal>(&Setup { requests: 1, ..causal }, 500);
+    let faults = Faults { losses: 1, duplicates: 1, ..Faults::default() };
+    let letters = cluster::<Reliable<Courier>>(2, |_| {});
+    proved::<Reliable<Courier>>(&Setup { requests: 1, faults, ..letters }, 500);
+    let bank = cluster::<Snapshots<Bank>>(3, |_| {});
+    let asks = asks(&[(1, "transfer:2:5"), (2, "snapshot"), (3, "transfer:1:5")]);
+    proved::<Snapshots<Bank>>(&Setup { asks, ..bank }, 500);
+}
+
+#[test]
+fn a_clock_that_was_set_is_within_its_bound() {
+    let clients = cluster::<Cristian>(2, |settings| {
+        settings.options.set("samples", "2");
+    });
+    let tick = TIMEOUT / 4;
+    let timing = Timing::Bounded { tick, delay: (0, 1) };
+    let setup = Setup { timing, horizon: Some(16), offsets: vec![(id(1), 70_000)], ..clients };
+    proved::<Cristian>(&setup, 100);
+}
+
+/// A traitor that may tell any lie, and changes its mind at any moment. The value of one commander
+/// is at stake; the others' are settled in the same way beside it, and no message is about two.
+fn generals(nodes: u32, traitor: u32, lies: usize) -> Setup {
+    let setup = cluster::<Byzantine>(nodes, |settings| {
+        let traitor = traitor.to_string();
+        let values = &"a,b,a,b"[..2 * nodes as usize - 1];
+        for (option, value) in [
+            ("traitors", traitor.as_str()),
+            ("strategy", "numbered"),
+            ("commander", "1"),
+            ("faults", "1"),
+            ("values", values),
+            ("force", ""),
+        ] {
+            settings.options.set(option, value);
+        }
+    });
+    Setup { asks: vec![(id(traitor), "lie".to_owned()); lies - 1], ..setup }
+}
+
+#[test]
+fn no_lie_of_one_among_four_divides_the_honest() {
+    // To each of two or three others: one of two values, nil, or nothing.
+    proved::<Byzantine>(&generals(4, 1, 4 * 4 * 4), 100_000);
+    proved::<Byzantine>(&generals(4, 3, 4 * 4), 1_000);
+}
+
+/// Transactions that each hold one resource and want that of the next, with their resources and
+/// their homes at any of three sites.
+fn circle(homes: &[u32], sites: &[u32], order: &[usize]) -> Setup {
+    let lock = |number: usize, resource: usize| {
+        let name = ["a", "b", "c"][resource];
+        format!("lock:T{}:S{}.{name}", number + 1, sites[resource])
+    };
+    let count = order.len();
+    let first = order.iter().enumerate().map(|(at, number)| (*number, at));
+    let second = order.iter().enumerate().map(|(at, number)| (*number, (at + 1) % count));
+    let asks = first.chain(second).map(|(number, resource)| {
+        let home = homes[number];
+        (id(home), lock(number, resource))
+    });
+    let asks = asks.collect();
+    let setup = cluster::<Site<Distributed>>(3, |_| {});
+    Setup { asks, timing: Timing::Asynchronous, ..setup }
+}
+
+/// All ways to place so many things at three sites.
+fn placings(count: usize) -> Vec<Vec<u32>> {
+    let digit = |number: usize, at: usize| (number / 3usize.pow(at as u32) % 3) as u32 + 1;
+    let placing = |number: usize| (0..count).map(|at| digit(number, at)).collect();
+    (0..3usize.pow(count as u32)).map(placing).collect()
+}
+
+#[test]
+fn every_circle_over_three_sites_is_reported_once() {
+    for order in [&[0, 1][..], &[0, 1, 2], &[0, 2, 1]] {
+        for sites in placings(order.len()) {
+            for homes in placings(order.len()) {
+                // Sites that are named otherwise do the same.
+                if sites[0] == 1 {
+                    proved::<Site<Distributed>>(&circle(&homes, &sites, order), 5);
+                }
+            }
+        }
+    }
+}
+
+// The gallery: assumptions that are needed.
+
+#[test]
+fn where_time_outs_lie_there_are_two_coordinators() {
+    let asynchronous = |setup: Setup| Setup {
+        timing: Timing::Asynchronous,
+        requests: 1,
+        liveness: false,
+        ..setup
+    };
+    let bully = cluster::<Watched<Bully>>(3, |_| {});
+    violated::<Watched<Bully>>(&asynchronous(bully), "one-coordinator", 0);
+    let ring = cluster::<Watched<ChangRoberts>>(3, |settings| settings.acknowledge = true);
+    violated::<Watched<ChangRoberts>>(&asynchronous(ring), "one-coordinator", 0);
+}
+
+#[test]
+fn each_side_of_a_partition_has_a_coordinator() {
+    let bully = cluster::<Watched<Bully>>(3, |settings| settings.coordinator = Some(id(3)));
+    let partition = vec![vec![id(1), id(2)], vec![id(3)]];
+    let setup = Setup { partition, asks: asks(&[(1, "suspect")]), ..bully };
+    violated::<Watched<Bully>>(&setup, "one-coordinator", 0);
+}
+
+#[test]
+fn active_lists_without_fifo_elect_too_early() {
+    let lists = cluster::<Watched<ActiveList>>(3, |_| {});
+    let setup = Setup { channels: Channels::Reorder, requests: 1, ..lists };
+    violated::<Watched<ActiveList>>(&setup, "one-coordinator", 0);
+}
+
+#[test]
+fn lamports_queue_without_fifo_lets_two_in() {
+    let queue = textbook::<Guarded<Lamport>>(2, 1);
+    violated::<Guarded<Lamport>>(&Setup { channels: Channels::Reorder, ..queue }, "one-inside", 4);
+}
+
+#[test]
+fn singhals_printed_rules_under_fifo_let_somebody_starve() {
+    let printed = textbook::<Guarded<Singhal>>(3, 2);
+    violated::<Guarded<Singhal>>(&Setup { channels: Channels::Fifo, ..printed }, "granted", 15);
+}
+
+#[test]
+fn a_snapshot_without_fifo_is_of_no_moment() {
+    let bank = cluster::<Snapshots<Bank>>(2, |_| {});
+    let asks = asks(&[(1, "snapshot"), (1, "transfer:2:5")]);
+    let setup = Setup { asks, channels: Channels::Reorder, ..bank };
+    violated::<Snapshots<Bank>>(&setup, "consistent-cut", 0);
+}
+
+#[test]
+fn three_generals_bear_no_traitor() {
+    violated::<Byzantine>(&generals(3, 3, 4), "validity", 0);
+    violated::<Byzantine>(&generals(3, 1, 16), "consistency", 0);
+}
+
+#[test]
+fn two_generals_are_never_certain() {
+    let setup = cluster::<TwoGenerals>(2, |_| {});
+    let faults = Faults { losses: 1, ..Faults::default() };
+    violated::<TwoGenerals>(&Setup { faults, ..setup }, "both-or-neither", 0);
+}
+
+/// The token is on its way when a new view begins, and comes back as a second one.
+#[test]
+fn where_tokens_have_no_epoch_there_are_two() {
+    let setup = cluster::<Guarded<TokenRing>>(2, |settings| {
+        settings.coordinator = Some(id(2));
+        settings.options.set("no-epochs", "");
+    });
+    let asks = asks(&[(1, "work"), (2, "work"), (2, "start")]);
+    violated::<Guarded<TokenRing>>(&Setup { asks, ..setup }, "one-inside", 8);
+}
