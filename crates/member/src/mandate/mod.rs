@@ -218,6 +218,9 @@ impl<S: Replica> Mandate<S> {
         self.seen = self.seen.max(epoch);
         let accepted = self.voter.accepts(epoch);
         if accepted {
+            // Whoever waits for the vote asks again. Giving up what this member had must not give
+            // it the vote now: to follow this leader would be to go back on it.
+            self.voter.pending = None;
             self.yield_to(epoch, leader, cx);
         } else {
             cx.rule("M2");

@@ -99,6 +99,20 @@ fn m3_a_heartbeat_of_the_leader_ends_the_wait_until_somebody_asks_again() {
 }
 
 #[test]
+fn m3_a_request_that_waited_gets_no_vote_from_one_that_follows_another() {
+    // P3 leads in epoch 1, and P5 asks for epoch 3. Then nothing binds P3 any more, but before its
+    // timers tell it so it hears of P4, who has won epoch 2.
+    let mut p3 = leading();
+    assert_eq!(vote(&mut p3, 5, 3), wait(3, Some(3)));
+    p3.pass(ms(500));
+    let now = sent(p3.deliver(4, spread(2, THEIRS, version(2, 0), 0)));
+    assert_eq!(now, [(id(4), Msg::Ack { epoch: epoch(2), sent: THEIRS, clock: p3.now })]);
+    let durable = Durable { incarnation: 1, promised: epoch(2), promised_to: Some(id(4)) };
+    assert_eq!(p3.process.durable(), durable, "with a vote for P5 it would have gone back");
+    assert_eq!(vote(&mut p3, 5, 3), wait(3, Some(4)));
+}
+
+#[test]
 fn m3_of_two_requests_for_one_epoch_the_later_is_kept() {
     let mut p3 = following(5, 1);
     vote(&mut p3, 1, 2);
