@@ -75,6 +75,10 @@ impl Referee<Probe> for Story {
         let _ = self.happens(Event::Crashes(who.number()));
     }
 
+    fn claims(&self) -> Vec<&'static str> {
+        vec!["story"]
+    }
+
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
     }
