@@ -10,7 +10,7 @@
 use crate::check::Explorable;
 use crate::judge::judge;
 use crate::model::Model;
-use crate::sleep::{Bits, Mark, Step, ambiguous};
+use crate::sleep::{Bits, Mark, Reduction, Step, ambiguous};
 use crate::store::{Found, GROUP, SHARDS, Shard, StateId, place_of, read, state_id, write};
 use crate::tables::{Library, Numbers, Tables};
 use crate::world::{Action, World};
@@ -32,7 +32,8 @@ pub struct Limits {
     /// No more steps from the beginning than this.
     pub depth: u32,
     /// Whether steps that only differ in their order may be left out. All states are visited all
-    /// the same. Where runs must come to a goal all steps are needed, and none is left out.
+    /// the same; where messages stay, those with as many of them as possible. Where runs must come
+    /// to a goal all steps are needed, and none is left out.
     pub reduce: bool,
 }
 
@@ -97,8 +98,7 @@ pub(crate) struct Explorer<'a, P: Process> {
     /// The steps between states, if they are wanted: for each shard, where the successors of its
     /// states end, and the successors themselves.
     pub(crate) edges: Option<Vec<Edges>>,
-    /// Which steps can sleep, if any may.
-    bits: Option<Bits>,
+    reduction: Reduction,
     limits: Limits,
     pub(crate) progress: Progress,
 }
@@ -185,7 +185,7 @@ impl<'a, P: Explorable> Explorer<'a, P> {
             workers: (0..threads).map(|_| Tables::new(model, library)).collect(),
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             edges: with_edges.then(|| (0..SHARDS).map(|_| Edges::default()).collect()),
-            bits: (limits.reduce && !with_edges).then(|| Bits::of(model)).flatten(),
+            reduction: Reduction::of(model, limits.reduce && !with_edges),
             limits,
             progress: Progress::default(),
         }
@@ -197,7 +197,7 @@ impl<'a, P: Explorable> Explorer<'a, P> {
         let world = tables.start();
         let (mut bytes, shard) = (Vec::new(), shard_of(tables.key(&world)));
         encode(&world, &mut bytes);
-        self.shards[shard].insert_first(&bytes, state_id(shard, 0), self.bits.is_some());
+        self.shards[shard].insert_first(&bytes, state_id(shard, 0), self.reduction.bits.is_some());
         let mut done = [0; SHARDS];
         loop {
             let ends: Vec<usize> = self.shards.iter().map(Shard::len).collect();
@@ -256,13 +256,13 @@ impl<'a, P: Explorable> Explorer<'a, P> {
     /// these indices: what is found beyond is new.
     fn expand(&mut self, batch: &[Chunk], ends: &[usize]) -> Option<(StateId, Breach)> {
         let next = AtomicUsize::new(0);
-        let (shards, bits) = (&self.shards, self.bits);
+        let (shards, reduction) = (&self.shards, self.reduction);
         let work = |tables: &mut Tables<'a, P>| {
             let mut harvests = Vec::new();
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(chunk) = batch.get(index) else { return harvests };
-                harvests.push((index, harvest(tables, shards, chunk, bits)));
+                harvests.push((index, harvest(tables, shards, chunk, reduction)));
             }
         };
         let mut harvests = share(&mut self.workers, batch.len(), work);
@@ -272,7 +272,7 @@ impl<'a, P: Explorable> Explorer<'a, P> {
         }
         let harvests: Vec<Harvest> = harvests.into_iter().map(|(_, harvest)| harvest).collect();
         self.progress.steps += harvests.iter().map(|h| h.order.len() as u64).sum::<u64>();
-        let (want, reduce) = (self.edges.is_some(), self.bits.is_some());
+        let (want, reduce) = (self.edges.is_some(), self.reduction.bits.is_some());
         let mut slots: Vec<(usize, &mut Shard, Vec<Vec<StateId>>)> =
             self.shards.iter_mut().enumerate().map(|(k, shard)| (k, shard, Vec::new())).collect();
         let sort_in = |(number, shard, targets): &mut (usize, &mut Shard, Vec<Vec<StateId>>)| {
@@ -410,12 +410,12 @@ fn harvest<'a, P: Process>(
     tables: &mut Tables<'a, P>,
     shards: &[Shard],
     chunk: &Chunk,
-    bits: Option<Bits>,
+    reduction: Reduction,
 ) -> Harvest {
     let mut harvest = Harvest::default();
     let mut reaper = Reaper {
         tables,
-        bits,
+        reduction,
         actions: Vec::new(),
         steps: Vec::new(),
         bytes: Vec::new(),
@@ -449,7 +449,7 @@ fn harvest<'a, P: Process>(
 /// Finds the successors of states, one after the other.
 struct Reaper<'t, 'a, P: Process> {
     tables: &'t mut Tables<'a, P>,
-    bits: Option<Bits>,
+    reduction: Reduction,
     actions: Vec<Action>,
     steps: Vec<Option<Step>>,
     bytes: Vec<u8>,
@@ -474,8 +474,11 @@ impl<P: Process> Reaper<'_, '_, P> {
         {
             return Err(breach);
         }
+        if self.reduction.narrow {
+            world.narrow(tables, &mut self.actions);
+        }
         self.steps.clear();
-        if let Some(bits) = self.bits {
+        if let Some(bits) = self.reduction.bits {
             let step = |action: &Action| step(tables, bits, &world, *action);
             self.steps.extend(self.actions.iter().map(step));
         }
@@ -501,7 +504,7 @@ impl<P: Process> Reaper<'_, '_, P> {
             let shard = shard_of(tables.key(next));
             let found = &mut harvest.found[shard];
             found.extend_from_slice(&id.to_le_bytes());
-            if self.bits.is_some() {
+            if self.reduction.bits.is_some() {
                 found.extend_from_slice(&sleeps.to_le_bytes());
             }
             write(self.bytes.len() as u32, found);

@@ -54,6 +54,7 @@ mod judge;
 mod lasso;
 mod liveness;
 mod model;
+mod narrow;
 pub mod parts;
 mod plain;
 mod replay;
@@ -68,7 +69,7 @@ mod world;
 
 pub use check::{Counterexample, Explorable, Report, Verdict, check};
 pub use explore::{Limit, Limits, Progress};
-pub use model::{Channels, Faults, Model, Ticks, Timing};
+pub use model::{Aging, Channels, Faults, Model, Spent, Ticks, Timing, Whose};
 pub use plain::Plain;
 pub use replay::{Replay, replay, scenario};
 pub use setup::{Setup, usual_verb};

@@ -1,7 +1,7 @@
 //! What is to be explored: who takes part, what may happen to them, and what must hold.
 
 use bellwether_algorithms::referee::Referee;
-use bellwether_core::{Goal, Group, Invariant, Process, Time, micros};
+use bellwether_core::{Goal, Group, Invariant, NodeId, Process, Time, micros};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -41,6 +41,39 @@ pub struct Model<P: Process> {
     pub clocks: Vec<Time>,
     /// When clocks stop, where they must: no run is followed further.
     pub horizon: Option<Ticks>,
+    /// How times grow old, if processes look at their clocks only to compare. Then
+    /// [`Model::reads_clock`] need not be set, and runs need no horizon.
+    pub aging: Option<Aging<P>>,
+    /// Whether a message can make no difference any more to the process that it is for, whenever it
+    /// arrives: then it is dropped. Clocks show what they showed at the beginning.
+    pub spent: Option<Spent<P>>,
+}
+
+/// Whether this process, whose clock shows `now`, need not get that message from that sender.
+pub type Spent<P> =
+    fn(&P, &<P as Process>::Config, now: Time, from: NodeId, &<P as Process>::Msg) -> bool;
+
+/// How times grow old.
+///
+/// Who only asks whether one time is before another sees no difference if all of them, and the
+/// clock, are moved by the same span. So a clock may stand still while all times that were read from
+/// it move into the past; and those that are too old to make a difference may all become the same.
+/// Then there are finitely many states, however long a run is.
+#[derive(Debug)]
+pub struct Aging<P: Process> {
+    /// What becomes of a process when its clock goes on by a tick, and is set back to `now`.
+    pub process: fn(&mut P, &P::Config, now: Time, tick: Duration),
+    /// What becomes of a message when that clock goes on by a tick, and is set back to `now`.
+    pub msg: fn(&mut P::Msg, Whose, &P::Config, now: Time, tick: Duration),
+}
+
+/// Which clock a message's times were read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// That of the process that sent it.
+    Sender,
+    /// That of the process that it is for.
+    Receiver,
 }
 
 /// How often each kind of fault may happen, in the whole run and to anybody.
@@ -91,6 +124,9 @@ pub enum Channels {
     /// In an order that respects causes: no message arrives before another one to the same process
     /// that was sent in its past.
     Causal,
+    /// In any order, any number of times, or never: whatever was sent once stays on its way. No
+    /// losses and duplicates need to be counted then.
+    Unreliable,
 }
 
 impl Timing {

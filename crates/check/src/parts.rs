@@ -116,7 +116,8 @@ impl<M: Hash + Eq> Inbox<M> {
     /// Adds a message to those on their way.
     pub(crate) fn post(&mut self, flight: Flight<M>, channels: Channels) {
         let at = match channels {
-            Channels::Reorder => {
+            Channels::Unreliable if self.flights.contains(&flight) => return,
+            Channels::Reorder | Channels::Unreliable => {
                 let rank = |flight: &Flight<M>| (flight.from, key(&flight.msg), flight.most);
                 let new = rank(&flight);
                 self.flights.partition_point(|other| rank(other) <= new)
@@ -135,6 +136,7 @@ impl<M: Hash + Eq> Inbox<M> {
             let first = before.is_none_or(|before| before.from != flight.from);
             let may = match channels {
                 Channels::Fifo => first,
+                Channels::Unreliable => true,
                 Channels::Reorder => before.is_none_or(|before| before != flight),
                 Channels::Causal => {
                     let waits = |from: usize| flight.past[from * nodes + usize::from(self.to)] > 0;

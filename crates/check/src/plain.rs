@@ -1,6 +1,6 @@
 //! A world of the processes themselves: the meaning of [`Players`], easy to look at.
 
-use crate::model::{Model, Ticks};
+use crate::model::{Channels, Model, Ticks, Timing, Whose};
 use crate::parts::{self, Armed, Arrival, Flight, Inbox, Past, Rest, Slot, State};
 use crate::witness::{Said, Witness, holds};
 use crate::world::{
@@ -97,6 +97,8 @@ impl<P: Process> Players for Plain<'_, P> {
     fn call(&mut self, slot: &Arc<Slot<P>>, call: Call<P::Msg>, clock: Ticks) -> Reacts<Self> {
         let mut slot = Slot::clone(slot);
         let mut sends = Vec::new();
+        // Who does not look at the clock does the same at any time.
+        let clock = if self.model.reads_clock { clock } else { 0 };
         let said = step(self.model, &mut slot, call, clock, &mut sends);
         Reaction { slot: Arc::new(slot), sends: sends.into(), said: Arc::new(said) }
     }
@@ -118,6 +120,11 @@ impl<P: Process> Players for Plain<'_, P> {
     fn elapse_slot(&mut self, slot: &Arc<Slot<P>>) -> Arc<Slot<P>> {
         let mut slot = Slot::clone(slot);
         slot.elapse();
+        if let (Some(aging), State::Up(process)) = (&self.model.aging, &mut slot.state) {
+            let now = self.model.reading(usize::from(slot.place), 0);
+            let tick = self.model.timing.tick().unwrap_or_default();
+            (aging.process)(process, &self.model.config, now, tick);
+        }
         Arc::new(slot)
     }
 
@@ -127,13 +134,51 @@ impl<P: Process> Players for Plain<'_, P> {
         Arc::new(inbox)
     }
 
+    fn age(&mut self, inbox: &Arc<Inbox<P::Msg>>, place: u8) -> Arc<Inbox<P::Msg>> {
+        let Some(aging) = &self.model.aging else { return Arc::clone(inbox) };
+        let tick = self.model.timing.tick().unwrap_or_default();
+        let now = self.model.reading(usize::from(place), 0);
+        let mut aged = Inbox { to: inbox.to, flights: Vec::new() };
+        for flight in &inbox.flights {
+            let mut flight = flight.clone();
+            for (who, whose) in [(flight.from, Whose::Sender), (inbox.to, Whose::Receiver)] {
+                if who == place {
+                    (aging.msg)(&mut flight.msg, whose, &self.model.config, now, tick);
+                }
+            }
+            aged.post(flight, self.model.channels);
+        }
+        Arc::new(aged)
+    }
+
+    fn purge(&mut self, inbox: &Arc<Inbox<P::Msg>>, slot: &Arc<Slot<P>>) -> Arc<Inbox<P::Msg>> {
+        let ring = self.model.group.ring();
+        let (Some(spent), Some(process)) = (self.model.spent, slot.process()) else {
+            return Arc::clone(inbox);
+        };
+        let now = self.model.reading(usize::from(slot.place), 0);
+        let is_spent = |flight: &Flight<P::Msg>| {
+            spent(process, &self.model.config, now, ring[usize::from(flight.from)], &flight.msg)
+        };
+        if !inbox.flights.iter().any(is_spent) {
+            return Arc::clone(inbox);
+        }
+        let mut inbox = Inbox::clone(inbox);
+        inbox.flights.retain(|flight| !is_spent(flight));
+        Arc::new(inbox)
+    }
+
     fn take(
         &mut self,
         inbox: &Arc<Inbox<P::Msg>>,
         at: u8,
     ) -> Taken<Arc<Inbox<P::Msg>>, Arc<Past>, P::Msg> {
         let mut inbox = Inbox::clone(inbox);
-        let Flight { from, msg, past, .. } = inbox.flights.remove(usize::from(at));
+        let at = usize::from(at);
+        let Flight { from, msg, past, .. } = match self.model.channels {
+            Channels::Unreliable => inbox.flights[at].clone(),
+            _ => inbox.flights.remove(at),
+        };
         Taken { inbox: Arc::new(inbox), from, msg, past: Arc::new(past) }
     }
 
@@ -271,7 +316,11 @@ impl<P: Process> Effects<P> for Sink<'_, P> {
 
     fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>) {
         (self.tell)(timer, &after);
-        let (least, most) = self.model.timing.ticks(&after);
+        let (least, mut most) = self.model.timing.ticks(&after);
+        // Where a timer may be late, nothing says how late.
+        if matches!(self.model.timing, Timing::Drifting { .. }) {
+            most = least;
+        }
         let armed = Armed { timer, least, most };
         match self.timers.binary_search_by(|other| other.timer.cmp(&timer)) {
             Ok(at) => self.timers[at] = armed,

@@ -89,6 +89,8 @@ impl Setup {
             reads_clock: A::READS_CLOCK,
             clocks: self.clocks(),
             horizon: self.horizon,
+            aging: None,
+            spent: None,
             group: self.group.clone(),
         }
     }

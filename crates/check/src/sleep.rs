@@ -19,8 +19,26 @@
 //! crash. Two steps may get the same bit. As a step that sleeps stays possible, both are possible
 //! then, and whoever looks sees that the bit does not tell which of them sleeps: then neither does.
 
-use crate::model::Model;
+use crate::model::{Channels, Model};
 use bellwether_core::Process;
+
+/// What may be left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduction {
+    /// Which steps can sleep, if any may.
+    pub(crate) bits: Option<Bits>,
+    /// Whether there are [steps](crate::World::narrow) that come before all others.
+    pub(crate) narrow: bool,
+}
+
+impl Reduction {
+    /// As much as possible in this model, or nothing.
+    pub(crate) fn of<P: Process>(model: &Model<P>, reduce: bool) -> Reduction {
+        let narrow = reduce && model.channels == Channels::Unreliable;
+        let bits = (reduce && !narrow).then(|| Bits::of(model)).flatten();
+        Reduction { bits, narrow }
+    }
+}
 
 /// Which bits are whose.
 #[derive(Clone, Copy, Debug)]

@@ -210,6 +210,8 @@ pub struct Tables<'a, P: Process> {
     heard: Memo<(Id, u32, Ticks), Id>,
     elapsed_slots: Memo<Id, Id>,
     elapsed_inboxes: Memo<Id, Id>,
+    aged: Memo<(Id, u8), Id>,
+    purged: Memo<(Id, Id), Id>,
     taken: Memo<(Id, u8), Parcel>,
     posted: Memo<(Id, u8, Id, Option<Id>), Id>,
     doubled: Memo<(Id, u8), Id>,
@@ -239,6 +241,8 @@ impl<'a, P: Process> Tables<'a, P> {
             heard: Memo::default(),
             elapsed_slots: Memo::default(),
             elapsed_inboxes: Memo::default(),
+            aged: Memo::default(),
+            purged: Memo::default(),
             taken: Memo::default(),
             posted: Memo::default(),
             doubled: Memo::default(),
@@ -395,7 +399,9 @@ impl Looks {
         let who = model.group.ring()[usize::from(slot.place)];
         let claims = match slot.process() {
             // Readings differ from state to state; see `judge`.
-            Some(process) if !model.reads_clock => claims(model, who, process, Time::ZERO),
+            Some(process) if !model.reads_clock => {
+                claims(model, who, process, model.reading(usize::from(slot.place), 0))
+            }
             _ => Vec::new(),
         };
         let matters = claims.iter().any(|claim| *claim != Claim::None);
@@ -514,6 +520,22 @@ impl<P: Process> Players for Tables<'_, P> {
         recall!(self.elapsed_inboxes, *inbox, {
             let before = self.inbox(*inbox);
             let after = self.plain.elapse_inbox(&before);
+            self.library.inboxes.lock().number(&after)
+        })
+    }
+
+    fn age(&mut self, inbox: &Id, place: u8) -> Id {
+        recall!(self.aged, (*inbox, place), {
+            let before = self.inbox(*inbox);
+            let after = self.plain.age(&before, place);
+            self.library.inboxes.lock().number(&after)
+        })
+    }
+
+    fn purge(&mut self, inbox: &Id, slot: &Id) -> Id {
+        recall!(self.purged, (*inbox, *slot), {
+            let (before, slot) = (self.inbox(*inbox), self.slot(*slot));
+            let after = self.plain.purge(&before, &slot);
             self.library.inboxes.lock().number(&after)
         })
     }

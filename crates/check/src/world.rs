@@ -182,7 +182,11 @@ pub trait Players {
     fn elapse_slot(&mut self, slot: &Self::Slot) -> Self::Slot;
     /// The inbox a tick later.
     fn elapse_inbox(&mut self, inbox: &Self::Inbox) -> Self::Inbox;
-    /// Takes a message out.
+    /// The inbox after a tick of the clock at `place`, where times [grow old](crate::Aging).
+    fn age(&mut self, inbox: &Self::Inbox, place: u8) -> Self::Inbox;
+    /// The inbox without what is [spent](crate::Model::spent).
+    fn purge(&mut self, inbox: &Self::Inbox, slot: &Self::Slot) -> Self::Inbox;
+    /// Takes a message out, unless it stays.
     fn take(&mut self, inbox: &Self::Inbox, at: u8) -> Taken<Self::Inbox, Self::Past, Self::Msg>;
     /// Puts a message in.
     fn post(
@@ -342,8 +346,18 @@ impl<L: Players> World<L> {
                 *mine = players.past(mine, Change::Sent(link));
             }
         }
+        self.purge(players);
         let now = if rest.clocks.len() == 1 { rest.clocks[0] } else { 0 };
         self.witness = players.hear(&self.witness, &said, now);
+    }
+
+    /// Drops what makes no difference any more.
+    fn purge(&mut self, players: &mut L) {
+        if players.model().spent.is_some() {
+            for (inbox, slot) in self.inboxes.iter_mut().zip(&self.slots) {
+                *inbox = players.purge(inbox, slot);
+            }
+        }
     }
 
     fn take(&mut self, players: &mut L, to: u8, at: u8) -> (u8, L::Msg, L::Past) {
@@ -381,6 +395,9 @@ impl<L: Players> World<L> {
     /// is dropped at once.
     fn forget_the_gone(&mut self, players: &mut L) {
         let rest = players.rest(&self.rest);
+        if players.model().channels == Channels::Unreliable {
+            return;
+        }
         for place in 0..self.slots.len() {
             while is_gone(players, &self.slots[place], &rest)
                 && !players.is_empty(&self.inboxes[place])
@@ -395,6 +412,12 @@ impl<L: Players> World<L> {
             Some(place) => {
                 let slot = &mut self.slots[usize::from(place)];
                 *slot = players.elapse_slot(slot);
+                if players.model().aging.is_some() {
+                    for inbox in &mut self.inboxes {
+                        *inbox = players.age(inbox, place);
+                    }
+                    self.purge(players);
+                }
             }
             None => {
                 for slot in &mut self.slots {

@@ -22,7 +22,7 @@ const PINNED: [(&str, [u32; 4]); 27] = [
     ("hirschberg-sinclair", [0x7dfa0f91, 0x23ad1689, 0xe7388820, 0xbfa9e3f1]),
     ("peterson", [0x81f71872, 0xc31d8037, 0x6b96ccde, 0xc9386c18]),
     ("central", [0xa96900a2, 0x3b4ca4a3, 0x066530b1, 0x02b247ea]),
-    ("lamport", [0x4ccfa083, 0x6fd436da, 0xc077007c, 0x583814ea]),
+    ("lamport", [0x4ccfa083, 0xf206e45e, 0x0a60f7ea, 0x6eae1066]),
     ("ricart-agrawala", [0x6698e3a3, 0x0bc1f2d7, 0x33375910, 0xd104704f]),
     ("token-ring", [0x255584ee, 0x15afa5f9, 0xceabd634, 0x2428d654]),
     ("ricart-agrawala-token", [0xbd101529, 0x99ebc5f1, 0xb80542d7, 0xc1e7c77b]),

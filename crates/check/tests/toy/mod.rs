@@ -118,5 +118,7 @@ pub(crate) fn model(nodes: u32, config: Config) -> Model<Toy> {
         reads_clock: false,
         clocks: Vec::new(),
         horizon: None,
+        aging: None,
+        spent: None,
     }
 }

@@ -124,5 +124,6 @@ pub(crate) fn channels(channels: Channels) -> &'static str {
         Channels::Fifo => "fifo",
         Channels::Reorder => "reorder",
         Channels::Causal => "causal",
+        Channels::Unreliable => "unreliable",
     }
 }

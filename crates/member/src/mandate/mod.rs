@@ -45,6 +45,7 @@
 //! BEAT and one ACK per follower and heartbeat. A hand-over adds RELEASE: two and a half.
 
 mod office;
+mod relative;
 mod types;
 mod voter;
 

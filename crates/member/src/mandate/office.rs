@@ -2,7 +2,7 @@
 
 use super::types::{Epoch, Msg, Replica, Said, Sight, Timer, Version};
 use super::voter::Lease;
-use super::{Cx, Mandate};
+use super::{Cx, Mandate, relative};
 use crate::clocks::Clocks;
 use crate::config::Config;
 use crate::event::Loss;
@@ -74,6 +74,17 @@ impl<S> Bid<S> {
     }
 }
 
+impl Bid<()> {
+    /// What is left says whether it wins.
+    pub(super) fn forget_what_decides_nothing(&mut self) {
+        self.waits.clear();
+        self.refused = self.refused.map(|_| Epoch::default());
+        for (version, ()) in self.promises.values_mut() {
+            *version = Version::default();
+        }
+    }
+}
+
 impl Office {
     fn new(epoch: Epoch, appointed: bool) -> Self {
         Office {
@@ -101,6 +112,26 @@ impl Office {
 
     pub(super) fn heard(&self, member: NodeId) -> Option<Time> {
         self.acked.get(&member).map(|(_, at)| *at)
+    }
+
+    /// What is left says when the mandate ends, and will end with the next answer.
+    pub(super) fn forget_what_decides_nothing(&mut self) {
+        for (sent, heard) in self.acked.values_mut() {
+            *heard = *sent;
+        }
+        self.until_view = 0;
+        self.told.clear();
+    }
+
+    /// See [`Mandate::age`].
+    pub(super) fn age(&mut self, by: Duration, now: Time, config: &Config) {
+        self.until = relative::end(self.until, by, now);
+        for (sent, heard) in self.acked.values_mut() {
+            *sent = relative::past(*sent, by, now, config);
+            *heard = *sent;
+        }
+        // What is too old to count is as good as nothing.
+        self.acked.retain(|_, (sent, _)| now < *sent + config.reliance());
     }
 
     pub(super) fn is_alive(&self, member: NodeId, now: Time, config: &Config) -> bool {

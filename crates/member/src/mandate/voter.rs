@@ -1,5 +1,6 @@
 //! The voter in every member: what it has promised, and to whom it is bound for how long.
 
+use super::relative;
 use super::types::{Epoch, Replica, Version};
 use bellwether_core::{NodeId, Time};
 use serde::{Deserialize, Serialize};
@@ -142,6 +143,15 @@ impl<S: Replica> Voter<S> {
         // Who still wants the vote asks again; who asked before this sign of life may not.
         self.pending = None;
         self.lease = Some(lease);
+    }
+
+    /// See [`Mandate::age`](super::Mandate::age).
+    pub(super) fn age(&mut self, by: Duration, now: Time) {
+        if let Some(lease) = &mut self.lease {
+            lease.until = relative::end(lease.until, by, now);
+        }
+        let mute_until = self.mute_until.map(|until| relative::end(until, by, now));
+        self.mute_until = mute_until.filter(|until| now < *until);
     }
 
     /// Whether it has the state with which this epoch began, or a later one of it.
