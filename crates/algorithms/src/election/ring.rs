@@ -93,8 +93,7 @@ pub struct Ring {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Knows the outcome of the last election, if there was one: the coordinator, and the ring from
-    /// this process on.
+    /// Knows the outcome of the last election, if there was one.
     Idle { coordinator: Option<NodeId>, members: Vec<NodeId> },
     /// Has sent or passed on an ELECTION and waits for COORDINATOR.
     Electing,
@@ -202,11 +201,8 @@ impl Ring {
     }
 
     /// R4. Says so only when it is news.
-    fn record(&mut self, coordinator: NodeId, mut members: Vec<NodeId>, cx: &mut Cx<'_>) {
+    fn record(&mut self, coordinator: NodeId, members: Vec<NodeId>, cx: &mut Cx<'_>) {
         let news = self.coordinator() != Some(coordinator);
-        // From here on, so that it makes no difference who has announced it last.
-        let here = members.iter().position(|id| *id == cx.me()).unwrap_or(0);
-        members.rotate_left(here);
         self.phase = Phase::Idle { coordinator: Some(coordinator), members };
         if news {
             cx.emit(Output::Elected(coordinator));
@@ -295,7 +291,7 @@ mod tests {
         let outcome = coordinator(3, &[1, 2, 3]);
         assert_eq!(p2.arrive(1, outcome.clone()), [elected(3), sent(3, 2, outcome.clone())]);
         assert_eq!(p2.process.coordinator(), Some(id(3)));
-        assert_eq!(p2.process.members(), ids(&[2, 3, 1]), "from here on");
+        assert_eq!(p2.process.members(), ids(&[1, 2, 3]));
         assert_eq!(p2.arrive(1, outcome.clone()), [sent(3, 2, outcome)], "no news");
     }
 
