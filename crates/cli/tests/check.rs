@@ -284,7 +284,7 @@ fn budgets_that_make_no_sense_are_refused() {
         ("bully --crashes -1", &["--crashes", "-1"]),
         ("bully --recoveries 1", &["--recoveries", "give --crashes too"]),
         ("ricart-agrawala --requests 300", &["--requests: 300 are too many"]),
-        ("byzantine --nodes 4 --requests 1", &["--requests: byzantine cannot be asked"]),
+        ("two-generals --requests 1", &["--requests: two-generals cannot be asked"]),
         ("bully --ask 1=dance", &["--ask: bully cannot be asked for 'dance'", "suspect, start"]),
         ("bully --ask 9=start", &["--ask: there is no process 9"]),
         ("bully --ask start", &["--ask: 'start' does not say who", "ID=VERB"]),
