@@ -1,6 +1,8 @@
 //! What is proved of the catalogue, and what goes wrong where an assumption does not hold: small
 //! clusters, one or more of every family. The long list is that of `make check-all`.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use bellwether_algorithms::agreement::{Byzantine, Courier, Reliable, TwoGenerals};
 use bellwether_algorithms::catalogue::{Algorithm, Settings};
 use bellwether_algorithms::deadlock::{Distributed, Site};

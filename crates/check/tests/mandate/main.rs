@@ -9,6 +9,8 @@
 //!
 //! The quick ones of these run with all tests, the long ones with `make check-all`.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod probe;
 mod stories;
 mod walk;
@@ -197,7 +199,7 @@ fn m8_a_voter_that_votes_at_once_after_a_restart_makes_two_leaders() {
 /// That all of this can happen, one after the other.
 fn happens(inputs: Vec<Vec<Input>>, epochs: u64, faults: Faults, events: &[Event]) {
     let scope = Scope { timers: &[Timer::Lapse], ..Scope::new(3, 1, epochs) };
-    let referee = Some(Story::new(events));
+    let referee = Some(Story::boxed(events));
     let name = format!("{events:?}");
     let found = refute(&name, &Model { inputs, faults, referee, ..model(scope, 1) });
     assert_eq!(found.breach.name, "story");

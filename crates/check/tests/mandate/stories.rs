@@ -30,7 +30,7 @@ pub(crate) enum Event {
 }
 
 impl Story {
-    pub(crate) fn new(events: &[Event]) -> Box<dyn Referee<Probe>> {
+    pub(crate) fn boxed(events: &[Event]) -> Box<dyn Referee<Probe>> {
         Box::new(Story { events: events.to_vec(), told: 0 })
     }
 
