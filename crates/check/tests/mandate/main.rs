@@ -9,7 +9,11 @@
 //!
 //! The quick ones of these run with all tests, the long ones with `make check-all`.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and tell how far it is"
+)]
 
 mod probe;
 mod stories;
