@@ -3,6 +3,12 @@
 //! What its safety rests on is the mandate, and `mandate/main.rs` goes much further with that. Here
 //! are the detector and the election beside it, and nothing is abstracted: clocks show what they show.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and tell how far it is"
+)]
+
 use bellwether_algorithms::catalogue::Settings;
 use bellwether_algorithms::election::Bully;
 use bellwether_check::{Channels, Limits, Setup, Ticks, Timing, Verdict, check};
