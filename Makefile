@@ -36,7 +36,7 @@ check-quick: ## Explore every run of the small clusters of docs/verification.txt
 
 check-all: ## Explore all clusters of docs/verification.txt and write docs/verification.md; takes long
 	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
-	cargo test --release --locked --package bellwether-check --test mandate -- --ignored --nocapture
+	LONG=1 cargo test --release --locked --package bellwether-check --test mandate --test member -- --nocapture
 
 verify: tools ## Formatting, lints, licences, layering and docs; never writes to the tree
 	cargo fmt --all --check

@@ -147,12 +147,10 @@ struct Harvest {
     broken: Option<(StateId, Breach)>,
 }
 
-/// Some states of one shard.
+/// Some states of one shard: all of a range, which are new; or those in which something was asleep.
 #[derive(Clone, Debug)]
 enum Chunk {
-    /// All of a range, which are new.
     New(usize, Range<usize>),
-    /// Those in which something was asleep, and only that.
     Woken(usize, Vec<(u32, u64)>),
 }
 

@@ -6,8 +6,7 @@
 //! every step has been taken before, and is a look at a table. The handlers themselves run only for
 //! what is new. A state of the world is then a handful of numbers.
 //!
-//! Threads share the lists of parts and nothing else: each remembers for itself what it has
-//! computed.
+//! Threads share the lists of parts and nothing else; each remembers what it has computed.
 
 use crate::model::{Model, Ticks};
 use crate::parts::{Arrival, Flight, Inbox, Past, Rest, Slot, key};
@@ -173,11 +172,10 @@ pub(crate) struct Looks {
     pub(crate) matters: bool,
 }
 
-/// What there is to know about an inbox without looking at it again.
+/// What there is to know about an inbox; by its marks each message is known again.
 #[derive(Debug)]
 struct Mail {
     arrivals: Vec<Arrival>,
-    /// By which each message is known again.
     marks: Vec<u32>,
 }
 
