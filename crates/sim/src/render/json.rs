@@ -16,6 +16,7 @@ pub const SCHEMA: &str = "bellwether.trace/1";
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Header {
     /// [`SCHEMA`].
     pub schema: String,
@@ -34,10 +35,18 @@ pub struct Header {
     pub nodes: Vec<u32>,
     /// Whom each member took for the coordinator at the beginning.
     pub coordinators: BTreeMap<u32, Option<u32>>,
+    /// Who is whose child, as pairs of parent and child; absent unless the topology is a tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tree: Vec<[u32; 2]>,
+    /// The state of each member at the beginning, field by field; absent unless states were
+    /// recorded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub states: BTreeMap<u32, BTreeMap<String, String>>,
 }
 
 /// Every other line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Event {
     /// Virtual time in microseconds.
     pub us: u64,
@@ -70,10 +79,15 @@ pub struct Event {
     /// Present if it is inside now: the number of the entry, such as `#3`, or `#1.3` in view 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
+    /// What that step changed in the state of the process: the fields with what they hold now, or
+    /// null if they are gone. Absent if nothing changed or no states were recorded.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub state: BTreeMap<String, Option<String>>,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Kind {
     /// The application asked for something.
@@ -114,6 +128,7 @@ pub enum Kind {
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Message {
     /// Its number in the run: pairs its sending with its arrivals.
     pub id: u64,
@@ -131,6 +146,7 @@ pub struct Message {
 
 /// A message that did not arrive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Undelivered {
     /// The message.
     #[serde(flatten)]
@@ -169,6 +185,8 @@ fn header(header: &trace::Header) -> Header {
         coordinators: members
             .map(|(id, coordinator)| (id.number(), coordinator.as_ref().map(number)))
             .collect(),
+        tree: Vec::new(),
+        states: BTreeMap::new(),
     }
 }
 
@@ -192,6 +210,7 @@ fn event(trace: &Trace, event: &TraceEvent) -> Event {
         coordinator: event.coordinator.map(|coordinator| coordinator.map(NodeId::number)),
         section: section.map(str::to_owned),
         entry,
+        state: BTreeMap::new(),
     }
 }
 

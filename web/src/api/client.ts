@@ -1,0 +1,46 @@
+import type { components } from "./explorer";
+
+export type Schemas = components["schemas"];
+
+/** Why the server did not do what it was asked for, or why there was no answer. */
+export class ServerError extends Error {
+  constructor(
+    message: string,
+    /** What to do about it. */
+    readonly hint: string | null,
+    /** The HTTP status; 0 if nobody answered. */
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Asks the server that the page came from. */
+export async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const init: RequestInit = body === undefined ? {} : {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
+  if (signal) init.signal = signal;
+  const answer = await fetch(path, init).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new ServerError("The server does not answer.", "Is the command that serves this page still running?", 0);
+  });
+  const said: unknown = await answer.json().catch(() => null);
+  if (answer.ok && said !== null) return said as T;
+  const problem = said as { error?: string; hint?: string | null } | null;
+  throw new ServerError(
+    problem?.error ?? `The server answered ${answer.status} and nothing that makes sense.`,
+    problem?.hint ?? null,
+    answer.status,
+  );
+}
+
+/** What can be chosen. */
+export const fetchCatalogue = () => ask<Schemas["Catalogue"]>("/v1/explore/catalogue");
+/** What is worth looking at. */
+export const fetchGallery = () => ask<Schemas["Gallery"]>("/v1/explore/gallery");
+/** Plays a scenario. */
+export const fetchRun = (request: Schemas["RunRequest"], signal?: AbortSignal) =>
+  ask<Schemas["Run"]>("/v1/explore/run", request, signal);

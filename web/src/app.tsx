@@ -1,0 +1,85 @@
+import { Component, type ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
+import { Dashboard } from "./dashboard/dashboard";
+import { Explorer } from "./explorer/explorer";
+import { Gallery } from "./gallery/gallery";
+import { Lesson } from "./lessons/lesson";
+import { place, navigate, type Room } from "./place";
+import { theme, nextTheme } from "./theme";
+
+/** The page: a bar with the rooms, and the room that one is in. */
+export function App() {
+  const { room } = place.value;
+  useEffect(() => {
+    document.title = room === "dashboard" ? "Bellwether: cluster" : "Bellwether: explorer";
+  }, [room]);
+  return (
+    <>
+      <a class="skip" href="#main">Skip to content</a>
+      <header class="bar">
+        <a class="brand" href="/explore" onClick={go("/explore")}>Bellwether</a>
+        <nav aria-label="Rooms">
+          <RoomLink to="/explore" is={room !== "dashboard"}>Explorer</RoomLink>
+          <RoomLink to="/" is={room === "dashboard"}>Dashboard</RoomLink>
+        </nav>
+        <button type="button" class="quiet" onClick={nextTheme} title="Light, dark or as the system has it">
+          {theme.value === "system" ? "Auto" : theme.value === "dark" ? "Dark" : "Light"}
+        </button>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Guard key={room}>{roomOf(room)}</Guard>
+      </main>
+    </>
+  );
+}
+
+function roomOf(room: Room) {
+  switch (room) {
+    case "dashboard":
+      return <Dashboard />;
+    case "gallery":
+      return <Gallery />;
+    case "lesson":
+      return <Lesson />;
+    case "run":
+      return <Explorer />;
+  }
+}
+
+function RoomLink(props: { to: string; is: boolean; children: ComponentChildren }) {
+  return (
+    <a href={props.to} onClick={go(props.to)} aria-current={props.is ? "page" : undefined}>
+      {props.children}
+    </a>
+  );
+}
+
+/** Follows a link within the page; with a modifier key it is the browser's. */
+export function go(to: string) {
+  return (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    navigate(to);
+  };
+}
+
+/** A mistake in one room must not take the others down. */
+class Guard extends Component<{ children: ComponentChildren }, { error: Error | null }> {
+  override state: { error: Error | null } = { error: null };
+
+  static override getDerivedStateFromError(error: Error) {
+    return { error };
+  }
+
+  override render() {
+    const { error } = this.state;
+    if (!error) return this.props.children;
+    return (
+      <section class="notice" role="alert">
+        <h1>Something went wrong in this room</h1>
+        <p>{error.message}</p>
+        <p>The other rooms work; reloading this one may help.</p>
+      </section>
+    );
+  }
+}

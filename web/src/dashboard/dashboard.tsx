@@ -1,0 +1,4 @@
+/** The dashboard. */
+export function Dashboard() {
+  return <p>Dashboard</p>;
+}

@@ -1,0 +1,4 @@
+/** The explorer. */
+export function Explorer() {
+  return <p>Explorer</p>;
+}

@@ -1,0 +1,4 @@
+/** The gallery. */
+export function Gallery() {
+  return <p>Gallery</p>;
+}

@@ -1,0 +1,4 @@
+/** A lesson. */
+export function Lesson() {
+  return <p>Lesson</p>;
+}

@@ -1,0 +1,39 @@
+import { signal } from "@preact/signals";
+
+/** Where in the page one can be. */
+export type Room = "dashboard" | "gallery" | "lesson" | "run";
+
+/** Where the viewer is: the room, and what the link says about it. */
+export interface Place {
+  room: Room;
+  /** The parameters after `#`, which say everything about a run. */
+  params: URLSearchParams;
+}
+
+/** Reads a link. `/` is the dashboard; under `/explore`, no parameters mean the gallery. */
+export function readPlace(path: string, hash: string): Place {
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
+  if (!path.startsWith("/explore")) return { room: "dashboard", params };
+  if (params.has("lesson")) return { room: "lesson", params };
+  return { room: params.size === 0 ? "gallery" : "run", params };
+}
+
+const here = () => readPlace(location.pathname, location.hash);
+
+/** Where the viewer is now. */
+export const place = signal<Place>(here());
+
+/** Goes somewhere else in the page; the browser's back button leads back. */
+export function navigate(to: string) {
+  history.pushState(null, "", to);
+  place.value = here();
+  window.scrollTo(0, 0);
+}
+
+/** Changes what the link says without a new entry in the browser's history. */
+export function rewrite(params: URLSearchParams) {
+  history.replaceState(null, "", `${location.pathname}#${params}`);
+}
+
+window.addEventListener("popstate", () => (place.value = here()));
+window.addEventListener("hashchange", () => (place.value = here()));
