@@ -45,6 +45,12 @@ pub struct Status {
     pub last_change: Option<Change>,
     /// What an operator should know about the configuration or the state.
     pub warnings: Vec<String>,
+    /// How long a mandate lasts when it is fresh.
+    #[serde(default)]
+    pub lease_full_ms: u64,
+    /// Where `bellwether up` serves its dashboard, `host:port`, if that started this member.
+    #[serde(default)]
+    pub up: Option<String>,
 }
 
 /// What a member is doing.
@@ -253,6 +259,146 @@ pub struct Partition {
     pub blocked: Vec<u32>,
 }
 
+/// Everything that a dashboard shows of a member, at one moment: the data of the stream
+/// `/v1/watch`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Glance {
+    /// What the member says about itself.
+    pub status: Status,
+    /// What it says about all members.
+    pub members: Vec<Member>,
+    /// The changes of the coordinator that this listener has not been told yet, the latest last.
+    /// The first glance of a stream has all that are known.
+    pub changes: Vec<Change>,
+    /// The same for events.
+    pub events: Vec<Event>,
+}
+
+/// Messages between members that one of them sent or received: the data of the stream
+/// `/v1/messages`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Messages {
+    /// The member that tells of them.
+    pub id: u32,
+    /// The messages since the last time, in the order in which they were sent or received.
+    pub messages: Vec<Message>,
+    /// How many more there were that this listener was too slow for.
+    pub missed: u64,
+}
+
+/// A message between two members, or several of the same kind that are not worth a line each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Message {
+    /// When, by the wall clock of the member that tells of it (RFC 3339, UTC); of several, the
+    /// last.
+    pub at: String,
+    /// Who sent it.
+    pub from: u32,
+    /// To whom.
+    pub to: u32,
+    /// Its kind, in the word of the paper: `ELECTION`, `BEAT`.
+    pub kind: String,
+    /// The message with what it carries: `PREPARE(3)`; of several, the last.
+    pub text: String,
+    /// Whether the member that tells of it sent or received it.
+    pub direction: Direction,
+    /// Whether it belongs to the heartbeats, which are there whatever happens. Those of the same
+    /// moment are told together.
+    pub overhead: bool,
+    /// Whether a partition made for an experiment swallows it.
+    pub cut: bool,
+    /// How many messages this stands for.
+    pub count: u64,
+}
+
+/// Which way a message went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Away from the member that tells of it.
+    Sent,
+    /// To it.
+    Received,
+}
+
+/// A whole cluster that `bellwether up` started, as its parent sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Up {
+    /// The members, by number.
+    pub members: Vec<UpMember>,
+    /// The sides of the partition that holds: members of different sides do not reach each other.
+    /// None: everybody reaches everybody.
+    pub partition: Vec<Vec<u32>>,
+    /// What has happened, in words, the latest last. Old lines are forgotten.
+    pub news: Vec<UpNews>,
+    /// What can be commanded.
+    pub commands: Vec<UpCommand>,
+}
+
+/// One member's process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UpMember {
+    /// Its number.
+    pub id: u32,
+    /// Where its HTTP API is: `host:port`.
+    pub http: String,
+    /// Its operating-system process, if there is one.
+    pub pid: Option<u32>,
+    /// What has been done to its process.
+    pub process: ProcessState,
+    /// Whom it does not reach because of the partition.
+    pub cut_off_from: Vec<u32>,
+}
+
+/// What has been done to a member's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProcessState {
+    /// It runs.
+    Running,
+    /// It was stopped, and goes on when it is resumed.
+    Paused,
+    /// There is no process.
+    Dead,
+}
+
+/// A line of what has happened to a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UpNews {
+    /// Counts the lines, from 1.
+    pub seq: u64,
+    /// When, since the cluster was started.
+    pub at_ms: u64,
+    /// What.
+    pub text: String,
+}
+
+/// Something that can be done to a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UpCommand {
+    /// How it is written: `kill ID`.
+    pub usage: String,
+    /// What it does.
+    pub about: String,
+}
+
+/// Asks for something to be done to a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpOrder {
+    /// A line as `bellwether up --plain` reads it: `kill 5`, `partition 1,2|3,4,5`.
+    pub command: String,
+}
+
+/// What was done to a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UpDone {
+    /// In words.
+    pub done: String,
+    /// How the cluster is now.
+    pub up: Up,
+}
+
 /// Why a request was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
@@ -295,6 +441,16 @@ mod tests {
     fn a_request_with_a_typing_error_is_refused() {
         assert!(serde_json::from_str::<Transfer>(r#"{"to": 3}"#).is_ok());
         assert!(serde_json::from_str::<Transfer>(r#"{"to": 3, "form": 4}"#).is_err());
+    }
+
+    #[test]
+    fn a_status_of_an_older_member_is_understood() {
+        let text = r#"{"cluster": "c", "id": 1, "version": "0.1.0", "pid": 1, "election": "bully",
+            "stance": "listening", "mandate": null, "coordinator": null, "why_no_mandate": null,
+            "reachable": null, "needed": 2, "configured": 3, "eligible": true, "incarnation": 1,
+            "uptime_ms": 5, "last_change": null, "warnings": []}"#;
+        let status: Status = serde_json::from_str(text).unwrap();
+        assert_eq!((status.lease_full_ms, status.up), (0, None));
     }
 
     #[test]

@@ -84,6 +84,7 @@ mod socket;
 mod stats;
 mod step;
 mod timers;
+mod traffic;
 
 pub use bellwether_api::envelope::Payload;
 pub use clock::Clock;
@@ -98,3 +99,4 @@ pub use running::{FaultsNotAllowed, Outputs, Running, StartError, start, start_w
 pub use shared::PeerState;
 pub use stats::{Counters, Dropped, Reason};
 pub use step::{Journal, Step, StepEvent};
+pub use traffic::Traffic;

@@ -13,6 +13,7 @@ use crate::shared::{Arrival, Shared};
 use crate::stats::Dropped;
 use crate::step::{Journal, Step, StepEvent};
 use crate::timers::Timers;
+use crate::traffic::Tap;
 use bellwether_core::{Context, Effects, Here, NodeId, Process, Time, micros};
 use std::collections::VecDeque;
 use std::io;
@@ -137,6 +138,7 @@ pub(crate) struct Runner<P: Protocol> {
     pub(crate) inbox: mpsc::Receiver<Arrival<P>>,
     pub(crate) commands: mpsc::Receiver<Command<P>>,
     pub(crate) outputs: broadcast::Sender<(Time, Output<P>)>,
+    pub(crate) tap: Tap,
     pub(crate) state: State<P>,
 }
 
@@ -292,6 +294,11 @@ impl<P: Protocol> Runner<P> {
             let step = Step { at: Clock::shared(), clock: now, event: event.for_journal() };
             journal.record(&step).map_err(|error| RunError::Journal(Arc::new(error)))?;
         }
+        if let Event::Message { from, msg, .. } = &event
+            && *from != self.shared.me()
+        {
+            self.tap.received(&self.shared, *from, msg, now);
+        }
         let mut effects = std::mem::take(&mut self.state.effects);
         {
             let here = Here::new(&self.shared.group, self.shared.place, now, false);
@@ -350,6 +357,7 @@ impl<P: Protocol> Runner<P> {
         if to == self.shared.me() {
             self.state.to_itself.push_back((seq, msg));
         } else if let Some(peer) = self.shared.peers.get(&to) {
+            self.tap.sent(&self.shared, to, &msg, at);
             let protocol = &self.shared.protocol;
             let supersedes = |newer: &_, older: &_| protocol.supersedes(newer, older);
             peer.outbox.push(Queued { msg, seq, at }, supersedes);

@@ -10,6 +10,7 @@ use crate::runner::{Command, RunError, Runner, State, View};
 use crate::shared::{Limits, Peer, PeerState, Shared};
 use crate::stats::{Counters, Stats, lock};
 use crate::step::Journal;
+use crate::traffic::{Tap, Traffic};
 use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -71,6 +72,7 @@ pub fn start_with_journal<P: Protocol>(
     let (inbox_in, inbox) = mpsc::channel(1024);
     let (commands_in, commands) = mpsc::channel(64);
     let (outputs, first) = broadcast::channel(4096);
+    let tap = Tap::new();
     let (stopping_in, stopping) = watch::channel(false);
     let (finished_in, finished) = watch::channel(None);
 
@@ -86,6 +88,7 @@ pub fn start_with_journal<P: Protocol>(
         commands: commands_in,
         outputs: outputs.downgrade(),
         first: Arc::new(Mutex::new(Some(first))),
+        traffic: tap.downgrade(),
         finished,
     };
     let mut runner = Runner {
@@ -98,6 +101,7 @@ pub fn start_with_journal<P: Protocol>(
         inbox,
         commands,
         outputs,
+        tap,
         state: State::new(),
     };
     tokio::spawn(async move {
@@ -188,6 +192,7 @@ pub struct Running<P: Protocol> {
     commands: mpsc::Sender<Command<P>>,
     outputs: broadcast::WeakSender<(Time, Output<P>)>,
     first: Arc<Mutex<Option<Outputs<P>>>>,
+    traffic: broadcast::WeakSender<Traffic>,
     finished: watch::Receiver<Option<Result<(), RunError>>>,
 }
 
@@ -198,6 +203,7 @@ impl<P: Protocol> Clone for Running<P> {
             commands: self.commands.clone(),
             outputs: self.outputs.clone(),
             first: self.first.clone(),
+            traffic: self.traffic.clone(),
             finished: self.finished.clone(),
         }
     }
@@ -240,6 +246,15 @@ impl<P: Protocol> Running<P> {
         }
         match self.outputs.upgrade() {
             Some(outputs) => outputs.subscribe(),
+            None => broadcast::channel(1).1,
+        }
+    }
+
+    /// The messages that it sends to others and receives from them, from now on. A receiver that
+    /// is too slow is told how many it missed. All are closed when the process ends.
+    pub fn traffic(&self) -> broadcast::Receiver<Traffic> {
+        match self.traffic.upgrade() {
+            Some(traffic) => traffic.subscribe(),
             None => broadcast::channel(1).1,
         }
     }

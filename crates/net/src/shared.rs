@@ -169,11 +169,16 @@ impl<P: Protocol> Shared<P> {
 
     /// Whether a development partition cuts this peer off; then the messages are counted as lost.
     pub(crate) fn cut_off(&self, peer: NodeId, messages: usize) -> bool {
-        let cut = self.dev_faults && lock(&self.blocked).contains(&peer);
+        let cut = self.is_cut_off(peer);
         if cut {
             self.stats.dropped(Dropped::Partition, messages);
         }
         cut
+    }
+
+    /// The same for one who only looks.
+    pub(crate) fn is_cut_off(&self, peer: NodeId) -> bool {
+        self.dev_faults && lock(&self.blocked).contains(&peer)
     }
 
     /// Counts a message that a peer of another version sent and this one does not know, and logs it

@@ -14,7 +14,7 @@ use bellwether_member::{Config, Event, Stance};
 use bellwether_net::{Clock, Identity, Options, RunError, Running};
 use sd_notify::NotifyState;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -149,6 +149,9 @@ impl Daemon {
             http = address,
             "started"
         );
+        if let Some((address, _)) = &http {
+            tracing::info!("dashboard: http://{}/", reachable(*address));
+        }
         Ok(Daemon { office, http, teller })
     }
 
@@ -200,6 +203,19 @@ impl Daemon {
             server.abort();
         }
     }
+}
+
+/// Where to look for a server that is bound to this address: one that takes calls on all of them
+/// takes them on loopback.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        let loopback = match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        };
+        address.set_ip(loopback);
+    }
+    address
 }
 
 /// Looks every so often: it is a matter of one exchange of messages.

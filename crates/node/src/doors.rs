@@ -39,7 +39,11 @@ impl axum::serve::Listener for Door {
             // The semaphore is never closed; if it were, nobody would be counted any more.
             let place = self.places.clone().acquire_owned().await.ok();
             match self.listener.accept().await {
-                Ok((stream, address)) => return (Visitor { stream, _place: place }, address),
+                Ok((stream, address)) => {
+                    // News should not wait for more news. If it cannot be had, they come later.
+                    let _ = stream.set_nodelay(true);
+                    return (Visitor { stream, _place: place }, address);
+                }
                 // Out of files, most likely. It passes.
                 Err(_) => sleep(Duration::from_millis(100)).await,
             }

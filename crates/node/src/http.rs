@@ -1,18 +1,18 @@
 //! The HTTP API: for people, pages and curl.
 //!
 //! It has no authentication and therefore listens on the loopback interface unless the operator
-//! says otherwise. A page from elsewhere that is open in the operator's browser must not be able to
-//! command a member: a request that changes something and names a foreign origin is refused.
+//! says otherwise. Which pages in a browser may use it, [`crate::origins`] decides.
 
-use crate::events;
-use crate::metrics;
 use crate::office::Office;
+use crate::origins::guard;
+use crate::refusal::{Outcome, Refusal, nothing_there, wrong_method};
 use crate::seat::Request;
+use crate::{events, glances, messages, metrics};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Query, Request as HttpRequest, State};
-use axum::http::header::{CONTENT_TYPE, HOST, ORIGIN};
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
-use axum::middleware::{self, Next};
+use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -28,46 +28,6 @@ const BODY_MAX: usize = 16 << 10;
 
 type Shared = State<Arc<Office>>;
 
-/// A request that was not carried out.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    status: StatusCode,
-    problem: json::Problem,
-}
-
-impl Refusal {
-    fn new(status: StatusCode, error: impl Into<String>, hint: Option<&str>) -> Self {
-        let problem = json::Problem { error: error.into(), hint: hint.map(str::to_owned) };
-        Refusal { status, problem }
-    }
-
-    fn silent() -> Self {
-        let hint = "it has ended or hangs; see its log";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
-    }
-}
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        (self.status, Json(self.problem)).into_response()
-    }
-}
-
-impl From<JsonRejection> for Refusal {
-    fn from(rejection: JsonRejection) -> Self {
-        let hint = "send JSON with the header Content-Type: application/json";
-        Refusal::new(rejection.status(), rejection.body_text(), Some(hint))
-    }
-}
-
-impl From<QueryRejection> for Refusal {
-    fn from(rejection: QueryRejection) -> Self {
-        Refusal::new(rejection.status(), rejection.body_text(), None)
-    }
-}
-
-type Outcome<T> = Result<Json<T>, Refusal>;
-
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -80,6 +40,8 @@ type Outcome<T> = Result<Json<T>, Refusal>;
         members,
         history,
         follow_events,
+        watch,
+        follow_messages,
         step_down,
         transfer,
         elect,
@@ -87,9 +49,9 @@ type Outcome<T> = Result<Json<T>, Refusal>;
         healthz,
         readyz
     ),
-    components(schemas(json::Event))
+    components(schemas(json::Event, json::Glance, json::Messages))
 )]
-struct Document;
+pub(crate) struct Document;
 
 /// All routes.
 pub(crate) fn router(office: Arc<Office>) -> Router {
@@ -98,6 +60,8 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
         .route("/v1/members", get(members))
         .route("/v1/history", get(history))
         .route("/v1/events", get(follow_events))
+        .route("/v1/watch", get(watch))
+        .route("/v1/messages", get(follow_messages))
         .route("/v1/step-down", post(step_down))
         .route("/v1/transfer", post(transfer))
         .route("/v1/elect", post(elect))
@@ -108,42 +72,13 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
     if office.settings.dev_faults {
         router = router.route("/dev/partition", post(partition));
     }
+    let origins = Arc::new(office.origins());
     router
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(middleware::from_fn(only_from_here))
+        .layer(middleware::from_fn_with_state(origins, guard))
         .with_state(office)
-}
-
-/// Refuses what a foreign page sends in the name of whoever looks at it.
-async fn only_from_here(request: HttpRequest, next: Next) -> Response {
-    if request.method() != Method::GET && is_foreign(request.headers()) {
-        let error = "this request comes from a page of another site";
-        let hint = "use the page of the member itself, or curl";
-        return Refusal::new(StatusCode::FORBIDDEN, error, Some(hint)).into_response();
-    }
-    next.run(request).await
-}
-
-/// Browsers say from which site a page came; other programs say nothing.
-fn is_foreign(headers: &HeaderMap) -> bool {
-    let Some(origin) = headers.get(ORIGIN) else { return false };
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let here = origin.to_str().ok().and_then(|origin| origin.split_once("://"));
-    here.is_none_or(|(_, origin)| origin != host)
-}
-
-async fn nothing_there(uri: Uri) -> Refusal {
-    let error = format!("there is nothing at {}", uri.path());
-    let hint = "see /openapi.json for what there is, or /v1/status to begin with";
-    Refusal::new(StatusCode::NOT_FOUND, error, Some(hint))
-}
-
-async fn wrong_method(method: Method, uri: Uri) -> Refusal {
-    let error = format!("{method} makes no sense for {}", uri.path());
-    let hint = "GET asks and POST commands; see /openapi.json";
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, error, Some(hint))
 }
 
 async fn ask(office: &Office) -> Result<Status, Refusal> {
@@ -206,6 +141,24 @@ async fn follow_events(
         }
     };
     Ok(events::stream(office.history.clone(), last).into_response())
+}
+
+/// Everything that a dashboard shows, as server-sent events whose data is a `Glance` in JSON: at
+/// once, whenever something happens, and at least four times a second.
+#[utoipa::path(get, path = "/v1/watch", responses(
+    (status = 200, body = String, content_type = "text/event-stream"),
+))]
+async fn watch(State(office): Shared) -> Response {
+    glances::stream(office).into_response()
+}
+
+/// The messages between this member and the others as they happen, as server-sent events whose
+/// data is a `Messages` in JSON. Each tells of at most a tenth of a second.
+#[utoipa::path(get, path = "/v1/messages", responses(
+    (status = 200, body = String, content_type = "text/event-stream"),
+))]
+async fn follow_messages(State(office): Shared) -> Response {
+    messages::stream(office.seat.clone(), office.settings.id).into_response()
 }
 
 /// Makes the coordinator hand its mandate over to the best of the others.
@@ -366,26 +319,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_foreign_page_is_told_apart() {
-        let headers = |pairs: &[(&'static str, &'static str)]| {
-            let mut headers = HeaderMap::new();
-            for (name, value) in pairs {
-                headers.insert(*name, value.parse().unwrap());
-            }
-            headers
-        };
-        let host = ("host", "127.0.0.1:7480");
-        assert!(!is_foreign(&headers(&[host])));
-        assert!(!is_foreign(&headers(&[host, ("origin", "http://127.0.0.1:7480")])));
-        assert!(is_foreign(&headers(&[host, ("origin", "http://example.org")])));
-        assert!(is_foreign(&headers(&[host, ("origin", "null")])));
-    }
-
-    #[test]
     fn the_document_lists_every_route() {
         let document = serde_json::to_value(Document::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 10, "{:?}", paths.keys());
+        assert_eq!(paths.len(), 12, "{:?}", paths.keys());
         assert!(document["components"]["schemas"]["Status"].is_object());
     }
 }

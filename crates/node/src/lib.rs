@@ -9,14 +9,30 @@ mod daemon;
 mod doors;
 pub mod elections;
 mod events;
+mod glances;
 mod history;
 mod http;
 pub mod logs;
+mod messages;
 mod metrics;
 mod office;
+mod origins;
+pub mod parent;
+mod refusal;
 mod seat;
 mod wall;
 mod wire;
 
 pub use daemon::{Daemon, Failure, identity, run};
+pub use origins::Origins;
 pub use wire::Wire;
+
+use utoipa::OpenApi;
+
+/// All that the page's dashboard knows of the servers: of a member, and of whoever started a whole
+/// cluster.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let mut document = http::Document::openapi();
+    document.merge(parent::Document::openapi());
+    document
+}

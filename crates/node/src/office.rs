@@ -2,6 +2,7 @@
 
 use crate::config::Settings;
 use crate::history::History;
+use crate::origins::Origins;
 use crate::seat::Seat;
 use bellwether_api::json;
 use bellwether_core::Time;
@@ -26,6 +27,13 @@ impl Office {
     /// What the member would say if asked now; `None` if it has ended or hangs.
     pub(crate) async fn ask(&self) -> Option<Status> {
         tokio::time::timeout(ANSWERS_WITHIN, self.seat.status()).await.ok().flatten()
+    }
+
+    /// Whose pages may read what it says: those of the members, and of the process that started
+    /// them all, if one did.
+    pub(crate) fn origins(&self) -> Origins {
+        let members = self.settings.members.iter().filter_map(|peer| peer.http.as_deref());
+        Origins::new(members.chain(self.settings.up.as_deref()))
     }
 
     /// How long it has been running.
@@ -57,6 +65,8 @@ impl Office {
             uptime_ms: millis(self.uptime()),
             last_change: self.history.last_change(),
             warnings: self.warnings(status),
+            lease_full_ms: millis(self.settings.choices.lease),
+            up: self.settings.up.clone(),
         }
     }
 

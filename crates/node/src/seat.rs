@@ -7,10 +7,11 @@ use crate::wire::Wire;
 use bellwether_algorithms::election::Election;
 use bellwether_core::NodeId;
 use bellwether_member::{Decline, Input, Status};
-use bellwether_net::{Counters, FaultsNotAllowed, PeerState, RunError, Running};
+use bellwether_net::{Clock, Counters, FaultsNotAllowed, PeerState, RunError, Running, Traffic};
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
+use tokio::sync::broadcast;
 
 /// What comes of asking a member; `None` if it has ended.
 pub(crate) type Answer<'a, T> = Pin<Box<dyn Future<Output = Option<T>> + Send + 'a>>;
@@ -41,6 +42,10 @@ pub(crate) trait Seat: Send + Sync {
     fn peers(&self) -> Vec<PeerState>;
     /// What the driver counted.
     fn counters(&self) -> Counters;
+    /// The messages that it sends and receives from now on.
+    fn traffic(&self) -> broadcast::Receiver<Traffic>;
+    /// Its clock.
+    fn clock(&self) -> Clock;
     /// For development: cuts it off from these members.
     fn partition(&self, blocked: BTreeSet<NodeId>) -> Result<(), FaultsNotAllowed>;
     /// Waits until it has ended, and says how.
@@ -91,6 +96,14 @@ impl<E: Election> Seat for Running<Wire<E>> {
 
     fn counters(&self) -> Counters {
         Running::counters(self)
+    }
+
+    fn traffic(&self) -> broadcast::Receiver<Traffic> {
+        Running::traffic(self)
+    }
+
+    fn clock(&self) -> Clock {
+        Running::clock(self)
     }
 
     fn partition(&self, blocked: BTreeSet<NodeId>) -> Result<(), FaultsNotAllowed> {

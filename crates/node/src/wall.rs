@@ -9,6 +9,11 @@ pub(crate) fn now() -> String {
     rfc3339(since_epoch())
 }
 
+/// So long ago.
+pub(crate) fn ago(span: Duration) -> String {
+    rfc3339(since_epoch().saturating_sub(span))
+}
+
 #[expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

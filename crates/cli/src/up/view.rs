@@ -196,6 +196,8 @@ mod tests {
             uptime_ms: 1,
             last_change: None,
             warnings: Vec::new(),
+            lease_full_ms: 500,
+            up: None,
         }
     }
 

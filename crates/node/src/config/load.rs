@@ -106,6 +106,7 @@ impl<'t> Loader<'_, 't> {
             limits,
             members,
             dev_faults: self.overrides.dev_faults,
+            up: None,
             warnings: Vec::new(),
         };
         settings.warnings = warnings(&settings);

@@ -50,6 +50,9 @@ pub struct Settings {
     pub members: Vec<Peer>,
     /// Whether partitions can be made over HTTP: for development only.
     pub dev_faults: bool,
+    /// Where the process that started the whole cluster serves its dashboard, `host:port`, if one
+    /// did. Not in the file: that process says so.
+    pub up: Option<String>,
     /// What an operator should know.
     pub warnings: Vec<String>,
 }

@@ -1,0 +1,179 @@
+//! The HTTP API of whoever started a whole cluster on this machine: `bellwether up`.
+//!
+//! It knows the members' processes and nothing of what they do: that, they say themselves. What is
+//! commanded here is written down as a line and read by the same code as a line of `up --plain`;
+//! so the terminal and the page cannot differ.
+
+use crate::doors::Door;
+use crate::origins::{Origins, guard};
+use crate::refusal::{Outcome, Refusal, nothing_there, wrong_method};
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::StatusCode;
+use axum::response::sse::{self, KeepAlive};
+use axum::response::{IntoResponse, Response, Sse};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use bellwether_api::json;
+use futures_util::stream;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::timeout;
+use utoipa::OpenApi;
+
+/// The largest body of a request, in bytes: a partition of 64 members is far smaller.
+const BODY_MAX: usize = 4 << 10;
+/// A command that takes longer has failed in a way that nobody thought of.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+
+/// A command from a page, and where its outcome goes.
+#[derive(Debug)]
+pub struct Order {
+    /// The command, as a line.
+    pub line: String,
+    /// What came of it. Whoever asked may be gone.
+    pub answer: oneshot::Sender<Result<json::UpDone, Complaint>>,
+}
+
+/// Why a command was not carried out. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Complaint {
+    /// What is wrong with it.
+    pub fault: Fault,
+    /// What is wrong, in words.
+    pub error: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// What is wrong with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is none, or not complete.
+    Unreadable,
+    /// It names a member that is not there.
+    NoSuchMember,
+    /// It makes no sense as things are.
+    Senseless,
+    /// A member did not do its part.
+    Failed,
+}
+
+impl std::fmt::Display for Complaint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.error)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
+    }
+}
+
+impl From<Complaint> for Refusal {
+    fn from(complaint: Complaint) -> Self {
+        let status = match complaint.fault {
+            Fault::Unreadable => StatusCode::BAD_REQUEST,
+            Fault::NoSuchMember => StatusCode::NOT_FOUND,
+            Fault::Senseless => StatusCode::CONFLICT,
+            Fault::Failed => StatusCode::BAD_GATEWAY,
+        };
+        Refusal::new(status, complaint.error, complaint.hint.as_deref())
+    }
+}
+
+/// What the parent tells and is told.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    /// The cluster as it is.
+    pub up: watch::Receiver<json::Up>,
+    /// Takes commands.
+    pub orders: mpsc::Sender<Order>,
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Bellwether up",
+        description = "The processes of a whole cluster on one machine: look at them and break them.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    paths(up, follow_up, command),
+    components(schemas(json::Up))
+)]
+pub(crate) struct Document;
+
+/// Serves it until the listener fails. The members are at these addresses.
+pub async fn serve<'a>(
+    listener: TcpListener,
+    desk: Desk,
+    members: impl IntoIterator<Item = &'a str>,
+) -> std::io::Result<()> {
+    let origins = Origins::new(members);
+    axum::serve(Door::new(listener), router(desk, origins)).await
+}
+
+fn router(desk: Desk, origins: Origins) -> Router {
+    Router::new()
+        .route("/v1/up", get(up))
+        .route("/v1/up/watch", get(follow_up))
+        .route("/v1/up/command", post(command))
+        .route("/openapi.json", get(openapi))
+        .with_state(desk)
+        .fallback(nothing_there)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+        .layer(middleware::from_fn_with_state(Arc::new(origins), guard))
+}
+
+/// The members' processes, the partition between them, and what has happened.
+#[utoipa::path(get, path = "/v1/up", responses((status = 200, body = json::Up)))]
+async fn up(State(desk): State<Desk>) -> Json<json::Up> {
+    Json(desk.up.borrow().clone())
+}
+
+/// The same whenever it changes, as server-sent events whose data is an `Up` in JSON.
+#[utoipa::path(get, path = "/v1/up/watch", responses(
+    (status = 200, body = String, content_type = "text/event-stream"),
+))]
+async fn follow_up(State(desk): State<Desk>) -> Response {
+    let mut up = desk.up;
+    up.mark_changed();
+    let views = stream::unfold(up, |mut up| async move {
+        up.changed().await.ok()?;
+        let text = serde_json::to_string(&*up.borrow_and_update()).unwrap_or_default();
+        Some((Ok::<_, Infallible>(sse::Event::default().data(text)), up))
+    });
+    Sse::new(views).keep_alive(KeepAlive::default()).into_response()
+}
+
+/// Does something to the cluster: kills, pauses, resumes or revives a member, makes or heals a
+/// partition, hands the mandate over. Only from a page of this very server.
+#[utoipa::path(post, path = "/v1/up/command", request_body = json::UpOrder, responses(
+    (status = 200, body = json::UpDone),
+    (status = 400, description = "There is no such command", body = json::Problem),
+    (status = 403, description = "It comes from a page of another site", body = json::Problem),
+    (status = 404, description = "There is no such member", body = json::Problem),
+    (status = 409, description = "It makes no sense as things are", body = json::Problem),
+    (status = 422, description = "The body is not understood", body = json::Problem),
+    (status = 502, description = "A member did not do its part", body = json::Problem),
+    (status = 503, description = "The cluster is about to end", body = json::Problem),
+))]
+async fn command(
+    State(desk): State<Desk>,
+    body: Result<Json<json::UpOrder>, JsonRejection>,
+) -> Outcome<json::UpDone> {
+    let (answer, answered) = oneshot::channel();
+    let order = Order { line: body?.0.command, answer };
+    let ended = || {
+        let error = "the cluster does not answer";
+        let hint = "it has ended or is about to; see where it was started";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint))
+    };
+    desk.orders.send(order).await.map_err(|_| ended())?;
+    let outcome = timeout(ANSWERS_WITHIN, answered).await.ok().and_then(Result::ok);
+    Ok(Json(outcome.ok_or_else(ended)??))
+}
+
+async fn openapi() -> Response {
+    Json(Document::openapi()).into_response()
+}
