@@ -1,11 +1,14 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
-import { Dashboard } from "./dashboard/dashboard";
-import { Explorer } from "./explorer/explorer";
-import { Gallery } from "./gallery/gallery";
-import { Lesson } from "./lessons/lesson";
-import { place, navigate, type Room } from "./place";
+import { lazy } from "./lazy";
+import { go, place, type Room } from "./place";
 import { theme, nextTheme } from "./theme";
+
+// Nobody needs the code of a room that they do not enter.
+const Dashboard = lazy(() => import("./dashboard/dashboard").then((room) => room.Dashboard));
+const Explorer = lazy(() => import("./explorer/explorer").then((room) => room.Explorer));
+const Gallery = lazy(() => import("./gallery/gallery").then((room) => room.Gallery));
+const Lesson = lazy(() => import("./lessons/lesson").then((room) => room.Lesson));
 
 /** The page: a bar with the rooms, and the room that one is in. */
 export function App() {
@@ -52,15 +55,6 @@ function RoomLink(props: { to: string; is: boolean; children: ComponentChildren 
       {props.children}
     </a>
   );
-}
-
-/** Follows a link within the page; with a modifier key it is the browser's. */
-export function go(to: string) {
-  return (event: MouseEvent) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    navigate(to);
-  };
 }
 
 /** A mistake in one room must not take the others down. */

@@ -10,12 +10,16 @@ export interface Place {
   params: URLSearchParams;
 }
 
+/** Parameters that say what the gallery shows, and nothing about a run. */
+const OF_THE_GALLERY = new Set(["new", "open", "family", "algorithm", "only"]);
+
 /** Reads a link. `/` is the dashboard; under `/explore`, no parameters mean the gallery. */
 export function readPlace(path: string, hash: string): Place {
   const params = new URLSearchParams(hash.replace(/^#/, ""));
   if (!path.startsWith("/explore")) return { room: "dashboard", params };
   if (params.has("lesson")) return { room: "lesson", params };
-  return { room: params.size === 0 ? "gallery" : "run", params };
+  const gallery = [...params.keys()].every((name) => OF_THE_GALLERY.has(name));
+  return { room: gallery ? "gallery" : "run", params };
 }
 
 const here = () => readPlace(location.pathname, location.hash);
@@ -28,6 +32,15 @@ export function navigate(to: string) {
   history.pushState(null, "", to);
   place.value = here();
   window.scrollTo(0, 0);
+}
+
+/** Follows a link within the page; with a modifier key it is the browser's. */
+export function go(to: string) {
+  return (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    navigate(to);
+  };
 }
 
 /** Changes what the link says without a new entry in the browser's history. */

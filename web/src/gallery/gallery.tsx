@@ -1,4 +1,112 @@
-/** The gallery. */
+import { useEffect } from "preact/hooks";
+import { signal } from "@preact/signals";
+import { fetchCatalogue, fetchGallery, type Schemas } from "../api/client";
+import { lazy } from "../lazy";
+import { LESSONS } from "../lessons/list";
+import { go, place } from "../place";
+import { Exhibits } from "./exhibits";
+import { Problem } from "./problem";
+import { Thumbnail } from "./thumbnail";
+import "./gallery.css";
+
+/** The sources' first example, where everybody should begin. */
+const FIRST = "bully-p1-to-p4";
+
+const NewRun = lazy(() => import("./new-run").then((part) => part.NewRun));
+const Open = lazy(() => import("./open").then((part) => part.Open));
+
+/** What the server has to show; kept for when the viewer comes back from a run. */
+const gallery = signal<Schemas["Gallery"] | null>(null);
+const catalogue = signal<Schemas["Catalogue"] | null>(null);
+const trouble = signal<unknown>(null);
+
+function fetchAll() {
+  trouble.value = null;
+  const failed = (error: unknown) => (trouble.value = error);
+  if (!gallery.value) fetchGallery().then((found) => (gallery.value = found), failed);
+  if (!catalogue.value) fetchCatalogue().then((found) => (catalogue.value = found), failed);
+}
+
+/** The room that one enters first. */
 export function Gallery() {
-  return <p>Gallery</p>;
+  const { params } = place.value;
+  if (params.has("new")) return <NewRun />;
+  if (params.has("open")) return <Open />;
+  return <Front />;
+}
+
+function Front() {
+  useEffect(fetchAll, []);
+  return (
+    <div class="gallery">
+      <Welcome />
+      <Lessons />
+      <section aria-labelledby="exhibits">
+        <h2 id="exhibits">Runs worth looking at</h2>
+        {trouble.value ? <Problem error={trouble.value} retry={fetchAll} /> : null}
+        {gallery.value
+          ? <Exhibits exhibits={gallery.value.exhibits} catalogue={catalogue.value} />
+          : !trouble.value && <p role="status">Fetching the gallery…</p>}
+      </section>
+    </div>
+  );
+}
+
+function Welcome() {
+  const first = gallery.value?.exhibits.find((exhibit) => exhibit.id === FIRST);
+  const run = `/explore#exhibit=${FIRST}`;
+  return (
+    <>
+      <section class="welcome" aria-labelledby="welcome">
+        <h1 id="welcome">See how processes agree</h1>
+        <p class="lead">
+          Bellwether plays the textbooks’ distributed algorithms message by message: step through a run, break it where
+          you like, and send what came of it to a friend as a link.
+        </p>
+      </section>
+      <section class="begin" aria-labelledby="begin">
+        <div class="begin-text">
+          <p class="overline">Begin here</p>
+          <h2 id="begin">Two of four die, and P3 takes over. Why P3?</h2>
+          <p>
+            P4 coordinates the four. It fails, and P1 with it; P2 notices. Watch who asks whom, who answers, and who
+            hears nothing: that is the whole bully election.
+          </p>
+          <ol class="steps">
+            <li><b>Step</b> through it with the arrow keys, and read beside it which rule each step follows.</li>
+            <li><b>Break it</b>: go to any moment, click a process or a link, and crash or cut it. The run goes another way from there.</li>
+            <li><b>Send it</b>: the address of the page holds all of it.</li>
+          </ol>
+          <p class="actions">
+            <a class="button primary" href={run} onClick={go(run)}>Watch the example</a>
+            <a class="button" href="/explore#lesson=bully" onClick={go("/explore#lesson=bully")}>Take it as a lesson</a>
+          </p>
+        </div>
+        <div class="begin-picture">{first && <Thumbnail scenario={first.scenario} height={130} names />}</div>
+      </section>
+      <p class="actions">
+        <a class="button" href="/explore#new" onClick={go("/explore#new")}>Make a run of your own</a>
+        <a class="button" href="/explore#open" onClick={go("/explore#open")}>Open a scenario or a trace</a>
+      </p>
+    </>
+  );
+}
+
+function Lessons() {
+  return (
+    <section aria-labelledby="lessons">
+      <h2 id="lessons">Lessons</h2>
+      <p class="soft">Each plays a run, stops where it is worth thinking, and asks you what happens next.</p>
+      <ul class="cards lessons">
+        {LESSONS.map((lesson) => (
+          <li key={lesson.name} class="card">
+            <h3>
+              <a href={`/explore#lesson=${lesson.name}`} onClick={go(`/explore#lesson=${lesson.name}`)}>{lesson.title}</a>
+            </h3>
+            <p>{lesson.about}</p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }

@@ -1,0 +1,4 @@
+/** Opens a file. */
+export function Open() {
+  return <p>Open</p>;
+}
