@@ -17,9 +17,11 @@
 //! * R4 Recovery: start an election.
 //!
 //! # Assumes
-//! Order does not matter. The paper knows no crashes; here the [`link`] skips dead
-//! neighbours, takes orphaned messages off the ring, and with bounded delays the
-//! [`detector`](super::detector) starts an election anew that a crash has swallowed.
+//! FIFO channels. Within one election order does not matter; but the ELECTION of a next one that
+//! overtakes the ELECTED of the last is discarded (R2c), and its initiator waits for ever. The
+//! paper knows no crashes; here the [`link`] skips dead neighbours, takes orphaned messages off the
+//! ring, and with bounded delays the [`detector`](super::detector) starts an election anew that a
+//! crash has swallowed.
 //!
 //! # Costs
 //! ELECTION, one initiator: k best, 2k-1 worst, k+(k-1)/2 on average. All initiate: 2k-1 best,
@@ -89,7 +91,7 @@ impl Process for ChangRoberts {
     type Durable = Incarnation;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Any);
+    const ASSUMES: Assumptions = Assumptions::synchronous(Channels::Fifo);
 
     fn durable(&self) -> Incarnation {
         self.incarnation

@@ -95,7 +95,7 @@ fn invariants() -> Vec<Invariant<Probe>> {
 }
 
 fn explore(name: &str, model: &Model<Probe>) -> Report {
-    let limits = Limits { threads: 2, memory: 4 << 30, ..Limits::default() };
+    let limits = Limits { threads: 2, memory: 8 << 30, ..Limits::default() };
     let mut next = 0;
     let report = check(model, limits, &mut |so_far| {
         if so_far.states >= next {
@@ -142,6 +142,15 @@ fn one_leader_at_a_time_while_leases_are_renewed() {
 fn one_leader_at_a_time_while_a_member_crashes_and_comes_back() {
     let scope = Scope { timers: NO_BEATS, ..Scope::new(3, 1, 1) };
     prove("crash", &Model { inputs: two_ask(), faults: CRASH, ..model(scope, 1) });
+}
+
+#[test]
+fn one_leader_at_a_time_while_an_epoch_follows_a_crash() {
+    if std::env::var_os("LONG").is_none() {
+        return; // It takes minutes: make check-all.
+    }
+    let scope = Scope { timers: NO_BEATS, ..Scope::new(3, 1, 2) };
+    prove("crash in two epochs", &Model { inputs: two_ask(), faults: CRASH, ..model(scope, 1) });
 }
 
 #[test]
