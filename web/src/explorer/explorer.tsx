@@ -3,6 +3,7 @@ import { fetchGallery, fetchRun } from "../api/client";
 import { place } from "../place";
 import { readLink } from "../run/links";
 import { modelOf } from "../run/model";
+import "./explorer.css";
 import { Player } from "./player";
 import { Stage } from "./stage";
 

@@ -2,6 +2,7 @@ import type { Schemas } from "../api/client";
 import { currentEvent } from "../run/model";
 import { inMs, sentence } from "../run/words";
 import { Controls } from "./controls";
+import { Diagram } from "./diagram/diagram";
 import type { Stage } from "./stage";
 
 /**
@@ -25,7 +26,7 @@ export interface PlayerProps {
 }
 
 /** A run with its views, and the buttons that move through it. */
-export function Player({ stage, disabled = false }: PlayerProps) {
+export function Player({ stage, hideFuture = false, disabled = false }: PlayerProps) {
   const step = stage.step.value;
   const event = currentEvent(stage.model, step);
   return (
@@ -33,6 +34,7 @@ export function Player({ stage, disabled = false }: PlayerProps) {
       <p class="now" aria-live="polite">
         {event ? `${inMs(event.us)}  ${sentence(event)}` : "Before the first event"}
       </p>
+      <Diagram stage={stage} hideFuture={hideFuture} />
       <Controls stage={stage} disabled={disabled} />
     </div>
   );

@@ -1,0 +1,159 @@
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { relationsOf } from "../../run/causality";
+import { sentence, inMs } from "../../run/words";
+import type { Stage } from "../stage";
+import { Easel } from "./easel";
+import { palette } from "./palette";
+import { AXIS, eventAt, GUTTER, layPlan, stepAtX, xOf, type Plan } from "./plan";
+import { neighbour } from "./neighbours";
+import { Tooltip } from "./tooltip";
+
+/** Pixels per unit of the time line, before zooming. */
+const SCALE = { wide: 120, narrow: 84 };
+const LANE = { min: 13, max: 58 };
+const HEIGHT = { min: 150, max: 460 };
+
+/** The space-time diagram: a line per process, time to the right, messages between them. */
+export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFuture?: boolean }) {
+  const { model } = stage;
+  const scroller = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const easel = useMemo(() => new Easel(), [model]);
+  const width = useSignal(0);
+  const scroll = useSignal({ left: 0, top: 0 });
+  const redraw = useSignal(0);
+  const plan = useComputed(() => {
+    const wide = width.value >= 600;
+    const room = (HEIGHT.max - AXIS - 44) / Math.max(1, model.header.nodes.length);
+    const lane = Math.max(LANE.min, Math.min(LANE.max, room));
+    return layPlan(model, (wide ? SCALE.wide : SCALE.narrow) * stage.zoom.value, lane);
+  });
+  const height = useComputed(() => Math.max(HEIGHT.min, Math.min(HEIGHT.max, plan.value.height + AXIS)));
+  const relations = useComputed(() => (stage.lit.value === null ? null : relationsOf(model, stage.lit.value)));
+
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => (width.value = Math.floor(entry!.contentRect.width)));
+    observer.observe(scroller.current!);
+    return () => observer.disconnect();
+  }, []);
+
+  // The diagram follows the moment, unless that is well in sight.
+  useSignalEffect(() => {
+    const x = xOf(plan.value, stage.place.value);
+    const box = scroller.current;
+    if (!box || width.value === 0) return;
+    const { left } = scroll.peek();
+    const room = width.value - GUTTER;
+    const wanted = Math.max(x - GUTTER - room * 0.68, Math.min(left, x - GUTTER - room * 0.3));
+    const limit = Math.max(0, plan.value.width - width.value);
+    const bounded = Math.round(Math.max(0, Math.min(wanted, limit)));
+    if (bounded === left) return;
+    scroll.value = { ...scroll.peek(), left: bounded };
+    box.scrollLeft = bounded;
+  });
+
+  const frame = useRef(0);
+  useSignalEffect(() => {
+    // All of these are looked at here, so that a change of any of them draws anew.
+    const sight = {
+      ...scroll.value,
+      width: width.value,
+      height: height.value,
+      sharpness: Math.min(2, devicePixelRatio),
+      place: stage.place.value,
+      step: stage.step.value,
+      relations: relations.value,
+      lit: stage.lit.value,
+      hideFuture,
+    };
+    const [laid, ink] = [plan.value, palette.value];
+    redraw.value;
+    cancelAnimationFrame(frame.current);
+    frame.current = requestAnimationFrame(() => {
+      const on = canvas.current;
+      if (!on || sight.width === 0) return;
+      const [pixelsWide, pixelsHigh] = [sight.width * sight.sharpness, sight.height * sight.sharpness];
+      if (on.width !== pixelsWide || on.height !== pixelsHigh) [on.width, on.height] = [pixelsWide, pixelsHigh];
+      if (easel.draw(on, laid, ink, sight)) redraw.value++;
+    });
+  });
+  useEffect(() => () => cancelAnimationFrame(frame.current), []);
+
+  const point = (event: MouseEvent) => {
+    const box = canvas.current!.getBoundingClientRect();
+    const { left, top } = scroll.peek();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    return x < GUTTER - 6 || y > height.peek() - AXIS ? null : { x: x + left, y: y + top };
+  };
+  const visible = (index: number | null) => (index !== null && hideFuture && index >= stage.step.peek() ? null : index);
+  const onPointerMove = (event: PointerEvent) => {
+    if (event.pointerType === "touch") return;
+    const at = point(event);
+    stage.pointed.value = at && visible(eventAt(plan.peek(), at.x, at.y));
+  };
+  const onClick = (event: MouseEvent) => {
+    const at = point(event);
+    if (!at) return;
+    const hit = visible(eventAt(plan.peek(), at.x, at.y));
+    stage.picked.value = hit === stage.picked.peek() ? null : hit;
+    stage.goTo(hit === null ? stepAtX(plan.peek(), at.x) : hit + 1);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const picked = stage.picked.peek();
+    if (event.key === "Escape" && picked !== null) stage.picked.value = null;
+    else if (event.key === "Enter" && picked !== null) stage.goTo(picked + 1);
+    else if (event.key.startsWith("Arrow")) {
+      const next = visible(neighbour(plan.peek(), picked ?? stage.step.peek() - 1, event.key));
+      if (next !== null) stage.picked.value = next;
+      if (next !== null) bring(plan.peek(), next);
+    } else return;
+    event.preventDefault();
+  };
+  /** Scrolls an event into sight. */
+  const bring = (laid: Plan, index: number) => {
+    const box = scroller.current!;
+    const x = laid.x[index]! - scroll.peek().left;
+    if (x < GUTTER + 20) box.scrollLeft += x - GUTTER - 60;
+    else if (x > width.peek() - 20) box.scrollLeft += x - width.peek() + 80;
+  };
+  const onScroll = () => {
+    const { scrollLeft: left, scrollTop: top } = scroller.current!;
+    const now = scroll.peek();
+    if (Math.abs(left - now.left) >= 1 || Math.abs(top - now.top) >= 1) scroll.value = { left, top };
+  };
+
+  return (
+    <div class="diagram">
+      <div
+        class="scroller"
+        ref={scroller}
+        onScroll={onScroll}
+        style={{ height: `${height.value}px` }}
+        tabIndex={0}
+        role="application"
+        aria-label="Space-time diagram: the arrow keys choose an event and light up its past and future, Enter goes there, Escape lets go"
+        onKeyDown={onKeyDown}
+      >
+        <div class="paper" style={{ width: `${plan.value.width}px`, height: `${plan.value.height + AXIS}px` }}>
+          <canvas
+            ref={canvas}
+            style={{ width: `${width.value}px`, height: `${height.value}px` }}
+            onPointerMove={onPointerMove}
+            onPointerLeave={() => (stage.pointed.value = null)}
+            onClick={onClick}
+          />
+        </div>
+      </div>
+      <Tooltip stage={stage} plan={plan} scroll={scroll} width={width} relations={relations} />
+      <p class="visually-hidden" aria-live="polite">
+        {stage.picked.value === null ? "" : spoken(stage, stage.picked.value)}
+      </p>
+    </div>
+  );
+}
+
+function spoken(stage: Stage, index: number): string {
+  const event = stage.model.events[index];
+  return event ? `${inMs(event.us)}, ${sentence(event)}` : "";
+}

@@ -1,0 +1,141 @@
+import type { Model } from "../../run/model";
+import { eventsUntil, LEAD } from "../../run/timeline";
+import { placeLabels, type Label } from "./labels";
+
+/** How wide the pieces are that the diagram is drawn in. */
+export const TILE = 512;
+/** The room for the names of the processes, and what is left free around the rest. */
+export const GUTTER = 52;
+const PAD = { left: 14, right: 90, top: 30, bottom: 14 };
+/** The room for the axis, below all. */
+export const AXIS = 28;
+
+/** Where everything in the diagram is, in pixels from its upper left corner. */
+export interface Plan {
+  readonly model: Model;
+  /** Pixels per unit of the time line. */
+  readonly scale: number;
+  /** The distance between two processes. */
+  readonly lane: number;
+  /** The processes from top to bottom: the largest first. */
+  readonly order: readonly number[];
+  readonly y: ReadonlyMap<number, number>;
+  /** Where each event is. */
+  readonly x: Float64Array;
+  /** Where each flight begins and ends, as four numbers. */
+  readonly legs: Float64Array;
+  readonly end: number;
+  readonly width: number;
+  /** Without the axis. */
+  readonly height: number;
+  /** The events at which a process takes itself for the coordinator and did not before. */
+  readonly crowned: ReadonlySet<number>;
+  /** The times that there is room for below. */
+  readonly ticks: readonly { x: number; us: number }[];
+  readonly pieces: readonly Piece[];
+}
+
+/** What is to be drawn in one piece of the diagram. */
+export interface Piece {
+  flights: number[];
+  events: number[];
+  labels: Label[];
+}
+
+/** Lays the diagram out. */
+export function layPlan(model: Model, scale: number, lane: number): Plan {
+  const { events, flights, timeline, header } = model;
+  const order = [...header.nodes].sort((a, b) => b - a);
+  const y = new Map(order.map((node, rank) => [node, PAD.top + (rank + 0.5) * lane]));
+  const left = GUTTER + PAD.left + LEAD * scale;
+  const x = timeline.at.map((at) => left + at * scale);
+  const end = left + timeline.end * scale;
+  const width = end + PAD.right;
+  const legs = new Float64Array(4 * flights.all.length);
+  flights.all.forEach((flight, number) => {
+    const from = [x[flight.send]!, y.get(flight.from)!] as const;
+    const to: [number, number] =
+      flight.arrive === null
+        ? [Math.max(from[0] + 0.5 * scale, end), y.get(flight.to)!]
+        : [x[flight.arrive]!, y.get(flight.to)!];
+    // Neither what the network swallowed nor what is still under way reaches its receiver.
+    const far = flight.why === "lost" || flight.why === "cut" || flight.arrive === null ? 0.5 : 1;
+    legs.set([...from, from[0] + (to[0] - from[0]) * far, from[1] + (to[1] - from[1]) * far], 4 * number);
+  });
+  const height = PAD.top + order.length * lane + PAD.bottom;
+  const crowned = new Set(model.spans.filter(({ what }) => what === "coordinates").map(({ from }) => from));
+  const ticks = chooseTicks(model, x);
+  const plan = { model, scale, lane, order, y, x, legs, end, width, height, crowned, ticks };
+  return { ...plan, pieces: cutPieces({ ...plan, pieces: [] }, events.length) };
+}
+
+/** A time takes so much room on the axis. */
+const TICK = 62;
+
+function chooseTicks({ events }: Model, x: Float64Array): { x: number; us: number }[] {
+  const ticks: { x: number; us: number }[] = [];
+  let free = -Infinity;
+  events.forEach(({ us }, index) => {
+    if (us === events[index - 1]?.us || x[index]! < free) return;
+    ticks.push({ x: x[index]!, us });
+    free = x[index]! + TICK;
+  });
+  return ticks;
+}
+
+function cutPieces(plan: Plan, events: number): Piece[] {
+  const pieces: Piece[] = Array.from({ length: Math.ceil(plan.width / TILE) }, () => ({
+    flights: [],
+    events: [],
+    labels: [],
+  }));
+  const into = (from: number, to: number, put: (piece: Piece) => void) => {
+    const last = Math.min(pieces.length - 1, Math.floor(to / TILE));
+    for (let number = Math.max(0, Math.floor(from / TILE)); number <= last; number++) put(pieces[number]!);
+  };
+  for (let flight = 0; flight < plan.legs.length / 4; flight++) {
+    into(plan.legs[4 * flight]! - 12, plan.legs[4 * flight + 2]! + 12, (piece) => piece.flights.push(flight));
+  }
+  for (let event = 0; event < events; event++) {
+    into(plan.x[event]! - 14, plan.x[event]! + 14, (piece) => piece.events.push(event));
+  }
+  for (const label of placeLabels(plan)) into(label.from, label.to, (piece) => piece.labels.push(label));
+  return pieces;
+}
+
+/** Where a place on the time line is. */
+export const xOf = (plan: Plan, place: number) => GUTTER + PAD.left + (place + LEAD) * plan.scale;
+
+/** How many events have happened left of a point. */
+export function stepAtX(plan: Plan, x: number): number {
+  return eventsUntil(plan.model.timeline, (x - GUTTER - PAD.left) / plan.scale - LEAD);
+}
+
+/** The distance at which something counts as pointed at. */
+const NEAR = 9;
+
+/** The event at a point: one that stands there or, failing that, the sending of a message that passes there. */
+export function eventAt(plan: Plan, x: number, y: number): number | null {
+  const piece = plan.pieces[Math.floor(x / TILE)];
+  if (!piece) return null;
+  let best: number | null = null;
+  let nearest = NEAR;
+  for (const index of piece.events) {
+    const { node } = plan.model.events[index]!;
+    const off = Math.hypot(plan.x[index]! - x, node == null ? 0 : (plan.y.get(node)! - y) * 0.8);
+    if (off < nearest) [best, nearest] = [index, off];
+  }
+  if (best !== null) return best;
+  nearest = NEAR / 2;
+  for (const number of piece.flights) {
+    const off = distance(plan.legs, 4 * number, x, y);
+    if (off < nearest) [best, nearest] = [plan.model.flights.all[number]!.send, off];
+  }
+  return best;
+}
+
+function distance(legs: Float64Array, at: number, x: number, y: number): number {
+  const [x1, y1, dx, dy] = [legs[at]!, legs[at + 1]!, legs[at + 2]! - legs[at]!, legs[at + 3]! - legs[at + 1]!];
+  const along = Math.max(0, Math.min(1, ((x - x1) * dx + (y - y1) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(x1 + along * dx - x, y1 + along * dy - y);
+}
