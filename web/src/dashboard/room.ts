@@ -1,0 +1,167 @@
+import { batch, signal } from "@preact/signals";
+import { ask, ServerError } from "../api/client";
+import { Ears } from "./ears";
+import { Feed, type FeedState } from "./feed";
+import { Flashes } from "./flashes";
+import { merge } from "./ledger";
+import { openStream, type Stream } from "./stream";
+import { Traffic } from "./traffic";
+import { Misunderstood, readUp, type Change, type Messages, type Up, type UpDone } from "./wire";
+
+/** Who served the page: a member, `bellwether up`, something without a cluster, or nobody any more. */
+export type Host = "asking" | "member" | "up" | "explore" | "gone";
+
+/** The streams of processes are opened again after so long. */
+const UP_AGAIN_AFTER_MS = 1_000;
+/** Rates of messages are shown anew so often. */
+const RATES_EVERY_MS = 1_000;
+
+/** Where a member is for a browser: it may listen on all interfaces, which is no address to call. */
+export function originOf(http: string, host = location.hostname): string {
+  return `http://${http.replace(/^(0\.0\.0\.0|\[::\])(?=:)/, host)}`;
+}
+
+/** Everything that the dashboard knows, while somebody looks at it. */
+export class Room {
+  readonly host = signal<Host>("asking");
+  readonly #feed = new Feed(openStream, (state) => this.#fed(state), originOf);
+  readonly feed = signal(this.#feed.state);
+  readonly changes = signal<readonly Change[]>([]);
+  readonly up = signal<Up | null>(null);
+  /** What is not understood of what `up` or a member's stream of messages says. */
+  readonly troubles = signal<ReadonlyMap<string, string>>(new Map());
+  /** What came of the last command, and whether it was carried out. */
+  readonly done = signal<{ ok: boolean; text: string } | null>(null);
+  /** Counts up whenever there is something new about messages. */
+  readonly pulse = signal(0);
+  readonly traffic = new Traffic();
+  readonly flashes = new Flashes();
+
+  readonly #ears = new Ears(openStream, (messages) => this.#heard(messages), (id, what) => this.#trouble(`Member ${id}`, what));
+  #upStream: Stream | null = null;
+  #timers = new Set<ReturnType<typeof setTimeout>>();
+  #beat: ReturnType<typeof setInterval> | undefined;
+  #left = false;
+
+  /** Finds out what there is and begins to follow it. */
+  enter() {
+    this.#beat = setInterval(() => {
+      this.#listen();
+      this.pulse.value += 1;
+    }, RATES_EVERY_MS);
+    void this.#find();
+  }
+
+  leave() {
+    this.#left = true;
+    this.#feed.stop();
+    this.#ears.stop();
+    this.#upStream?.close();
+    clearInterval(this.#beat);
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /** Talks to another member from now on. */
+  choose(id: number) {
+    this.#feed.choose(id);
+  }
+
+  /** Has `up` do something to the cluster. */
+  async order(command: string) {
+    this.done.value = null;
+    try {
+      const { done, up } = await ask<UpDone>("/v1/up/command", { command });
+      this.done.value = { ok: true, text: `${done}.` };
+      this.#follow(up);
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      const hint = error.hint ? ` (${error.hint})` : "";
+      this.done.value = { ok: false, text: `Not done: ${error.message}${hint}` };
+    }
+  }
+
+  async #find() {
+    const host = await whoServes();
+    if (this.#left) return;
+    this.host.value = host;
+    if (host === "up") this.#followUp();
+    if (host === "member") this.#feed.begin(location.origin);
+    if (host === "gone") this.#later(() => void this.#find(), UP_AGAIN_AFTER_MS);
+  }
+
+  #fed(state: FeedState) {
+    batch(() => {
+      if (state.glance && state.glance !== this.feed.value.glance) {
+        this.changes.value = merge(this.changes.value, state.glance.changes);
+      }
+      this.feed.value = state;
+    });
+  }
+
+  #followUp() {
+    this.#upStream = openStream("/v1/up/watch", {
+      said: (text) => {
+        try {
+          this.#follow(readUp(text));
+          this.#trouble("The command bellwether up", null);
+        } catch (error) {
+          if (!(error instanceof Misunderstood)) throw error;
+          this.#trouble("The command bellwether up", error.message);
+        }
+      },
+      broke: () => this.#later(() => this.#followUp(), UP_AGAIN_AFTER_MS),
+    });
+  }
+
+  #follow(up: Up) {
+    this.up.value = up;
+    this.#feed.avoid(new Set(up.members.filter((member) => member.process !== "running").map(({ id }) => id)));
+    this.#feed.learn(up.members);
+  }
+
+  /** Listens to the messages of all that seem to live. */
+  #listen() {
+    const { glance, phase, origin } = this.feed.value;
+    if (!glance || phase !== "live") return;
+    const process = new Map(this.up.value?.members.map((member) => [member.id, member.process]));
+    const living = glance.members.flatMap(({ id, http, health }) => {
+      if (id === glance.status.id && origin) return [{ id, origin }];
+      const runs = (process.get(id) ?? "running") === "running";
+      return http && health !== "silent" && runs ? [{ id, origin: originOf(http) }] : [];
+    });
+    this.#ears.follow(living);
+  }
+
+  #heard(messages: Messages) {
+    const now = performance.now();
+    const fresh = this.traffic.add(messages, this.#ears.hears, now);
+    this.flashes.add(fresh, now);
+    if (fresh.some((message) => !message.overhead)) this.pulse.value += 1;
+  }
+
+  #trouble(who: string, what: string | null) {
+    if ((this.troubles.value.get(who) ?? null) === what) return;
+    const troubles = new Map(this.troubles.value);
+    if (what === null) troubles.delete(who);
+    else troubles.set(who, what);
+    this.troubles.value = troubles;
+  }
+
+  #later(act: () => void, ms: number) {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, ms);
+    this.#timers.add(timer);
+  }
+}
+
+/** Asks the server of the page what it is. */
+async function whoServes(): Promise<Host> {
+  try {
+    const { serves } = await ask<{ serves: string }>("/v1/here");
+    return serves === "up" || serves === "member" ? serves : "explore";
+  } catch (error) {
+    return error instanceof ServerError && error.status === 0 ? "gone" : "explore";
+  }
+}
