@@ -74,7 +74,10 @@ function Welcome() {
           </p>
           <ol class="steps">
             <li><b>Step</b> through it with the arrow keys, and read beside it which rule each step follows.</li>
-            <li><b>Break it</b>: go to any moment, click a process or a link, and crash or cut it. The run goes another way from there.</li>
+            <li>
+              <b>Break it</b>: go to 10 ms, where P3 has just answered, and cut P2 off from it. The run goes another way from
+              there, and both stay.
+            </li>
             <li><b>Send it</b>: the address of the page holds all of it.</li>
           </ol>
           <p class="actions">

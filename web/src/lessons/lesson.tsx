@@ -1,4 +1,138 @@
-/** A lesson. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { fetchCatalogue, fetchRun, type Schemas } from "../api/client";
+import { Player } from "../explorer/player";
+import { Stage } from "../explorer/stage";
+import { Problem } from "../gallery/problem";
+import { go, place, rewrite } from "../place";
+import { modelOf } from "../run/model";
+import { ALL } from "./all";
+import { Card } from "./card";
+import { placesOf, type Place } from "./find";
+import { readProgress, writeProgress, type Progress } from "./progress";
+import type { LessonData } from "./types";
+import "./lesson.css";
+
+/** The room of the lessons. */
 export function Lesson() {
-  return <p>Lesson</p>;
+  const name = place.value.params.get("lesson") ?? "";
+  const lesson = ALL.find((known) => known.name === name);
+  return lesson ? <Taken key={name} lesson={lesson} /> : <NoSuchLesson name={name} />;
+}
+
+function NoSuchLesson({ name }: { name: string }) {
+  return (
+    <section class="notice" role="alert">
+      <h1>There is no lesson “{name}”</h1>
+      <p>The link may be from another version, or a part of it is missing. These are the lessons:</p>
+      <ul>
+        {ALL.map((lesson) => {
+          const link = `/explore#lesson=${lesson.name}`;
+          return <li key={lesson.name}><a href={link} onClick={go(link)}>{lesson.title}</a></li>;
+        })}
+      </ul>
+    </section>
+  );
+}
+
+/** A lesson's run with its stops. */
+interface Ready {
+  stage: Stage;
+  places: Place[];
+}
+
+function Taken({ lesson }: { lesson: LessonData }) {
+  const [ready, setReady] = useState<Ready | null>(null);
+  const [rules, setRules] = useState<Schemas["Rule"][]>([]);
+  const [trouble, setTrouble] = useState<unknown>(null);
+  const [attempt, setAttempt] = useState(0);
+  useEffect(() => {
+    const giveUp = new AbortController();
+    const failed = (error: unknown) => giveUp.signal.aborted || setTrouble(error);
+    setTrouble(null);
+    prepare(lesson, giveUp.signal).then(setReady, failed);
+    fetchCatalogue().then(
+      ({ algorithms }) => setRules(algorithms.find((algorithm) => algorithm.name === lesson.name)?.rules ?? []),
+      () => setRules([]), // the lesson can do without
+    );
+    return () => giveUp.abort();
+  }, [lesson, attempt]);
+  return (
+    <div class="lesson">
+      {trouble ? <Problem error={trouble} retry={() => setAttempt(attempt + 1)} /> : null}
+      {ready ? <Course lesson={lesson} rules={rules} {...ready} /> : !trouble && <p role="status">Preparing the lesson…</p>}
+    </div>
+  );
+}
+
+async function prepare(lesson: LessonData, signal: AbortSignal): Promise<Ready> {
+  const run = await fetchRun({ scenario: lesson.scenario }, signal);
+  const places = placesOf(lesson, run.events);
+  if (!places) throw new Error("This lesson was written for another version of the program: its run has changed.");
+  return { stage: new Stage(modelOf(run), 0, 0), places };
+}
+
+interface CourseProps extends Ready {
+  lesson: LessonData;
+  rules: Schemas["Rule"][];
+}
+
+function Course({ lesson, stage, places, rules }: CourseProps) {
+  const { params } = place.value;
+  const told = useMemo(() => readProgress(lesson, params), [lesson, params]);
+  const [progress, setProgress] = useState(told);
+  useEffect(() => {
+    // Somebody followed a link: be there at once, without playing.
+    setProgress(told);
+    stage.limit.value = limitOf(told, places, stage);
+    stage.goTo(stage.limit.value);
+    return () => stage.pause();
+  }, [told]);
+
+  const move = (to: Progress, how: "play" | "jump") => {
+    setProgress(to);
+    rewrite(writeProgress(lesson, to));
+    stage.limit.value = limitOf(to, places, stage);
+    if (how === "jump" || stage.step.peek() > stage.limit.value) stage.goTo(stage.limit.value);
+    else stage.play();
+  };
+  return (
+    <>
+      <header class="lesson-head">
+        <h1>{lesson.title}</h1>
+        <Steps lesson={lesson} progress={progress} go={(stop) => move({ stop, answer: null }, "jump")} />
+      </header>
+      <div class="lesson-body">
+        <Card lesson={lesson} stage={stage} rules={rules} progress={progress} places={places} move={move} />
+        <Player stage={stage} rules={rules} hideFuture />
+      </div>
+    </>
+  );
+}
+
+/** How far one may look into the run. */
+function limitOf({ stop, answer }: Progress, places: Place[], stage: Stage): number {
+  const at = places[stop - 1];
+  if (!at) return stop === 0 ? 0 : stage.model.last;
+  return answer === null ? at.ask : at.answer;
+}
+
+/** The stops of a lesson, to see how far one is and to go back. */
+function Steps(props: { lesson: LessonData; progress: Progress; go: (stop: number) => void }) {
+  const { lesson, progress } = props;
+  return (
+    <nav class="lesson-steps" aria-label="Stops of the lesson">
+      <ol>
+        {lesson.stops.map((_, k) => (
+          <li key={k}>
+            <button
+              type="button" aria-label={`Stop ${k + 1}`} aria-current={progress.stop === k + 1 ? "step" : undefined}
+              class={k + 1 < progress.stop ? "past" : ""} onClick={() => props.go(k + 1)}
+            >
+              {k + 1}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
 }

@@ -1,0 +1,139 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { Schemas } from "../api/client";
+import type { Stage } from "../explorer/stage";
+import { go } from "../place";
+import type { Place } from "./find";
+import { nextStop, stopBefore, type Progress } from "./progress";
+import { ruleText } from "./rule-text";
+import type { Choice, LessonData, Stop } from "./types";
+
+interface CardProps {
+  lesson: LessonData;
+  stage: Stage;
+  rules: readonly Schemas["Rule"][];
+  progress: Progress;
+  places: readonly Place[];
+  move: (to: Progress, how: "play" | "jump") => void;
+}
+
+/** What a lesson says beside its run: the question of a stop, and then the answer. */
+export function Card(props: CardProps) {
+  const { lesson, progress, move } = props;
+  const stop = lesson.stops[progress.stop - 1];
+  const place = props.places[progress.stop - 1];
+  return (
+    <section class="lesson-card panel" aria-label="Lesson">
+      {stop && place
+        ? <AtStop key={progress.stop} {...props} stop={stop} place={place} />
+        : progress.stop === 0
+          ? <Intro lesson={lesson} begin={() => move(nextStop(progress), "play")} />
+          : <End lesson={lesson} again={() => move({ stop: 0, answer: null }, "jump")} />}
+    </section>
+  );
+}
+
+function Intro({ lesson, begin }: { lesson: LessonData; begin: () => void }) {
+  return (
+    <>
+      <p>{lesson.intro}</p>
+      <p class="soft">The run stops {lesson.stops.length} times and asks you what happens next.</p>
+      <button type="button" class="primary" onClick={begin}>Begin</button>
+    </>
+  );
+}
+
+function AtStop(props: CardProps & { stop: Stop; place: Place }) {
+  const { lesson, stage, progress, move, stop, place } = props;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const arrived = stage.step.value >= place.ask;
+  useEffect(() => {
+    // The button that led here is gone; without this the keyboard would have to start from the top.
+    if (arrived) heading.current?.focus({ preventScroll: true });
+  }, [arrived]);
+  if (!arrived) {
+    return (
+      <>
+        <p role="status">Playing on to stop {progress.stop} of {lesson.stops.length}…</p>
+        <button type="button" onClick={() => stage.goTo(place.ask)}>Go there at once</button>
+      </>
+    );
+  }
+  const chosen = progress.answer === null ? null : stop.choices[progress.answer] ?? null;
+  const last = progress.stop === lesson.stops.length;
+  return (
+    <>
+      <p class="overline">Stop {progress.stop} of {lesson.stops.length}</p>
+      <p>{stop.tell}</p>
+      <h2 ref={heading} tabIndex={-1}>{stop.ask}</h2>
+      <Choices
+        stop={stop} chosen={progress.answer}
+        choose={(answer) => move({ stop: progress.stop, answer }, "play")}
+      />
+      {chosen && <Verdict stop={stop} chosen={chosen} rules={props.rules} />}
+      <p class="actions">
+        {chosen && (
+          <button type="button" class="primary" onClick={() => move(nextStop(progress), "play")}>
+            {last ? "Finish" : "Continue"}
+          </button>
+        )}
+        <button type="button" onClick={() => move(stopBefore(progress), "jump")}>Back</button>
+      </p>
+    </>
+  );
+}
+
+function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: number) => void }) {
+  const { stop, chosen, choose } = props;
+  return (
+    <ol class="choices">
+      {stop.choices.map((choice, k) => (
+        <li key={k}>
+          <button
+            type="button" aria-pressed={chosen === k} onClick={() => choose(k)}
+            class={chosen === null ? "" : choice.right ? "right" : chosen === k ? "wrong" : ""}
+          >
+            {choice.say}
+            {chosen !== null && choice.right && <span class="sign"> ✓ so it is</span>}
+            {chosen === k && !choice.right && <span class="sign"> ✗ not so</span>}
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Verdict(props: { stop: Stop; chosen: Choice; rules: readonly Schemas["Rule"][] }) {
+  const { stop, chosen, rules } = props;
+  const right = stop.choices.find((choice) => choice.right);
+  return (
+    <div class="verdict" role="status">
+      <p><b>{chosen.right ? "Yes." : "No."}</b> {chosen.because}</p>
+      {!chosen.right && right && <p><b>{right.say}.</b> {right.because}</p>}
+      <p>{stop.explain}</p>
+      <ul class="rules">
+        {stop.rules.map((id) => (
+          <li key={id}><b>Rule {id}</b> {ruleText(id, rules)}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function End({ lesson, again }: { lesson: LessonData; again: () => void }) {
+  return (
+    <>
+      <h2>What to keep of it</h2>
+      <p>{lesson.end}</p>
+      <ul>
+        {lesson.further.map(({ exhibit, say }) => {
+          const link = `/explore#exhibit=${exhibit}`;
+          return <li key={exhibit}><a href={link} onClick={go(link)}>{say}</a></li>;
+        })}
+      </ul>
+      <p class="actions">
+        <button type="button" onClick={again}>Once more</button>
+        <a class="button" href="/explore" onClick={go("/explore")}>To the gallery</a>
+      </p>
+    </>
+  );
+}

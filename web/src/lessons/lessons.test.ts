@@ -1,0 +1,66 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { readTrace } from "../run/trace";
+import { ALL } from "./all";
+import { placesOf, stepOf } from "./find";
+import { LESSONS } from "./list";
+
+/** The lessons' runs, recorded by `bellwether sim runs/NAME.txt --trace json --out fixtures/NAME.jsonl`. */
+function recorded(name: string) {
+  const { recording, problem } = readTrace(readFileSync(new URL(`./fixtures/${name}.jsonl`, import.meta.url), "utf8"));
+  expect(problem).toBeNull();
+  return recording;
+}
+
+test("the gallery announces every lesson by its title", () => {
+  expect(LESSONS.map(({ name, title }) => ({ name, title }))).toEqual(ALL.map(({ name, title }) => ({ name, title })));
+});
+
+describe.each(ALL)("the lesson $name", (lesson) => {
+  const { events, header } = recorded(lesson.name);
+
+  test("plays the algorithm that it is about", () => {
+    expect(header.algorithm).toBe(lesson.name);
+    expect(lesson.scenario).toMatch(new RegExp(`^cluster ${lesson.name} `, "m"));
+  });
+
+  test("has five to eight stops", () => {
+    expect(lesson.stops.length).toBeGreaterThanOrEqual(5);
+    expect(lesson.stops.length).toBeLessThanOrEqual(8);
+  });
+
+  test.each(lesson.stops.map((stop, k) => ({ k: k + 1, stop })))("stop $k exists in the run", ({ stop }) => {
+    expect(stepOf(events, stop.after), "its question").toBeGreaterThan(0);
+    expect(stepOf(events, stop.until), "its answer").toBeGreaterThan(stepOf(events, stop.after));
+  });
+
+  test("comes to its stops in order", () => {
+    expect(placesOf(lesson, events)).not.toBeNull();
+  });
+
+  test.each(lesson.stops.map((stop, k) => ({ k: k + 1, stop })))("stop $k names rules that fire there", ({ stop }) => {
+    // Rules stand at the event that began a step, and a question may be asked in the middle of one.
+    const asked = stepOf(events, stop.after);
+    const began = events.slice(0, asked).findLastIndex((event) => event.node === stop.after.node && event.rules);
+    const seen = events.slice(Math.max(began, 0), stepOf(events, stop.until)).flatMap((event) => event.rules ?? []);
+    for (const rule of stop.rules) expect(seen).toContain(rule);
+    expect(stop.rules.length).toBeGreaterThan(0);
+  });
+
+  test.each(lesson.stops.map((stop, k) => ({ k: k + 1, stop })))("stop $k has one right answer among others", ({ stop }) => {
+    expect(stop.choices.length).toBeGreaterThanOrEqual(2);
+    expect(stop.choices.length).toBeLessThanOrEqual(4);
+    expect(stop.choices.filter((choice) => choice.right)).toHaveLength(1);
+    for (const { say, because } of stop.choices) expect(say.length * because.length).toBeGreaterThan(0);
+  });
+});
+
+test("a run of another kind has no places for a lesson's stops", () => {
+  const [bully, ring] = ALL;
+  expect(placesOf(bully!, recorded(ring!.name).events)).toBeNull();
+});
+
+test("further runs of the lessons are exhibits of the gallery", () => {
+  const gallery = readFileSync(new URL("../../../scenarios/gallery.txt", import.meta.url), "utf8");
+  for (const { exhibit } of ALL.flatMap((lesson) => lesson.further)) expect(gallery).toContain(`\nexhibit ${exhibit}\n`);
+});

@@ -1,0 +1,51 @@
+import type { Event } from "../run/recording";
+
+/** An event of a lesson's run, by what it is: it is found again as long as the run tells the same story. */
+export interface Mark {
+  ms: number;
+  node: number;
+  event: Event["event"];
+  /** The other end of a message. */
+  peer?: number;
+  /** The message or output, word for word. */
+  text?: string;
+}
+
+/** Something that the viewer can answer. */
+export interface Choice {
+  say: string;
+  /** Exactly one choice of a stop is right. */
+  right?: true;
+  /** Why it is right, or why not. */
+  because: string;
+}
+
+/** A moment at which a lesson stops and asks what happens next. */
+export interface Stop {
+  /** The last event that has happened when the question is asked. */
+  after: Mark;
+  /** What the viewer sees then. */
+  tell: string;
+  ask: string;
+  choices: readonly Choice[];
+  /** The event that shows the answer. */
+  until: Mark;
+  /** What was to be seen, and why. */
+  explain: string;
+  /** The rules that it follows, by number. */
+  rules: readonly string[];
+}
+
+/** A run that stops at the moments worth understanding. */
+export interface LessonData {
+  name: string;
+  title: string;
+  /** What the lesson is about, before anything has happened. */
+  intro: string;
+  scenario: string;
+  stops: readonly Stop[];
+  /** What to keep of it. */
+  end: string;
+  /** Where to go on: exhibits, by their ids. */
+  further: readonly { exhibit: string; say: string }[];
+}
