@@ -1,11 +1,9 @@
 //! The HTTP API: for people, pages and curl.
 //!
 //! It has no authentication and therefore listens on the loopback interface unless the operator
-//! says otherwise. Which pages in a browser may use it, [`crate::origins`] decides.
+//! says otherwise. Which pages in a browser may use it, [`guard`] decides.
 
 use crate::office::Office;
-use crate::origins::guard;
-use crate::refusal::{Outcome, Refusal, nothing_there, wrong_method};
 use crate::seat::Request;
 use crate::{events, glances, messages, metrics};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -19,6 +17,7 @@ use axum::{Json, Router};
 use bellwether_api::json;
 use bellwether_core::NodeId;
 use bellwether_member::{Decline, Status};
+use bellwether_web::{Outcome, Refusal, guard, nothing_there, wrong_method};
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -81,8 +80,14 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
         .with_state(office)
 }
 
+/// The member itself is at fault.
+fn silent() -> Refusal {
+    let hint = "it has ended or hangs; see its log";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
+}
+
 async fn ask(office: &Office) -> Result<Status, Refusal> {
-    office.ask().await.ok_or_else(Refusal::silent)
+    office.ask().await.ok_or_else(silent)
 }
 
 /// What this member does, who coordinates, and since when and why.
@@ -198,7 +203,7 @@ async fn elect(State(office): Shared) -> Outcome<json::Decided> {
 
 async fn decide(office: &Office, request: Request) -> Outcome<json::Decided> {
     let answer = tokio::time::timeout(crate::office::ANSWERS_WITHIN, office.seat.ask(request));
-    let decision = answer.await.ok().flatten().ok_or_else(Refusal::silent)?;
+    let decision = answer.await.ok().flatten().ok_or_else(silent)?;
     match decision {
         Ok(successor) => {
             let decision = match (request, successor) {
@@ -249,7 +254,7 @@ fn declined(office: &Office, decline: Decline) -> Refusal {
 ))]
 async fn metrics_text(State(office): Shared) -> Result<Response, Refusal> {
     let status = ask(&office).await?;
-    let text = metrics::render(&office, status).map_err(|_| Refusal::silent())?;
+    let text = metrics::render(&office, status).map_err(|_| silent())?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }

@@ -16,15 +16,12 @@ pub mod logs;
 mod messages;
 mod metrics;
 mod office;
-mod origins;
 pub mod parent;
-mod refusal;
 mod seat;
 mod wall;
 mod wire;
 
 pub use daemon::{Daemon, Failure, identity, run};
-pub use origins::Origins;
 pub use wire::Wire;
 
 use utoipa::OpenApi;

@@ -2,12 +2,12 @@
 
 use crate::config::Settings;
 use crate::history::History;
-use crate::origins::Origins;
 use crate::seat::Seat;
 use bellwether_api::json;
 use bellwether_core::Time;
 use bellwether_member::{Health, MemberStatus, Stance, Status};
 use bellwether_net::{Clock, PeerState};
+use bellwether_web::Origins;
 use std::sync::Arc;
 use std::time::Duration;
 

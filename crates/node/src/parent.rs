@@ -5,8 +5,6 @@
 //! so the terminal and the page cannot differ.
 
 use crate::doors::Door;
-use crate::origins::{Origins, guard};
-use crate::refusal::{Outcome, Refusal, nothing_there, wrong_method};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
@@ -15,6 +13,7 @@ use axum::response::{IntoResponse, Response, Sse};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use bellwether_api::json;
+use bellwether_web::{Origins, Outcome, Refusal, guard, nothing_there, wrong_method};
 use futures_util::stream;
 use std::convert::Infallible;
 use std::sync::Arc;

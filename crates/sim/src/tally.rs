@@ -31,6 +31,11 @@ impl Tally {
         }
     }
 
+    /// All kinds, in the order in which they were first sent.
+    pub fn iter(&self) -> impl Iterator<Item = (Kind, u64)> + '_ {
+        self.0.iter().copied()
+    }
+
     /// How many messages of the algorithm proper, by name: what the cost formulas count.
     pub fn protocol(&self) -> BTreeMap<&'static str, u64> {
         self.of(|role| role == Role::Protocol)

@@ -51,6 +51,18 @@ const LAYERS: &[Layer] = &[
         may_use: &["bellwether-core", "bellwether-algorithms", "bellwether-api"],
         pure: false,
     },
+    // The page, and the simulator behind it. It knows nothing of the network.
+    Layer {
+        name: "bellwether-web",
+        may_use: &[
+            "bellwether-core",
+            "bellwether-algorithms",
+            "bellwether-sim",
+            "bellwether-member",
+            "bellwether-api",
+        ],
+        pure: false,
+    },
     Layer {
         name: "bellwether-node",
         may_use: &[
@@ -59,6 +71,7 @@ const LAYERS: &[Layer] = &[
             "bellwether-member",
             "bellwether-api",
             "bellwether-net",
+            "bellwether-web",
         ],
         pure: false,
     },
@@ -72,6 +85,7 @@ const LAYERS: &[Layer] = &[
             "bellwether-member",
             "bellwether-api",
             "bellwether-net",
+            "bellwether-web",
             "bellwether-node",
         ],
         pure: false,

@@ -1,27 +1,21 @@
 //! The page in the browser, and what it asks for: catalogue, gallery, runs.
+//!
+//! A run is described by a scenario, and by nothing else: the page sends the text and gets the
+//! events. So a link, a file and a saved counterexample are the same thing, and what the page
+//! shows can be repeated on the command line.
 
+mod api;
+mod catalogue;
+mod gallery;
+mod origins;
+mod refusal;
+mod run;
+mod scenarios;
 pub mod wire;
 
-use utoipa::OpenApi;
-
-/// All that the page knows of the server, as an OpenAPI document.
-#[derive(Debug, OpenApi)]
-#[openapi(
-    info(
-        title = "Bellwether explorer",
-        description = "Runs of the catalogue's algorithms, for the page in the browser.",
-        license(name = "MIT OR Apache-2.0")
-    ),
-    components(schemas(wire::Catalogue, wire::Gallery, wire::RunRequest, wire::Run))
-)]
-pub struct Document;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn print() {
-        std::fs::write("/tmp/openapi.json", Document::openapi().to_pretty_json().unwrap()).unwrap();
-    }
-}
+pub use api::{Document, router, routes};
+pub use catalogue::{LIMITS, catalogue};
+pub use gallery::gallery;
+pub use origins::{Origins, guard};
+pub use refusal::{Outcome, Refusal, nothing_there, wrong_method};
+pub use scenarios::{SCENARIOS, scenario};

@@ -165,6 +165,12 @@ pub fn json(trace: &Trace) -> String {
     out
 }
 
+/// The same as values.
+pub fn parts(trace: &Trace) -> (Header, Vec<Event>) {
+    let events = trace.events.iter().map(|recorded| event(trace, recorded)).collect();
+    (header(&trace.header), events)
+}
+
 fn line(out: &mut String, value: &impl Serialize) {
     // These types are plain data with string-like keys, which JSON can always say.
     out.push_str(&serde_json::to_string(value).unwrap_or_default());
@@ -233,18 +239,22 @@ fn kind(what: &What) -> Kind {
 }
 
 fn message(letter: &trace::Letter) -> Message {
-    let role = match letter.kind.role {
-        Role::Protocol => "protocol",
-        Role::Repeat => "repeat",
-        Role::Overhead => "overhead",
-    };
     Message {
         id: letter.id,
         from: letter.from.number(),
         to: letter.to.number(),
         kind: letter.kind.name.to_owned(),
-        role: role.to_owned(),
+        role: role(letter.kind.role).to_owned(),
         text: letter.text.clone(),
+    }
+}
+
+/// A message's role in a word.
+pub fn role(role: Role) -> &'static str {
+    match role {
+        Role::Protocol => "protocol",
+        Role::Repeat => "repeat",
+        Role::Overhead => "overhead",
     }
 }
 

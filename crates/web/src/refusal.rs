@@ -8,23 +8,19 @@ use bellwether_api::json;
 
 /// Why not, and what to do about it.
 #[derive(Debug)]
-pub(crate) struct Refusal {
+pub struct Refusal {
     status: StatusCode,
     problem: json::Problem,
 }
 
 /// What a handler gives.
-pub(crate) type Outcome<T> = Result<Json<T>, Refusal>;
+pub type Outcome<T> = Result<Json<T>, Refusal>;
 
 impl Refusal {
-    pub(crate) fn new(status: StatusCode, error: impl Into<String>, hint: Option<&str>) -> Self {
+    /// What is wrong and, if anything can be done about it, what.
+    pub fn new(status: StatusCode, error: impl Into<String>, hint: Option<&str>) -> Self {
         let problem = json::Problem { error: error.into(), hint: hint.map(str::to_owned) };
         Refusal { status, problem }
-    }
-
-    pub(crate) fn silent() -> Self {
-        let hint = "it has ended or hangs; see its log";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
     }
 }
 
@@ -48,14 +44,14 @@ impl From<QueryRejection> for Refusal {
 }
 
 /// For an address that means nothing.
-pub(crate) async fn nothing_there(uri: Uri) -> Refusal {
+pub async fn nothing_there(uri: Uri) -> Refusal {
     let error = format!("there is nothing at {}", uri.path());
     let hint = "see /openapi.json for what there is";
     Refusal::new(StatusCode::NOT_FOUND, error, Some(hint))
 }
 
 /// For a question that is put as a command, and the other way round.
-pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+pub async fn wrong_method(method: Method, uri: Uri) -> Refusal {
     let error = format!("{method} makes no sense for {}", uri.path());
     let hint = "GET asks and POST commands; see /openapi.json";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, error, Some(hint))

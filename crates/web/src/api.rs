@@ -1,0 +1,95 @@
+//! What the page asks for, over HTTP.
+
+use crate::catalogue::catalogue;
+use crate::gallery::gallery;
+use crate::origins::{Origins, guard};
+use crate::refusal::{Outcome, Refusal, nothing_there, wrong_method};
+use crate::{run, wire};
+use axum::extract::DefaultBodyLimit;
+use axum::extract::rejection::JsonRejection;
+use axum::http::StatusCode;
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use bellwether_api::json::Problem;
+use std::sync::Arc;
+use utoipa::OpenApi;
+
+/// The largest body of a request, in bytes: a scenario, with all its letters escaped.
+const BODY_MAX: usize = 512 << 10;
+
+/// All that the page knows of the explorer's server, as an OpenAPI document.
+#[derive(Debug, OpenApi)]
+#[openapi(
+    info(
+        title = "Bellwether explorer",
+        description = "Runs of the catalogue's algorithms, for the page in the browser.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    paths(catalogue_of_algorithms, gallery_of_runs, play)
+)]
+pub struct Document;
+
+/// The routes of the explorer, to be merged into a server's own.
+pub fn routes() -> Router {
+    Router::new()
+        .route("/v1/explore/catalogue", get(catalogue_of_algorithms))
+        .route("/v1/explore/gallery", get(gallery_of_runs))
+        .route("/v1/explore/run", post(play).layer(DefaultBodyLimit::max(BODY_MAX)))
+}
+
+/// A server that has the explorer and nothing else.
+pub fn router() -> Router {
+    let origins = Arc::new(Origins::default());
+    routes()
+        .fallback(nothing_there)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(origins, guard))
+}
+
+/// All families and algorithms, with their rules.
+#[utoipa::path(get, path = "/v1/explore/catalogue", responses(
+    (status = 200, body = wire::Catalogue),
+))]
+async fn catalogue_of_algorithms() -> Json<&'static wire::Catalogue> {
+    Json(catalogue())
+}
+
+/// The runs that are worth looking at.
+#[utoipa::path(get, path = "/v1/explore/gallery", responses(
+    (status = 200, body = wire::Gallery),
+))]
+async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
+    Json(gallery())
+}
+
+/// Plays a scenario.
+#[utoipa::path(post, path = "/v1/explore/run", request_body = wire::RunRequest, responses(
+    (status = 200, body = wire::Run),
+    (status = 422, description = "The scenario is not understood", body = Problem),
+))]
+async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Outcome<wire::Run> {
+    let Json(request) = request?;
+    let played = tokio::task::spawn_blocking(move || run::run(&request)).await;
+    let failed = |_| {
+        let hint = Some("this is a mistake of ours; please report it with the scenario");
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the run failed", hint)
+    };
+    Ok(Json(played.map_err(failed)??))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page's types are generated from this file. `UPDATE=1` writes it.
+    #[test]
+    fn the_document_is_the_one_that_the_page_was_built_from() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/openapi/explorer.json");
+        let document = Document::openapi().to_pretty_json().unwrap() + "\n";
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, &document).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap();
+        assert!(written == document, "{path} is old; UPDATE=1 writes it anew");
+    }
+}
