@@ -3,10 +3,12 @@
 
 mod common;
 
+use bellwether_core::Message;
 use bellwether_net::{Dropped, FaultsNotAllowed, Hint};
 use common::{Cluster, Input, Msg, Output, connected, heard, id, said, soon, until};
 use std::collections::BTreeSet;
 use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
 
 #[tokio::test]
 async fn messages_arrive_in_order() {
@@ -238,4 +240,43 @@ async fn a_development_partition_swallows_messages_both_ways_and_heals() {
     assert_eq!(heard(&mut by_two).await.1, Msg::Say(3));
     assert_eq!(heard(&mut by_one).await.1, Msg::Say(4));
     assert_eq!(one.counters().reconnects, 0);
+}
+
+#[tokio::test]
+async fn an_onlooker_sees_what_passes_and_how_much_it_missed() {
+    let cluster = Cluster::new(2);
+    let one = cluster.start_with(1, |options| options.dev_faults = true);
+    let two = cluster.start(2);
+    let mut outputs = two.outputs();
+    connected(&one, 1).await;
+    connected(&two, 1).await;
+    // Nobody looks on: nothing of this is kept.
+    one.input(Input::Send(id(2), vec![Msg::Say(1)])).await;
+    assert_eq!(heard(&mut outputs).await, (id(1), Msg::Say(1)));
+    let (mut near, mut far) = (one.traffic(), two.traffic());
+    // What it says to itself does not pass.
+    one.input(Input::Send(id(1), vec![Msg::Say(2)])).await;
+    one.input(Input::Send(id(2), vec![Msg::Say(3)])).await;
+    for onlooker in [&mut near, &mut far] {
+        let seen = soon("the message", onlooker.recv()).await.unwrap();
+        assert_eq!((seen.from, seen.to, seen.text), (id(1), id(2), Msg::Say(3).to_string()));
+        assert_eq!((seen.kind, seen.cut), (Msg::Say(3).kind(), false));
+    }
+    one.partition(BTreeSet::from([id(2)])).unwrap();
+    one.input(Input::Send(id(2), vec![Msg::Say(4)])).await;
+    assert!(soon("the cut message", near.recv()).await.unwrap().cut);
+    one.partition(BTreeSet::new()).unwrap();
+    for part in 0..30 {
+        let words = (0..100).map(|n| Msg::Say(part * 100 + n)).collect();
+        one.input(Input::Send(id(2), words)).await;
+    }
+    let all_sent = one.inspect(|_| ()).await;
+    assert_eq!(all_sent, Some(()));
+    let lagged = soon("the lag", near.recv()).await.unwrap_err();
+    let RecvError::Lagged(missed) = lagged else { panic!("{lagged}") };
+    assert!(missed > 1_000, "{missed}");
+    one.stop().await.unwrap();
+    while let Ok(seen) = soon("the end", near.recv()).await {
+        assert_eq!(seen.from, id(1));
+    }
 }

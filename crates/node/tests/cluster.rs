@@ -2,133 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod common;
+
 use bellwether_api::json;
-use bellwether_core::NodeId;
-use bellwether_net::certs::{Files, prepare};
 use bellwether_node::Daemon;
 use bellwether_node::config::{Overrides, load};
-use serde::de::DeserializeOwned;
-use std::net::SocketAddr;
+use common::{Cluster, Stream, call, get, led_by, post};
 use std::path::Path;
-use std::time::Duration;
-use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
-
-/// A guard against hanging, never reached when all is well.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Some members of a cluster of a certain size.
-struct Cluster {
-    folder: TempDir,
-    addresses: Vec<SocketAddr>,
-    members: Vec<Daemon>,
-}
-
-impl Cluster {
-    /// A cluster of which these members are started.
-    async fn start(size: u32, started: &[u32]) -> Cluster {
-        let folder = TempDir::new().unwrap();
-        let ids: Vec<NodeId> = (1..=size).map(NodeId::new).collect();
-        prepare(folder.path(), "test", &ids, 1).unwrap();
-        let mut listeners = Vec::new();
-        for _ in &ids {
-            listeners.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
-        }
-        let addresses = listeners.iter().map(|listener| listener.local_addr().unwrap()).collect();
-        let mut cluster = Cluster { folder, addresses, members: Vec::new() };
-        for (id, listener) in ids.into_iter().zip(listeners) {
-            if started.contains(&id.number()) {
-                cluster.join(id, listener).await;
-            }
-        }
-        cluster
-    }
-
-    async fn join(&mut self, id: NodeId, listener: TcpListener) {
-        let file = self.folder.path().join("bellwether.toml");
-        std::fs::write(&file, config(&self.addresses)).unwrap();
-        let number = Some(id.number().to_string());
-        let settings =
-            load(&file, &Overrides { id: number, dev_faults: true, ..Overrides::default() });
-        let identity = Files::of(self.folder.path(), id).load("test", id).unwrap();
-        let http = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let daemon = Daemon::start_on(settings.unwrap(), identity, listener, Some(http)).unwrap();
-        self.members.push(daemon);
-    }
-
-    /// The HTTP address of a started member, counted from 0.
-    fn http(&self, index: usize) -> SocketAddr {
-        self.members[index].http().unwrap()
-    }
-
-    /// Waits until this member's status is as it should be.
-    async fn until(&self, index: usize, fine: impl Fn(&json::Status) -> bool) -> json::Status {
-        let mut last = None;
-        let look = async {
-            loop {
-                let status: json::Status = get(self.http(index), "/v1/status").await;
-                if fine(&status) {
-                    return status;
-                }
-                last = Some(status);
-                sleep(Duration::from_millis(20)).await;
-            }
-        };
-        match timeout(PATIENCE, look).await {
-            Ok(status) => status,
-            Err(_) => panic!("member at {index} never got there: {last:#?}"),
-        }
-    }
-
-    async fn stop(self) {
-        for member in self.members {
-            member.stop().await.unwrap();
-        }
-    }
-}
-
-fn config(addresses: &[SocketAddr]) -> String {
-    let mut text = "cluster = \"test\"\ndata = \"data\"\nheartbeat = \"150ms\"\nlease = \"1500ms\"\n[tls]\nca = \"ca.pem\"\n\
-                    certificate = \"member-{id}.pem\"\nkey = \"member-{id}-key.pem\"\n"
-        .to_owned();
-    for (index, address) in addresses.iter().enumerate() {
-        text += &format!("[[member]]\nid = {}\naddress = \"{address}\"\n", index + 1);
-    }
-    text
-}
-
-/// Sends a request and returns the status code, the head and the body.
-async fn call(address: SocketAddr, request: &str, body: &str) -> (u16, String, String) {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let length = body.len();
-    let text = format!(
-        "{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(text.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
-    (code, head.to_owned(), body.to_owned())
-}
-
-async fn get<T: DeserializeOwned>(address: SocketAddr, path: &str) -> T {
-    let (code, _, body) = call(address, &format!("GET {path}"), "").await;
-    assert_eq!(code, 200, "{path}: {body}");
-    serde_json::from_str(&body).unwrap()
-}
-
-async fn post<T: DeserializeOwned>(address: SocketAddr, path: &str, body: &str) -> (u16, T) {
-    let (code, _, answer) = call(address, &format!("POST {path}"), body).await;
-    (code, serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{path}: {answer}")))
-}
-
-fn led_by(id: u32) -> impl Fn(&json::Status) -> bool {
-    move |status| status.mandate.is_some_and(|mandate| mandate.leader == id)
-}
 
 #[tokio::test]
 async fn members_elect_a_coordinator_and_say_so() {
@@ -262,30 +142,15 @@ async fn a_graceful_end_hands_over() {
 async fn events_are_streamed_from_where_one_left_off() {
     let cluster = Cluster::start(1, &[1]).await;
     cluster.until(0, led_by(1)).await;
-    let events: Vec<json::Event> = stream(cluster.http(0), "/v1/events?since=0", "", 2).await;
-    assert_eq!((events[0].seq, events[1].seq), (1, 2));
-    let header = "Last-Event-ID: 1\r\n";
-    let events = stream(cluster.http(0), "/v1/events", header, 1).await;
-    assert_eq!(events[0].seq, 2);
+    let mut stream = Stream::open(cluster.http(0), "/v1/events?since=0", "").await;
+    for seq in [1, 2] {
+        assert_eq!(stream.next::<json::Event>().await.seq, seq);
+    }
+    let mut stream = Stream::open(cluster.http(0), "/v1/events", "Last-Event-ID: 1\r\n").await;
+    assert_eq!(stream.next::<json::Event>().await.seq, 2);
     let (code, _, _) = call(cluster.http(0), "GET /v1/events?since=x", "").await;
     assert_eq!(code, 400);
     cluster.stop().await;
-}
-
-/// The first events of a stream.
-async fn stream(address: SocketAddr, path: &str, header: &str, count: usize) -> Vec<json::Event> {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{header}\r\n");
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let mut lines = BufReader::new(stream).lines();
-    let mut events = Vec::new();
-    while events.len() < count {
-        let line = timeout(PATIENCE, lines.next_line()).await.unwrap().unwrap().unwrap();
-        if let Some(data) = line.strip_prefix("data: ") {
-            events.push(serde_json::from_str(data).unwrap());
-        }
-    }
-    events
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ pub(crate) struct Rig {
 impl Rig {
     /// Starts a cluster and waits until it has come to rest.
     pub(crate) async fn start(shape: &Shape) -> Result<Self, Failure> {
-        let cluster = Cluster::start(shape, None)?;
+        let cluster = Cluster::start(shape, None, None)?;
         let (pace, pacer) = watch::channel(SLOW);
         let (sender, sights) = mpsc::unbounded_channel();
         for (place, member) in cluster.members.iter().enumerate() {

@@ -28,6 +28,16 @@ pub(crate) struct UpArgs {
         help_heading = "Cluster"
     )]
     pub(crate) http_port: String,
+    /// The HTTP port of the dashboard, from which the cluster can be watched and broken. 0: any that
+    /// is free
+    #[arg(
+        long,
+        value_name = "PORT",
+        default_value = "0",
+        allow_negative_numbers = true,
+        help_heading = "Cluster"
+    )]
+    pub(crate) http: String,
     /// End after this time [default: when told to]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) length: Option<String>,
@@ -67,6 +77,8 @@ pub(crate) struct UpMemberArgs {
     pub(crate) parent: i32,
     /// Its configuration
     pub(crate) config: PathBuf,
+    /// Where that process serves its dashboard, if it does
+    pub(crate) dashboard: Option<String>,
 }
 
 /// A cluster to be started, checked.
@@ -123,10 +135,7 @@ impl ShapeArgs {
 
 impl UpArgs {
     pub(crate) fn shape(&self) -> Result<Shape, Failure> {
-        let port = self.http_port.parse::<u16>().map_err(|_| {
-            let what = format!("'{}' is not a port: a whole number up to 65535", self.http_port);
-            Failure::flag("http-port", what)
-        })?;
+        let port = port("http-port", &self.http_port)?;
         let shape = self.shape.shape("default", port)?;
         if port > 0 && u32::from(port) + shape.nodes - 1 > u32::from(u16::MAX) {
             let what = format!("{} ports from {port} on go beyond 65535", shape.nodes);
@@ -135,8 +144,20 @@ impl UpArgs {
         Ok(shape)
     }
 
+    /// The port of the dashboard; any if 0.
+    pub(crate) fn dashboard(&self) -> Result<u16, Failure> {
+        port("http", &self.http)
+    }
+
     pub(crate) fn length(&self) -> Result<Option<Duration>, Failure> {
         let length = self.length.as_deref().map(bellwether_sim::units::duration).transpose();
         length.map_err(|what| Failure::flag("for", what))
     }
+}
+
+fn port(flag: &'static str, text: &str) -> Result<u16, Failure> {
+    text.parse().map_err(|_| {
+        let what = format!("'{text}' is not a port: a whole number up to 65535");
+        Failure::flag(flag, what)
+    })
 }

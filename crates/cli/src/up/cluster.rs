@@ -31,6 +31,8 @@ pub(crate) struct Cluster {
     pub(crate) members: Vec<Member>,
     /// The time-outs that all members have.
     pub(crate) choices: Choices,
+    /// Where the dashboard is, so that its page may ask the members.
+    dashboard: Option<String>,
 }
 
 /// One member.
@@ -89,7 +91,11 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
 
 impl Cluster {
     /// Prepares certificates and configurations, and starts all members.
-    pub(crate) fn start(shape: &Shape, kept: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn start(
+        shape: &Shape,
+        kept: Option<&Path>,
+        dashboard: Option<String>,
+    ) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::Input(format!("cannot find the program itself to start it again: {error}"))
         })?;
@@ -111,7 +117,7 @@ impl Cluster {
             let condition = Condition::Dead;
             members.push(Member { id, http, running: None, condition });
         }
-        let mut cluster = Cluster { program, folder, members, choices };
+        let mut cluster = Cluster { program, folder, members, choices, dashboard };
         // The ports are free again only now, when whoever is to have them takes them.
         drop(ports);
         for place in 0..cluster.members.len() {
@@ -146,6 +152,7 @@ impl Cluster {
             .arg("up-member")
             .arg(std::process::id().to_string())
             .arg(config_path(folder, id))
+            .args(&self.dashboard)
             .current_dir(folder)
             // Held open, so that its end tells the member of ours.
             .stdin(Stdio::piped())

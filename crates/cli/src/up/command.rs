@@ -1,9 +1,11 @@
-//! What can be done to a cluster while it runs, by a line or by a key.
+//! What can be done to a cluster while it runs: by a line, by a key or by a page.
 
 use super::cluster::{Cluster, Condition};
 use super::world::World;
-use crate::asking::post;
-use bellwether_api::json::{Decided, Partition, Transfer};
+use crate::asking::{Unanswered, post};
+use bellwether_api::json::{Decided, Partition, Transfer, UpCommand};
+use bellwether_node::parent::{Complaint, Fault};
+use hyper::StatusCode;
 use std::collections::BTreeSet;
 
 /// One of them.
@@ -22,23 +24,60 @@ pub(crate) enum Command {
     Quit,
 }
 
+/// What there is, and what it does.
+const COMMANDS: [(&str, &str); 10] = [
+    ("kill ID", "kills the process of a member (SIGKILL)"),
+    ("pause ID", "stops the process of a member (SIGSTOP)"),
+    ("resume ID", "lets a paused member go on (SIGCONT)"),
+    ("revive ID", "starts a dead member again, with what it had made durable"),
+    ("partition 1,2|3,4,5", "members of different sides do not reach each other"),
+    ("heal", "everybody reaches everybody again"),
+    ("step-down", "the coordinator hands its mandate over to the strongest of the others"),
+    ("transfer ID", "the coordinator hands its mandate over to this member"),
+    ("status", "who coordinates, and what each member does"),
+    ("quit", "ends all members"),
+];
+
 /// What there is, for help and for complaints.
-pub(crate) const COMMANDS: &str = "kill ID, pause ID, resume ID, revive ID, \
-     partition 1,2|3,4,5, heal, step-down, transfer ID, status, quit";
+pub(crate) fn usages() -> String {
+    COMMANDS.map(|(usage, _)| usage).join(", ")
+}
+
+/// What a page may command: all but the end, which is for whoever began.
+pub(crate) fn for_pages() -> Vec<UpCommand> {
+    let allowed = COMMANDS.iter().filter(|(usage, _)| *usage != "quit");
+    allowed
+        .map(|(usage, about)| UpCommand { usage: (*usage).into(), about: (*about).into() })
+        .collect()
+}
+
+fn unreadable(error: impl Into<String>, hint: impl Into<String>) -> Complaint {
+    Complaint { fault: Fault::Unreadable, error: error.into(), hint: Some(hint.into()) }
+}
+
+fn senseless(error: impl Into<String>, hint: impl Into<String>) -> Complaint {
+    Complaint { fault: Fault::Senseless, error: error.into(), hint: Some(hint.into()) }
+}
 
 impl Command {
     /// Reads a line, in a cluster of members 1 to `nodes`.
-    pub(crate) fn parse(line: &str, nodes: u32) -> Result<Command, String> {
+    pub(crate) fn parse(line: &str, nodes: u32) -> Result<Command, Complaint> {
         let mut words = line.split_whitespace();
         let verb = words.next().unwrap_or_default();
         let rest: Vec<&str> = words.collect();
         let member = || match rest.as_slice() {
             [one] => id(one, nodes),
-            _ => Err(format!("'{verb}' needs the number of one member: {verb} {nodes}")),
+            _ => {
+                let error = format!("'{verb}' needs the number of one member");
+                Err(unreadable(error, format!("for example {verb} {nodes}")))
+            }
         };
         let alone = |command| match rest.as_slice() {
             [] => Ok(command),
-            _ => Err(format!("'{verb}' stands alone; '{}' is too much", rest.join(" "))),
+            _ => {
+                let error = format!("'{verb}' stands alone");
+                Err(unreadable(error, format!("'{}' is too much", rest.join(" "))))
+            }
         };
         match verb {
             "kill" => member().map(Command::Kill),
@@ -51,30 +90,39 @@ impl Command {
             "step-down" => alone(Command::StepDown),
             "status" => alone(Command::Status),
             "quit" => alone(Command::Quit),
-            _ => Err(format!("no command '{verb}'; there are {COMMANDS}")),
+            _ => {
+                let known = format!("there are {}", usages());
+                Err(unreadable(format!("no command '{verb}'"), known))
+            }
         }
     }
 }
 
-fn id(text: &str, nodes: u32) -> Result<u32, String> {
+fn id(text: &str, nodes: u32) -> Result<u32, Complaint> {
     match text.trim().parse::<u32>() {
         Ok(id) if (1..=nodes).contains(&id) => Ok(id),
-        _ => Err(format!("there is no member '{text}'; there are 1 to {nodes}")),
+        _ => Err(Complaint {
+            fault: Fault::NoSuchMember,
+            error: format!("there is no member '{text}'"),
+            hint: Some(format!("there are 1 to {nodes}")),
+        }),
     }
 }
 
 /// Reads `1,2|3,4,5`. Those who are not named are together on one further side.
-fn sides(text: &str, nodes: u32) -> Result<Vec<BTreeSet<u32>>, String> {
+fn sides(text: &str, nodes: u32) -> Result<Vec<BTreeSet<u32>>, Complaint> {
     let mut sides: Vec<BTreeSet<u32>> = Vec::new();
+    let example = "for example partition 1,2|3,4,5";
     for part in text.split('|') {
+        if part.is_empty() {
+            return Err(unreadable("name the members of each side", example));
+        }
         let mut side = BTreeSet::new();
         for name in part.split(',') {
-            if part.is_empty() {
-                return Err("name the members of each side: partition 1,2|3,4,5".to_owned());
-            }
             let id = id(name, nodes)?;
             if sides.iter().any(|other| other.contains(&id)) || !side.insert(id) {
-                return Err(format!("member {id} is named twice; it can be on one side only"));
+                let error = format!("member {id} is named twice");
+                return Err(unreadable(error, "it can be on one side only"));
             }
         }
         sides.push(side);
@@ -85,7 +133,8 @@ fn sides(text: &str, nodes: u32) -> Result<Vec<BTreeSet<u32>>, String> {
         sides.push(rest);
     }
     if sides.len() < 2 {
-        return Err("that is no partition: all members are on the same side".to_owned());
+        let error = "that is no partition: all members are on the same side";
+        return Err(unreadable(error, example));
     }
     Ok(sides)
 }
@@ -95,12 +144,13 @@ pub(crate) async fn carry_out(
     command: &Command,
     cluster: &mut Cluster,
     world: &mut World,
-) -> Result<String, String> {
+) -> Result<String, Complaint> {
     match command {
         Command::Kill(id) => {
             let place = find(cluster, *id)?;
             if cluster.members[place].condition == Condition::Dead {
-                return Err(format!("member {id} is dead already; revive {id} starts it again"));
+                let hint = format!("revive {id} starts it again");
+                return Err(senseless(format!("member {id} is dead already"), hint));
             }
             cluster.kill(place).await;
             world.lost(place);
@@ -113,8 +163,13 @@ pub(crate) async fn carry_out(
         }
         Command::Resume(id) => {
             let place = find(cluster, *id)?;
-            if cluster.members[place].condition != Condition::Paused {
-                return Err(format!("member {id} is not paused"));
+            match cluster.members[place].condition {
+                Condition::Paused => {}
+                Condition::Running => {
+                    let hint = format!("pause {id} stops it");
+                    return Err(senseless(format!("member {id} is not paused"), hint));
+                }
+                Condition::Dead => return Err(dead(*id)),
             }
             cluster.members[place].resume();
             Ok(format!("member {id} goes on"))
@@ -122,9 +177,14 @@ pub(crate) async fn carry_out(
         Command::Revive(id) => {
             let place = find(cluster, *id)?;
             if cluster.members[place].condition != Condition::Dead {
-                return Err(format!("member {id} is not dead"));
+                let hint = format!("kill {id} ends it");
+                return Err(senseless(format!("member {id} is not dead"), hint));
             }
-            cluster.revive(place).map_err(|failure| failure.to_string())?;
+            let failed = |failure: crate::failure::Failure| {
+                let error = failure.to_string();
+                Complaint { fault: Fault::Failed, error, hint: None }
+            };
+            cluster.revive(place).map_err(failed)?;
             world.revived(place);
             Ok(format!("started member {id} again"))
         }
@@ -141,13 +201,13 @@ pub(crate) async fn carry_out(
         Command::StepDown => {
             let place = leader(cluster, world)?;
             let decided = post::<_, Decided>(&cluster.members[place].http, "/v1/step-down", &());
-            decided.await.map(|decided| said(cluster, place, &decided)).map_err(|e| e.to_string())
+            decided.await.map(|decided| said(cluster, place, &decided)).map_err(declined)
         }
         Command::Transfer(to) => {
             let place = leader(cluster, world)?;
             let (http, body) = (&cluster.members[place].http, Transfer { to: *to });
             let decided = post::<_, Decided>(http, "/v1/transfer", &body).await;
-            decided.map(|decided| said(cluster, place, &decided)).map_err(|e| e.to_string())
+            decided.map(|decided| said(cluster, place, &decided)).map_err(declined)
         }
         Command::Status => Ok(world.summary(cluster)),
         Command::Quit => Ok("ends".to_owned()),
@@ -158,22 +218,44 @@ fn said(cluster: &Cluster, place: usize, decided: &Decided) -> String {
     format!("member {} {}", cluster.members[place].id, decided.decision)
 }
 
-fn find(cluster: &Cluster, id: u32) -> Result<usize, String> {
-    cluster.place(id).ok_or_else(|| format!("there is no member {id}"))
-}
-
-fn running(cluster: &Cluster, id: u32) -> Result<usize, String> {
-    let place = find(cluster, id)?;
-    match cluster.members[place].condition {
-        Condition::Running => Ok(place),
-        Condition::Paused => Err(format!("member {id} is paused; resume {id} lets it go on")),
-        Condition::Dead => Err(format!("member {id} is dead; revive {id} starts it again")),
+/// A member was asked to do something, and did not.
+fn declined(unanswered: Unanswered) -> Complaint {
+    match unanswered {
+        Unanswered::Refused(_, StatusCode::CONFLICT | StatusCode::NOT_FOUND, problem) => {
+            Complaint { fault: Fault::Senseless, error: problem.error, hint: problem.hint }
+        }
+        other => Complaint { fault: Fault::Failed, error: other.to_string(), hint: None },
     }
 }
 
-fn leader(cluster: &Cluster, world: &World) -> Result<usize, String> {
-    let leader = world.leader().ok_or("nobody coordinates at the moment")?;
-    running(cluster, leader)
+fn dead(id: u32) -> Complaint {
+    senseless(format!("member {id} is dead"), format!("revive {id} starts it again"))
+}
+
+fn find(cluster: &Cluster, id: u32) -> Result<usize, Complaint> {
+    let nobody = || Complaint {
+        fault: Fault::NoSuchMember,
+        error: format!("there is no member {id}"),
+        hint: None,
+    };
+    cluster.place(id).ok_or_else(nobody)
+}
+
+fn running(cluster: &Cluster, id: u32) -> Result<usize, Complaint> {
+    let place = find(cluster, id)?;
+    match cluster.members[place].condition {
+        Condition::Running => Ok(place),
+        Condition::Paused => {
+            let hint = format!("resume {id} lets it go on");
+            Err(senseless(format!("member {id} is paused"), hint))
+        }
+        Condition::Dead => Err(dead(id)),
+    }
+}
+
+fn leader(cluster: &Cluster, world: &World) -> Result<usize, Complaint> {
+    let nobody = || senseless("nobody coordinates at the moment", "wait until somebody does");
+    running(cluster, world.leader().ok_or_else(nobody)?)
 }
 
 fn shown(sides: &[BTreeSet<u32>]) -> String {
@@ -209,6 +291,14 @@ mod tests {
     }
 
     #[test]
+    fn every_command_that_is_told_of_can_be_read() {
+        for (usage, _) in COMMANDS {
+            assert!(Command::parse(&usage.replace("ID", "2"), 5).is_ok(), "{usage}");
+        }
+        assert!(for_pages().iter().all(|command| command.usage != "quit"));
+    }
+
+    #[test]
     fn a_wrong_line_says_what_is_allowed() {
         for (line, fragment) in [
             ("klil 5", "step-down, transfer ID"),
@@ -223,7 +313,7 @@ mod tests {
             ("partition 1,2,3,4,5", "no partition"),
             ("partition 1,,2|3", "there is no member ''"),
         ] {
-            let complaint = Command::parse(line, 5).unwrap_err();
+            let complaint = Command::parse(line, 5).unwrap_err().to_string();
             assert!(complaint.contains(fragment), "{line}: {complaint}");
         }
     }

@@ -14,8 +14,9 @@ pub(crate) fn run(args: &UpMemberArgs) -> Result<Verdict, Failure> {
     let failed =
         |error: bellwether_node::Failure| Failure::Exit(error.exit_code(), error.to_string());
     let overrides = Overrides { dev_faults: true, ..Overrides::default() };
-    let settings = config::load(&args.config, &overrides)
+    let mut settings = config::load(&args.config, &overrides)
         .map_err(|error| failed(bellwether_node::Failure::Config(error)))?;
+    settings.up.clone_from(&args.dashboard);
     bellwether_node::logs::start(&settings.log);
     bellwether_node::run(settings).map_err(failed)?;
     Ok(Verdict::Well)

@@ -1,12 +1,13 @@
 //! `bellwether up`: a whole cluster of real members on this machine, to watch and to break.
 //!
 //! The parent asks every member ten times a second what it does, tells what has changed, and does
-//! to the members what it is asked for. It takes no part in the cluster: all that it shows, it has
-//! from the same HTTP API that everybody has.
+//! to the members what it is asked for, in the terminal or from a page. It takes no part in the
+//! cluster: all that it shows, it has from the same HTTP API that everybody has.
 
 pub(crate) mod args;
 pub(crate) mod cluster;
 mod command;
+mod desk;
 pub(crate) mod link;
 pub(crate) mod member;
 mod plain;
@@ -16,11 +17,13 @@ mod world;
 
 use crate::failure::{Failure, Verdict};
 use args::UpArgs;
-use bellwether_api::json::{Members, Stance, Status};
+use bellwether_api::json::{Members, Stance, Status, UpDone};
 use bellwether_core::Time;
 use bellwether_net::Clock;
+use bellwether_node::parent::{Complaint, Fault, Order};
 use cluster::{Cluster, Condition};
 use command::Command;
+use desk::Desk;
 use link::Link;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -35,16 +38,19 @@ const ASKS_EVERY: Duration = Duration::from_millis(100);
 const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &UpArgs) -> Result<Verdict, Failure> {
-    let (shape, length) = (args.shape()?, args.length()?);
+    let (shape, length, port) = (args.shape()?, args.length()?, args.dashboard()?);
     let runtime = runtime()?;
     runtime.block_on(async {
         let signals = Signals::new()?;
-        let cluster = Cluster::start(&shape, args.dir.as_deref())?;
-        let mut session = Session::new(cluster, signals, length);
+        let listener = desk::bind(port).await?;
+        let cluster = Cluster::start(&shape, args.dir.as_deref(), Some(listener.address()))?;
+        let desk = listener.open(&cluster);
+        let mut session = Session::new(cluster, desk, signals, length);
         let result = match args.plain || !std::io::stdout().is_terminal() {
             true => plain::run(&mut session).await,
             false => screen::run(&mut session).await,
         };
+        session.desk.close();
         session.cluster.end().await;
         result.map(|()| Verdict::Well)
     })
@@ -84,6 +90,16 @@ impl Signals {
     }
 }
 
+/// What comes next.
+pub(crate) enum Next {
+    /// Nothing: it is over.
+    End,
+    /// A page commands something.
+    Order(Order),
+    /// Something may have changed.
+    News,
+}
+
 /// What a member answered.
 type Report = (usize, Option<Status>, Option<Members>);
 
@@ -91,6 +107,7 @@ type Report = (usize, Option<Status>, Option<Members>);
 pub(crate) struct Session {
     pub(crate) cluster: Cluster,
     pub(crate) world: World,
+    pub(crate) desk: Desk,
     began: Time,
     length: Option<Duration>,
     signals: Signals,
@@ -99,16 +116,18 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn new(cluster: Cluster, signals: Signals, length: Option<Duration>) -> Self {
+    fn new(cluster: Cluster, desk: Desk, signals: Signals, length: Option<Duration>) -> Self {
         let (sender, reports) = mpsc::channel(64);
         for (place, member) in cluster.members.iter().enumerate() {
             tokio::spawn(ask(place, Link::new(member.http.clone()), sender.clone()));
         }
-        let mut world = World::new(cluster.members.len() as u32);
-        world.observe(&cluster);
+        let world = World::new(cluster.members.len() as u32);
         let mut ticks = interval(ASKS_EVERY / 2);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Session { cluster, world, began: Clock::shared(), length, signals, reports, ticks }
+        let began = Clock::shared();
+        let mut session = Session { cluster, world, desk, began, length, signals, reports, ticks };
+        session.look();
+        session
     }
 
     /// How long it has been running.
@@ -116,10 +135,11 @@ impl Session {
         Clock::shared().since(self.began)
     }
 
-    /// Waits for the next thing to happen; `false` if it is the end.
-    pub(crate) async fn next(&mut self) -> bool {
+    /// Waits for the next thing to happen.
+    pub(crate) async fn next(&mut self) -> Next {
         tokio::select! {
-            () = self.signals.wait() => return false,
+            () = self.signals.wait() => return Next::End,
+            Some(order) = self.desk.orders.recv() => return Next::Order(order),
             Some((place, status, members)) = self.reports.recv() => {
                 self.take(place, status, members).await;
             }
@@ -132,8 +152,17 @@ impl Session {
                 self.world.tick(now);
             }
         }
+        self.look();
+        match self.length {
+            Some(length) if self.now() >= length => Next::End,
+            _ => Next::News,
+        }
+    }
+
+    /// Takes over what has become of the processes, and tells the pages.
+    fn look(&mut self) {
         self.world.observe(&self.cluster);
-        self.length.is_none_or(|length| self.now() < length)
+        self.desk.up.send_if_modified(|up| self.world.publish(&self.cluster, up));
     }
 
     async fn take(&mut self, place: usize, status: Option<Status>, members: Option<Members>) {
@@ -154,9 +183,36 @@ impl Session {
 
     /// Does something, and says so in the history.
     pub(crate) async fn command(&mut self, command: &Command) {
+        if let Err(complaint) = self.carry_out(command).await {
+            self.note(format!("error: {complaint}"));
+        }
+    }
+
+    /// Does what a page asks for. A mistake is for that page alone.
+    pub(crate) async fn obey(&mut self, order: Order) {
+        let outcome = match Command::parse(&order.line, self.world.seats.len() as u32) {
+            Ok(Command::Quit) => Err(Complaint {
+                fault: Fault::Senseless,
+                error: "a page cannot end the cluster".to_owned(),
+                hint: Some("press q or Ctrl-C where it was started".to_owned()),
+            }),
+            // Nothing happens by it, so it is no news.
+            Ok(Command::Status) => Ok(self.world.summary(&self.cluster)),
+            Ok(command) => self.carry_out(&command).await,
+            Err(complaint) => Err(complaint),
+        };
+        let done = outcome.map(|done| UpDone { done, up: self.desk.up.borrow().clone() });
+        // Whoever asked may have gone.
+        let _ = order.answer.send(done);
+    }
+
+    async fn carry_out(&mut self, command: &Command) -> Result<String, Complaint> {
         let done = command::carry_out(command, &mut self.cluster, &mut self.world).await;
-        self.world.observe(&self.cluster);
-        self.note(done.unwrap_or_else(|complaint| format!("error: {complaint}")));
+        if let Ok(done) = &done {
+            self.note(done.clone());
+        }
+        self.look();
+        done
     }
 
     pub(crate) fn note(&mut self, text: String) {

@@ -1,7 +1,7 @@
 //! `up --plain`: a line per change, and commands from standard input.
 
-use super::Session;
-use super::command::{COMMANDS, Command};
+use super::command::{Command, usages};
+use super::{Next, Session};
 use crate::failure::Failure;
 use crate::output::print;
 use std::io::BufRead;
@@ -11,17 +11,18 @@ use tokio::sync::mpsc;
 pub(crate) async fn run(session: &mut Session) -> Result<(), Failure> {
     print(&greeting(session))?;
     let mut lines = standard_input();
-    let mut open = true;
+    let (mut open, mut printed) = (true, 0);
     loop {
-        for news in session.world.news.drain(..) {
-            print(&format!("{:8.3}s  {}\n", news.at.as_secs_f64(), news.text))?;
+        for news in session.world.news.iter().filter(|news| news.seq > printed) {
+            print(&format!("{:8.3}s  {}\n", news.at_ms as f64 / 1_000.0, news.text))?;
         }
+        printed = session.world.latest();
         tokio::select! {
-            more = session.next() => {
-                if !more {
-                    return Ok(());
-                }
-            }
+            next = session.next() => match next {
+                Next::End => return Ok(()),
+                Next::Order(order) => session.obey(order).await,
+                Next::News => {}
+            },
             line = lines.recv(), if open => match line {
                 // Its end says nothing: a script may have had nothing to say.
                 None => open = false,
@@ -43,9 +44,10 @@ fn greeting(session: &Session) -> String {
         let pid = member.pid().unwrap_or_default();
         text += &format!("  member {}  pid {pid}  http://{}\n", member.id, member.http);
     }
+    text += &format!("dashboard  {}\n", session.desk.url());
     let goes = if cluster.is_temporary() { ", removed at the end" } else { "" };
     text += &format!("files: {}{goes}\n", cluster.folder().display());
-    text + &format!("commands: {COMMANDS}\nCtrl-C ends all of them\n")
+    text + &format!("commands: {}\nCtrl-C ends all of them\n", usages())
 }
 
 /// Lines, read by a thread of their own: a read from a terminal cannot be given up.

@@ -1,9 +1,9 @@
 //! The terminal: keys in, pictures out, and left as it was found.
 
-use super::Session;
 use super::cluster::Condition;
 use super::command::Command;
 use super::view::{View, render};
+use super::{Next, Session};
 use crate::failure::Failure;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::collections::BTreeSet;
@@ -25,17 +25,21 @@ pub(crate) async fn run(session: &mut Session) -> Result<(), Failure> {
         |error| Failure::Input(format!("cannot draw on the terminal: {error}; try --plain"));
     let mut terminal = ratatui::try_init().map_err(unable)?;
     let _guard = Guard;
-    let mut view = View { lease: session.cluster.choices.lease, ..View::default() };
+    let mut view = View {
+        lease: session.cluster.choices.lease,
+        dashboard: session.desk.url(),
+        ..View::default()
+    };
     let mut keys = keyboard();
     loop {
         let now = session.now();
         terminal.draw(|frame| render(frame, &session.world, &view, now)).map_err(unable)?;
         tokio::select! {
-            more = session.next() => {
-                if !more {
-                    return Ok(());
-                }
-            }
+            next = session.next() => match next {
+                Next::End => return Ok(()),
+                Next::Order(order) => session.obey(order).await,
+                Next::News => {}
+            },
             key = keys.recv() => match key {
                 // The terminal is gone.
                 None => return Ok(()),

@@ -21,6 +21,8 @@ pub(crate) struct View {
     pub(crate) help: bool,
     /// How long a mandate lasts when it is fresh.
     pub(crate) lease: Duration,
+    /// Where the dashboard is.
+    pub(crate) dashboard: String,
 }
 
 const KEYS: &str =
@@ -59,7 +61,8 @@ pub(crate) fn render(frame: &mut Frame<'_>, world: &World, view: &View, now: Dur
 }
 
 fn headline(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View, now: Duration) {
-    let block = Block::bordered().title(" bellwether up, ? for help ");
+    let dashboard = Line::from(format!(" dashboard {} ", view.dashboard)).right_aligned();
+    let block = Block::bordered().title(" bellwether up, ? for help ").title(dashboard);
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let lines = Layout::vertical([Constraint::Length(1), Constraint::Length(1)]).split(inner);
@@ -154,7 +157,7 @@ fn history(frame: &mut Frame<'_>, area: Rect, world: &World) {
         .news
         .iter()
         .rev()
-        .map(|news| Line::from(format!("{:7.1}s  {}", news.at.as_secs_f64(), news.text)))
+        .map(|news| Line::from(format!("{:7.1}s  {}", news.at_ms as f64 / 1_000.0, news.text)))
         .collect();
     let block = Block::bordered().title(" what happened, the latest first ");
     let history = Paragraph::new(lines).wrap(Wrap { trim: false }).block(block);
@@ -214,7 +217,8 @@ mod tests {
     }
 
     fn view() -> View {
-        View { lease: Duration::from_millis(500), ..View::default() }
+        let dashboard = "http://127.0.0.1:20001/".to_owned();
+        View { lease: Duration::from_millis(500), dashboard, ..View::default() }
     }
 
     #[test]
@@ -236,6 +240,7 @@ mod tests {
             "member 3 coordinates in epoch 7: the members do not say why",
             "k kill",
             "? for help",
+            "dashboard http://127.0.0.1:20001/",
             "q quit",
         ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");

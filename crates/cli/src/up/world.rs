@@ -4,13 +4,17 @@
 //! since the cluster was started.
 
 use super::cluster::{Cluster, Condition};
-use bellwether_api::json::{Mandate, Member, Members, Stance, Status};
+use bellwether_api::json::{
+    Mandate, Member, Members, ProcessState, Stance, Status, Up, UpMember, UpNews,
+};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::time::Duration;
 
 /// How many lines of history are kept.
 const KEPT: usize = 200;
+/// And how many of them pages are told.
+const TOLD_TO_PAGES: usize = 100;
 /// How long reports of a new coordinator are collected, so that the best reason is told.
 const COLLECTS: Duration = Duration::from_millis(150);
 /// How long a member is without a mandate before that is news. An ordinary change is quicker.
@@ -19,8 +23,8 @@ const BARE: Duration = Duration::from_millis(1_200);
 /// The cluster as the parent sees it.
 pub(crate) struct World {
     pub(crate) seats: Vec<Seat>,
-    /// The latest last.
-    pub(crate) news: VecDeque<News>,
+    /// What has happened, the latest last.
+    pub(crate) news: VecDeque<UpNews>,
     /// The latest mandate that was told of, and since when it is known.
     pub(crate) mandate: Option<(Mandate, Duration)>,
     /// A newer one: since when it is known, and what its reason is said to be.
@@ -45,13 +49,6 @@ pub(crate) struct Seat {
     bare_told: Option<String>,
 }
 
-/// A line of the history.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct News {
-    pub(crate) at: Duration,
-    pub(crate) text: String,
-}
-
 impl World {
     pub(crate) fn new(nodes: u32) -> Self {
         let seat = |id| Seat {
@@ -74,7 +71,14 @@ impl World {
         if self.news.len() == KEPT {
             self.news.pop_front();
         }
-        self.news.push_back(News { at, text });
+        let seq = self.latest() + 1;
+        let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
+        self.news.push_back(UpNews { seq, at_ms, text });
+    }
+
+    /// The number of the latest line of the history.
+    pub(crate) fn latest(&self) -> u64 {
+        self.news.back().map_or(0, |news| news.seq)
     }
 
     /// Takes over what is known of the processes.
@@ -187,6 +191,41 @@ impl World {
             seat.told_blocked &= blocked == seat.blocked;
             seat.blocked = blocked;
         }
+    }
+
+    /// Brings what pages are told up to date; whether that changed anything.
+    pub(crate) fn publish(&self, cluster: &Cluster, up: &mut Up) -> bool {
+        let members = self.seats.iter().zip(&cluster.members).map(|(seat, member)| UpMember {
+            id: seat.id,
+            http: member.http.to_string(),
+            pid: member.pid(),
+            process: match member.condition {
+                Condition::Running => ProcessState::Running,
+                Condition::Paused => ProcessState::Paused,
+                Condition::Dead => ProcessState::Dead,
+            },
+            cut_off_from: seat.blocked.clone(),
+        });
+        let (members, partition): (Vec<_>, _) = (members.collect(), self.sides());
+        let told = up.news.last().map_or(0, |news| news.seq);
+        let same = up.members == members && up.partition == partition && told == self.latest();
+        if !same {
+            let from = self.news.len().saturating_sub(TOLD_TO_PAGES);
+            up.news = self.news.range(from..).cloned().collect();
+            (up.members, up.partition) = (members, partition);
+        }
+        !same
+    }
+
+    /// The sides of the partition that holds, if one does.
+    fn sides(&self) -> Vec<Vec<u32>> {
+        if self.seats.iter().all(|seat| seat.blocked.is_empty()) {
+            return Vec::new();
+        }
+        let ids = || self.seats.iter().map(|seat| seat.id);
+        let side = |seat: &Seat| ids().filter(|id| !seat.blocked.contains(id)).collect();
+        let sides: BTreeSet<Vec<u32>> = self.seats.iter().map(side).collect();
+        sides.into_iter().collect()
     }
 
     /// Who holds a mandate by what the members say now: the one of the highest epoch.
