@@ -1,46 +1,26 @@
+import { useComputed } from "@preact/signals";
 import { timeAt } from "../run/model";
 import { inMs } from "../run/words";
+import { Icon, type IconName } from "./icons";
+import { Ticks } from "./ticks";
 import { SPEEDS, type Stage } from "./stage";
 
 /** The buttons and the slider that move through a run. */
 export function Controls({ stage, disabled = false }: { stage: Stage; disabled?: boolean }) {
-  const step = stage.step.value;
   const { last } = stage.model;
-  const limit = stage.limit.value;
-  const atStart = step === 0;
-  const atEnd = step >= limit;
-  const playing = stage.playing.value;
   return (
     <div class="controls" role="group" aria-label="Player">
-      <div class="buttons">
-        <Go label="To the beginning" sign="⏮" off={disabled || atStart} go={() => stage.goTo(0)} />
-        <Go label="To the moment before" sign="⏪" off={disabled || atStart} go={() => stage.toMoment(false)} />
-        <Go label="One event back" sign="◀" off={disabled || atStart} go={() => stage.by(-1)} />
-        <button type="button" class="primary play" disabled={disabled || last === 0} onClick={() => stage.toggle()}>
-          {playing ? "Pause" : "Play"}
-        </button>
-        <Go label="One event on" sign="▶" off={disabled || atEnd} go={() => stage.by(1)} />
-        <Go label="To the next moment" sign="⏩" off={disabled || atEnd} go={() => stage.toMoment(true)} />
-        <Go label="To the end" sign="⏭" off={disabled || atEnd} go={() => stage.goTo(last)} />
+      <Buttons stage={stage} disabled={disabled} />
+      <div class="track">
+        <Slider stage={stage} disabled={disabled} />
+        <Ticks model={stage.model} />
       </div>
-      <input
-        class="scrub"
-        type="range"
-        min={0}
-        max={last}
-        value={step}
-        disabled={disabled}
-        aria-label="Event"
-        aria-valuetext={`Event ${step} of ${last}, ${inMs(timeAt(stage.model, step))}`}
-        onInput={(event) => stage.goTo(event.currentTarget.valueAsNumber)}
-      />
-      <span class="readout">
-        {inMs(timeAt(stage.model, step))} · {step} of {last}
-      </span>
+      <Readout stage={stage} />
       <label class="speed">
-        <span class="visually-hidden">Speed</span>
+        <span>Speed</span>
         <select
           value={String(stage.speed.value)}
+          disabled={disabled || last === 0}
           onChange={(event) => (stage.speed.value = Number(event.currentTarget.value))}
         >
           {SPEEDS.map((speed) => (
@@ -52,10 +32,65 @@ export function Controls({ stage, disabled = false }: { stage: Stage; disabled?:
   );
 }
 
-function Go(props: { label: string; sign: string; off: boolean; go: () => void }) {
+function Buttons({ stage, disabled }: { stage: Stage; disabled: boolean }) {
+  const atStart = useComputed(() => stage.step.value === 0).value || disabled;
+  const atEnd = useComputed(() => stage.step.value >= stage.limit.value).value || disabled;
+  const playing = stage.playing.value;
   return (
-    <button type="button" disabled={props.off} onClick={props.go} aria-label={props.label} title={props.label}>
-      <span aria-hidden="true">{props.sign}</span>
+    <div class="buttons">
+      <Go label="To the beginning" keys="Home" icon="first" off={atStart} go={() => stage.goTo(0)} />
+      <Go label="To the moment before" keys="p" icon="momentBack" off={atStart} go={() => stage.toMoment(false)} />
+      <Go label="One event back" keys="←" icon="back" off={atStart} go={() => stage.by(-1)} />
+      <button
+        type="button"
+        class="primary play"
+        disabled={disabled || stage.model.last === 0}
+        onClick={() => stage.toggle()}
+        aria-label={playing ? "Pause" : "Play"}
+        title={`${playing ? "Pause" : "Play"} (space)`}
+      >
+        <Icon name={playing ? "pause" : "play"} />
+        <span aria-hidden="true">{playing ? "Pause" : "Play"}</span>
+      </button>
+      <Go label="One event on" keys="→" icon="on" off={atEnd} go={() => stage.by(1)} />
+      <Go label="To the next moment" keys="n" icon="momentOn" off={atEnd} go={() => stage.toMoment(true)} />
+      <Go label="To the end" keys="End" icon="last" off={atEnd} go={() => stage.goTo(stage.model.last)} />
+    </div>
+  );
+}
+
+function Go(props: { label: string; keys: string; icon: IconName; off: boolean; go: () => void }) {
+  const { label, keys, icon, off, go } = props;
+  return (
+    <button type="button" disabled={off} onClick={go} aria-label={label} title={`${label} (${keys})`}>
+      <Icon name={icon} />
     </button>
+  );
+}
+
+function Slider({ stage, disabled }: { stage: Stage; disabled: boolean }) {
+  const step = stage.step.value;
+  const { last } = stage.model;
+  return (
+    <input
+      class="scrub"
+      type="range"
+      min={0}
+      max={last}
+      value={step}
+      disabled={disabled || last === 0}
+      aria-label="Event"
+      aria-valuetext={`${step} of ${last}, at ${inMs(timeAt(stage.model, step))}`}
+      onInput={(event) => stage.goTo(event.currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+function Readout({ stage }: { stage: Stage }) {
+  const step = stage.step.value;
+  return (
+    <span class="readout">
+      <strong>{inMs(timeAt(stage.model, step))}</strong> · event {step} of {stage.model.events.length}
+    </span>
   );
 }

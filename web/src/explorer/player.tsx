@@ -1,41 +1,92 @@
+import { useSignal } from "@preact/signals";
 import type { Schemas } from "../api/client";
 import { currentEvent } from "../run/model";
 import { inMs, sentence } from "../run/words";
 import { Controls } from "./controls";
 import { Diagram } from "./diagram/diagram";
+import "./explorer.css";
+import { KeyList, useKeys } from "./keys";
+import { Counters } from "./panels/counters";
+import { Events } from "./panels/events";
+import { Rules } from "./panels/rules";
+import { State } from "./panels/state";
 import type { Stage } from "./stage";
+import { Topology, type TopologyProps } from "./topology/topology";
+
+/** What can stand below the pictures. */
+export type Panel = "state" | "rules" | "counters" | "events";
 
 /**
  * Shows a run and moves through it. For a lesson, too:
  *
  *     const stage = new Stage(modelOf(run), 0, 12);
- *     <Player stage={stage} rules={algorithm.rules} hideFuture />
+ *     <Player key={...} stage={stage} rules={algorithm.rules} panels={["rules"]} hideFuture />
  *
  * Read `stage.step.value` to know where the viewer is; `stage.goTo(step)` and `stage.play()` move;
- * `stage.limit.value = step` lets nobody get beyond a step, and playing stops there.
+ * `stage.limit.value = step` lets nobody get beyond a step, and playing stops there. Another stage
+ * needs another `key`.
  */
 export interface PlayerProps {
   /** Where one is in the run. Whoever shows the player makes it, and keeps it. */
   stage: Stage;
   /** The algorithm's rules, from the catalogue; those that just fired are marked. */
   rules?: readonly Schemas["Rule"][];
+  /** What stands below the pictures; all of it unless told otherwise. */
+  panels?: readonly Panel[];
   /** Whether the diagram leaves out what has not happened yet. */
   hideFuture?: boolean;
   /** Whether the buttons and keys that move through the run do nothing for now. */
   disabled?: boolean;
+  /** Opens what can be done to a process, or to a link; absent if nothing can. */
+  onNode?: TopologyProps["onNode"];
+  onLink?: TopologyProps["onLink"];
 }
 
+const ALL: readonly Panel[] = ["state", "rules", "counters", "events"];
+
 /** A run with its views, and the buttons that move through it. */
-export function Player({ stage, hideFuture = false, disabled = false }: PlayerProps) {
-  const step = stage.step.value;
-  const event = currentEvent(stage.model, step);
+export function Player(props: PlayerProps) {
+  const { stage, rules = [], panels = ALL, hideFuture = false, disabled = false, onNode, onLink } = props;
+  const showsKeys = useSignal(false);
+  useKeys(stage, disabled, () => (showsKeys.value = !showsKeys.value));
   return (
     <div class="player">
-      <p class="now" aria-live="polite">
-        {event ? `${inMs(event.us)}  ${sentence(event)}` : "Before the first event"}
-      </p>
-      <Diagram stage={stage} hideFuture={hideFuture} />
-      <Controls stage={stage} disabled={disabled} />
+      <div class="pictures">
+        <Topology stage={stage} onNode={onNode} onLink={onLink} />
+        <Diagram stage={stage} hideFuture={hideFuture} />
+      </div>
+      <div class="desk">
+        <Now stage={stage} />
+        <Controls stage={stage} disabled={disabled} />
+      </div>
+      {showsKeys.value && <KeyList />}
+      <div class="panels">
+        {panels.includes("state") && <State stage={stage} />}
+        {panels.includes("rules") && <Rules stage={stage} rules={rules} />}
+        {panels.includes("counters") && <Counters stage={stage} />}
+        {panels.includes("events") && <Events stage={stage} hideFuture={hideFuture} />}
+      </div>
     </div>
+  );
+}
+
+/** What is happening, in a sentence. While playing it would be too much to read out. */
+function Now({ stage }: { stage: Stage }) {
+  const step = stage.step.value;
+  const { events, outcome } = stage.model;
+  const event = currentEvent(stage.model, step);
+  const violation = step > events.length ? outcome?.violation : null;
+  return (
+    <p class={violation ? "now violated" : "now"} aria-live={stage.playing.value ? "off" : "polite"}>
+      {violation ? (
+        `${inMs(violation.us)} · ${violation.name} is violated: ${violation.text}`
+      ) : event ? (
+        `${inMs(event.us)} · ${sentence(event)}${event.rules?.length ? ` (${event.rules.join(", ")})` : ""}`
+      ) : events.length === 0 ? (
+        "Nothing happens in this run."
+      ) : (
+        "Before the first event. Press play, or go step by step."
+      )}
+    </p>
   );
 }

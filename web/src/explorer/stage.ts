@@ -96,6 +96,12 @@ export class Stage {
     else this.play();
   }
 
+  /** One of the {@link SPEEDS} on, or back. */
+  faster(by: number) {
+    const at = SPEEDS.findIndex((speed) => speed >= this.speed.peek());
+    this.speed.value = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, at + by))]!;
+  }
+
   private jump(to: number) {
     const step = Math.max(0, Math.min(to, this.limit.peek(), this.model.last));
     batch(() => {

@@ -11,8 +11,9 @@ import { Tooltip } from "./tooltip";
 
 /** Pixels per unit of the time line, before zooming. */
 const SCALE = { wide: 120, narrow: 84 };
-const LANE = { min: 13, max: 58 };
-const HEIGHT = { min: 150, max: 460 };
+const NARROW = 600;
+const LANE = { min: 13, max: 76 };
+const HEIGHT = { wide: 400, narrow: 300 };
 
 /** The space-time diagram: a line per process, time to the right, messages between them. */
 export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFuture?: boolean }) {
@@ -23,13 +24,13 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
   const width = useSignal(0);
   const scroll = useSignal({ left: 0, top: 0 });
   const redraw = useSignal(0);
+  const height = useComputed(() => (width.value >= NARROW ? HEIGHT.wide : HEIGHT.narrow));
   const plan = useComputed(() => {
-    const wide = width.value >= 600;
-    const room = (HEIGHT.max - AXIS - 44) / Math.max(1, model.header.nodes.length);
+    const wide = width.value >= NARROW;
+    const room = (height.value - AXIS - 44) / Math.max(1, model.header.nodes.length);
     const lane = Math.max(LANE.min, Math.min(LANE.max, room));
     return layPlan(model, (wide ? SCALE.wide : SCALE.narrow) * stage.zoom.value, lane);
   });
-  const height = useComputed(() => Math.max(HEIGHT.min, Math.min(HEIGHT.max, plan.value.height + AXIS)));
   const relations = useComputed(() => (stage.lit.value === null ? null : relationsOf(model, stage.lit.value)));
 
   useEffect(() => {

@@ -1,0 +1,107 @@
+import { useComputed } from "@preact/signals";
+import { currentEvent, processAt } from "../../run/model";
+import { beganAt } from "../../run/steps";
+import { processName } from "../../run/words";
+import type { Stage } from "../stage";
+import { standing } from "../topology/node";
+
+/** With more processes than this, only some of them are shown: the chosen one and those that act. */
+const ALL_MAX = 10;
+const SOME = 4;
+
+/** What every process knows, with what just changed. */
+export function State({ stage }: { stage: Stage }) {
+  const { nodes } = stage.model.header;
+  const few = nodes.length <= ALL_MAX;
+  return (
+    <section class="panel state" aria-labelledby="state-title">
+      <header>
+        <h2 id="state-title">Processes</h2>
+        {!few && <Chooser stage={stage} />}
+      </header>
+      {few ? (
+        <div class="cards">{nodes.map((node) => <Card key={node} stage={stage} node={node} />)}</div>
+      ) : (
+        <Some stage={stage} />
+      )}
+    </section>
+  );
+}
+
+function Chooser({ stage }: { stage: Stage }) {
+  return (
+    <label>
+      Show{" "}
+      <select
+        value={String(stage.node.value ?? "")}
+        onChange={({ currentTarget: { value } }) => (stage.node.value = value === "" ? null : Number(value))}
+      >
+        <option value="">those that act</option>
+        {stage.model.header.nodes.map((node) => (
+          <option key={node} value={String(node)}>{processName(node)}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The chosen process, and those that did something last. */
+function Some({ stage }: { stage: Stage }) {
+  const shown = useComputed(() => {
+    const recent = new Set<number>();
+    if (stage.node.value !== null) recent.add(stage.node.value);
+    for (let step = stage.step.value; step > 0 && recent.size < SOME; step--) {
+      const node = currentEvent(stage.model, step)?.node;
+      if (node != null) recent.add(node);
+    }
+    return [...recent].join(" ");
+  }).value;
+  return (
+    <div class="cards">
+      {shown === "" ? <p>Nothing has happened yet.</p> : shown.split(" ").map((node, place) => (
+        <Card key={place} stage={stage} node={Number(node)} />
+      ))}
+    </div>
+  );
+}
+
+function Card({ stage, node }: { stage: Stage; node: number }) {
+  const { model } = stage;
+  const life = processAt(model, node, stage.step.value);
+  const isNew = life.since >= beganAt(model.events, stage.step.value) && life.since >= 0;
+  const fields = Object.entries(life.fields);
+  const gone = isNew ? life.changed.filter((name) => !(name in life.fields)) : [];
+  const word = standing(life);
+  return (
+    <article class={`card${life.up ? "" : " down"}${stage.node.value === node ? " chosen" : ""}`}>
+      <h3>
+        {processName(node)} <small>{[word, follows(node, life)].filter(Boolean).join(", ")}</small>
+      </h3>
+      {fields.length + gone.length > 0 && (
+        <dl>
+          {fields.map(([name, value]) => (
+            <Field key={name} name={name} value={value} changed={isNew && life.changed.includes(name)} />
+          ))}
+          {gone.map((name) => <Field key={name} name={name} value="gone" changed />)}
+        </dl>
+      )}
+    </article>
+  );
+}
+
+function follows(node: number, { up, coordinator }: { up: boolean; coordinator: number | null }): string {
+  if (!up || coordinator === null) return "";
+  return coordinator === node ? "coordinates" : `follows ${processName(coordinator)}`;
+}
+
+function Field({ name, value, changed }: { name: string; value: string; changed: boolean }) {
+  return (
+    <div class={changed ? "changed" : ""}>
+      <dt>{name}</dt>
+      <dd>
+        {value}
+        {changed && <span class="visually-hidden"> (just changed)</span>}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+import { useComputed } from "@preact/signals";
+import type { Flight } from "../../run/flights";
+import { underWay } from "../../run/flights";
+import type { Model } from "../../run/model";
+import { colourNumbers, kindInk, palette } from "../diagram/palette";
+import type { Stage } from "../stage";
+import type { Layout } from "./layout";
+
+/** More words than this would hide the picture. */
+const WORDS_MAX = 12;
+
+/** The messages that are under way, on their links. */
+export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
+  const { model } = stage;
+  const flying = useComputed(() => underWay(model.flights, Math.min(stage.step.value, model.events.length)));
+  const place = stage.place.value;
+  const ink = palette.value;
+  const colours = colourNumbers(model.flights.kinds);
+  const dots = model.flights.kinds.map(() => "");
+  const words: { flight: Flight; x: number; y: number }[] = [];
+  for (const flight of flying.value) {
+    const [x, y] = whereIs(model, layout, flight, place);
+    // A line of no length with round ends is a dot, and one path draws them all.
+    dots[flight.kind] += `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
+    if (flying.value.length <= WORDS_MAX) words.push({ flight, x, y });
+  }
+  const size = Math.max(5, layout.radius * 0.5);
+  return (
+    <g class="messages" aria-hidden="true">
+      {dots.map((path, kind) => {
+        if (path === "") return null;
+        const isOverhead = colours[kind] === null;
+        return <path key={kind} d={path} stroke={kindInk(ink, colours[kind]!).line} stroke-width={isOverhead ? size * 0.6 : size} />;
+      })}
+      {words.map(({ flight, x, y }) => (
+        <text key={`${flight.send} ${flight.arrive}`} x={x} y={y - size * 0.9} fill={kindInk(ink, colours[flight.kind]!).word}>
+          {flight.text.length > 20 ? `${flight.text.slice(0, 19)}…` : flight.text}
+        </text>
+      ))}
+    </g>
+  );
+}
+
+/** Where a message is: on the right-hand side of its link, as far as time has taken it. */
+function whereIs({ timeline, events }: Model, { spots, radius }: Layout, flight: Flight, place: number): [number, number] {
+  const from = spots.get(flight.from)!;
+  const to = spots.get(flight.to)!;
+  const sent = timeline.at[flight.send]!;
+  const due = flight.arrive === null ? timeline.at[events.length - 1]! + 1 : timeline.at[flight.arrive]!;
+  const done = Math.max(0, Math.min(1, (place - sent) / (due - sent || 1)));
+  const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const [ux, uy] = [(to.x - from.x) / length, (to.y - from.y) / length];
+  // What the network swallows gets half-way.
+  const far = flight.why === "lost" || flight.why === "cut" ? length / 2 : length - 2 * radius - 8;
+  const along = radius + 4 + done * far;
+  return [from.x + ux * along - uy * 5, from.y + uy * along + ux * 5];
+}

@@ -1,0 +1,113 @@
+import { useComputed } from "@preact/signals";
+import type { Life } from "../../run/lives";
+import { currentEvent, processAt } from "../../run/model";
+import { processName } from "../../run/words";
+import { crown } from "../diagram/signs";
+import type { Stage } from "../stage";
+import type { Layout } from "./layout";
+
+interface NodeProps {
+  stage: Stage;
+  layout: Layout;
+  node: number;
+  /** The side of a partition that it is on: `A`. */
+  side: string | null;
+  takesFocus: boolean;
+  /** Opens what can be done to it; absent if nothing can. */
+  onOpen?: ((node: number, at: Element) => void) | undefined;
+}
+
+/** A process: what it is shows in its shape, in a word and in its colour. */
+export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProps) {
+  const { model } = stage;
+  const life = useComputed(() => processAt(model, node, stage.step.value)).value;
+  const acts = useComputed(() => currentEvent(model, stage.step.value)?.node === node).value;
+  const { x, y, outX, outY } = layout.spots.get(node)!;
+  const { radius } = layout;
+  const crowned = life.up && life.coordinator === node;
+  const word = standing(life);
+  const state = !life.up ? "down" : life.paused ? "paused" : life.section;
+  const isChosen = stage.node.value === node;
+  const open = (event: Event) => {
+    stage.node.value = node;
+    onOpen?.(node, event.currentTarget as Element);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    open(event);
+  };
+  const small = radius < 13;
+  return (
+    <g
+      class={`node ${state}${crowned ? " crowned" : ""}${acts ? " acts" : ""}${isChosen ? " chosen" : ""}`}
+      transform={`translate(${x} ${y})`}
+      role="button"
+      tabIndex={takesFocus ? 0 : -1}
+      aria-label={describe(node, life, crowned, side)}
+      aria-haspopup={onOpen ? "menu" : undefined}
+      onClick={open}
+      onKeyDown={onKeyDown}
+      data-node={node}
+    >
+      <circle class="target" r={Math.max(radius + 6, 14)} />
+      {acts && <circle class="halo" r={radius + 5} />}
+      <Shape state={state} radius={radius} />
+      {!small && <text class="name" y={radius * 0.28} style={{ fontSize: `${Math.min(15, radius * 0.72)}px` }}>{processName(node)}</text>}
+      {small && (
+        <text class="name outer" x={outX * (radius + 11)} y={outY * (radius + 11) + 3}>{node}</text>
+      )}
+      {crowned && <polygon class="crown" points={crown(0, -radius - 3, Math.max(6, radius * 0.5)).join(" ")} />}
+      {side !== null && <text class="side" x={-radius - 6} y={-radius + 4}>{side}</text>}
+      {word !== "" && !small && <text class="word" y={radius + 14}>{word}</text>}
+    </g>
+  );
+}
+
+/** Round if it works, with corners if it does not; a double edge inside the section. */
+function Shape({ state, radius }: { state: string; radius: number }) {
+  const r = radius;
+  if (state === "down") {
+    return (
+      <>
+        <rect class="body" x={-r} y={-r} width={2 * r} height={2 * r} rx={3} />
+        <path class="cross" d={`M${-r} ${-r}L${r} ${r}M${-r} ${r}L${r} ${-r}`} />
+      </>
+    );
+  }
+  if (state === "paused") {
+    return (
+      <>
+        <circle class="body" r={r} />
+        <path class="bars" d={`M${-r * 0.75} ${-r * 0.5}v${r}M${r * 0.75} ${-r * 0.5}v${r}`} />
+      </>
+    );
+  }
+  return (
+    <>
+      <circle class="body" r={r} />
+      {state === "inside" && <circle class="inner" r={r - 4} />}
+      {state === "waiting" && <circle class="outer-ring" r={r + 3} />}
+    </>
+  );
+}
+
+/** What a process is, in a word or two. */
+export function standing(life: Life): string {
+  if (!life.up) return "down";
+  if (life.paused) return "paused";
+  if (life.section === "inside") return `inside ${life.entry ?? ""}`.trim();
+  if (life.section === "waiting") return "waits";
+  return "";
+}
+
+function describe(node: number, life: Life, crowned: boolean, side: string | null): string {
+  const parts = [processName(node)];
+  const word = standing(life);
+  if (word) parts.push(word);
+  if (crowned) parts.push("takes itself for the coordinator");
+  else if (life.up && life.coordinator !== null) parts.push(`follows ${processName(life.coordinator)}`);
+  if (side !== null) parts.push(`on side ${side}`);
+  return parts.join(", ");
+}
