@@ -7,6 +7,34 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// Who answers here. The same page comes from several kinds of servers and has to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Here {
+    /// What there is to see.
+    pub serves: Serves,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// What a server has for the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Serves {
+    /// One member of a cluster, and the explorer.
+    Member,
+    /// The processes of a whole cluster, and the explorer: `bellwether up`.
+    Up,
+    /// The explorer and nothing else: `bellwether explore`.
+    Explore,
+}
+
+impl Here {
+    /// A server of this kind and of this version.
+    pub fn new(serves: Serves) -> Self {
+        Here { serves, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+}
+
 /// What one member says about itself and its cluster, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Status {

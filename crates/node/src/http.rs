@@ -35,6 +35,7 @@ type Shared = State<Arc<Office>>;
         license(name = "MIT OR Apache-2.0")
     ),
     paths(
+        here,
         status,
         members,
         history,
@@ -55,6 +56,7 @@ pub(crate) struct Document;
 /// All routes.
 pub(crate) fn router(office: Arc<Office>) -> Router {
     let mut router = Router::new()
+        .route("/v1/here", get(here))
         .route("/v1/status", get(status))
         .route("/v1/members", get(members))
         .route("/v1/history", get(history))
@@ -73,11 +75,12 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
     }
     let origins = Arc::new(office.origins());
     router
+        .with_state(office)
+        .merge(bellwether_web::routes())
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))
         .layer(middleware::from_fn_with_state(origins, guard))
-        .with_state(office)
 }
 
 /// The member itself is at fault.
@@ -88,6 +91,12 @@ fn silent() -> Refusal {
 
 async fn ask(office: &Office) -> Result<Status, Refusal> {
     office.ask().await.ok_or_else(silent)
+}
+
+/// Who answers: a member, the parent of a local cluster, or the explorer alone.
+#[utoipa::path(get, path = "/v1/here", responses((status = 200, body = json::Here)))]
+async fn here() -> Json<json::Here> {
+    Json(json::Here::new(json::Serves::Member))
 }
 
 /// What this member does, who coordinates, and since when and why.
@@ -290,7 +299,9 @@ async fn readyz(State(office): Shared) -> Response {
 }
 
 async fn openapi() -> Response {
-    Json(Document::openapi()).into_response()
+    let mut document = Document::openapi();
+    document.merge(bellwether_web::Document::openapi());
+    Json(document).into_response()
 }
 
 /// For development: cuts this member off from some others. Not in the document, because it is not
@@ -327,7 +338,7 @@ mod tests {
     fn the_document_lists_every_route() {
         let document = serde_json::to_value(Document::openapi()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 12, "{:?}", paths.keys());
+        assert_eq!(paths.len(), 13, "{:?}", paths.keys());
         assert!(document["components"]["schemas"]["Status"].is_object());
     }
 }

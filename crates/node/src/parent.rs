@@ -113,11 +113,13 @@ pub async fn serve<'a>(
 
 fn router(desk: Desk, origins: Origins) -> Router {
     Router::new()
+        .route("/v1/here", get(async || Json(json::Here::new(json::Serves::Up))))
         .route("/v1/up", get(up))
         .route("/v1/up/watch", get(follow_up))
         .route("/v1/up/command", post(command))
         .route("/openapi.json", get(openapi))
         .with_state(desk)
+        .merge(bellwether_web::routes())
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -174,5 +176,7 @@ async fn command(
 }
 
 async fn openapi() -> Response {
-    Json(Document::openapi()).into_response()
+    let mut document = Document::openapi();
+    document.merge(bellwether_web::Document::openapi());
+    Json(document).into_response()
 }

@@ -27,6 +27,11 @@ async fn members_elect_a_coordinator_and_say_so() {
     let coordinators: Vec<_> = members.members.iter().map(|m| m.is_coordinator).collect();
     assert_eq!(coordinators, [false, false, true]);
 
+    let here: json::Here = get(cluster.http(0), "/v1/here").await;
+    assert_eq!(here.serves, json::Serves::Member);
+    let (code, _, _) = call(cluster.http(0), "GET /v1/explore/gallery", "").await;
+    assert_eq!(code, 200, "the explorer is there, too");
+
     let ready: json::Probe = get(cluster.http(0), "/readyz").await;
     assert!(ready.ok && ready.why.starts_with("follows P3 in epoch"), "{}", ready.why);
     let healthy: json::Probe = get(cluster.http(0), "/healthz").await;

@@ -4,7 +4,7 @@
 
 mod common;
 
-use bellwether_api::json::{Problem, Up, UpDone};
+use bellwether_api::json::{Here, Problem, Serves, Up, UpDone};
 use bellwether_node::parent::{Complaint, Desk, Fault, Order, serve};
 use common::{Stream, call, exchange, get, post};
 use std::net::SocketAddr;
@@ -119,6 +119,19 @@ async fn a_members_page_may_look_on() {
     assert!(stream.head.contains(&allowed), "{}", stream.head);
     let stream = Stream::open(parent.address, "/v1/up/watch", "Origin: http://a.example\r\n").await;
     assert!(!stream.head.contains("access-control"), "{}", stream.head);
+}
+
+#[tokio::test]
+async fn the_page_learns_who_answers_and_the_explorer_is_there() {
+    let parent = Parent::start().await;
+    let here: Here = get(parent.address, "/v1/here").await;
+    assert_eq!(here.serves, Serves::Up);
+    let (code, _, body) = call(parent.address, "GET /v1/explore/catalogue", "").await;
+    assert!(code == 200 && body.contains("\"bully\""), "{code} {body}");
+    let (_, _, document) = call(parent.address, "GET /openapi.json", "").await;
+    for path in ["/v1/up/command", "/v1/explore/run"] {
+        assert!(document.contains(path), "{path}");
+    }
 }
 
 #[tokio::test]

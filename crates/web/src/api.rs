@@ -10,7 +10,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use bellwether_api::json::Problem;
+use bellwether_api::json::{Here, Problem, Serves};
 use std::sync::Arc;
 use utoipa::OpenApi;
 
@@ -41,6 +41,7 @@ pub fn routes() -> Router {
 pub fn router() -> Router {
     let origins = Arc::new(Origins::default());
     routes()
+        .route("/v1/here", get(async || Json(Here::new(Serves::Explore))))
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(origins, guard))
