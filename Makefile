@@ -1,4 +1,5 @@
-# Everything here needs only the Rust toolchain, gcc and make; the rest is installed on first use.
+# Everything here needs only the Rust toolchain, gcc and make; the rest is installed on first use. The page
+# in the browser needs Node.js, too; without it everything else works.
 
 DENY_VERSION := ^0.20
 DEMO         := scenarios/election/bully-p1-to-p4.txt
@@ -9,26 +10,68 @@ BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --
 SCHEDULES    := 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help up bench-failover demo build test check-quick check-all verify fix soak bench pictures advisories clean tools always
+.PHONY: help up web unit e2e shots chromium bench-page bench-failover demo build test check-quick check-all verify fix soak bench pictures advisories clean tools always
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-up: ## Start five real members on this machine and watch them elect; q ends
+up: web ## Start five real members on this machine and watch them elect; q ends
 	@$(BELLWETHER) up
 
-demo: ## Replay the textbook's bully election as text and draw its picture
+demo: web ## Replay the textbook's bully election as text and draw its picture
 	@mkdir -p $(dir $(PICTURE))
 	@$(BELLWETHER) sim $(DEMO) --trace svg --out $(PICTURE)
 	@echo
 	@echo "The same election as a picture: $(PICTURE) (open it in a browser)"
 
-build: ## Build the optimised `bellwether` into target/release
+build: web ## Build the optimised `bellwether` into target/release
 	cargo build --release --locked --workspace
 
-test: verify ## Everything CI runs: verify, all tests and doc tests, and the quick checks
+# The page comes first: the commands that the tests start have it built in.
+test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
 	cargo test --workspace --locked
-	@$(MAKE) --no-print-directory check-quick
+	@$(MAKE) --no-print-directory unit check-quick e2e
+
+# The page in the browser. Without npm nothing is built; the command then says so where the page would be.
+NPM      := $(shell command -v npm 2>/dev/null)
+NO_NPM   := No npm here, so the page is left as it is. It needs Node.js 20.19 or later.
+PAGE     := web/dist/index.html
+PAGE_OF  := $(shell find web/src web/public web/openapi -type f -not -path 'web/src/api/*.d.ts' 2>/dev/null) \
+            web/index.html web/vite.config.ts web/tsconfig.json Cargo.toml
+CHROMIUM ?= /usr/bin/chromium
+export CHROMIUM
+
+web: $(if $(NPM),$(PAGE)) ## Build the page, if npm is there and something has changed
+	@$(if $(NPM),true,echo "$(NO_NPM)")
+
+$(PAGE): web/node_modules/.package-lock.json $(PAGE_OF)
+	cd web && npm run --silent build
+	@touch $@
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --loglevel=error
+	@touch $@
+
+unit: $(if $(NPM),web) ## Test the parts of the page that need no browser
+	$(if $(NPM),cd web && npm run --silent unit,@echo "$(NO_NPM)")
+
+e2e: $(if $(NPM),web chromium) ## Test the page in a real browser, against real servers
+	$(if $(NPM),cargo build --profile test --quiet --locked --package bellwether-cli --bin bellwether)
+	$(if $(NPM),cd web && npm run --silent e2e,@echo "$(NO_NPM)")
+
+shots: web chromium ## Make the page's screenshots for the documentation anew
+	cargo build --profile test --quiet --locked --package bellwether-cli --bin bellwether
+	cd web && npm run --silent shots
+
+bench-page: web chromium ## Measure how the page opens and scrubs a run of 10,000 events
+	cd web && node tests/bench-scrub.mjs
+
+# Debian's browser; another one can be named: make e2e CHROMIUM=/path/to/chrome
+chromium:
+	@test -x "$(CHROMIUM)" || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
+	  echo "There is no browser at $(CHROMIUM). Install one (apt-get install chromium) or name it: make e2e CHROMIUM=..."; exit 1; }
+	@test -x "$(CHROMIUM)" || { echo "Installing Debian's chromium, once."; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
 # With the command that the tests have built; it is slower than an optimised one, which takes longer to build.
 check-quick: ## Explore every run of the small clusters of docs/verification.txt
@@ -124,7 +167,7 @@ advisories: tools ## Look for known vulnerabilities; downloads the RustSec datab
 
 clean: ## Remove everything that was built or drawn
 	cargo clean
-	rm -rf out
+	rm -rf out web/dist web/out
 
 # Installs what is missing; silent when nothing is.
 tools:

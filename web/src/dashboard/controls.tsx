@@ -19,8 +19,8 @@ export function Controls({ room, up }: { room: Room; up: Up }) {
   const leads = room.feed.value.glance?.status.mandate != null;
   const done = room.done.value;
   return (
-    <section class="panel controls" aria-labelledby="controls">
-      <h2 id="controls">Break it</h2>
+    <section class="panel break-it" aria-labelledby="break-it">
+      <h2 id="break-it">Break it</h2>
       <fieldset>
         <legend>Partition: who is to be on one side?</legend>
         <div class="sides">
@@ -30,7 +30,7 @@ export function Controls({ room, up }: { room: Room; up: Up }) {
             </label>
           ))}
         </div>
-        <div class="buttons">
+        <div class="row">
           <button type="button" disabled={!isSplit} onClick={() => void room.order(`partition ${shown(sides).replaceAll(" ", "")}`)}>
             {isSplit ? `Partition ${shown(sides)}` : "Partition"}
           </button>
@@ -40,8 +40,8 @@ export function Controls({ room, up }: { room: Room; up: Up }) {
       </fieldset>
       <p>{up.partition.length > 0 ? `Partition: ${shown(up.partition)}. Nothing passes between the sides.` : "Everybody reaches everybody."}</p>
       <p role="status" class={done?.ok === false ? "bad" : undefined}>{done?.text}</p>
-      <h3>What has happened</h3>
-      <ol class="news">
+      <h3 id="news">What has happened</h3>
+      <ol class="news" tabIndex={0} aria-labelledby="news">
         {up.news.slice(-30).reverse().map(({ seq, at_ms, text }) => (
           <li key={seq}><time>{(at_ms / 1_000).toFixed(1)} s</time> {text}</li>
         ))}

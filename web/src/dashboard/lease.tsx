@@ -1,27 +1,26 @@
 import { useEffect, useRef } from "preact/hooks";
 
-/** Words change so often; the bar moves with every frame. */
 const WORDS_EVERY_MS = 100;
 
 /** What is left of a lease. Between two glances it runs out by the page's own clock. */
-export function Lease(props: { leaseMs: number; fullMs: number; at: number }) {
+export function Lease({ leaseMs, fullMs, at }: { leaseMs: number; fullMs: number; at: number }) {
   const bar = useRef<HTMLDivElement>(null);
   const words = useRef<HTMLSpanElement>(null);
-  const { leaseMs, fullMs, at } = props;
   useEffect(() => {
-    let said = -Infinity;
-    let frame = requestAnimationFrame(draw);
-    function draw() {
-      const now = performance.now();
-      const left = Math.max(0, leaseMs - (now - at));
-      if (bar.current) bar.current.style.transform = `scaleX(${fullMs > 0 ? Math.min(1, left / fullMs) : 0})`;
-      if (words.current && now - said >= WORDS_EVERY_MS) {
-        words.current.textContent = left > 0 ? `${(left / 1_000).toFixed(1)} s left` : "run out, unless renewed";
-        said = now;
-      }
-      frame = requestAnimationFrame(draw);
-    }
-    return () => cancelAnimationFrame(frame);
+    const left = () => Math.max(0, leaseMs - (performance.now() - at));
+    const say = () => {
+      if (words.current) words.current.textContent = left() > 0 ? `${(left() / 1_000).toFixed(1)} s left` : "run out, unless renewed";
+    };
+    say();
+    const timer = setInterval(say, WORDS_EVERY_MS);
+    // The browser moves the bar by itself, without a frame of ours.
+    const share = fullMs > 0 ? Math.min(1, left() / fullMs) : 0;
+    const steps = [`scaleX(${share})`, "scaleX(0)"].map((transform) => ({ transform }));
+    const run = bar.current?.animate(steps, { duration: left(), fill: "forwards" });
+    return () => {
+      clearInterval(timer);
+      run?.cancel();
+    };
   }, [leaseMs, fullMs, at]);
   return (
     <div class="lease">

@@ -5,7 +5,7 @@ export function NoCluster({ room }: { room: Room }) {
   const host = room.host.value;
   if (host === "explore") {
     return (
-      <section class="welcome panel">
+      <section class="no-cluster panel">
         <h1>No cluster here</h1>
         <p>
           This page came from a server without a cluster, such as <code>bellwether explore</code>. The
@@ -22,7 +22,7 @@ export function NoCluster({ room }: { room: Room }) {
   }
   const troubles = [...room.feed.value.troubles, ...room.troubles.value];
   return (
-    <section class="welcome panel" role="status">
+    <section class="no-cluster panel" role="status">
       <h1>{host === "gone" ? "Nobody answers" : "Looking for the cluster"}</h1>
       {host === "gone" && <p>The server of this page has ended or cannot be reached. It is tried again every second.</p>}
       {room.feed.value.phase === "lost" && <p>No member answers. They are tried again every second.</p>}

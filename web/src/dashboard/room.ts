@@ -6,10 +6,10 @@ import { Flashes } from "./flashes";
 import { merge } from "./ledger";
 import { openStream, type Stream } from "./stream";
 import { Traffic } from "./traffic";
-import { Misunderstood, readUp, type Change, type Messages, type Up, type UpDone } from "./wire";
+import { Misunderstood, readUp, type Change, type Here, type Messages, type Up, type UpDone } from "./wire";
 
 /** Who served the page: a member, `bellwether up`, something without a cluster, or nobody any more. */
-export type Host = "asking" | "member" | "up" | "explore" | "gone";
+export type Host = "asking" | Here["serves"] | "gone";
 
 /** The streams of processes are opened again after so long. */
 const UP_AGAIN_AFTER_MS = 1_000;
@@ -159,8 +159,7 @@ export class Room {
 /** Asks the server of the page what it is. */
 async function whoServes(): Promise<Host> {
   try {
-    const { serves } = await ask<{ serves: string }>("/v1/here");
-    return serves === "up" || serves === "member" ? serves : "explore";
+    return (await ask<Here>("/v1/here")).serves;
   } catch (error) {
     return error instanceof ServerError && error.status === 0 ? "gone" : "explore";
   }

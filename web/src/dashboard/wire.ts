@@ -1,6 +1,7 @@
 import type { components } from "../api/member";
 
 type Schemas = components["schemas"];
+export type Here = Schemas["Here"];
 export type Status = Schemas["Status"];
 export type Member = Schemas["Member"];
 export type Change = Schemas["Change"];

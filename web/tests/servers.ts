@@ -1,0 +1,120 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** How long a server may take until it says where it is. */
+const READY_WITHIN_MS = 30_000;
+/** How long it may take to end when it is asked to. */
+const ENDS_WITHIN_MS = 5_000;
+
+/** The command under test: from BELLWETHER_BIN, or as cargo has built it. */
+function binary(): string {
+  const named = process.env["BELLWETHER_BIN"];
+  if (named) return named;
+  const built = ["debug", "release"].map((profile) =>
+    fileURLToPath(new URL(`../../target/${profile}/bellwether`, import.meta.url)));
+  const found = built.find((path) => existsSync(path));
+  if (!found) throw new Error(`There is no command to test: ${built.join(" and ")} are missing. Run: make build`);
+  return found;
+}
+
+/** A command that runs, and what it has said so far. */
+class Command {
+  said = "";
+  readonly #child: ChildProcess;
+
+  constructor(args: readonly string[]) {
+    this.#child = spawn(binary(), args, { stdio: ["pipe", "pipe", "pipe"] });
+    const note = (chunk: Buffer) => (this.said += chunk.toString());
+    this.#child.stdout?.on("data", note);
+    this.#child.stderr?.on("data", note);
+  }
+
+  /** Waits until it has said this. */
+  async until(pattern: RegExp, withinMs = READY_WITHIN_MS): Promise<RegExpExecArray> {
+    const end = Date.now() + withinMs;
+    for (;;) {
+      const found = pattern.exec(this.said);
+      if (found) return found;
+      if (Date.now() > end || this.#child.exitCode !== null) throw new Error(`It never said ${pattern}:\n${this.said}`);
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  }
+
+  /** Writes a line to its standard input. */
+  tell(line: string) {
+    this.#child.stdin?.write(`${line}\n`);
+  }
+
+  /** Asks it to end, and makes it end if it does not. */
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise<void>((done) => child.once("exit", () => done()));
+    child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), ENDS_WITHIN_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+}
+
+/** A server with the explorer and no cluster. */
+export interface Explore {
+  url: string;
+  stop(): Promise<void>;
+}
+
+/** Starts `bellwether explore`; BASE_URL names a server that runs already. */
+export async function startExplore(): Promise<Explore> {
+  const running = process.env["BASE_URL"];
+  if (running) return { url: running, stop: () => Promise.resolve() };
+  const command = new Command(["explore", "--listen", "127.0.0.1:0"]);
+  const [, url] = await command.until(/(http:\/\/[\d.]+:\d+)/);
+  return { url: url ?? "", stop: () => command.stop() };
+}
+
+/** A cluster of real processes. */
+export class Cluster {
+  private constructor(
+    private readonly command: Command,
+    /** The page that can break things. */
+    readonly dashboard: string,
+    /** Where each member is, by its number. */
+    readonly members: ReadonlyMap<number, string>,
+  ) {}
+
+  /** Starts `bellwether up` and waits for the first coordinator. */
+  static async start(): Promise<Cluster> {
+    const command = new Command(["up", "--plain"]);
+    const [, dashboard] = await command.until(/dashboard:?\s+(http:\/\/[\d.]+:\d+)/);
+    await command.until(/coordinates in epoch/);
+    const members = [...command.said.matchAll(/member (\d+)\s+pid \d+\s+(http:\/\/[\d.]+:\d+)/g)];
+    return new Cluster(command, dashboard ?? "", new Map(members.map(([, id, url]) => [Number(id), url ?? ""])));
+  }
+
+  /** Gives it a command as a line, and waits until it says that this was done. */
+  async tell(line: string, said: RegExp) {
+    const before = this.command.said.length;
+    this.command.tell(line);
+    const end = Date.now() + READY_WITHIN_MS;
+    while (!said.test(this.command.said.slice(before))) {
+      if (Date.now() > end) throw new Error(`After '${line}' it never said ${said}:\n${this.command.said}`);
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  }
+
+  /** Who coordinates, asked of one member; null if it does not know or does not answer. */
+  async coordinator(asked: number): Promise<number | null> {
+    try {
+      const answer = await fetch(`${this.members.get(asked)}/v1/status`, { signal: AbortSignal.timeout(500) });
+      const status = (await answer.json()) as { mandate: { leader: number } | null };
+      return status.mandate?.leader ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  stop(): Promise<void> {
+    return this.command.stop();
+  }
+}
