@@ -4,6 +4,7 @@ import { fetchCatalogue, fetchGallery, type Schemas } from "../api/client";
 import { lazy } from "../lazy";
 import { LESSONS } from "../lessons/list";
 import { go, place } from "../place";
+import { useDrops } from "./drops";
 import { Exhibits } from "./exhibits";
 import { Problem } from "./problem";
 import { Thumbnail } from "./thumbnail";
@@ -37,6 +38,7 @@ export function Gallery() {
 
 function Front() {
   useEffect(fetchAll, []);
+  useDrops((file) => void import("./open").then(({ openDropped }) => openDropped(file)));
   return (
     <div class="gallery">
       <Welcome />

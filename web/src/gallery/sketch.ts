@@ -55,8 +55,8 @@ export function storyOf(scenario: string): Told[] {
 export function membersOf(scenario: string): number[] {
   const ids = /^cluster\s+\S+\s+([\d.,]+)/m.exec(scenario)?.[1] ?? "";
   const members = ids.split(",").flatMap((part) => {
-    const [from, to] = part.split("..").map(Number);
-    if (from === undefined || Number.isNaN(from)) return [];
+    if (!/^\d+(\.\.\d+)?$/.test(part)) return [];
+    const [from = 0, to] = part.split("..").map(Number);
     const last = to ?? from;
     return Array.from({ length: Math.min(Math.max(last - from + 1, 0), 64) }, (_, k) => from + k);
   });
