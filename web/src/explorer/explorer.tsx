@@ -1,28 +1,177 @@
 import { useEffect, useState } from "preact/hooks";
-import { fetchCatalogue, fetchGallery, fetchRun, type Schemas } from "../api/client";
-import { place } from "../place";
-import { readLink } from "../run/links";
-import { modelOf } from "../run/model";
+import type { Schemas } from "../api/client";
+import { go, place } from "../place";
+import { Actions } from "./actions";
+import { Branches, Outcome } from "./branches";
+import { deedsFor, deedsForLink, type Deed } from "./deeds";
+import { Form } from "./forms";
+import { CannotShow, load, type Loaded } from "./load";
+import { Menu } from "./menu";
 import { Player } from "./player";
-import { Stage } from "./stage";
+import { ScenarioText } from "./scenario";
+import type { Link } from "./topology/layout";
+import { processName } from "../run/words";
 
-/** The explorer. */
+/** The explorer: the run that the link speaks of. */
 export function Explorer() {
-  const [stage, setStage] = useState<Stage | null>(null);
-  const [rules, setRules] = useState<readonly Schemas["Rule"][]>([]);
   const { params } = place.value;
+  const [loaded, setLoaded] = useState<Loaded | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
-    void (async () => {
-      const { link } = await readLink(params);
-      const { exhibits } = await fetchGallery();
-      const { source } = link;
-      const wanted = source && "exhibit" in source ? source.exhibit : null;
-      const scenario =
-        source && "scenario" in source ? source.scenario : exhibits.find(({ id }) => id === wanted)?.scenario;
-      const { algorithms } = await fetchCatalogue();
-      setRules(algorithms.find(({ name }) => scenario?.includes(`cluster ${name} `))?.rules ?? []);
-      if (scenario) setStage(new Stage(modelOf(await fetchRun({ scenario })), link.at));
-    })();
-  }, [params]);
-  return stage ? <Player stage={stage} rules={rules} /> : <p>One moment</p>;
+    let isWanted = true;
+    let mine: Loaded | null = null;
+    setError(null);
+    load(params).then(
+      (now) => {
+        mine = now;
+        if (isWanted) setLoaded(now);
+        else now.session.close();
+      },
+      (failure: unknown) => isWanted && setError(failure),
+    );
+    return () => {
+      isWanted = false;
+      mine?.session.close();
+      setLoaded(null);
+    };
+  }, [params, attempt]);
+  return (
+    <div class="explorer">
+      {error !== null ? (
+        <Failure error={error} retry={() => setAttempt(attempt + 1)} />
+      ) : loaded === null ? (
+        <p role="status">Playing the run…</p>
+      ) : (
+        <Run key={attempt} {...loaded} />
+      )}
+    </div>
+  );
+}
+
+/** Why nothing is shown, and what can be done. */
+function Failure({ error, retry }: { error: unknown; retry: () => void }) {
+  const why = error instanceof CannotShow ? error : null;
+  return (
+    <section class="notice" role="alert">
+      <h1>This run cannot be shown</h1>
+      <p class="why">{error instanceof Error ? error.message : String(error)}</p>
+      <p>{why?.hint ?? "Reloading the page may help."}</p>
+      {why && why.similar.length > 0 && (
+        <ul>
+          {why.similar.map(({ id, title }) => (
+            <li key={id}><a href={`/explore#exhibit=${id}`} onClick={go(`/explore#exhibit=${id}`)}>{title}</a></li>
+          ))}
+        </ul>
+      )}
+      {why?.scenario != null && <ScenarioText scenario={why.scenario} open />}
+      <p class="row">
+        {(why === null || why.retry) && <button type="button" class="primary" onClick={retry}>Try again</button>}
+        <a href="/explore" onClick={go("/explore")}>To the gallery</a>
+      </p>
+    </section>
+  );
+}
+
+/** What a menu is open for. */
+type Opened = { node: number; link: null; at: Element } | { node: number; link: Link; at: Element };
+
+function Run({ session, exhibit, algorithm, problems }: Loaded) {
+  const [notices, setNotices] = useState<readonly string[]>(problems);
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const [asked, setAsked] = useState<{ node: number; ask: string } | null>(null);
+  const { stage } = session;
+  const { model } = stage;
+  const { recording, header } = model;
+  const tell = (problem: string) => setNotices((before) => [...before.filter((one) => one !== problem), problem]);
+  const branch = (command: string) => {
+    session.branch(command).catch((error: Error) => tell(`That cannot be done here: ${error.message}`));
+  };
+  const act = (deed: Deed, node: number) => () => {
+    if ("command" in deed) branch(deed.command);
+    else setAsked({ node, ask: deed.ask });
+  };
+  const choices = (now: Opened) => {
+    const step = stage.step.peek();
+    const deeds = now.link ? deedsForLink(model, step, now.link) : deedsFor(model, step, now.node, algorithm?.verbs ?? []);
+    return deeds.map((deed) => ({ label: deed.label, act: act(deed, now.node) }));
+  };
+  const canBranch = recording.scenario !== null;
+  return (
+    <>
+      <Notices notices={notices} onDismiss={(index) => setNotices(notices.filter((_, at) => at !== index))} />
+      <header class="run-head">
+        <div>
+          <p class="crumbs"><a href="/explore" onClick={go("/explore")}>Gallery</a> / {algorithm?.title ?? header.title}</p>
+          <h1>{exhibit?.title ?? `${header.title}, ${header.nodes.length} processes`}</h1>
+          {exhibit && <p class="look">{exhibit.look}</p>}
+        </div>
+        <Actions session={session} onProblem={tell} />
+      </header>
+      <Outcome model={model} onGo={(step) => stage.goTo(step)} />
+      <Remarks remarks={recording.remarks} />
+      <Branches session={session} />
+      <Player
+        key={session.shown.value}
+        stage={stage}
+        rules={algorithm?.rules ?? []}
+        onNode={canBranch ? (node, at) => setOpened({ node, link: null, at }) : undefined}
+        onLink={canBranch ? (link, at) => setOpened({ node: link[0], link, at }) : undefined}
+      />
+      <p class="hint">
+        {canBranch
+          ? "Click a process or a link to crash, pause, cut or ask it at this moment: the run goes another way from there, and both stay."
+          : "This run was recorded, so it can only be looked at. Runs of scenarios can go another way."}
+        {" "}<kbd>?</kbd> shows the keys.
+      </p>
+      {session.busy.value && <p class="busy" role="status">Playing…</p>}
+      {algorithm && <About algorithm={algorithm} />}
+      {recording.scenario !== null && <ScenarioText key={recording.scenario} scenario={recording.scenario} />}
+      {opened && (
+        <Menu
+          title={opened.link ? `Link ${opened.link.map(processName).join("–")}, now` : `${processName(opened.node)}, now`}
+          anchor={opened.at}
+          choices={choices(opened)}
+          onClose={() => setOpened(null)}
+        />
+      )}
+      {asked && (
+        <Form {...asked} nodes={header.nodes} onCommand={branch} onClose={() => setAsked(null)} />
+      )}
+    </>
+  );
+}
+
+function About({ algorithm }: { algorithm: Schemas["Algorithm"] }) {
+  return (
+    <details class="panel about">
+      <summary>About {algorithm.title}</summary>
+      <p>{algorithm.about}</p>
+      <p>Source: {algorithm.source}. Cost: {algorithm.cost}. Assumes: {algorithm.assumes.join(", ")}.</p>
+    </details>
+  );
+}
+
+function Remarks({ remarks }: { remarks: readonly string[] }) {
+  if (remarks.length === 0) return null;
+  return (
+    <details class="panel remarks">
+      <summary>It went otherwise than the scenario says ({remarks.length})</summary>
+      <ul>{remarks.map((remark) => <li key={remark}><pre>{remark}</pre></li>)}</ul>
+    </details>
+  );
+}
+
+/** What is wrong, while the rest goes on. */
+function Notices({ notices, onDismiss }: { notices: readonly string[]; onDismiss: (index: number) => void }) {
+  return (
+    <div class="notices" aria-live="polite">
+      {notices.map((notice, index) => (
+        <p key={notice} class="warning">
+          <span>{notice}</span>
+          <button type="button" class="quiet" onClick={() => onDismiss(index)} aria-label="Dismiss">×</button>
+        </p>
+      ))}
+    </div>
+  );
 }

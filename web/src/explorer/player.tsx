@@ -61,10 +61,12 @@ export function Player(props: PlayerProps) {
       </div>
       {showsKeys.value && <KeyList />}
       <div class="panels">
-        {panels.includes("state") && <State stage={stage} />}
-        {panels.includes("rules") && <Rules stage={stage} rules={rules} />}
-        {panels.includes("counters") && <Counters stage={stage} />}
-        {panels.includes("events") && <Events stage={stage} hideFuture={hideFuture} />}
+        <div>
+          {panels.includes("state") && <State stage={stage} />}
+          {panels.includes("events") && <Events stage={stage} hideFuture={hideFuture} />}
+        </div>
+        {panels.includes("rules") && rules.length > 0 && <div><Rules stage={stage} rules={rules} /></div>}
+        {panels.includes("counters") && <div><Counters stage={stage} /></div>}
       </div>
     </div>
   );

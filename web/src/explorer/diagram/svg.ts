@@ -40,6 +40,11 @@ export class SvgSurface implements Surface {
     );
   }
 
+  /** Puts another drawing into this one, moved. */
+  group(inner: SvgSurface, x: number, y: number) {
+    this.parts.push(`<g transform="translate(${at(x)} ${at(y)})">\n${inner.parts.join("\n")}\n</g>`);
+  }
+
   /** The file. */
   file(width: number, height: number, title: string): string {
     return (
@@ -61,7 +66,6 @@ function stroked(stroke?: Stroke): string {
 /** Words from a run may contain anything, characters that XML forbids included. */
 const escape = (words: string) =>
   words
-    // eslint-disable-next-line no-control-regex
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

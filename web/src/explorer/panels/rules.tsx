@@ -13,7 +13,6 @@ export function Rules({ stage, rules }: { stage: Stage; rules: readonly Schemas[
     return `${node ?? ""} ${now.join(" ")}`;
   }).value;
   const [node = "", ...now] = fired.split(" ");
-  if (rules.length === 0) return null;
   return (
     <section class="panel rules" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>

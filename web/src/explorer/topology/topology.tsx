@@ -43,7 +43,6 @@ export function Topology({ stage, onNode, onLink }: TopologyProps) {
       aria-label={`${nodes.length} processes in a ${model.header.topology}`}
     >
       <Links layout={layout} cuts={cuts} onLink={onLink} />
-      <Messages stage={stage} layout={layout} />
       {nodes.map((node) => (
         <Node
           key={node}
@@ -55,6 +54,7 @@ export function Topology({ stage, onNode, onLink }: TopologyProps) {
           onOpen={onNode}
         />
       ))}
+      <Messages stage={stage} layout={layout} />
       {cuts.length > 0 && (
         <text class="cuts" x={8} y={layout.height - 8}>{cuts.map(cutWords).join(" · ")}</text>
       )}

@@ -1,0 +1,51 @@
+import { useState } from "preact/hooks";
+import { writeTrace } from "../run/trace";
+import { diagramPng, diagramSvg } from "./diagram/export";
+import { download } from "./download";
+import { Menu } from "./menu";
+import type { Session } from "./session";
+
+/** Sharing and keeping what is shown. */
+export function Actions({ session, onProblem }: { session: Session; onProblem: (problem: string) => void }) {
+  const [anchor, setAnchor] = useState<Element | null>(null);
+  const [said, setSaid] = useState("");
+  const [link, setLink] = useState<string | null>(null);
+  const share = async () => {
+    session.flush();
+    if ("file" in session.source) return onProblem("This trace is too long for a link. Send the file instead.");
+    try {
+      await navigator.clipboard.writeText(location.href);
+      setSaid("The link is copied");
+    } catch {
+      setLink(location.href); // not every page may write there; then by hand
+    }
+  };
+  const { model } = session.stage;
+  const { header, scenario } = model.recording;
+  const name = `${header.algorithm || "run"}-${header.nodes.length}`;
+  const choices = [
+    { label: "Picture of the diagram (SVG)", act: () => download(`${name}.svg`, diagramSvg(model), "image/svg+xml") },
+    {
+      label: "Picture of the diagram (PNG)",
+      act: () => {
+        diagramPng(model).then((png) => download(`${name}.png`, png), (error: Error) => onProblem(error.message));
+      },
+    },
+    ...(scenario === null ? [] : [{ label: "Scenario file", act: () => download(`${name}.txt`, scenario) }]),
+    { label: "Trace (JSON Lines)", act: () => download(`${name}.jsonl`, writeTrace(model.recording), "application/jsonl") },
+  ];
+  return (
+    <div class="actions">
+      <span role="status">{said}</span>
+      <button type="button" class="primary" onClick={() => void share()}>Share</button>
+      <button type="button" aria-haspopup="menu" onClick={(event) => setAnchor(event.currentTarget)}>Export</button>
+      {anchor && <Menu title="Export" anchor={anchor} choices={choices} onClose={() => setAnchor(null)} />}
+      {link !== null && (
+        <label class="link">
+          Copy this link{" "}
+          <input readOnly value={link} onFocus={(event) => event.currentTarget.select()} ref={(input) => input?.focus()} />
+        </label>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import { coordinatorsOf, messagesOf, verdictOf } from "../run/branches";
+import type { Model } from "../run/model";
+import { inMs } from "../run/words";
+import type { Session } from "./session";
+
+const SIGNS = { good: "✓", bad: "✗", open: "–" } as const;
+
+/** The runs side by side: which is shown, where each came from, and what came of it. */
+export function Branches({ session }: { session: Session }) {
+  const runs = session.runs.value;
+  if (runs.length < 2) return null;
+  return (
+    <section class="branches" aria-labelledby="branches-title">
+      <h2 id="branches-title" class="visually-hidden">Runs</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Run</th>
+            <th scope="col">Coordinator</th>
+            <th scope="col">Messages</th>
+            <th scope="col">Ends at</th>
+            <th scope="col">In the end</th>
+          </tr>
+        </thead>
+        <tbody>
+          {runs.map(({ label, stage, step, problem }, index) => (
+            <tr key={index} class={index === session.shown.value ? "shown" : ""}>
+              <th scope="row" style={{ paddingLeft: `${8 + 18 * depthOf(session, index)}px` }}>
+                {step && <span aria-hidden="true">↳ </span>}
+                <button
+                  type="button"
+                  aria-pressed={index === session.shown.value}
+                  disabled={stage === null}
+                  onClick={() => session.show(index)}
+                >
+                  {label}
+                </button>
+              </th>
+              {stage ? <Facts model={stage.model} /> : <td colSpan={4}>{problem}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Facts({ model }: { model: Model }) {
+  const verdict = verdictOf(model);
+  return (
+    <>
+      <td>{coordinatorsOf(model) ?? "–"}</td>
+      <td>{messagesOf(model)}</td>
+      <td>{inMs(model.outcome?.us ?? model.events.at(-1)?.us ?? 0)}</td>
+      <td class={verdict.is}>
+        <span aria-hidden="true">{SIGNS[verdict.is]} </span>
+        {verdict.text}
+      </td>
+    </>
+  );
+}
+
+function depthOf(session: Session, index: number): number {
+  const { step } = session.runs.value[index]!;
+  return step ? 1 + depthOf(session, step.parent) : 0;
+}
+
+/** What came of the run that is shown, in a line. */
+export function Outcome({ model, onGo }: { model: Model; onGo: (step: number) => void }) {
+  const verdict = verdictOf(model);
+  const facts = model.outcome?.facts ?? [];
+  return (
+    <div class={`outcome ${verdict.is}`}>
+      <p>
+        <b>{verdict.is === "good" ? "✓ In the end" : verdict.is === "bad" ? "✗ In the end" : "In the end"}:</b> {verdict.text}
+        {model.outcome?.violation && (
+          <button type="button" class="quiet" onClick={() => onGo(model.last)}>Show where</button>
+        )}
+      </p>
+      {facts.length > 0 && (
+        <details>
+          <summary>What else there is to say</summary>
+          <dl>{facts.map(({ name, text }) => [<dt key={name}>{name}</dt>, <dd key={`${name}.`}>{text}</dd>])}</dl>
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+import { effect, signal, type Signal } from "@preact/signals";
+import { fetchRun, ServerError } from "../api/client";
+import { branchLabel, commonEvents, linesOf, stepAtTime } from "../run/branches";
+import { packSource, writeLink, type BranchStep, type Link, type Source } from "../run/links";
+import { modelOf, timeAt } from "../run/model";
+import type { Recording } from "../run/recording";
+import { Stage } from "./stage";
+
+/** One of the runs: the original, or a branch. */
+export interface Run {
+  /** Of which run it is a branch, and how; null for the original. */
+  step: BranchStep | null;
+  label: string;
+  /** Null if the server did not play it. */
+  stage: Stage | null;
+  problem: string | null;
+}
+
+/** The link is written at most so often: browsers refuse more. */
+const WRITE_MS = 300;
+
+/**
+ * A run with its branches, and which of them is looked at. Whatever changes is in the link soon
+ * after.
+ */
+export class Session {
+  readonly runs: Signal<readonly Run[]>;
+  readonly shown = signal(0);
+  /** Whether a branch is being played. */
+  readonly busy = signal(false);
+  private readonly dispose: () => void;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  private constructor(
+    readonly source: Source,
+    private readonly packed: URLSearchParams,
+    recording: Recording,
+    link: Pick<Link, "at" | "view">,
+    private readonly write: (params: URLSearchParams) => void,
+  ) {
+    const stage = new Stage(modelOf(recording), link.at);
+    const { view } = link;
+    stage.speed.value = view.speed;
+    stage.zoom.value = view.zoom;
+    if (view.node !== null && recording.header.nodes.includes(view.node)) stage.node.value = view.node;
+    if (view.event !== null && view.event <= recording.events.length) stage.picked.value = view.event - 1;
+    this.runs = signal([{ step: null, label: "Original", stage, problem: null }]);
+    this.dispose = effect(() => this.remember());
+  }
+
+  static async open(source: Source, recording: Recording, link: Link, write: (params: URLSearchParams) => void) {
+    return new Session(source, await packSource(source), recording, link, write);
+  }
+
+  /** The stage that is shown. */
+  get stage(): Stage {
+    return this.runs.value[this.shown.value]?.stage ?? this.runs.value[0]!.stage!;
+  }
+
+  /** Shows another run, at the same time. */
+  show(index: number) {
+    const next = this.runs.peek()[index]?.stage;
+    if (!next) return;
+    const before = this.stage;
+    before.pause();
+    next.goTo(stepAtTime(next.model, timeAt(before.model, before.step.peek())));
+    this.adopt(next, before);
+    this.shown.value = index;
+  }
+
+  /** Goes another way from the moment that is shown. */
+  async branch(command: string): Promise<void> {
+    const { stage } = this;
+    stage.pause();
+    const afterUs = timeAt(stage.model, stage.step.peek());
+    await this.grow({ parent: this.shown.peek(), afterUs, command });
+  }
+
+  /** Plays the branches that a link speaks of, one after another. */
+  async regrow(branches: readonly BranchStep[], link: Link, problems: string[]) {
+    for (const [index, step] of branches.entries()) {
+      try {
+        await this.grow(step, index + 1 === link.run);
+      } catch (error) {
+        const problem = `Branch ${index + 1} (${branchLabel(step)}) cannot be played: ${(error as Error).message}`;
+        problems.push(problem);
+        this.runs.value = [...this.runs.peek(), { step, label: branchLabel(step), stage: null, problem }];
+      }
+    }
+    if (link.run > 0) this.stage.goTo(link.at);
+  }
+
+  private async grow(step: BranchStep, show = true) {
+    const parent = this.runs.peek()[step.parent]?.stage;
+    if (!parent) throw new ServerError("the run that it comes of is not there", null, 0);
+    let { scenario } = parent.model.recording;
+    if (scenario === null) throw new ServerError("a recorded run cannot go another way", null, 0);
+    this.busy.value = true;
+    try {
+      let played: Recording | null = null;
+      for (const command of linesOf(step.command)) {
+        played = await fetchRun({ scenario: scenario!, branch: { after_us: step.afterUs, command } });
+        scenario = played.scenario;
+      }
+      if (!played) throw new ServerError("it does nothing", null, 0);
+      const common = commonEvents(parent.model.events, played.events);
+      const stage = new Stage(modelOf(played), Math.min(common + 1, played.events.length));
+      this.adopt(stage, parent);
+      this.runs.value = [...this.runs.peek(), { step, label: branchLabel(step), stage, problem: null }];
+      if (show) this.shown.value = this.runs.peek().length - 1;
+    } finally {
+      this.busy.value = false;
+    }
+  }
+
+  /** What one has chosen stays chosen in another run. */
+  private adopt(stage: Stage, from: Stage) {
+    stage.speed.value = from.speed.peek();
+    stage.zoom.value = from.zoom.peek();
+    stage.node.value = from.node.peek();
+  }
+
+  /** The link to what is shown now. */
+  params(): URLSearchParams {
+    const { stage } = this;
+    const branches = this.runs.peek().flatMap(({ step }) => (step ? [step] : []));
+    const picked = stage.picked.peek();
+    const view = {
+      speed: stage.speed.peek(),
+      zoom: stage.zoom.peek(),
+      node: stage.node.peek(),
+      event: picked === null ? null : picked + 1,
+    };
+    return writeLink(this.packed, { branches, run: this.shown.peek(), at: stage.step.peek(), view });
+  }
+
+  private remember() {
+    const { step, speed, zoom, node, picked } = this.stage;
+    // Whatever of these changes is written, all together and not too often.
+    void [this.runs.value, this.shown.value, step.value, speed.value, zoom.value, node.value, picked.value];
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.write(this.params());
+    }, WRITE_MS);
+  }
+
+  /** Writes the link now. */
+  flush() {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.write(this.params());
+  }
+
+  close() {
+    this.dispose();
+    clearTimeout(this.timer);
+    for (const { stage } of this.runs.peek()) stage?.pause();
+  }
+}

@@ -1,0 +1,71 @@
+import type { BranchStep } from "./links";
+import type { Model } from "./model";
+import type { Event } from "./recording";
+import { deedWords, inMs, processName } from "./words";
+
+/** A command that takes more than one line of the scenario language has them separated by this. */
+const AND = ";";
+
+/** The lines of a command, to be played one after another at the same moment. */
+export const linesOf = (command: string) => command.split(AND).map((line) => line.trim()).filter(Boolean);
+
+/** Cuts a link in both directions. */
+export const cutLink = (a: number, b: number) => `cut ${a}>${b}${AND}cut ${b}>${a}`;
+
+/** What a branch is called: `P3 crashes at 20ms`. */
+export function branchLabel({ command, afterUs }: BranchStep): string {
+  const both = /^cut (\d+)>(\d+);cut \2>\1$/.exec(command);
+  const deed = both
+    ? `link ${processName(Number(both[1]))}–${processName(Number(both[2]))} cut`
+    : linesOf(command).map(deedWords).join(", ");
+  return `${deed} at ${inMs(afterUs)}`;
+}
+
+/** How many events two runs have in common before they part. */
+export function commonEvents(a: readonly Event[], b: readonly Event[]): number {
+  let index = 0;
+  while (index < a.length && index < b.length && isSame(a[index]!, b[index]!)) index++;
+  return index;
+}
+
+function isSame(a: Event, b: Event): boolean {
+  if (a.us !== b.us || a.node !== b.node || a.event !== b.event || a.lamport !== b.lamport) return false;
+  const [text, other] = [a, b].map((event) => ("text" in event ? event.text : ""));
+  return text === other;
+}
+
+/** What came of a run, in a few words. */
+export interface Verdict {
+  is: "good" | "bad" | "open";
+  text: string;
+}
+
+/** Whether a run came out as it should. A recorded one does not say. */
+export function verdictOf({ outcome }: Model): Verdict {
+  if (!outcome) return { is: "open", text: "recorded; what came of it is not in the file" };
+  const { violation, agreed, goal } = outcome;
+  if (violation) return { is: "bad", text: `${violation.name} violated at ${inMs(violation.us)}: ${violation.text}` };
+  return agreed ? { is: "good", text: goal } : { is: "bad", text: `not reached: ${goal}` };
+}
+
+/** Whom the processes follow in the end: `P4`, or `P3 (2), P5 (1)` if they do not agree; null if nobody. */
+export function coordinatorsOf({ outcome }: Model): string | null {
+  const votes = new Map<number, number>();
+  for (const coordinator of Object.values(outcome?.coordinators ?? {})) {
+    if (coordinator !== null) votes.set(coordinator, (votes.get(coordinator) ?? 0) + 1);
+  }
+  if (votes.size === 0) return null;
+  const sorted = [...votes].sort(([, a], [, b]) => b - a);
+  return sorted.map(([id, count]) => (sorted.length === 1 ? processName(id) : `${processName(id)} (${count})`)).join(", ");
+}
+
+/** How many of the algorithm's own messages were sent. */
+export function messagesOf({ flights }: Model): number {
+  return flights.kinds.reduce((sum, { role, sends }) => sum + (role === "overhead" ? 0 : sends.length), 0);
+}
+
+/** How many events have happened at a time. */
+export function stepAtTime({ events, last }: Model, us: number): number {
+  const next = events.findIndex((event) => event.us > us);
+  return next < 0 ? last : next;
+}
