@@ -2,95 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
-use std::io::{BufRead, BufReader, Write};
+mod common;
+
+use common::{Up, command};
+use rustix::process::{Pid, Signal, kill_process};
 use std::net::TcpListener;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::process::{Output, Stdio};
 use tempfile::TempDir;
-
-fn command(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
-    command.args(line.split(' '));
-    command
-}
-
-/// A cluster that runs until the test is over. A guard of time ends it if nothing else does.
-struct Up {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: BufReader<ChildStdout>,
-    pids: Vec<Pid>,
-}
-
-impl Up {
-    fn start(line: &str) -> Up {
-        let mut child = command(&format!("up --plain --for 120s {line}"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
-        let mut up = Up { stdin: child.stdin.take(), child, lines, pids: Vec::new() };
-        loop {
-            let line = up.line();
-            let words: Vec<&str> = line.split_whitespace().collect();
-            match words.as_slice() {
-                ["member", _, "pid", pid, http] => {
-                    assert!(http.starts_with("http://127.0.0.1:"), "{line}");
-                    up.pids.push(Pid::from_raw(pid.parse().unwrap()).unwrap());
-                }
-                ["Ctrl-C", ..] => return up,
-                _ => {}
-            }
-        }
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        assert_ne!(self.lines.read_line(&mut line).unwrap(), 0, "it ended too early");
-        line
-    }
-
-    /// Reads on until a line contains all of these.
-    fn until(&mut self, fragments: &[&str]) -> String {
-        loop {
-            let line = self.line();
-            if fragments.iter().all(|fragment| line.contains(fragment)) {
-                return line;
-            }
-        }
-    }
-
-    fn say(&mut self, line: &str) {
-        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
-    }
-
-    /// Whether a process of this number is there. One that nobody has waited for yet is not.
-    fn lives(pid: Pid) -> bool {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
-        let gone = stat.is_ok_and(|stat| stat.contains(") Z "));
-        test_kill_process(pid).is_ok() && !gone
-    }
-
-    /// Waits for the end of all members.
-    fn nobody_is_left(&self) {
-        for _ in 0..1_000_000 {
-            if !self.pids.iter().any(|pid| Up::lives(*pid)) {
-                return;
-            }
-            std::thread::yield_now();
-        }
-        panic!("a member outlives its parent");
-    }
-}
-
-impl Drop for Up {
-    fn drop(&mut self) {
-        // Only if the test has failed before.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 #[test]
 fn the_next_takes_over_from_a_killed_coordinator() {
@@ -191,10 +109,13 @@ fn bad_values_are_refused() {
     refused("up --for 10", &["--for", "has no unit"]);
     refused("up --http-port 65535", &["--http-port", "beyond 65535"]);
     refused("up --http-port x", &["--http-port", "not a port"]);
+    refused("up --http 70000", &["--http", "not a port"]);
+    refused("up --http -1", &["--http", "not a port"]);
     refused("up --dir /dev/null/x", &["--dir", "cannot write"]);
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     refused(&format!("up --nodes 1 --http-port {port}"), &[&port.to_string(), "in use"]);
+    refused(&format!("up --nodes 1 --http {port}"), &["--http", &port.to_string(), "in use"]);
     refused("bench failover --nodes 2", &["--nodes", "3 or more"]);
     refused("bench failover --trials 0", &["--trials"]);
     refused("bench quiet --for 1ms", &["--for", "at least 1s"]);

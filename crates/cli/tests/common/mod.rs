@@ -1,0 +1,111 @@
+//! A cluster of `up --plain` that a test talks to.
+
+#![allow(dead_code, unreachable_pub, reason = "every test binary uses another part")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use rustix::process::{Pid, test_kill_process};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+pub fn command(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
+    command.args(line.split(' '));
+    command
+}
+
+/// The address in a URL, which must be one of this machine alone.
+fn host(url: &str) -> String {
+    let host = url.strip_prefix("http://").unwrap().trim_end_matches('/');
+    assert!(host.starts_with("127.0.0.1:"), "{url}");
+    host.to_owned()
+}
+
+/// A cluster that runs until the test is over. A guard of time ends it if nothing else does.
+pub struct Up {
+    pub child: Child,
+    pub stdin: Option<ChildStdin>,
+    lines: BufReader<ChildStdout>,
+    pub pids: Vec<Pid>,
+    /// Where the members serve HTTP, by number.
+    pub members: Vec<String>,
+    /// Where the dashboard is: `host:port`.
+    pub dashboard: String,
+}
+
+impl Up {
+    pub fn start(line: &str) -> Up {
+        let mut child = command(&format!("up --plain --for 120s {line}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut up = Up {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            pids: Vec::new(),
+            members: Vec::new(),
+            dashboard: String::new(),
+        };
+        loop {
+            let line = up.line();
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words.as_slice() {
+                ["member", _, "pid", pid, http] => {
+                    up.members.push(host(http));
+                    up.pids.push(Pid::from_raw(pid.parse().unwrap()).unwrap());
+                }
+                ["dashboard", http] => up.dashboard = host(http),
+                ["Ctrl-C", ..] => return up,
+                _ => {}
+            }
+        }
+    }
+
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert_ne!(self.lines.read_line(&mut line).unwrap(), 0, "it ended too early");
+        line
+    }
+
+    /// Reads on until a line contains all of these.
+    pub fn until(&mut self, fragments: &[&str]) -> String {
+        loop {
+            let line = self.line();
+            if fragments.iter().all(|fragment| line.contains(fragment)) {
+                return line;
+            }
+        }
+    }
+
+    pub fn say(&mut self, line: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Whether a process of this number is there. One that nobody has waited for yet is not.
+    pub fn lives(pid: Pid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+        let gone = stat.is_ok_and(|stat| stat.contains(") Z "));
+        test_kill_process(pid).is_ok() && !gone
+    }
+
+    /// Waits for the end of all members.
+    pub fn nobody_is_left(&self) {
+        for _ in 0..1_000_000 {
+            if !self.pids.iter().any(|pid| Up::lives(*pid)) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        panic!("a member outlives its parent");
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        // Only if the test has failed before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
