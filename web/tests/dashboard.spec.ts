@@ -80,7 +80,7 @@ test("everything a member says is there", async ({ page }) => {
   await page.goto(cluster.members.get(3) ?? "");
   const panel = coordinator(page);
   await expect(panel).toContainText(/Epoch\s*1/);
-  await expect(panel).toContainText("needs 3 of 5 members");
+  await expect(panel).toContainText("holds while 3 of 5 agree");
   await expect(panel).toContainText(/0\.\d s left/);
   for (const id of [1, 2, 4, 5]) {
     await expect(row(page, id)).toContainText("alive");

@@ -24,7 +24,7 @@ export function Coordinator({ room }: { room: Room }) {
         <div><dt>Epoch</dt><dd>{mandate?.epoch ?? "–"}</dd></div>
         <div>
           <dt>Mandate</dt>
-          <dd>{mandate ? `needs ${status.needed} of ${status.configured} members` : "none"}{mandate?.appointed && ", appointed by an operator"}</dd>
+          <dd>{mandate ? `holds while ${status.needed} of ${status.configured} agree` : "none"}{mandate?.appointed && ", appointed by an operator"}</dd>
         </div>
         <div>
           <dt>Lease</dt>

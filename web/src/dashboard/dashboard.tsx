@@ -22,7 +22,7 @@ export function Dashboard() {
   if (!glance) return <NoCluster room={room} />;
   return (
     <div class="dashboard">
-      <h1>Cluster {glance.status.cluster}</h1>
+      <h1>Cluster “{glance.status.cluster}”</h1>
       <Connection room={room} />
       <Announcer room={room} />
       <Coordinator room={room} />

@@ -35,11 +35,6 @@ export class Ears {
     }
   }
 
-  /** Ends for good. */
-  stop() {
-    this.follow([]);
-  }
-
   #listen(id: number, origin: string) {
     const end = () => {
       this.#streams.get(id)?.close();

@@ -114,11 +114,13 @@ test("addresses from elsewhere are enough to begin", () => {
   expect(feed.state.phase).toBe("live");
 });
 
-test("after the end nothing is called", () => {
+test("at rest nobody is called; awake it goes on with the same member", () => {
   const { network, feed } = started();
   network.say(watch(1), glance(1, 1));
-  feed.stop();
+  feed.rest();
   vi.advanceTimersByTime(60_000);
   expect(network.listening).toEqual([]);
   expect(network.called).toHaveLength(1);
+  feed.wake();
+  expect(network.listening).toEqual([watch(1)]);
 });

@@ -60,9 +60,17 @@ export class Feed {
     this.#next();
   }
 
-  /** Ends for good. */
-  stop() {
+  /** Hangs up, for good or until it is woken. */
+  rest() {
     this.#hangUp();
+  }
+
+  /** Goes on where it rested, with the same member if that is still there. */
+  wake() {
+    if (this.#current !== null) return;
+    const last = this.#candidates.find(({ origin }) => origin === this.state.origin);
+    if (last) this.#connect(last);
+    else if (this.#candidates.length > 0) this.#next();
   }
 
   /** Where members are, from one of them or from who started them. */

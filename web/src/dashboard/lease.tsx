@@ -24,7 +24,7 @@ export function Lease({ leaseMs, fullMs, at }: { leaseMs: number; fullMs: number
   }, [leaseMs, fullMs, at]);
   return (
     <div class="lease">
-      <div class="track" aria-hidden="true"><div class="left" ref={bar} /></div>
+      <div class="rail" aria-hidden="true"><div class="left" ref={bar} /></div>
       <span ref={words} />
     </div>
   );

@@ -49,13 +49,15 @@ export class Room {
       this.#listen();
       this.pulse.value += 1;
     }, RATES_EVERY_MS);
+    document.addEventListener("visibilitychange", this.#look);
     void this.#find();
   }
 
   leave() {
     this.#left = true;
-    this.#feed.stop();
-    this.#ears.stop();
+    document.removeEventListener("visibilitychange", this.#look);
+    this.#feed.rest();
+    this.#ears.follow([]);
     this.#upStream?.close();
     clearInterval(this.#beat);
     for (const timer of this.#timers) clearTimeout(timer);
@@ -79,6 +81,16 @@ export class Room {
       this.done.value = { ok: false, text: `Not done: ${error.message}${hint}` };
     }
   }
+
+  /** A browser allows few connections to one server, whatever the number of its tabs: one that nobody sees needs none. */
+  readonly #look = () => {
+    if (document.hidden) {
+      this.#feed.rest();
+      this.#ears.follow([]);
+    } else {
+      this.#feed.wake();
+    }
+  };
 
   async #find() {
     const host = await whoServes();
@@ -122,7 +134,7 @@ export class Room {
   /** Listens to the messages of all that seem to live. */
   #listen() {
     const { glance, phase, origin } = this.feed.value;
-    if (!glance || phase !== "live") return;
+    if (!glance || phase !== "live" || document.hidden) return;
     const process = new Map(this.up.value?.members.map((member) => [member.id, member.process]));
     const living = glance.members.flatMap(({ id, http, health }) => {
       if (id === glance.status.id && origin) return [{ id, origin }];

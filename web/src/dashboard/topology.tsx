@@ -16,7 +16,7 @@ export function Topology({ room }: { room: Room }) {
   const lines = members.flatMap((one, place) => members.slice(place + 1).map((other) => ({ one, other })));
   const words = members.map((member) => `member ${member.id} ${condition(member, up).word}${member.id === leader ? ", coordinates" : ""}`);
   return (
-    <section class="panel topology" aria-labelledby="topology">
+    <section class="panel flock" aria-labelledby="topology">
       <h2 id="topology">Who talks to whom</h2>
       <div class="stage">
         <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={words.join("; ")}>
@@ -30,7 +30,7 @@ export function Topology({ room }: { room: Room }) {
             const { x, y } = points.get(member.id) ?? { x: 0, y: 0 };
             const { tone, sign, word } = condition(member, up);
             return (
-              <g key={member.id} class={`node ${tone}`} transform={`translate(${x} ${y})`}>
+              <g key={member.id} class={`member ${tone}`} transform={`translate(${x} ${y})`}>
                 <circle r={radius} />
                 <text dy="0.35em">{member.id}</text>
                 {member.id === leader && <path class="crown" d={CROWN} transform={`translate(0 ${-radius - 8})`} />}
