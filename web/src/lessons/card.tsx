@@ -84,6 +84,15 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
 
 function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: number) => void }) {
   const { stop, chosen, choose } = props;
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      const index = Number(event.key) - 1;
+      if (stop.choices[index]) choose(index);
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  });
   return (
     <ol class="choices">
       {stop.choices.map((choice, k) => (
@@ -92,6 +101,7 @@ function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: nu
             type="button" aria-pressed={chosen === k} onClick={() => choose(k)}
             class={chosen === null ? "" : choice.right ? "right" : chosen === k ? "wrong" : ""}
           >
+            <kbd aria-hidden="true">{k + 1}</kbd>
             {choice.say}
             {chosen !== null && choice.right && <span class="sign"> ✓ so it is</span>}
             {chosen === k && !choice.right && <span class="sign"> ✗ not so</span>}
@@ -102,6 +112,8 @@ function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: nu
   );
 }
 
+const isTyping = (target: EventTarget | null) => target instanceof Element && target.closest("input:not([type=range]), textarea, select") !== null;
+
 function Verdict(props: { stop: Stop; chosen: Choice; rules: readonly Schemas["Rule"][] }) {
   const { stop, chosen, rules } = props;
   const right = stop.choices.find((choice) => choice.right);
@@ -110,7 +122,7 @@ function Verdict(props: { stop: Stop; chosen: Choice; rules: readonly Schemas["R
       <p><b>{chosen.right ? "Yes." : "No."}</b> {chosen.because}</p>
       {!chosen.right && right && <p><b>{right.say}.</b> {right.because}</p>}
       <p>{stop.explain}</p>
-      <ul class="rules">
+      <ul class="fired">
         {stop.rules.map((id) => (
           <li key={id}><b>Rule {id}</b> {ruleText(id, rules)}</li>
         ))}

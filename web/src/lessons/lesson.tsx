@@ -103,7 +103,7 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
       </header>
       <div class="lesson-body">
         <Card lesson={lesson} stage={stage} rules={rules} progress={progress} places={places} move={move} />
-        <Player stage={stage} rules={rules} hideFuture />
+        <Player stage={stage} rules={rules} panels={["state"]} hideFuture />
       </div>
     </>
   );
