@@ -30,6 +30,10 @@ export function lazy(load: () => Promise<ComponentType>) {
         </section>
       );
     }
-    return <p class="loading" role="status">One moment…</p>;
+    return (
+      <p class="loading" role="status">
+        One moment…
+      </p>
+    );
   };
 }

@@ -22,15 +22,22 @@ export function Exhibits({ exhibits, catalogue }: Props) {
       </p>
       {shown.length === 0 && (
         <p>
-          No run fits. <a href="/explore" onClick={go("/explore")}>Show all of them</a>
+          No run fits.{" "}
+          <a href="/explore" onClick={go("/explore")}>
+            Show all of them
+          </a>
         </p>
       )}
       {groups.map((group) => (
         <section key={group.name} aria-labelledby={`family-${group.name}`}>
-          <h3 class="family" id={`family-${group.name}`}>{group.title}</h3>
+          <h3 class="family" id={`family-${group.name}`}>
+            {group.title}
+          </h3>
           {group.about && <p class="soft">{group.about}</p>}
           <ul class="cards">
-            {group.exhibits.map((exhibit) => <Card key={exhibit.id} exhibit={exhibit} catalogue={catalogue} />)}
+            {group.exhibits.map((exhibit) => (
+              <Card key={exhibit.id} exhibit={exhibit} catalogue={catalogue} />
+            ))}
           </ul>
         </section>
       ))}
@@ -41,7 +48,9 @@ export function Exhibits({ exhibits, catalogue }: Props) {
 function Filters({ exhibits, catalogue, filter }: Props & { filter: Filter }) {
   const families = useMemo(() => grouped(exhibits, catalogue), [exhibits, catalogue]);
   const algorithms = useMemo(
-    () => [...new Set(applyFilter(exhibits, { ...filter, algorithm: null, counterexamples: false }).map((e) => e.algorithm))],
+    () => [
+      ...new Set(applyFilter(exhibits, { ...filter, algorithm: null, counterexamples: false }).map((e) => e.algorithm)),
+    ],
     [exhibits, filter.family],
   );
   const choose = (change: Partial<Filter>) => {
@@ -52,12 +61,18 @@ function Filters({ exhibits, catalogue, filter }: Props & { filter: Filter }) {
   return (
     <div class="filters" role="group" aria-label="Which runs to show">
       <div class="chips">
-        <button type="button" aria-pressed={filter.family === null} onClick={() => choose({ family: null, algorithm: null })}>
+        <button
+          type="button"
+          aria-pressed={filter.family === null}
+          onClick={() => choose({ family: null, algorithm: null })}
+        >
           All
         </button>
         {families.map(({ name, title }) => (
           <button
-            key={name} type="button" aria-pressed={filter.family === name}
+            key={name}
+            type="button"
+            aria-pressed={filter.family === name}
             onClick={() => choose({ family: name, algorithm: null })}
           >
             {title}
@@ -66,14 +81,22 @@ function Filters({ exhibits, catalogue, filter }: Props & { filter: Filter }) {
       </div>
       <label>
         Algorithm{" "}
-        <select value={filter.algorithm ?? ""} onChange={(event) => choose({ algorithm: event.currentTarget.value || null })}>
+        <select
+          value={filter.algorithm ?? ""}
+          onChange={(event) => choose({ algorithm: event.currentTarget.value || null })}
+        >
           <option value="">any</option>
-          {algorithms.map((name) => <option key={name} value={name}>{titleOf(name, catalogue)}</option>)}
+          {algorithms.map((name) => (
+            <option key={name} value={name}>
+              {titleOf(name, catalogue)}
+            </option>
+          ))}
         </select>
       </label>
       <label class="check">
         <input
-          type="checkbox" checked={filter.counterexamples}
+          type="checkbox"
+          checked={filter.counterexamples}
           onChange={(event) => choose({ counterexamples: event.currentTarget.checked })}
         />{" "}
         Counterexamples only
@@ -91,7 +114,11 @@ function Card({ exhibit, catalogue }: { exhibit: Schemas["Exhibit"]; catalogue: 
         {titleOf(exhibit.algorithm, catalogue)}
         {exhibit.counterexample && <span class="tag">Counterexample</span>}
       </p>
-      <h4><a href={link} onClick={go(link)}>{exhibit.title}</a></h4>
+      <h4>
+        <a href={link} onClick={go(link)}>
+          {exhibit.title}
+        </a>
+      </h4>
       <p>{exhibit.look}</p>
     </li>
   );

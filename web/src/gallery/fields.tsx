@@ -16,23 +16,34 @@ export function AlgorithmChoice(props: {
   choose: (name: string) => void;
 }) {
   const { catalogue, algorithm, choose } = props;
-  const firstOf = (family: string) => catalogue.algorithms.find((known) => known.family === family)?.name ?? algorithm.name;
+  const firstOf = (family: string) =>
+    catalogue.algorithms.find((known) => known.family === family)?.name ?? algorithm.name;
   return (
     <fieldset>
       <legend>Algorithm</legend>
       <Field label="Family">
         <select value={algorithm.family} onChange={(event) => choose(firstOf(event.currentTarget.value))}>
-          {catalogue.families.map(({ name, title }) => <option key={name} value={name}>{title}</option>)}
+          {catalogue.families.map(({ name, title }) => (
+            <option key={name} value={name}>
+              {title}
+            </option>
+          ))}
         </select>
       </Field>
       <Field label="Algorithm">
         <select value={algorithm.name} onChange={(event) => choose(event.currentTarget.value)}>
           {catalogue.algorithms
             .filter(({ family }) => family === algorithm.family)
-            .map(({ name, title }) => <option key={name} value={name}>{title}</option>)}
+            .map(({ name, title }) => (
+              <option key={name} value={name}>
+                {title}
+              </option>
+            ))}
         </select>
       </Field>
-      <p class="soft about">{algorithm.about} It assumes: {algorithm.assumes.join(", ")}.</p>
+      <p class="soft about">
+        {algorithm.about} It assumes: {algorithm.assumes.join(", ")}.
+      </p>
     </fieldset>
   );
 }
@@ -44,28 +55,61 @@ export function Fields({ algorithm, limits, form, change }: FieldsProps) {
       <fieldset>
         <legend>Processes</legend>
         <NumberField
-          label="How many" value={form.nodes} min={1} max={limits.nodes} disabled={algorithm.nodes != null || form.ids.trim() !== ""}
+          label="How many"
+          value={form.nodes}
+          min={1}
+          max={limits.nodes}
+          disabled={algorithm.nodes != null || form.ids.trim() !== ""}
           set={(nodes) => change({ nodes })}
         />
         <Field label={algorithm.topology === "ring" ? "Or ids, in ring order" : "Or ids of your own"}>
-          <input value={form.ids} placeholder="3,5,0,1" onInput={(event) => change({ ids: event.currentTarget.value })} />
+          <input
+            value={form.ids}
+            placeholder="3,5,0,1"
+            onInput={(event) => change({ ids: event.currentTarget.value })}
+          />
         </Field>
         <Field label="Coordinator at first">
-          <select value={form.coordinator} onChange={(event) => change({ coordinator: event.currentTarget.value as RunForm["coordinator"] })}>
+          <select
+            value={form.coordinator}
+            onChange={(event) => change({ coordinator: event.currentTarget.value as RunForm["coordinator"] })}
+          >
             <option value="largest">the largest</option>
             <option value="none">nobody</option>
           </select>
         </Field>
-        <Check label="They watch each other (detection)" value={form.detection} set={(detection) => change({ detection })} />
+        <Check
+          label="They watch each other (detection)"
+          value={form.detection}
+          set={(detection) => change({ detection })}
+        />
       </fieldset>
       <fieldset>
         <legend>Network and time</legend>
         <LatencyFields latency={form.latency} set={(latency) => change({ latency })} />
-        <NumberField label="Loss, 0 to 1" value={form.loss} min={0} max={1} step={0.05} set={(loss) => change({ loss })} />
+        <NumberField
+          label="Loss, 0 to 1"
+          value={form.loss}
+          min={0}
+          max={1}
+          step={0.05}
+          set={(loss) => change({ loss })}
+        />
         <Check label="Messages may overtake each other" value={form.reorder} set={(reorder) => change({ reorder })} />
-        <OptionalMs label="Time-out T, ms" empty="3 × latency" value={form.timeoutMs} set={(timeoutMs) => change({ timeoutMs })} />
+        <OptionalMs
+          label="Time-out T, ms"
+          empty="3 × latency"
+          value={form.timeoutMs}
+          set={(timeoutMs) => change({ timeoutMs })}
+        />
         <OptionalMs label="Run for, ms" empty="until over" value={form.forMs} set={(forMs) => change({ forMs })} />
-        <NumberField label="Seed" value={form.seed} min={0} max={Number.MAX_SAFE_INTEGER} set={(seed) => change({ seed })} />
+        <NumberField
+          label="Seed"
+          value={form.seed}
+          min={0}
+          max={Number.MAX_SAFE_INTEGER}
+          set={(seed) => change({ seed })}
+        />
       </fieldset>
       <OwnSettings algorithm={algorithm} form={form} change={change} />
     </>
@@ -81,28 +125,46 @@ function OwnSettings({ algorithm, form, change }: Omit<FieldsProps, "limits">) {
       <legend>{algorithm.title}</legend>
       {algorithm.has_section && (
         <>
-          <OptionalMs label="In the section, ms" empty="T" value={form.sectionMs} set={(sectionMs) => change({ sectionMs })} />
-          <Check label="As in the paper, without surviving crashes" value={form.textbook} set={(textbook) => change({ textbook })} />
+          <OptionalMs
+            label="In the section, ms"
+            empty="T"
+            value={form.sectionMs}
+            set={(sectionMs) => change({ sectionMs })}
+          />
+          <Check
+            label="As in the paper, without surviving crashes"
+            value={form.textbook}
+            set={(textbook) => change({ textbook })}
+          />
         </>
       )}
       {isTree && (
         <Field label="Tree">
           <select value={form.tree} onChange={(event) => change({ tree: event.currentTarget.value })}>
-            {["binary", "line", "star", "3"].map((shape) => <option key={shape}>{shape}</option>)}
+            {["binary", "line", "star", "3"].map((shape) => (
+              <option key={shape}>{shape}</option>
+            ))}
           </select>
         </Field>
       )}
       {algorithm.options.map(({ name, value, help }) =>
-        value == null
-          ? <Check key={name} label={name} help={help} value={form.options[name] === true} set={(given) => option(name, given)} />
-          : (
-            <Field key={name} label={name} help={help}>
-              <input
-                placeholder={value} value={String(form.options[name] ?? "")}
-                onInput={(event) => option(name, event.currentTarget.value)}
-              />
-            </Field>
-          ),
+        value == null ? (
+          <Check
+            key={name}
+            label={name}
+            help={help}
+            value={form.options[name] === true}
+            set={(given) => option(name, given)}
+          />
+        ) : (
+          <Field key={name} label={name} help={help}>
+            <input
+              placeholder={value}
+              value={String(form.options[name] ?? "")}
+              onInput={(event) => option(name, event.currentTarget.value)}
+            />
+          </Field>
+        ),
       )}
     </fieldset>
   );
@@ -112,7 +174,10 @@ function LatencyFields({ latency, set }: { latency: Latency; set: (latency: Late
   return (
     <>
       <Field label="Latency">
-        <select value={latency.kind} onChange={(event) => set({ ...latency, kind: event.currentTarget.value as Latency["kind"] })}>
+        <select
+          value={latency.kind}
+          onChange={(event) => set({ ...latency, kind: event.currentTarget.value as Latency["kind"] })}
+        >
           <option value="fixed">fixed</option>
           <option value="range">from … to</option>
           <option value="exp">exponential</option>
@@ -120,10 +185,21 @@ function LatencyFields({ latency, set }: { latency: Latency; set: (latency: Late
       </Field>
       <NumberField
         label={latency.kind === "range" ? "From, ms" : latency.kind === "exp" ? "Mean, ms" : "Latency, ms"}
-        value={latency.ms} min={0} max={3_600_000} step="any" set={(ms) => set({ ...latency, ms })}
+        value={latency.ms}
+        min={0}
+        max={3_600_000}
+        step="any"
+        set={(ms) => set({ ...latency, ms })}
       />
       {latency.kind === "range" && (
-        <NumberField label="To, ms" value={latency.toMs} min={latency.ms} max={3_600_000} step="any" set={(toMs) => set({ ...latency, toMs })} />
+        <NumberField
+          label="To, ms"
+          value={latency.toMs}
+          min={latency.ms}
+          max={3_600_000}
+          step="any"
+          set={(toMs) => set({ ...latency, toMs })}
+        />
       )}
     </>
   );
@@ -165,7 +241,12 @@ export function NumberField({ label, value, min, max, step = 1, disabled = false
   return (
     <Field label={label}>
       <input
-        type="number" value={value} min={min} max={max} step={step} disabled={disabled}
+        type="number"
+        value={value}
+        min={min}
+        max={max}
+        step={step}
+        disabled={disabled}
         onInput={(event) => {
           const { valueAsNumber, validity } = event.currentTarget;
           if (validity.valid && Number.isFinite(valueAsNumber)) set(valueAsNumber);
@@ -175,11 +256,20 @@ export function NumberField({ label, value, min, max, step = 1, disabled = false
   );
 }
 
-function OptionalMs(props: { label: string; empty: string; value: number | null; set: (value: number | null) => void }) {
+function OptionalMs(props: {
+  label: string;
+  empty: string;
+  value: number | null;
+  set: (value: number | null) => void;
+}) {
   return (
     <Field label={props.label}>
       <input
-        type="number" min={0} step="any" value={props.value ?? ""} placeholder={props.empty}
+        type="number"
+        min={0}
+        step="any"
+        value={props.value ?? ""}
+        placeholder={props.empty}
         onInput={(event) => {
           const { value, valueAsNumber, validity } = event.currentTarget;
           if (validity.valid) props.set(value === "" ? null : valueAsNumber);

@@ -29,10 +29,11 @@ export function filterLink(filter: Filter): string {
 
 /** The exhibits that pass. */
 export function applyFilter(exhibits: Exhibit[], filter: Filter): Exhibit[] {
-  return exhibits.filter((exhibit) =>
-    (filter.family === null || exhibit.family === filter.family) &&
-    (filter.algorithm === null || exhibit.algorithm === filter.algorithm) &&
-    (!filter.counterexamples || exhibit.counterexample),
+  return exhibits.filter(
+    (exhibit) =>
+      (filter.family === null || exhibit.family === filter.family) &&
+      (filter.algorithm === null || exhibit.algorithm === filter.algorithm) &&
+      (!filter.counterexamples || exhibit.counterexample),
   );
 }
 
@@ -51,6 +52,8 @@ export function grouped(exhibits: Exhibit[], catalogue: Schemas["Catalogue"] | n
   return [...names].flatMap((name) => {
     const family = families.find((known) => known.name === name);
     const members = exhibits.filter((exhibit) => exhibit.family === name);
-    return members.length === 0 ? [] : [{ name, title: family?.title ?? name, about: family?.about ?? "", exhibits: members }];
+    return members.length === 0
+      ? []
+      : [{ name, title: family?.title ?? name, about: family?.about ?? "", exhibits: members }];
   });
 }

@@ -123,25 +123,49 @@ function worthLookingAt(algorithm: Algorithm, nodes: number): Partial<RunForm> {
       return { asks: [...ask("work", "1"), ...ask("work", "3", 5), ...ask("work", "2", 10)], sectionMs: 20 };
     case "time":
       return {
-        faults: [{ kind: "clock", what: "1 offset=+200ms", atMs: 0 }, { kind: "clock", what: "2 offset=-40ms", atMs: 0 }],
+        faults: [
+          { kind: "clock", what: "1 offset=+200ms", atMs: 0 },
+          { kind: "clock", what: "2 offset=-40ms", atMs: 0 },
+        ],
         forMs: 5_000,
       };
     case "order":
-      return { asks: [...ask("broadcast", "1"), ...ask("broadcast", "2", 5)], latency: { kind: "range", ms: 5, toMs: 40 } };
+      return {
+        asks: [...ask("broadcast", "1"), ...ask("broadcast", "2", 5)],
+        latency: { kind: "range", ms: 5, toMs: 40 },
+      };
     case "deadlock":
       return {
         asks: [
-          ...ask("lock", "1", 0, "T1", "S1.a"), ...ask("lock", "2", 0, "T2", "S2.a"),
-          ...ask("lock", "1", 10, "T1", "S2.a"), ...ask("lock", "2", 10, "T2", "S1.a"), ...ask("detect", "1", 50),
+          ...ask("lock", "1", 0, "T1", "S1.a"),
+          ...ask("lock", "2", 0, "T2", "S2.a"),
+          ...ask("lock", "1", 10, "T1", "S2.a"),
+          ...ask("lock", "2", 10, "T2", "S1.a"),
+          ...ask("detect", "1", 50),
         ],
       };
     case "snapshot":
-      return { asks: [...ask("transfer", "1", 0, "2", "30"), ...ask("transfer", "3", 0, "1", "20"), ...ask("snapshot", "1", 5)] };
+      return {
+        asks: [
+          ...ask("transfer", "1", 0, "2", "30"),
+          ...ask("transfer", "3", 0, "1", "20"),
+          ...ask("snapshot", "1", 5),
+        ],
+      };
     case "member":
-      return { faults: [{ kind: "crash", what: String(nodes), atMs: 2_000 }], forMs: 4_000, latency: { kind: "fixed", ms: 1, toMs: 20 }, timeoutMs: 100 };
+      return {
+        faults: [{ kind: "crash", what: String(nodes), atMs: 2_000 }],
+        forMs: 4_000,
+        latency: { kind: "fixed", ms: 1, toMs: 20 },
+        timeoutMs: 100,
+      };
     case "agreement":
       if (algorithm.name === "byzantine") return { options: { traitors: "3" }, timeoutMs: 30 };
-      return { asks: [...ask("send", "1", 0, "2"), ...ask("send", "1", 0, "2")], timeoutMs: 30, loss: algorithm.verbs.length > 0 ? 0.2 : 0 };
+      return {
+        asks: [...ask("send", "1", 0, "2"), ...ask("send", "1", 0, "2")],
+        timeoutMs: 30,
+        loss: algorithm.verbs.length > 0 ? 0.2 : 0,
+      };
     default:
       return {};
   }

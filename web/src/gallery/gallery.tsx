@@ -46,9 +46,11 @@ function Front() {
       <section aria-labelledby="exhibits">
         <h2 id="exhibits">Runs worth looking at</h2>
         {trouble.value ? <Problem error={trouble.value} retry={fetchAll} /> : null}
-        {gallery.value
-          ? <Exhibits exhibits={gallery.value.exhibits} catalogue={catalogue.value} />
-          : !trouble.value && <p role="status">Fetching the gallery…</p>}
+        {gallery.value ? (
+          <Exhibits exhibits={gallery.value.exhibits} catalogue={catalogue.value} />
+        ) : (
+          !trouble.value && <p role="status">Fetching the gallery…</p>
+        )}
       </section>
     </div>
   );
@@ -75,23 +77,35 @@ function Welcome() {
             hears nothing: that is the whole bully election.
           </p>
           <ol class="steps">
-            <li><b>Step</b> through it with the arrow keys, and read beside it which rule each step follows.</li>
             <li>
-              <b>Break it</b>: go to 10 ms, where P3 has just answered, and cut P2 off from it. The run goes another way from
-              there, and both stay.
+              <b>Step</b> through it with the arrow keys, and read beside it which rule each step follows.
             </li>
-            <li><b>Send it</b>: the address of the page holds all of it.</li>
+            <li>
+              <b>Break it</b>: go to 10 ms, where P3 has just answered, and cut P2 off from it. The run goes another way
+              from there, and both stay.
+            </li>
+            <li>
+              <b>Send it</b>: the address of the page holds all of it.
+            </li>
           </ol>
           <p class="actions">
-            <a class="button primary" href={run} onClick={go(run)}>Watch the example</a>
-            <a class="button" href="/explore#lesson=bully" onClick={go("/explore#lesson=bully")}>Take it as a lesson</a>
+            <a class="button primary" href={run} onClick={go(run)}>
+              Watch the example
+            </a>
+            <a class="button" href="/explore#lesson=bully" onClick={go("/explore#lesson=bully")}>
+              Take it as a lesson
+            </a>
           </p>
         </div>
         <div class="begin-picture">{first && <Thumbnail scenario={first.scenario} height={130} names />}</div>
       </section>
       <p class="actions">
-        <a class="button" href="/explore#new" onClick={go("/explore#new")}>Make a run of your own</a>
-        <a class="button" href="/explore#open" onClick={go("/explore#open")}>Open a scenario or a trace</a>
+        <a class="button" href="/explore#new" onClick={go("/explore#new")}>
+          Make a run of your own
+        </a>
+        <a class="button" href="/explore#open" onClick={go("/explore#open")}>
+          Open a scenario or a trace
+        </a>
       </p>
     </>
   );
@@ -106,7 +120,9 @@ function Lessons() {
         {LESSONS.map((lesson) => (
           <li key={lesson.name} class="card">
             <h3>
-              <a href={`/explore#lesson=${lesson.name}`} onClick={go(`/explore#lesson=${lesson.name}`)}>{lesson.title}</a>
+              <a href={`/explore#lesson=${lesson.name}`} onClick={go(`/explore#lesson=${lesson.name}`)}>
+                {lesson.title}
+              </a>
             </h3>
             <p>{lesson.about}</p>
           </li>

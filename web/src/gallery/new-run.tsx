@@ -21,7 +21,11 @@ export function NewRun() {
   useEffect(fetchIt, []);
   return (
     <div class="gallery new-run">
-      <p><a href="/explore" onClick={go("/explore")}>← Gallery</a></p>
+      <p>
+        <a href="/explore" onClick={go("/explore")}>
+          ← Gallery
+        </a>
+      </p>
       <h1>Make a run of your own</h1>
       {trouble ? <Problem error={trouble} retry={fetchIt} /> : null}
       {catalogue ? <Maker catalogue={catalogue} /> : !trouble && <p role="status">Fetching the catalogue…</p>}
@@ -47,7 +51,9 @@ function Maker({ catalogue }: { catalogue: Schemas["Catalogue"] }) {
   return (
     <>
       {wanted && first?.name !== wanted && (
-        <p class="problem" role="alert">There is no algorithm “{wanted}” in the catalogue; this is {first?.title} instead.</p>
+        <p class="problem" role="alert">
+          There is no algorithm “{wanted}” in the catalogue; this is {first?.title} instead.
+        </p>
       )}
       <div class="maker">
         <form class="form" onSubmit={(event) => event.preventDefault()}>
@@ -103,21 +109,35 @@ function Editor({ text, isEdited, edit, limits }: EditorProps) {
           : "The form writes it; you may edit it before it runs."}
       </p>
       <textarea
-        ref={area} rows={Math.min(Math.max(text.split("\n").length + 1, 8), 24)} spellcheck={false} value={text}
-        aria-labelledby="scenario" aria-describedby="scenario-help" aria-invalid={mistake !== null}
-        maxLength={limits.scenario_bytes} onInput={(event) => edit(event.currentTarget.value)}
+        ref={area}
+        rows={Math.min(Math.max(text.split("\n").length + 1, 8), 24)}
+        spellcheck={false}
+        value={text}
+        aria-labelledby="scenario"
+        aria-describedby="scenario-help"
+        aria-invalid={mistake !== null}
+        maxLength={limits.scenario_bytes}
+        onInput={(event) => edit(event.currentTarget.value)}
       />
       {trouble ? (
         <div class="problem" role="alert">
           <pre>{trouble instanceof Error ? trouble.message : String(trouble)}</pre>
-          {mistake && <button type="button" onClick={showLine}>Go to line {mistake.line}</button>}
+          {mistake && (
+            <button type="button" onClick={showLine}>
+              Go to line {mistake.line}
+            </button>
+          )}
         </div>
       ) : null}
       <p class="actions">
         <button type="button" class="primary" disabled={busy || text.trim() === ""} onClick={() => void run()}>
           {busy ? "Running…" : "Run"}
         </button>
-        {isEdited && <button type="button" onClick={() => edit(null)}>Take the form’s text again</button>}
+        {isEdited && (
+          <button type="button" onClick={() => edit(null)}>
+            Take the form’s text again
+          </button>
+        )}
       </p>
     </section>
   );

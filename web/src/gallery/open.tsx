@@ -51,7 +51,11 @@ export function Open() {
   const last = state.value;
   return (
     <div class="gallery open">
-      <p><a href="/explore" onClick={go("/explore")}>← Gallery</a></p>
+      <p>
+        <a href="/explore" onClick={go("/explore")}>
+          ← Gallery
+        </a>
+      </p>
       <h1>Open a scenario or a trace</h1>
       {last && !last.error ? <p role="status">Opening {last.name}…</p> : null}
       {last?.error ? <Refused name={last.name} error={last.error} /> : null}
@@ -60,7 +64,9 @@ export function Open() {
         <label class="button">
           Choose a file
           <input
-            class="visually-hidden" type="file" accept=".txt,.json,.jsonl,text/plain,application/json"
+            class="visually-hidden"
+            type="file"
+            accept=".txt,.json,.jsonl,text/plain,application/json"
             onChange={(event) => {
               const file = event.currentTarget.files?.[0];
               if (file) void openFile(file);
@@ -72,7 +78,11 @@ export function Open() {
       <section class="paste">
         <label for="pasted">Or paste its text</label>
         <textarea
-          id="pasted" rows={8} spellcheck={false} value={text} placeholder="cluster bully 1..4&#10;crash 4&#10;suspect 2&#10;run"
+          id="pasted"
+          rows={8}
+          spellcheck={false}
+          value={text}
+          placeholder="cluster bully 1..4&#10;crash 4&#10;suspect 2&#10;run"
           onInput={(event) => setText(event.currentTarget.value)}
         />
         <p class="actions">
@@ -84,11 +94,21 @@ export function Open() {
       <section class="soft">
         <h2>What can be opened</h2>
         <ul>
-          <li>A scenario: <code>bellwether sim … --save late.txt</code>, or a file of your own.</li>
-          <li>What the checker found: <code>bellwether check … --trace scenario --out found.txt</code></li>
-          <li>A recorded run, simulated or real: <code>bellwether sim</code>, <code>check</code> or <code>host … --trace json --out run.jsonl</code></li>
+          <li>
+            A scenario: <code>bellwether sim … --save late.txt</code>, or a file of your own.
+          </li>
+          <li>
+            What the checker found: <code>bellwether check … --trace scenario --out found.txt</code>
+          </li>
+          <li>
+            A recorded run, simulated or real: <code>bellwether sim</code>, <code>check</code> or{" "}
+            <code>host … --trace json --out run.jsonl</code>
+          </li>
         </ul>
-        <p>A scenario is played again and can be branched. A trace can only be looked at: it does not say how the run would have gone on otherwise.</p>
+        <p>
+          A scenario is played again and can be branched. A trace can only be looked at: it does not say how the run
+          would have gone on otherwise.
+        </p>
       </section>
     </div>
   );
@@ -98,7 +118,9 @@ function Refused({ name, error }: { name: string; error: unknown }) {
   const hint = error instanceof OpenError || error instanceof ServerError ? error.hint : null;
   return (
     <div class="problem" role="alert">
-      <p><b>{name} was not opened.</b></p>
+      <p>
+        <b>{name} was not opened.</b>
+      </p>
       <pre>{error instanceof Error ? error.message : String(error)}</pre>
       {hint && <p>{hint}</p>}
     </div>

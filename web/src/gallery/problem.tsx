@@ -6,9 +6,15 @@ export function Problem(props: { error: unknown; retry?: () => void }) {
   const hint = error instanceof ServerError ? error.hint : null;
   return (
     <div class="problem" role="alert">
-      <p><b>{error instanceof Error ? error.message : String(error)}</b></p>
+      <p>
+        <b>{error instanceof Error ? error.message : String(error)}</b>
+      </p>
       {hint && <p>{hint}</p>}
-      {retry && <button type="button" onClick={retry}>Try again</button>}
+      {retry && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }

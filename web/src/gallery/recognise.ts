@@ -5,7 +5,10 @@ export const FILE_MAX = 20 * 1024 * 1024;
 
 /** Why something cannot be opened, and what to do about it. */
 export class OpenError extends Error {
-  constructor(message: string, readonly hint: string) {
+  constructor(
+    message: string,
+    readonly hint: string,
+  ) {
     super(message);
   }
 }
@@ -13,12 +16,15 @@ export class OpenError extends Error {
 /** What was opened. */
 export type Recognised = { scenario: string } | { trace: ReadTrace };
 
-const AS_TRACE = "Write one with --trace json --out run.jsonl, as in: bellwether sim bully --crash 5@100ms --trace json --out run.jsonl";
-const EITHER = "A scenario has a line that begins with “cluster”; a saved trace begins with a line of JSON, as bellwether sim --trace json writes it.";
+const AS_TRACE =
+  "Write one with --trace json --out run.jsonl, as in: bellwether sim bully --crash 5@100ms --trace json --out run.jsonl";
+const EITHER =
+  "A scenario has a line that begins with “cluster”; a saved trace begins with a line of JSON, as bellwether sim --trace json writes it.";
 
 /** Refuses a file for its size alone, before it is read. */
 export function checkSize(bytes: number): void {
-  if (bytes === 0) throw new OpenError("The file is empty.", "If a command was to write it, see whether that command has failed.");
+  if (bytes === 0)
+    throw new OpenError("The file is empty.", "If a command was to write it, see whether that command has failed.");
   if (bytes <= FILE_MAX) return;
   const mb = (size: number) => Math.round(size / 1024 / 1024);
   throw new OpenError(
@@ -30,7 +36,8 @@ export function checkSize(bytes: number): void {
 /** The text of a file; other files than texts are refused. */
 export function decode(bytes: Uint8Array): string {
   checkSize(bytes.length);
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) throw new OpenError("The file is compressed.", "Unpack it first: gunzip FILE.");
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b)
+    throw new OpenError("The file is compressed.", "Unpack it first: gunzip FILE.");
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     if (!text.includes("\0")) return text;

@@ -21,23 +21,47 @@ export function AskRows({ algorithm, form, change }: RowsProps & { algorithm: Sc
       {form.asks.map((ask, index) => (
         <div class="row" key={index} role="group" aria-label={`Request ${index + 1}`}>
           <Field label="What">
-            <select value={ask.verb} onChange={(event) => set(index, newAsk(event.currentTarget.value, ask.who, ask.atMs))}>
-              {algorithm.verbs.map((known) => <option key={known} value={known}>{known.split(":")[0]}</option>)}
+            <select
+              value={ask.verb}
+              onChange={(event) => set(index, newAsk(event.currentTarget.value, ask.who, ask.atMs))}
+            >
+              {algorithm.verbs.map((known) => (
+                <option key={known} value={known}>
+                  {known.split(":")[0]}
+                </option>
+              ))}
             </select>
           </Field>
           {partsOf(ask.verb).map((part, k) => (
             <Field key={k} label={part.toLowerCase()}>
-              <input size={5} value={ask.parts[k] ?? ""} onInput={(event) => set(index, { ...ask, parts: ask.parts.with(k, event.currentTarget.value) })} />
+              <input
+                size={5}
+                value={ask.parts[k] ?? ""}
+                onInput={(event) => set(index, { ...ask, parts: ask.parts.with(k, event.currentTarget.value) })}
+              />
             </Field>
           ))}
           <Field label="Who">
-            <input size={5} value={ask.who} onInput={(event) => set(index, { ...ask, who: event.currentTarget.value })} />
+            <input
+              size={5}
+              value={ask.who}
+              onInput={(event) => set(index, { ...ask, who: event.currentTarget.value })}
+            />
           </Field>
-          <NumberField label="At, ms" value={ask.atMs} min={0} max={LATEST_MS} step="any" set={(atMs) => set(index, { ...ask, atMs })} />
+          <NumberField
+            label="At, ms"
+            value={ask.atMs}
+            min={0}
+            max={LATEST_MS}
+            step="any"
+            set={(atMs) => set(index, { ...ask, atMs })}
+          />
           <Remove what={`request ${index + 1}`} remove={() => change({ asks: form.asks.toSpliced(index, 1) })} />
         </div>
       ))}
-      <button type="button" onClick={() => change({ asks: [...form.asks, newAsk(verb, "1", 0)] })}>Add a request</button>
+      <button type="button" onClick={() => change({ asks: [...form.asks, newAsk(verb, "1", 0)] })}>
+        Add a request
+      </button>
     </fieldset>
   );
 }
@@ -59,19 +83,36 @@ export function FaultRows({ form, change }: RowsProps) {
                 set(index, { ...fault, kind, what: FAULTS[kind].example(form.nodes) });
               }}
             >
-              {kinds.map((kind) => <option key={kind} value={kind}>{FAULTS[kind].label}</option>)}
+              {kinds.map((kind) => (
+                <option key={kind} value={kind}>
+                  {FAULTS[kind].label}
+                </option>
+              ))}
             </select>
           </Field>
           {FAULTS[fault.kind].about && (
             <Field label={FAULTS[fault.kind].about}>
-              <input size={10} value={fault.what} onInput={(event) => set(index, { ...fault, what: event.currentTarget.value })} />
+              <input
+                size={10}
+                value={fault.what}
+                onInput={(event) => set(index, { ...fault, what: event.currentTarget.value })}
+              />
             </Field>
           )}
-          <NumberField label="At, ms" value={fault.atMs} min={0} max={LATEST_MS} step="any" set={(atMs) => set(index, { ...fault, atMs })} />
+          <NumberField
+            label="At, ms"
+            value={fault.atMs}
+            min={0}
+            max={LATEST_MS}
+            step="any"
+            set={(atMs) => set(index, { ...fault, atMs })}
+          />
           <Remove what={`fault ${index + 1}`} remove={() => change({ faults: form.faults.toSpliced(index, 1) })} />
         </div>
       ))}
-      <button type="button" onClick={() => change({ faults: [...form.faults, nextFault(form)] })}>Add a fault</button>
+      <button type="button" onClick={() => change({ faults: [...form.faults, nextFault(form)] })}>
+        Add a fault
+      </button>
     </fieldset>
   );
 }
@@ -79,7 +120,12 @@ export function FaultRows({ form, change }: RowsProps) {
 /** A crash, or what may come after the last one: a crashed process recovers, a cut is healed. */
 function nextFault({ faults, nodes }: RunForm): Fault {
   const last = faults.at(-1);
-  const after: Partial<Record<FaultKind, FaultKind>> = { crash: "recover", pause: "resume", partition: "heal", cut: "heal" };
+  const after: Partial<Record<FaultKind, FaultKind>> = {
+    crash: "recover",
+    pause: "resume",
+    partition: "heal",
+    cut: "heal",
+  };
   const kind = (last && after[last.kind]) ?? "crash";
   const what = last && (kind === "recover" || kind === "resume") ? last.what : FAULTS[kind].example(nodes);
   return { kind, what, atMs: (last?.atMs ?? 0) + (last ? 200 : 0) };

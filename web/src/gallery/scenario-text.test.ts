@@ -4,10 +4,23 @@ import { FAULTS, newAsk, startingForm, type FaultKind, type RunForm } from "./fo
 import { lineSpan, mistakeAt, scenarioText } from "./scenario-text";
 
 const PLAIN: Schemas["Algorithm"] = {
-  name: "bully", title: "Bully", family: "election", source: "", cost: "", topology: "mesh", assumes: [], about: "",
-  rules: [], verbs: ["suspect", "start"], options: [], nodes: null, has_section: false, scenario: "",
+  name: "bully",
+  title: "Bully",
+  family: "election",
+  source: "",
+  cost: "",
+  topology: "mesh",
+  assumes: [],
+  about: "",
+  rules: [],
+  verbs: ["suspect", "start"],
+  options: [],
+  nodes: null,
+  has_section: false,
+  scenario: "",
 };
-const made = (change: Partial<RunForm> = {}, algorithm = PLAIN) => scenarioText(algorithm, { ...startingForm(algorithm), ...change });
+const made = (change: Partial<RunForm> = {}, algorithm = PLAIN) =>
+  scenarioText(algorithm, { ...startingForm(algorithm), ...change });
 
 describe("the text of a form", () => {
   test("a starting form is a run worth looking at", () => {
@@ -27,11 +40,20 @@ describe("the text of a form", () => {
 
   test("what is left as it is is not said", () => {
     const text = made({ seed: 0 });
-    for (const setting of ["loss", "seed", "timeout", "detection", "coordinator", "section", "textbook", "tree"]) expect(text).not.toContain(setting);
+    for (const setting of ["loss", "seed", "timeout", "detection", "coordinator", "section", "textbook", "tree"])
+      expect(text).not.toContain(setting);
   });
 
   test("what is chosen is said", () => {
-    const text = made({ loss: 0.1, seed: 7, timeoutMs: 100, detection: true, coordinator: "none", reorder: true, forMs: 250 });
+    const text = made({
+      loss: 0.1,
+      seed: 7,
+      timeoutMs: 100,
+      detection: true,
+      coordinator: "none",
+      reorder: true,
+      forMs: 250,
+    });
     expect(text).toContain("coordinator=none latency=10ms timeout=100ms detection=on loss=0.1 reorder seed=7\n");
     expect(text).toContain("\nrun for=250ms\n");
   });
@@ -43,7 +65,10 @@ describe("the text of a form", () => {
   });
 
   test("the algorithm's own settings, and no others", () => {
-    const options = [{ name: "traitors", value: "IDS", help: "" }, { name: "force", value: null, help: "" }];
+    const options = [
+      { name: "traitors", value: "IDS", help: "" },
+      { name: "force", value: null, help: "" },
+    ];
     const text = made({ options: { traitors: " 1, 4 ", force: true, other: "x" } }, { ...PLAIN, options });
     expect(text).toContain(" traitors=1,4 force\n");
     expect(text).not.toContain("other");
@@ -52,10 +77,18 @@ describe("the text of a form", () => {
 
   test("deeds come in the order of their times", () => {
     const text = made({
-      faults: [{ kind: "heal", what: "", atMs: 30 }, { kind: "partition", what: "1, 2 | 3", atMs: 5 }],
+      faults: [
+        { kind: "heal", what: "", atMs: 30 },
+        { kind: "partition", what: "1, 2 | 3", atMs: 5 },
+      ],
       asks: [newAsk("start", "1, 2", 5), { verb: "transfer:TO:AMOUNT", parts: ["2", "30"], who: "all", atMs: 2 }],
     });
-    expect(text.split("\n").slice(1, -2)).toEqual(["transfer:2:30 all at=2ms", "partition 1,2|3 at=5ms", "start 1 2 at=5ms", "heal at=30ms"]);
+    expect(text.split("\n").slice(1, -2)).toEqual([
+      "transfer:2:30 all at=2ms",
+      "partition 1,2|3 at=5ms",
+      "start 1 2 at=5ms",
+      "heal at=30ms",
+    ]);
   });
 });
 
@@ -68,7 +101,13 @@ test("a mistake is found in what the server says", () => {
 
 test("a line is found in its text", () => {
   const text = "one\ntwo\n\nfour";
-  expect([1, 2, 3, 4, 99].map((line) => text.slice(...lineSpan(text, line)))).toEqual(["one", "two", "", "four", "four"]);
+  expect([1, 2, 3, 4, 99].map((line) => text.slice(...lineSpan(text, line)))).toEqual([
+    "one",
+    "two",
+    "",
+    "four",
+    "four",
+  ]);
 });
 
 // With the address of a running server, what the form writes is tried on it: BELLWETHER=http://127.0.0.1:7490
@@ -76,21 +115,30 @@ const server = process.env["BELLWETHER"];
 
 describe.runIf(server)("a server accepts what the form writes", async () => {
   const ask = async <T>(path: string, body?: unknown) => {
-    const init = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+    const init =
+      body === undefined
+        ? {}
+        : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
     const answer = await fetch(`${server}/v1/explore/${path}`, init);
     return { status: answer.status, said: (await answer.json()) as T };
   };
   const { algorithms } = server ? (await ask<Schemas["Catalogue"]>("catalogue")).said : { algorithms: [] };
 
   test.each(algorithms)("$name: its starting form, and something happens in it", async (algorithm) => {
-    const { status, said } = await ask<Schemas["Run"]>("run", { scenario: scenarioText(algorithm, startingForm(algorithm)) });
+    const { status, said } = await ask<Schemas["Run"]>("run", {
+      scenario: scenarioText(algorithm, startingForm(algorithm)),
+    });
     expect({ status, remarks: said.remarks }).toEqual({ status: 200, remarks: [] });
     expect(said.events.length).toBeGreaterThan(0);
   });
 
   test.each(algorithms)("$name: every verb and every fault", async (algorithm) => {
     const start = startingForm(algorithm);
-    const faults = (Object.keys(FAULTS) as FaultKind[]).map((kind) => ({ kind, what: FAULTS[kind].example(start.nodes), atMs: 60 }));
+    const faults = (Object.keys(FAULTS) as FaultKind[]).map((kind) => ({
+      kind,
+      what: FAULTS[kind].example(start.nodes),
+      atMs: 60,
+    }));
     const asks = algorithm.verbs.map((verb) => newAsk(verb, "1", 50));
     const scenario = scenarioText(algorithm, { ...start, asks, faults, forMs: 100 });
     const { status, said } = await ask<{ error?: string }>("run", { scenario });

@@ -39,7 +39,8 @@ function settings(algorithm: Schemas["Algorithm"], form: RunForm): string {
   for (const { name, value } of algorithm.options) {
     const chosen = form.options[name];
     if (value == null && chosen === true) given.push(name);
-    if (value != null && typeof chosen === "string" && chosen.trim()) given.push(`${name}=${chosen.trim().replaceAll(/\s+/g, "")}`);
+    if (value != null && typeof chosen === "string" && chosen.trim())
+      given.push(`${name}=${chosen.trim().replaceAll(/\s+/g, "")}`);
   }
   return given.map((setting) => ` ${setting}`).join("");
 }
@@ -49,16 +50,22 @@ function latency({ kind, ms, toMs }: Latency): string {
   return kind === "range" && toMs > ms ? `${ms}ms..${toMs}ms` : `${ms}ms`;
 }
 
-const askLine = ({ verb, parts, who }: Ask) => `${[verb.split(":")[0], ...parts.map((part) => part.trim())].join(":")} ${list(who)}`;
+const askLine = ({ verb, parts, who }: Ask) =>
+  `${[verb.split(":")[0], ...parts.map((part) => part.trim())].join(":")} ${list(who)}`;
 
 function faultLine({ kind, what }: Fault): string {
   if (kind === "heal") return "heal";
-  const about = kind === "partition" || kind === "cut" ? what.replaceAll(/\s+/g, "") : kind === "clock" ? what.trim() : list(what);
+  const about =
+    kind === "partition" || kind === "cut" ? what.replaceAll(/\s+/g, "") : kind === "clock" ? what.trim() : list(what);
   return `${kind} ${about}`;
 }
 
 /** Ids with spaces between them, however a person separates them. */
-const list = (ids: string) => ids.trim().split(/[\s,]+/).join(" ");
+const list = (ids: string) =>
+  ids
+    .trim()
+    .split(/[\s,]+/)
+    .join(" ");
 
 /** Where the server says that a scenario is wrong; null if it does not say where. */
 export function mistakeAt(message: string): { line: number; column: number } | null {

@@ -51,12 +51,24 @@ test("a filter is in its link", () => {
 });
 
 test("exhibits are grouped in the catalogue's order", () => {
-  const exhibit = (id: string, family: string, counterexample = false) =>
-    ({ id, family, counterexample, title: id, look: "", algorithm: family, scenario: "" });
+  const exhibit = (id: string, family: string, counterexample = false) => ({
+    id,
+    family,
+    counterexample,
+    title: id,
+    look: "",
+    algorithm: family,
+    scenario: "",
+  });
   const all = [exhibit("a", "mutex"), exhibit("b", "election", true), exhibit("c", "unheard-of")];
   const catalogue = {
-    version: "", algorithms: [], limits: { nodes: 1, events: 1, scenario_bytes: 1 },
-    families: [{ name: "election", title: "Elections", about: "" }, { name: "mutex", title: "Mutual exclusion", about: "" }],
+    version: "",
+    algorithms: [],
+    limits: { nodes: 1, events: 1, scenario_bytes: 1 },
+    families: [
+      { name: "election", title: "Elections", about: "" },
+      { name: "mutex", title: "Mutual exclusion", about: "" },
+    ],
   };
   expect(grouped(all, catalogue).map(({ title }) => title)).toEqual(["Elections", "Mutual exclusion", "unheard-of"]);
   expect(grouped(all, null).map(({ name }) => name)).toEqual(["mutex", "election", "unheard-of"]);

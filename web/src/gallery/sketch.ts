@@ -74,11 +74,18 @@ export function sketch(scenario: string): Sketch | null {
   const members = membersOf(scenario);
   if (told.length === 0 || members.length === 0) return null;
   const hop = latencyUs(scenario);
-  const x = axis(told.flatMap(({ us }) => [us, us + hop]), hop);
+  const x = axis(
+    told.flatMap(({ us }) => [us, us + hop]),
+    hop,
+  );
   const row = (id: string) => members.indexOf(Number(id));
   const drawing: Sketch = { members, arrows: [], down: [], crowned: [], inside: [], crashes: [] };
   const kinds: string[] = [];
-  const since = { down: new Map<number, number>(), crowned: new Map<number, number>(), inside: new Map<number, number>() };
+  const since = {
+    down: new Map<number, number>(),
+    crowned: new Map<number, number>(),
+    inside: new Map<number, number>(),
+  };
   const end = (what: keyof typeof since, at: number, us: number) => {
     const from = since[what].get(at);
     if (from === undefined) return;
@@ -95,7 +102,12 @@ export function sketch(scenario: string): Sketch | null {
       if (undone) drawing.arrows.pop(); // its sending has a line of its own, right before
       if (from === to) continue;
       drawing.arrows.push({
-        from: row(from), to: row(to), x1: x(us), x2: x(us + hop), kind: kinds.indexOf(kind), arrives: !undone,
+        from: row(from),
+        to: row(to),
+        x1: x(us),
+        x2: x(us + hop),
+        kind: kinds.indexOf(kind),
+        arrives: !undone,
       });
     } else if (deed) {
       const [, id = "", what = ""] = deed;

@@ -17,16 +17,19 @@ export const bully: LessonData = {
       choices: [
         {
           say: "Everybody: P1, P3 and P4",
-          because: "P1 has a smaller number than P2. Whatever it says, it could not keep P2 from coordinating, so P2 does not ask it.",
+          because:
+            "P1 has a smaller number than P2. Whatever it says, it could not keep P2 from coordinating, so P2 does not ask it.",
         },
         {
           say: "P3 and P4",
           right: true,
-          because: "Only somebody larger can keep P2 from coordinating. P4 is among them: P2 suspects it, and does not know.",
+          because:
+            "Only somebody larger can keep P2 from coordinating. P4 is among them: P2 suspects it, and does not know.",
         },
         {
           say: "P3 only, for P4 is dead",
-          because: "You see that P4 is dead; P2 does not. It has had no answer, once, and asking again is how it makes sure.",
+          because:
+            "You see that P4 is dead; P2 does not. It has had no answer, once, and asking again is how it makes sure.",
         },
       ],
       until: { ms: 0, node: 2, event: "send", peer: 4 },
@@ -97,7 +100,8 @@ export const bully: LessonData = {
         },
         {
           say: "P1, P2 and P4",
-          because: "As far as P3 knows, nobody above it is alive. Were P4 alive, P4 would be the one to make announcements.",
+          because:
+            "As far as P3 knows, nobody above it is alive. Were P4 alive, P4 would be the one to make announcements.",
         },
       ],
       until: { ms: 120, node: 2, event: "output", text: "elected P3" },
@@ -113,12 +117,14 @@ export const bully: LessonData = {
       choices: [
         {
           say: "It waits until somebody tells it who coordinates",
-          because: "Nobody knows that it is back, so it might wait for ever. And for all it knows it is the largest now.",
+          because:
+            "Nobody knows that it is back, so it might wait for ever. And for all it knows it is the largest now.",
         },
         {
           say: "It starts an election, and asks P2, P3 and P4",
           right: true,
-          because: "That is the rule for whoever comes back. It is dear, but it needs no knowledge of what has happened.",
+          because:
+            "That is the rule for whoever comes back. It is dear, but it needs no knowledge of what has happened.",
         },
         {
           say: "It asks P4, its last coordinator",
@@ -163,12 +169,19 @@ export const bully: LessonData = {
       tell: "P4's COORDINATOR is on its way to P3, which has coordinated for 120 ms.",
       ask: "What does P3 do when it comes?",
       choices: [
-        { say: "It refuses, because it was elected", because: "Bully has no terms of office. The larger one is right, whoever worked before." },
-        { say: "It starts an election to see who is right", because: "It would if the announcement came from a smaller process. This one comes from a larger." },
+        {
+          say: "It refuses, because it was elected",
+          because: "Bully has no terms of office. The larger one is right, whoever worked before.",
+        },
+        {
+          say: "It starts an election to see who is right",
+          because: "It would if the announcement came from a smaller process. This one comes from a larger.",
+        },
         { say: "It obeys", right: true, because: "P4 is larger, and that is all that counts." },
       ],
       until: { ms: 460, node: 3, event: "output", text: "elected P4" },
-      explain: "P3 steps back at once, although nothing was wrong with it. This is the bullying that the algorithm is named for.",
+      explain:
+        "P3 steps back at once, although nothing was wrong with it. This is the bullying that the algorithm is named for.",
       rules: ["R5"],
     },
   ],

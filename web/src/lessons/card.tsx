@@ -23,11 +23,13 @@ export function Card(props: CardProps) {
   const place = props.places[progress.stop - 1];
   return (
     <section class="lesson-card panel" aria-label="Lesson">
-      {stop && place
-        ? <AtStop key={progress.stop} {...props} stop={stop} place={place} />
-        : progress.stop === 0
-          ? <Intro lesson={lesson} begin={() => move(nextStop(progress), "play")} />
-          : <End lesson={lesson} again={() => move({ stop: 0, answer: null }, "jump")} />}
+      {stop && place ? (
+        <AtStop key={progress.stop} {...props} stop={stop} place={place} />
+      ) : progress.stop === 0 ? (
+        <Intro lesson={lesson} begin={() => move(nextStop(progress), "play")} />
+      ) : (
+        <End lesson={lesson} again={() => move({ stop: 0, answer: null }, "jump")} />
+      )}
     </section>
   );
 }
@@ -37,7 +39,9 @@ function Intro({ lesson, begin }: { lesson: LessonData; begin: () => void }) {
     <>
       <p>{lesson.intro}</p>
       <p class="soft">The run stops {lesson.stops.length} times and asks you what happens next.</p>
-      <button type="button" class="primary" onClick={begin}>Begin</button>
+      <button type="button" class="primary" onClick={begin}>
+        Begin
+      </button>
     </>
   );
 }
@@ -53,20 +57,29 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
   if (!arrived) {
     return (
       <>
-        <p role="status">Playing on to stop {progress.stop} of {lesson.stops.length}…</p>
-        <button type="button" onClick={() => stage.goTo(place.ask)}>Go there at once</button>
+        <p role="status">
+          Playing on to stop {progress.stop} of {lesson.stops.length}…
+        </p>
+        <button type="button" onClick={() => stage.goTo(place.ask)}>
+          Go there at once
+        </button>
       </>
     );
   }
-  const chosen = progress.answer === null ? null : stop.choices[progress.answer] ?? null;
+  const chosen = progress.answer === null ? null : (stop.choices[progress.answer] ?? null);
   const last = progress.stop === lesson.stops.length;
   return (
     <>
-      <p class="overline">Stop {progress.stop} of {lesson.stops.length}</p>
+      <p class="overline">
+        Stop {progress.stop} of {lesson.stops.length}
+      </p>
       <p>{stop.tell}</p>
-      <h2 ref={heading} tabIndex={-1}>{stop.ask}</h2>
+      <h2 ref={heading} tabIndex={-1}>
+        {stop.ask}
+      </h2>
       <Choices
-        stop={stop} chosen={progress.answer}
+        stop={stop}
+        chosen={progress.answer}
         choose={(answer) => move({ stop: progress.stop, answer }, "play")}
       />
       {chosen && <Verdict stop={stop} chosen={chosen} rules={props.rules} />}
@@ -76,7 +89,9 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
             {last ? "Finish" : "Continue"}
           </button>
         )}
-        <button type="button" onClick={() => move(stopBefore(progress), "jump")}>Back</button>
+        <button type="button" onClick={() => move(stopBefore(progress), "jump")}>
+          Back
+        </button>
       </p>
     </>
   );
@@ -98,7 +113,9 @@ function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: nu
       {stop.choices.map((choice, k) => (
         <li key={k}>
           <button
-            type="button" aria-pressed={chosen === k} onClick={() => choose(k)}
+            type="button"
+            aria-pressed={chosen === k}
+            onClick={() => choose(k)}
             class={chosen === null ? "" : choice.right ? "right" : chosen === k ? "wrong" : ""}
           >
             <kbd aria-hidden="true">{k + 1}</kbd>
@@ -112,19 +129,28 @@ function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: nu
   );
 }
 
-const isTyping = (target: EventTarget | null) => target instanceof Element && target.closest("input:not([type=range]), textarea, select") !== null;
+const isTyping = (target: EventTarget | null) =>
+  target instanceof Element && target.closest("input:not([type=range]), textarea, select") !== null;
 
 function Verdict(props: { stop: Stop; chosen: Choice; rules: readonly Schemas["Rule"][] }) {
   const { stop, chosen, rules } = props;
   const right = stop.choices.find((choice) => choice.right);
   return (
     <div class="verdict" role="status">
-      <p><b>{chosen.right ? "Yes." : "No."}</b> {chosen.because}</p>
-      {!chosen.right && right && <p><b>{right.say}.</b> {right.because}</p>}
+      <p>
+        <b>{chosen.right ? "Yes." : "No."}</b> {chosen.because}
+      </p>
+      {!chosen.right && right && (
+        <p>
+          <b>{right.say}.</b> {right.because}
+        </p>
+      )}
       <p>{stop.explain}</p>
       <ul class="fired">
         {stop.rules.map((id) => (
-          <li key={id}><b>Rule {id}</b> {ruleText(id, rules)}</li>
+          <li key={id}>
+            <b>Rule {id}</b> {ruleText(id, rules)}
+          </li>
         ))}
       </ul>
     </div>
@@ -139,12 +165,22 @@ function End({ lesson, again }: { lesson: LessonData; again: () => void }) {
       <ul>
         {lesson.further.map(({ exhibit, say }) => {
           const link = `/explore#exhibit=${exhibit}`;
-          return <li key={exhibit}><a href={link} onClick={go(link)}>{say}</a></li>;
+          return (
+            <li key={exhibit}>
+              <a href={link} onClick={go(link)}>
+                {say}
+              </a>
+            </li>
+          );
         })}
       </ul>
       <p class="actions">
-        <button type="button" onClick={again}>Once more</button>
-        <a class="button" href="/explore" onClick={go("/explore")}>To the gallery</a>
+        <button type="button" onClick={again}>
+          Once more
+        </button>
+        <a class="button" href="/explore" onClick={go("/explore")}>
+          To the gallery
+        </a>
       </p>
     </>
   );

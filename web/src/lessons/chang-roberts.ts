@@ -14,8 +14,15 @@ export const changRoberts: LessonData = {
       tell: "P3 is the first to start an election.",
       ask: "What does it do?",
       choices: [
-        { say: "It sends ELECTION(3) to P1, and remembers that it takes part", right: true, because: "To take part means to have sent a number. That will matter soon." },
-        { say: "It sends ELECTION(3) both ways", because: "The ring is one-way. Hirschberg and Sinclair's ring has two directions." },
+        {
+          say: "It sends ELECTION(3) to P1, and remembers that it takes part",
+          right: true,
+          because: "To take part means to have sent a number. That will matter soon.",
+        },
+        {
+          say: "It sends ELECTION(3) both ways",
+          because: "The ring is one-way. Hirschberg and Sinclair's ring has two directions.",
+        },
         { say: "It asks P1 who is the largest", because: "P1 knows nobody but its successor." },
       ],
       until: { ms: 0, node: 3, event: "send", peer: 1 },
@@ -27,9 +34,16 @@ export const changRoberts: LessonData = {
       tell: "P2 has started as well, with ELECTION(2) to P4. P3's number is at P1.",
       ask: "1 is smaller than 3. What does P1 do?",
       choices: [
-        { say: "It passes ELECTION(3) on", right: true, because: "P1 cannot win against 3, and so has nothing to add." },
+        {
+          say: "It passes ELECTION(3) on",
+          right: true,
+          because: "P1 cannot win against 3, and so has nothing to add.",
+        },
         { say: "It sends ELECTION(1) as well", because: "That number could never win: 3 is alive." },
-        { say: "It answers P3 that 3 is larger", because: "Nothing goes backwards on this ring, and nobody needs that answer." },
+        {
+          say: "It answers P3 that 3 is larger",
+          because: "Nothing goes backwards on this ring, and nobody needs that answer.",
+        },
       ],
       until: { ms: 10, node: 1, event: "send", peer: 5 },
       explain: "A larger number is passed on, and P1 takes part from now on.",
@@ -40,12 +54,19 @@ export const changRoberts: LessonData = {
       tell: "P2's number is at P4, which has not sent anything yet.",
       ask: "4 is larger than 2. What does P4 do?",
       choices: [
-        { say: "It passes ELECTION(2) on, and sends ELECTION(4) besides", because: "2 cannot win, because 4 is alive. Why let it travel?" },
-        { say: "It drops ELECTION(2)", because: "Then P2's election would be over, and P4 would have done nothing to be elected itself." },
+        {
+          say: "It passes ELECTION(2) on, and sends ELECTION(4) besides",
+          because: "2 cannot win, because 4 is alive. Why let it travel?",
+        },
+        {
+          say: "It drops ELECTION(2)",
+          because: "Then P2's election would be over, and P4 would have done nothing to be elected itself.",
+        },
         { say: "It sends ELECTION(4) in its place", right: true, because: "2 cannot win any more, and 4 may." },
       ],
       until: { ms: 10, node: 4, event: "send", peer: 3 },
-      explain: "The message goes on with a larger number in it. P4 is a participant now, though it has not noticed anything itself.",
+      explain:
+        "The message goes on with a larger number in it. P4 is a participant now, though it has not noticed anything itself.",
       rules: ["R2b"],
     },
     {
@@ -54,8 +75,14 @@ export const changRoberts: LessonData = {
       ask: "What does P3 do with it?",
       choices: [
         { say: "It passes it on", right: true, because: "4 is larger than 3: it may win, and 3 cannot." },
-        { say: "It drops it, for P3's election is already under way", because: "Only smaller numbers are dropped. A larger one must not be lost." },
-        { say: "It calls its own number back", because: "It cannot. Somebody larger will stop it on its way; P5 has just done so." },
+        {
+          say: "It drops it, for P3's election is already under way",
+          because: "Only smaller numbers are dropped. A larger one must not be lost.",
+        },
+        {
+          say: "It calls its own number back",
+          because: "It cannot. Somebody larger will stop it on its way; P5 has just done so.",
+        },
       ],
       until: { ms: 20, node: 3, event: "send", peer: 1 },
       explain: "Participant or not, a larger number is always passed on.",
@@ -66,8 +93,15 @@ export const changRoberts: LessonData = {
       tell: "P5 got ELECTION(3) at 20 ms and sent ELECTION(5) in its place. Now ELECTION(4) comes after it.",
       ask: "What does P5 do this time?",
       choices: [
-        { say: "It sends ELECTION(5) once more", because: "One 5 is under way already, and a second one would tell nobody anything." },
-        { say: "It drops the message", right: true, because: "4 cannot win, and P5, a participant, has a larger number under way." },
+        {
+          say: "It sends ELECTION(5) once more",
+          because: "One 5 is under way already, and a second one would tell nobody anything.",
+        },
+        {
+          say: "It drops the message",
+          right: true,
+          because: "4 cannot win, and P5, a participant, has a larger number under way.",
+        },
         { say: "It passes ELECTION(4) on", because: "4 cannot win against 5. Every hop of it would be wasted." },
       ],
       until: { ms: 50, node: 3, event: "receive", peer: 4 },
@@ -79,9 +113,15 @@ export const changRoberts: LessonData = {
       tell: "ELECTION(5) has come as far as P3, and everybody it has met was smaller.",
       ask: "Which process will be the first to know who has won?",
       choices: [
-        { say: "P3, which has started", because: "P3 sees a large number pass and cannot know whether a larger one follows." },
+        {
+          say: "P3, which has started",
+          because: "P3 sees a large number pass and cannot know whether a larger one follows.",
+        },
         { say: "P5", right: true, because: "When its own number comes back, nobody on the ring was larger." },
-        { say: "P1, the last one before P5", because: "P1 passes 5 on like the others. It does not know how many there are." },
+        {
+          say: "P1, the last one before P5",
+          because: "P1 passes 5 on like the others. It does not know how many there are.",
+        },
       ],
       until: { ms: 70, node: 5, event: "output", text: "elected P5" },
       explain: "P5 gets its own number, and only the largest ever does.",
@@ -92,12 +132,23 @@ export const changRoberts: LessonData = {
       tell: "P5 has won, and sends ELECTED(5) round.",
       ask: "When is the election over?",
       choices: [
-        { say: "At once: P5 knows it", because: "The others do not, and four of them still count themselves as participants." },
-        { say: "When ELECTED(5) is back at P5", right: true, because: "Five hops, and all of them have recorded it and are no participants any more." },
-        { say: "When all have answered P5", because: "Nobody answers. That the message comes home says that all have seen it." },
+        {
+          say: "At once: P5 knows it",
+          because: "The others do not, and four of them still count themselves as participants.",
+        },
+        {
+          say: "When ELECTED(5) is back at P5",
+          right: true,
+          because: "Five hops, and all of them have recorded it and are no participants any more.",
+        },
+        {
+          say: "When all have answered P5",
+          because: "Nobody answers. That the message comes home says that all have seen it.",
+        },
       ],
       until: { ms: 120, node: 5, event: "receive", peer: 1 },
-      explain: "11 ELECTIONs and 5 ELECTEDs. Had everybody started on a ring that falls clockwise, it would have been 15 and 5.",
+      explain:
+        "11 ELECTIONs and 5 ELECTEDs. Had everybody started on a ring that falls clockwise, it would have been 15 and 5.",
       rules: ["R3"],
     },
   ],

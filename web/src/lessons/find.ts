@@ -25,6 +25,8 @@ export interface Place {
 /** Where the stops of a lesson stand in its run; null if the run is not the one that it was written for. */
 export function placesOf(lesson: LessonData, events: readonly Event[]): Place[] | null {
   const places = lesson.stops.map((stop) => ({ ask: stepOf(events, stop.after), answer: stepOf(events, stop.until) }));
-  const inOrder = places.every(({ ask, answer }, k) => ask > 0 && ask < answer && answer <= (places[k + 1]?.ask ?? events.length));
+  const inOrder = places.every(
+    ({ ask, answer }, k) => ask > 0 && ask < answer && answer <= (places[k + 1]?.ask ?? events.length),
+  );
   return inOrder ? places : null;
 }

@@ -27,7 +27,13 @@ function NoSuchLesson({ name }: { name: string }) {
       <ul>
         {ALL.map((lesson) => {
           const link = `/explore#lesson=${lesson.name}`;
-          return <li key={lesson.name}><a href={link} onClick={go(link)}>{lesson.title}</a></li>;
+          return (
+            <li key={lesson.name}>
+              <a href={link} onClick={go(link)}>
+                {lesson.title}
+              </a>
+            </li>
+          );
         })}
       </ul>
     </section>
@@ -59,7 +65,11 @@ function Taken({ lesson }: { lesson: LessonData }) {
   return (
     <div class="lesson">
       {trouble ? <Problem error={trouble} retry={() => setAttempt(attempt + 1)} /> : null}
-      {ready ? <Course lesson={lesson} rules={rules} {...ready} /> : !trouble && <p role="status">Preparing the lesson…</p>}
+      {ready ? (
+        <Course lesson={lesson} rules={rules} {...ready} />
+      ) : (
+        !trouble && <p role="status">Preparing the lesson…</p>
+      )}
     </div>
   );
 }
@@ -125,8 +135,11 @@ function Steps(props: { lesson: LessonData; progress: Progress; go: (stop: numbe
         {lesson.stops.map((_, k) => (
           <li key={k}>
             <button
-              type="button" aria-label={`Stop ${k + 1}`} aria-current={progress.stop === k + 1 ? "step" : undefined}
-              class={k + 1 < progress.stop ? "past" : ""} onClick={() => props.go(k + 1)}
+              type="button"
+              aria-label={`Stop ${k + 1}`}
+              aria-current={progress.stop === k + 1 ? "step" : undefined}
+              class={k + 1 < progress.stop ? "past" : ""}
+              onClick={() => props.go(k + 1)}
             >
               {k + 1}
             </button>

@@ -47,12 +47,15 @@ describe.each(ALL)("the lesson $name", (lesson) => {
     expect(stop.rules.length).toBeGreaterThan(0);
   });
 
-  test.each(lesson.stops.map((stop, k) => ({ k: k + 1, stop })))("stop $k has one right answer among others", ({ stop }) => {
-    expect(stop.choices.length).toBeGreaterThanOrEqual(2);
-    expect(stop.choices.length).toBeLessThanOrEqual(4);
-    expect(stop.choices.filter((choice) => choice.right)).toHaveLength(1);
-    for (const { say, because } of stop.choices) expect(say.length * because.length).toBeGreaterThan(0);
-  });
+  test.each(lesson.stops.map((stop, k) => ({ k: k + 1, stop })))(
+    "stop $k has one right answer among others",
+    ({ stop }) => {
+      expect(stop.choices.length).toBeGreaterThanOrEqual(2);
+      expect(stop.choices.length).toBeLessThanOrEqual(4);
+      expect(stop.choices.filter((choice) => choice.right)).toHaveLength(1);
+      for (const { say, because } of stop.choices) expect(say.length * because.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 test("a run of another kind has no places for a lesson's stops", () => {
@@ -62,5 +65,6 @@ test("a run of another kind has no places for a lesson's stops", () => {
 
 test("further runs of the lessons are exhibits of the gallery", () => {
   const gallery = readFileSync(new URL("../../../scenarios/gallery.txt", import.meta.url), "utf8");
-  for (const { exhibit } of ALL.flatMap((lesson) => lesson.further)) expect(gallery).toContain(`\nexhibit ${exhibit}\n`);
+  for (const { exhibit } of ALL.flatMap((lesson) => lesson.further))
+    expect(gallery).toContain(`\nexhibit ${exhibit}\n`);
 });

@@ -15,9 +15,19 @@ export const peterson: LessonData = {
       tell: "Everybody is active, holds its own number and has sent it as FIRST. P1's is at P3.",
       ask: "P3 holds 3 and has got FIRST(1). What does it send next?",
       choices: [
-        { say: "FIRST(1), for its own went before", because: "Only those that are out pass numbers on as they are. P3 is active and plays." },
-        { say: "SECOND(3), the larger of the two", right: true, because: "So the next one learns what the two before it have, at least the larger of it." },
-        { say: "SECOND(1), the one it got", because: "The larger of the two is sent: whether somebody beats the middle one is all that matters." },
+        {
+          say: "FIRST(1), for its own went before",
+          because: "Only those that are out pass numbers on as they are. P3 is active and plays.",
+        },
+        {
+          say: "SECOND(3), the larger of the two",
+          right: true,
+          because: "So the next one learns what the two before it have, at least the larger of it.",
+        },
+        {
+          say: "SECOND(1), the one it got",
+          because: "The larger of the two is sent: whether somebody beats the middle one is all that matters.",
+        },
       ],
       until: { ms: 10, node: 3, event: "send", peer: 2 },
       explain: "FIRST is the number of the one before, SECOND the larger of that and the one before that.",
@@ -28,8 +38,15 @@ export const peterson: LessonData = {
       tell: "P2 holds 2. The active one before it holds 3 (FIRST), and the larger of that and the next is 3 as well (SECOND).",
       ask: "Of the three in a row, 1, 3 and 2, the middle one is the largest. What does P2 do?",
       choices: [
-        { say: "It drops out, because 3 is larger than 2", because: "Then 3 would have nobody to speak for it: P3 itself is going to drop out." },
-        { say: "It plays on, with the number 3", right: true, because: "P2 is the one that can see that 3 beats both of its neighbours, so P2 carries it on." },
+        {
+          say: "It drops out, because 3 is larger than 2",
+          because: "Then 3 would have nobody to speak for it: P3 itself is going to drop out.",
+        },
+        {
+          say: "It plays on, with the number 3",
+          right: true,
+          because: "P2 is the one that can see that 3 beats both of its neighbours, so P2 carries it on.",
+        },
         { say: "It plays on, with its own number", because: "2 has lost to 3 already." },
       ],
       until: { ms: 20, node: 2, event: "send", peer: 4 },
@@ -41,8 +58,15 @@ export const peterson: LessonData = {
       tell: "P4 holds 4, the largest of all. FIRST was 2, SECOND is 3.",
       ask: "What becomes of P4?",
       choices: [
-        { say: "It plays on, for 4 is the largest", because: "P4 judges the one before it, 2, and not itself. And 2 is not the largest of the three." },
-        { say: "It drops out, and only relays from now on", right: true, because: "The one before it, 2, has lost. P4's own number is in good hands: P1 has it." },
+        {
+          say: "It plays on, for 4 is the largest",
+          because: "P4 judges the one before it, 2, and not itself. And 2 is not the largest of the three.",
+        },
+        {
+          say: "It drops out, and only relays from now on",
+          right: true,
+          because: "The one before it, 2, has lost. P4's own number is in good hands: P1 has it.",
+        },
         { say: "It announces itself", because: "P4 cannot know that 4 is the largest of all." },
       ],
       until: { ms: 20, node: 1, event: "send", peer: 3 },
@@ -54,12 +78,17 @@ export const peterson: LessonData = {
       tell: "P3 has dropped out, too. P1, with 4, and P2, with 3, play the second phase. P2's FIRST(3) is at P4.",
       ask: "What does P4 do with it?",
       choices: [
-        { say: "It passes it on", right: true, because: "Who is out only relays, so that the active ones seem to stand next to each other." },
+        {
+          say: "It passes it on",
+          right: true,
+          because: "Who is out only relays, so that the active ones seem to stand next to each other.",
+        },
         { say: "It drops it, because 4 is larger", because: "P4 is out and compares nothing any more." },
         { say: "It sends SECOND(4)", because: "That is for active processes. P4 is none." },
       ],
       until: { ms: 30, node: 4, event: "send", peer: 1 },
-      explain: "A hop from one active process to the next is longer now, but there are half as many: a phase always costs 2k messages.",
+      explain:
+        "A hop from one active process to the next is longer now, but there are half as many: a phase always costs 2k messages.",
       rules: ["R5"],
     },
     {
@@ -67,7 +96,10 @@ export const peterson: LessonData = {
       tell: "The second phase ends. P2 holds 3, and before it stands 4. P1 holds 4, and before it stands 3.",
       ask: "Who is left for the third phase?",
       choices: [
-        { say: "P1, with 4", because: "P1 judges the one before it: 3 is not the largest. It is out, although it holds the 4." },
+        {
+          say: "P1, with 4",
+          because: "P1 judges the one before it: 3 is not the largest. It is out, although it holds the 4.",
+        },
         { say: "P2, with 4", right: true, because: "The one before P2 holds 4, which nobody beats. P2 carries it on." },
         { say: "Both of them", because: "Of two neighbours never more than one goes on." },
       ],
@@ -80,8 +112,15 @@ export const peterson: LessonData = {
       tell: "P2 is the only active process left and has sent FIRST(4). It does not know that it is alone.",
       ask: "How does it find out?",
       choices: [
-        { say: "P1 tells it that it has dropped out", because: "Nobody tells. Relays pass on what comes and say nothing of their own." },
-        { say: "It gets FIRST(4), the number that it holds itself", right: true, because: "The active one before P2 is P2: its number has gone all the way round." },
+        {
+          say: "P1 tells it that it has dropped out",
+          because: "Nobody tells. Relays pass on what comes and say nothing of their own.",
+        },
+        {
+          say: "It gets FIRST(4), the number that it holds itself",
+          right: true,
+          because: "The active one before P2 is P2: its number has gone all the way round.",
+        },
         { say: "It gets no answer until a time-out", because: "There are no time-outs in this algorithm." },
       ],
       until: { ms: 100, node: 2, event: "output", text: "elected P4" },
@@ -94,11 +133,16 @@ export const peterson: LessonData = {
       ask: "Which process will coordinate?",
       choices: [
         { say: "P2, which has found out", because: "P2 holds the number 4, but it is not its own." },
-        { say: "P4, whose number it is", right: true, because: "P2 only announces it. P4 has been a relay since 20 ms and coordinates all the same." },
+        {
+          say: "P4, whose number it is",
+          right: true,
+          because: "P2 only announces it. P4 has been a relay since 20 ms and coordinates all the same.",
+        },
         { say: "P1, which held 4 before", because: "P1 carried the number for a while, as P2 does now." },
       ],
       until: { ms: 140, node: 2, event: "receive", peer: 3 },
-      explain: "ELECTED(4) goes round once: 12 FIRSTs, 8 SECONDs and 4 ELECTEDs, the most that four processes can need.",
+      explain:
+        "ELECTED(4) goes round once: 12 FIRSTs, 8 SECONDs and 4 ELECTEDs, the most that four processes can need.",
       rules: ["R4"],
     },
   ],

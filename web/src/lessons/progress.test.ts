@@ -15,7 +15,9 @@ test("a link keeps how far one is", () => {
 });
 
 test("what makes no sense in a link is left out", () => {
-  for (const stop of ["-1", "99", "x", "1.5", ""]) expect(read(`lesson=bully&stop=${stop}&answer=1`)).toEqual({ stop: 0, answer: null });
-  for (const answer of ["7", "-1", "a"]) expect(read(`lesson=bully&stop=2&answer=${answer}`)).toEqual({ stop: 2, answer: null });
+  for (const stop of ["-1", "99", "x", "1.5", ""])
+    expect(read(`lesson=bully&stop=${stop}&answer=1`)).toEqual({ stop: 0, answer: null });
+  for (const answer of ["7", "-1", "a"])
+    expect(read(`lesson=bully&stop=2&answer=${answer}`)).toEqual({ stop: 2, answer: null });
   expect(read("lesson=bully&answer=1")).toEqual({ stop: 0, answer: null });
 });
