@@ -123,6 +123,8 @@ mod tests {
             uptime_ms: 192_000,
             last_change: None,
             warnings: vec!["mind the gap".to_owned()],
+            lease_full_ms: 500,
+            up: None,
         }
     }
 
