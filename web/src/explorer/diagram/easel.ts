@@ -1,7 +1,7 @@
 import { Relation } from "../../run/causality";
 import { CanvasSurface } from "./canvas";
 import { paintAxis, paintGround, paintLabel, paintNames, paintPiece } from "./paint";
-import { colourNumbers, type Palette } from "./palette";
+import { colourNumbers, type Palette } from "./colours";
 import { AXIS, GUTTER, TILE, xOf, type Plan } from "./plan";
 
 /** What one looks at: which part of the diagram, at which moment. */

@@ -2,7 +2,7 @@ import type { Model } from "../../run/model";
 import { inMs } from "../../run/words";
 import { CanvasSurface } from "./canvas";
 import { paintAxis, paintGround, paintNames, paintPiece } from "./paint";
-import { colourNumbers, kindInk, LIGHT } from "./palette";
+import { colourNumbers, kindInk, LIGHT } from "./colours";
 import { AXIS, GUTTER, layPlan, type Piece, type Plan } from "./plan";
 import { arrowHead } from "./signs";
 import { SvgSurface } from "./svg";

@@ -2,7 +2,7 @@ import type { Event } from "../../run/recording";
 import type { Span } from "../../run/lives";
 import { inMs, processName } from "../../run/words";
 import type { Label } from "./labels";
-import { colourNumbers, kindInk, type Palette } from "./palette";
+import { colourNumbers, kindInk, type Palette } from "./colours";
 import { type Piece, type Plan } from "./plan";
 import type { Stroke, Surface } from "./surface";
 import { arrowHead, cross, crown, hourglass, triangle } from "./signs";

@@ -1,6 +1,7 @@
 import type { Schemas } from "../../api/client";
 import { countsAt } from "../../run/model";
-import { colourNumbers, kindInk, palette } from "../diagram/palette";
+import { colourNumbers, kindInk } from "../diagram/colours";
+import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
 
 /** How many messages were sent up to now, beside what the textbook says. */

@@ -2,7 +2,8 @@ import { useComputed } from "@preact/signals";
 import type { Flight } from "../../run/flights";
 import { underWay } from "../../run/flights";
 import type { Model } from "../../run/model";
-import { colourNumbers, kindInk, palette } from "../diagram/palette";
+import { colourNumbers, kindInk } from "../diagram/colours";
+import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
 import type { Layout } from "./layout";
 
