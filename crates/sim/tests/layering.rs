@@ -35,6 +35,12 @@ const LAYERS: &[Layer] = &[
         may_use: &["bellwether-core", "bellwether-algorithms", "bellwether-sim"],
         pure: true,
     },
+    // What a coordinator does for applications; who that is, is another matter.
+    Layer {
+        name: "bellwether-duties",
+        may_use: &["bellwether-core", "bellwether-algorithms"],
+        pure: true,
+    },
     Layer {
         name: "bellwether-member",
         may_use: &["bellwether-core", "bellwether-algorithms"],

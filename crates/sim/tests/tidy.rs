@@ -33,8 +33,14 @@ const PRIVATE_DIRECTORIES: &[&str] =
     &[concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!("/wo", "rk/")];
 
 /// The crates that must be the same on every machine and in every run.
-const PURE_SOURCES: &[&str] =
-    &["crates/core/src/", "crates/algorithms/src/", "crates/sim/src/", "crates/check/src/"];
+const PURE_SOURCES: &[&str] = &[
+    "crates/core/src/",
+    "crates/algorithms/src/",
+    "crates/sim/src/",
+    "crates/check/src/",
+    "crates/duties/src/",
+    "crates/member/src/",
+];
 
 /// The one pure file with threads: it finds the same with any number of them, and its tests say so.
 const THREADED: &str = "crates/check/src/explore.rs";

@@ -1,0 +1,42 @@
+//! What a coordinator does for applications: sessions, locks and roles, as a pure state machine.
+//!
+//! The mandated coordinator takes requests, turns each into a [`Command`] and lets a majority have
+//! it before anybody hears of its outcome. Every member applies the same commands in the same order
+//! and comes to the same state; a new coordinator goes on from there. So the state knows no clock:
+//! that a session has outlived its client is a command too ([`Command::End`]), and times in it are
+//! only for people.
+//!
+//! # Rules
+//! * S1 A request has a number within its session. The same number again is the same request again:
+//!   it gets the same answer, and nothing is done twice.
+//! * S2 When a session ends, its requests are withdrawn, its locks given back and its roles left.
+//! * L1 A request for locks gets all of them or none. It waits in the queue of each.
+//! * L2 It is granted when it is the first in all its queues and no holder is in its way: those that
+//!   share do not stand in each other's way, and a semaphore admits as many as it has permits.
+//! * L3 Every grant has a token that is larger than all before it.
+//! * L4 A request that closes a circle of sessions which wait for each other is a deadlock. The
+//!   youngest request of the circle is aborted, or the circle is only reported.
+//! * R1 The first to stand for a role leads it. When a leader is gone, the next one leads: by order of
+//!   arrival, or by priority.
+//! * R2 A leader is never replaced while it leads. If a role preempts, it is asked to make room, and
+//!   makes it by resigning.
+//! * R3 A leader may hand its role over to a named candidate.
+
+mod command;
+mod ids;
+mod lock;
+mod locking;
+mod role;
+mod session;
+mod state;
+mod waits;
+
+pub use command::{
+    Answer, Ask, Command, Deadlock, Ending, Limits, Mode, OnDeadlock, Policy, Refusal, RoleChange,
+    Said, Stamp, Wait, Want,
+};
+pub use ids::{Number, SessionId, Token};
+pub use lock::Lock;
+pub use role::{Candidate, Role};
+pub use session::{Request, Session};
+pub use state::Duties;

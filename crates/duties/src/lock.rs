@@ -1,0 +1,78 @@
+//! One lock: who holds it and who waits.
+
+use crate::command::Mode;
+use crate::ids::{Number, SessionId};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// One lock. It is there as long as somebody holds it or waits for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Lock {
+    /// How many permits it has; 0 if it is no semaphore.
+    pub permits: u32,
+    /// Who holds it, by which request and how.
+    pub holders: BTreeMap<SessionId, (Number, Mode)>,
+    /// Who waits for it, by which request and how, in the order of coming.
+    pub queue: VecDeque<(SessionId, Number, Mode)>,
+}
+
+impl Lock {
+    /// How many permits are taken.
+    pub fn taken(&self) -> u32 {
+        self.holders.values().map(|(_, mode)| mode.permits()).sum()
+    }
+
+    /// Whether nobody holds it or waits for it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.holders.is_empty() && self.queue.is_empty()
+    }
+
+    /// Whether it can be had like this beside those who hold it.
+    pub(crate) fn admits(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Permits { take, .. } => take <= self.permits.saturating_sub(self.taken()),
+            mode => self.holders.values().all(|(_, held)| !mode.excludes(*held)),
+        }
+    }
+
+    /// Whether a request of this session is the next one.
+    pub(crate) fn is_next(&self, session: SessionId) -> bool {
+        self.queue.front().is_some_and(|(first, ..)| *first == session)
+    }
+
+    /// The place of a session in the queue, from 0.
+    pub fn place(&self, session: SessionId) -> Option<usize> {
+        self.queue.iter().position(|(waiting, ..)| *waiting == session)
+    }
+
+    /// Those whom the one at this place of the queue waits for directly: the one before it or, for
+    /// the first one, the holders that are in its way.
+    pub(crate) fn waits_for(&self, place: usize) -> Vec<SessionId> {
+        match self.queue.get(place) {
+            None => Vec::new(),
+            Some(_) if place > 0 => vec![self.queue[place - 1].0],
+            Some((_, _, mode)) => self.in_the_way(*mode).collect(),
+        }
+    }
+
+    /// The holders that may have to go before it can be had like this.
+    pub(crate) fn in_the_way(&self, mode: Mode) -> impl Iterator<Item = SessionId> {
+        let holders = self.holders.iter().filter(move |(_, (_, held))| mode.excludes(*held));
+        holders.map(|(holder, _)| *holder)
+    }
+}
+
+impl Mode {
+    /// How many permits it takes.
+    fn permits(self) -> u32 {
+        match self {
+            Mode::Permits { take, .. } => take,
+            Mode::Exclusive | Mode::Shared => 0,
+        }
+    }
+
+    /// Whether one who wants it like this may have to wait until one who holds it like that is gone.
+    pub(crate) fn excludes(self, held: Mode) -> bool {
+        !matches!((self, held), (Mode::Shared, Mode::Shared))
+    }
+}

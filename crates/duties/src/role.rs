@@ -1,0 +1,281 @@
+//! Roles: elections for applications.
+
+use crate::command::{Answer, Policy, Refusal, RoleChange, Said, Stamp};
+use crate::ids::{Number, SessionId, Token};
+use crate::state::Duties;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+
+/// So many changes of a role are remembered.
+const CHANGES_KEPT: usize = 32;
+
+/// One role.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Role {
+    /// How it is filled.
+    pub policy: Policy,
+    /// Who leads, and by which token.
+    pub leader: Option<(SessionId, Token)>,
+    /// Whether the leader was asked to make room.
+    pub asked_to_go: bool,
+    /// Who stands for it, the leader too, in the order of coming.
+    pub candidates: Vec<Candidate>,
+    /// The changes, the latest last. Old ones are forgotten.
+    pub history: VecDeque<RoleChange>,
+}
+
+/// One who stands for a role.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Who.
+    pub session: SessionId,
+    /// By which request.
+    pub number: Number,
+    /// Higher ones are preferred where the role goes by priority.
+    pub priority: i32,
+    /// What the world knows of it when it leads.
+    pub value: Vec<u8>,
+    /// Since when.
+    pub since: Stamp,
+}
+
+impl Role {
+    /// The place of a candidate among those that stand, from 0.
+    pub fn place(&self, session: SessionId) -> Option<usize> {
+        self.candidates.iter().position(|candidate| candidate.session == session)
+    }
+
+    /// Who should lead, of those that stand: an index.
+    fn best(&self) -> Option<usize> {
+        match self.policy {
+            Policy::FirstCome => (!self.candidates.is_empty()).then_some(0),
+            Policy::Priority { .. } => {
+                let rank = |(index, candidate): &(usize, &Candidate)| {
+                    (candidate.priority, std::cmp::Reverse(*index))
+                };
+                self.candidates.iter().enumerate().max_by_key(rank).map(|(index, _)| index)
+            }
+        }
+    }
+
+    /// How many would lead before this candidate.
+    fn behind(&self, place: usize) -> u64 {
+        let me = &self.candidates[place];
+        let before = |(index, other): &(usize, &Candidate)| match self.policy {
+            Policy::FirstCome => *index < place,
+            Policy::Priority { .. } => {
+                other.priority > me.priority || other.priority == me.priority && *index < place
+            }
+        };
+        let leads = |other: &Candidate| self.leader.is_some_and(|(id, _)| id == other.session);
+        let ahead = self.candidates.iter().enumerate();
+        ahead
+            .filter(|(index, other)| *index != place && (before(&(*index, other)) || leads(other)))
+            .count() as u64
+    }
+}
+
+impl Duties {
+    pub(crate) fn campaign(
+        &mut self,
+        id: SessionId,
+        number: Number,
+        (name, priority, value, policy): (String, i32, Vec<u8>, Policy),
+        at: Stamp,
+        said: &mut Vec<Said>,
+    ) {
+        // The same request again.
+        let stands = self.roles.get(&name).and_then(|role| Some((role, role.place(id)?)));
+        if let Some((role, place)) = stands
+            && role.candidates[place].number == number
+        {
+            let behind = role.behind(place);
+            return said.push(Said::Answered(id, number, Ok(Answer::Waits { behind })));
+        }
+        if let Err(refusal) = self.may_stand(id, &name, &value, policy) {
+            return self.answer(id, number, Err(refusal), said);
+        }
+        let role = self.roles.entry(name.clone()).or_insert_with(|| Role {
+            policy,
+            leader: None,
+            asked_to_go: false,
+            candidates: Vec::new(),
+            history: VecDeque::new(),
+        });
+        // One that nobody stood for may be filled in another way from now on.
+        role.policy = policy;
+        role.candidates.push(Candidate { session: id, number, priority, value, since: at });
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.roles.insert(name.clone());
+        }
+        self.fill(&name, "the first to stand for it", at, said);
+        let Some(role) = self.roles.get(&name) else { return };
+        if role.leader.is_some_and(|(leader, _)| leader == id) {
+            return;
+        }
+        let behind = role.place(id).map_or(0, |place| role.behind(place));
+        said.push(Said::Answered(id, number, Ok(Answer::Waits { behind })));
+        self.make_room(&name, said);
+    }
+
+    fn may_stand(
+        &self,
+        id: SessionId,
+        name: &str,
+        value: &[u8],
+        policy: Policy,
+    ) -> Result<(), Refusal> {
+        self.check_name(name)?;
+        self.check_value(value)?;
+        let Some(role) = self.roles.get(name).filter(|role| !role.candidates.is_empty()) else {
+            return Ok(());
+        };
+        if role.place(id).is_some() {
+            return Err(Refusal::AlreadyStands(name.to_owned()));
+        }
+        if role.policy != policy {
+            return Err(Refusal::OtherPolicy(name.to_owned(), role.policy));
+        }
+        if role.candidates.len() >= self.limits.waiters as usize {
+            return Err(Refusal::TooManyWaiters(self.limits.waiters));
+        }
+        Ok(())
+    }
+
+    fn check_value(&self, value: &[u8]) -> Result<(), Refusal> {
+        let fits = value.len() <= self.limits.value as usize;
+        if fits { Ok(()) } else { Err(Refusal::ValueTooLarge(self.limits.value)) }
+    }
+
+    /// Gives the role to the best candidate, if nobody has it.
+    fn fill(&mut self, name: &str, reason: &str, at: Stamp, said: &mut Vec<Said>) {
+        let best = match self.roles.get(name) {
+            Some(role) if role.leader.is_none() => role.best(),
+            _ => None,
+        };
+        if let Some(best) = best {
+            self.appoint(name, best, reason, at, said);
+        }
+    }
+
+    fn appoint(&mut self, name: &str, who: usize, reason: &str, at: Stamp, said: &mut Vec<Said>) {
+        let token = self.next_token();
+        let Some(role) = self.roles.get_mut(name) else { return };
+        let Candidate { session, number, .. } = role.candidates[who];
+        role.leader = Some((session, token));
+        role.asked_to_go = false;
+        self.answer(session, number, Ok(Answer::Leads(token)), said);
+        self.note(name, reason, at, said);
+    }
+
+    /// Asks a leader to go if a better one stands.
+    fn make_room(&mut self, name: &str, said: &mut Vec<Said>) {
+        let Some(role) = self.roles.get_mut(name) else { return };
+        let Policy::Priority { preempt: true } = role.policy else { return };
+        let (Some((leader, _)), Some(best)) = (role.leader, role.best()) else { return };
+        let leads = role.place(leader).map(|place| role.candidates[place].priority);
+        let better = leads.is_none_or(|priority| role.candidates[best].priority > priority);
+        if better && !role.asked_to_go {
+            role.asked_to_go = true;
+            said.push(Said::MakeRoom { session: leader, role: name.to_owned() });
+        }
+    }
+
+    pub(crate) fn resign(
+        &mut self,
+        id: SessionId,
+        name: &str,
+        at: Stamp,
+        said: &mut Vec<Said>,
+    ) -> Result<Answer, Refusal> {
+        if self.roles.get(name).and_then(|role| role.place(id)).is_none() {
+            return Err(Refusal::NotCandidate(name.to_owned()));
+        }
+        self.leave(id, name, &format!("session {id} resigned"), at, said);
+        Ok(Answer::Done)
+    }
+
+    /// A candidate is gone; if it led, the next one does.
+    pub(crate) fn leave(
+        &mut self,
+        id: SessionId,
+        name: &str,
+        reason: &str,
+        at: Stamp,
+        said: &mut Vec<Said>,
+    ) {
+        let Some(role) = self.roles.get_mut(name) else { return };
+        role.candidates.retain(|candidate| candidate.session != id);
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.roles.remove(name);
+        }
+        if role.leader.is_some_and(|(leader, _)| leader == id) {
+            role.leader = None;
+            role.asked_to_go = false;
+            if role.candidates.is_empty() {
+                self.note(name, reason, at, said);
+            } else {
+                self.fill(name, reason, at, said);
+            }
+        }
+    }
+
+    pub(crate) fn proclaim(
+        &mut self,
+        id: SessionId,
+        name: &str,
+        value: Vec<u8>,
+        at: Stamp,
+        said: &mut Vec<Said>,
+    ) -> Result<Answer, Refusal> {
+        self.check_value(&value)?;
+        let role = self.led(id, name)?;
+        if let Some(place) = role.place(id) {
+            role.candidates[place].value = value;
+        }
+        self.note(name, &format!("session {id} proclaimed another value"), at, said);
+        Ok(Answer::Done)
+    }
+
+    pub(crate) fn hand_over(
+        &mut self,
+        id: SessionId,
+        name: &str,
+        to: SessionId,
+        at: Stamp,
+        said: &mut Vec<Said>,
+    ) -> Result<Answer, Refusal> {
+        let role = self.led(id, name)?;
+        let none = || Refusal::NoSuchCandidate(name.to_owned(), to);
+        let heir = role.place(to).filter(|_| to != id).ok_or_else(none)?;
+        self.appoint(name, heir, &format!("session {id} handed it over"), at, said);
+        Ok(Answer::Done)
+    }
+
+    /// The role, if this session leads it.
+    fn led(&mut self, id: SessionId, name: &str) -> Result<&mut Role, Refusal> {
+        let role = self.roles.get_mut(name);
+        let leads = |role: &&mut Role| role.leader.is_some_and(|(leader, _)| leader == id);
+        role.filter(leads).ok_or_else(|| Refusal::NotLeader(name.to_owned()))
+    }
+
+    /// Writes a change down and tells of it.
+    fn note(&mut self, name: &str, reason: &str, at: Stamp, said: &mut Vec<Said>) {
+        let Some(role) = self.roles.get_mut(name) else { return };
+        let leader = role.leader.map(|(leader, _)| leader);
+        let candidate = leader.and_then(|leader| role.place(leader));
+        let change = RoleChange {
+            role: name.to_owned(),
+            leader,
+            token: role.leader.map(|(_, token)| token),
+            value: candidate.map(|place| role.candidates[place].value.clone()).unwrap_or_default(),
+            reason: reason.to_owned(),
+            at,
+        };
+        if role.history.len() == CHANGES_KEPT {
+            role.history.pop_front();
+        }
+        role.history.push_back(change.clone());
+        said.push(Said::RoleChanged(change));
+    }
+}

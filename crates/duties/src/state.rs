@@ -1,0 +1,212 @@
+//! The state, and what a command does to it.
+
+use crate::command::{
+    Answer, Ask, Command, Deadlock, Ending, Limits, OnDeadlock, Refusal, Said, Stamp,
+};
+use crate::ids::{Number, SessionId, Token};
+use crate::lock::Lock;
+use crate::role::Role;
+use crate::session::Session;
+use crate::waits::Waits;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+/// So many deadlocks are remembered, for those who ask later.
+const DEADLOCKS_KEPT: usize = 100;
+
+/// All that a coordinator keeps for its clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Duties {
+    pub(crate) limits: Limits,
+    pub(crate) on_deadlock: OnDeadlock,
+    /// The last token that was given.
+    pub(crate) token: Token,
+    /// How many sessions there have been.
+    pub(crate) opened: u64,
+    /// How many requests for locks there have been.
+    pub(crate) asked: u64,
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    pub(crate) keys: BTreeMap<u128, SessionId>,
+    pub(crate) locks: BTreeMap<String, Lock>,
+    pub(crate) roles: BTreeMap<String, Role>,
+    /// Who waits for whom.
+    #[serde(skip)]
+    pub(crate) waits: Waits,
+    pub(crate) deadlocks: VecDeque<Deadlock>,
+}
+
+impl Duties {
+    /// Carries out a command and tells what came of it, in order.
+    pub fn apply(&mut self, command: Command) -> Vec<Said> {
+        let mut said = Vec::new();
+        match command {
+            Command::Begin { epoch, limits, on_deadlock } => {
+                self.limits = limits;
+                self.on_deadlock = on_deadlock;
+                self.token = self.token.max(Token::before(epoch));
+            }
+            Command::Open { key, client, ttl_ms, at } => {
+                said.push(Said::Opened(self.open(key, client, ttl_ms, at), key));
+            }
+            Command::Ask { session, number, forget_below, ask, at } => {
+                self.ask(session, number, forget_below, ask, at, &mut said);
+            }
+            Command::End { session, why, at } => self.end(session, why, at, &mut said),
+            Command::Force { lock, session, by, .. } => {
+                self.force(lock, session, by, &mut said);
+            }
+        }
+        said
+    }
+
+    /// The sessions.
+    pub fn sessions(&self) -> &BTreeMap<SessionId, Session> {
+        &self.sessions
+    }
+
+    /// The locks that are held.
+    pub fn locks(&self) -> &BTreeMap<String, Lock> {
+        &self.locks
+    }
+
+    /// The roles that somebody stands for, and those that have a history.
+    pub fn roles(&self) -> &BTreeMap<String, Role> {
+        &self.roles
+    }
+
+    /// The deadlocks that were found, the latest last. Old ones are forgotten.
+    pub fn deadlocks(&self) -> impl Iterator<Item = &Deadlock> {
+        self.deadlocks.iter()
+    }
+
+    /// What is served.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The longest that any session may outlive its client.
+    pub fn longest_ttl_ms(&self) -> Option<u64> {
+        self.sessions.values().map(|session| session.ttl_ms).max()
+    }
+
+    fn open(
+        &mut self,
+        key: u128,
+        client: String,
+        ttl_ms: u64,
+        at: Stamp,
+    ) -> Result<SessionId, Refusal> {
+        if let Some(before) = self.keys.get(&key) {
+            return Ok(*before);
+        }
+        let Limits { sessions, ttl_min_ms, ttl_max_ms, .. } = self.limits;
+        if self.sessions.len() >= sessions as usize {
+            return Err(Refusal::TooManySessions(sessions));
+        }
+        if !(ttl_min_ms..=ttl_max_ms).contains(&ttl_ms) {
+            return Err(Refusal::BadTtl(ttl_min_ms, ttl_max_ms));
+        }
+        self.check_name(&client)?;
+        self.opened += 1;
+        let id = SessionId(self.opened);
+        self.keys.insert(key, id);
+        let session = Session {
+            key,
+            client,
+            ttl_ms,
+            since: at,
+            requests: BTreeMap::new(),
+            roles: Default::default(),
+            answers: BTreeMap::new(),
+            forgotten: 0,
+        };
+        self.sessions.insert(id, session);
+        Ok(id)
+    }
+
+    fn ask(
+        &mut self,
+        id: SessionId,
+        number: Number,
+        forget_below: Number,
+        ask: Ask,
+        at: Stamp,
+        said: &mut Vec<Said>,
+    ) {
+        let most = self.limits.requests as usize;
+        let Some(session) = self.sessions.get_mut(&id) else {
+            return said.push(Said::Answered(id, number, Err(Refusal::NoSession(id))));
+        };
+        session.forget_below(forget_below);
+        if let Some(answer) = session.answer(number) {
+            return said.push(Said::Answered(id, number, answer));
+        }
+        let busy = session.answers.len().max(session.requests.len()) >= most;
+        // Giving back is always possible: it makes room.
+        let gives = matches!(ask, Ask::GiveUp(_) | Ask::Release(_) | Ask::Resign { .. });
+        let answer = match ask {
+            _ if busy && !gives => Err(Refusal::TooManyRequests(self.limits.requests)),
+            Ask::Lock { wants, wait } => return self.lock(id, number, wants, wait, at, said),
+            Ask::GiveUp(request) => self.give_up(id, request, said),
+            Ask::Release(request) => self.release(id, request, said),
+            Ask::Campaign { role, priority, value, policy } => {
+                return self.campaign(id, number, (role, priority, value, policy), at, said);
+            }
+            Ask::Resign { role } => self.resign(id, &role, at, said),
+            Ask::Proclaim { role, value } => self.proclaim(id, &role, value, at, said),
+            Ask::HandOver { role, to } => self.hand_over(id, &role, to, at, said),
+        };
+        self.answer(id, number, answer, said);
+    }
+
+    /// Answers a request. The answer is remembered until the client says that it has it.
+    pub(crate) fn answer(
+        &mut self,
+        id: SessionId,
+        number: Number,
+        answer: Result<Answer, Refusal>,
+        said: &mut Vec<Said>,
+    ) {
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.answers.insert(number, answer.clone());
+        }
+        said.push(Said::Answered(id, number, answer));
+    }
+
+    fn end(&mut self, id: SessionId, why: Ending, at: Stamp, said: &mut Vec<Said>) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        let (roles, requests) = (session.roles.clone(), session.requests.clone());
+        let reason = format!("session {id} ended: {why}");
+        for role in &roles {
+            self.leave(id, role, &reason, at, said);
+        }
+        let mut free = Vec::new();
+        for (number, request) in &requests {
+            self.withdraw(id, *number, request);
+            free.extend(request.wants.iter().map(|want| want.name.clone()));
+        }
+        if let Some(session) = self.sessions.remove(&id) {
+            self.keys.remove(&session.key);
+        }
+        said.push(Said::Ended(id, why));
+        self.grant(free, said);
+    }
+
+    pub(crate) fn next_token(&mut self) -> Token {
+        self.token = self.token.next();
+        self.token
+    }
+
+    pub(crate) fn check_name(&self, name: &str) -> Result<(), Refusal> {
+        let fits = (1..=self.limits.name as usize).contains(&name.len());
+        if fits { Ok(()) } else { Err(Refusal::BadName(self.limits.name)) }
+    }
+
+    pub(crate) fn remember(&mut self, deadlock: Deadlock, said: &mut Vec<Said>) {
+        if self.deadlocks.len() == DEADLOCKS_KEPT {
+            self.deadlocks.pop_front();
+        }
+        self.deadlocks.push_back(deadlock.clone());
+        said.push(Said::Deadlocked(deadlock));
+    }
+}

@@ -1,0 +1,239 @@
+//! Who waits for whom, and what comes of it when they wait in a circle.
+//!
+//! In the queue of a lock each waits for the one before it, and the first one for the holders that
+//! are in its way. Those are edges between sessions; [`WaitForGraph`] notices when one closes a
+//! cycle. Only a new request can do that: whoever is granted a lock stands, as a holder, where it
+//! stood as the first of the queue.
+//!
+//! A semaphore is different. Its first waiter has an edge to every holder, but does not need all of
+//! them to go away. So a cycle is only a reason to look: `Duties::stuck_with` finds out who could
+//! still go on. What is decided follows from the locks alone, never from how the graph came about:
+//! members that have applied the commands and those that have got a copy decide alike.
+
+use crate::command::{Deadlock, Mode, OnDeadlock, Refusal, Said, Stamp, Wait, Want};
+use crate::ids::{Number, SessionId};
+use crate::lock::Lock;
+use crate::state::Duties;
+use bellwether_algorithms::deadlock::WaitForGraph;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{Hash, Hasher};
+
+/// The edges. They follow from the locks, so they are neither compared nor sent.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Waits {
+    graph: WaitForGraph<SessionId>,
+}
+
+impl PartialEq for Waits {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Waits {}
+
+impl Hash for Waits {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Waits {
+    /// Adds the edges of the one at this place.
+    fn link(&mut self, lock: &Lock, place: usize) {
+        let Some((waiter, ..)) = lock.queue.get(place) else { return };
+        for other in lock.waits_for(place) {
+            self.graph.add(*waiter, other);
+        }
+    }
+
+    /// Takes them away again.
+    fn unlink(&mut self, lock: &Lock, place: usize) {
+        let Some((waiter, ..)) = lock.queue.get(place) else { return };
+        for other in lock.waits_for(place) {
+            self.graph.remove(*waiter, other);
+        }
+    }
+
+    /// Somebody comes to wait.
+    pub(crate) fn push(&mut self, lock: &mut Lock, waiter: (SessionId, Number, Mode)) {
+        lock.queue.push_back(waiter);
+        self.link(lock, lock.queue.len() - 1);
+    }
+
+    /// The first in the queue gets the lock.
+    pub(crate) fn admit(&mut self, lock: &mut Lock) {
+        self.unlink(lock, 1);
+        self.unlink(lock, 0);
+        if let Some((session, number, mode)) = lock.queue.pop_front() {
+            lock.holders.insert(session, (number, mode));
+        }
+        self.link(lock, 0);
+    }
+
+    /// Somebody waits no more.
+    pub(crate) fn remove_waiter(&mut self, lock: &mut Lock, id: SessionId, number: Number) {
+        let is_it = |waiter: &(SessionId, Number, Mode)| (waiter.0, waiter.1) == (id, number);
+        let Some(place) = lock.queue.iter().position(is_it) else { return };
+        self.unlink(lock, place + 1);
+        self.unlink(lock, place);
+        lock.queue.remove(place);
+        self.link(lock, place);
+    }
+
+    /// Somebody gives the lock back.
+    pub(crate) fn remove_holder(&mut self, lock: &mut Lock, id: SessionId, number: Number) {
+        if lock.holders.get(&id).is_none_or(|(by, _)| *by != number) {
+            return;
+        }
+        self.unlink(lock, 0);
+        lock.holders.remove(&id);
+        self.link(lock, 0);
+    }
+}
+
+impl Duties {
+    /// The state with its edges, after a journey that left them behind.
+    pub fn restored(mut self) -> Self {
+        self.waits = Waits::default();
+        for lock in self.locks.values() {
+            for place in 0..lock.queue.len() {
+                self.waits.link(lock, place);
+            }
+        }
+        self
+    }
+
+    /// Looks whether a request that has come to wait has closed a circle, and does something about
+    /// it. Before it came, nobody was stuck but in circles that were left to people; so whoever is
+    /// stuck now waits for this one, and this is the youngest request of the circle.
+    pub(crate) fn look_for_deadlock(
+        &mut self,
+        id: SessionId,
+        number: Number,
+        at: Stamp,
+        said: &mut Vec<Said>,
+    ) {
+        if !self.waits.graph.has_cycle() {
+            return;
+        }
+        let stuck = self.stuck_with(id);
+        let Some(cycle) = self.circle(id, &stuck) else { return };
+        let aborted = (self.on_deadlock == OnDeadlock::Abort).then_some(id);
+        let deadlock = Deadlock { cycle, aborted, at };
+        self.remember(deadlock.clone(), said);
+        if aborted.is_some()
+            && let Some(request) = self.request(id, number).cloned()
+        {
+            self.abort(id, number, &request, Refusal::Deadlock(deadlock), said);
+        }
+    }
+
+    /// The shortest way back to a session along those that are stuck: each with what it waits for
+    /// behind the next.
+    fn circle(&self, id: SessionId, stuck: &BTreeSet<SessionId>) -> Option<Vec<Wait>> {
+        let mut from: BTreeMap<SessionId, Wait> = BTreeMap::new();
+        let mut open = VecDeque::from([id]);
+        while let Some(next) = open.pop_front() {
+            for (wait, other) in self.held_up(next, stuck) {
+                if from.contains_key(&other) {
+                    continue;
+                }
+                from.insert(other, wait);
+                if other != id {
+                    open.push_back(other);
+                    continue;
+                }
+                let mut way: Vec<Wait> = Vec::new();
+                let mut last = id;
+                while let Some(wait) = from.get(&last) {
+                    last = wait.session;
+                    way.push(wait.clone());
+                    if last == id {
+                        break;
+                    }
+                }
+                way.reverse();
+                return Some(way);
+            }
+        }
+        None
+    }
+
+    /// What of that which a session waits for is held up by one that is stuck, and by whom: by the
+    /// nearest of those before it or, if there is none, by the holders in its way.
+    fn held_up(&self, id: SessionId, stuck: &BTreeSet<SessionId>) -> Vec<(Wait, SessionId)> {
+        let Some(session) = self.sessions.get(&id) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (number, request) in session.waiting() {
+            for Want { name, mode } in &request.wants {
+                let Some(lock) = self.locks.get(name) else { continue };
+                let before = lock.queue.iter().take_while(|(waiter, ..)| *waiter != id);
+                let before = before.map(|(waiter, ..)| *waiter).filter(|id| stuck.contains(id));
+                let others = match before.last() {
+                    Some(before) => vec![before],
+                    None => lock.in_the_way(*mode).filter(|id| stuck.contains(id)).collect(),
+                };
+                let (client, lock, since) = (session.client.clone(), name.clone(), request.since);
+                let wait = Wait { session: id, client, lock, number, since };
+                found.extend(others.into_iter().map(|other| (wait.clone(), other)));
+            }
+        }
+        found
+    }
+
+    /// This session and those it waits for, directly or not, that nothing which others can do by
+    /// themselves lets go on. Nobody, if this one can.
+    ///
+    /// Whoever waits for nothing can go on, and will in the end give back what it has; so can whoever
+    /// waits only for such. Who is left is stuck.
+    fn stuck_with(&self, id: SessionId) -> BTreeSet<SessionId> {
+        let mut left = BTreeSet::from([id]);
+        let mut open = vec![id];
+        while let Some(next) = open.pop() {
+            for other in self.waits_of(next) {
+                if left.insert(other) {
+                    open.push(other);
+                }
+            }
+        }
+        loop {
+            let free: Vec<SessionId> =
+                left.iter().copied().filter(|id| self.could_go_on(*id, &left)).collect();
+            for session in &free {
+                left.remove(session);
+            }
+            if free.contains(&id) {
+                return BTreeSet::new();
+            }
+            if free.is_empty() {
+                return left;
+            }
+        }
+    }
+
+    /// Those whom a session waits for directly.
+    fn waits_of(&self, id: SessionId) -> Vec<SessionId> {
+        let Some(session) = self.sessions.get(&id) else { return Vec::new() };
+        let locks = session.waiting().flat_map(|(_, request)| &request.wants);
+        let locks = locks.filter_map(|want| self.locks.get(&want.name));
+        locks
+            .flat_map(|lock| lock.place(id).map(|place| lock.waits_for(place)).unwrap_or_default())
+            .collect()
+    }
+
+    /// Whether a session gets all that it waits for, if everybody gives back what they have but
+    /// those that are stuck.
+    fn could_go_on(&self, id: SessionId, stuck: &BTreeSet<SessionId>) -> bool {
+        let Some(session) = self.sessions.get(&id) else { return true };
+        let mut wants = session.waiting().flat_map(|(_, request)| &request.wants);
+        wants.all(|want| {
+            let Some(lock) = self.locks.get(&want.name) else { return true };
+            let mut before = lock.queue.iter().take_while(|(waiter, ..)| *waiter != id);
+            if before.any(|(waiter, ..)| stuck.contains(waiter)) {
+                return false;
+            }
+            let mut left = lock.clone();
+            left.holders.retain(|holder, _| stuck.contains(holder));
+            left.admits(want.mode)
+        })
+    }
+}

@@ -1,0 +1,381 @@
+//! The rules, one by one.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use bellwether_duties::{
+    Answer, Ask, Command, Duties, Ending, Limits, Mode, Number, OnDeadlock, Policy, Refusal, Said,
+    SessionId, Token, Want,
+};
+
+/// A state, and a client's view of it.
+struct Desk {
+    duties: Duties,
+    number: Number,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Desk::with(Limits::default(), OnDeadlock::Abort)
+    }
+
+    fn with(limits: Limits, on_deadlock: OnDeadlock) -> Self {
+        let mut duties = Duties::default();
+        assert!(duties.apply(Command::Begin { epoch: 7, limits, on_deadlock }).is_empty());
+        Desk { duties, number: 0 }
+    }
+
+    fn open(&mut self, key: u128) -> SessionId {
+        let open = Command::Open { key, client: format!("client {key}"), ttl_ms: 1_000, at: 0 };
+        match self.duties.apply(open).as_slice() {
+            [Said::Opened(Ok(id), _)] => *id,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    fn ask(&mut self, session: SessionId, ask: Ask) -> (Number, Vec<Said>) {
+        self.number += 1;
+        let number = self.number;
+        (number, self.again(session, number, ask))
+    }
+
+    fn again(&mut self, session: SessionId, number: Number, ask: Ask) -> Vec<Said> {
+        self.duties.apply(Command::Ask { session, number, forget_below: 0, ask, at: number })
+    }
+
+    fn lock(&mut self, session: SessionId, wants: &[Want]) -> (Number, Vec<Said>) {
+        self.ask(session, Ask::Lock { wants: wants.to_vec(), wait: true })
+    }
+
+    fn release(&mut self, session: SessionId, number: Number) -> Vec<Said> {
+        self.ask(session, Ask::Release(number)).1
+    }
+
+    fn campaign(
+        &mut self,
+        session: SessionId,
+        priority: i32,
+        policy: Policy,
+    ) -> (Number, Vec<Said>) {
+        let (role, value) = ("cron".to_owned(), format!("at {session}").into_bytes());
+        self.ask(session, Ask::Campaign { role, priority, value, policy })
+    }
+}
+
+fn alone(name: &str) -> Want {
+    Want { name: name.to_owned(), mode: Mode::Exclusive }
+}
+
+fn shared(name: &str) -> Want {
+    Want { name: name.to_owned(), mode: Mode::Shared }
+}
+
+fn permits(name: &str, take: u32, of: u32) -> Want {
+    Want { name: name.to_owned(), mode: Mode::Permits { take, of } }
+}
+
+/// Who was granted something, in order.
+fn granted(said: &[Said]) -> Vec<SessionId> {
+    let grant = |said: &Said| match said {
+        Said::Answered(id, _, Ok(Answer::Granted(_))) => Some(*id),
+        _ => None,
+    };
+    said.iter().filter_map(grant).collect()
+}
+
+fn waits(said: &[Said], behind: u64) -> bool {
+    matches!(said, [Said::Answered(_, _, Ok(Answer::Waits { behind: found }))] if *found == behind)
+}
+
+fn refused(said: &[Said]) -> &Refusal {
+    let refusal = |said| match said {
+        &Said::Answered(_, _, Err(ref refusal)) => Some(refusal),
+        _ => None,
+    };
+    said.iter().find_map(refusal).unwrap()
+}
+
+#[test]
+fn s1_a_request_that_comes_twice_is_done_once() {
+    let mut desk = Desk::new();
+    let [a, b] = [desk.open(1), desk.open(2)];
+    assert_eq!(desk.open(1), a, "the same key is the same session");
+    let ask = Ask::Lock { wants: vec![alone("x")], wait: true };
+    let (number, first) = desk.ask(a, ask.clone());
+    let before = desk.duties.clone();
+    assert_eq!(desk.again(a, number, ask.clone()), first);
+    assert_eq!(desk.duties, before);
+    let (waiting, said) = desk.ask(b, ask.clone());
+    assert!(waits(&said, 0));
+    assert!(waits(&desk.again(b, waiting, ask), 0), "one that waits goes on waiting");
+    assert_eq!(desk.duties.locks()["x"].queue.len(), 1);
+    let release = Ask::Release(number);
+    let (twice, said) = desk.ask(a, release.clone());
+    assert_eq!(granted(&said), [b]);
+    assert!(granted(&desk.again(a, twice, release)).is_empty());
+}
+
+#[test]
+fn s1_answers_are_forgotten_when_the_client_has_them() {
+    let mut desk = Desk::new();
+    let a = desk.open(1);
+    let (number, _) = desk.lock(a, &[alone("x")]);
+    let ask = Ask::Release(number);
+    let command =
+        |number| Command::Ask { session: a, number, forget_below: 2, ask: ask.clone(), at: 0 };
+    desk.duties.apply(command(2));
+    let said = desk.duties.apply(command(1));
+    assert_eq!(refused(&said), &Refusal::Forgotten(1));
+}
+
+#[test]
+fn s2_an_ending_gives_everything_back() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    desk.lock(a, &[alone("x")]);
+    desk.campaign(a, 0, Policy::FirstCome);
+    desk.campaign(c, 0, Policy::FirstCome);
+    desk.lock(b, &[alone("x")]);
+    desk.lock(c, &[alone("x"), alone("y")]);
+    desk.duties.apply(Command::End { session: b, why: Ending::Died, at: 9 });
+    let said = desk.duties.apply(Command::End { session: a, why: Ending::Expired, at: 10 });
+    assert_eq!(granted(&said), [c]);
+    let role = &desk.duties.roles()["cron"];
+    assert_eq!(role.leader.unwrap().0, c);
+    assert!(role.history.back().unwrap().reason.contains("not heard of"), "{:?}", role.history);
+    assert_eq!(desk.duties.sessions().len(), 1);
+    let said = desk.lock(a, &[alone("z")]).1;
+    assert_eq!(refused(&said), &Refusal::NoSession(a));
+}
+
+#[test]
+fn l1_several_locks_are_had_together_or_not_at_all() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let (held, _) = desk.lock(a, &[alone("x")]);
+    let (_, said) = desk.lock(b, &[alone("x"), alone("y")]);
+    assert!(waits(&said, 0));
+    assert!(desk.duties.locks()["y"].holders.is_empty());
+    let (_, said) = desk.lock(c, &[alone("y")]);
+    assert!(waits(&said, 1), "y is free, but b was first");
+    assert_eq!(granted(&desk.release(a, held)), [b]);
+    let tried = Ask::Lock { wants: vec![alone("free"), alone("y")], wait: false };
+    let a_tries = desk.ask(a, tried).1;
+    assert_eq!(refused(&a_tries), &Refusal::Busy("y".to_owned()));
+    assert!(!desk.duties.locks().contains_key("free"));
+}
+
+#[test]
+fn l2_those_that_share_go_in_together_and_in_order() {
+    let mut desk = Desk::new();
+    let [a, b, c, d, e] = [1, 2, 3, 4, 5].map(|key| desk.open(key));
+    let (first, _) = desk.lock(a, &[alone("x")]);
+    desk.lock(b, &[shared("x")]);
+    desk.lock(c, &[shared("x")]);
+    let (_, said) = desk.lock(d, &[alone("x")]);
+    assert!(waits(&said, 2));
+    assert!(waits(&desk.lock(e, &[shared("x")]).1, 3), "nobody overtakes");
+    assert_eq!(granted(&desk.release(a, first)), [b, c]);
+}
+
+#[test]
+fn l2_a_semaphore_admits_as_many_as_it_has_permits() {
+    let mut desk = Desk::new();
+    let [a, b, c, d] = [1, 2, 3, 4].map(|key| desk.open(key));
+    let (first, said) = desk.lock(a, &[permits("pool", 2, 3)]);
+    assert_eq!(granted(&said), [a]);
+    assert!(waits(&desk.lock(b, &[permits("pool", 2, 3)]).1, 0));
+    assert!(waits(&desk.lock(c, &[permits("pool", 1, 3)]).1, 1), "one is free, but b was first");
+    assert_eq!(granted(&desk.release(a, first)), [b, c]);
+    let other = refused(&desk.lock(d, &[permits("pool", 1, 4)]).1).clone();
+    assert_eq!(other, Refusal::OtherPermits { lock: "pool".to_owned(), of: 3 });
+    let none = refused(&desk.lock(d, &[alone("pool")]).1).clone();
+    assert_eq!(none, Refusal::OtherPermits { lock: "pool".to_owned(), of: 3 });
+    let bad = refused(&desk.lock(d, &[permits("other", 5, 4)]).1).clone();
+    assert_eq!(bad, Refusal::BadPermits("other".to_owned()));
+}
+
+#[test]
+fn l3_tokens_only_grow_over_epochs_too() {
+    let mut desk = Desk::new();
+    let a = desk.open(1);
+    let mut last = Token::default();
+    for epoch in [7, 8, 20] {
+        let (limits, on_deadlock) = (Limits::default(), OnDeadlock::Abort);
+        desk.duties.apply(Command::Begin { epoch, limits, on_deadlock });
+        for _ in 0..3 {
+            let (number, said) = desk.lock(a, &[alone("x")]);
+            let [Said::Answered(_, _, Ok(Answer::Granted(token)))] = *said else {
+                unreachable!("{said:?}")
+            };
+            assert!(token > last && token.epoch() == u64::from(epoch));
+            last = token;
+            desk.release(a, number);
+        }
+    }
+}
+
+#[test]
+fn l4_the_last_edge_of_a_circle_is_aborted_with_its_name() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    desk.lock(a, &[alone("x")]);
+    desk.lock(b, &[alone("y")]);
+    let (held, _) = desk.lock(c, &[alone("z")]);
+    desk.lock(a, &[alone("y")]);
+    desk.lock(b, &[alone("z")]);
+    let (_, said) = desk.lock(c, &[alone("x")]);
+    let Refusal::Deadlock(deadlock) = refused(&said).clone() else { unreachable!("{said:?}") };
+    assert_eq!(deadlock.aborted, Some(c));
+    let mut circle: Vec<_> =
+        deadlock.cycle.iter().map(|wait| (wait.session, wait.lock.as_str())).collect();
+    circle.sort();
+    assert_eq!(circle, [(a, "y"), (b, "z"), (c, "x")]);
+    assert_eq!(desk.duties.deadlocks().count(), 1);
+    assert_eq!(granted(&desk.release(c, held)), [b], "the others go on");
+}
+
+#[test]
+fn l4_a_circle_may_lead_through_a_queue() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    desk.lock(a, &[shared("x")]);
+    desk.lock(b, &[alone("y")]);
+    desk.lock(c, &[alone("x")]);
+    desk.lock(b, &[shared("x")]);
+    let (_, said) = desk.lock(a, &[alone("y")]);
+    assert!(
+        matches!(refused(&said), Refusal::Deadlock(found) if found.cycle.len() == 3),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn l4_a_semaphore_with_a_way_out_is_no_deadlock() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let pool = [permits("pool", 1, 2)];
+    desk.lock(a, &pool);
+    let (of_b, _) = desk.lock(b, &pool);
+    let (lock, _) = desk.lock(c, &[alone("x")]);
+    assert!(waits(&desk.lock(c, &pool).1, 0));
+    assert!(waits(&desk.lock(a, &[alone("x")]).1, 0), "b can still give its permit back");
+    assert_eq!(desk.duties.deadlocks().count(), 0);
+    // And now it cannot.
+    let (_, said) = desk.lock(b, &[alone("x")]);
+    assert!(matches!(refused(&said), Refusal::Deadlock(_)), "{said:?}");
+    assert_eq!(granted(&desk.release(b, of_b)), [c]);
+    assert_eq!(granted(&desk.release(c, lock)), [a]);
+}
+
+#[test]
+fn l4_a_deadlock_may_be_left_to_people() {
+    let mut desk = Desk::with(Limits::default(), OnDeadlock::Report);
+    let [a, b] = [desk.open(1), desk.open(2)];
+    desk.lock(a, &[alone("x")]);
+    let (held, _) = desk.lock(b, &[alone("y")]);
+    desk.lock(a, &[alone("y")]);
+    let (_, said) = desk.lock(b, &[alone("x")]);
+    assert!(matches!(&said[..], [_, Said::Deadlocked(found)] if found.aborted.is_none()));
+    let force =
+        Command::Force { lock: "y".to_owned(), session: b, by: "an operator".to_owned(), at: 1 };
+    let said = desk.duties.apply(force.clone());
+    assert_eq!(granted(&said), [a]);
+    let said = desk.duties.apply(force);
+    assert!(
+        matches!(said[..], [Said::Forced { done: Err(Refusal::NotHolder(..)), .. }]),
+        "{said:?}"
+    );
+    assert_eq!(refused(&desk.release(b, held)), &Refusal::NotAsked(held));
+}
+
+#[test]
+fn r1_first_come_and_by_priority() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let policy = Policy::Priority { preempt: false };
+    desk.campaign(a, 1, policy);
+    assert!(waits(&desk.campaign(b, 1, policy).1, 1));
+    assert!(waits(&desk.campaign(c, 5, policy).1, 1), "before b, but nobody is pushed out");
+    let other = desk.open(4);
+    let said = desk.campaign(other, 1, Policy::FirstCome).1;
+    assert_eq!(refused(&said), &Refusal::OtherPolicy("cron".to_owned(), policy));
+    assert_eq!(refused(&desk.campaign(b, 1, policy).1), &Refusal::AlreadyStands("cron".to_owned()));
+    desk.ask(a, Ask::Resign { role: "cron".to_owned() });
+    let role = &desk.duties.roles()["cron"];
+    assert_eq!(role.leader.unwrap().0, c);
+    assert_eq!(role.history.back().unwrap().value, b"at s3");
+}
+
+#[test]
+fn r2_a_leader_makes_room_by_itself() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let policy = Policy::Priority { preempt: true };
+    desk.campaign(a, 1, policy);
+    let (_, said) = desk.campaign(b, 2, policy);
+    let asked = Said::MakeRoom { session: a, role: "cron".to_owned() };
+    assert_eq!(said.last(), Some(&asked));
+    assert!(!desk.campaign(c, 3, policy).1.contains(&asked), "asked once");
+    assert_eq!(desk.duties.roles()["cron"].leader.unwrap().0, a);
+    desk.ask(a, Ask::Resign { role: "cron".to_owned() });
+    assert_eq!(desk.duties.roles()["cron"].leader.unwrap().0, c);
+}
+
+#[test]
+fn r3_a_role_is_handed_over_to_a_candidate() {
+    let mut desk = Desk::new();
+    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let role = || "cron".to_owned();
+    for id in [a, b] {
+        desk.campaign(id, 0, Policy::FirstCome);
+    }
+    let said = desk.ask(b, Ask::HandOver { role: role(), to: a }).1;
+    assert_eq!(refused(&said), &Refusal::NotLeader(role()));
+    let said = desk.ask(a, Ask::HandOver { role: role(), to: c }).1;
+    assert_eq!(refused(&said), &Refusal::NoSuchCandidate(role(), c));
+    let first = desk.duties.roles()["cron"].leader.unwrap().1;
+    desk.ask(a, Ask::HandOver { role: role(), to: b });
+    let (leader, token) = desk.duties.roles()["cron"].leader.unwrap();
+    assert!(leader == b && token > first);
+    desk.ask(b, Ask::Proclaim { role: role(), value: b"new".to_vec() });
+    assert_eq!(desk.duties.roles()["cron"].history.back().unwrap().value, b"new");
+}
+
+#[test]
+fn what_is_too_much_is_refused_and_changes_nothing() {
+    let limits = Limits {
+        sessions: 2,
+        requests: 2,
+        waiters: 1,
+        wants: 2,
+        name: 8,
+        value: 4,
+        ttl_min_ms: 100,
+        ttl_max_ms: 1_000,
+    };
+    let mut desk = Desk::with(limits, OnDeadlock::Abort);
+    let [a, b] = [desk.open(1), desk.open(2)];
+    for (ttl_ms, client, refusal) in
+        [(500, "late", Refusal::TooManySessions(2)), (500, "late", Refusal::TooManySessions(2))]
+    {
+        let open = Command::Open { key: 3, client: client.to_owned(), ttl_ms, at: 0 };
+        assert_eq!(desk.duties.apply(open), [Said::Opened(Err(refusal), 3)]);
+    }
+    let before = desk.duties.locks().clone();
+    for (wants, refusal) in [
+        (vec![], Refusal::NothingWanted),
+        (vec![alone("a"), alone("b"), alone("c")], Refusal::TooManyWants(2)),
+        (vec![alone("")], Refusal::BadName(8)),
+    ] {
+        let ask = Ask::Lock { wants, wait: true };
+        desk.number += 1;
+        let command =
+            Command::Ask { session: a, number: desk.number, forget_below: desk.number, ask, at: 0 };
+        assert_eq!(refused(&desk.duties.apply(command)), &refusal);
+    }
+    assert_eq!(desk.duties.locks(), &before);
+    desk.lock(a, &[alone("x")]);
+    assert_eq!(refused(&desk.lock(a, &[alone("y")]).1), &Refusal::TooManyRequests(2));
+    let twice = desk.lock(b, &[alone("z"), alone("z")]).1;
+    assert_eq!(refused(&twice), &Refusal::NamedTwice("z".to_owned()));
+}
