@@ -209,7 +209,7 @@ fn script<A: Algorithm>(
     }
     for text in &args.cut {
         let (way, from, to) = window("cut", text, "1,2>3@1s..2s")?;
-        let kind = flag("cut", units::one_way(way, group))?;
+        let kind = flag("cut", units::cut(way, group))?;
         name += 1;
         script.add("cut", text, from, Action::Cut(Cut { name, kind }));
         script.add("cut", text, to, Action::Heal(name));

@@ -104,7 +104,7 @@ impl Visitor for Simulate<'_> {
         let saved = args.save.as_deref().map(|path| Target::file("save", path)).transpose()?;
         let wants_story = !args.quiet && !args.json && nodes <= MOST_TRACED;
         let (outcome, cost, trace) = if args.trace.is_some() || wants_story {
-            let recorder = Recorder::new(&A::ENTRY, &plan.group, seed);
+            let recorder = Recorder::new(&A::ENTRY, &plan.group, seed).with_tree(plan.settings.tree);
             let (outcome, cost, recorder) = perform(&plan, recorder, args.keep_going);
             (outcome, cost, Some(recorder.into_trace()))
         } else {

@@ -1,6 +1,7 @@
 //! What can go wrong, and how often it really did.
 
 use bellwether_core::{Group, NodeId, Time};
+use std::fmt;
 use std::time::Duration;
 
 /// Something that a script does to the cluster at a given time.
@@ -72,12 +73,31 @@ pub enum CutKind {
     Partition(Vec<Vec<NodeId>>),
     /// The first do not reach the second, though the second reach the first.
     OneWay(Vec<NodeId>, Vec<NodeId>),
+    /// The first and the second do not reach each other, but everybody else.
+    Between(Vec<NodeId>, Vec<NodeId>),
+}
+
+/// In the words of the scenario language.
+impl fmt::Display for CutKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |ids: &[NodeId]| {
+            ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(",")
+        };
+        match self {
+            CutKind::Partition(sides) => {
+                let sides: Vec<_> = sides.iter().map(|side| list(side)).collect();
+                write!(f, "partition {}", sides.join("|"))
+            }
+            CutKind::OneWay(from, to) => write!(f, "cut {}>{}", list(from), list(to)),
+            CutKind::Between(these, those) => write!(f, "cut {}<>{}", list(these), list(those)),
+        }
+    }
 }
 
 /// A cut in force, by place.
 #[derive(Clone, Debug)]
 pub(crate) struct ActiveCut {
-    pub(crate) name: u32,
+    pub(crate) cut: Cut,
     pub(crate) fault: FaultKind,
     side: Vec<u32>,
 }
@@ -99,26 +119,30 @@ impl ActiveCut {
                 }
                 FaultKind::Partition
             }
-            CutKind::OneWay(from, to) => {
+            CutKind::OneWay(from, to) | CutKind::Between(from, to) => {
                 for place in from.iter().filter_map(|id| group.place(*id)) {
                     side[place] |= CUT_FROM;
                 }
                 for place in to.iter().filter_map(|id| group.place(*id)) {
                     side[place] |= CUT_TO;
                 }
-                FaultKind::OneWay
+                match &cut.kind {
+                    CutKind::OneWay(..) => FaultKind::OneWay,
+                    _ => FaultKind::Partition,
+                }
             }
         };
-        ActiveCut { name: cut.name, fault, side }
+        ActiveCut { cut: cut.clone(), fault, side }
     }
 
     pub(crate) fn severs(&self, from: usize, to: usize) -> bool {
         let (from, to) = (self.side[from], self.side[to]);
-        match self.fault {
-            FaultKind::OneWay => {
-                matches!(from, CUT_FROM | CUT_BOTH) && matches!(to, CUT_TO | CUT_BOTH)
-            }
-            _ => from != to,
+        let leads =
+            |from, to| matches!(from, CUT_FROM | CUT_BOTH) && matches!(to, CUT_TO | CUT_BOTH);
+        match self.cut.kind {
+            CutKind::Partition(_) => from != to,
+            CutKind::OneWay(..) => leads(from, to),
+            CutKind::Between(..) => leads(from, to) || leads(to, from),
         }
     }
 }
@@ -235,8 +259,8 @@ impl<I> Action<I> {
             Action::Recover(_) => vec![FaultKind::Recover],
             Action::Pause(_) => vec![FaultKind::Pause],
             Action::Slow(_, span) if !span.is_zero() => vec![FaultKind::Slow],
-            Action::Cut(Cut { kind: CutKind::Partition(_), .. }) => vec![FaultKind::Partition],
             Action::Cut(Cut { kind: CutKind::OneWay(..), .. }) => vec![FaultKind::OneWay],
+            Action::Cut(_) => vec![FaultKind::Partition],
             Action::Clock { offset_us, drift_ppm, .. } => {
                 let offset = (*offset_us != 0).then_some(FaultKind::Offset);
                 let drift = (*drift_ppm != 0).then_some(FaultKind::Drift);
@@ -275,6 +299,11 @@ mod tests {
         let cut = ActiveCut::new(&Cut { name: 0, kind }, &group);
         assert!(cut.severs(0, 1));
         assert!(!cut.severs(1, 0) && !cut.severs(0, 2) && !cut.severs(2, 1));
+
+        let kind = CutKind::Between(ids(&[1]), ids(&[2, 3]));
+        let cut = ActiveCut::new(&Cut { name: 0, kind }, &group);
+        assert!(cut.severs(0, 1) && cut.severs(1, 0) && cut.severs(2, 0));
+        assert!(!cut.severs(1, 2) && !cut.severs(0, 3) && !cut.severs(3, 0));
     }
 
     #[test]

@@ -139,6 +139,7 @@ pub mod render;
 pub mod replay;
 pub mod scenario;
 mod shrink;
+mod state;
 mod tally;
 mod trace;
 pub mod units;
@@ -152,6 +153,7 @@ pub use network::{Fate, Latency, Network};
 pub use observer::{Observer, Seen, Silent, Why};
 pub use plan::{Impossible, Outcome, Plan, check_script, default_timeout, work};
 pub use shrink::{Shrunk, shrink};
+pub use state::Fields;
 pub use tally::Tally;
 pub use trace::{Header, Letter, Recorder, Trace, TraceEvent, What};
 

@@ -1,8 +1,9 @@
 //! Traces: every event of a run with its time, its process and its logical stamps.
 
 use crate::observer::{Observer, Seen, Why};
+use crate::state::{self, Fields};
 use bellwether_algorithms::catalogue::{Algorithm, Entry, Topology};
-use bellwether_algorithms::mutex::Standing;
+use bellwether_algorithms::mutex::{Standing, Tree};
 use bellwether_algorithms::time::{Lamport, VectorClock};
 use bellwether_core::{Group, Kind, Message, NodeId, Time};
 use std::collections::BTreeMap;
@@ -35,6 +36,10 @@ pub struct Header {
     pub real: bool,
     /// Whom each member took for the coordinator at the beginning, in ring order.
     pub coordinators: Vec<Option<NodeId>>,
+    /// Who is whose child, as pairs of parent and child, where the topology is a tree.
+    pub tree: Vec<(NodeId, NodeId)>,
+    /// The state of each member at the beginning, in ring order, if states were recorded.
+    pub states: Vec<Fields>,
 }
 
 impl Header {
@@ -65,6 +70,9 @@ pub struct TraceEvent {
     /// If that step changed what the process has of the critical section: what it has now. A crash
     /// takes it away without saying so.
     pub section: Option<Standing>,
+    /// What that step changed in the state of the process, if states were recorded: the fields with
+    /// what they hold now, or nothing if they are gone. A crash takes all of them away.
+    pub state: BTreeMap<String, Option<String>>,
 }
 
 impl TraceEvent {
@@ -75,8 +83,8 @@ impl TraceEvent {
         (lamport, vector): (Lamport, VectorClock),
         what: What,
     ) -> Self {
-        let (rules, coordinator, section) = (Vec::new(), None, None);
-        TraceEvent { at, node, lamport, vector, what, rules, coordinator, section }
+        let (rules, coordinator, section, state) = (Vec::new(), None, None, BTreeMap::new());
+        TraceEvent { at, node, lamport, vector, what, rules, coordinator, section, state }
     }
 }
 
@@ -134,6 +142,10 @@ pub struct Recorder {
     sections: Vec<Standing>,
     /// For each process, the event that began the step it is in.
     began: Vec<Option<usize>>,
+    /// What each process holds, if somebody wants to know.
+    states: Option<Vec<Fields>>,
+    /// How a process is shown that has not started yet.
+    blank: String,
 }
 
 impl Recorder {
@@ -149,6 +161,8 @@ impl Recorder {
             seed,
             real: false,
             coordinators: vec![None; n],
+            tree: Vec::new(),
+            states: Vec::new(),
         };
         Recorder {
             trace: Trace { header, events: Vec::new() },
@@ -157,6 +171,8 @@ impl Recorder {
             coordinators: vec![None; n],
             sections: vec![Standing::Idle; n],
             began: vec![None; n],
+            states: None,
+            blank: String::new(),
         }
     }
 
@@ -165,6 +181,26 @@ impl Recorder {
         let mut recorder = Recorder::new(entry, group, 0);
         recorder.trace.header.real = true;
         recorder
+    }
+
+    /// Says who is whose child, if the topology is a tree at all.
+    #[must_use]
+    pub fn with_tree(mut self, tree: Tree) -> Self {
+        let header = &mut self.trace.header;
+        if header.topology == Topology::Tree {
+            let edge = |child: usize| Some((header.ring[tree.parent(child)?], header.ring[child]));
+            header.tree = (0..header.ring.len()).filter_map(edge).collect();
+        }
+        self
+    }
+
+    /// Records what every process holds, too.
+    #[must_use]
+    pub fn with_states(mut self) -> Self {
+        let blank = vec![Fields::new(); self.trace.header.ring.len()];
+        self.trace.header.states = blank.clone();
+        self.states = Some(blank);
+        self
     }
 
     /// What has been recorded so far.
@@ -209,6 +245,21 @@ impl Recorder {
             self.began[place] = Some(self.trace.events.len());
         }
         self.trace.events.push(event);
+    }
+
+    /// The process at `place` holds this now.
+    fn hold(&mut self, place: usize, now: Fields) {
+        let Some(states) = &mut self.states else { return };
+        let before = std::mem::replace(&mut states[place], now);
+        let now = &states[place];
+        match self.began[place] {
+            // Several steps may belong to one event, as when a paused process goes on.
+            Some(index) => {
+                let changes = state::changes(&before, now);
+                self.trace.events[index].state.extend(changes);
+            }
+            None => self.trace.header.states[place] = now.clone(),
+        }
     }
 
     /// Adds something that is no event of any process. A message that is dropped keeps the stamps
@@ -265,10 +316,21 @@ impl<A: Algorithm> Observer<A> for Recorder {
             self.coordinators[place] = None;
             self.sections[place] = Standing::Idle;
         }
+        let crashed = what == What::Crash;
         self.record(at, place, what);
+        if crashed {
+            self.hold(place, Fields::new());
+        }
     }
 
     fn stepped(&mut self, place: usize, process: &A) {
+        if self.states.is_some() {
+            if self.blank.is_empty() {
+                self.blank = format!("{:?}", A::default());
+            }
+            let ring = &self.trace.header.ring;
+            self.hold(place, state::fields(&format!("{process:?}"), &self.blank, ring));
+        }
         let began = self.began[place];
         let section = process.section().unwrap_or_default();
         if std::mem::replace(&mut self.sections[place], section) != section

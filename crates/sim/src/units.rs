@@ -129,11 +129,14 @@ pub fn partition(text: &str, group: &Group) -> Result<CutKind, String> {
     Ok(CutKind::Partition(sides))
 }
 
-/// `1,2>3`: the first do not reach the second.
-pub fn one_way(text: &str, group: &Group) -> Result<CutKind, String> {
+/// `1,2>3`: the first do not reach the second. `1,2<>3`: nor do the second reach the first.
+pub fn cut(text: &str, group: &Group) -> Result<CutKind, String> {
+    if let Some((these, those)) = text.split_once("<>") {
+        return Ok(CutKind::Between(members(these, group)?, members(those, group)?));
+    }
     let (from, to) = text
         .split_once('>')
-        .ok_or_else(|| format!("'{text}' is no one-way cut; write for example 1,2>3"))?;
+        .ok_or_else(|| format!("'{text}' is no cut; write for example 1,2>3, or 1<>2 both ways"))?;
     Ok(CutKind::OneWay(members(from, group)?, members(to, group)?))
 }
 
@@ -188,7 +191,8 @@ mod tests {
         assert!(partition("1,2|2,3", &group).unwrap_err().contains("two sides"));
         assert!(partition("1,9", &group).unwrap_err().contains("no process 9"));
         assert!(partition("1,2,3,4,5", &group).unwrap_err().contains("one side"));
-        assert!(one_way("1>2", &group).is_ok());
-        assert!(one_way("1-2", &group).is_err());
+        assert!(matches!(cut("1>2", &group), Ok(CutKind::OneWay(..))));
+        assert!(matches!(cut("1,3<>2", &group), Ok(CutKind::Between(..))));
+        assert!(cut("1-2", &group).unwrap_err().contains("1<>2"));
     }
 }

@@ -3,11 +3,12 @@
 use crate::catalogue::catalogue;
 use crate::gallery::gallery;
 use crate::origins::{Origins, guard};
-use crate::refusal::{Outcome, Refusal, nothing_there, wrong_method};
-use crate::{run, wire};
+use crate::refusal::{Refusal, nothing_there, wrong_method};
+use crate::{desk, wire};
 use axum::extract::DefaultBodyLimit;
 use axum::extract::rejection::JsonRejection;
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use bellwether_api::json::{Here, Problem, Serves};
@@ -66,16 +67,13 @@ async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
 /// Plays a scenario.
 #[utoipa::path(post, path = "/v1/explore/run", request_body = wire::RunRequest, responses(
     (status = 200, body = wire::Run),
-    (status = 422, description = "The scenario is not understood", body = Problem),
+    (status = 413, description = "The scenario is too long", body = Problem),
+    (status = 422, description = "It is not understood, or the run gets too long", body = Problem),
+    (status = 503, description = "Too many others are waiting for runs", body = Problem),
 ))]
-async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Outcome<wire::Run> {
-    let Json(request) = request?;
-    let played = tokio::task::spawn_blocking(move || run::run(&request)).await;
-    let failed = |_| {
-        let hint = Some("this is a mistake of ours; please report it with the scenario");
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the run failed", hint)
-    };
-    Ok(Json(played.map_err(failed)??))
+async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<Response, Refusal> {
+    let run = desk::play(request?.0).await?;
+    Ok(([(CONTENT_TYPE, "application/json")], run).into_response())
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 mod api;
 mod catalogue;
+mod costs;
+mod desk;
 mod gallery;
 mod origins;
 mod refusal;

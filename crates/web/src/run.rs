@@ -1,31 +1,98 @@
 //! Playing a scenario for the page.
 
+use crate::catalogue::LIMITS;
+use crate::costs::costs;
 use crate::refusal::Refusal;
-use crate::wire::{Count, Fact, Outcome, Run, RunRequest, Violation};
+use crate::wire::{Branch, Count, Fact, Outcome, Run, RunRequest, Violation};
 use axum::http::StatusCode;
 use bellwether_algorithms::catalogue::{Algorithm, Registry, Visitor};
-use bellwether_core::{NodeId, Role};
+use bellwether_core::{NodeId, Role, Time};
 use bellwether_member::WithMember;
 use bellwether_sim::render::json;
-use bellwether_sim::scenario::{Played, Scenario};
+use bellwether_sim::scenario::{CutOff, Played, Scenario, Staging, SyntaxError, branch};
+use std::time::Instant;
 
-/// Plays what a page asks for.
-pub(crate) fn run(request: &RunRequest) -> Result<Run, Refusal> {
-    let scenario = Scenario::parse_in::<WithMember>(&request.scenario)
-        .map_err(|error| Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string(), None))?;
-    // The parser accepts only algorithms that there are.
-    let played = scenario.play_in::<WithMember>().ok_or_else(|| {
-        let error = format!("no algorithm '{}'", scenario.setup.algorithm);
-        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error, None)
+/// Plays what a page asks for, until the deadline at the latest.
+pub(crate) fn run(request: &RunRequest, deadline: Instant) -> Result<Run, Refusal> {
+    let (scenario, played) = play(&request.scenario, deadline)?;
+    match &request.branch {
+        None => Ok(answer(request.scenario.clone(), &scenario, &played)),
+        Some(branch) => another_way(&request.scenario, &played, branch, deadline),
+    }
+}
+
+/// The same, but from some moment on it goes another way.
+fn another_way(
+    text: &str,
+    played: &Played,
+    request: &Branch,
+    deadline: Instant,
+) -> Result<Run, Refusal> {
+    let Branch { after_us, command } = request;
+    let branched = branch::<WithMember>(text, played, Time::from_micros(*after_us), command)
+        .map_err(|error| refuse(error.to_string(), error.hint()))?;
+    let (scenario, played) = play(&branched.text, deadline)?;
+    // What cannot be done, such as the crash of a process that is down, is no other way.
+    if let Some(failed) = played.mismatches.iter().find(|wrong| wrong.line == branched.line) {
+        let error = format!("`{}` came to nothing: {}", command.trim(), failed.happened);
+        return Err(refuse(error, "choose another moment, or another process"));
+    }
+    Ok(answer(branched.text, &scenario, &played))
+}
+
+fn play(text: &str, deadline: Instant) -> Result<(Scenario, Played), Refusal> {
+    if text.len() > LIMITS.scenario_bytes {
+        let (size, most) = (text.len(), LIMITS.scenario_bytes);
+        let error = format!("a scenario of {size} bytes is too long; {most} are allowed");
+        let hint = "leave stories and comments out, or use `bellwether sim` on the command line";
+        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, error, Some(hint)));
+    }
+    let scenario = Scenario::parse_up_to::<WithMember>(text, LIMITS.nodes as usize)
+        .map_err(|error| mistake(&error))?;
+    let may_go_on = || Instant::now() < deadline;
+    let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
+    let staging = Staging { states: true, events_max, may_go_on: &may_go_on };
+    let played = scenario.stage::<WithMember>(&staging).ok_or_else(|| {
+        // The parser accepts only algorithms that there are.
+        refuse(format!("no algorithm '{}'", scenario.setup.algorithm), "see the catalogue")
     })?;
+    let shorter = "let it `run until=` an earlier time, take fewer processes, or longer time-outs \
+                   and intervals";
+    match played.cut_off {
+        None => Ok((scenario, played)),
+        Some(CutOff::Long(at)) => {
+            let most = LIMITS.events;
+            Err(refuse(format!("the run has more than {most} events by {at}"), shorter))
+        }
+        Some(CutOff::Stopped(at)) => {
+            Err(refuse(format!("the run takes too long to compute; it came to {at}"), shorter))
+        }
+    }
+}
+
+fn refuse(error: String, hint: &str) -> Refusal {
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error, Some(hint))
+}
+
+fn mistake(error: &SyntaxError) -> Refusal {
+    let SyntaxError { line, column, message, source } = error;
+    let error = format!("line {line}, column {column}: {message}");
+    refuse(error, &format!("the line is: {source}"))
+}
+
+fn answer(text: String, scenario: &Scenario, played: &Played) -> Run {
     let (header, events) = json::parts(&played.trace);
-    Ok(Run {
-        scenario: request.scenario.clone(),
+    let violated = played.outcome.violation.as_ref().map(|broken| format!("violation {broken}"));
+    // That an invariant was broken is said elsewhere.
+    let remarks =
+        played.mismatches.iter().filter(|wrong| Some(&wrong.happened) != violated.as_ref());
+    Run {
+        scenario: text,
         header,
         events,
-        outcome: outcome(&scenario, &played),
-        remarks: played.mismatches.iter().map(ToString::to_string).collect(),
-    })
+        outcome: outcome(scenario, played),
+        remarks: remarks.map(ToString::to_string).collect(),
+    }
 }
 
 fn outcome(scenario: &Scenario, played: &Played) -> Outcome {
@@ -38,11 +105,12 @@ fn outcome(scenario: &Scenario, played: &Played) -> Outcome {
     });
     let mut messages: Vec<Count> = counts.collect();
     messages.sort_by_key(|count| (count.role != json::role(Role::Protocol), count.kind.clone()));
+    let algorithm = &scenario.setup.algorithm;
     Outcome {
         us: outcome.now.as_micros(),
         messages,
         agreed: outcome.agreed,
-        goal: WithMember::visit(&scenario.setup.algorithm, Goal).unwrap_or_default().to_owned(),
+        goal: WithMember::visit(algorithm, Goal).unwrap_or_default().to_owned(),
         violation: outcome.violation.as_ref().map(|violation| Violation {
             name: violation.name.to_owned(),
             text: violation.text.to_owned(),
@@ -59,7 +127,7 @@ fn outcome(scenario: &Scenario, played: &Played) -> Outcome {
             .iter()
             .map(|fact| Fact { name: fact.name.to_owned(), text: fact.text.clone() })
             .collect(),
-        costs: Vec::new(),
+        costs: costs(algorithm, scenario.setup.group.len()),
     }
 }
 

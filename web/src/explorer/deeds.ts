@@ -1,6 +1,6 @@
 import { cutLink } from "../run/branches";
 import { cutsAt, processAt, type Model } from "../run/model";
-import { reaches } from "../run/network";
+import { reaches, type Cut } from "../run/network";
 import { processName } from "../run/words";
 
 /** Something that can be done at this moment: a command of the scenario language, or one to be filled in. */
@@ -20,7 +20,7 @@ export function deedsFor(model: Model, step: number, node: number, verbs: readon
     deeds.push({ label: "Cut a link…", ask: "link" });
   }
   if (others.length > 1) deeds.push({ label: "Partition…", ask: "partition" });
-  deeds.push(...healing(model, step));
+  deeds.push(...healing(cutsAt(model, step)));
   if (life.up) {
     for (const verb of verbs) {
       const isPlain = !verb.includes(":");
@@ -45,11 +45,11 @@ export function deedsForLink(model: Model, step: number, [a, b]: readonly [numbe
     if (!reaches(cuts, from, to)) continue;
     deeds.push({ label: `Cut from ${processName(from)} to ${processName(to)} only`, command: `cut ${from}>${to}` });
   }
-  return [...deeds, ...healing(model, step)];
+  const severing = cuts.filter((cut) => !ways.every(([from, to]) => reaches([cut], from, to)));
+  if (cuts.length > 1) deeds.push(...severing.map(({ words }) => ({ label: `Heal ${words}`, command: `heal ${words}` })));
+  return [...deeds, ...healing(cuts)];
 }
 
-/** The language heals all cuts, or one by its number in the scenario, which a trace does not tell. */
-function healing(model: Model, step: number): Deed[] {
-  const cuts = cutsAt(model, step).length;
-  return cuts === 0 ? [] : [{ label: cuts === 1 ? "Heal the cut" : `Heal all ${cuts} cuts`, command: "heal" }];
+function healing({ length }: readonly Cut[]): Deed[] {
+  return length === 0 ? [] : [{ label: length === 1 ? "Heal the cut" : `Heal all ${length} cuts`, command: "heal" }];
 }

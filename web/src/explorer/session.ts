@@ -1,6 +1,6 @@
 import { effect, signal, type Signal } from "@preact/signals";
 import { fetchRun, ServerError } from "../api/client";
-import { branchLabel, commonEvents, linesOf, stepAtTime } from "../run/branches";
+import { branchLabel, commonEvents, stepAtTime } from "../run/branches";
 import { packSource, writeLink, type BranchStep, type Link, type Source } from "../run/links";
 import { modelOf, timeAt } from "../run/model";
 import type { Recording } from "../run/recording";
@@ -93,16 +93,12 @@ export class Session {
   private async grow(step: BranchStep, show = true) {
     const parent = this.runs.peek()[step.parent]?.stage;
     if (!parent) throw new ServerError("the run that it comes of is not there", null, 0);
-    let { scenario } = parent.model.recording;
+    const { scenario } = parent.model.recording;
     if (scenario === null) throw new ServerError("a recorded run cannot go another way", null, 0);
     this.busy.value = true;
     try {
-      let played: Recording | null = null;
-      for (const command of linesOf(step.command)) {
-        played = await fetchRun({ scenario: scenario!, branch: { after_us: step.afterUs, command } });
-        scenario = played.scenario;
-      }
-      if (!played) throw new ServerError("it does nothing", null, 0);
+      const branch = { after_us: step.afterUs, command: step.command };
+      const played = await fetchRun({ scenario, branch });
       const common = commonEvents(parent.model.events, played.events);
       const stage = new Stage(modelOf(played), Math.min(common + 1, played.events.length));
       this.adopt(stage, parent);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { branchLabel, commonEvents, coordinatorsOf, cutLink, linesOf, messagesOf, stepAtTime, verdictOf } from "./branches";
+import { branchLabel, commonEvents, coordinatorsOf, cutLink, messagesOf, stepAtTime, verdictOf } from "./branches";
 import { modelOf } from "./model";
 import { sample, sampleRecording } from "./sample";
 
@@ -13,12 +13,9 @@ describe("a branch", () => {
     expect(label("cut 1>2")).toBe("P1 cut off from P2 at 20ms");
     expect(label("partition 1,2|3,4")).toBe("partition 1,2 | 3,4 at 20ms");
     expect(label("heal")).toBe("cuts healed at 20ms");
+    expect(label("heal cut 1<>2")).toBe("healed: link P1–P2 cut at 20ms");
     expect(label("suspect 2")).toBe("P2: suspect at 20ms");
     expect(label("transfer:2:50 1")).toBe("P1: transfer:2:50 at 20ms");
-  });
-
-  test("of several lines is played line by line", () => {
-    expect(linesOf(cutLink(1, 2))).toEqual(["cut 1>2", "cut 2>1"]);
   });
 
   test("parts from its run where they first differ", () => {

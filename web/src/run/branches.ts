@@ -3,23 +3,11 @@ import type { Model } from "./model";
 import type { Event } from "./recording";
 import { deedWords, inMs, processName } from "./words";
 
-/** A command that takes more than one line of the scenario language has them separated by this. */
-const AND = ";";
-
-/** The lines of a command, to be played one after another at the same moment. */
-export const linesOf = (command: string) => command.split(AND).map((line) => line.trim()).filter(Boolean);
-
 /** Cuts a link in both directions. */
-export const cutLink = (a: number, b: number) => `cut ${a}>${b}${AND}cut ${b}>${a}`;
+export const cutLink = (a: number, b: number) => `cut ${a}<>${b}`;
 
 /** What a branch is called: `P3 crashes at 20ms`. */
-export function branchLabel({ command, afterUs }: BranchStep): string {
-  const both = /^cut (\d+)>(\d+);cut \2>\1$/.exec(command);
-  const deed = both
-    ? `link ${processName(Number(both[1]))}–${processName(Number(both[2]))} cut`
-    : linesOf(command).map(deedWords).join(", ");
-  return `${deed} at ${inMs(afterUs)}`;
-}
+export const branchLabel = ({ command, afterUs }: BranchStep) => `${deedWords(command)} at ${inMs(afterUs)}`;
 
 /** How many events two runs have in common before they part. */
 export function commonEvents(a: readonly Event[], b: readonly Event[]): number {

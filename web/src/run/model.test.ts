@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { countsAt, cutsAt, modelOf, momentFrom, placeOf, processAt, timeAt } from "./model";
-import { reaches } from "./network";
+import { followNetwork, reaches } from "./network";
+import type { Event } from "./recording";
 import { sample, sampleRecording } from "./sample";
 import { beganAt, firedAt } from "./steps";
 import { eventsUntil } from "./timeline";
@@ -143,4 +144,15 @@ test("what a process sends and says belongs to what made it act", () => {
   expect(beganAt(bully.events, received + 3)).toBe(received - 1);
   expect(firedAt(bully.events, received + 3).rules).toEqual(["R4", "R1"]);
   expect(firedAt(bully.events, 0)).toEqual({ node: null, rules: [] });
+});
+
+test("a cut is healed by its own words, and the last by none", () => {
+  const note = (text: string): Event => ({ us: 0, lamport: 0, vector: {}, event: "note", text });
+  const notes = ["cut 1<>2", "partition 3", "cut 2>1", "heal cut 1<>2", "heal partition 3", "heal"].map(note);
+  const network = followNetwork([1, 2, 3], notes);
+  const words = network.map(({ cuts }) => cuts.map((cut) => cut.words));
+  expect(words.slice(3)).toEqual([["cut 1<>2", "partition 3", "cut 2>1"], ["partition 3", "cut 2>1"], ["cut 2>1"], []]);
+  expect(reaches(network[1]!.cuts, 1, 2) || reaches(network[1]!.cuts, 2, 1)).toBe(false);
+  expect(reaches(network[1]!.cuts, 1, 3)).toBe(true);
+  expect([reaches(network[5]!.cuts, 2, 1), reaches(network[5]!.cuts, 1, 2)]).toEqual([false, true]);
 });

@@ -58,11 +58,12 @@ export function deedWords(command: string): string {
   const verbs = DEEDS[verb];
   if (verbs && who) return `${who} ${verbs[several ? 1 : 0]}`;
   if (verb === "cut") {
-    const [from = "", to = ""] = (rest[0] ?? "").split(">");
+    const [from = "", to = ""] = (rest[0] ?? "").split(/<?>/);
+    if (rest[0]?.includes("<>")) return `link ${names(from)}–${names(to)} cut`;
     return `${names(from)} cut off from ${names(to)}`;
   }
   if (verb === "partition") return `partition ${rest.join(" ").replaceAll("|", " | ")}`;
-  if (verb === "heal") return "cuts healed";
+  if (verb === "heal") return rest.length > 1 ? `healed: ${deedWords(rest.join(" "))}` : "cuts healed";
   return who ? `${who}: ${verb}` : command;
 }
 

@@ -227,7 +227,7 @@ fn partition(args: &CheckArgs, group: &Group) -> Result<Vec<Vec<NodeId>>, Failur
     }
     match flag("partition", units::partition(text, group))? {
         CutKind::Partition(sides) => Ok(sides),
-        CutKind::OneWay(..) => Ok(Vec::new()),
+        CutKind::OneWay(..) | CutKind::Between(..) => Ok(Vec::new()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What scripts do to a simulated cluster: crashes, pauses, cuts, wrong clocks, inputs.
 
 use super::{Event, Sim};
-use crate::fault::{Action, ActiveCut, CutKind, FaultCounts, FaultKind};
+use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind};
 use crate::node::{Oddity, Trap};
 use crate::observer::{Observer, Seen};
 use bellwether_algorithms::time::Offset;
@@ -38,12 +38,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             }),
             Action::Cut(cut) => {
                 self.world.cuts.push(ActiveCut::new(cut, &self.group));
-                self.see(0, Seen::Note(&describe(&cut.kind)));
+                self.see(0, Seen::Note(&cut.kind.to_string()));
                 None
             }
             Action::Heal(name) => {
-                self.world.cuts.retain(|cut| cut.name != *name);
-                self.see(0, Seen::Note("heal"));
+                self.heal(*name);
                 None
             }
             Action::Calm => {
@@ -59,6 +58,18 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 None
             }
         };
+    }
+
+    /// Mends a cut. The note says which if others are still there.
+    fn heal(&mut self, name: u32) {
+        let cuts = &mut self.world.cuts;
+        let mended = cuts.extract_if(.., |active| active.cut.name == name);
+        let mended: Vec<String> = mended.map(|active| active.cut.kind.to_string()).collect();
+        match mended.first() {
+            _ if self.world.cuts.is_empty() => self.see(0, Seen::Note("heal")),
+            Some(cut) => self.see(0, Seen::Note(&format!("heal {cut}"))),
+            None => {}
+        }
     }
 
     fn input(&mut self, place: usize, input: P::Input) {
@@ -186,19 +197,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             Event::Timer { place, number, timer } => self.fire(place as usize, number, timer),
             Event::Act(_) | Event::Late(_) => {}
         }
-    }
-}
-
-/// A cut in the words of the command line.
-pub(crate) fn describe(cut: &CutKind) -> String {
-    let list =
-        |ids: &[NodeId]| ids.iter().map(|id| id.number().to_string()).collect::<Vec<_>>().join(",");
-    match cut {
-        CutKind::Partition(sides) => {
-            let sides: Vec<_> = sides.iter().map(|side| list(side)).collect();
-            format!("partition {}", sides.join("|"))
-        }
-        CutKind::OneWay(from, to) => format!("cut {}>{}", list(from), list(to)),
     }
 }
 

@@ -5,8 +5,6 @@ mod mischief;
 mod pace;
 mod sink;
 
-pub(crate) use mischief::describe;
-
 pub use self::mischief::CLOCK_START;
 use crate::attendance::Attendance;
 use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
@@ -527,6 +525,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// fired.
     pub fn events(&self) -> u64 {
         self.world.events
+    }
+
+    /// How much has happened: events or, if there are more of them, messages that were sent.
+    pub(crate) fn activity(&self) -> u64 {
+        self.world.events.max(self.world.sent)
     }
 
     /// The messages that were sent.

@@ -191,8 +191,8 @@ fn header(header: &trace::Header) -> Header {
         coordinators: members
             .map(|(id, coordinator)| (id.number(), coordinator.as_ref().map(number)))
             .collect(),
-        tree: Vec::new(),
-        states: BTreeMap::new(),
+        tree: header.tree.iter().map(|(above, below)| [above, below].map(number)).collect(),
+        states: header.ring.iter().map(number).zip(header.states.iter().cloned()).collect(),
     }
 }
 
@@ -216,7 +216,7 @@ fn event(trace: &Trace, event: &TraceEvent) -> Event {
         coordinator: event.coordinator.map(|coordinator| coordinator.map(NodeId::number)),
         section: section.map(str::to_owned),
         entry,
-        state: BTreeMap::new(),
+        state: event.state.clone(),
     }
 }
 

@@ -41,6 +41,17 @@ pub enum Who {
     These(Vec<NodeId>),
 }
 
+/// Which cuts are mended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mend {
+    /// All that there are.
+    All,
+    /// The one of this number, counted from 1.
+    Number(u32),
+    /// Those that sever just these links.
+    Same(CutKind),
+}
+
 /// What can be done to a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Deed {
@@ -60,8 +71,8 @@ pub enum Deed {
     Cut(CutKind),
     /// No message is lost or doubled any more.
     Calm,
-    /// The cut of this number is mended, counted from 1; or all that there are.
-    Heal(Option<u32>),
+    /// Cuts are mended.
+    Heal(Mend),
     /// A process's clock is off, in microseconds and parts per million.
     Clock(NodeId, i64, i64),
     /// Processes are given an input of the algorithm's vocabulary.
@@ -123,6 +134,8 @@ pub struct Setup {
     pub tree: Tree,
     /// What only this algorithm knows about.
     pub options: Options,
+    /// Whether the run goes on after an invariant is broken.
+    pub keeps_going: bool,
     /// The seed.
     pub seed: u64,
     /// Whether the story shows acknowledgements and the detector's messages.
@@ -144,6 +157,7 @@ impl Setup {
             section: None,
             tree: Tree::default(),
             options: Options::default(),
+            keeps_going: false,
             seed: 0,
             overhead: false,
             group,

@@ -8,7 +8,7 @@ use bellwether_algorithms::mutex::Standing;
 use bellwether_core::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<A: Algorithm> Stage<A> {
+impl<A: Algorithm> Stage<'_, A> {
     /// Whether it is as expected; if not, how it is.
     pub(super) fn check(&self, expectation: &Expectation) -> Result<(), String> {
         match expectation {

@@ -1,8 +1,9 @@
 //! Reading commands and expectations.
 
-use super::command::{Command, Deed, Expectation, Setup, Span, Who};
+use super::command::{Command, Deed, Expectation, Mend, Setup, Span, Who};
 use super::line::{Line, Parsed, Word};
 use super::parse::{Known, nobody_or, number};
+use crate::fault::CutKind;
 use crate::units;
 use bellwether_core::{Group, NodeId};
 use std::collections::BTreeMap;
@@ -31,15 +32,15 @@ impl Line<'_> {
                     None => return self.incomplete("by=10ms"),
                 }
             }
-            "partition" => {
-                Deed::Cut(self.read("sides such as 1,2|3,4", |text| units::partition(text, group))?)
-            }
-            "cut" => Deed::Cut(
-                self.read("a one-way cut such as 1>2", |text| units::one_way(text, group))?,
-            ),
+            "partition" => Deed::Cut(self.partition(group)?),
+            "cut" => Deed::Cut(self.cut(group)?),
+            "heal" if self.accept("partition") => Deed::Heal(Mend::Same(self.partition(group)?)),
+            "heal" if self.accept("cut") => Deed::Heal(Mend::Same(self.cut(group)?)),
             "heal" => Deed::Heal(match self.look(0) {
-                Some(word) if !word.contains('=') => Some(self.read("a cut's number", number)?),
-                _ => None,
+                Some(word) if !word.contains('=') => {
+                    Mend::Number(self.read("a cut's number", number)?)
+                }
+                _ => Mend::All,
             }),
             "calm" => Deed::Calm,
             "clock" => {
@@ -66,6 +67,14 @@ impl Line<'_> {
         };
         let at = self.option("at", units::time)?;
         Ok(Command::Do(deed, at))
+    }
+
+    fn partition(&mut self, group: &Group) -> Parsed<CutKind> {
+        self.read("sides such as 1,2|3,4", |text| units::partition(text, group))
+    }
+
+    fn cut(&mut self, group: &Group) -> Parsed<CutKind> {
+        self.read("a cut such as 1>2 or 1<>2", |text| units::cut(text, group))
     }
 
     fn span(&mut self) -> Parsed<Span> {

@@ -180,7 +180,7 @@ impl<'a> Line<'a> {
 }
 
 /// Where a comment starts: a `#` at the beginning of a word.
-fn comment_start(source: &str) -> Option<usize> {
+pub(super) fn comment_start(source: &str) -> Option<usize> {
     let mut before = ' ';
     for (index, c) in source.char_indices() {
         if c == '#' && before.is_whitespace() {

@@ -23,6 +23,7 @@
 //! The story can be written anew by the tool; `expect` lines are written by hand and never
 //! touched, so that an update cannot bless a bug.
 
+mod branch;
 mod command;
 mod expect;
 mod grammar;
@@ -33,8 +34,9 @@ mod refusals;
 mod signs;
 mod write;
 
-pub use command::{Command, Deed, Expectation, Setup, Span, Who};
+pub use branch::{Branched, Unbranched, branch};
+pub use command::{Command, Deed, Expectation, Mend, Setup, Span, Who};
 pub use line::SyntaxError;
 pub use parse::{Paragraph, Scenario};
-pub use play::{Mismatch, Played};
+pub use play::{CutOff, Mismatch, Played, Ran, Staging};
 pub use write::write;

@@ -43,7 +43,12 @@ impl Scenario {
 
     /// Reads a scenario of an algorithm of this registry.
     pub fn parse_in<R: Registry>(text: &str) -> Parsed<Scenario> {
-        let mut reader = Reader::new(Known::of::<R>());
+        Scenario::parse_up_to::<R>(text, usize::MAX)
+    }
+
+    /// The same, if it has at most so many processes.
+    pub fn parse_up_to<R: Registry>(text: &str, nodes_max: usize) -> Parsed<Scenario> {
+        let mut reader = Reader::new(Known { nodes_max, ..Known::of::<R>() });
         for (index, source) in text.lines().enumerate() {
             reader.line(index + 1, source)?;
         }
@@ -71,6 +76,8 @@ impl Paragraph {
 pub(super) struct Known {
     /// The algorithms.
     names: Vec<&'static str>,
+    /// How many processes there may be.
+    nodes_max: usize,
     /// Whether an algorithm has an input of a name.
     pub(super) has_input: fn(&str, &str) -> bool,
     /// What the algorithm of a name is about.
@@ -93,7 +100,7 @@ pub(super) struct Traits {
 }
 
 impl Known {
-    fn of<R: Registry>() -> Self {
+    pub(super) fn of<R: Registry>() -> Self {
         struct Has<'a>(&'a str);
         impl Visitor for Has<'_> {
             type Output = bool;
@@ -122,6 +129,7 @@ impl Known {
         }
         Known {
             names: R::entries().iter().map(|entry| entry.name).collect(),
+            nodes_max: usize::MAX,
             has_input: |algorithm, verb| R::visit(algorithm, Has(verb)).unwrap_or(false),
             traits: |algorithm| R::visit(algorithm, Look).unwrap_or_default(),
             check: |setup| R::visit(&setup.algorithm, Check(setup)).unwrap_or(Ok(())),
@@ -232,7 +240,14 @@ impl Line<'_> {
             return self.error(name.column, message);
         }
         let group = self.read("ids such as 1..4 or 3,5,0,1", |text| {
-            Group::new(units::ids(text)?).map_err(|error| error.to_string())
+            let ids = units::ids(text)?;
+            if ids.len() > known.nodes_max {
+                let (count, most) = (ids.len(), known.nodes_max);
+                return Err(format!(
+                    "{count} processes are too many here; at most {most} are shown"
+                ));
+            }
+            Group::new(ids).map_err(|error| error.to_string())
         })?;
         let mut setup = Setup::new(name.text, group);
         let mut given = BTreeSet::new();
@@ -262,6 +277,7 @@ impl Line<'_> {
         let network = &mut setup.network;
         match word.assignment().map(|(key, _)| key) {
             None if word.text == "reorder" => network.reorder = true,
+            None if word.text == "keep-going" => setup.keeps_going = true,
             None if word.text == "textbook" && traits.section => setup.textbook = true,
             Some("section") if traits.section => {
                 setup.section = Some(self.value(value, units::span)?);
@@ -303,11 +319,11 @@ impl Line<'_> {
                 let own: Vec<String> = traits.options.iter().map(show_option).collect();
                 let sections = if traits.section { "section=, " } else { "" };
                 let tree = if traits.tree { "tree=, " } else { "" };
-                let textbook = if traits.section { "textbook or " } else { "" };
+                let textbook = if traits.section { "textbook, " } else { "" };
                 let message = format!(
                     "'{}' is no setting of a cluster of {}; expected coordinator=, latency=, \
                      timeout=, seed=, loss=, duplicate=, detection=, acknowledge=, {sections}\
-                     {tree}{}show=, {textbook}reorder",
+                     {tree}{}show=, {textbook}keep-going or reorder",
                     word.text,
                     setup.algorithm,
                     own.concat()

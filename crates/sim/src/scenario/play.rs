@@ -1,11 +1,11 @@
 //! Playing scenarios.
 
-use super::command::{Command, Deed, Expectation, Span, Who};
+use super::command::{Command, Deed, Expectation, Mend, Span, Who};
 use super::parse::{Paragraph, Scenario};
 use super::refusals::Refusals;
 use super::signs::{Asked, Signs};
 use crate::engine::{Ended, Sim};
-use crate::fault::{Action, Cut, Scheduled};
+use crate::fault::{Action, Cut, CutKind, Scheduled};
 use crate::monitor::Violation;
 use crate::plan::{Outcome, Plan, work};
 use crate::render;
@@ -15,8 +15,33 @@ use bellwether_core::{Goal, NodeId, Time};
 use std::fmt;
 use std::time::Duration;
 
+/// How a scenario is played.
+#[derive(Clone, Copy)]
+pub struct Staging<'a> {
+    /// Whether to record what the processes hold.
+    pub states: bool,
+    /// A run whose trace gets longer than this is cut off.
+    pub events_max: usize,
+    /// Asked now and then whether a run may go on.
+    pub may_go_on: &'a dyn Fn() -> bool,
+}
+
 /// A scenario is there to be read: one with more events than this has gone wrong.
-const EVENTS_MAX: u64 = 500_000;
+impl Default for Staging<'_> {
+    fn default() -> Self {
+        Staging { states: false, events_max: 1_000_000, may_go_on: &|| true }
+    }
+}
+
+impl fmt::Debug for Staging<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Staging { states, events_max, .. } = self;
+        write!(f, "Staging {{ states: {states}, events_max: {events_max} }}")
+    }
+}
+
+/// Between two looks at how far it has come, a run has so many events.
+const EVENTS_BETWEEN_LOOKS: u64 = 1_000;
 
 /// A scenario that has been played.
 #[derive(Clone, Debug)]
@@ -29,6 +54,32 @@ pub struct Played {
     pub mismatches: Vec<Mismatch>,
     /// The scenario with the stories that were really told.
     pub rewritten: String,
+    /// When each `run` began and ended.
+    pub runs: Vec<Ran>,
+    /// When the run ended because an invariant was broken, if it did.
+    pub broken: Option<Time>,
+    /// Whether the run was cut off, and why.
+    pub cut_off: Option<CutOff>,
+}
+
+/// A `run`, and the time that passed meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The line of the scenario.
+    pub line: usize,
+    /// When it began.
+    pub from: Time,
+    /// When it ended.
+    pub to: Time,
+}
+
+/// Why a run was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutOff {
+    /// It had more events than it may have, by this time.
+    Long(Time),
+    /// It was told to stop, at this time.
+    Stopped(Time),
 }
 
 /// Something that is otherwise than the scenario says.
@@ -61,11 +112,16 @@ impl Scenario {
 
     /// Plays it with the algorithms of this registry; nothing if that does not have its algorithm.
     pub fn play_in<R: Registry>(&self) -> Option<Played> {
-        R::visit(&self.setup.algorithm, Play(self))
+        self.stage::<R>(&Staging::default())
+    }
+
+    /// The same, with something to say about how.
+    pub fn stage<R: Registry>(&self, staging: &Staging<'_>) -> Option<Played> {
+        R::visit(&self.setup.algorithm, Play(self, staging))
     }
 }
 
-struct Play<'a>(&'a Scenario);
+struct Play<'a>(&'a Scenario, &'a Staging<'a>);
 
 impl Visitor for Play<'_> {
     type Output = Played;
@@ -80,8 +136,12 @@ impl Visitor for Play<'_> {
             script: Vec::new(),
             until: None,
         };
-        let recorder = Recorder::new(&A::ENTRY, &setup.group, setup.seed);
+        let recorder = Recorder::new(&A::ENTRY, &setup.group, setup.seed).with_tree(setup.tree);
+        let recorder = if self.1.states { recorder.with_states() } else { recorder };
         let mut stage = Stage {
+            staging: self.1,
+            runs: Vec::new(),
+            cut_off: None,
             sim: plan.set_up(recorder),
             goal: A::goal(),
             step: plan.settings.timeout.max(plan.network.bound()).saturating_mul(8),
@@ -98,6 +158,9 @@ impl Visitor for Play<'_> {
             judged: false,
             mismatches: Vec::new(),
         };
+        if setup.keeps_going {
+            stage.sim.keep_going();
+        }
         let rewritten: Vec<String> = self
             .0
             .paragraphs
@@ -111,21 +174,35 @@ impl Visitor for Play<'_> {
         mismatches.extend(stage.surprise());
         mismatches.sort_by_key(|mismatch| mismatch.line);
         let outcome = stage.outcome(&plan);
+        let broken = stage.sim.violation().map(|violation| violation.at);
+        let broken = broken.filter(|_| !setup.keeps_going);
+        let (runs, cut_off) = (std::mem::take(&mut stage.runs), stage.cut_off);
         let trace = stage.sim.observer.into_trace();
-        Played { trace, outcome, mismatches, rewritten: rewritten.join("\n") }
+        Played {
+            trace,
+            outcome,
+            mismatches,
+            rewritten: rewritten.join("\n"),
+            runs,
+            broken,
+            cut_off,
+        }
     }
 }
 
 /// A cluster that a scenario is being played on.
-pub(super) struct Stage<A: Algorithm> {
+pub(super) struct Stage<'a, A: Algorithm> {
     pub(super) sim: Sim<A, Recorder>,
+    staging: &'a Staging<'a>,
+    runs: Vec<Ran>,
+    cut_off: Option<CutOff>,
     goal: Goal<A>,
-    /// Time passes in steps of about this length; see [`EVENTS_MAX`].
+    /// Time passes in steps of about this length.
     step: Duration,
     /// How many cuts there have been; the name of the last.
     cuts: u32,
     /// The cuts that no `heal` has mended yet.
-    open: Vec<u32>,
+    open: Vec<(u32, CutKind)>,
     /// How many events of the trace have been told.
     told: usize,
     /// Whether anybody was ever asked for anything.
@@ -145,7 +222,7 @@ pub(super) struct Stage<A: Algorithm> {
     mismatches: Vec<Mismatch>,
 }
 
-impl<A: Algorithm> Stage<A> {
+impl<A: Algorithm> Stage<'_, A> {
     /// Plays a paragraph and writes it anew.
     fn play(&mut self, paragraph: &Paragraph, overhead: bool) -> String {
         for (line, command) in &paragraph.commands {
@@ -155,7 +232,10 @@ impl<A: Algorithm> Stage<A> {
                 Command::Do(deed, at) => self.perform(deed, *at, &asked),
                 Command::Run(span) => {
                     self.last_run = Some(asked.clone());
-                    self.run(*span)
+                    let from = self.sim.now();
+                    let done = self.run(*span);
+                    self.runs.push(Ran { line: *line, from, to: self.sim.now() });
+                    done
                 }
                 Command::Expect(expectation) => {
                     self.judged |= matches!(expectation, Expectation::Violation(_));
@@ -216,17 +296,20 @@ impl<A: Algorithm> Stage<A> {
             Deed::Slow(id, span) => vec![Action::Slow(*id, *span)],
             Deed::Cut(kind) => {
                 self.cuts += 1;
-                self.open.push(self.cuts);
+                self.open.push((self.cuts, kind.clone()));
                 vec![Action::Cut(Cut { name: self.cuts, kind: kind.clone() })]
             }
             Deed::Heal(which) => {
-                let mended = |cut: &u32| which.is_none_or(|which| which == *cut);
-                let (mended, open): (Vec<u32>, _) = self.open.iter().partition(|cut| mended(cut));
+                let is_mended = |(number, kind): &mut (u32, CutKind)| match which {
+                    Mend::All => true,
+                    Mend::Number(which) => which == number,
+                    Mend::Same(which) => which == kind,
+                };
+                let mended: Vec<_> = self.open.extract_if(.., is_mended).collect();
                 if mended.is_empty() {
                     return Err("nothing: there is no such cut".to_owned());
                 }
-                self.open = open;
-                mended.into_iter().map(Action::Heal).collect()
+                mended.into_iter().map(|(number, _)| Action::Heal(number)).collect()
             }
             Deed::Calm => vec![Action::Calm],
             Deed::Clock(node, offset_us, drift_ppm) => {
@@ -264,8 +347,7 @@ impl<A: Algorithm> Stage<A> {
             (Span::For(_), _) => false,
             (_, Ok(Ended::TimeUp)) => (self.sim.has_goal() || lasts.is_some()) && limit >= overdue,
             (_, Ok(Ended::Quiet)) => self.asked,
-            (_, Ok(Ended::Storm)) => true,
-            (_, Ok(Ended::Settled | Ended::Violated) | Err(_)) => false,
+            (_, Ok(Ended::Settled | Ended::Violated | Ended::Storm) | Err(_)) => false,
         };
         if let Ok(Ended::Quiet | Ended::Settled) = ended {
             self.sim.close();
@@ -297,18 +379,35 @@ impl<A: Algorithm> Stage<A> {
             let before = self.sim.events();
             let until = limit.min(self.sim.now() + step);
             let is_last = until == limit;
+            self.sim.stop_after(self.sim.activity() + EVENTS_BETWEEN_LOOKS);
             let ended = if is_last { self.sim.run(until) } else { self.sim.pass(until) };
+            if ended == Ended::Storm {
+                self.look_after()?;
+                continue;
+            }
             if ended != Ended::TimeUp || is_last {
                 return Ok(ended);
             }
-            if self.sim.events() > EVENTS_MAX {
-                let now = self.sim.now();
-                return Err(format!("no end: more than {EVENTS_MAX} events, and it is only {now}"));
-            }
+            self.look_after()?;
             // A quiet time is passed in ever longer steps.
             let quiet = self.sim.events() == before;
             step = if quiet { step.saturating_mul(2) } else { self.step };
         }
+    }
+
+    /// Sees to it that a run does not go on and on.
+    fn look_after(&mut self) -> Result<(), String> {
+        let now = self.sim.now();
+        let Staging { events_max, may_go_on, .. } = self.staging;
+        if self.sim.observer.trace().events.len() > *events_max {
+            self.cut_off = Some(CutOff::Long(now));
+            return Err(format!("no end: more than {events_max} events, and it is only {now}"));
+        }
+        if !may_go_on() {
+            self.cut_off = Some(CutOff::Stopped(now));
+            return Err(format!("no end: it was stopped, and it is only {now}"));
+        }
+        Ok(())
     }
 
     pub(super) fn agreed(&self) -> bool {

@@ -1,6 +1,5 @@
 //! Writing a plan down as a scenario, so that a run that failed can be kept.
 
-use crate::engine::describe;
 use crate::fault::Action;
 use crate::network::Fate;
 use crate::plan::Plan;
@@ -109,7 +108,7 @@ fn deed<A: Algorithm>(action: &Action<A::Input>, cuts: &[u32]) -> String {
         Action::Pause(id) => format!("pause {}", id.number()),
         Action::Resume(id) => format!("resume {}", id.number()),
         Action::Slow(id, span) => format!("slow {} by={}", id.number(), show(*span)),
-        Action::Cut(cut) => describe(&cut.kind),
+        Action::Cut(cut) => cut.kind.to_string(),
         Action::Heal(name) => match cuts.iter().position(|cut| cut == name) {
             Some(index) if cuts.len() > 1 => format!("heal {}", index + 1),
             _ => "heal".to_owned(),

@@ -113,7 +113,6 @@ function sideOf(cuts: readonly Cut[], node: number): string | null {
 
 function cutWords(cut: Cut): string {
   const list = (ids: readonly number[]) => (ids.length > 8 ? `${ids.slice(0, 8).join(",")}…` : ids.join(","));
-  return cut.kind === "partition"
-    ? `partition ${cut.sides.map(list).join(" | ")}`
-    : `${list(cut.from)} cannot reach ${list(cut.to)}`;
+  if (cut.kind === "partition") return `partition ${cut.sides.map(list).join(" | ")}`;
+  return `${list(cut.from)} cannot reach ${list(cut.to)}${cut.kind === "both-ways" ? ", nor the other way" : ""}`;
 }
