@@ -81,8 +81,8 @@ function Welcome() {
               <b>Step</b> through it with the arrow keys, and read beside it which rule each step follows.
             </li>
             <li>
-              <b>Break it</b>: go to 10 ms, where P3 has just answered, and cut P2 off from it. The run goes another way
-              from there, and both stay.
+              <b>Break it</b>: at 10 ms, where P3 has just answered, click P2 and cut it off from all others. The run goes
+              another way from there, and both ways stay.
             </li>
             <li>
               <b>Send it</b>: the address of the page holds all of it.

@@ -187,7 +187,7 @@ export const bully: LessonData = {
   ],
   end:
     "Whoever is asked and larger takes over; whoever hears nothing wins. That is right as long as silence means death. Now " +
-    "break it: open the run, go to 10 ms, where P3 has just answered, and cut P2 off from P3. Who coordinates at 110 ms?",
+    "break it: open the run, go to 10 ms, where P3 has just answered, click P2 and cut it off. Who coordinates at 110 ms?",
   further: [
     { exhibit: "bully-p1-to-p4", say: "The same run, yours to break" },
     { exhibit: "bully-partition", say: "What a partition does to it" },

@@ -108,7 +108,12 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
   return (
     <>
       <header class="lesson-head">
-        <h1>{lesson.title}</h1>
+        <div>
+          <p class="crumbs">
+            <a href="/explore" onClick={go("/explore")}>Gallery</a> / Lesson
+          </p>
+          <h1>{lesson.title}</h1>
+        </div>
         <Steps lesson={lesson} progress={progress} go={(stop) => move({ stop, answer: null }, "jump")} />
       </header>
       <div class="lesson-body">

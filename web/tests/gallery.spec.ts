@@ -1,0 +1,109 @@
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "./fixtures";
+
+const TRACE = fileURLToPath(new URL("../src/lessons/fixtures/bully.jsonl", import.meta.url));
+
+async function accessible(page: Page) {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  expect(serious.map(({ id, nodes }) => ({ id, at: nodes.map(({ target }) => target.join(" ")) }))).toEqual([]);
+}
+
+test("the gallery says where to begin, and shows all there is", async ({ page, explore }) => {
+  await page.goto(`${explore}/explore`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await expect(page.getByRole("link", { name: "Watch the example" })).toHaveAttribute("href", "/explore#exhibit=bully-p1-to-p4");
+  const { exhibits } = (await (await page.request.get(`${explore}/v1/explore/gallery`)).json()) as {
+    exhibits: { title: string; counterexample: boolean }[];
+  };
+  await expect(page.getByRole("status").filter({ hasText: `${exhibits.length} runs` })).toBeVisible();
+  await page.getByLabel("Counterexamples only").check();
+  const found = exhibits.filter(({ counterexample }) => counterexample);
+  await expect(page.getByText("Counterexample", { exact: true })).toHaveCount(found.length);
+  await page.getByRole("button", { name: "Mutual exclusion" }).click();
+  await expect(page).toHaveURL(/family=mutex&only=counterexamples/);
+  await accessible(page);
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Mutual exclusion" })).toHaveAttribute("aria-pressed", "true");
+});
+
+test("the gallery is painted within a second, without the explorer's code", async ({ page, explore }) => {
+  const scripts: string[] = [];
+  page.on("request", (request) => request.resourceType() === "script" && scripts.push(request.url()));
+  await page.goto(`${explore}/explore`);
+  await expect(page.getByRole("heading", { name: "Lessons" })).toBeVisible();
+  const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity);
+  expect(painted).toBeLessThan(1_000);
+  test.info().annotations.push({ type: "measured", description: `first contentful paint ${painted.toFixed(0)} ms` });
+  expect(scripts.filter((url) => /explorer-|player-/.test(url))).toEqual([]);
+});
+
+test("on a phone and in the dark", async ({ another, explore }) => {
+  const page = await another({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
+  for (const room of ["", "#new", "#open"]) {
+    await page.goto(`${explore}/explore${room}`);
+    await page.reload();
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    await accessible(page);
+  }
+});
+
+test("a run of one's own: from the form, by hand, and with a mistake", async ({ page, explore, faults }) => {
+  await page.goto(`${explore}/explore#new`);
+  await page.getByLabel("Family").selectOption("mutex");
+  await page.getByLabel("Algorithm", { exact: true }).selectOption("raymond");
+  await page.getByLabel("How many").fill("7");
+  await page.getByRole("button", { name: "Add a fault" }).click();
+  const text = page.getByRole("textbox", { name: "The scenario" });
+  await expect(text).toHaveValue(/^cluster raymond 1\.\.7 .*\ncrash 7 at=0ms\n/);
+  await accessible(page);
+
+  faults.allow(/422/);
+  await text.fill("cluster raymond 1..7\nwork 1 9\nrun\n");
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(page.getByRole("alert")).toContainText("there is no process 9");
+  await page.getByRole("button", { name: "Go to line 2" }).click();
+  const chosen = await text.evaluate((area: HTMLTextAreaElement) => area.value.slice(area.selectionStart, area.selectionEnd));
+  expect(chosen).toBe("work 1 9");
+
+  await page.getByRole("button", { name: "Take the form" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await expect(page).toHaveURL(/#s=/);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("7 processes");
+});
+
+test("files: what can be opened is, and what cannot says why", async ({ page, explore, faults }) => {
+  const trace = readFileSync(TRACE);
+  const open = async (name: string, buffer: Buffer) => {
+    await page.goto(`${explore}/explore`);
+    await page.getByRole("link", { name: "Open a scenario or a trace" }).click();
+    await page.getByLabel("Choose a file").setInputFiles({ name, mimeType: "text/plain", buffer });
+  };
+  await open("whole.jsonl", trace);
+  await expect(page).toHaveURL(/#t=/);
+  await open("short.jsonl", trace.subarray(0, 3_000));
+  await expect(page.getByText("it was cut short")).toBeVisible();
+  for (const [name, buffer, says] of [
+    ["later.jsonl", Buffer.from(trace.toString().replace("trace/1", "trace/9")), "another version, bellwether.trace/9"],
+    ["picture.png", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]), "no text file"],
+    ["nothing.txt", Buffer.alloc(0), "The file is empty"],
+    ["large.txt", Buffer.alloc(21 * 1024 * 1024, "#"), "opens up to 20 MB"],
+    ["diary.txt", Buffer.from("Dear diary"), "neither a scenario nor a trace"],
+  ] as const) {
+    await open(name, buffer);
+    await expect(page.getByRole("alert")).toContainText(`${name} was not opened.`);
+    await expect(page.getByRole("alert")).toContainText(says);
+  }
+  await accessible(page);
+  faults.allow(/422/);
+  await page.getByLabel("Or paste its text").fill("cluster bully 1..4\ncrash 9\n");
+  await page.getByRole("button", { name: "Open it" }).click();
+  await expect(page.getByRole("alert")).toContainText("there is no process 9");
+  await page.getByLabel("Or paste its text").fill("cluster bully 1..4\ncrash 4\nsuspect 2\nrun\n");
+  await page.getByRole("button", { name: "Open it" }).click();
+  await expect(page).toHaveURL(/#s=/);
+});

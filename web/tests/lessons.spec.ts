@@ -1,0 +1,54 @@
+import AxeBuilder from "@axe-core/playwright";
+import { expect, test } from "./fixtures";
+
+const NAMES = ["bully", "ring", "active-list", "chang-roberts", "hirschberg-sinclair", "peterson"];
+
+for (const name of NAMES) {
+  test(`the lesson ${name} fits the run that this program plays`, async ({ page, explore }) => {
+    await page.goto(`${explore}/explore#lesson=${name}`);
+    await page.getByRole("button", { name: "Begin" }).click();
+    const stops = await page.getByRole("navigation", { name: "Stops of the lesson" }).getByRole("button").count();
+    expect(stops).toBeGreaterThanOrEqual(5);
+    for (let stop = 1; stop <= stops; stop++) {
+      await page.getByRole("button", { name: `Stop ${stop}`, exact: true }).click();
+      await page.keyboard.press("1");
+      await expect(page.locator(".verdict")).toContainText("Rule");
+    }
+    await page.getByRole("button", { name: "Finish" }).click();
+    await expect(page.getByRole("heading", { name: "What to keep of it" })).toBeVisible();
+  });
+}
+
+test("a lesson with the keyboard alone, and its link", async ({ page, explore, another }) => {
+  await page.goto(`${explore}/explore#lesson=bully`);
+  const begin = page.getByRole("button", { name: "Begin" });
+  await begin.focus();
+  await page.keyboard.press("Enter");
+  const question = page.getByRole("heading", { name: "Whom does it ask?" });
+  await expect(question).toBeFocused();
+  await page.keyboard.press("1");
+  await expect(page.locator(".verdict")).toContainText("No.");
+  await page.keyboard.press("2");
+  await expect(page.locator(".verdict")).toContainText("Yes.");
+  await expect(page.locator(".verdict")).toContainText("Rule R1");
+  await expect(page).toHaveURL(/lesson=bully&stop=1&answer=1/);
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.filter(({ impact }) => impact === "serious" || impact === "critical").map(({ id }) => id)).toEqual([]);
+
+  const next = page.getByRole("button", { name: "Continue" });
+  await next.focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: "What does P3 do?" })).toBeFocused();
+
+  const friend = await another({ viewport: { width: 390, height: 844 } });
+  await friend.goto(page.url());
+  await expect(friend.getByRole("heading", { name: "What does P3 do?" })).toBeVisible();
+  expect(await friend.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+});
+
+test("a lesson that there is not", async ({ page, explore }) => {
+  await page.goto(`${explore}/explore#lesson=paxos`);
+  await expect(page.getByRole("alert")).toContainText("There is no lesson “paxos”");
+  await page.getByRole("link", { name: "Bully: the largest gets its way" }).click();
+  await expect(page.getByRole("button", { name: "Begin" })).toBeVisible();
+});
