@@ -1,5 +1,6 @@
 //! What can be chosen, as the page is told.
 
+use crate::essays::{about, rules};
 use crate::scenarios::scenario;
 use crate::wire::{Algorithm, Catalogue, Family, Limits, Setting};
 use bellwether_algorithms::catalogue::{self, Registry, Visitor};
@@ -122,8 +123,8 @@ impl Visitor for Describe {
             cost: entry.cost.to_owned(),
             topology: entry.topology.name().to_owned(),
             assumes: entry.assumes.to_string().split(", ").map(str::to_owned).collect(),
-            about: String::new(),
-            rules: Vec::new(),
+            about: about(entry.name),
+            rules: rules(entry.name),
             verbs: strings(A::VERBS),
             options: A::OPTIONS.iter().map(setting).collect(),
             nodes: A::NODES,

@@ -8,8 +8,9 @@ use crate::refusal::Refusal;
 use crate::run::run;
 use crate::wire::RunRequest;
 use axum::http::StatusCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -46,13 +47,32 @@ pub(crate) async fn play(request: RunRequest) -> Result<Vec<u8>, Refusal> {
     let present = DESK.present.clone().try_acquire_owned().map_err(|_| busy())?;
     let place = timeout(WAITS_FOR, DESK.playing.clone().acquire_owned()).await;
     let place = place.ok().and_then(Result::ok).ok_or_else(busy)?;
-    let played = spawn_blocking(move || {
+    let patience = Patience::default();
+    let lasts = patience.0.clone();
+    let mut played = spawn_blocking(move || {
         // Kept until the run is over, even if nobody waits for it any more.
         let _places = (present, place);
-        let run = run(&request, Instant::now() + COMPUTED_FOR)?;
+        let run = run(&request, &|| !lasts.load(Ordering::Relaxed))?;
         serde_json::to_vec(&run).map_err(|error| failed(&error.to_string()))
     });
-    played.await.unwrap_or_else(|error| Err(failed(&error.to_string())))
+    let played = match timeout(COMPUTED_FOR, &mut played).await {
+        Ok(played) => played,
+        Err(_) => {
+            drop(patience);
+            played.await
+        }
+    };
+    played.unwrap_or_else(|error| Err(failed(&error.to_string())))
+}
+
+/// Ends a run that takes too long, or that nobody waits for any more. True when it is at an end.
+#[derive(Default)]
+struct Patience(Arc<AtomicBool>);
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn failed(why: &str) -> Refusal {

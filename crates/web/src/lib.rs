@@ -8,6 +8,7 @@ mod api;
 mod catalogue;
 mod costs;
 mod desk;
+mod essays;
 mod gallery;
 mod origins;
 mod refusal;

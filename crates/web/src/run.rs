@@ -10,14 +10,16 @@ use bellwether_core::{NodeId, Role, Time};
 use bellwether_member::WithMember;
 use bellwether_sim::render::json;
 use bellwether_sim::scenario::{CutOff, Played, Scenario, Staging, SyntaxError, branch};
-use std::time::Instant;
 
-/// Plays what a page asks for, until the deadline at the latest.
-pub(crate) fn run(request: &RunRequest, deadline: Instant) -> Result<Run, Refusal> {
-    let (scenario, played) = play(&request.scenario, deadline)?;
+/// Asked now and then whether a run may go on.
+type MayGoOn<'a> = &'a dyn Fn() -> bool;
+
+/// Plays what a page asks for, as long as it may.
+pub(crate) fn run(request: &RunRequest, may_go_on: MayGoOn<'_>) -> Result<Run, Refusal> {
+    let (scenario, played) = play(&request.scenario, may_go_on)?;
     match &request.branch {
         None => Ok(answer(request.scenario.clone(), &scenario, &played)),
-        Some(branch) => another_way(&request.scenario, &played, branch, deadline),
+        Some(branch) => another_way(&request.scenario, &played, branch, may_go_on),
     }
 }
 
@@ -26,12 +28,12 @@ fn another_way(
     text: &str,
     played: &Played,
     request: &Branch,
-    deadline: Instant,
+    may_go_on: MayGoOn<'_>,
 ) -> Result<Run, Refusal> {
     let Branch { after_us, command } = request;
     let branched = branch::<WithMember>(text, played, Time::from_micros(*after_us), command)
         .map_err(|error| refuse(error.to_string(), error.hint()))?;
-    let (scenario, played) = play(&branched.text, deadline)?;
+    let (scenario, played) = play(&branched.text, may_go_on)?;
     // What cannot be done, such as the crash of a process that is down, is no other way.
     if let Some(failed) = played.mismatches.iter().find(|wrong| wrong.line == branched.line) {
         let error = format!("`{}` came to nothing: {}", command.trim(), failed.happened);
@@ -40,7 +42,7 @@ fn another_way(
     Ok(answer(branched.text, &scenario, &played))
 }
 
-fn play(text: &str, deadline: Instant) -> Result<(Scenario, Played), Refusal> {
+fn play(text: &str, may_go_on: MayGoOn<'_>) -> Result<(Scenario, Played), Refusal> {
     if text.len() > LIMITS.scenario_bytes {
         let (size, most) = (text.len(), LIMITS.scenario_bytes);
         let error = format!("a scenario of {size} bytes is too long; {most} are allowed");
@@ -49,9 +51,8 @@ fn play(text: &str, deadline: Instant) -> Result<(Scenario, Played), Refusal> {
     }
     let scenario = Scenario::parse_up_to::<WithMember>(text, LIMITS.nodes as usize)
         .map_err(|error| mistake(&error))?;
-    let may_go_on = || Instant::now() < deadline;
     let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
-    let staging = Staging { states: true, events_max, may_go_on: &may_go_on };
+    let staging = Staging { states: true, events_max, may_go_on };
     let played = scenario.stage::<WithMember>(&staging).ok_or_else(|| {
         // The parser accepts only algorithms that there are.
         refuse(format!("no algorithm '{}'", scenario.setup.algorithm), "see the catalogue")
