@@ -11,6 +11,7 @@ import { Events } from "./panels/events";
 import { Rules } from "./panels/rules";
 import { State } from "./panels/state";
 import type { Stage } from "./stage";
+import { useTrailing } from "./trail";
 import { Topology, type TopologyProps } from "./topology/topology";
 
 /** What can stand below the pictures. */
@@ -74,7 +75,7 @@ export function Player(props: PlayerProps) {
 
 /** What is happening, in a sentence. While playing it would be too much to read out. */
 function Now({ stage }: { stage: Stage }) {
-  const step = stage.step.value;
+  const step = useTrailing(stage);
   const { events, outcome } = stage.model;
   const event = currentEvent(stage.model, step);
   const violation = step > events.length ? outcome?.violation : null;

@@ -16,8 +16,8 @@ export interface Run {
   problem: string | null;
 }
 
-/** The link is written at most so often: browsers refuse more. */
-const WRITE_MS = 300;
+/** The link is written when nothing has changed for so long, or at the latest so long after a change. */
+const WRITE_MS = { calm: 250, latest: 1000 };
 
 /**
  * A run with its branches, and which of them is looked at. Whatever changes is in the link soon
@@ -30,6 +30,8 @@ export class Session {
   readonly busy = signal(false);
   private readonly dispose: () => void;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** Since when the link is out of date. */
+  private changed: number | null = null;
 
   private constructor(
     readonly source: Source,
@@ -134,16 +136,17 @@ export class Session {
     const { step, speed, zoom, node, picked } = this.stage;
     // Whatever of these changes is written, all together and not too often.
     void [this.runs.value, this.shown.value, step.value, speed.value, zoom.value, node.value, picked.value];
-    this.timer ??= setTimeout(() => {
-      this.timer = undefined;
-      this.write(this.params());
-    }, WRITE_MS);
+    const now = Date.now();
+    this.changed ??= now;
+    clearTimeout(this.timer);
+    const wait = Math.min(WRITE_MS.calm, Math.max(0, this.changed + WRITE_MS.latest - now));
+    this.timer = setTimeout(() => this.flush(), wait);
   }
 
   /** Writes the link now. */
   flush() {
     clearTimeout(this.timer);
-    this.timer = undefined;
+    this.changed = null;
     this.write(this.params());
   }
 

@@ -1,6 +1,7 @@
 import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { momentFrom, placeOf, type Model } from "../run/model";
 import { eventsUntil } from "../run/timeline";
+import { Trail } from "./trail";
 
 /** The speeds that one can choose. */
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16] as const;
@@ -32,6 +33,9 @@ export class Stage {
   /** How far the diagram is stretched. */
   readonly zoom = signal(1);
 
+  /** The step again, for what may lag a little behind. */
+  readonly trail: Trail;
+
   private readonly steps: Signal<number>;
   private readonly places: Signal<number>;
   private readonly plays = signal(false);
@@ -47,6 +51,7 @@ export class Stage {
     this.place = this.places = signal(placeOf(model, step));
     this.playing = this.plays;
     this.limit = signal(limit);
+    this.trail = new Trail(this.step);
     this.lit = computed(() => this.pointed.value ?? this.picked.value);
   }
 
@@ -108,6 +113,7 @@ export class Stage {
       this.steps.value = step;
       this.places.value = placeOf(this.model, step);
     });
+    this.trail.wake();
   }
 
   private advance(by: number) {
@@ -119,5 +125,6 @@ export class Stage {
       this.steps.value = step;
       this.places.value = place;
     });
+    this.trail.wake();
   }
 }

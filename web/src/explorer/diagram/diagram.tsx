@@ -41,20 +41,19 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
 
   // The diagram follows the moment, unless that is well in sight.
   useSignalEffect(() => {
-    const x = xOf(plan.value, stage.place.value);
-    const box = scroller.current;
-    if (!box || width.value === 0) return;
-    const { left } = scroll.peek();
+    const x = xOf(plan.value, stage.place.value) - GUTTER;
+    if (width.value === 0) return;
+    const { left, top } = scroll.peek();
     const room = width.value - GUTTER;
-    const wanted = Math.max(x - GUTTER - room * 0.68, Math.min(left, x - GUTTER - room * 0.3));
+    const wanted = Math.max(x - room * 0.68, Math.min(left, x - room * 0.3));
     const limit = Math.max(0, plan.value.width - width.value);
     const bounded = Math.round(Math.max(0, Math.min(wanted, limit)));
-    if (bounded === left) return;
-    scroll.value = { ...scroll.peek(), left: bounded };
-    box.scrollLeft = bounded;
+    if (bounded !== left) scroll.value = { left: bounded, top };
   });
 
   const frame = useRef(0);
+  /** How far the browser has been told to scroll. */
+  const scrolled = useRef(0);
   useSignalEffect(() => {
     // All of these are looked at here, so that a change of any of them draws anew.
     const sight = {
@@ -77,9 +76,24 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
       const [pixelsWide, pixelsHigh] = [sight.width * sight.sharpness, sight.height * sight.sharpness];
       if (on.width !== pixelsWide || on.height !== pixelsHigh) [on.width, on.height] = [pixelsWide, pixelsHigh];
       if (easel.draw(on, laid, ink, sight)) redraw.value++;
+      // Last in the frame: it makes the browser lay the page out, which it then need not do again.
+      if (scrolled.current === sight.left) return;
+      scrolled.current = sight.left;
+      scroller.current!.scrollLeft = sight.left;
     });
   });
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
+
+  // Pieces that are drawn beforehand need not be drawn while somebody pulls the slider.
+  useEffect(() => {
+    let idle = 0;
+    const prepare: IdleRequestCallback = (deadline) => {
+      while (deadline.timeRemaining() > 4 && easel.prepare(scroll.peek().left));
+      idle = requestIdleCallback(prepare, { timeout: 2000 });
+    };
+    idle = requestIdleCallback(prepare);
+    return () => cancelIdleCallback(idle);
+  }, [easel]);
 
   const point = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
@@ -120,8 +134,9 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
   };
   const onScroll = () => {
     const { scrollLeft: left, scrollTop: top } = scroller.current!;
-    const now = scroll.peek();
-    if (Math.abs(left - now.left) >= 1 || Math.abs(top - now.top) >= 1) scroll.value = { left, top };
+    if (Math.abs(left - scrolled.current) < 1 && top === scroll.peek().top) return; // this was us
+    scrolled.current = left;
+    scroll.value = { left, top };
   };
 
   return (

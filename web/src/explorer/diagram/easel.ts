@@ -23,8 +23,8 @@ export interface Sight {
   hideFuture: boolean;
 }
 
-/** Pieces that are kept at most; about three screens of them. */
-const KEPT = 14;
+/** The pieces that are kept may take this many bytes. */
+const KEPT_BYTES = 80e6;
 /** New pieces may take this much of a frame; what is still missing then comes in the next. */
 const BUDGET_MS = 7;
 
@@ -77,10 +77,31 @@ export class Easel {
       context.drawImage(piece, number * TILE - left, -top, TILE, plan.height);
     }
     for (const [oldest] of this.pieces) {
-      if (this.pieces.size <= KEPT) break;
+      if (this.pieces.size <= this.room) break;
       this.pieces.delete(oldest);
     }
     return missing;
+  }
+
+  /** How many pieces are kept at most. */
+  private get room(): number {
+    const bytes = 4 * TILE * (this.plan?.height ?? 1) * this.sharpness ** 2;
+    return Math.max(8, Math.floor(KEPT_BYTES / bytes));
+  }
+
+  /** Draws one more piece while there is nothing else to do, the nearest first; false if there is none. */
+  prepare(left: number): boolean {
+    const { plan, ink } = this;
+    if (!plan || !ink || this.pieces.size >= Math.min(this.room, plan.pieces.length)) return false;
+    const here = Math.floor(left / TILE);
+    for (let off = 0; off < plan.pieces.length; off++) {
+      for (const number of [here + off, here - off]) {
+        if (!plan.pieces[number] || this.pieces.has(number)) continue;
+        this.pieces.set(number, this.paint(plan, ink, number, this.sharpness));
+        return true;
+      }
+    }
+    return false;
   }
 
   private paint(plan: Plan, ink: Palette, number: number, sharpness: number): OffscreenCanvas {

@@ -1,6 +1,6 @@
 import type { Event } from "../../run/recording";
 import type { Span } from "../../run/lives";
-import { inMs, processName } from "../../run/words";
+import { processName } from "../../run/words";
 import type { Label } from "./labels";
 import { colourNumbers, kindInk, type Palette } from "./colours";
 import { type Piece, type Plan } from "./plan";
@@ -95,6 +95,9 @@ export function paintLabel(on: Surface, ink: Palette, colours: readonly (number 
   on.text(label.words, label.x, label.y, { size: label.size, colour, bold, angle: label.angle, halo: ink.paper });
 }
 
+/** Where more messages than this pass, they are thin and let each other shine through. */
+const DENSE = 500;
+
 /** The messages, kind by kind: a kind has one colour, so it is one stroke. */
 function paintFlights(on: Surface, plan: Plan, piece: Piece, ink: Palette, choice: Choice) {
   const { kinds, all } = plan.model.flights;
@@ -113,7 +116,8 @@ function paintFlights(on: Surface, plan: Plan, piece: Piece, ink: Palette, choic
   byKind.forEach(({ shafts, heads, crosses }, kind) => {
     const overhead = kinds[kind]!.role === "overhead";
     const { line, dash } = kindInk(ink, colours[kind]!);
-    const stroke: Stroke = { colour: line, width: overhead || small ? 1 : 1.6 };
+    const isDense = piece.flights.length > DENSE;
+    const stroke: Stroke = { colour: isDense ? `${line}73` : line, width: isDense ? 0.8 : overhead || small ? 1 : 1.6 };
     if (shafts.length) on.lines(shafts, dash ? { ...stroke, dash } : stroke);
     if (heads.length) on.shapes(heads, line);
     if (crosses.length) on.lines(crosses, { ...stroke, width: stroke.width + 0.5 });
@@ -182,9 +186,9 @@ export function paintNames(on: Surface, plan: Plan, ink: Palette, x: number) {
 /** The axis below, between two points. */
 export function paintAxis(on: Surface, plan: Plan, ink: Palette, from: number, to: number, y: number) {
   on.lines([from, y, Math.min(to, plan.end), y], { colour: ink.gone, width: 1.2 });
-  for (const { x, us } of plan.ticks) {
+  for (const { x, words } of plan.ticks) {
     if (x < from - 40 || x > to + 40) continue;
     on.lines([x, y, x, y + 5], { colour: ink.gone, width: 1.2 });
-    on.text(inMs(us), x, y + 18, { size: 11, colour: ink.faint, align: "middle" });
+    on.text(words, x, y + 18, { size: 11, colour: ink.faint, align: "middle" });
   }
 }

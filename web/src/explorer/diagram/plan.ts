@@ -1,6 +1,8 @@
 import type { Model } from "../../run/model";
 import { eventsUntil, LEAD } from "../../run/timeline";
+import { inMs } from "../../run/words";
 import { placeLabels, type Label } from "./labels";
+import { widthOf } from "./surface";
 
 /** How wide the pieces are that the diagram is drawn in. */
 export const TILE = 512;
@@ -31,8 +33,14 @@ export interface Plan {
   /** The events at which a process takes itself for the coordinator and did not before. */
   readonly crowned: ReadonlySet<number>;
   /** The times that there is room for below. */
-  readonly ticks: readonly { x: number; us: number }[];
+  readonly ticks: readonly Tick[];
   readonly pieces: readonly Piece[];
+}
+
+/** A time on the axis. */
+export interface Tick {
+  x: number;
+  words: string;
 }
 
 /** What is to be drawn in one piece of the diagram. */
@@ -69,16 +77,17 @@ export function layPlan(model: Model, scale: number, lane: number): Plan {
   return { ...plan, pieces: cutPieces({ ...plan, pieces: [] }, events.length) };
 }
 
-/** A time takes so much room on the axis. */
-const TICK = 62;
+/** At most a tenth of a millisecond: more digits than that are not for reading off an axis. */
+const tickWords = (us: number) => inMs(us >= 1000 ? Math.round(us / 100) * 100 : us);
 
-function chooseTicks({ events }: Model, x: Float64Array): { x: number; us: number }[] {
-  const ticks: { x: number; us: number }[] = [];
+function chooseTicks({ events }: Model, x: Float64Array): Tick[] {
+  const ticks: Tick[] = [];
   let free = -Infinity;
   events.forEach(({ us }, index) => {
     if (us === events[index - 1]?.us || x[index]! < free) return;
-    ticks.push({ x: x[index]!, us });
-    free = x[index]! + TICK;
+    const words = tickWords(us);
+    ticks.push({ x: x[index]!, words });
+    free = x[index]! + widthOf(words, 11) + 16;
   });
   return ticks;
 }

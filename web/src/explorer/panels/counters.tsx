@@ -3,12 +3,13 @@ import { countsAt } from "../../run/model";
 import { colourNumbers, kindInk } from "../diagram/colours";
 import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
+import { useTrailing } from "../trail";
 
 /** How many messages were sent up to now, beside what the textbook says. */
 export function Counters({ stage }: { stage: Stage }) {
   const { model } = stage;
   const { kinds } = model.flights;
-  const counts = countsAt(model, stage.step.value);
+  const counts = countsAt(model, useTrailing(stage));
   const colours = colourNumbers(kinds);
   const counted = (numbers: (kind: number) => number) =>
     kinds.reduce((sum, { role }, kind) => sum + (role === "overhead" ? 0 : numbers(kind)), 0);

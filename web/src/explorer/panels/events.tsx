@@ -1,31 +1,34 @@
-import { useSignal, useSignalEffect } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Event } from "../../run/recording";
 import { inMs, sentence } from "../../run/words";
 import type { Stage } from "../stage";
+import { useTrailing } from "../trail";
 
 const ROW = 30;
 const HEIGHT = 330;
 /** Rows that are kept above and below what is seen. */
 const SPARE = 4;
+/** A row that leaves at one end is used again at the other. */
+const SLOTS = Math.ceil(HEIGHT / ROW) + 2 * SPARE;
 
 /** All events as a list that goes with the moment: the diagram in words. Only what is seen is in the page. */
 export function Events({ stage, hideFuture }: { stage: Stage; hideFuture: boolean }) {
   const { events, last } = stage.model;
   const box = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
-  useSignalEffect(() => {
-    const at = (stage.step.value - 1) * ROW;
+  const step = useTrailing(stage);
+  useLayoutEffect(() => {
+    const at = (step - 1) * ROW;
     const seen = top.peek();
     if (!box.current || (at >= seen && at <= seen + HEIGHT - 2 * ROW)) return;
     const to = Math.max(0, at - HEIGHT / 2);
     top.value = to;
     box.current.scrollTop = to;
-  });
-  const step = stage.step.value;
+  }, [step]);
   const shown = hideFuture ? step : events.length;
   const first = Math.max(0, Math.floor(top.value / ROW) - SPARE);
-  const rows = events.slice(first, Math.min(shown, first + Math.ceil(HEIGHT / ROW) + 2 * SPARE));
+  const rows = events.slice(first, Math.min(shown, first + SLOTS));
   const onKeyDown = (event: KeyboardEvent) => {
     const way = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10 }[event.key];
     if (way === undefined) return;
@@ -52,7 +55,7 @@ export function Events({ stage, hideFuture }: { stage: Stage; hideFuture: boolea
             const number = first + offset + 1;
             return (
               <div
-                key={number}
+                key={number % SLOTS}
                 id={`event-${number}`}
                 role="option"
                 aria-selected={number === step}

@@ -1,18 +1,12 @@
-import { useComputed } from "@preact/signals";
 import type { Schemas } from "../../api/client";
 import { firedAt } from "../../run/steps";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
+import { useTrailing } from "../trail";
 
 /** The algorithm's rules; those that were just applied are marked. */
 export function Rules({ stage, rules }: { stage: Stage; rules: readonly Schemas["Rule"][] }) {
-  const { events } = stage.model;
-  // As text, so that nothing is drawn anew while the same rules fire.
-  const fired = useComputed(() => {
-    const { node, rules: now } = firedAt(events, stage.step.value);
-    return `${node ?? ""} ${now.join(" ")}`;
-  }).value;
-  const [node = "", ...now] = fired.split(" ");
+  const { node, rules: now } = firedAt(stage.model.events, useTrailing(stage));
   return (
     <section class="panel rules" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>
@@ -25,7 +19,7 @@ export function Rules({ stage, rules }: { stage: Stage; rules: readonly Schemas[
               <span>
                 {rule.part && <em>{rule.part}: </em>}
                 {rule.text}
-                {isNow && <mark> {processName(Number(node))} now</mark>}
+                {isNow && <mark> {node === null ? "" : processName(node)} now</mark>}
               </span>
             </li>
           );

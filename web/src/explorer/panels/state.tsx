@@ -1,8 +1,8 @@
-import { useComputed } from "@preact/signals";
 import { currentEvent, processAt } from "../../run/model";
 import { beganAt } from "../../run/steps";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
+import { useTrailing } from "../trail";
 import { standing } from "../topology/node";
 
 /** With more processes than this, only some of them are shown: the chosen one and those that act. */
@@ -12,6 +12,7 @@ const SOME = 4;
 /** What every process knows, with what just changed. */
 export function State({ stage }: { stage: Stage }) {
   const { nodes } = stage.model.header;
+  const step = useTrailing(stage);
   const few = nodes.length <= ALL_MAX;
   return (
     <section class="panel state" aria-labelledby="state-title">
@@ -20,9 +21,9 @@ export function State({ stage }: { stage: Stage }) {
         {!few && <Chooser stage={stage} />}
       </header>
       {few ? (
-        <div class="cards">{nodes.map((node) => <Card key={node} stage={stage} node={node} />)}</div>
+        <div class="cards">{nodes.map((node) => <Card key={node} stage={stage} node={node} step={step} />)}</div>
       ) : (
-        <Some stage={stage} />
+        <Some stage={stage} step={step} />
       )}
     </section>
   );
@@ -46,29 +47,25 @@ function Chooser({ stage }: { stage: Stage }) {
 }
 
 /** The chosen process, and those that did something last. */
-function Some({ stage }: { stage: Stage }) {
-  const shown = useComputed(() => {
-    const recent = new Set<number>();
-    if (stage.node.value !== null) recent.add(stage.node.value);
-    for (let step = stage.step.value; step > 0 && recent.size < SOME; step--) {
-      const node = currentEvent(stage.model, step)?.node;
-      if (node != null) recent.add(node);
-    }
-    return [...recent].join(" ");
-  }).value;
+function Some({ stage, step }: { stage: Stage; step: number }) {
+  const shown = new Set<number>();
+  if (stage.node.value !== null) shown.add(stage.node.value);
+  for (let at = step; at > 0 && shown.size < SOME; at--) {
+    const node = currentEvent(stage.model, at)?.node;
+    if (node != null) shown.add(node);
+  }
+  if (shown.size === 0) return <p>Nothing has happened yet.</p>;
   return (
     <div class="cards">
-      {shown === "" ? <p>Nothing has happened yet.</p> : shown.split(" ").map((node, place) => (
-        <Card key={place} stage={stage} node={Number(node)} />
-      ))}
+      {[...shown].map((node, place) => <Card key={place} stage={stage} node={node} step={step} />)}
     </div>
   );
 }
 
-function Card({ stage, node }: { stage: Stage; node: number }) {
+function Card({ stage, node, step }: { stage: Stage; node: number; step: number }) {
   const { model } = stage;
-  const life = processAt(model, node, stage.step.value);
-  const isNew = life.since >= beganAt(model.events, stage.step.value) && life.since >= 0;
+  const life = processAt(model, node, step);
+  const isNew = life.since >= 0 && life.since >= beganAt(model.events, step);
   const fields = Object.entries(life.fields);
   const gone = isNew ? life.changed.filter((name) => !(name in life.fields)) : [];
   const word = standing(life);

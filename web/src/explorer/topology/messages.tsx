@@ -9,6 +9,8 @@ import type { Layout } from "./layout";
 
 /** More words than this would hide the picture. */
 const WORDS_MAX = 12;
+/** More dots than this are a cloud anyway; some of them stand for all. */
+const DOTS_MAX = 300;
 
 /** The messages that are under way, on their links. */
 export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
@@ -19,7 +21,9 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
   const colours = colourNumbers(model.flights.kinds);
   const dots = model.flights.kinds.map(() => "");
   const words: { flight: Flight; x: number; y: number }[] = [];
-  for (const flight of flying.value) {
+  const stride = Math.ceil(flying.value.length / DOTS_MAX);
+  for (let number = 0; number < flying.value.length; number += stride) {
+    const flight = flying.value[number]!;
     const [x, y] = whereIs(model, layout, flight, place);
     // A line of no length with round ends is a dot, and one path draws them all.
     dots[flight.kind] += `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
@@ -33,6 +37,7 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
         const isOverhead = colours[kind] === null;
         return <path key={kind} d={path} stroke={kindInk(ink, colours[kind]!).line} stroke-width={isOverhead ? size * 0.6 : size} />;
       })}
+      {stride > 1 && <text class="many" x={layout.width / 2} y={18}>{flying.value.length} messages under way</text>}
       {words.map(({ flight, x, y }) => (
         <text key={`${flight.send} ${flight.arrive}`} x={x} y={y - size * 0.9} fill={kindInk(ink, colours[flight.kind]!).word}>
           {flight.text.length > 20 ? `${flight.text.slice(0, 19)}…` : flight.text}

@@ -60,7 +60,7 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
       )}
       {crowned && <polygon class="crown" points={crown(0, -radius - 3, Math.max(6, radius * 0.5)).join(" ")} />}
       {side !== null && <text class="side" x={-radius - 6} y={-radius + 4}>{side}</text>}
-      {word !== "" && !small && <text class="word" y={radius + 14}>{word}</text>}
+      {word !== "" && radius > 17 && <text class="word" y={radius + 14}>{word}</text>}
     </g>
   );
 }
