@@ -179,6 +179,9 @@ pub(crate) struct SimArgs {
     /// Write the trace to this file
     #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Output")]
     pub(crate) out: Option<PathBuf>,
+    /// Put what every process holds into a trace in JSON, for the explorer
+    #[arg(long, requires = "trace", help_heading = "Output")]
+    pub(crate) states: bool,
     /// Print no events, only the summary
     #[arg(long, help_heading = "Output")]
     pub(crate) quiet: bool,

@@ -7,7 +7,7 @@ use crate::report::{Cost, Report, timed, violation_text};
 use crate::sim::{self, rendered};
 use bellwether_member::WithMember;
 use bellwether_sim::render;
-use bellwether_sim::scenario::Scenario;
+use bellwether_sim::scenario::{Scenario, Staging};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -19,7 +19,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
     let scenario = Scenario::parse_in::<WithMember>(&source)
         .map_err(|error| Failure::Input(format!("{}:{error}", path.display())))?;
     let target = Target::file_or_terminal("out", args.out.as_deref())?;
-    let (played, wall_s) = timed(|| scenario.play_in::<WithMember>());
+    let staging = Staging { states: args.states, ..Staging::default() };
+    let (played, wall_s) = timed(|| bellwether_web::stage(&scenario, &staging));
     let played = played.ok_or_else(|| sim::unknown(&scenario.setup.algorithm))?;
     if let Some(format) = args.trace {
         target.write(&rendered(&played.trace, &played.outcome.pictures, format)?)?;

@@ -41,6 +41,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
             "--out and --save name the same file; the trace and the scenario need one each".into(),
         ));
     }
+    check_states(args.states, args.trace)?;
     if is_file(&args.target) {
         return scenario::run(args);
     }
@@ -48,6 +49,14 @@ pub(crate) fn run(args: &SimArgs) -> Result<Verdict, Failure> {
         Some(verdict) => verdict,
         None => Err(unknown(&args.target)),
     }
+}
+
+/// States have their place in JSON only.
+pub(crate) fn check_states(states: bool, trace: Option<TraceFormat>) -> Result<(), Failure> {
+    if states && trace != Some(TraceFormat::Json) {
+        return Err(Failure::flag("states", "only a trace in JSON has states; use --trace json"));
+    }
+    Ok(())
 }
 
 /// Whether the target is meant as a scenario file. An algorithm's name is never one, even if
@@ -104,7 +113,9 @@ impl Visitor for Simulate<'_> {
         let saved = args.save.as_deref().map(|path| Target::file("save", path)).transpose()?;
         let wants_story = !args.quiet && !args.json && nodes <= MOST_TRACED;
         let (outcome, cost, trace) = if args.trace.is_some() || wants_story {
-            let recorder = Recorder::new(&A::ENTRY, &plan.group, seed).with_tree(plan.settings.tree);
+            let recorder =
+                Recorder::new(&A::ENTRY, &plan.group, seed).with_tree(plan.settings.tree);
+            let recorder = if args.states { recorder.with_states() } else { recorder };
             let (outcome, cost, recorder) = perform(&plan, recorder, args.keep_going);
             (outcome, cost, Some(recorder.into_trace()))
         } else {

@@ -21,4 +21,5 @@ pub use catalogue::{LIMITS, catalogue};
 pub use gallery::gallery;
 pub use origins::{Origins, guard};
 pub use refusal::{Outcome, Refusal, nothing_there, wrong_method};
+pub use run::stage;
 pub use scenarios::{SCENARIOS, scenario};

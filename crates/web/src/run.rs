@@ -53,7 +53,7 @@ fn play(text: &str, may_go_on: MayGoOn<'_>) -> Result<(Scenario, Played), Refusa
         .map_err(|error| mistake(&error))?;
     let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
     let staging = Staging { states: true, events_max, may_go_on };
-    let played = scenario.stage::<WithMember>(&staging).ok_or_else(|| {
+    let played = stage(&scenario, &staging).ok_or_else(|| {
         // The parser accepts only algorithms that there are.
         refuse(format!("no algorithm '{}'", scenario.setup.algorithm), "see the catalogue")
     })?;
@@ -69,6 +69,12 @@ fn play(text: &str, may_go_on: MayGoOn<'_>) -> Result<(Scenario, Played), Refusa
             Err(refuse(format!("the run takes too long to compute; it came to {at}"), shorter))
         }
     }
+}
+
+/// Plays a scenario of any algorithm; nothing if there is none of that name. It is the same as
+/// [`Scenario::stage`], but compiled once: all algorithms are in it.
+pub fn stage(scenario: &Scenario, staging: &Staging<'_>) -> Option<Played> {
+    scenario.stage::<WithMember>(staging)
 }
 
 fn refuse(error: String, hint: &str) -> Refusal {

@@ -25,7 +25,8 @@ pub(crate) struct Example {
 impl Example {
     pub(crate) fn new<A: Algorithm>(setup: &Setup, found: &Counterexample) -> Self {
         let replay = replay::<A>(setup, &found.stem, &found.cycle);
-        let recorder = Recorder::new(&A::ENTRY, &replay.plan.group, replay.plan.seed);
+        let recorder = Recorder::new(&A::ENTRY, &replay.plan.group, replay.plan.seed)
+            .with_tree(replay.plan.settings.tree);
         let (outcome, recorder) = replay.plan.run(recorder);
         Example {
             trace: recorder.into_trace(),

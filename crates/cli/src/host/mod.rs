@@ -18,9 +18,9 @@ use crate::failure::{Failure, Verdict};
 use crate::output::{Target, complain, print};
 use crate::report::violation_text;
 use crate::sections;
-use crate::sim::{rendered, story, unknown};
+use crate::sim::{check_states, rendered, story, unknown};
 use args::HostArgs;
-use bellwether_algorithms::catalogue::{Algorithm, Registry, Visitor};
+use bellwether_algorithms::catalogue::{Algorithm, Registry, Settings, Visitor};
 use bellwether_member::WithMember;
 use bellwether_sim::{Outcome, Recorder, Trace};
 use record::Record;
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &HostArgs) -> Result<Verdict, Failure> {
             "--json and --trace both want standard output; give --out FILE for the trace".into(),
         ));
     }
+    check_states(args.states, args.trace)?;
     if args.quiet && args.trace.is_some() && args.out.is_none() {
         return Err(Failure::Input(
             "--quiet and --trace contradict each other; give --out FILE for the trace".into(),
@@ -64,7 +65,7 @@ impl Visitor for Host<'_> {
                 if args.keep.is_some() {
                     record.save(place.path())?;
                 }
-                let told = tell::<A>(&record, place.path());
+                let told = tell::<A>(&record, place.path(), args.states);
                 if let (Err(_), Place::Temporary(folder)) = (&told, place) {
                     // What cannot be explained must not be thrown away.
                     let folder = folder.keep();
@@ -85,7 +86,7 @@ impl Visitor for Host<'_> {
                     );
                     return Err(Failure::flag("again", message));
                 }
-                tell::<A>(&record, folder)?
+                tell::<A>(&record, folder, args.states)?
             }
         };
         let summary = Summary { outcome: &outcome, record: &record, given };
@@ -96,8 +97,14 @@ impl Visitor for Host<'_> {
     }
 }
 
-fn tell<A: Algorithm>(record: &Record, folder: &Path) -> Result<(Outcome, Trace, Record), Failure> {
-    let recorder = Recorder::real(&A::ENTRY, &record.group()?);
+fn tell<A: Algorithm>(
+    record: &Record,
+    folder: &Path,
+    states: bool,
+) -> Result<(Outcome, Trace, Record), Failure> {
+    let settings: Settings = record.settings.clone().into();
+    let recorder = Recorder::real(&A::ENTRY, &record.group()?).with_tree(settings.tree);
+    let recorder = if states { recorder.with_states() } else { recorder };
     let told = record.tell::<A, _>(folder, record.ended_us.unwrap_or(u64::MAX), recorder)?;
     Ok((told.outcome, told.observer.into_trace(), record.clone()))
 }
