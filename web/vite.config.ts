@@ -1,5 +1,8 @@
 import preact from "@preact/preset-vite";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 // In development the page comes from Vite and everything else from a server that runs already:
@@ -9,8 +12,26 @@ const server = process.env["BELLWETHER"] ?? "http://127.0.0.1:7490";
 // The page has the version of the program that it is built into.
 const version = /^version = "(.*)"/m.exec(readFileSync(new URL("../Cargo.toml", import.meta.url), "utf8"))?.[1];
 
+/** Beside every file that gets shorter by it, the same file compressed: the program sends it as it is. */
+function compressed(): Plugin {
+  return {
+    name: "compressed",
+    apply: "build",
+    writeBundle({ dir }) {
+      if (!dir) return;
+      for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+        if (!entry.isFile() || entry.name.startsWith(".")) continue;
+        const path = join(entry.parentPath, entry.name);
+        const bytes = readFileSync(path);
+        const shorter = gzipSync(bytes, { level: 9 });
+        if (shorter.length < bytes.length) writeFileSync(`${path}.gz`, shorter);
+      }
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [preact()],
+  plugins: [preact(), compressed()],
   define: { __BELLWETHER_VERSION__: JSON.stringify(version) },
   build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   server: { proxy: { "/v1": server } },

@@ -1,4 +1,4 @@
-//! Puts the scenarios into the program.
+//! Puts the scenarios and the page into the program.
 
 use std::fmt::Write;
 use std::fs;
@@ -8,7 +8,37 @@ use std::path::{Path, PathBuf};
 fn main() -> io::Result<()> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("scenarios.rs"), scenarios(&workspace.join("scenarios"))?)
+    fs::write(out.join("scenarios.rs"), scenarios(&workspace.join("scenarios"))?)?;
+    fs::write(out.join("page.rs"), page(&workspace.join("web/dist"))?)
+}
+
+/// All files below `web/dist`, as a list; none if the page was not built. The folder itself is in
+/// the repository, so that cargo notices when it is filled.
+fn page(folder: &Path) -> io::Result<String> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut list = String::from("&[\n");
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop().filter(|next| next.is_dir()) {
+        for path in sorted(&next)? {
+            let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !name.ends_with(".gz") && !name.starts_with('.') {
+                let bytes = path.display().to_string();
+                let gzip = format!("{bytes}.gz");
+                let gzip = match Path::new(&gzip).exists() {
+                    true => format!("include_bytes!({gzip:?})"),
+                    false => "&[]".to_owned(),
+                };
+                let _ = writeln!(
+                    list,
+                    "File {{ path: {name:?}, bytes: include_bytes!({bytes:?}), gzip: {gzip} }},"
+                );
+            }
+        }
+    }
+    list.push(']');
+    Ok(list)
 }
 
 /// All files below `scenarios/`, as a list of names and texts.

@@ -18,7 +18,7 @@ export function App() {
   }, [room]);
   return (
     <>
-      <a class="skip" href="#main">Skip to content</a>
+      <a class="skip" href="#main" onClick={toContent}>Skip to content</a>
       <header class="bar">
         <a class="brand" href="/explore" onClick={go("/explore")}>Bellwether</a>
         <nav aria-label="Rooms">
@@ -47,6 +47,12 @@ function roomOf(room: Room) {
     case "run":
       return <Explorer />;
   }
+}
+
+/** The part after `#` says what is shown, so the link must not be followed. */
+function toContent(event: MouseEvent) {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
 }
 
 function RoomLink(props: { to: string; is: boolean; children: ComponentChildren }) {

@@ -32,6 +32,8 @@ pub(crate) enum Verb {
     Checks(crate::checks::ChecksArgs),
     /// Measure costs and compare them with the textbook's formulas
     Compare(CompareArgs),
+    /// See runs in the browser: step through them, break them, send a link
+    Explore(crate::explore::ExploreArgs),
     /// Run one member of a real cluster
     Node(Box<crate::node::NodeArgs>),
     /// Start a whole cluster on this machine, watch it and break it

@@ -11,6 +11,7 @@ mod certs;
 mod check;
 mod checks;
 mod compare;
+mod explore;
 mod failure;
 mod host;
 mod members;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Verb::Host(args) => host::run(&args),
         Verb::HostProcess(args) => host::child::run(&args),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Explore(args) => explore::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Checks(args) => checks::run(&args),
         Verb::Node(args) => node::run(&args),

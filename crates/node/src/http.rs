@@ -77,6 +77,7 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
     router
         .with_state(office)
         .merge(bellwether_web::routes())
+        .merge(bellwether_web::page(&origins))
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))

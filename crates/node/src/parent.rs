@@ -120,6 +120,7 @@ fn router(desk: Desk, origins: Origins) -> Router {
         .route("/openapi.json", get(openapi))
         .with_state(desk)
         .merge(bellwether_web::routes())
+        .merge(bellwether_web::page(&origins))
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))

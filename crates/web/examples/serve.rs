@@ -14,6 +14,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port)).await?;
     println!("http://{}/explore", listener.local_addr()?);
-    axum::serve(listener, bellwether_web::router()).await?;
+    bellwether_web::serve(listener, None).await?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::catalogue::catalogue;
 use crate::gallery::gallery;
 use crate::origins::{Origins, guard};
+use crate::page::page;
 use crate::refusal::{Refusal, nothing_there, wrong_method};
 use crate::{desk, wire};
 use axum::extract::DefaultBodyLimit;
@@ -12,7 +13,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use bellwether_api::json::{Here, Problem, Serves};
+use std::io;
 use std::sync::Arc;
+use tokio::net::TcpListener;
 use utoipa::OpenApi;
 
 /// The largest body of a request, in bytes: a scenario, with all its letters escaped.
@@ -26,7 +29,8 @@ const BODY_MAX: usize = 512 << 10;
         description = "Runs of the catalogue's algorithms, for the page in the browser.",
         license(name = "MIT OR Apache-2.0")
     ),
-    paths(catalogue_of_algorithms, gallery_of_runs, play)
+    paths(catalogue_of_algorithms, gallery_of_runs, play),
+    components(schemas(wire::Opened))
 )]
 pub struct Document;
 
@@ -38,11 +42,31 @@ pub fn routes() -> Router {
         .route("/v1/explore/run", post(play).layer(DefaultBodyLimit::max(BODY_MAX)))
 }
 
-/// A server that has the explorer and nothing else.
-pub fn router() -> Router {
+/// A file that is to be shown when the page is opened.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Its name, for people.
+    pub name: String,
+    /// What is in it: a scenario or a trace.
+    pub text: String,
+}
+
+/// Serves the explorer, and nothing else, until the listener fails.
+pub async fn serve(listener: TcpListener, opened: Option<Opened>) -> io::Result<()> {
+    axum::serve(listener, router(opened)).await
+}
+
+/// A server that has the explorer and nothing else, and perhaps a file to begin with.
+pub fn router(opened: Option<Opened>) -> Router {
     let origins = Arc::new(Origins::default());
-    routes()
+    let mut router = routes().merge(page(&origins));
+    if let Some(Opened { name, text }) = opened {
+        let file = wire::Opened { name, text };
+        router = router.route("/v1/explore/opened", get(async move || Json(file.clone())));
+    }
+    router
         .route("/v1/here", get(async || Json(Here::new(Serves::Explore))))
+        .route("/openapi.json", get(async || Json(Document::openapi())))
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(middleware::from_fn_with_state(origins, guard))

@@ -11,15 +11,17 @@ mod desk;
 mod essays;
 mod gallery;
 mod origins;
+mod page;
 mod refusal;
 mod run;
 mod scenarios;
 pub mod wire;
 
-pub use api::{Document, router, routes};
+pub use api::{Document, Opened, router, routes, serve};
 pub use catalogue::{LIMITS, catalogue};
 pub use gallery::gallery;
 pub use origins::{Origins, guard};
+pub use page::page;
 pub use refusal::{Outcome, Refusal, nothing_there, wrong_method};
 pub use run::stage;
 pub use scenarios::{SCENARIOS, scenario};

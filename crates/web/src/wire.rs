@@ -125,6 +125,15 @@ pub struct Exhibit {
     pub scenario: String,
 }
 
+/// A file that the page was opened with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Opened {
+    /// Its name.
+    pub name: String,
+    /// What is in it: a scenario or a trace.
+    pub text: String,
+}
+
 /// Asks for a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

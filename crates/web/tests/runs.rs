@@ -16,7 +16,7 @@ async fn post(body: impl Into<String>) -> (StatusCode, Value) {
         .header("content-type", "application/json")
         .body(Body::from(body.into()))
         .unwrap();
-    let answer = bellwether_web::router().oneshot(request).await.unwrap();
+    let answer = bellwether_web::router(None).oneshot(request).await.unwrap();
     let status = answer.status();
     let body = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
     (status, serde_json::from_slice(&body).unwrap_or_default())

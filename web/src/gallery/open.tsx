@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { fetchRun, ServerError } from "../api/client";
-import { go, navigate } from "../place";
+import { ask, fetchRun, ServerError, type Schemas } from "../api/client";
+import { go, navigate, place } from "../place";
 import { openRun } from "../run/open";
 import { useDrops } from "./drops";
 import { checkSize, decode, OpenError, recognise } from "./recognise";
@@ -22,6 +22,15 @@ export async function openFile(file: File): Promise<void> {
 async function openText(text: string): Promise<void> {
   await opening("The pasted text", () => {
     checkSize(text.length);
+    return text;
+  });
+}
+
+/** Opens the file that the server was started with. */
+async function openGiven(): Promise<void> {
+  await opening("The given file", async () => {
+    const { name, text } = await ask<Schemas["Opened"]>("/v1/explore/opened");
+    state.value = { name, error: null };
     return text;
   });
 }
@@ -47,7 +56,10 @@ async function opening(name: string, read: () => string | Promise<string>): Prom
 export function Open() {
   const [text, setText] = useState("");
   useDrops((file) => void openFile(file));
-  useEffect(() => () => void (state.value = null), []);
+  useEffect(() => {
+    if (place.value.params.get("open") === "given") void openGiven();
+    return () => void (state.value = null);
+  }, []);
   const last = state.value;
   return (
     <div class="gallery open">
