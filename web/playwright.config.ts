@@ -6,8 +6,8 @@ export default defineConfig({
   outputDir: "out/results",
   // The dashboard's tests measure real time on a machine that may have two cores.
   workers: 1,
-  timeout: 60_000,
-  expect: { timeout: 10_000 },
+  timeout: 120_000,
+  expect: { timeout: 15_000 },
   forbidOnly: true,
   reporter: [["list"]],
   use: {

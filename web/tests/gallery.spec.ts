@@ -2,6 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { gallery } from "./api";
 import { expect, test } from "./fixtures";
 
 const TRACE = fileURLToPath(new URL("../src/lessons/fixtures/bully.jsonl", import.meta.url));
@@ -28,6 +29,20 @@ test("the gallery says where to begin, and shows all there is", async ({ page, e
   await accessible(page);
   await page.reload();
   await expect(page.getByRole("button", { name: "Mutual exclusion" })).toHaveAttribute("aria-pressed", "true");
+});
+
+test("every run says in two sentences what to look for, and one can be played", async ({ page, explore }) => {
+  const { exhibits } = await gallery(explore);
+  expect(exhibits.length).toBeGreaterThan(30);
+  await page.goto(`${explore}/explore`);
+  for (const { id, title, look } of exhibits) {
+    const card = page.getByRole("listitem").filter({ has: page.locator(`a[href="/explore#exhibit=${id}"]`, { hasText: title }) });
+    await expect(card, id).toContainText(look);
+    expect(look.match(/[.!?:;](?=\s|$)/g)?.length, `${id}: ${look}`).toBeGreaterThanOrEqual(2);
+  }
+  await page.getByRole("link", { name: "Watch the example" }).click();
+  await page.getByRole("button", { name: "Play" }).click();
+  await expect(page.getByRole("button", { name: "Pause" })).toBeVisible();
 });
 
 test("the gallery is painted within a second, without the explorer's code", async ({ page, explore }) => {

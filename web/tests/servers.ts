@@ -65,10 +65,10 @@ export interface Explore {
 }
 
 /** Starts `bellwether explore`; BASE_URL names a server that runs already. */
-export async function startExplore(): Promise<Explore> {
+export async function startExplore(listen = "127.0.0.1:0"): Promise<Explore> {
   const running = process.env["BASE_URL"];
   if (running) return { url: running, stop: () => Promise.resolve() };
-  const command = new Command(["explore", "--listen", "127.0.0.1:0"]);
+  const command = new Command(["explore", "--listen", listen]);
   const [, url] = await command.until(/(http:\/\/[\d.]+:\d+)/);
   return { url: url ?? "", stop: () => command.stop() };
 }
