@@ -346,8 +346,14 @@ impl<'a> Reader<'a> {
             self.rest = &text[end + 1..];
             return Some(&text[..end]);
         }
-        let ends = [",", "(", ")", "]", "}", ": ", " {", " }"];
-        let end = ends.iter().filter_map(|end| self.rest.find(end)).min();
+        // One look at each letter: a state may be long.
+        let bytes = self.rest.as_bytes();
+        let ends = |at: &usize| match (bytes[*at], bytes.get(at + 1)) {
+            (b',' | b'(' | b')' | b']' | b'}', _) => true,
+            (b':', Some(b' ')) | (b' ', Some(b'{' | b'}')) => true,
+            _ => false,
+        };
+        let end = (0..bytes.len()).find(ends);
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         Some(word)
