@@ -1,4 +1,5 @@
 import { useComputed } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { timeAt } from "../run/model";
 import { inMs } from "../run/words";
 import { Icon, type IconName } from "./icons";
@@ -6,7 +7,8 @@ import { Ticks } from "./ticks";
 import { SPEEDS, type Stage } from "./stage";
 
 /** The buttons and the slider that move through a run. */
-export function Controls({ stage, disabled = false }: { stage: Stage; disabled?: boolean }) {
+export function Controls(props: { stage: Stage; disabled: boolean; children: ComponentChildren }) {
+  const { stage, disabled, children } = props;
   const { last } = stage.model;
   return (
     <div class="controls" role="group" aria-label="Player">
@@ -28,6 +30,7 @@ export function Controls({ stage, disabled = false }: { stage: Stage; disabled?:
           ))}
         </select>
       </label>
+      {children}
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Schemas } from "../api/client";
+import { ServerError, type Schemas } from "../api/client";
 import { go, place } from "../place";
 import { Actions } from "./actions";
 import { Branches, Outcome } from "./branches";
@@ -73,6 +73,14 @@ function Failure({ error, retry }: { error: unknown; retry: () => void }) {
   );
 }
 
+/** The views are those of another run now; whoever had the focus on a process keeps it there. */
+function refocus() {
+  requestAnimationFrame(() => {
+    if (document.activeElement !== document.body) return;
+    document.querySelector<SVGElement>(".node[tabindex='0']")?.focus();
+  });
+}
+
 /** What a menu is open for. */
 type Opened = { node: number; link: null; at: Element } | { node: number; link: Link; at: Element };
 
@@ -83,9 +91,13 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
   const { stage } = session;
   const { model } = stage;
   const { recording, header } = model;
+  const runs = session.runs.value;
   const tell = (problem: string) => setNotices((before) => [...before.filter((one) => one !== problem), problem]);
   const branch = (command: string) => {
-    session.branch(command).catch((error: Error) => tell(`That cannot be done here: ${error.message}`));
+    session.branch(command).then(refocus, (error: Error) => {
+      const hint = error instanceof ServerError ? error.hint : null;
+      tell(`That cannot be done here: ${error.message} ${hint ?? ""}`.trim());
+    });
   };
   const act = (deed: Deed, node: number) => () => {
     if ("command" in deed) branch(deed.command);
@@ -96,6 +108,11 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
     const deeds = now.link ? deedsForLink(model, step, now.link) : deedsFor(model, step, now.node, algorithm?.verbs ?? []);
     return deeds.map((deed) => ({ label: deed.label, act: act(deed, now.node) }));
   };
+  const nodes = header.nodes.length;
+  const standing: Deed[] = [
+    ...(nodes > 1 ? [{ label: "Partition…", ask: "partition" }] : []),
+    ...(nodes > 0 ? [{ label: "Something else…", ask: "command" }] : []),
+  ];
   const canBranch = recording.scenario !== null;
   return (
     <>
@@ -115,15 +132,11 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         key={session.shown.value}
         stage={stage}
         rules={algorithm?.rules ?? []}
+        below={<Hint canBranch={canBranch} deeds={standing} act={(deed) => act(deed, stage.node.peek() ?? header.nodes[0]!)()} />}
         onNode={canBranch ? (node, at) => setOpened({ node, link: null, at }) : undefined}
         onLink={canBranch ? (link, at) => setOpened({ node: link[0], link, at }) : undefined}
       />
-      <p class="hint">
-        {canBranch
-          ? "Click a process or a link to crash, pause, cut or ask it at this moment: the run goes another way from there, and both stay."
-          : "This run was recorded, so it can only be looked at. Runs of scenarios can go another way."}
-        {" "}<kbd>?</kbd> shows the keys.
-      </p>
+      <p class="visually-hidden" role="status">{runs.length > 1 ? `Shown: ${runs[session.shown.value]?.label ?? ""}` : ""}</p>
       {session.busy.value && <p class="busy" role="status">Playing…</p>}
       {algorithm && <About algorithm={algorithm} />}
       {recording.scenario !== null && <ScenarioText key={recording.scenario} scenario={recording.scenario} />}
@@ -139,6 +152,21 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         <Form {...asked} nodes={header.nodes} onCommand={branch} onClose={() => setAsked(null)} />
       )}
     </>
+  );
+}
+
+/** What one can do, for those who have not tried. */
+function Hint(props: { canBranch: boolean; deeds: readonly Deed[]; act: (deed: Deed) => void }) {
+  if (!props.canBranch) {
+    return <p class="hint">This run was recorded, so it can only be looked at. Runs of scenarios can go another way.</p>;
+  }
+  return (
+    <p class="hint">
+      <span>
+        <b>Break it at this moment:</b> click a process or a link. The run goes another way from here, and both stay.
+      </span>
+      {props.deeds.map((deed) => <button key={deed.label} type="button" onClick={() => props.act(deed)}>{deed.label}</button>)}
+    </p>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { Schemas } from "../api/client";
 import { currentEvent } from "../run/model";
 import { inMs, sentence } from "../run/words";
@@ -6,6 +7,7 @@ import { Controls } from "./controls";
 import { Diagram } from "./diagram/diagram";
 import "./explorer.css";
 import { KeyList, useKeys } from "./keys";
+import { Legend } from "./legend";
 import { Counters } from "./panels/counters";
 import { Events } from "./panels/events";
 import { Rules } from "./panels/rules";
@@ -38,6 +40,8 @@ export interface PlayerProps {
   hideFuture?: boolean;
   /** Whether the buttons and keys that move through the run do nothing for now. */
   disabled?: boolean;
+  /** What stands between the buttons and the panels. */
+  below?: ComponentChildren;
   /** Opens what can be done to a process, or to a link; absent if nothing can. */
   onNode?: TopologyProps["onNode"];
   onLink?: TopologyProps["onLink"];
@@ -47,9 +51,10 @@ const ALL: readonly Panel[] = ["state", "rules", "counters", "events"];
 
 /** A run with its views, and the buttons that move through it. */
 export function Player(props: PlayerProps) {
-  const { stage, rules = [], panels = ALL, hideFuture = false, disabled = false, onNode, onLink } = props;
-  const showsKeys = useSignal(false);
-  useKeys(stage, disabled, () => (showsKeys.value = !showsKeys.value));
+  const { stage, rules = [], panels = ALL, hideFuture = false, disabled = false, below, onNode, onLink } = props;
+  const showsHelp = useSignal(false);
+  const toggleHelp = () => (showsHelp.value = !showsHelp.value);
+  useKeys(stage, disabled, toggleHelp);
   return (
     <div class="player">
       <div class="pictures">
@@ -58,16 +63,27 @@ export function Player(props: PlayerProps) {
       </div>
       <div class="desk">
         <Now stage={stage} />
-        <Controls stage={stage} disabled={disabled} />
+        <Controls stage={stage} disabled={disabled}>
+          <button type="button" aria-expanded={showsHelp.value} onClick={toggleHelp} title="Keys and signs (?)">
+            <span aria-hidden="true">?</span>
+            <span class="visually-hidden">Keys and signs</span>
+          </button>
+        </Controls>
       </div>
-      {showsKeys.value && <KeyList />}
+      {showsHelp.value && (
+        <section class="panel help" aria-label="Keys and signs">
+          <KeyList />
+          <Legend />
+        </section>
+      )}
+      {below}
       <div class="panels">
         <div>
           {panels.includes("state") && <State stage={stage} />}
           {panels.includes("events") && <Events stage={stage} hideFuture={hideFuture} />}
         </div>
         {panels.includes("rules") && rules.length > 0 && <div><Rules stage={stage} rules={rules} /></div>}
-        {panels.includes("counters") && <div><Counters stage={stage} /></div>}
+        {panels.includes("counters") && <div><Counters stage={stage} hideFuture={hideFuture} /></div>}
       </div>
     </div>
   );

@@ -1,6 +1,7 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { relationsOf } from "../../run/causality";
+import { LEAD } from "../../run/timeline";
 import { sentence, inMs } from "../../run/words";
 import type { Stage } from "../stage";
 import { Easel } from "./easel";
@@ -8,6 +9,7 @@ import { palette } from "./palette";
 import { AXIS, eventAt, GUTTER, layPlan, stepAtX, xOf, type Plan } from "./plan";
 import { neighbour } from "./neighbours";
 import { Tooltip } from "./tooltip";
+import { ZoomButtons, zoomed } from "./zoom";
 
 /** Pixels per unit of the time line, before zooming. */
 const SCALE = { wide: 120, narrow: 84 };
@@ -95,6 +97,25 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
     return () => cancelIdleCallback(idle);
   }, [easel]);
 
+  /** Stretches the diagram and leaves the moment where it is on the screen. */
+  const zoomTo = (zoom: number) => {
+    const place = stage.place.peek();
+    const at = xOf(plan.peek(), place) - scroll.peek().left;
+    stage.zoom.value = zoom;
+    const left = Math.max(0, Math.min(xOf(plan.peek(), place) - at, plan.peek().width - width.peek()));
+    scroll.value = { ...scroll.peek(), left: Math.round(left) };
+  };
+  useEffect(() => {
+    const box = scroller.current!;
+    const onWheel = (event: WheelEvent) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault(); // or the browser would zoom the page
+      zoomTo(zoomed(stage.zoom.peek(), Math.exp(-event.deltaY / 300)));
+    };
+    box.addEventListener("wheel", onWheel, { passive: false });
+    return () => box.removeEventListener("wheel", onWheel);
+  }, []);
+
   const point = (event: MouseEvent) => {
     const box = canvas.current!.getBoundingClientRect();
     const { left, top } = scroll.peek();
@@ -161,12 +182,20 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
           />
         </div>
       </div>
-      <Tooltip stage={stage} plan={plan} scroll={scroll} width={width} relations={relations} />
+      <ZoomButtons zoom={stage.zoom.value} fit={fitOf(plan.value, stage.zoom.value, width.value)} onZoom={zoomTo} />
+      <Tooltip stage={stage} plan={plan} scroll={scroll} width={width} height={height} relations={relations} />
       <p class="visually-hidden" aria-live="polite">
         {stage.picked.value === null ? "" : spoken(stage, stage.picked.value)}
       </p>
     </div>
   );
+}
+
+/** The zoom at which the whole diagram is as wide as the room for it. */
+function fitOf(plan: Plan, zoom: number, width: number): number {
+  const stretched = plan.end - xOf(plan, -LEAD);
+  const rest = plan.width - stretched;
+  return (zoom * Math.max(1, width - rest)) / Math.max(1, stretched);
 }
 
 function spoken(stage: Stage, index: number): string {

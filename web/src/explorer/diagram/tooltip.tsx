@@ -10,11 +10,12 @@ interface TooltipProps {
   plan: ReadonlySignal<Plan>;
   scroll: ReadonlySignal<{ left: number; top: number }>;
   width: ReadonlySignal<number>;
+  height: ReadonlySignal<number>;
   relations: ReadonlySignal<Uint8Array | null>;
 }
 
 /** What there is to say about the event that is looked at. */
-export function Tooltip({ stage, plan, scroll, width, relations }: TooltipProps) {
+export function Tooltip({ stage, plan, scroll, width, height, relations }: TooltipProps) {
   const index = stage.lit.value;
   const event = index === null ? undefined : stage.model.events[index];
   if (!event || index === null || !relations.value) return null;
@@ -23,10 +24,11 @@ export function Tooltip({ stage, plan, scroll, width, relations }: TooltipProps)
   const y = event.node == null ? 20 : plan.value.y.get(event.node)! - scroll.value.top;
   const onRight = x < width.value / 2;
   const side = onRight ? { left: `${x + 16}px` } : { right: `${width.value - x + 16}px` };
+  const level = y < height.value / 2 ? { top: `${Math.max(4, y + 14)}px` } : { bottom: `${height.value - y + 14}px` };
   const count = (relation: number) => relations.value!.reduce((sum, is) => sum + (is === relation ? 1 : 0), 0);
   const others = stage.model.events.length - count(Relation.past) - count(Relation.future) - 1;
   return (
-    <div class="tooltip" style={{ ...side, top: `${Math.max(4, y + 14)}px` }} role="note">
+    <div class="tooltip" style={{ ...side, ...level }} role="note">
       <strong>{sentence(event)}</strong>
       <span>
         {inMs(event.us)}

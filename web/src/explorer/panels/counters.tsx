@@ -6,7 +6,7 @@ import type { Stage } from "../stage";
 import { useTrailing } from "../trail";
 
 /** How many messages were sent up to now, beside what the textbook says. */
-export function Counters({ stage }: { stage: Stage }) {
+export function Counters({ stage, hideFuture }: { stage: Stage; hideFuture: boolean }) {
   const { model } = stage;
   const { kinds } = model.flights;
   const counts = countsAt(model, useTrailing(stage));
@@ -20,7 +20,7 @@ export function Counters({ stage }: { stage: Stage }) {
       {kinds.length === 0 ? <p>None was sent.</p> : (
         <table>
           <thead>
-            <tr><th scope="col">Kind</th><th scope="col">so far</th><th scope="col">in the end</th></tr>
+            <tr><th scope="col">Kind</th><th scope="col">so far</th>{!hideFuture && <th scope="col">in the end</th>}</tr>
           </thead>
           <tbody>
             {kinds.map(({ name, role, sends }, kind) => (
@@ -30,16 +30,16 @@ export function Counters({ stage }: { stage: Stage }) {
                   {name} {role !== "protocol" && <small>{role}</small>}
                 </th>
                 <td>{counts[kind]}</td>
-                <td>{sends.length}</td>
+                {!hideFuture && <td>{sends.length}</td>}
               </tr>
             ))}
           </tbody>
           <tfoot>
-            <tr><th scope="row">All but overhead</th><td>{total.now}</td><td>{total.end}</td></tr>
+            <tr><th scope="row">All but overhead</th><td>{total.now}</td>{!hideFuture && <td>{total.end}</td>}</tr>
           </tfoot>
         </table>
       )}
-      <Formulas costs={model.outcome?.costs ?? []} total={total.end} stage={stage} />
+      {!hideFuture && <Formulas costs={model.outcome?.costs ?? []} total={total.end} stage={stage} />}
     </section>
   );
 }

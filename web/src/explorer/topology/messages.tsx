@@ -5,7 +5,7 @@ import type { Model } from "../../run/model";
 import { colourNumbers, kindInk } from "../diagram/colours";
 import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
-import type { Layout } from "./layout";
+import type { Layout, Spot } from "./layout";
 
 /** More words than this would hide the picture. */
 const WORDS_MAX = 12;
@@ -20,14 +20,14 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
   const ink = palette.value;
   const colours = colourNumbers(model.flights.kinds);
   const dots = model.flights.kinds.map(() => "");
-  const words: { flight: Flight; x: number; y: number }[] = [];
+  const words: { flight: Flight; spot: Spot }[] = [];
   const stride = Math.ceil(flying.value.length / DOTS_MAX);
   for (let number = 0; number < flying.value.length; number += stride) {
     const flight = flying.value[number]!;
-    const [x, y] = whereIs(model, layout, flight, place);
+    const spot = whereIs(model, layout, flight, place);
     // A line of no length with round ends is a dot, and one path draws them all.
-    dots[flight.kind] += `M${x.toFixed(1)} ${y.toFixed(1)}h0`;
-    if (flying.value.length <= WORDS_MAX) words.push({ flight, x, y });
+    dots[flight.kind] += `M${spot.x.toFixed(1)} ${spot.y.toFixed(1)}h0`;
+    if (flying.value.length <= WORDS_MAX) words.push({ flight, spot });
   }
   const size = Math.max(5, layout.radius * 0.5);
   return (
@@ -38,8 +38,14 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
         return <path key={kind} d={path} stroke={kindInk(ink, colours[kind]!).line} stroke-width={isOverhead ? size * 0.6 : size} />;
       })}
       {stride > 1 && <text class="many" x={layout.width / 2} y={18}>{flying.value.length} messages under way</text>}
-      {words.map(({ flight, x, y }) => (
-        <text key={`${flight.send} ${flight.arrive}`} x={x} y={y - size * 0.9} fill={kindInk(ink, colours[flight.kind]!).word}>
+      {words.map(({ flight, spot: { x, y, outX, outY } }) => (
+        <text
+          key={`${flight.send} ${flight.arrive}`}
+          x={x + outX * (size * 0.5 + 5)}
+          y={y + outY * (size * 0.5 + 9) + 4}
+          style={{ textAnchor: outX > 0.35 ? "start" : outX < -0.35 ? "end" : "middle" }}
+          fill={kindInk(ink, colours[flight.kind]!).word}
+        >
           {flight.text.length > 20 ? `${flight.text.slice(0, 19)}…` : flight.text}
         </text>
       ))}
@@ -47,8 +53,8 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
   );
 }
 
-/** Where a message is: on the right-hand side of its link, as far as time has taken it. */
-function whereIs({ timeline, events }: Model, { spots, radius }: Layout, flight: Flight, place: number): [number, number] {
+/** Where a message is: on the right-hand side of its link, as far as time has taken it; words stand beside it. */
+function whereIs({ timeline, events }: Model, { spots, radius }: Layout, flight: Flight, place: number): Spot {
   const from = spots.get(flight.from)!;
   const to = spots.get(flight.to)!;
   const sent = timeline.at[flight.send]!;
@@ -56,8 +62,12 @@ function whereIs({ timeline, events }: Model, { spots, radius }: Layout, flight:
   const done = Math.max(0, Math.min(1, (place - sent) / (due - sent || 1)));
   const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
   const [ux, uy] = [(to.x - from.x) / length, (to.y - from.y) / length];
+  const free = Math.max(0, length - 2 * (radius + CLEAR));
   // What the network swallows gets half-way.
-  const far = flight.why === "lost" || flight.why === "cut" ? length / 2 : length - 2 * radius - 8;
-  const along = radius + 4 + done * far;
-  return [from.x + ux * along - uy * 5, from.y + uy * along + ux * 5];
+  const far = flight.why === "lost" || flight.why === "cut" ? free / 2 : free;
+  const along = radius + CLEAR + done * far;
+  return { x: from.x + ux * along - uy * 5, y: from.y + uy * along + ux * 5, outX: -uy, outY: ux };
 }
+
+/** Messages keep so far away from processes. */
+const CLEAR = 9;

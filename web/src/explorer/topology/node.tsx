@@ -1,6 +1,6 @@
 import { useComputed } from "@preact/signals";
 import type { Life } from "../../run/lives";
-import { currentEvent, processAt } from "../../run/model";
+import { currentEvent, processAt, type Model } from "../../run/model";
 import { processName } from "../../run/words";
 import { crown } from "../diagram/signs";
 import type { Stage } from "../stage";
@@ -24,8 +24,9 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
   const acts = useComputed(() => currentEvent(model, stage.step.value)?.node === node).value;
   const { x, y, outX, outY } = layout.spots.get(node)!;
   const { radius } = layout;
+  const blamed = useComputed(() => isBlamed(model, stage.step.value, node)).value;
   const crowned = life.up && life.coordinator === node;
-  const word = standing(life);
+  const word = blamed ? "violates" : standing(life);
   const state = !life.up ? "down" : life.paused ? "paused" : life.section;
   const isChosen = stage.node.value === node;
   const open = (event: Event) => {
@@ -41,18 +42,18 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
   const small = radius < 13;
   return (
     <g
-      class={`node ${state}${crowned ? " crowned" : ""}${acts ? " acts" : ""}${isChosen ? " chosen" : ""}`}
+      class={`node ${state}${crowned ? " crowned" : ""}${acts ? " acts" : ""}${blamed ? " blamed" : ""}${isChosen ? " chosen" : ""}`}
       transform={`translate(${x} ${y})`}
       role="button"
       tabIndex={takesFocus ? 0 : -1}
-      aria-label={describe(node, life, crowned, side)}
+      aria-label={describe(node, life, crowned, side, blamed)}
       aria-haspopup={onOpen ? "menu" : undefined}
       onClick={open}
       onKeyDown={onKeyDown}
       data-node={node}
     >
       <circle class="target" r={Math.max(radius + 6, 14)} />
-      {acts && <circle class="halo" r={radius + 5} />}
+      {(acts || blamed) && <circle class="halo" r={radius + 5} />}
       <Shape state={state} radius={radius} />
       {!small && <text class="name" y={radius * 0.28} style={{ fontSize: `${Math.min(15, radius * 0.72)}px` }}>{processName(node)}</text>}
       {small && (
@@ -93,6 +94,11 @@ function Shape({ state, radius }: { state: string; radius: number }) {
   );
 }
 
+/** Whether the violation, which is the last step, is about this process. */
+function isBlamed({ events, outcome }: Model, step: number, node: number): boolean {
+  return step > events.length && (outcome?.violation?.by.includes(node) ?? false);
+}
+
 /** What a process is, in a word or two. */
 export function standing(life: Life): string {
   if (!life.up) return "down";
@@ -102,12 +108,13 @@ export function standing(life: Life): string {
   return "";
 }
 
-function describe(node: number, life: Life, crowned: boolean, side: string | null): string {
+function describe(node: number, life: Life, crowned: boolean, side: string | null, blamed: boolean): string {
   const parts = [processName(node)];
   const word = standing(life);
   if (word) parts.push(word);
   if (crowned) parts.push("takes itself for the coordinator");
   else if (life.up && life.coordinator !== null) parts.push(`follows ${processName(life.coordinator)}`);
   if (side !== null) parts.push(`on side ${side}`);
+  if (blamed) parts.push("has part in the violation");
   return parts.join(", ");
 }
