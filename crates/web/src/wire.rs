@@ -1,7 +1,7 @@
 //! What the explorer's page and its server say to each other, as JSON.
 //!
 //! The page's own types are generated from these: a field is written down once, here. Runs carry
-//! the events of a [saved trace](bellwether_sim::render::json), so that a page reads a run that
+//! the events of a [saved trace](mod@bellwether_sim::render::json), so that a page reads a run that
 //! was just simulated and one from a file alike.
 
 use bellwether_sim::render::json::{Event, Header};
