@@ -129,6 +129,25 @@ async fn pages_of_the_cluster_may_read_and_only_own_ones_command() {
 }
 
 #[tokio::test]
+async fn the_page_is_at_every_member_and_may_talk_to_the_cluster_alone() {
+    let cluster = Cluster::start(2, &[1]).await;
+    for path in ["/", "/explore"] {
+        let (code, head, body) = call(cluster.http(0), &format!("GET {path}"), "").await;
+        assert!(code == 200 && body.contains("<!doctype html>"), "{path}: {code} {body}");
+        let policy = head.lines().find(|line| line.starts_with("content-security-policy:"));
+        let allowed = policy.unwrap().split(';').find(|part| part.contains("connect-src")).unwrap();
+        let mut others: Vec<_> = allowed.split_whitespace().skip(2).collect();
+        let mut known =
+            cluster.https.iter().map(|http| format!("http://{http}")).collect::<Vec<_>>();
+        known.push(format!("http://{PARENT}"));
+        others.sort();
+        known.sort();
+        assert_eq!(others, known, "{path}");
+    }
+    cluster.stop().await;
+}
+
+#[tokio::test]
 async fn a_name_that_a_stranger_made_point_here_commands_nothing() {
     let cluster = Cluster::start(1, &[1]).await;
     for host in ["evil.example", "localhost.evil.example:7480", "127.0.0.1.evil.example"] {

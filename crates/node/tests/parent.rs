@@ -128,6 +128,9 @@ async fn the_page_learns_who_answers_and_the_explorer_is_there() {
     assert_eq!(here.serves, Serves::Up);
     let (code, _, body) = call(parent.address, "GET /v1/explore/catalogue", "").await;
     assert!(code == 200 && body.contains("\"bully\""), "{code} {body}");
+    let (code, head, _) = call(parent.address, "GET /", "").await;
+    let allowed = format!("connect-src 'self' http://{MEMBER};");
+    assert!(code == 200 && head.contains(&allowed), "{head}");
     let (_, _, document) = call(parent.address, "GET /openapi.json", "").await;
     for path in ["/v1/up/command", "/v1/explore/run"] {
         assert!(document.contains(path), "{path}");
