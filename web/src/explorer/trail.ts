@@ -1,14 +1,20 @@
-import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { batch, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Stage } from "./stage";
 
+/** Steps that follow each other faster than this are a pull at the slider, or a fast play. */
+const FAST_MS = 30;
+
 /**
- * Lets what is only read follow the step one after another, one in each frame. While the slider is
- * pulled nobody reads sixty texts a second, and the pictures get the time instead.
+ * Lets what is only read follow the step. A single step reaches all at once. While the slider is
+ * pulled they take turns, one in each frame: nobody reads sixty texts a second, and the pictures
+ * get the time instead.
  */
 export class Trail {
   private readonly followers = new Set<Signal<number>>();
   private frame = 0;
+  private woken = 0;
+  private seen = -1;
 
   constructor(private readonly step: ReadonlySignal<number>) {}
 
@@ -24,19 +30,32 @@ export class Trail {
 
   /** To be told whenever the step has changed. */
   wake() {
-    if (this.frame === 0 && this.followers.size > 0) this.frame = requestAnimationFrame(() => this.pass());
+    const now = performance.now();
+    const isFast = now - this.woken < FAST_MS;
+    this.woken = now;
+    if (!isFast && this.frame === 0) this.catchUp();
+    else if (this.frame === 0) this.frame = requestAnimationFrame(() => this.pass());
   }
 
   private pass() {
-    this.frame = 0;
     const step = this.step.peek();
-    for (const follower of this.followers) {
-      if (follower.peek() === step) continue;
-      follower.value = step;
-      this.leave(follower);
-      this.followers.add(follower); // the next in turn is another
-      return this.wake();
-    }
+    const rests = step === this.seen;
+    this.seen = step;
+    this.frame = 0;
+    const late = [...this.followers].filter((follower) => follower.peek() !== step);
+    const [next] = late;
+    if (!next) return;
+    if (rests) return this.catchUp();
+    next.value = step;
+    this.followers.delete(next);
+    this.followers.add(next); // the next in turn is another
+    this.frame = requestAnimationFrame(() => this.pass());
+  }
+
+  private catchUp() {
+    batch(() => {
+      for (const follower of this.followers) follower.value = this.step.peek();
+    });
   }
 }
 

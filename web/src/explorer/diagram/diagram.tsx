@@ -14,7 +14,7 @@ import { ZoomButtons, zoomed } from "./zoom";
 /** Pixels per unit of the time line, before zooming. */
 const SCALE = { wide: 120, narrow: 84 };
 const NARROW = 600;
-const LANE = { min: 13, max: 76 };
+const LANE = { min: 13, max: 120 };
 const HEIGHT = { wide: 400, narrow: 300 };
 
 /** The space-time diagram: a line per process, time to the right, messages between them. */

@@ -10,8 +10,8 @@ export interface Label {
   x: number;
   y: number;
   angle: number;
-  /** The kind of message whose colour they have; null for words about a process. */
-  kind: number | null;
+  /** The kind of message whose colour they have; otherwise they are about a process, or about the network. */
+  kind: number | "process" | "network";
   bold: boolean;
   size: number;
   /** How far they reach to the left and to the right. */
@@ -22,6 +22,8 @@ export interface Label {
 const SIZE = 11;
 /** Processes that are closer than this have no room for words between them. */
 const CLOSEST = 17;
+/** The lines above all processes. */
+const NOTES = [12, 25];
 /** Where along an arrow words may stand, the best place first. */
 const ALONG = [0.5, 0.38, 0.62, 0.28, 0.72];
 
@@ -29,6 +31,9 @@ const ALONG = [0.5, 0.38, 0.62, 0.28, 0.72];
 export function placeLabels(plan: Plan): Label[] {
   const room = new Room();
   const labels: Label[] = [];
+  plan.model.events.forEach((event, index) => {
+    if (event.event === "note") noteAt(plan, room, labels, index, shorten(event.text, 40));
+  });
   if (plan.lane < CLOSEST) return labels;
   for (const important of [true, false]) {
     plan.model.events.forEach((event, index) => {
@@ -41,13 +46,21 @@ export function placeLabels(plan: Plan): Label[] {
   return labels;
 }
 
+/** What happens to the network is written above all processes. */
+function noteAt(plan: Plan, room: Room, labels: Label[], event: number, words: string) {
+  const x = plan.x[event]! + 4;
+  const width = widthOf(words, SIZE) * 1.06;
+  const y = NOTES.find((y) => room.take(x, y - 3, 0, width, SIZE));
+  if (y !== undefined) labels.push({ words, event, x, y, angle: 0, kind: "network", bold: true, size: SIZE, from: x, to: x + width });
+}
+
 /** Outputs are written above the line of their process, inputs below. */
 function sayAt(plan: Plan, room: Room, labels: Label[], index: number, words: string, above: boolean, bold: boolean) {
   const x = plan.x[index]! + 8;
   const y = plan.y.get(plan.model.events[index]!.node!)! + (above ? -9 : 17);
   const width = widthOf(words, SIZE);
   if (!room.take(x, y - 4, 0, width, SIZE)) return;
-  labels.push({ words, event: index, x, y, angle: 0, kind: null, bold, size: SIZE, from: x, to: x + width });
+  labels.push({ words, event: index, x, y, angle: 0, kind: "process", bold, size: SIZE, from: x, to: x + width });
 }
 
 /** Along its arrow: all of it or, if that is too long, what its colour does not say. */

@@ -91,7 +91,8 @@ export function paintPiece(on: Surface, plan: Plan, piece: Piece, ink: Palette, 
 /** Writes the words of a message or a process. */
 export function paintLabel(on: Surface, ink: Palette, colours: readonly (number | null)[], label: Label) {
   const { kind, bold } = label;
-  const colour = kind === null ? (bold ? ink.ink : ink.faint) : kindInk(ink, colours[kind]!).word;
+  const colour =
+    kind === "network" ? ink.note : kind === "process" ? (bold ? ink.ink : ink.faint) : kindInk(ink, colours[kind]!).word;
   on.text(label.words, label.x, label.y, { size: label.size, colour, bold, angle: label.angle, halo: ink.paper });
 }
 
@@ -131,7 +132,6 @@ function paintNotes(on: Surface, plan: Plan, piece: Piece, ink: Palette, choice:
     if (event.event !== "note" || !choice.event(index)) continue;
     const x = plan.x[index]!;
     on.lines([x, 16, x, plan.height - 4], { colour: ink.note, width: 1.2, dash: [6, 4] });
-    on.text(event.text, x + 4, 14, { size: 11, colour: ink.note, bold: true, halo: ink.paper });
   }
 }
 

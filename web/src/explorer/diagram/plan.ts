@@ -1,3 +1,4 @@
+import type { Flight } from "../../run/flights";
 import type { Model } from "../../run/model";
 import { eventsUntil, LEAD } from "../../run/timeline";
 import { inMs } from "../../run/words";
@@ -52,30 +53,42 @@ export interface Piece {
 
 /** Lays the diagram out. */
 export function layPlan(model: Model, scale: number, lane: number): Plan {
-  const { events, flights, timeline, header } = model;
+  const { flights, timeline, header } = model;
   const order = [...header.nodes].sort((a, b) => b - a);
   const y = new Map(order.map((node, rank) => [node, PAD.top + (rank + 0.5) * lane]));
   const left = GUTTER + PAD.left + LEAD * scale;
   const x = timeline.at.map((at) => left + at * scale);
   const end = left + timeline.end * scale;
-  const width = end + PAD.right;
   const legs = new Float64Array(4 * flights.all.length);
   flights.all.forEach((flight, number) => {
     const from = [x[flight.send]!, y.get(flight.from)!] as const;
-    const to: [number, number] =
-      flight.arrive === null
-        ? [Math.max(from[0] + 0.5 * scale, end), y.get(flight.to)!]
-        : [x[flight.arrive]!, y.get(flight.to)!];
-    // Neither what the network swallowed nor what is still under way reaches its receiver.
-    const far = flight.why === "lost" || flight.why === "cut" || flight.arrive === null ? 0.5 : 1;
-    legs.set([...from, from[0] + (to[0] - from[0]) * far, from[1] + (to[1] - from[1]) * far], 4 * number);
+    const due = flight.arrive === null ? Math.max(from[0] + 0.5 * scale, end) : x[flight.arrive]!;
+    const to = [due, y.get(flight.to)!] as const;
+    legs.set([...from, ...endOf(flight, from, to, scale)], 4 * number);
   });
   const height = PAD.top + order.length * lane + PAD.bottom;
   const crowned = new Set(model.spans.filter(({ what }) => what === "coordinates").map(({ from }) => from));
   const ticks = chooseTicks(model, x);
-  const plan = { model, scale, lane, order, y, x, legs, end, width, height, crowned, ticks };
-  return { ...plan, pieces: cutPieces({ ...plan, pieces: [] }, events.length) };
+  const bare = { model, scale, lane, order, y, x, legs, end, width: end + PAD.right, height, crowned, ticks, pieces: [] };
+  const labels = placeLabels(bare);
+  const width = labels.reduce((most, { to }) => Math.max(most, to + 8), bare.width);
+  const plan = { ...bare, width };
+  return { ...plan, pieces: cutPieces(plan, labels) };
 }
+
+/**
+ * Where the arrow of a message ends. Neither what the network swallowed nor what is still under way
+ * reaches its receiver; what is swallowed at once still gets some of the way, or nobody would see it.
+ */
+function endOf({ why, arrive }: Flight, from: Point, to: Point, scale: number): Point {
+  if (why === "down" || (why === null && arrive !== null)) return to;
+  const middle = (from[0] + to[0]) / 2;
+  return [why === null ? middle : Math.max(middle, from[0] + SWALLOWED * scale), (from[1] + to[1]) / 2];
+}
+
+type Point = readonly [x: number, y: number];
+/** How far a message gets at least that the network swallows. */
+const SWALLOWED = 0.25;
 
 /** At most a tenth of a millisecond: more digits than that are not for reading off an axis. */
 const tickWords = (us: number) => inMs(us >= 1000 ? Math.round(us / 100) * 100 : us);
@@ -92,7 +105,7 @@ function chooseTicks({ events }: Model, x: Float64Array): Tick[] {
   return ticks;
 }
 
-function cutPieces(plan: Plan, events: number): Piece[] {
+function cutPieces(plan: Plan, labels: readonly Label[]): Piece[] {
   const pieces: Piece[] = Array.from({ length: Math.ceil(plan.width / TILE) }, () => ({
     flights: [],
     events: [],
@@ -105,10 +118,10 @@ function cutPieces(plan: Plan, events: number): Piece[] {
   for (let flight = 0; flight < plan.legs.length / 4; flight++) {
     into(plan.legs[4 * flight]! - 12, plan.legs[4 * flight + 2]! + 12, (piece) => piece.flights.push(flight));
   }
-  for (let event = 0; event < events; event++) {
+  for (let event = 0; event < plan.x.length; event++) {
     into(plan.x[event]! - 14, plan.x[event]! + 14, (piece) => piece.events.push(event));
   }
-  for (const label of placeLabels(plan)) into(label.from, label.to, (piece) => piece.labels.push(label));
+  for (const label of labels) into(label.from, label.to, (piece) => piece.labels.push(label));
   return pieces;
 }
 

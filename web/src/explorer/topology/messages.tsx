@@ -6,6 +6,7 @@ import { colourNumbers, kindInk } from "../diagram/colours";
 import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
 import type { Layout, Spot } from "./layout";
+import { Words } from "./words";
 
 /** More words than this would hide the picture. */
 const WORDS_MAX = 12;
@@ -20,16 +21,16 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
   const ink = palette.value;
   const colours = colourNumbers(model.flights.kinds);
   const dots = model.flights.kinds.map(() => "");
-  const words: { flight: Flight; spot: Spot }[] = [];
+  const words = new Words(layout);
+  const size = Math.max(5, layout.radius * 0.5);
   const stride = Math.ceil(flying.value.length / DOTS_MAX);
   for (let number = 0; number < flying.value.length; number += stride) {
     const flight = flying.value[number]!;
     const spot = whereIs(model, layout, flight, place);
     // A line of no length with round ends is a dot, and one path draws them all.
     dots[flight.kind] += `M${spot.x.toFixed(1)} ${spot.y.toFixed(1)}h0`;
-    if (flying.value.length <= WORDS_MAX) words.push({ flight, spot });
+    if (flying.value.length <= WORDS_MAX) words.add(flight, spot, size);
   }
-  const size = Math.max(5, layout.radius * 0.5);
   return (
     <g class="messages" aria-hidden="true">
       {dots.map((path, kind) => {
@@ -38,15 +39,15 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
         return <path key={kind} d={path} stroke={kindInk(ink, colours[kind]!).line} stroke-width={isOverhead ? size * 0.6 : size} />;
       })}
       {stride > 1 && <text class="many" x={layout.width / 2} y={18}>{flying.value.length} messages under way</text>}
-      {words.map(({ flight, spot: { x, y, outX, outY } }) => (
+      {words.all.map(({ flight, text, x, y, anchor }) => (
         <text
           key={`${flight.send} ${flight.arrive}`}
-          x={x + outX * (size * 0.5 + 5)}
-          y={y + outY * (size * 0.5 + 9) + 4}
-          style={{ textAnchor: outX > 0.35 ? "start" : outX < -0.35 ? "end" : "middle" }}
+          x={x}
+          y={y}
+          style={{ textAnchor: anchor }}
           fill={kindInk(ink, colours[flight.kind]!).word}
         >
-          {flight.text.length > 20 ? `${flight.text.slice(0, 19)}…` : flight.text}
+          {text}
         </text>
       ))}
     </g>
