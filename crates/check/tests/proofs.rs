@@ -208,7 +208,7 @@ fn where_time_outs_lie_there_are_two_coordinators() {
     let bully = cluster::<Watched<Bully>>(3, |_| {});
     violated::<Watched<Bully>>(&asynchronous(bully), "one-coordinator", 3);
     let ring = cluster::<Watched<ChangRoberts>>(3, |settings| settings.acknowledge = true);
-    violated::<Watched<ChangRoberts>>(&asynchronous(ring), "one-coordinator", 7);
+    violated::<Watched<ChangRoberts>>(&asynchronous(ring), "one-coordinator", 8);
 }
 
 #[test]

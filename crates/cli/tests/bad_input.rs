@@ -189,7 +189,7 @@ fn partitions_that_are_none() {
         ("sim bully --partition 1,2,3,4,5@1s..2s", &["everybody on one side", "1,2|3,4,5"]),
         ("sim bully --partition 1,2|3", &["--partition", "a beginning and an end"]),
         ("sim bully --partition |@1s..2s", &["--partition: '' is no id"]),
-        ("sim bully --cut 1-2@1s..2s", &["--cut: '1-2' is no one-way cut", "1,2>3"]),
+        ("sim bully --cut 1-2@1s..2s", &["--cut: '1-2' is no cut", "1,2>3"]),
     ]);
 }
 

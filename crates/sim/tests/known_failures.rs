@@ -290,6 +290,9 @@ fn active_lists_and_peterson_need_fifo_and_the_others_do_not() {
         let reordered = visit(entry.name, AllStart { reorder: true }).unwrap();
         match entry.assumes.channels {
             Channels::Any => assert_eq!(reordered, none, "{}", entry.name),
+            // Within one election order does not matter; it does where the next one begins. See
+            // scenarios/counterexample/chang-roberts-without-fifo.txt.
+            Channels::Fifo if entry.name == "chang-roberts" => assert_eq!(reordered, none),
             _ => assert!(reordered.open > SCHEDULES / 2, "{}: {reordered:?}", entry.name),
         }
         if entry.name == "active-list" {
