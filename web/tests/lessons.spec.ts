@@ -6,7 +6,7 @@ const NAMES = ["bully", "ring", "active-list", "chang-roberts", "hirschberg-sinc
 for (const name of NAMES) {
   test(`the lesson ${name} fits the run that this program plays`, async ({ page, explore }) => {
     await page.goto(`${explore}/explore#lesson=${name}`);
-    await page.getByRole("button", { name: "Begin" }).click();
+    await page.getByRole("button", { name: "Begin", exact: true }).click();
     const stops = await page.getByRole("navigation", { name: "Stops of the lesson" }).getByRole("button").count();
     expect(stops).toBeGreaterThanOrEqual(5);
     for (let stop = 1; stop <= stops; stop++) {
@@ -21,7 +21,7 @@ for (const name of NAMES) {
 
 test("a lesson with the keyboard alone, and its link", async ({ page, explore, another }) => {
   await page.goto(`${explore}/explore#lesson=bully`);
-  const begin = page.getByRole("button", { name: "Begin" });
+  const begin = page.getByRole("button", { name: "Begin", exact: true });
   await begin.focus();
   await page.keyboard.press("Enter");
   const question = page.getByRole("heading", { name: "Whom does it ask?" });
@@ -50,5 +50,5 @@ test("a lesson that there is not", async ({ page, explore }) => {
   await page.goto(`${explore}/explore#lesson=paxos`);
   await expect(page.getByRole("alert")).toContainText("There is no lesson “paxos”");
   await page.getByRole("link", { name: "Bully: the largest gets its way" }).click();
-  await expect(page.getByRole("button", { name: "Begin" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Begin", exact: true })).toBeVisible();
 });
