@@ -45,7 +45,7 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
       class={`node ${state}${crowned ? " crowned" : ""}${acts ? " acts" : ""}${blamed ? " blamed" : ""}${isChosen ? " chosen" : ""}`}
       transform={`translate(${x} ${y})`}
       role="button"
-      tabIndex={takesFocus ? 0 : -1}
+      tabindex={takesFocus ? 0 : -1}
       aria-label={describe(node, life, crowned, side, blamed)}
       aria-haspopup={onOpen ? "menu" : undefined}
       onClick={open}

@@ -80,7 +80,7 @@ function Links({ layout, cuts, onLink }: { layout: Layout; cuts: readonly Cut[];
                 class="hit"
                 {...ends}
                 role="button"
-                tabIndex={-1}
+                tabindex={-1}
                 aria-label={`Link between ${processName(a)} and ${processName(b)}${state === "" ? "" : ", cut"}`}
                 data-link={`${a}-${b}`}
                 onClick={(event) => onLink(link, event.currentTarget)}
