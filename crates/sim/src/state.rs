@@ -348,10 +348,13 @@ impl<'a> Reader<'a> {
         }
         // One look at each letter: a state may be long.
         let bytes = self.rest.as_bytes();
-        let ends = |at: &usize| match (bytes[*at], bytes.get(at + 1)) {
-            (b',' | b'(' | b')' | b']' | b'}', _) => true,
-            (b':', Some(b' ')) | (b' ', Some(b'{' | b'}')) => true,
-            _ => false,
+        let ends = |at: &usize| {
+            matches!(
+                (bytes[*at], bytes.get(at + 1)),
+                (b',' | b'(' | b')' | b']' | b'}', _)
+                    | (b':', Some(b' '))
+                    | (b' ', Some(b'{' | b'}'))
+            )
         };
         let end = (0..bytes.len()).find(ends);
         let (word, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
