@@ -2,8 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// A session: one client, as long as it is heard of.
+///
+/// Like a [`Token`], it has the epoch in its upper half: no two sessions ever have the same one, even
+/// if all members have lost their memory. People see it as `s3.17`, the seventeenth of epoch 3.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -11,9 +15,32 @@ pub struct SessionId(pub u64);
 
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{}", self.0)
+        write!(f, "s{}.{}", self.0 >> 32, self.0 & u64::from(u32::MAX))
     }
 }
+
+impl FromStr for SessionId {
+    type Err = NoSessionId;
+
+    fn from_str(text: &str) -> Result<Self, NoSessionId> {
+        let (epoch, count) =
+            text.strip_prefix('s').and_then(|text| text.split_once('.')).ok_or(NoSessionId)?;
+        let half = |digits: &str| digits.parse::<u32>().map(u64::from).map_err(|_| NoSessionId);
+        Ok(SessionId(half(epoch)? << 32 | half(count)?))
+    }
+}
+
+/// The text is not the name of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSessionId;
+
+impl fmt::Display for NoSessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a session is written like s3.17, as `bellwether sessions` lists them")
+    }
+}
+
+impl std::error::Error for NoSessionId {}
 
 /// A client's own number for one of its requests. Numbers grow within a session.
 pub type Number = u64;

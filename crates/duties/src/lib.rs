@@ -29,14 +29,16 @@ mod locking;
 mod role;
 mod session;
 mod state;
+mod talk;
 mod waits;
 
 pub use command::{
     Answer, Ask, Command, Deadlock, Ending, Limits, Mode, OnDeadlock, Policy, Refusal, RoleChange,
     Said, Stamp, Wait, Want,
 };
-pub use ids::{Number, SessionId, Token};
+pub use ids::{NoSessionId, Number, SessionId, Token};
 pub use lock::Lock;
 pub use role::{Candidate, Role};
-pub use session::{Request, Session};
+pub use session::{Claim, Session};
 pub use state::Duties;
+pub use talk::{Reply, Request, Sent};

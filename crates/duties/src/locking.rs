@@ -6,7 +6,7 @@
 
 use crate::command::{Answer, Limits, Mode, Refusal, Said, Stamp, Want};
 use crate::ids::{Number, SessionId};
-use crate::session::Request;
+use crate::session::Claim;
 use crate::state::Duties;
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ impl Duties {
             }
             self.waits.push(lock, (id, number, want.mode));
         }
-        let request = Request { wants, order: self.asked, since: at, token: None };
+        let request = Claim { wants, order: self.asked, since: at, token: None };
         if let Some(session) = self.sessions.get_mut(&id) {
             session.requests.insert(number, request);
         }
@@ -90,7 +90,7 @@ impl Duties {
         Ok(())
     }
 
-    pub(crate) fn request(&self, id: SessionId, number: Number) -> Option<&Request> {
+    pub(crate) fn request(&self, id: SessionId, number: Number) -> Option<&Claim> {
         self.sessions.get(&id)?.requests.get(&number)
     }
 
@@ -117,7 +117,7 @@ impl Duties {
         &mut self,
         id: SessionId,
         number: Number,
-        request: &Request,
+        request: &Claim,
         why: Refusal,
         said: &mut Vec<Said>,
     ) {
@@ -140,7 +140,7 @@ impl Duties {
     }
 
     /// Takes a request out of all locks, whether it holds them or waits.
-    pub(crate) fn withdraw(&mut self, id: SessionId, number: Number, request: &Request) {
+    pub(crate) fn withdraw(&mut self, id: SessionId, number: Number, request: &Claim) {
         for want in &request.wants {
             let Some(lock) = self.locks.get_mut(&want.name) else { continue };
             match request.token {

@@ -17,7 +17,7 @@ pub struct Session {
     /// When it began.
     pub since: Stamp,
     /// Its requests that hold locks or wait for them.
-    pub requests: BTreeMap<Number, Request>,
+    pub requests: BTreeMap<Number, Claim>,
     /// The roles that it stands for.
     pub roles: BTreeSet<String>,
     /// Answers that the client may not have got.
@@ -26,9 +26,9 @@ pub struct Session {
     pub(crate) forgotten: Number,
 }
 
-/// A request for locks.
+/// A request for locks that holds them or waits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Request {
+pub struct Claim {
     /// The locks, each named once.
     pub wants: Vec<Want>,
     /// Counts the requests of all sessions in the order of their coming.
@@ -58,13 +58,13 @@ impl Session {
 
     /// The request that has this lock or waits for it.
     pub(crate) fn asked_for(&self, lock: &str) -> Option<Number> {
-        let names = |request: &Request| request.wants.iter().any(|want| want.name == lock);
+        let names = |request: &Claim| request.wants.iter().any(|want| want.name == lock);
         self.requests.iter().find(|(_, request)| names(request)).map(|(number, _)| *number)
     }
 
     /// The requests that wait.
-    pub(crate) fn waiting(&self) -> impl Iterator<Item = (Number, &Request)> {
-        let waits = |(_, request): &(&Number, &Request)| request.token.is_none();
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (Number, &Claim)> {
+        let waits = |(_, request): &(&Number, &Claim)| request.token.is_none();
         self.requests.iter().filter(waits).map(|(number, request)| (*number, request))
     }
 }

@@ -21,7 +21,7 @@ pub struct Duties {
     pub(crate) on_deadlock: OnDeadlock,
     /// The last token that was given.
     pub(crate) token: Token,
-    /// How many sessions there have been.
+    /// The last session that was begun.
     pub(crate) opened: u64,
     /// How many requests for locks there have been.
     pub(crate) asked: u64,
@@ -44,6 +44,7 @@ impl Duties {
                 self.limits = limits;
                 self.on_deadlock = on_deadlock;
                 self.token = self.token.max(Token::before(epoch));
+                self.opened = self.opened.max(Token::before(epoch).0);
             }
             Command::Open { key, client, ttl_ms, at } => {
                 said.push(Said::Opened(self.open(key, client, ttl_ms, at), key));

@@ -303,7 +303,7 @@ fn r1_first_come_and_by_priority() {
     desk.ask(a, Ask::Resign { role: "cron".to_owned() });
     let role = &desk.duties.roles()["cron"];
     assert_eq!(role.leader.unwrap().0, c);
-    assert_eq!(role.history.back().unwrap().value, b"at s3");
+    assert_eq!(role.history.back().unwrap().value, b"at s7.3");
 }
 
 #[test]
