@@ -102,6 +102,21 @@ impl Duties {
         self
     }
 
+    /// The wait-for graph as it is now, lock by lock: who waits, for whom, and because of which
+    /// lock. Each waits for the one before it in the queue, the first one for the holders in its
+    /// way.
+    pub fn waits_for(&self) -> impl Iterator<Item = (SessionId, SessionId, &str)> {
+        // Most of the time nobody waits, and a hundred thousand locks need not be looked at.
+        let locks = (!self.waits.graph.is_empty()).then_some(&self.locks);
+        locks.into_iter().flatten().flat_map(|(name, lock)| {
+            let places = lock.queue.iter().enumerate();
+            let edges = places.flat_map(|(place, (waiter, ..))| {
+                lock.waits_for(place).into_iter().map(|other| (*waiter, other))
+            });
+            edges.map(|(waiter, other)| (waiter, other, name.as_str()))
+        })
+    }
+
     /// Looks whether a request that has come to wait has closed a circle, and does something about
     /// it. Before it came, nobody was stuck but in circles that were left to people; so whoever is
     /// stuck now waits for this one, and this is the youngest request of the circle.

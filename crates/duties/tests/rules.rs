@@ -379,3 +379,21 @@ fn what_is_too_much_is_refused_and_changes_nothing() {
     let twice = desk.lock(b, &[alone("z"), alone("z")]).1;
     assert_eq!(refused(&twice), &Refusal::NamedTwice("z".to_owned()));
 }
+
+#[test]
+fn l4_the_graph_shows_each_waiter_behind_the_one_before_it() {
+    let mut desk = Desk::new();
+    let [a, b, c, d] = [1, 2, 3, 4].map(|key| desk.open(key));
+    assert_eq!(desk.duties.waits_for().count(), 0);
+    for session in [a, b] {
+        desk.lock(session, &[shared("table")]);
+    }
+    desk.lock(c, &[alone("table")]);
+    desk.lock(d, &[shared("table")]);
+    let edges: Vec<_> = desk.duties.waits_for().collect();
+    assert_eq!(edges, [(c, a, "table"), (c, b, "table"), (d, c, "table")]);
+    // A copy that came over the network shows the same.
+    let text = serde_json::to_string(&desk.duties).unwrap();
+    let copy = serde_json::from_str::<Duties>(&text).unwrap().restored();
+    assert_eq!(copy.waits_for().collect::<Vec<_>>(), edges);
+}
