@@ -13,7 +13,8 @@ mod generated {
 
 pub use generated::envelope::Body;
 pub use generated::letter::Payload;
-pub use generated::{Envelope, Hello, Letter, Reason, Refusal, Welcome};
+pub use generated::{ClientHello, ClientWelcome, Envelope, Hello, Letter, MemberAddress};
+pub use generated::{Reason, Refusal, Welcome};
 
 /// The newest version of the protocol that this build speaks.
 pub const VERSION: u32 = 1;

@@ -48,7 +48,12 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "bellwether-api",
-        may_use: &["bellwether-core", "bellwether-algorithms", "bellwether-member"],
+        may_use: &[
+            "bellwether-core",
+            "bellwether-algorithms",
+            "bellwether-duties",
+            "bellwether-member",
+        ],
         pure: false,
     },
     // It runs any process, and knows nothing of the member.

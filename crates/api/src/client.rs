@@ -1,0 +1,133 @@
+//! The frames between clients and members, once they have greeted each other.
+//!
+//! `proto/client.proto` says what every field is for and which changes are allowed. The Rust types
+//! are those of `bellwether-duties`, with the little that a connection has to say besides; this module
+//! translates, and checks on the way in that nothing required is missing and every number fits.
+//!
+//! What arrives is not trusted: decoding never panics, looks at no more bytes than it says, and
+//! allocates at most a small multiple of them. What is wrong is [named](Malformed).
+//!
+//! ```
+//! use bellwether_api::client::{ToMember, decode_to_member, wire};
+//! use bellwether_api::envelope::Message;
+//! use bellwether_duties::{Request, SessionId};
+//!
+//! let frame = ToMember::Request(Request::Close { session: SessionId(7) });
+//! let bytes = wire::ToMember::from(frame.clone()).encode_to_vec();
+//! assert_eq!(decode_to_member(&bytes), Ok(frame));
+//! ```
+
+mod malformed;
+mod refusal;
+mod replies;
+mod requests;
+
+pub use malformed::Malformed;
+
+use bellwether_duties::{Reply, Request, SessionId};
+
+/// The frames as they travel; `proto/client.proto` documents them.
+#[allow(missing_docs, unreachable_pub, reason = "generated; the .proto file documents it")]
+pub mod wire {
+    include!(concat!(env!("OUT_DIR"), "/bellwether.client.rs"));
+}
+
+/// The longest frame of a client that is looked at, in bytes: more than all names of the largest
+/// request and the largest value together.
+pub const LONGEST_TO_MEMBER: usize = 256 * 1024;
+
+/// The longest frame of a member that is looked at, in bytes. The longest that is said tells of a
+/// deadlock, and names everybody in it.
+pub const LONGEST_TO_CLIENT: usize = 16 * 1024 * 1024;
+
+/// Of a deadlock so many who wait are named to a client.
+pub const LONGEST_CYCLE: usize = 4_096;
+
+/// What a client says to its member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToMember {
+    /// For the coordinator, whoever that is.
+    Request(Request),
+    /// For this member, through a Unix socket only: the session's process is dead only when this
+    /// one is dead, too.
+    Watch {
+        /// The session.
+        session: SessionId,
+        /// The process.
+        pid: u32,
+    },
+}
+
+/// What a member says to its client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToClient {
+    /// From the coordinator.
+    Reply(Reply),
+    /// Who coordinates has changed.
+    Announcement(Announcement),
+    /// What came of [`ToMember::Watch`].
+    Watching {
+        /// The session.
+        session: SessionId,
+        /// The process.
+        pid: u32,
+        /// Why it is not watched, for people; it is, if nothing is said.
+        refused: Option<String>,
+    },
+}
+
+/// Who coordinates, and where the members are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Announcement {
+    /// The coordinator's number; nobody if it is left out.
+    pub coordinator: Option<u32>,
+    /// Its epoch, or the last one that is known.
+    pub epoch: u64,
+    /// The members and where each can be reached, `host:port`; as before, if empty.
+    pub addresses: Vec<(u32, String)>,
+}
+
+/// A client's frame.
+pub fn decode_to_member(bytes: &[u8]) -> Result<ToMember, Malformed> {
+    let frame: wire::ToMember = read(bytes, LONGEST_TO_MEMBER)?;
+    frame.kind.ok_or_else(|| absent(bytes))?.try_into()
+}
+
+/// A member's frame.
+pub fn decode_to_client(bytes: &[u8]) -> Result<ToClient, Malformed> {
+    let frame: wire::ToClient = read(bytes, LONGEST_TO_CLIENT)?;
+    frame.kind.ok_or_else(|| absent(bytes))?.try_into()
+}
+
+fn read<M: prost::Message + Default>(bytes: &[u8], longest: usize) -> Result<M, Malformed> {
+    if bytes.len() > longest {
+        return Err(Malformed::TooLong { length: bytes.len(), longest });
+    }
+    M::decode(bytes).map_err(Malformed::Protobuf)
+}
+
+/// Nothing at all, or something of a newer version.
+fn absent(bytes: &[u8]) -> Malformed {
+    if bytes.is_empty() { Malformed::Missing("kind") } else { Malformed::Unknown("kind") }
+}
+
+fn require<T>(part: Option<T>, field: &'static str) -> Result<T, Malformed> {
+    part.ok_or(Malformed::Missing(field))
+}
+
+fn to_session(session: Option<u64>, field: &'static str) -> Result<SessionId, Malformed> {
+    require(session, field).map(SessionId)
+}
+
+fn to_u32(value: u64, field: &'static str) -> Result<u32, Malformed> {
+    u32::try_from(value).map_err(|_| Malformed::OutOfRange { field, value })
+}
+
+fn from_key(key: u128) -> Vec<u8> {
+    key.to_be_bytes().to_vec()
+}
+
+fn to_key(bytes: &[u8], field: &'static str) -> Result<u128, Malformed> {
+    let wrong = |_| Malformed::Length { field, length: bytes.len(), wanted: size_of::<u128>() };
+    bytes.try_into().map(u128::from_be_bytes).map_err(wrong)
+}

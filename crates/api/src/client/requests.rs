@@ -1,0 +1,162 @@
+//! What a client says.
+
+use super::wire::ask::What;
+use super::wire::to_member::Kind;
+use super::{Malformed, ToMember, from_key, require, to_key, to_session, to_u32, wire};
+use bellwether_duties::{Ask, Mode, Policy, Request, SessionId, Want};
+
+impl From<ToMember> for wire::ToMember {
+    fn from(frame: ToMember) -> Self {
+        let kind = match frame {
+            ToMember::Request(request) => return request.into(),
+            ToMember::Watch { session, pid } => {
+                Kind::Watch(wire::Watch { session: Some(session.0), pid: Some(pid.into()) })
+            }
+        };
+        wire::ToMember { kind: Some(kind) }
+    }
+}
+
+impl From<Request> for wire::ToMember {
+    fn from(request: Request) -> Self {
+        let kind = match request {
+            Request::Open { key, client, ttl_ms, sent } => {
+                Kind::Open(wire::Open { key: from_key(key), client, ttl_ms, sent_us: sent })
+            }
+            Request::KeepAlive { session, sent } => {
+                Kind::KeepAlive(wire::KeepAlive { session: Some(session.0), sent_us: sent })
+            }
+            Request::Ask { session, number, forget_below, ask } => Kind::Ask(wire::Ask {
+                session: Some(session.0),
+                number: Some(number),
+                forget_below,
+                what: Some(ask.into()),
+            }),
+            Request::Close { session } => Kind::Close(session.0),
+            Request::Died { session } => Kind::Died(session.0),
+            Request::Force { lock, session, by } => {
+                Kind::Force(wire::Force { lock, session: Some(session.0), by })
+            }
+        };
+        wire::ToMember { kind: Some(kind) }
+    }
+}
+
+impl TryFrom<Kind> for ToMember {
+    type Error = Malformed;
+
+    fn try_from(kind: Kind) -> Result<Self, Malformed> {
+        Ok(ToMember::Request(match kind {
+            Kind::Open(wire::Open { key, client, ttl_ms, sent_us }) => {
+                Request::Open { key: to_key(&key, "open.key")?, client, ttl_ms, sent: sent_us }
+            }
+            Kind::KeepAlive(wire::KeepAlive { session, sent_us }) => Request::KeepAlive {
+                session: to_session(session, "keep_alive.session")?,
+                sent: sent_us,
+            },
+            Kind::Ask(wire::Ask { session, number, forget_below, what }) => Request::Ask {
+                session: to_session(session, "ask.session")?,
+                number: require(number, "ask.number")?,
+                forget_below,
+                ask: require(what, "ask.what")?.try_into()?,
+            },
+            Kind::Close(session) => Request::Close { session: SessionId(session) },
+            Kind::Died(session) => Request::Died { session: SessionId(session) },
+            Kind::Force(wire::Force { lock, session, by }) => {
+                Request::Force { lock, session: to_session(session, "force.session")?, by }
+            }
+            Kind::Watch(wire::Watch { session, pid }) => {
+                return Ok(ToMember::Watch {
+                    session: to_session(session, "watch.session")?,
+                    pid: to_u32(require(pid, "watch.pid")?, "watch.pid")?,
+                });
+            }
+        }))
+    }
+}
+
+impl From<Ask> for What {
+    fn from(ask: Ask) -> Self {
+        match ask {
+            Ask::Lock { wants, wait } => {
+                What::Lock(wire::Lock { wants: wants.into_iter().map(from_want).collect(), wait })
+            }
+            Ask::GiveUp(number) => What::GiveUp(number),
+            Ask::Release(number) => What::Release(number),
+            Ask::Campaign { role, priority, value, policy } => {
+                let policy = Some(from_policy(policy));
+                What::Campaign(wire::Campaign { role, priority, value, policy })
+            }
+            Ask::Resign { role } => What::Resign(role),
+            Ask::Proclaim { role, value } => What::Proclaim(wire::Proclaim { role, value }),
+            Ask::HandOver { role, to } => What::HandOver(wire::HandOver { role, to: Some(to.0) }),
+        }
+    }
+}
+
+impl TryFrom<What> for Ask {
+    type Error = Malformed;
+
+    fn try_from(what: What) -> Result<Self, Malformed> {
+        Ok(match what {
+            What::Lock(wire::Lock { wants, wait }) => {
+                Ask::Lock { wants: wants.into_iter().map(to_want).collect::<Result<_, _>>()?, wait }
+            }
+            What::GiveUp(number) => Ask::GiveUp(number),
+            What::Release(number) => Ask::Release(number),
+            What::Campaign(wire::Campaign { role, priority, value, policy }) => {
+                let policy = to_policy(policy, "campaign.policy")?;
+                Ask::Campaign { role, priority, value, policy }
+            }
+            What::Resign(role) => Ask::Resign { role },
+            What::Proclaim(wire::Proclaim { role, value }) => Ask::Proclaim { role, value },
+            What::HandOver(wire::HandOver { role, to }) => {
+                Ask::HandOver { role, to: to_session(to, "hand_over.to")? }
+            }
+        })
+    }
+}
+
+fn from_want(want: Want) -> wire::Want {
+    use wire::want::Mode as M;
+    let mode = match want.mode {
+        Mode::Exclusive => M::Exclusive(true),
+        Mode::Shared => M::Shared(true),
+        Mode::Permits { take, of } => {
+            M::Permits(wire::Permits { take: take.into(), of: of.into() })
+        }
+    };
+    wire::Want { name: want.name, mode: Some(mode) }
+}
+
+fn to_want(want: wire::Want) -> Result<Want, Malformed> {
+    use wire::want::Mode as M;
+    let mode = match require(want.mode, "want.mode")? {
+        M::Exclusive(_) => Mode::Exclusive,
+        M::Shared(_) => Mode::Shared,
+        M::Permits(wire::Permits { take, of }) => {
+            Mode::Permits { take: to_u32(take, "permits.take")?, of: to_u32(of, "permits.of")? }
+        }
+    };
+    Ok(Want { name: want.name, mode })
+}
+
+pub(super) fn from_policy(policy: Policy) -> wire::Policy {
+    use wire::policy::How;
+    let how = match policy {
+        Policy::FirstCome => How::FirstCome(true),
+        Policy::Priority { preempt } => How::PriorityPreempts(preempt),
+    };
+    wire::Policy { how: Some(how) }
+}
+
+pub(super) fn to_policy(
+    policy: Option<wire::Policy>,
+    field: &'static str,
+) -> Result<Policy, Malformed> {
+    use wire::policy::How;
+    Ok(match require(require(policy, field)?.how, field)? {
+        How::FirstCome(_) => Policy::FirstCome,
+        How::PriorityPreempts(preempt) => Policy::Priority { preempt },
+    })
+}
