@@ -8,7 +8,8 @@
 //!
 //! # Rules
 //! * S1 A request has a number within its session. The same number again is the same request again:
-//!   it gets the same answer, and nothing is done twice.
+//!   nothing is done twice. As long as it holds or waits, it is answered by what it has now; once it is
+//!   over, by the answer that it got, until the client says that it has it.
 //! * S2 When a session ends, its requests are withdrawn, its locks given back and its roles left.
 //! * L1 A request for locks gets all of them or none. It waits in the queue of each.
 //! * L2 It is granted when it is the first in all its queues and no holder is in its way: those that
@@ -22,6 +23,7 @@
 //!   makes it by resigning.
 //! * R3 A leader may hand its role over to a named candidate.
 
+mod client;
 mod command;
 mod ids;
 mod lock;
@@ -32,6 +34,7 @@ mod state;
 mod talk;
 mod waits;
 
+pub use client::{Client, Heard, Over, Setup};
 pub use command::{
     Answer, Ask, Command, Deadlock, Ending, Limits, Mode, OnDeadlock, Policy, Refusal, RoleChange,
     Said, Stamp, Wait, Want,

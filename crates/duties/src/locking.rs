@@ -20,11 +20,6 @@ impl Duties {
         at: Stamp,
         said: &mut Vec<Said>,
     ) {
-        // The same request again, while it waits or holds.
-        if self.sessions.get(&id).is_some_and(|session| session.requests.contains_key(&number)) {
-            let behind = self.behind(id, &wants);
-            return said.push(Said::Answered(id, number, Ok(Answer::Waits { behind })));
-        }
         if let Err(refusal) = self.may_ask(id, &wants, wait) {
             return self.answer(id, number, Err(refusal), said);
         }
@@ -43,10 +38,17 @@ impl Duties {
         }
         self.grant(names, said);
         let Some(request) = self.request(id, number) else { return };
-        if request.token.is_none() {
+        if request.token.is_some() {
+            return;
+        }
+        let deadlock = self.find_deadlock(id, at);
+        // One that is aborted at once has never waited.
+        if deadlock.as_ref().is_none_or(|deadlock| deadlock.aborted.is_none()) {
             let behind = self.behind(id, &request.wants);
             said.push(Said::Answered(id, number, Ok(Answer::Waits { behind })));
-            self.look_for_deadlock(id, number, at, said);
+        }
+        if let Some(deadlock) = deadlock {
+            self.resolve(deadlock, number, said);
         }
     }
 
@@ -100,15 +102,26 @@ impl Duties {
         wants.iter().filter_map(place).max().unwrap_or_default() as u64
     }
 
+    /// Ends the waiting of an earlier request. One that has not come yet is refused when it comes.
     pub(crate) fn give_up(
         &mut self,
         id: SessionId,
         number: Number,
+        earlier: Number,
+        at: Stamp,
         said: &mut Vec<Said>,
     ) -> Result<Answer, Refusal> {
-        let request = self.request(id, number).filter(|request| request.token.is_none()).cloned();
-        let request = request.ok_or(Refusal::NotAsked(number))?;
-        self.abort(id, number, &request, Refusal::GaveUp, said);
+        match self.answered(id, earlier) {
+            Some(Ok(Answer::Waits { .. })) => {
+                if let Some(request) = self.request(id, earlier).cloned() {
+                    self.abort(id, earlier, &request, Refusal::GaveUp, said);
+                } else if let Some(role) = self.role_by(id, earlier).cloned() {
+                    self.resign(id, &role, at, said)?;
+                }
+            }
+            None if earlier < number => self.settle(id, earlier, Err(Refusal::GaveUp)),
+            _ => return Err(Refusal::NotAsked(earlier)),
+        }
         Ok(Answer::Done)
     }
 
@@ -154,6 +167,9 @@ impl Duties {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.requests.remove(&number);
         }
+        if let Some(token) = request.token {
+            self.settle(id, number, Ok(Answer::Granted(token)));
+        }
     }
 
     /// Takes one lock away from its holder. What else its request was granted stays.
@@ -173,8 +189,11 @@ impl Duties {
             && let Some(request) = session.requests.get_mut(&number)
         {
             request.wants.retain(|want| want.name != name);
-            if request.wants.is_empty() {
+            if request.wants.is_empty()
+                && let Some(token) = request.token
+            {
                 session.requests.remove(&number);
+                self.settle(id, number, Ok(Answer::Granted(token)));
             }
         }
         said.push(Said::Forced { lock: name.clone(), session: id, by, done: Ok(()) });
@@ -204,7 +223,7 @@ impl Duties {
                         changed.insert(want.name);
                     }
                 }
-                self.answer(id, number, Ok(Answer::Granted(token)), said);
+                said.push(Said::Answered(id, number, Ok(Answer::Granted(token))));
             }
         }
     }

@@ -73,6 +73,16 @@ impl Role {
             .filter(|(index, other)| *index != place && (before(&(*index, other)) || leads(other)))
             .count() as u64
     }
+
+    /// What its candidate has by now.
+    pub(crate) fn answer(&self, session: SessionId) -> Answer {
+        match self.leader {
+            Some((leader, token)) if leader == session => Answer::Leads(token),
+            _ => {
+                Answer::Waits { behind: self.place(session).map_or(0, |place| self.behind(place)) }
+            }
+        }
+    }
 }
 
 impl Duties {
@@ -84,14 +94,6 @@ impl Duties {
         at: Stamp,
         said: &mut Vec<Said>,
     ) {
-        // The same request again.
-        let stands = self.roles.get(&name).and_then(|role| Some((role, role.place(id)?)));
-        if let Some((role, place)) = stands
-            && role.candidates[place].number == number
-        {
-            let behind = role.behind(place);
-            return said.push(Said::Answered(id, number, Ok(Answer::Waits { behind })));
-        }
         if let Err(refusal) = self.may_stand(id, &name, &value, policy) {
             return self.answer(id, number, Err(refusal), said);
         }
@@ -106,15 +108,14 @@ impl Duties {
         role.policy = policy;
         role.candidates.push(Candidate { session: id, number, priority, value, since: at });
         if let Some(session) = self.sessions.get_mut(&id) {
-            session.roles.insert(name.clone());
+            session.roles.insert(name.clone(), number);
         }
         self.fill(&name, "the first to stand for it", at, said);
         let Some(role) = self.roles.get(&name) else { return };
         if role.leader.is_some_and(|(leader, _)| leader == id) {
             return;
         }
-        let behind = role.place(id).map_or(0, |place| role.behind(place));
-        said.push(Said::Answered(id, number, Ok(Answer::Waits { behind })));
+        said.push(Said::Answered(id, number, Ok(role.answer(id))));
         self.make_room(&name, said);
     }
 
@@ -164,7 +165,7 @@ impl Duties {
         let Candidate { session, number, .. } = role.candidates[who];
         role.leader = Some((session, token));
         role.asked_to_go = false;
-        self.answer(session, number, Ok(Answer::Leads(token)), said);
+        said.push(Said::Answered(session, number, Ok(Answer::Leads(token))));
         self.note(name, reason, at, said);
     }
 
@@ -188,10 +189,16 @@ impl Duties {
         at: Stamp,
         said: &mut Vec<Said>,
     ) -> Result<Answer, Refusal> {
-        if self.roles.get(name).and_then(|role| role.place(id)).is_none() {
+        let number = self.sessions.get(&id).and_then(|session| session.roles.get(name)).copied();
+        let (Some(number), Some(role)) = (number, self.roles.get(name)) else {
             return Err(Refusal::NotCandidate(name.to_owned()));
-        }
+        };
+        let had = role.answer(id);
         self.leave(id, name, &format!("session {id} resigned"), at, said);
+        match had {
+            Answer::Leads(_) => self.settle(id, number, Ok(had)),
+            _ => self.answer(id, number, Err(Refusal::GaveUp), said),
+        }
         Ok(Answer::Done)
     }
 

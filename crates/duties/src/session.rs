@@ -3,7 +3,7 @@
 use crate::command::{Answer, Refusal, Stamp, Want};
 use crate::ids::{Number, Token};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// One client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -18,11 +18,12 @@ pub struct Session {
     pub since: Stamp,
     /// Its requests that hold locks or wait for them.
     pub requests: BTreeMap<Number, Claim>,
-    /// The roles that it stands for.
-    pub roles: BTreeSet<String>,
-    /// Answers that the client may not have got.
+    /// The roles that it stands for, and by which request.
+    pub roles: BTreeMap<String, Number>,
+    /// Answers that the client may not have got, to requests that neither hold nor wait any more.
+    /// All are from `forgotten` on.
     pub(crate) answers: BTreeMap<Number, Result<Answer, Refusal>>,
-    /// Answers to requests below this number are forgotten.
+    /// Requests below this number are not done again: those that neither hold nor wait are over.
     pub(crate) forgotten: Number,
 }
 
@@ -40,12 +41,26 @@ pub struct Claim {
 }
 
 impl Session {
-    /// The answer that was given to this request, if it was given and is remembered.
-    pub fn answer(&self, number: Number) -> Option<Result<Answer, Refusal>> {
+    /// The answer that was given to this request, if it neither holds nor waits any more.
+    pub(crate) fn past_answer(&self, number: Number) -> Option<Result<Answer, Refusal>> {
         if let Some(answer) = self.answers.get(&number) {
             return Some(answer.clone());
         }
         (number < self.forgotten).then_some(Err(Refusal::Forgotten(number)))
+    }
+
+    /// Remembers the answer to a request that is over, so that it is not done again if it comes
+    /// again. A client that never says what it has got loses its oldest answers.
+    pub(crate) fn settle(&mut self, number: Number, answer: Result<Answer, Refusal>, most: usize) {
+        if number < self.forgotten {
+            return;
+        }
+        self.answers.insert(number, answer);
+        if self.answers.len() > most
+            && let Some((oldest, _)) = self.answers.pop_first()
+        {
+            self.forgotten = oldest.saturating_add(1);
+        }
     }
 
     /// The client has the answers below this number.
@@ -60,6 +75,11 @@ impl Session {
     pub(crate) fn asked_for(&self, lock: &str) -> Option<Number> {
         let names = |request: &Claim| request.wants.iter().any(|want| want.name == lock);
         self.requests.iter().find(|(_, request)| names(request)).map(|(number, _)| *number)
+    }
+
+    /// The role that it stands for by this request.
+    pub(crate) fn stands_by(&self, number: Number) -> Option<&String> {
+        self.roles.iter().find(|(_, by)| **by == number).map(|(role, _)| role)
     }
 
     /// The requests that wait.

@@ -139,16 +139,16 @@ impl Duties {
             return said.push(Said::Answered(id, number, Err(Refusal::NoSession(id))));
         };
         session.forget_below(forget_below);
-        if let Some(answer) = session.answer(number) {
+        let busy = session.answers.len().max(session.requests.len() + session.roles.len()) >= most;
+        if let Some(answer) = self.answered(id, number) {
             return said.push(Said::Answered(id, number, answer));
         }
-        let busy = session.answers.len().max(session.requests.len()) >= most;
         // Giving back is always possible: it makes room.
         let gives = matches!(ask, Ask::GiveUp(_) | Ask::Release(_) | Ask::Resign { .. });
         let answer = match ask {
             _ if busy && !gives => Err(Refusal::TooManyRequests(self.limits.requests)),
             Ask::Lock { wants, wait } => return self.lock(id, number, wants, wait, at, said),
-            Ask::GiveUp(request) => self.give_up(id, request, said),
+            Ask::GiveUp(request) => self.give_up(id, number, request, at, said),
             Ask::Release(request) => self.release(id, request, said),
             Ask::Campaign { role, priority, value, policy } => {
                 return self.campaign(id, number, (role, priority, value, policy), at, said);
@@ -160,7 +160,29 @@ impl Duties {
         self.answer(id, number, answer, said);
     }
 
-    /// Answers a request. The answer is remembered until the client says that it has it.
+    /// What the answer to a request is by now, if it has come. One that holds or waits is answered by
+    /// what it has now, however old it is; one that is over, by what is remembered of it.
+    pub fn answered(&self, id: SessionId, number: Number) -> Option<Result<Answer, Refusal>> {
+        let session = self.sessions.get(&id)?;
+        if let Some(request) = session.requests.get(&number) {
+            return Some(Ok(match request.token {
+                Some(token) => Answer::Granted(token),
+                None => Answer::Waits { behind: self.behind(id, &request.wants) },
+            }));
+        }
+        if let Some(name) = self.role_by(id, number) {
+            return self.roles.get(name).map(|role| Ok(role.answer(id)));
+        }
+        session.past_answer(number)
+    }
+
+    /// The role that a session stands for by this request.
+    pub(crate) fn role_by(&self, id: SessionId, number: Number) -> Option<&String> {
+        self.sessions.get(&id)?.stands_by(number)
+    }
+
+    /// Answers a request that is over with it. The answer is remembered until the client says that
+    /// it has it.
     pub(crate) fn answer(
         &mut self,
         id: SessionId,
@@ -168,17 +190,29 @@ impl Duties {
         answer: Result<Answer, Refusal>,
         said: &mut Vec<Said>,
     ) {
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.answers.insert(number, answer.clone());
-        }
+        self.settle(id, number, answer.clone());
         said.push(Said::Answered(id, number, answer));
+    }
+
+    /// Remembers the answer to a request that is over.
+    pub(crate) fn settle(
+        &mut self,
+        id: SessionId,
+        number: Number,
+        answer: Result<Answer, Refusal>,
+    ) {
+        // Twice as many as are served: so those who only give back are never refused.
+        let most = self.limits.requests.saturating_mul(2) as usize;
+        if let Some(session) = self.sessions.get_mut(&id) {
+            session.settle(number, answer, most);
+        }
     }
 
     fn end(&mut self, id: SessionId, why: Ending, at: Stamp, said: &mut Vec<Said>) {
         let Some(session) = self.sessions.get(&id) else { return };
         let (roles, requests) = (session.roles.clone(), session.requests.clone());
         let reason = format!("session {id} ended: {why}");
-        for role in &roles {
+        for role in roles.keys() {
             self.leave(id, role, &reason, at, said);
         }
         let mut free = Vec::new();

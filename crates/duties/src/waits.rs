@@ -117,25 +117,23 @@ impl Duties {
         })
     }
 
-    /// Looks whether a request that has come to wait has closed a circle, and does something about
-    /// it. Before it came, nobody was stuck but in circles that were left to people; so whoever is
-    /// stuck now waits for this one, and this is the youngest request of the circle.
-    pub(crate) fn look_for_deadlock(
-        &mut self,
-        id: SessionId,
-        number: Number,
-        at: Stamp,
-        said: &mut Vec<Said>,
-    ) {
+    /// Looks whether a request that has come to wait has closed a circle. Before it came, nobody was
+    /// stuck but in circles that were left to people; so whoever is stuck now waits for this one, and
+    /// this is the youngest request of the circle.
+    pub(crate) fn find_deadlock(&self, id: SessionId, at: Stamp) -> Option<Deadlock> {
         if !self.waits.graph.has_cycle() {
-            return;
+            return None;
         }
         let stuck = self.stuck_with(id);
-        let Some(cycle) = self.circle(id, &stuck) else { return };
+        let cycle = self.circle(id, &stuck)?;
         let aborted = (self.on_deadlock == OnDeadlock::Abort).then_some(id);
-        let deadlock = Deadlock { cycle, aborted, at };
+        Some(Deadlock { cycle, aborted, at })
+    }
+
+    /// Does something about a deadlock that this request of its victim has closed.
+    pub(crate) fn resolve(&mut self, deadlock: Deadlock, number: Number, said: &mut Vec<Said>) {
         self.remember(deadlock.clone(), said);
-        if aborted.is_some()
+        if let Some(id) = deadlock.aborted
             && let Some(request) = self.request(id, number).cloned()
         {
             self.abort(id, number, &request, Refusal::Deadlock(deadlock), said);

@@ -128,6 +128,92 @@ fn s1_answers_are_forgotten_when_the_client_has_them() {
 }
 
 #[test]
+fn s1_what_holds_or_waits_is_answered_by_what_it_has_now() {
+    let mut desk = Desk::new();
+    let [a, b] = [desk.open(1), desk.open(2)];
+    let ask = || Ask::Lock { wants: vec![alone("x")], wait: true };
+    let (held, _) = desk.ask(a, ask());
+    let (waiting, _) = desk.ask(b, ask());
+    // Its client knows that it waits, and all answers up to now.
+    desk.number += 1;
+    let (number, forget_below) = (desk.number, desk.number);
+    let ask_nothing = Ask::Release(0);
+    desk.duties.apply(Command::Ask { session: b, number, forget_below, ask: ask_nothing, at: 0 });
+    assert!(waits(&desk.again(b, waiting, ask()), 0));
+    desk.release(a, held);
+    assert_eq!(granted(&desk.again(b, waiting, ask())), [b]);
+    desk.release(b, waiting);
+    let said = desk.again(b, waiting, ask());
+    assert_eq!(refused(&said), &Refusal::Forgotten(waiting), "and is not done again");
+    assert!(desk.duties.locks().is_empty());
+    // One that is over and not forgotten keeps its answer.
+    assert_eq!(granted(&desk.again(a, held, ask())), [a]);
+    assert!(desk.duties.locks().is_empty());
+}
+
+#[test]
+fn s1_who_never_says_what_it_has_got_loses_its_oldest_answers() {
+    let limits = Limits { requests: 2, ..Limits::default() };
+    let mut desk = Desk::with(limits, OnDeadlock::Abort);
+    let a = desk.open(1);
+    let numbers: Vec<_> = (0..9).map(|_| desk.ask(a, Ask::Release(0)).0).collect();
+    let answer = |number| desk.duties.answered(a, number);
+    assert_eq!(answer(numbers[4]), Some(Err(Refusal::Forgotten(numbers[4]))));
+    assert_eq!(answer(numbers[5]), Some(Err(Refusal::NotAsked(0))));
+}
+
+#[test]
+fn giving_up_ends_the_waiting_of_any_earlier_request() {
+    let mut desk = Desk::new();
+    let [a, b] = [desk.open(1), desk.open(2)];
+    let (of_a, _) = desk.lock(a, &[alone("x")]);
+    let (of_b, _) = desk.lock(b, &[alone("x")]);
+    let (_, said) = desk.ask(b, Ask::GiveUp(of_b));
+    assert_eq!(refused(&said), &Refusal::GaveUp);
+    for number in [of_a, of_b] {
+        let session = if number == of_a { a } else { b };
+        let said = desk.ask(session, Ask::GiveUp(number)).1;
+        assert_eq!(refused(&said), &Refusal::NotAsked(number), "it waits for nothing");
+    }
+    // A candidate, too.
+    desk.campaign(a, 0, Policy::FirstCome);
+    let (stands, _) = desk.campaign(b, 0, Policy::FirstCome);
+    let (_, said) = desk.ask(b, Ask::GiveUp(stands));
+    assert_eq!(refused(&said), &Refusal::GaveUp);
+    assert_eq!(desk.duties.roles()["cron"].candidates.len(), 1);
+    // And one that comes late.
+    let said = desk.duties.apply(Command::Ask {
+        session: b,
+        number: 100,
+        forget_below: 0,
+        ask: Ask::GiveUp(99),
+        at: 0,
+    });
+    assert!(matches!(said[..], [Said::Answered(_, 100, Ok(Answer::Done))]), "{said:?}");
+    let late = Ask::Lock { wants: vec![alone("free")], wait: true };
+    assert_eq!(refused(&desk.again(b, 99, late)), &Refusal::GaveUp);
+    let said = desk.again(b, 101, Ask::GiveUp(200));
+    assert_eq!(refused(&said), &Refusal::NotAsked(200));
+}
+
+#[test]
+fn a_candidate_that_resigns_is_not_brought_back_by_an_old_request() {
+    let mut desk = Desk::new();
+    let [a, b] = [desk.open(1), desk.open(2)];
+    let numbers = [a, b].map(|id| desk.campaign(id, 0, Policy::FirstCome).0);
+    let resign = || Ask::Resign { role: "cron".to_owned() };
+    let (_, said) = desk.ask(b, resign());
+    assert_eq!(refused(&said), &Refusal::GaveUp, "its campaign is answered");
+    desk.ask(a, resign());
+    for (id, number) in [a, b].into_iter().zip(numbers) {
+        let (role, policy) = ("cron".to_owned(), Policy::FirstCome);
+        let again = Ask::Campaign { role, priority: 0, value: Vec::new(), policy };
+        desk.again(id, number, again);
+    }
+    assert!(desk.duties.roles()["cron"].candidates.is_empty());
+}
+
+#[test]
 fn s2_an_ending_gives_everything_back() {
     let mut desk = Desk::new();
     let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
@@ -375,7 +461,8 @@ fn what_is_too_much_is_refused_and_changes_nothing() {
     }
     assert_eq!(desk.duties.locks(), &before);
     desk.lock(a, &[alone("x")]);
-    assert_eq!(refused(&desk.lock(a, &[alone("y")]).1), &Refusal::TooManyRequests(2));
+    desk.lock(a, &[alone("y")]);
+    assert_eq!(refused(&desk.lock(a, &[alone("w")]).1), &Refusal::TooManyRequests(2));
     let twice = desk.lock(b, &[alone("z"), alone("z")]).1;
     assert_eq!(refused(&twice), &Refusal::NamedTwice("z".to_owned()));
 }

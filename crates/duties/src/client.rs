@@ -1,0 +1,435 @@
+//! One session as its client sees it.
+//!
+//! The client keeps what it has asked for and asks again until it knows the answer, over broken
+//! connections and changes of the coordinator; and it knows from when on it must not believe in
+//! anything any more. It has no clock: whoever drives it says what time it is, by a clock that only
+//! goes forward and does not stand still while the machine sleeps, and comes back at
+//! [`Client::next_wake`].
+//!
+//! # Rules
+//! * K1 Numbers grow and are never used twice. A request that has no answer is sent again with its
+//!   number, and an `Open` with its key; so the coordinator does nothing twice (S1).
+//! * K2 `forget_below` is the smallest number of which nothing is known. What waits does not hold it
+//!   back, however long: a request that holds or waits is answered by what it has now. When it is
+//!   over, that is because the client itself gave up or gave back, and then the answer to *that*
+//!   tells what became of it.
+//! * K3 Only [`Reply::Opened`] and [`Reply::KeptAlive`] prove that the session lives, and they prove it
+//!   from the moment at which the client *sent* what they answer. The deadline is the TTL after the
+//!   latest such moment, less what two clocks may differ by: the client's may be slow, the
+//!   coordinator's fast. Then the coordinator ends the session later than the client does.
+//! * K4 When the deadline has passed the session is over for good, whatever comes late. An `Opened` that
+//!   comes too late to open anything is no answer: the client asks again.
+//! * K5 The session is over, too, when the coordinator says that there is none. Nothing is sent then, but
+//!   a `Close` when a session turns out to live that this client has given up.
+//! * K6 A request has one final answer. A candidate that hands its role over stands again by the same
+//!   request: it may be told later that it leads, by a larger token.
+//! * K7 What the coordinator says about a grant that the client has not heard of yet is told right behind
+//!   it. Replies for other sessions and about requests that are not known, or over, are ignored.
+//! * K8 `NoCoordinator` changes nothing: what has no answer is sent again when its time comes, or as soon
+//!   as a coordinator is announced.
+
+mod answers;
+
+use crate::command::{Answer, Ask, Ending, Refusal};
+use crate::ids::{Number, SessionId};
+use crate::talk::{Reply, Request};
+use answers::{Asked, Held};
+use bellwether_core::Time;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What is sent without an answer is sent again not sooner than this, and not later than that.
+const RETRY_MIN: Duration = Duration::from_millis(50);
+const RETRY_MAX: Duration = Duration::from_secs(1);
+
+/// How many keep-alives go into a TTL.
+const BEATS: u32 = 4;
+
+/// What a session is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Drawn for this session alone, by a good random source.
+    pub key: u128,
+    /// What the client calls itself, for people.
+    pub name: String,
+    /// How long the session outlives the last that the coordinator heard of it, in whole
+    /// milliseconds.
+    pub ttl: Duration,
+    /// By how many millionths a clock may be too fast or too slow; as the members have it.
+    pub drift_ppm: u32,
+}
+
+impl Setup {
+    /// The TTL as the coordinator hears of it.
+    fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// How long the session may be relied on after something was sent that is answered (K3).
+    fn reliance(&self) -> Duration {
+        let (million, drift) = (1_000_000_u128, u128::from(self.drift_ppm.min(1_000_000)));
+        let sure = u128::from(self.ttl_ms()) * 1_000 * (million - drift) / (million + drift);
+        // Clocks are read in whole microseconds: one may be lost at either end of either clock.
+        Duration::from_micros(u64::try_from(sure).unwrap_or(u64::MAX).saturating_sub(4))
+    }
+
+    fn beat(&self) -> Duration {
+        (self.ttl / BEATS).max(Duration::from_millis(1))
+    }
+
+    fn retry(&self) -> Duration {
+        (self.ttl / BEATS).clamp(RETRY_MIN, RETRY_MAX)
+    }
+}
+
+/// What a client is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// The session has begun.
+    Opened(SessionId),
+    /// A request is answered. After [`Answer::Waits`] another answer follows.
+    Answered(Number, Result<Answer, Refusal>),
+    /// This session leads the role and is asked to resign.
+    MakeRoom {
+        /// The role.
+        role: String,
+    },
+    /// An operator took away a lock.
+    Taken {
+        /// The lock.
+        lock: String,
+        /// The request that it was granted to. What else it was granted stays.
+        number: Number,
+        /// Who did it and why.
+        by: String,
+    },
+    /// The session is over, and with it all that it held. What has no answer never gets one.
+    Over(Over),
+}
+
+/// Why a session is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// It could not be begun.
+    Refused(Refusal),
+    /// The coordinator ended it, for this reason if that is known.
+    Ended(Option<Ending>),
+    /// The coordinator was not heard of in time, so that it may have ended it.
+    DeadlinePassed,
+    /// The client closed it.
+    Closed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was said yet.
+    New,
+    /// The session is asked for, until it is there.
+    Opening { again: Time },
+    /// The session lives.
+    Open {
+        session: SessionId,
+        /// When the latest was sent that proves it.
+        proven: Time,
+        /// When the latest was sent that may prove it.
+        sent: Time,
+    },
+    /// The client has given it up, and says so until the coordinator knows.
+    Closing { session: Option<SessionId>, until: Time, again: Time },
+    /// Nothing follows. The coordinator may not know it of this session.
+    Over { given_up: Option<SessionId> },
+}
+
+/// One session as its client sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    setup: Setup,
+    state: State,
+    /// The number of the next request.
+    next: Number,
+    asked: BTreeMap<Number, Asked>,
+    held: BTreeMap<Number, Held>,
+}
+
+impl Client {
+    /// A session that is not begun yet.
+    pub fn new(setup: Setup) -> Self {
+        let (asked, held) = (BTreeMap::new(), BTreeMap::new());
+        Client { setup, state: State::New, next: 1, asked, held }
+    }
+
+    /// The session, as long as it is open.
+    pub fn session(&self) -> Option<SessionId> {
+        match self.state {
+            State::Open { session, .. } => Some(session),
+            _ => None,
+        }
+    }
+
+    /// The client must not believe in anything it holds from this moment on. Without a deadline there
+    /// is nothing to believe in: the session is not open yet, or is given up, or over.
+    pub fn deadline(&self) -> Option<Time> {
+        match self.state {
+            State::Open { proven, .. } => Some(proven + self.setup.reliance()),
+            _ => None,
+        }
+    }
+
+    /// Whether the session is over for good.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Over { .. })
+    }
+
+    /// When to come back to [`Client::wake`], if nothing happens before.
+    pub fn next_wake(&self) -> Option<Time> {
+        match self.state {
+            State::New | State::Over { .. } => None,
+            State::Opening { again } => Some(again),
+            State::Closing { until, again, .. } => Some(until.min(again)),
+            State::Open { .. } => {
+                let again = self.asked.values().map(|asked| asked.again).min();
+                let times = [self.next_beat(), self.deadline(), again];
+                times.into_iter().flatten().min()
+            }
+        }
+    }
+
+    /// Begins the session.
+    pub fn open(&mut self, now: Time) -> Vec<Request> {
+        match self.state {
+            State::New | State::Opening { .. } => {
+                self.state = State::Opening { again: now + self.setup.retry() };
+                vec![self.request_open(now)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Asks for something: at once if the session is open, or as soon as it is. A session that is
+    /// given up or over answers nothing.
+    pub fn ask(&mut self, ask: Ask, now: Time) -> (Number, Vec<Request>) {
+        let number = self.next;
+        self.next += 1;
+        if matches!(self.state, State::Closing { .. } | State::Over { .. }) {
+            return (number, Vec::new());
+        }
+        let above = match &ask {
+            Ask::HandOver { role, .. } => self.leads(role),
+            _ => None,
+        };
+        self.asked.insert(number, Asked::new(ask, now, above.unwrap_or_default()));
+        let request = if self.lives(now) { self.send(number, now) } else { None };
+        (number, request.into_iter().collect())
+    }
+
+    /// Ends the session. The client must not believe in anything it holds from now on.
+    /// [`Heard::Over`] follows when the coordinator knows it, or would know it by itself.
+    pub fn close(&mut self, now: Time) -> Vec<Request> {
+        let again = now + self.setup.retry();
+        let (session, until) = match self.state {
+            State::Closing { .. } | State::Over { .. } => return Vec::new(),
+            State::New | State::Opening { .. } => (None, now),
+            State::Open { session, proven, .. } => (Some(session), proven + self.setup.reliance()),
+        };
+        self.asked.clear();
+        self.held.clear();
+        self.state = State::Closing { session, until, again };
+        session.map(|session| Request::Close { session }).into_iter().collect()
+    }
+
+    /// Does what is due by now: a keep-alive, what has no answer again, the end.
+    pub fn wake(&mut self, now: Time) -> (Vec<Heard>, Vec<Request>) {
+        if let Some(over) = self.overdue(now) {
+            return over;
+        }
+        let requests = match self.state {
+            State::New | State::Over { .. } => Vec::new(),
+            State::Opening { again } if again > now => Vec::new(),
+            State::Opening { .. } => self.open(now),
+            State::Closing { session, ref mut again, .. } if *again <= now => {
+                *again = now + self.setup.retry();
+                session.map(|session| Request::Close { session }).into_iter().collect()
+            }
+            State::Closing { .. } => Vec::new(),
+            State::Open { .. } => {
+                let beat = if self.next_beat() <= Some(now) { self.keep_alive(now) } else { None };
+                beat.into_iter().chain(self.send_all(now, |asked| asked.again <= now)).collect()
+            }
+        };
+        (Vec::new(), requests)
+    }
+
+    /// There is a new connection, or a coordinator was announced: all that has no answer is sent
+    /// again (K8).
+    pub fn reconnected(&mut self, now: Time) -> Vec<Request> {
+        match self.state {
+            State::Opening { .. } => self.open(now),
+            State::Open { .. } if self.lives(now) => {
+                self.keep_alive(now).into_iter().chain(self.send_all(now, |_| true)).collect()
+            }
+            State::Closing { session, ref mut again, .. } => {
+                *again = now + self.setup.retry();
+                session.map(|session| Request::Close { session }).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes a reply.
+    pub fn hear(&mut self, reply: Reply, now: Time) -> (Vec<Heard>, Vec<Request>) {
+        // Late is late, whatever came (K4).
+        let (mut heard, mut requests) = self.overdue(now).unwrap_or_default();
+        match reply {
+            Reply::NoCoordinator | Reply::Forced { .. } => {}
+            Reply::Opened { key, .. } if key != self.setup.key => {}
+            Reply::Opened { result, sent, .. } => {
+                self.opened(result, Time::from_micros(sent), now, &mut heard, &mut requests);
+            }
+            Reply::Ended { session, why } => heard.extend(self.ended(session, why)),
+            Reply::Answered { result: Err(Refusal::NoSession(session)), .. } => {
+                heard.extend(self.ended(session, None));
+            }
+            reply if reply.session() != self.session() => requests.extend(self.stray(&reply)),
+            Reply::KeptAlive { sent, .. } => self.prove(Time::from_micros(sent), now),
+            Reply::Answered { number, result, .. } => {
+                self.answered(number, result, now, &mut heard);
+            }
+            Reply::MakeRoom { role, .. } => heard.extend(self.make_room(role)),
+            Reply::Taken { lock, number, by, .. } => heard.extend(self.taken(lock, number, by)),
+        }
+        (heard, requests)
+    }
+}
+
+/// What is sent.
+impl Client {
+    fn request_open(&self, now: Time) -> Request {
+        let Setup { key, name, .. } = &self.setup;
+        let (client, ttl_ms) = (name.clone(), self.setup.ttl_ms());
+        Request::Open { key: *key, client, ttl_ms, sent: now.as_micros() }
+    }
+
+    fn keep_alive(&mut self, now: Time) -> Option<Request> {
+        let State::Open { session, ref mut sent, .. } = self.state else { return None };
+        *sent = now;
+        Some(Request::KeepAlive { session, sent: now.as_micros() })
+    }
+
+    /// When the next keep-alive is due: sooner, if the last one has no answer.
+    fn next_beat(&self) -> Option<Time> {
+        let State::Open { proven, sent, .. } = self.state else { return None };
+        let beat = self.setup.beat();
+        Some(sent + if proven < sent { beat.min(self.setup.retry()) } else { beat })
+    }
+
+    /// The smallest number of which nothing is known (K2).
+    fn forget_below(&self) -> Number {
+        let unknown = self.asked.iter().find(|(_, asked)| asked.behind.is_none());
+        unknown.map_or(self.next, |(number, _)| *number)
+    }
+
+    fn send(&mut self, number: Number, now: Time) -> Option<Request> {
+        let (session, forget_below) = (self.session()?, self.forget_below());
+        let (retry, beat) = (self.setup.retry(), self.setup.beat());
+        let asked = self.asked.get_mut(&number)?;
+        // What is known to wait is only asked for again in case that its grant was lost.
+        asked.again = now + if asked.behind.is_none() { retry } else { beat.max(retry) };
+        Some(Request::Ask { session, number, forget_below, ask: asked.ask.clone() })
+    }
+
+    fn send_all(&mut self, now: Time, which: impl Fn(&Asked) -> bool) -> Vec<Request> {
+        let due = self.asked.iter().filter(|(_, asked)| which(asked));
+        let due: Vec<Number> = due.map(|(number, _)| *number).collect();
+        due.into_iter().filter_map(|number| self.send(number, now)).collect()
+    }
+}
+
+/// The session's life.
+impl Client {
+    fn lives(&self, now: Time) -> bool {
+        self.deadline().is_some_and(|deadline| now < deadline)
+    }
+
+    /// A session lives, or cannot be begun.
+    fn opened(
+        &mut self,
+        result: Result<SessionId, Refusal>,
+        sent: Time,
+        now: Time,
+        heard: &mut Vec<Heard>,
+        requests: &mut Vec<Request>,
+    ) {
+        match (result, &self.state) {
+            (Err(refusal), State::Opening { .. }) => {
+                heard.push(self.end(Over::Refused(refusal), None));
+            }
+            (Ok(session), State::Opening { .. }) => {
+                // Too late to be of use, or from a future that this clock has not seen (K4).
+                if sent > now || sent + self.setup.reliance() <= now {
+                    return;
+                }
+                self.state = State::Open { session, proven: sent, sent };
+                heard.push(Heard::Opened(session));
+                requests.extend(self.send_all(now, |_| true));
+            }
+            (Ok(session), State::Open { session: mine, .. }) if session == *mine => {
+                self.prove(sent, now);
+            }
+            // A session that nobody needs: one that is given up, or that an `Open` has begun which
+            // came late (K5).
+            (Ok(session), State::Open { .. } | State::Closing { .. } | State::Over { .. }) => {
+                requests.push(Request::Close { session });
+            }
+            (Ok(_), State::New) | (Err(_), _) => {}
+        }
+    }
+
+    /// The session lived when an answer was given to what was sent then (K3).
+    fn prove(&mut self, sent: Time, now: Time) {
+        if let State::Open { proven, .. } = &mut self.state
+            && sent <= now
+        {
+            *proven = sent.max(*proven);
+        }
+    }
+
+    /// The coordinator has no such session.
+    fn ended(&mut self, which: SessionId, why: Option<Ending>) -> Option<Heard> {
+        match self.state {
+            State::Open { session, .. } if session == which => {
+                Some(self.end(Over::Ended(why), None))
+            }
+            State::Closing { session, .. } if session == Some(which) => {
+                Some(self.end(Over::Closed, None))
+            }
+            _ => None,
+        }
+    }
+
+    /// Ends it, if its time is over (K4).
+    fn overdue(&mut self, now: Time) -> Option<(Vec<Heard>, Vec<Request>)> {
+        let (over, session) = match self.state {
+            State::Open { session, .. } if !self.lives(now) => {
+                (Over::DeadlinePassed, Some(session))
+            }
+            State::Closing { session, until, .. } if until <= now => (Over::Closed, session),
+            _ => return None,
+        };
+        let requests = session.map(|session| Request::Close { session }).into_iter().collect();
+        Some((vec![self.end(over, session)], requests))
+    }
+
+    /// It is over. The coordinator may still have the session that is given up thereby.
+    fn end(&mut self, over: Over, given_up: Option<SessionId>) -> Heard {
+        self.state = State::Over { given_up };
+        self.asked.clear();
+        self.held.clear();
+        Heard::Over(over)
+    }
+
+    /// A reply that is not for the session that lives: is it for one that this client gave up (K5)?
+    fn stray(&self, reply: &Reply) -> Option<Request> {
+        let State::Over { given_up: Some(session) } = self.state else { return None };
+        (reply.session() == Some(session)).then_some(Request::Close { session })
+    }
+}
