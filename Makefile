@@ -10,7 +10,7 @@ BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --
 SCHEDULES    := 20000
 
 .DEFAULT_GOAL := help
-.PHONY: help up web unit e2e shots chromium bench-page bench-failover demo build test check-quick check-all verify fix soak bench pictures advisories clean tools always
+.PHONY: help up web unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools always
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -83,6 +83,7 @@ check-all: ## Explore all clusters of docs/verification.txt and write docs/verif
 
 verify: tools ## Formatting, lints, licences, layering and docs; never writes to the tree
 	cargo fmt --all --check
+	cd bench && cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo deny --locked check --allow unused-wrapper bans licenses sources
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -90,6 +91,7 @@ verify: tools ## Formatting, lints, licences, layering and docs; never writes to
 fix: tools ## Format, and apply what clippy can fix by itself
 	cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
 	cargo fmt --all
+	cd bench && cargo fmt
 
 soak: ## The member in 100,000 storms of faults and more, for each election; takes some minutes
 	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test storms -- --nocapture --test-threads 1
@@ -101,6 +103,28 @@ bench-failover: ## Measure failover, hand-over, false elections and cost of real
 	@missed=0; for run in "failover --trials 30" "failover --trials 30 --step-down" \
 	  "quiet --for 10m" "quiet --for 10m --busy"; do \
 	  echo "bellwether bench $$run"; $(BELLWETHER) bench $$run || missed=1; echo; done; exit $$missed
+
+# Beside etcd and Redis, in a workspace of its own. Seconds and trials: make bench-locks BENCH="--for 10"
+BENCH    :=
+
+bench-locks: peers ## Measure locks beside etcd and Redis: pairs a second, hand-off, memory; 8 minutes
+	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
+	cd bench && cargo run --release --quiet --locked -- locks --bellwether ../target/release/bellwether $(BENCH)
+
+bench-roles: peers ## Measure how soon a killed leader of an application is replaced, beside etcd; 3 minutes
+	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
+	cd bench && cargo run --release --quiet --locked -- roles --bellwether ../target/release/bellwether $(BENCH)
+
+# Debian's servers, and the compiler that etcd's client is built with.
+PEERS    := etcd-server redis-server protobuf-compiler libprotobuf-dev
+PRESENT  := command -v etcd >/dev/null && command -v redis-server >/dev/null \
+            && command -v protoc >/dev/null \
+            && { test "$$(command -v protoc)" != /usr/bin/protoc || test -e /usr/include/google/protobuf/struct.proto; }
+peers:
+	@$(PRESENT) || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
+	  echo "Not all of etcd, redis-server and protoc are here. Install them: apt-get install $(PEERS)"; exit 1; }
+	@$(PRESENT) || { echo "Installing Debian's $(PEERS), once."; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PEERS) >/dev/null; }
 
 IMAGES   := docs/images
 PICTURES := $(addprefix $(IMAGES)/,bully.svg ring.svg active-list.svg chang-roberts.svg \
@@ -167,6 +191,7 @@ advisories: tools ## Look for known vulnerabilities; downloads the RustSec datab
 
 clean: ## Remove everything that was built or drawn
 	cargo clean
+	cd bench && cargo clean
 	rm -rf out web/dist web/out
 
 # Installs what is missing; silent when nothing is.

@@ -1,0 +1,152 @@
+//! The command line.
+
+use crate::Outcome;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Locks and roles of Bellwether beside etcd and Redis, measured in the same run.
+#[derive(Debug, Parser)]
+#[command(name = "bellwether-bench", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Pairs of lock and unlock a second, contended hand-off, and memory
+    Locks(LocksArgs),
+    /// From the death of an application's leader until the next one leads
+    Roles(RolesArgs),
+    /// One of the processes that `roles` starts and kills
+    #[command(hide = true)]
+    Candidate(CandidateArgs),
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Peer {
+    /// Three members, defaults of the package
+    Etcd,
+    /// One server without persistence
+    Redis,
+    /// Three members
+    Bellwether,
+}
+
+/// A part of `locks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Uncontended pairs a second
+    Pairs,
+    /// From a release to the next grant, contended
+    HandOff,
+    /// Of members that keep many sessions and locks
+    Memory,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhatArgs {
+    /// Measure only these
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) only: Vec<Peer>,
+    /// The program of Bellwether
+    #[arg(long, value_name = "PATH", default_value = "target/release/bellwether")]
+    pub(crate) bellwether: PathBuf,
+    /// The program of etcd
+    #[arg(long, value_name = "PATH", default_value = "etcd")]
+    pub(crate) etcd: PathBuf,
+    /// The program of Redis
+    #[arg(long, value_name = "PATH", default_value = "redis-server")]
+    pub(crate) redis: PathBuf,
+    /// Where the temporary folders are made, etcd's log on disk among them [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LocksArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// Measure only these parts
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) parts: Vec<Part>,
+    /// How many clients at once, uncontended
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = [1, 16, 64])]
+    pub(crate) clients: Vec<usize>,
+    /// How many clients want the one lock
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) queue: usize,
+    /// How long each measurement takes, in seconds
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 5.0)]
+    pub(crate) length: f64,
+    /// How long each goes on before it counts, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub(crate) warm_up: f64,
+    /// How often each is measured; the median counts
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) rounds: usize,
+    /// How many sessions, each with a lock, memory is measured with
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) sessions: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RolesArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How often a leader is killed
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) trials: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CandidateArgs {
+    /// Of what
+    #[arg(value_enum)]
+    pub(crate) peer: Peer,
+    /// Where that is
+    pub(crate) endpoints: Vec<String>,
+}
+
+impl WhatArgs {
+    /// Whether this one is measured.
+    pub(crate) fn has(&self, peer: Peer) -> bool {
+        self.only.is_empty() || self.only.contains(&peer)
+    }
+
+    /// A new folder for everything that is written.
+    pub(crate) fn folder(&self) -> Outcome<tempfile::TempDir> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("bellwether-bench-");
+        let made = match &self.dir {
+            Some(dir) => builder.tempdir_in(dir),
+            None => builder.tempdir(),
+        };
+        made.map_err(|error| format!("cannot make a temporary folder: {error}; give --dir"))
+    }
+}
+
+impl LocksArgs {
+    /// Whether this part is measured.
+    pub(crate) fn has(&self, part: Part) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
+    }
+
+    /// How long a measurement warms up and takes.
+    pub(crate) fn times(&self) -> Outcome<(Duration, Duration)> {
+        let fine = |seconds: f64| {
+            Duration::try_from_secs_f64(seconds)
+                .map_err(|error| format!("{seconds} is no number of seconds: {error}"))
+        };
+        if self.length <= 0.0 || self.rounds == 0 || self.queue < 2 || self.clients.contains(&0) {
+            let what = "--for, --rounds and --clients are at least 1, --queue at least 2";
+            return Err(what.to_owned());
+        }
+        Ok((fine(self.warm_up)?, fine(self.length)?))
+    }
+}

@@ -1,0 +1,61 @@
+//! `bellwether-bench candidate`: a process that stands for a role, and is killed when it leads.
+//!
+//! It says `stands` when it is about to stand, and `leads` with the time when it leads.
+
+use crate::Outcome;
+use crate::args::{CandidateArgs, Peer};
+use crate::etcd::said;
+use crate::process::now_us;
+use std::io::Write;
+use std::time::Duration;
+use tokio::time::{interval, sleep};
+
+/// The lease of a candidate in etcd, in seconds.
+pub(crate) const LEASE_S: i64 = 1;
+/// What it stands for.
+const ROLE: &str = "bench/role";
+
+/// Stands, and never ends by itself.
+pub(crate) async fn run(args: &CandidateArgs) -> Outcome<()> {
+    match args.peer {
+        Peer::Etcd => etcd(&args.endpoints).await,
+        Peer::Redis => Err("Redis has no roles".to_owned()),
+        Peer::Bellwether => Err("not yet".to_owned()),
+    }
+}
+
+async fn etcd(endpoints: &[String]) -> Outcome<()> {
+    let mut client = etcd_client::Client::connect(endpoints, None).await.map_err(said)?;
+    let lease = client.lease_grant(LEASE_S, None).await.map_err(said)?;
+    if lease.ttl() != LEASE_S {
+        return Err(format!("etcd gives a lease of {} s, not of {LEASE_S} s", lease.ttl()));
+    }
+    let (mut keeper, mut kept) = client.lease_keep_alive(lease.id()).await.map_err(said)?;
+    tokio::spawn(async move {
+        // As often as etcd's own client does it.
+        let mut ticks = interval(Duration::from_secs(LEASE_S as u64) / 3);
+        loop {
+            ticks.tick().await;
+            if keeper.keep_alive().await.is_err() || kept.message().await.is_err() {
+                return;
+            }
+        }
+    });
+    say("stands");
+    client.campaign(ROLE, "me", lease.id()).await.map_err(said)?;
+    let since = now_us();
+    say(&format!("leads {since}"));
+    forever().await
+}
+
+fn say(words: &str) {
+    let mut out = std::io::stdout().lock();
+    // The one who listens may be gone; then this process is killed soon.
+    let _ = writeln!(out, "{words}").and_then(|()| out.flush());
+}
+
+async fn forever() -> ! {
+    loop {
+        sleep(Duration::from_secs(3_600)).await;
+    }
+}

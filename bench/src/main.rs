@@ -1,0 +1,66 @@
+//! `bellwether-bench`: locks and roles of Bellwether beside etcd and Redis, in the same run.
+//!
+//! It starts what it measures by itself, on loopback and in temporary folders: three members of
+//! etcd, one Redis, three members of Bellwether. They all run at once and share the machine, and
+//! one is loaded at a time, in turns, so that a busy minute of the machine slows down all of them.
+//! The figures depend on the machine; the ratios are what is aimed at.
+//!
+//! The clients are tasks on one thread, the same for all: on a machine of few cores more threads
+//! would take from the servers what they give to the clients.
+
+mod args;
+mod candidate;
+mod etcd;
+mod load;
+mod locks;
+mod process;
+mod redis;
+mod report;
+mod roles;
+mod stats;
+
+use args::{Cli, Verb};
+use clap::Parser;
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// What went wrong, in words for people.
+pub(crate) type Outcome<T> = Result<T, String>;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(&cli) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether all aims are met.
+fn run(cli: &Cli) -> Outcome<bool> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    runtime.block_on(async {
+        let wait = |kind| signal(kind).map_err(|error| format!("cannot wait for signals: {error}"));
+        let (mut interrupt, mut terminate) =
+            (wait(SignalKind::interrupt())?, wait(SignalKind::terminate())?);
+        let work = async {
+            match &cli.verb {
+                Verb::Locks(args) => locks::run(args).await,
+                Verb::Roles(args) => roles::run(args).await,
+                Verb::Candidate(args) => candidate::run(args).await.map(|()| true),
+            }
+        };
+        tokio::select! {
+            verdict = work => verdict,
+            // What was started dies with what is dropped here.
+            _ = interrupt.recv() => Err("interrupted; nothing was measured".to_owned()),
+            _ = terminate.recv() => Err("interrupted; nothing was measured".to_owned()),
+        }
+    })
+}

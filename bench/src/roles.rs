@@ -1,0 +1,134 @@
+//! `bellwether-bench roles`: from the death of an application's leader until the next one leads.
+//!
+//! Candidates are processes of their own. One leads, one waits; the one that leads is killed at
+//! some moment, and the other says when it leads, by the clock that all processes of a machine
+//! share. Then a new one waits.
+
+use crate::Outcome;
+use crate::args::{Peer, RolesArgs};
+use crate::candidate::LEASE_S;
+use crate::etcd::{Etcd, Pace};
+use crate::process::{now_us, signal};
+use crate::report::{Report, Table};
+use crate::stats::percentile;
+use rustix::process::Signal;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::{sleep, timeout};
+
+/// Whoever says nothing for so long never will.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// After `stands` so much time passes until a candidate surely is in the queue.
+const SETTLES: Duration = Duration::from_millis(300);
+
+/// A process that stands for the role.
+struct Candidate {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Candidate {
+    async fn start(peer: &str, endpoints: &[String]) -> Outcome<Self> {
+        let failed = |error: std::io::Error| format!("cannot start a candidate: {error}");
+        let program = std::env::current_exe().map_err(failed)?;
+        let mut child = Command::new(program)
+            .args(["candidate", peer])
+            .args(endpoints)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let stdout = child.stdout.take().ok_or("a candidate without a voice")?;
+        let mut candidate = Candidate { child, lines: BufReader::new(stdout).lines() };
+        match candidate.next_line().await?.as_str() {
+            "stands" => Ok(candidate),
+            other => Err(format!("a candidate says '{other}'")),
+        }
+    }
+
+    async fn next_line(&mut self) -> Outcome<String> {
+        let late = |_| format!("a candidate says nothing for {} s", PATIENCE.as_secs());
+        let line = timeout(PATIENCE, self.lines.next_line()).await.map_err(late)?;
+        line.ok().flatten().ok_or_else(|| "a candidate ended by itself".to_owned())
+    }
+
+    /// Waits until it leads; since when.
+    async fn leads(&mut self) -> Outcome<u64> {
+        let line = self.next_line().await?;
+        let since = line.strip_prefix("leads ").and_then(|since| since.parse().ok());
+        since.ok_or_else(|| format!("a candidate says '{line}'"))
+    }
+}
+
+/// Kills leaders; milliseconds until the next one led, in order.
+async fn trials(peer: &str, endpoints: &[String], count: usize) -> Outcome<Vec<f64>> {
+    let mut leader = Candidate::start(peer, endpoints).await?;
+    leader.leads().await?;
+    let mut spans = Vec::new();
+    for trial in 0..count {
+        let mut next = Candidate::start(peer, endpoints).await?;
+        // At another moment between two keep-alives in each trial.
+        let phase = Duration::from_millis((trial as u64 * 389) % 331);
+        sleep(SETTLES + phase).await;
+        let from = now_us();
+        signal(&leader.child, Signal::KILL);
+        let until = next.leads().await?;
+        let span = until.saturating_sub(from) as f64 / 1e3;
+        eprintln!("{peer}, trial {}: {span:.2} ms", trial + 1);
+        spans.push(span);
+        let _ = leader.child.wait().await;
+        leader = next;
+    }
+    let _ = leader.child.kill().await;
+    spans.sort_by(f64::total_cmp);
+    Ok(spans)
+}
+
+/// Measures; whether all aims are met.
+pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
+    if args.trials == 0 {
+        return Err("--trials is at least 1".to_owned());
+    }
+    let folder = args.what.folder()?;
+    let mut all = Vec::new();
+    if args.what.has(Peer::Etcd) {
+        let etcd = Etcd::start(&args.what.etcd, folder.path(), Pace::QUICK).await?;
+        all.push((
+            format!("etcd, lease of {LEASE_S} s"),
+            trials("etcd", &etcd.endpoints, args.trials).await?,
+        ));
+        etcd.end().await;
+    }
+    let rows = all.into_iter().map(|(name, spans)| {
+        let figures = [0, 50, 99, 100].map(|hundredths| Some(percentile(&spans, hundredths)));
+        (name, figures.into())
+    });
+    let table = Table {
+        title: format!(
+            "from the SIGKILL of a leader until the next one leads, {} trials, in milliseconds",
+            args.trials
+        ),
+        key: "roles",
+        rows_are: "",
+        columns: ["min", "median", "p99", "max"].map(str::to_owned).into(),
+        rows: rows.collect(),
+        digits: 2,
+    };
+    let report = Report { notes: notes(), tables: vec![table], aims: Vec::new() };
+    report.print(args.what.json);
+    Ok(report.met())
+}
+
+fn notes() -> Vec<String> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    vec![
+        format!("{cores} cores for everything; candidates are processes of their own"),
+        "etcd: three members with an election time-out of 500 ms, below which a lease of 1 s is \
+         lengthened; election service; Redis has no roles"
+            .to_owned(),
+    ]
+}
