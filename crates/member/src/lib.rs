@@ -8,6 +8,9 @@
 //! * the [mandate], an epoch and a lease granted by a majority, that says whether it may,
 //! * the coordinator's view of everybody's [clocks].
 //!
+//! A [`Steward`] is a member with [duties](bellwether_duties): what the coordinator does for clients
+//! under its mandate.
+//!
 //! Being a [`Process`](bellwether_core::Process), the whole is simulated with every fault that the
 //! simulator knows, and the same code runs over the network.
 
@@ -20,6 +23,7 @@ mod member;
 mod ranks;
 mod simulated;
 mod status;
+pub mod steward;
 #[cfg(test)]
 mod tests;
 
@@ -29,4 +33,5 @@ pub use mandate::{Durable, Epoch, Replica};
 pub use member::{Hint, Input, Member, Msg, Timer};
 pub use ranks::Ranks;
 pub use simulated::{SIMULATED_DRIFT_PPM, WithMember};
+pub use steward::Steward;
 pub use status::{ClockStatus, Health, MandateStatus, MemberStatus, Stance, Status};

@@ -31,7 +31,7 @@ use std::fmt;
 
 /// One member of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Member<E, S = ()> {
+pub struct Member<E, S: Replica = ()> {
     election: E,
     mandate: Mandate<S>,
     detector: Detector,
@@ -64,7 +64,8 @@ enum Stance {
 
 /// A message of either part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Msg<M, S = ()> {
+#[serde(bound = "M: Serialize + serde::de::DeserializeOwned")]
+pub enum Msg<M, S: Replica = ()> {
     /// The election's, among ranks.
     Election(M),
     /// The mandate's.

@@ -13,6 +13,7 @@ use bellwether_algorithms::election::{Bully, bully};
 use bellwether_core::Effect::{CancelTimer, Emit, Send, SetTimer};
 use bellwether_core::Group;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 type Node = Fixture<Member<Bully>>;
@@ -31,12 +32,18 @@ fn epoch(number: u64) -> Epoch {
 }
 
 fn prepare(number: u64) -> Letter {
-    Msg::Mandate(mandate::Msg::Prepare { epoch: epoch(number) })
+    Msg::Mandate(mandate::Msg::Prepare { epoch: epoch(number), version: Version::default() })
+}
+
+/// From one that has followed in epoch 1.
+fn prepare_after_one(number: u64) -> Letter {
+    let version = Version { epoch: epoch(1), sequence: 0 };
+    Msg::Mandate(mandate::Msg::Prepare { epoch: epoch(number), version })
 }
 
 fn promise(number: u64) -> Letter {
     let (epoch, version) = (epoch(number), Version::default());
-    Msg::Mandate(mandate::Msg::Promise { epoch, version, copy: () })
+    Msg::Mandate(mandate::Msg::Promise { epoch, version, copy: None })
 }
 
 fn wait(number: u64, leader: u32) -> Letter {
@@ -44,7 +51,7 @@ fn wait(number: u64, leader: u32) -> Letter {
 }
 
 fn ack(number: u64, sent: Time, clock: Time) -> Letter {
-    Msg::Mandate(mandate::Msg::Ack { epoch: epoch(number), sent, clock })
+    Msg::Mandate(mandate::Msg::Ack { epoch: epoch(number), sent, clock, held: 0 })
 }
 
 fn claim() -> Letter {
@@ -54,12 +61,12 @@ fn claim() -> Letter {
 fn spread(number: u64, appointed: bool) -> Letter {
     let (epoch, sent) = (epoch(number), Time::ZERO);
     let version = Version { epoch, sequence: 0 };
-    Msg::Mandate(mandate::Msg::Spread { epoch, sent, version, copy: (), appointed })
+    Msg::Mandate(mandate::Msg::Spread { epoch, sent, version, copy: Arc::default(), appointed })
 }
 
 fn beat(number: u64, view: Vec<Sight>) -> Letter {
     let (epoch, sent) = (epoch(number), Time::ZERO);
-    Msg::Mandate(mandate::Msg::Beat { epoch, sent, appointed: false, view })
+    Msg::Mandate(mandate::Msg::Beat { epoch, sent, appointed: false, view, sequence: 0 })
 }
 
 fn release(number: u64, to: Option<u32>, appointed: bool) -> Letter {
@@ -307,7 +314,7 @@ fn p4_one_that_was_named_is_waited_for_and_asks_at_once() {
     let mut named = following(5);
     let effects = named.deliver(5, release(1, Some(3), false));
     assert_eq!(said(effects.clone()), [Event::Campaigning(epoch(2))]);
-    assert_eq!(sent(effects), to_all(prepare(2)));
+    assert_eq!(sent(effects), to_all(prepare_after_one(2)));
 }
 
 #[test]
@@ -337,7 +344,7 @@ fn p6_a_stronger_follower_takes_over_at_once() {
         said(effects.clone()),
         [Event::Follows(id(2), epoch(1)), Event::Campaigning(epoch(2))]
     );
-    assert_eq!(sent(effects)[1..], to_all(prepare(2)), "after the ACK");
+    assert_eq!(sent(effects)[1..], to_all(prepare_after_one(2)), "after the ACK");
     assert_eq!(said(p3.deliver(2, beat(1, Vec::new()))), [], "it follows meanwhile");
     p3.deliver(1, wait(2, 2));
     assert_eq!(p3.deliver(4, wait(2, 2)), [Send(id(2), claim())]);

@@ -59,7 +59,10 @@ where
         Here::new(&self.group, self.place, self.now, false)
     }
 
-    fn call(&mut self, handler: impl FnOnce(&mut P, &mut Context<'_, P>)) -> Vec<Effect<P>> {
+    pub(crate) fn call(
+        &mut self,
+        handler: impl FnOnce(&mut P, &mut Context<'_, P>),
+    ) -> Vec<Effect<P>> {
         let mut effects = Vec::new();
         let here = Here::new(&self.group, self.place, self.now, false);
         handler(&mut self.process, &mut Context::new(&here, &self.config, &mut effects));

@@ -14,7 +14,8 @@
 //! * M3 A voter that is bound by an unexpired lease to another leader answers WAIT, keeps the
 //!   request, and promises the moment it is free.
 //! * M4 A majority of promises: adopt the newest copy of the state, SPREAD it; when a majority has
-//!   acknowledged that, the mandate is won. A follower that gets a BEAT and has not got the state
+//!   acknowledged that, the mandate is won. PREPARE says how new the candidate's own copy is, so
+//!   that only newer ones need to be sent. A follower that gets a BEAT and has not got the state
 //!   of that epoch answers LACK, and gets it.
 //! * M5 A voter that gets SPREAD or BEAT in an epoch not below its promise binds itself to the
 //!   sender for one lease on its own clock, and answers ACK. (A leader in a higher epoch has a
@@ -26,8 +27,8 @@
 //!   at once. It may name a successor.
 //! * M8 A voter that restarts has forgotten leases and copies. It neither promises nor binds itself
 //!   until it has received a copy from a leader, or until one lease, and as long as anybody may
-//!   still rely on what it forgot, has passed since its start. At its very first start it has
-//!   forgotten nothing.
+//!   still rely on what it forgot, has passed since its start: how long that is at most, it keeps
+//!   on disk. At its very first start it has forgotten nothing.
 //! * M9 A stronger member that wants to take over from a working leader asks for votes as in M1.
 //!   When a majority has answered, if only with WAIT, it sends CLAIM to the leader, which hands
 //!   over by M7. So nobody gives up a working mandate for one that cannot win it.
@@ -35,6 +36,11 @@
 //!   votes in a still higher one; meanwhile its mandate goes on.
 //! * M11 A member whose clock is known to [drift](crate::clocks) beyond the bound does not count
 //!   for a lease.
+//! * M12 A leader with a mandate changes the state: it numbers the changes of its epoch, makes each
+//!   on its own copy and sends it to all in APPEND; they make it in the same order, and ACK says how
+//!   many they have. Whoever misses some says so by LACK and gets them, or the whole state.
+//! * M13 What comes of a change is told when a majority has it and the leader still holds its
+//!   mandate; never otherwise. So by M4 no later leader can be without it.
 //!
 //! # Assumes
 //! Clock rates within the bound; nothing else for safety: messages may be lost, repeated, late,
@@ -44,6 +50,7 @@
 //! Two round trips from free voters to a mandate: PREPARE, PROMISE, SPREAD, ACK, n-1 of each. One
 //! BEAT and one ACK per follower and heartbeat. A hand-over adds RELEASE: two and a half.
 
+mod ledger;
 mod office;
 mod relative;
 mod types;
@@ -58,11 +65,11 @@ use crate::event::Loss;
 use crate::status::{ClockStatus, MandateStatus};
 use bellwether_core::{Assumptions, Channels, Context, Here, NodeId, Process, Time, Timing};
 use office::{Bid, Held, Office, Role};
-use voter::{Lease, Vote, Voter};
+use voter::{Lease, Vote, Voter, Wish};
 
 /// One member's part in mandates.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Mandate<S> {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Mandate<S: Replica> {
     voter: Voter<S>,
     role: Role<S>,
     /// The highest epoch that anybody spoke of.
@@ -71,6 +78,21 @@ pub struct Mandate<S> {
     clocks: Clocks,
     /// What the leader last said of all members, and when that was.
     view: Option<(Time, Vec<Sight>)>,
+    /// M13: what came of changes, until [`Mandate::take_done`]; empty between two steps.
+    done: Vec<S::Outcome>,
+}
+
+impl<S: Replica> Default for Mandate<S> {
+    fn default() -> Self {
+        Mandate {
+            voter: Voter::default(),
+            role: Role::default(),
+            seen: Epoch::default(),
+            clocks: Clocks::default(),
+            view: None,
+            done: Vec::new(),
+        }
+    }
 }
 
 type Cx<'a, S> = Context<'a, Mandate<S>>;
@@ -97,8 +119,7 @@ impl<S: Replica> Process for Mandate<S> {
     }
 
     fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_, S>) {
-        let mute = cx.config().lease.saturating_add(cx.config().amnesia);
-        self.voter.start(saved, cx.now(), mute);
+        self.voter.start(saved, cx.now(), cx.config());
         self.seen = self.voter.durable.promised;
     }
 
@@ -112,9 +133,9 @@ impl<S: Replica> Process for Mandate<S> {
 
     fn on_message(&mut self, from: NodeId, msg: Msg<S>, cx: &mut Cx<'_, S>) {
         match msg {
-            Msg::Prepare { epoch } => {
+            Msg::Prepare { epoch, version } => {
                 cx.emit(Said::Courted(from));
-                self.consider(from, epoch, cx);
+                self.consider(Wish { candidate: from, epoch, version }, cx);
             }
             Msg::Promise { epoch, version, copy } => {
                 self.count_promise(from, epoch, (version, copy), cx);
@@ -127,20 +148,24 @@ impl<S: Replica> Process for Mandate<S> {
                     self.follow(from, epoch, sent, appointed, cx);
                 }
             }
-            Msg::Beat { epoch, sent, appointed, view } => {
-                if self.accept(from, epoch, cx) {
-                    if !self.voter.has_copy_of(epoch) {
-                        cx.rule("M8");
-                        return cx.send(from, Msg::Lack { epoch });
-                    }
+            Msg::Append { epoch, sent, appointed, after, commands } => {
+                if self.accept(from, epoch, cx) && self.keep_up(from, epoch, after, cx) {
+                    self.append(after, &commands);
+                    self.follow(from, epoch, sent, appointed, cx);
+                }
+            }
+            Msg::Beat { epoch, sent, appointed, view, sequence } => {
+                if self.accept(from, epoch, cx) && self.keep_up(from, epoch, sequence, cx) {
                     if !view.is_empty() {
                         self.view = Some((cx.now(), view));
                     }
                     self.follow(from, epoch, sent, appointed, cx);
                 }
             }
-            Msg::Ack { epoch, sent, clock } => self.count_ack(from, epoch, sent, clock, cx),
-            Msg::Lack { epoch } => self.supply(from, epoch, cx),
+            Msg::Ack { epoch, sent, clock, held } => {
+                self.count_ack(from, epoch, (sent, clock), held, cx);
+            }
+            Msg::Lack { epoch, held } => self.supply(from, epoch, held, cx),
             Msg::Claim { .. } => {
                 if matches!(self.role, Role::Leading(_)) {
                     cx.emit(Said::Claimed(from));
@@ -169,15 +194,17 @@ impl<S: Replica> Process for Mandate<S> {
 /// The voter.
 impl<S: Replica> Mandate<S> {
     /// M2 and M3.
-    fn consider(&mut self, candidate: NodeId, epoch: Epoch, cx: &mut Cx<'_, S>) {
+    fn consider(&mut self, wish: Wish, cx: &mut Cx<'_, S>) {
+        let Wish { candidate, epoch, .. } = wish;
         self.seen = self.seen.max(epoch);
         let holds = self.holds(cx.now()).is_some();
-        let vote = self.voter.consider(cx.me(), candidate, epoch, cx.now(), holds);
+        let vote = self.voter.consider(cx.me(), wish, cx.now(), holds);
         match vote {
             Vote::Promise => {
                 cx.rule("M2");
                 self.yield_to(epoch, candidate, cx);
                 let (version, copy) = self.voter.copy.clone().unwrap_or_default();
+                let copy = Some(copy).filter(|_| version > wish.version);
                 if candidate == cx.me() {
                     self.count_promise(candidate, epoch, (version, copy), cx);
                 } else {
@@ -209,8 +236,8 @@ impl<S: Replica> Mandate<S> {
 
     /// M3: what bound the voter may be over; the request that waited is looked at again.
     fn become_free(&mut self, cx: &mut Cx<'_, S>) {
-        if let Some((candidate, epoch)) = self.voter.pending.take() {
-            self.consider(candidate, epoch, cx);
+        if let Some(wish) = self.voter.pending.take() {
+            self.consider(wish, cx);
         }
     }
 
@@ -243,8 +270,30 @@ impl<S: Replica> Mandate<S> {
         cx.rule("M5");
         let until = cx.now() + cx.config().lease;
         self.voter.bind(Lease { leader, epoch, until, appointed });
-        cx.send(leader, Msg::Ack { epoch, sent, clock: cx.now() });
+        let held = self.voter.held(epoch).unwrap_or_default();
+        cx.send(leader, Msg::Ack { epoch, sent, clock: cx.now(), held });
         cx.emit(Said::Heard { leader, epoch });
+    }
+
+    /// M4 and M12: whether it can follow this leader, because it has the state of the epoch; what
+    /// it lacks of the first so many changes it asks for.
+    fn keep_up(&self, leader: NodeId, epoch: Epoch, so_far: u64, cx: &mut Cx<'_, S>) -> bool {
+        let held = self.voter.held(epoch);
+        if held.is_none_or(|held| held < so_far) {
+            cx.rule(if held.is_none() { "M8" } else { "M12" });
+            cx.send(leader, Msg::Lack { epoch, held });
+        }
+        held.is_some()
+    }
+
+    /// M12: makes the changes that it has not made yet, unless it lacks some before them.
+    fn append(&mut self, after: u64, commands: &[S::Command]) {
+        let Some((version, _)) = &self.voter.copy else { return };
+        let Some(known) = version.sequence.checked_sub(after) else { return };
+        let known = usize::try_from(known).unwrap_or(usize::MAX);
+        for command in commands.iter().skip(known) {
+            self.voter.apply(command.clone());
+        }
     }
 
     /// Another member leads, or may, in an epoch above this member's own: that is over.
@@ -357,6 +406,17 @@ impl<S: Replica> Mandate<S> {
         let (at, view) = self.view.as_ref()?;
         let sight = view.iter().find(|sight| sight.member == member)?;
         Some((*at, *sight))
+    }
+
+    /// This member's copy of the state, and how new it is: nothing after a restart until one
+    /// comes.
+    pub fn copy(&self) -> Option<(Version, &S)> {
+        self.voter.copy.as_ref().map(|(version, copy)| (*version, &**copy))
+    }
+
+    /// M13: what came of changes in this step. The parent takes it after every step.
+    pub fn take_done(&mut self) -> Vec<S::Outcome> {
+        std::mem::take(&mut self.done)
     }
 
     /// How often this member has started, and what it has promised.

@@ -1,18 +1,20 @@
 //! The way to the mandate and what its holder does: asking, installing, leading, giving up.
 
+use super::ledger::Ledger;
 use super::types::{Epoch, Msg, Replica, Said, Sight, Timer, Version};
-use super::voter::Lease;
+use super::voter::{Lease, Wish};
 use super::{Cx, Mandate, relative};
 use crate::clocks::Clocks;
 use crate::config::Config;
 use crate::event::Loss;
 use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a member has to do with the mandate, besides voting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) enum Role<S> {
+pub(super) enum Role<S: Replica> {
     /// Nothing.
     #[default]
     Idle,
@@ -20,19 +22,19 @@ pub(super) enum Role<S> {
     Asking(Bid<S>),
     /// M4: it has a majority of promises and spreads the state. Timer `Beat` runs. What it still
     /// holds of an earlier epoch (M10) goes on.
-    Installing(Office, Option<Held>),
+    Installing(Office<S>, Option<Held>),
     /// It leads. Timers `Beat` and `Lapse` run. Whether it holds the mandate is a matter of M6.
-    Leading(Office),
+    Leading(Office<S>),
 }
 
 /// The attempt to get a mandate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Bid<S> {
+pub(super) struct Bid<S: Replica> {
     pub(super) epoch: Epoch,
     /// M9: whether a working leader is asked to hand over.
     claim: bool,
     pub(super) appointed: bool,
-    promises: BTreeMap<NodeId, (Version, S)>,
+    promises: BTreeMap<NodeId, (Version, Option<Arc<S>>)>,
     /// Who answered WAIT, and whom it is bound to.
     waits: BTreeMap<NodeId, Option<NodeId>>,
     /// A voter that has promised this epoch, or a higher one, to another.
@@ -52,21 +54,33 @@ pub(super) struct Held {
 
 /// A leader's books.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Office {
+pub(super) struct Office<S: Replica> {
     pub(super) epoch: Epoch,
     pub(super) appointed: bool,
     /// M6: when the mandate ends if nobody renews it.
     pub(super) until: Time,
-    /// For each follower, when the latest message that it acknowledged was sent, and when the
-    /// acknowledgement came.
-    acked: BTreeMap<NodeId, (Time, Time)>,
+    /// What each follower has acknowledged.
+    acked: BTreeMap<NodeId, Acked>,
+    /// M12 and M13: the changes.
+    pub(super) ledger: Ledger<S>,
     /// Heartbeats until the followers are told again what is known of all.
     until_view: u32,
     /// Who was alive when they were last told.
     told: BTreeSet<NodeId>,
 }
 
-impl<S> Bid<S> {
+/// What a follower has acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Acked {
+    /// When the latest message that it acknowledged was sent.
+    sent: Time,
+    /// When the latest acknowledgement came.
+    heard: Time,
+    /// How many changes it has.
+    held: u64,
+}
+
+impl<S: Replica> Bid<S> {
     /// How many would vote for this, itself included.
     pub(super) fn answered(&self) -> usize {
         let waits = self.waits.keys().filter(|member| !self.promises.contains_key(member));
@@ -79,19 +93,20 @@ impl Bid<()> {
     pub(super) fn forget_what_decides_nothing(&mut self) {
         self.waits.clear();
         self.refused = self.refused.map(|_| Epoch::default());
-        for (version, ()) in self.promises.values_mut() {
-            *version = Version::default();
+        for promise in self.promises.values_mut() {
+            *promise = (Version::default(), None);
         }
     }
 }
 
-impl Office {
+impl<S: Replica> Office<S> {
     fn new(epoch: Epoch, appointed: bool) -> Self {
         Office {
             epoch,
             appointed,
             until: Time::ZERO,
             acked: BTreeMap::new(),
+            ledger: Ledger::default(),
             until_view: 0,
             told: BTreeSet::new(),
         }
@@ -101,9 +116,16 @@ impl Office {
     /// the leader itself counts as asked now.
     fn renewed(&self, now: Time, needed: usize, counts: impl Fn(NodeId) -> bool) -> Option<Time> {
         let acked = self.acked.iter().filter(|(member, _)| counts(**member));
-        let mut times: Vec<Time> = acked.map(|(_, (sent, _))| *sent).chain([now]).collect();
+        let mut times: Vec<Time> = acked.map(|(_, acked)| acked.sent).chain([now]).collect();
         times.sort_unstable_by(|one, other| other.cmp(one));
         times.get(needed.max(1) - 1).copied()
+    }
+
+    /// M13: how many changes as many members have as are needed; the leader has them all.
+    pub(super) fn spread_to(&self, needed: usize, own: u64) -> u64 {
+        let mut held: Vec<u64> = self.acked.values().map(|acked| acked.held).chain([own]).collect();
+        held.sort_unstable_by(|one, other| other.cmp(one));
+        held.get(needed.max(1) - 1).copied().unwrap_or_default()
     }
 
     pub(super) fn followers(&self) -> impl Iterator<Item = &NodeId> {
@@ -111,27 +133,28 @@ impl Office {
     }
 
     pub(super) fn heard(&self, member: NodeId) -> Option<Time> {
-        self.acked.get(&member).map(|(_, at)| *at)
+        self.acked.get(&member).map(|acked| acked.heard)
     }
 
     /// What is left says when the mandate ends, and will end with the next answer.
     pub(super) fn forget_what_decides_nothing(&mut self) {
-        for (sent, heard) in self.acked.values_mut() {
-            *heard = *sent;
+        for acked in self.acked.values_mut() {
+            acked.heard = acked.sent;
         }
         self.until_view = 0;
         self.told.clear();
+        self.ledger.forget_who_was_supplied();
     }
 
     /// See [`Mandate::age`].
     pub(super) fn age(&mut self, by: Duration, now: Time, config: &Config) {
         self.until = relative::end(self.until, by, now);
-        for (sent, heard) in self.acked.values_mut() {
-            *sent = relative::past(*sent, by, now, config);
-            *heard = *sent;
+        for acked in self.acked.values_mut() {
+            acked.sent = relative::past(acked.sent, by, now, config);
+            acked.heard = acked.sent;
         }
         // What is too old to count is as good as nothing.
-        self.acked.retain(|_, (sent, _)| now < *sent + config.reliance());
+        self.acked.retain(|_, acked| now < acked.sent + config.reliance());
     }
 
     pub(super) fn is_alive(&self, member: NodeId, now: Time, config: &Config) -> bool {
@@ -149,7 +172,7 @@ impl<S: Replica> Mandate<S> {
                 bid.appointed |= appointed;
                 let epoch = bid.epoch;
                 self.ask_all(cx);
-                self.consider(cx.me(), epoch, cx);
+                self.ask_itself(epoch, cx);
             }
             Role::Idle => self.bid(claim, appointed, None, cx),
             Role::Installing(..) | Role::Leading(_) => {}
@@ -172,19 +195,30 @@ impl<S: Replica> Mandate<S> {
         });
         cx.emit(Said::Asks(epoch));
         self.ask_all(cx);
-        self.consider(cx.me(), epoch, cx);
+        self.ask_itself(epoch, cx);
     }
 
     /// Asks all that have not promised, and sees to it that they are asked again.
     fn ask_all(&mut self, cx: &mut Cx<'_, S>) {
+        let version = self.version();
         let Role::Asking(bid) = &self.role else { return };
         for member in cx.group().ring() {
             if *member != cx.me() && !bid.promises.contains_key(member) {
-                cx.send(*member, Msg::Prepare { epoch: bid.epoch });
+                cx.send(*member, Msg::Prepare { epoch: bid.epoch, version });
             }
         }
         let heartbeat = cx.config().heartbeat;
         cx.set_timer_within(Timer::Retry, heartbeat..2 * heartbeat);
+    }
+
+    fn ask_itself(&mut self, epoch: Epoch, cx: &mut Cx<'_, S>) {
+        let version = self.version();
+        self.consider(Wish { candidate: cx.me(), epoch, version }, cx);
+    }
+
+    /// How new its own copy is.
+    fn version(&self) -> Version {
+        self.voter.copy.as_ref().map(|(version, _)| *version).unwrap_or_default()
     }
 
     /// M1: once more, in a higher epoch if this one was refused.
@@ -204,14 +238,14 @@ impl<S: Replica> Mandate<S> {
             cx.emit(Said::TooFew { heard, needed });
         }
         self.ask_all(cx);
-        self.consider(cx.me(), epoch, cx);
+        self.ask_itself(epoch, cx);
     }
 
     pub(super) fn count_promise(
         &mut self,
         from: NodeId,
         epoch: Epoch,
-        copy: (Version, S),
+        copy: (Version, Option<Arc<S>>),
         cx: &mut Cx<'_, S>,
     ) {
         let needed = cx.config().needed(cx.group());
@@ -292,7 +326,9 @@ impl<S: Replica> Mandate<S> {
         cx.rule("M4");
         cx.cancel_timer(Timer::Retry);
         let newest = bid.promises.into_values().max_by_key(|(version, _)| *version);
-        let (_, state) = newest.unwrap_or_default();
+        // A voter does not send what the candidate has.
+        let own = || self.voter.copy.clone().unwrap_or_default().1;
+        let state = newest.and_then(|(_, copy)| copy).unwrap_or_else(own);
         self.voter.adopt(Version { epoch: bid.epoch, sequence: 0 }, state);
         self.role = Role::Installing(Office::new(bid.epoch, bid.appointed), bid.held);
         self.clocks = Clocks::default();
@@ -322,10 +358,11 @@ impl<S: Replica> Mandate<S> {
         let view = self.view_to_tell(cx);
         let (Role::Installing(office, _) | Role::Leading(office)) = &self.role else { return };
         let Office { epoch, appointed, .. } = *office;
-        let sent = cx.now();
+        let (sent, sequence) = (cx.now(), self.voter.held(epoch).unwrap_or_default());
         for member in cx.group().ring() {
             if *member != cx.me() {
-                cx.send(*member, Msg::Beat { epoch, sent, appointed, view: view.clone() });
+                let view = view.clone();
+                cx.send(*member, Msg::Beat { epoch, sent, appointed, view, sequence });
             }
         }
         self.beat_later(cx);
@@ -337,22 +374,12 @@ impl<S: Replica> Mandate<S> {
         self.renew(cx);
     }
 
-    /// M4: a follower that has restarted, or missed the state, needs it first.
-    pub(super) fn supply(&mut self, to: NodeId, epoch: Epoch, cx: &mut Cx<'_, S>) {
-        let (Role::Installing(office, _) | Role::Leading(office)) = &self.role else { return };
-        if office.epoch == epoch {
-            let (version, copy) = self.voter.copy.clone().unwrap_or_default();
-            let (sent, appointed) = (cx.now(), office.appointed);
-            cx.send(to, Msg::Spread { epoch, sent, version, copy, appointed });
-        }
-    }
-
     pub(super) fn count_ack(
         &mut self,
         from: NodeId,
         epoch: Epoch,
-        sent: Time,
-        clock: Time,
+        (sent, clock): (Time, Time),
+        held: u64,
         cx: &mut Cx<'_, S>,
     ) {
         let now = cx.now();
@@ -361,9 +388,11 @@ impl<S: Replica> Mandate<S> {
         if office.epoch != epoch || sent > now {
             return;
         }
-        let (latest, heard) = office.acked.entry(from).or_insert((sent, now));
-        *latest = sent.max(*latest);
-        *heard = now;
+        let acked = office.acked.entry(from).or_insert(Acked { sent, heard: now, held });
+        acked.sent = sent.max(acked.sent);
+        acked.heard = now;
+        // What it has it keeps: within an epoch a copy only grows.
+        acked.held = held.max(acked.held);
         if self.clocks.read(from, sent, clock, now) {
             self.judge_clocks(cx);
         }
@@ -387,6 +416,7 @@ impl<S: Replica> Mandate<S> {
             self.role = Role::Leading(office.clone());
             cx.emit(Said::Won(epoch));
         }
+        self.settle(needed);
     }
 
     /// M6: the mandate has run out, or has been renewed meanwhile.

@@ -21,6 +21,9 @@ impl Mandate<()> {
     pub fn forget_what_decides_nothing(&mut self) {
         self.clocks = Clocks::default();
         self.view = None;
+        if let Some(wish) = &mut self.voter.pending {
+            wish.version = Version::default();
+        }
         match &mut self.role {
             Role::Idle => {}
             Role::Asking(bid) => bid.forget_what_decides_nothing(),
@@ -66,7 +69,7 @@ impl Mandate<()> {
             Msg::Ack { epoch, sent, .. } => {
                 sent + config.reliance() <= now || epoch <= promised && leads != Some(epoch)
             }
-            Msg::Lack { epoch } => epoch <= promised && leads != Some(epoch),
+            Msg::Lack { epoch, .. } => epoch <= promised && leads != Some(epoch),
             Msg::Refuse { epoch, promised: higher } => {
                 let concerned = asks == Some(epoch) || leads == Some(epoch);
                 epoch.max(higher) <= promised && !concerned
@@ -74,7 +77,9 @@ impl Mandate<()> {
             Msg::Release { epoch, .. } => epoch < promised && !is_bound(epoch),
             // They lead to what the member says, and that may lead to an input.
             Msg::Wait { .. } | Msg::Claim { .. } => true,
-            Msg::Prepare { .. } | Msg::Spread { .. } | Msg::Beat { .. } => false,
+            Msg::Prepare { .. } | Msg::Spread { .. } | Msg::Append { .. } | Msg::Beat { .. } => {
+                false
+            }
         }
     }
 }
@@ -85,7 +90,8 @@ impl Msg<()> {
         match self {
             Msg::Ack { clock, .. } => *clock = Time::ZERO,
             Msg::Beat { view, .. } => view.clear(),
-            Msg::Promise { version, .. } => *version = Version::default(),
+            Msg::Prepare { version, .. } => *version = Version::default(),
+            Msg::Promise { version, copy, .. } => (*version, *copy) = (Version::default(), None),
             _ => {}
         }
     }

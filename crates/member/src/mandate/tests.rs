@@ -3,6 +3,7 @@
 //! Everything is seen from P3 of 1 to 5, so three must agree. The state that is replicated is a
 //! single number here, so that copies can be told apart.
 
+mod ledger;
 mod office;
 mod voter;
 
@@ -12,12 +13,26 @@ use crate::tests::{Fixture, config, exactly, id, ms, said, sent};
 use bellwether_core::Effect::{self, CancelTimer, Emit, Send, SetTimer};
 use bellwether_core::{Process, Time};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 struct Word(u8);
 
-impl Replica for Word {}
+/// Changes by one number after another: the last one counts, and it tells the one before.
+impl Replica for Word {
+    type Command = u8;
+    type Outcome = u8;
+
+    fn apply(&mut self, command: u8) -> Vec<u8> {
+        vec![std::mem::replace(&mut self.0, command)]
+    }
+
+    /// As many seconds as the number says.
+    fn reliance(&self) -> Duration {
+        Duration::from_secs(self.0.into())
+    }
+}
 
 type P3 = Fixture<Mandate<Word>>;
 
@@ -32,11 +47,13 @@ fn version(of: u64, sequence: u64) -> Version {
 }
 
 fn prepare(number: u64) -> Msg<Word> {
-    Msg::Prepare { epoch: epoch(number) }
+    Msg::Prepare { epoch: epoch(number), version: Version::default() }
 }
 
+/// To a candidate without a copy.
 fn promise(number: u64, version: Version, copy: u8) -> Msg<Word> {
-    Msg::Promise { epoch: epoch(number), version, copy: Word(copy) }
+    let copy = (version > Version::default()).then(|| Arc::new(Word(copy)));
+    Msg::Promise { epoch: epoch(number), version, copy }
 }
 
 fn wait(number: u64, leader: Option<u32>) -> Msg<Word> {
@@ -48,15 +65,35 @@ fn refuse(number: u64, promised: u64) -> Msg<Word> {
 }
 
 fn spread(number: u64, sent: Time, version: Version, copy: u8) -> Msg<Word> {
-    Msg::Spread { epoch: epoch(number), sent, version, copy: Word(copy), appointed: false }
+    Msg::Spread {
+        epoch: epoch(number),
+        sent,
+        version,
+        copy: Arc::new(Word(copy)),
+        appointed: false,
+    }
 }
 
 fn beat(number: u64, sent: Time) -> Msg<Word> {
-    Msg::Beat { epoch: epoch(number), sent, appointed: false, view: Vec::new() }
+    let view = Vec::new();
+    Msg::Beat { epoch: epoch(number), sent, appointed: false, view, sequence: 0 }
 }
 
 fn ack(number: u64, sent: Time) -> Msg<Word> {
-    Msg::Ack { epoch: epoch(number), sent, clock: sent }
+    acked(number, sent, 0)
+}
+
+fn acked(number: u64, sent: Time, held: u64) -> Msg<Word> {
+    Msg::Ack { epoch: epoch(number), sent, clock: sent, held }
+}
+
+fn append(number: u64, sent: Time, after: u64, commands: &[u8]) -> Msg<Word> {
+    let commands = commands.into();
+    Msg::Append { epoch: epoch(number), sent, appointed: false, after, commands }
+}
+
+fn lack(number: u64, held: Option<u64>) -> Msg<Word> {
+    Msg::Lack { epoch: epoch(number), held }
 }
 
 fn release(number: u64, to: Option<u32>) -> Msg<Word> {

@@ -6,6 +6,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Debug};
 use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Numbers mandates. Each epoch has at most one leader, and epochs only grow.
 #[derive(
@@ -48,21 +50,45 @@ pub struct Version {
 }
 
 /// The state that a coordinator keeps under its mandate and that a majority holds copies of.
+///
+/// It changes by commands alone, and the same commands in the same order make the same state.
 pub trait Replica:
     Clone + Debug + Default + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static
 {
+    /// A change.
+    type Command: Clone + Debug + Eq + Hash + Serialize + DeserializeOwned + Send + Sync + 'static;
+    /// What comes of a change, for those who wanted it.
+    type Outcome: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+
+    /// Makes a change.
+    fn apply(&mut self, command: Self::Command) -> Vec<Self::Outcome>;
+
+    /// How long somebody may go on to rely on what is in it after it is lost (M8).
+    fn reliance(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// No state: the coordinator does nothing but coordinate.
-impl Replica for () {}
+impl Replica for () {
+    type Command = ();
+    type Outcome = ();
+
+    fn apply(&mut self, (): ()) -> Vec<()> {
+        Vec::new()
+    }
+}
 
 /// What members say to each other about mandates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Msg<S> {
+#[serde(bound = "")]
+pub enum Msg<S: Replica> {
     /// "Give me your vote for this epoch": from one that was elected, to all.
     Prepare {
         /// A number above all that it has seen.
         epoch: Epoch,
+        /// How new its own copy is: an older one is of no use to it.
+        version: Version,
     },
     /// "You have my vote for this epoch, and nobody else will."
     Promise {
@@ -70,8 +96,8 @@ pub enum Msg<S> {
         epoch: Epoch,
         /// How new the voter's copy is.
         version: Version,
-        /// The copy.
-        copy: S,
+        /// The copy, if it is newer than the candidate's.
+        copy: Option<Arc<S>>,
     },
     /// "Not now: I still follow that one. I keep your request and answer when the lease ends."
     Wait {
@@ -96,9 +122,22 @@ pub enum Msg<S> {
         /// How new the state is.
         version: Version,
         /// The state.
-        copy: S,
+        copy: Arc<S>,
         /// Whether an operator appointed the sender.
         appointed: bool,
+    },
+    /// Changes of the state, for those who have it as it was before them. Also a heartbeat.
+    Append {
+        /// The sender's epoch.
+        epoch: Epoch,
+        /// The sender's clock.
+        sent: Time,
+        /// Whether an operator appointed the sender.
+        appointed: bool,
+        /// How many changes came before these in this epoch.
+        after: u64,
+        /// The changes.
+        commands: Arc<[S::Command]>,
     },
     /// "I lead; stay with me for another lease."
     Beat {
@@ -110,6 +149,8 @@ pub enum Msg<S> {
         appointed: bool,
         /// Now and then: what the leader knows of all members.
         view: Vec<Sight>,
+        /// How many changes there have been in this epoch.
+        sequence: u64,
     },
     /// "I stay with you for a lease from now."
     Ack {
@@ -119,11 +160,15 @@ pub enum Msg<S> {
         sent: Time,
         /// The follower's clock.
         clock: Time,
+        /// How many changes of this epoch the follower has.
+        held: u64,
     },
-    /// "I would follow you but have no copy of your state."
+    /// "I follow you, but have missed changes of your state"; or all of it.
     Lack {
         /// The leader's epoch.
         epoch: Epoch,
+        /// How many changes the follower has; nothing if it has not even what they began with.
+        held: Option<u64>,
     },
     /// "I am stronger than you, and a majority hears me: hand over."
     Claim {
@@ -160,6 +205,7 @@ impl<S: Replica> Message for Msg<S> {
             Msg::Wait { .. } => Kind::protocol("WAIT"),
             Msg::Refuse { .. } => Kind::protocol("REFUSE"),
             Msg::Spread { .. } => Kind::protocol("SPREAD"),
+            Msg::Append { .. } => Kind::protocol("APPEND"),
             Msg::Claim { .. } => Kind::protocol("CLAIM"),
             Msg::Release { .. } => Kind::protocol("RELEASE"),
             Msg::Beat { .. } => Kind::overhead("BEAT"),
@@ -176,13 +222,16 @@ impl<S: Replica> fmt::Display for Msg<S> {
             Msg::Wait { epoch, leader: Some(leader) } => write!(f, "{name}({epoch}, {leader})"),
             Msg::Refuse { epoch, promised } => write!(f, "{name}({epoch}, promised {promised})"),
             Msg::Release { epoch, to: Some(to), .. } => write!(f, "{name}({epoch}, to {to})"),
-            Msg::Prepare { epoch }
+            Msg::Append { epoch, after, commands, .. } => {
+                write!(f, "{name}({epoch}, {}..{})", after + 1, after + commands.len() as u64)
+            }
+            Msg::Prepare { epoch, .. }
             | Msg::Promise { epoch, .. }
             | Msg::Wait { epoch, .. }
             | Msg::Spread { epoch, .. }
             | Msg::Beat { epoch, .. }
             | Msg::Ack { epoch, .. }
-            | Msg::Lack { epoch }
+            | Msg::Lack { epoch, .. }
             | Msg::Claim { epoch }
             | Msg::Release { epoch, .. } => write!(f, "{name}({epoch})"),
         }

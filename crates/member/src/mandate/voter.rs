@@ -2,8 +2,10 @@
 
 use super::relative;
 use super::types::{Epoch, Replica, Version};
+use crate::config::Config;
 use bellwether_core::{NodeId, Time};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What must survive a crash: how often this member started, and its last promise.
@@ -15,6 +17,8 @@ pub struct Durable {
     pub promised: Epoch,
     /// To whom.
     pub promised_to: Option<NodeId>,
+    /// M8: how long somebody may rely on what it has acknowledged, in milliseconds. At least.
+    pub reliance_ms: u64,
 }
 
 /// A voter.
@@ -25,9 +29,18 @@ pub(super) struct Voter<S> {
     /// After a restart, until a copy arrives: when it may vote again all the same.
     mute_until: Option<Time>,
     /// The request that waits for the voter to be free.
-    pub(super) pending: Option<(NodeId, Epoch)>,
+    pub(super) pending: Option<Wish>,
     /// The voter's copy of the coordinator's state; none after a restart.
-    pub(super) copy: Option<(Version, S)>,
+    pub(super) copy: Option<(Version, Arc<S>)>,
+}
+
+/// Somebody's request for a vote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Wish {
+    pub(super) candidate: NodeId,
+    pub(super) epoch: Epoch,
+    /// How new the candidate's own copy is.
+    pub(super) version: Version,
 }
 
 /// The promise not to follow anybody else for a while.
@@ -51,30 +64,25 @@ pub(super) enum Vote {
 
 impl<S: Replica> Voter<S> {
     /// M8: a voter that restarts knows what it promised, and no more.
-    pub(super) fn start(&mut self, saved: Option<Durable>, now: Time, mute: Duration) {
+    pub(super) fn start(&mut self, saved: Option<Durable>, now: Time, config: &Config) {
         match saved {
             None => {
                 self.durable.incarnation = 1;
-                self.copy = Some(<(Version, S)>::default());
+                self.copy = Some(Default::default());
             }
             Some(saved) => {
                 let incarnation = saved.incarnation.saturating_add(1);
                 self.durable = Durable { incarnation, ..saved };
-                self.mute_until = Some(now + mute);
+                let relied_on = Duration::from_millis(saved.reliance_ms).max(config.amnesia);
+                self.mute_until = Some(now + config.lease.saturating_add(relied_on));
             }
         }
     }
 
     /// M2 and M3: whether `candidate` gets the vote for `epoch`. `holds` says that this member
     /// itself has a mandate now.
-    pub(super) fn consider(
-        &mut self,
-        me: NodeId,
-        candidate: NodeId,
-        epoch: Epoch,
-        now: Time,
-        holds: bool,
-    ) -> Vote {
+    pub(super) fn consider(&mut self, me: NodeId, wish: Wish, now: Time, holds: bool) -> Vote {
+        let Wish { candidate, epoch, .. } = wish;
         let Durable { promised, promised_to, .. } = self.durable;
         if epoch == promised && promised_to == Some(candidate) {
             // M8: the promise stands, but what it should carry may be forgotten.
@@ -85,8 +93,8 @@ impl<S: Replica> Voter<S> {
         }
         if let Some(bound_to) = self.bound(me, candidate, now, holds) {
             // Of two for the same epoch the later one is more likely still there.
-            if self.pending.is_none_or(|(_, earlier)| earlier <= epoch) {
-                self.pending = Some((candidate, epoch));
+            if self.pending.is_none_or(|earlier| earlier.epoch <= epoch) {
+                self.pending = Some(wish);
             }
             return Vote::Wait(bound_to);
         }
@@ -94,7 +102,7 @@ impl<S: Replica> Voter<S> {
         // A lease that still runs is the candidate's own. It goes on: the candidate may be a leader
         // that only moves to a higher epoch, and relies on it meanwhile.
         self.lease = self.lease.filter(|lease| now < lease.until);
-        self.pending = self.pending.filter(|(_, later)| *later > epoch);
+        self.pending = self.pending.filter(|later| later.epoch > epoch);
         self.durable.promised = epoch;
         self.durable.promised_to = Some(candidate);
         self.copy.get_or_insert_with(Default::default);
@@ -160,11 +168,42 @@ impl<S: Replica> Voter<S> {
     }
 
     /// A copy has arrived from a leader with a mandate: the voter knows what matters again.
-    pub(super) fn adopt(&mut self, version: Version, copy: S) {
+    pub(super) fn adopt(&mut self, version: Version, copy: Arc<S>) {
         if self.copy.as_ref().is_none_or(|(known, _)| *known <= version) {
+            // What an earlier epoch needed may be over. Within an epoch it only grows, so that
+            // coming and going sessions do not cost a write each.
+            if !self.has_copy_of(version.epoch) {
+                self.durable.reliance_ms = 0;
+            }
             self.copy = Some((version, copy));
+            self.rely();
         }
         self.mute_until = None;
+    }
+
+    /// How many changes of this epoch it has; nothing if it has not even what they began with.
+    pub(super) fn held(&self, epoch: Epoch) -> Option<u64> {
+        let (version, _) = self.copy.as_ref()?;
+        (version.epoch == epoch).then_some(version.sequence)
+    }
+
+    /// Makes a change of the copy, which must be of this epoch.
+    pub(super) fn apply(&mut self, command: S::Command) -> Vec<S::Outcome> {
+        let Some((version, copy)) = &mut self.copy else { return Vec::new() };
+        version.sequence += 1;
+        let outcomes = Arc::make_mut(copy).apply(command);
+        self.rely();
+        outcomes
+    }
+
+    /// M8: what would have to be waited for if the copy were lost. In powers of two, because each
+    /// change of it is written to disk.
+    fn rely(&mut self) {
+        let Some((_, copy)) = &self.copy else { return };
+        let millis = u64::try_from(copy.reliance().as_millis()).unwrap_or(u64::MAX);
+        if millis > self.durable.reliance_ms {
+            self.durable.reliance_ms = millis.checked_next_power_of_two().unwrap_or(u64::MAX);
+        }
     }
 
     /// M7: the leader gives the voter free, for the good of that member if it names one: nobody
@@ -173,7 +212,7 @@ impl<S: Replica> Voter<S> {
         let bound = |lease: &Lease| lease.leader == leader && lease.epoch == epoch;
         let unbound = self.lease.take_if(|lease| bound(lease)).is_some();
         if unbound && to.is_some() {
-            self.pending = self.pending.filter(|(candidate, _)| Some(*candidate) == to);
+            self.pending = self.pending.filter(|wish| Some(wish.candidate) == to);
         }
         unbound
     }

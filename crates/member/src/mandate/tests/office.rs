@@ -158,8 +158,8 @@ fn m4_a_leader_gives_the_copy_to_whoever_lacks_it() {
     p3.pass(ms(20));
     let now = p3.now;
     let copy = spread(1, now, version(1, 0), 8);
-    assert_eq!(p3.deliver(4, Msg::Lack { epoch: epoch(1) }), [Send(id(4), copy)]);
-    assert_eq!(p3.deliver(4, Msg::Lack { epoch: epoch(0) }), [], "it leads in no such epoch");
+    assert_eq!(p3.deliver(4, lack(1, None)), [Send(id(4), copy)]);
+    assert_eq!(p3.deliver(4, lack(0, None)), [], "it leads in no such epoch");
 }
 
 #[test]
@@ -296,7 +296,8 @@ fn m7_gives_up_while_it_moves_to_a_higher_epoch() {
 fn m9_claims_when_a_majority_would_follow() {
     let mut p3 = following(1, 1);
     let effects = p3.input(Input::Ask { claim: true, appointed: false });
-    assert!(sent(effects).iter().all(|(_, msg)| *msg == prepare(2)));
+    let wish = Msg::Prepare { epoch: epoch(2), version: version(1, 0) };
+    assert!(sent(effects).iter().all(|(_, msg)| *msg == wish));
     assert_eq!(p3.deliver(2, wait(2, Some(1))), [], "two of three");
     let claim = Msg::Claim { epoch: epoch(2) };
     assert_eq!(p3.deliver(4, wait(2, Some(1))), [Send(id(1), claim)]);
@@ -377,7 +378,7 @@ fn beats_answered(p3: &mut P3, seconds: u64, p4_gains_ppm: u64) -> Vec<Said> {
         let sent = p3.now;
         let gained = Duration::from_micros(tick * p4_gains_ppm / 10);
         for (follower, clock) in [(1, sent), (2, sent), (4, sent + gained)] {
-            let answer = Msg::Ack { epoch: epoch(1), sent, clock };
+            let answer = Msg::Ack { epoch: epoch(1), sent, clock, held: 0 };
             heard.extend(said(p3.deliver(follower, answer)));
         }
     }

@@ -12,7 +12,7 @@ fn m2_promises_an_epoch_once() {
     );
     assert_eq!(
         p3.process.durable(),
-        Durable { incarnation: 1, promised: epoch(1), promised_to: Some(id(5)) }
+        Durable { incarnation: 1, promised: epoch(1), promised_to: Some(id(5)), reliance_ms: 0 }
     );
     assert_eq!(vote(&mut p3, 4, 1), refuse(1, 1), "it is P5's");
     assert_eq!(vote(&mut p3, 5, 1), promised, "the same promise, repeated");
@@ -26,7 +26,8 @@ fn m2_promises_itself_no_epoch_that_is_anothers() {
     let mut p3 = p3();
     vote(&mut p3, 5, 1);
     p3.input(ASK);
-    let durable = Durable { incarnation: 1, promised: epoch(2), promised_to: Some(id(3)) };
+    let durable =
+        Durable { incarnation: 1, promised: epoch(2), promised_to: Some(id(3)), reliance_ms: 0 };
     assert_eq!(p3.process.durable(), durable);
     assert_eq!(vote(&mut p3, 5, 2), refuse(2, 2), "and nobody its own");
 }
@@ -36,7 +37,8 @@ fn m2_a_promise_survives_a_crash() {
     let mut p3 = p3();
     vote(&mut p3, 5, 4);
     p3.recover();
-    let durable = Durable { incarnation: 2, promised: epoch(4), promised_to: Some(id(5)) };
+    let durable =
+        Durable { incarnation: 2, promised: epoch(4), promised_to: Some(id(5)), reliance_ms: 0 };
     assert_eq!(p3.process.durable(), durable);
     assert_eq!(vote(&mut p3, 2, 4), refuse(4, 4));
     assert_eq!(vote(&mut p3, 2, 3), refuse(3, 4));
@@ -106,8 +108,9 @@ fn m3_a_request_that_waited_gets_no_vote_from_one_that_follows_another() {
     assert_eq!(vote(&mut p3, 5, 3), wait(3, Some(3)));
     p3.pass(ms(500));
     let now = sent(p3.deliver(4, spread(2, THEIRS, version(2, 0), 0)));
-    assert_eq!(now, [(id(4), Msg::Ack { epoch: epoch(2), sent: THEIRS, clock: p3.now })]);
-    let durable = Durable { incarnation: 1, promised: epoch(2), promised_to: Some(id(4)) };
+    assert_eq!(now, [(id(4), Msg::Ack { epoch: epoch(2), sent: THEIRS, clock: p3.now, held: 0 })]);
+    let durable =
+        Durable { incarnation: 1, promised: epoch(2), promised_to: Some(id(4)), reliance_ms: 0 };
     assert_eq!(p3.process.durable(), durable, "with a vote for P5 it would have gone back");
     assert_eq!(vote(&mut p3, 5, 3), wait(3, Some(4)));
 }
@@ -125,11 +128,11 @@ fn m3_of_two_requests_for_one_epoch_the_later_is_kept() {
 fn m4_who_has_no_copy_of_the_epoch_asks_for_it() {
     // A copy of epoch 1 is nothing in epoch 2.
     let mut p3 = following(5, 1);
-    assert_eq!(p3.deliver(4, beat(2, THEIRS)), [Send(id(4), Msg::Lack { epoch: epoch(2) })]);
+    assert_eq!(p3.deliver(4, beat(2, THEIRS)), [Send(id(4), lack(2, None))]);
     assert_eq!(
         p3.deliver(4, spread(2, THEIRS, version(2, 0), 9)),
         [
-            Send(id(4), Msg::Ack { epoch: epoch(2), sent: THEIRS, clock: p3.now }),
+            Send(id(4), Msg::Ack { epoch: epoch(2), sent: THEIRS, clock: p3.now, held: 0 }),
             Emit(Said::Heard { leader: id(4), epoch: epoch(2) }),
         ]
     );
@@ -160,7 +163,7 @@ fn m5_binds_itself_for_a_lease_on_its_own_clock() {
     assert_eq!(
         p3.deliver(5, beat(1, THEIRS)),
         [
-            Send(id(5), Msg::Ack { epoch: epoch(1), sent: THEIRS, clock: p3.now }),
+            Send(id(5), Msg::Ack { epoch: epoch(1), sent: THEIRS, clock: p3.now, held: 0 }),
             Emit(Said::Heard { leader: id(5), epoch: epoch(1) }),
         ]
     );
@@ -174,7 +177,10 @@ fn m5_binds_itself_for_a_lease_on_its_own_clock() {
 fn m5_a_higher_epoch_frees_it_from_a_lower_one() {
     let mut p3 = following(5, 1);
     let acked = sent(p3.deliver(4, spread(2, THEIRS, version(2, 0), 0)));
-    assert_eq!(acked, [(id(4), Msg::Ack { epoch: epoch(2), sent: THEIRS, clock: p3.now })]);
+    assert_eq!(
+        acked,
+        [(id(4), Msg::Ack { epoch: epoch(2), sent: THEIRS, clock: p3.now, held: 0 })]
+    );
     assert_eq!(p3.process.durable().promised, epoch(2));
     assert_eq!(p3.process.durable().promised_to, Some(id(4)));
     assert_eq!(sent(p3.deliver(5, beat(1, THEIRS))), [(id(5), refuse(1, 2))]);
@@ -224,7 +230,7 @@ fn m8_after_a_restart_it_neither_promises_nor_binds_itself() {
             Send(id(4), wait(2, None)),
         ]
     );
-    assert_eq!(p3.deliver(5, beat(1, THEIRS)), [Send(id(5), Msg::Lack { epoch: epoch(1) })]);
+    assert_eq!(p3.deliver(5, beat(1, THEIRS)), [Send(id(5), lack(1, None))]);
     p3.pass(ms(499));
     assert_eq!(vote(&mut p3, 4, 2), wait(2, None));
     p3.pass(ms(1));
