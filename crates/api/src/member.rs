@@ -6,32 +6,38 @@
 //! and checks on the way in that nothing required is missing and every number fits.
 //!
 //! Messages of the mandate have a protobuf message each. Those of the elections are the elections'
-//! own business and travel as self-describing values, so a new election needs nothing here.
+//! own business and travel as self-describing values, so a new election needs nothing here. The
+//! coordinator's state, its changes and what clients want travel in a compact [format](packed) with a
+//! number of its own.
 //!
 //! What arrives is not trusted: decoding never panics, looks at no more than [`LONGEST`] bytes, and
 //! allocates at most a few dozen times as much (an empty value is two bytes on the wire and a few
 //! words in memory).
 
 mod malformed;
+mod packed;
 mod value;
 
 pub use malformed::Malformed;
 
 use bellwether_algorithms::election::Election;
 use bellwether_core::{NodeId, Time};
+use bellwether_duties::Duties;
 use bellwether_member::mandate::{self, Sight, Version};
-use bellwether_member::{ClockStatus, Durable, Epoch, Msg};
+use bellwether_member::steward::Msg;
+use bellwether_member::{ClockStatus, Durable, Epoch};
 use generated::message::Kind;
 use prost::Message as _;
+use std::sync::Arc;
 
 #[allow(missing_docs, unreachable_pub, reason = "generated; the .proto file documents it")]
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/bellwether.member.rs"));
 }
 
-/// The longest message that is looked at, in bytes. It leaves room for what a leader knows of
-/// thousands of members. A state that is replicated will need more.
-pub const LONGEST: usize = 256 * 1024;
+/// The longest message that is looked at, in bytes. It leaves room for the state of as many sessions
+/// as are served by default. Members have shown certificates before they send anything.
+pub const LONGEST: usize = 256 * 1024 * 1024;
 
 /// A message as it travels.
 ///
@@ -39,12 +45,15 @@ pub const LONGEST: usize = 256 * 1024;
 /// leaves without its body and is refused where it arrives. No election of the catalogue has such
 /// messages, and the tests see to it.
 pub fn encode<E: Election>(msg: &Msg<E::Msg>) -> Vec<u8> {
+    use bellwether_member::Msg as Member;
     let kind = match msg {
-        Msg::Election(msg) => Kind::Election(generated::Election {
+        Msg::Member(Member::Election(msg)) => Kind::Election(generated::Election {
             algorithm: E::ENTRY.name.to_owned(),
             body: value::from_message(msg),
         }),
-        Msg::Mandate(msg) => from_mandate(msg),
+        Msg::Member(Member::Mandate(msg)) => from_mandate(msg),
+        Msg::Wants(wants) => Kind::Wants(generated::Wants { requests: packed::pack(wants) }),
+        Msg::Says(replies) => Kind::Says(generated::Says { replies: packed::pack(replies) }),
     };
     generated::Message { kind: Some(kind) }.encode_to_vec()
 }
@@ -64,23 +73,25 @@ pub fn decode<E: Election>(bytes: &[u8]) -> Result<Msg<E::Msg>, Malformed> {
 
 /// Durable state as the file keeps it.
 pub fn encode_durable(durable: &Durable) -> Vec<u8> {
-    let Durable { incarnation, promised, promised_to } = *durable;
+    let Durable { incarnation, promised, promised_to, reliance_ms } = *durable;
     generated::Durable {
         incarnation: Some(incarnation.into()),
         promised: Some(promised.number()),
         promised_to: promised_to.map(from_node),
+        reliance_ms,
     }
     .encode_to_vec()
 }
 
 /// Durable state from a file.
 pub fn decode_durable(bytes: &[u8]) -> Result<Durable, Malformed> {
-    let generated::Durable { incarnation, promised, promised_to } = read(bytes)?;
+    let generated::Durable { incarnation, promised, promised_to, reliance_ms } = read(bytes)?;
     let incarnation = require(incarnation, "durable.incarnation")?;
     Ok(Durable {
         incarnation: fit(incarnation, "durable.incarnation")?,
         promised: to_epoch(promised, "durable.promised")?,
         promised_to: to_some_node(promised_to, "durable.promised_to")?,
+        reliance_ms,
     })
 }
 
@@ -91,14 +102,17 @@ fn read<M: prost::Message + Default>(bytes: &[u8]) -> Result<M, Malformed> {
     M::decode(bytes).map_err(Malformed::Protobuf)
 }
 
-fn from_mandate(msg: &mandate::Msg<()>) -> Kind {
+fn from_mandate(msg: &mandate::Msg<Duties>) -> Kind {
     use mandate::Msg as M;
     match msg {
-        M::Prepare { epoch } => Kind::Prepare(generated::Prepare { epoch: from_epoch(*epoch) }),
+        M::Prepare { epoch, version } => Kind::Prepare(generated::Prepare {
+            epoch: from_epoch(*epoch),
+            version: from_version(*version).filter(|_| *version != Version::default()),
+        }),
         M::Promise { epoch, version, copy } => Kind::Promise(generated::Promise {
             epoch: from_epoch(*epoch),
             version: from_version(*version),
-            state: from_state(copy),
+            state: copy.as_ref().map(|copy| packed::pack(&**copy)).unwrap_or_default(),
         }),
         M::Wait { epoch, leader } => {
             Kind::Wait(generated::Wait { epoch: from_epoch(*epoch), leader: leader.map(from_node) })
@@ -114,18 +128,29 @@ fn from_mandate(msg: &mandate::Msg<()>) -> Kind {
             state: from_state(copy),
             appointed: *appointed,
         }),
-        M::Beat { epoch, sent, appointed, view } => Kind::Beat(generated::Beat {
+        M::Append { epoch, sent, appointed, after, commands } => Kind::Append(generated::Append {
+            epoch: from_epoch(*epoch),
+            sent_us: from_time(*sent),
+            appointed: *appointed,
+            after: Some(*after),
+            commands: packed::pack(&**commands),
+        }),
+        M::Beat { epoch, sent, appointed, view, sequence } => Kind::Beat(generated::Beat {
             epoch: from_epoch(*epoch),
             sent_us: from_time(*sent),
             appointed: *appointed,
             view: view.iter().map(from_sight).collect(),
+            sequence: *sequence,
         }),
-        M::Ack { epoch, sent, clock } => Kind::Ack(generated::Ack {
+        M::Ack { epoch, sent, clock, held } => Kind::Ack(generated::Ack {
             epoch: from_epoch(*epoch),
             sent_us: from_time(*sent),
             clock_us: from_time(*clock),
+            held: *held,
         }),
-        M::Lack { epoch } => Kind::Lack(generated::Lack { epoch: from_epoch(*epoch) }),
+        M::Lack { epoch, held } => {
+            Kind::Lack(generated::Lack { epoch: from_epoch(*epoch), held: *held })
+        }
         M::Claim { epoch } => Kind::Claim(generated::Claim { epoch: from_epoch(*epoch) }),
         M::Release { epoch, to, appointed } => Kind::Release(generated::Release {
             epoch: from_epoch(*epoch),
@@ -136,14 +161,28 @@ fn from_mandate(msg: &mandate::Msg<()>) -> Kind {
 }
 
 fn to_msg<E: Election>(kind: Kind) -> Result<Msg<E::Msg>, Malformed> {
+    use bellwether_member::Msg as Member;
     use mandate::Msg as M;
-    Ok(Msg::Mandate(match kind {
-        Kind::Election(msg) => return to_election::<E>(msg).map(Msg::Election),
-        Kind::Prepare(msg) => M::Prepare { epoch: to_epoch(msg.epoch, "prepare.epoch")? },
+    Ok(Msg::Member(Member::Mandate(match kind {
+        Kind::Election(msg) => {
+            return to_election::<E>(msg).map(|msg| Msg::Member(Member::Election(msg)));
+        }
+        Kind::Wants(msg) => return packed::unpack(&msg.requests, "wants.requests").map(Msg::Wants),
+        Kind::Says(msg) => return packed::unpack(&msg.replies, "says.replies").map(Msg::Says),
+        Kind::Prepare(msg) => M::Prepare {
+            epoch: to_epoch(msg.epoch, "prepare.epoch")?,
+            version: match msg.version {
+                None => Version::default(),
+                version => to_version(version, "prepare.version")?,
+            },
+        },
         Kind::Promise(msg) => M::Promise {
             epoch: to_epoch(msg.epoch, "promise.epoch")?,
             version: to_version(msg.version, "promise.version")?,
-            copy: to_state(&msg.state)?,
+            copy: match msg.state.as_slice() {
+                [] => None,
+                bytes => Some(to_state(bytes)?),
+            },
         },
         Kind::Wait(msg) => M::Wait {
             epoch: to_epoch(msg.epoch, "wait.epoch")?,
@@ -165,20 +204,29 @@ fn to_msg<E: Election>(kind: Kind) -> Result<Msg<E::Msg>, Malformed> {
             sent: to_time(msg.sent_us, "beat.sent_us")?,
             appointed: msg.appointed,
             view: msg.view.into_iter().map(to_sight).collect::<Result<_, _>>()?,
+            sequence: msg.sequence,
+        },
+        Kind::Append(msg) => M::Append {
+            epoch: to_epoch(msg.epoch, "append.epoch")?,
+            sent: to_time(msg.sent_us, "append.sent_us")?,
+            appointed: msg.appointed,
+            after: require(msg.after, "append.after")?,
+            commands: packed::unpack(&msg.commands, "append.commands")?,
         },
         Kind::Ack(msg) => M::Ack {
             epoch: to_epoch(msg.epoch, "ack.epoch")?,
             sent: to_time(msg.sent_us, "ack.sent_us")?,
             clock: to_time(msg.clock_us, "ack.clock_us")?,
+            held: msg.held,
         },
-        Kind::Lack(msg) => M::Lack { epoch: to_epoch(msg.epoch, "lack.epoch")? },
+        Kind::Lack(msg) => M::Lack { epoch: to_epoch(msg.epoch, "lack.epoch")?, held: msg.held },
         Kind::Claim(msg) => M::Claim { epoch: to_epoch(msg.epoch, "claim.epoch")? },
         Kind::Release(msg) => M::Release {
             epoch: to_epoch(msg.epoch, "release.epoch")?,
             to: to_some_node(msg.to, "release.to")?,
             appointed: msg.appointed,
         },
-    }))
+    })))
 }
 
 fn to_election<E: Election>(msg: generated::Election) -> Result<E::Msg, Malformed> {
@@ -192,17 +240,17 @@ fn to_election<E: Election>(msg: generated::Election) -> Result<E::Msg, Malforme
     value::to_message(require(body, "election.body")?)
 }
 
-/// The replicated state on the wire. There is none yet; the first real one gets its bytes here, and
-/// must be empty bytes as long as nobody has used it, so that this version still understands it.
-fn from_state((): &()) -> Vec<u8> {
-    Vec::new()
+/// The coordinator's state on the wire. It is empty as long as nothing has ever happened, which is
+/// what a version without duties sends and understands.
+fn from_state(state: &Duties) -> Vec<u8> {
+    if *state == Duties::default() { Vec::new() } else { packed::pack(state) }
 }
 
-/// A state that this version cannot keep is refused: who acknowledges a copy says that it has it.
-fn to_state(bytes: &[u8]) -> Result<(), Malformed> {
+/// A state that this version cannot read is refused: who acknowledges a copy says that it has it.
+fn to_state(bytes: &[u8]) -> Result<Arc<Duties>, Malformed> {
     match bytes {
-        [] => Ok(()),
-        _ => Err(Malformed::State(bytes.len())),
+        [] => Ok(Arc::default()),
+        bytes => Ok(Arc::new(packed::unpack::<Duties>(bytes, "state")?.restored())),
     }
 }
 

@@ -199,6 +199,8 @@ pub enum Said {
         lock: String,
         /// Who held it.
         session: SessionId,
+        /// By which request, if it was done.
+        number: Option<Number>,
         /// Who did it and why.
         by: String,
         /// Whether it was done.

@@ -177,7 +177,8 @@ impl Duties {
         let held = self.locks.get(&name).and_then(|lock| lock.holders.get(&id));
         let Some((number, _)) = held.copied() else {
             let done = Err(Refusal::NotHolder(name.clone(), id));
-            return said.push(Said::Forced { lock: name, session: id, by, done });
+            let number = None;
+            return said.push(Said::Forced { lock: name, session: id, number, by, done });
         };
         if let Some(lock) = self.locks.get_mut(&name) {
             self.waits.remove_holder(lock, id, number);
@@ -196,7 +197,8 @@ impl Duties {
                 self.settle(id, number, Ok(Answer::Granted(token)));
             }
         }
-        said.push(Said::Forced { lock: name.clone(), session: id, by, done: Ok(()) });
+        let number = Some(number);
+        said.push(Said::Forced { lock: name.clone(), session: id, number, by, done: Ok(()) });
         self.grant(vec![name], said);
     }
 

@@ -33,5 +33,5 @@ pub use mandate::{Durable, Epoch, Replica};
 pub use member::{Hint, Input, Member, Msg, Timer};
 pub use ranks::Ranks;
 pub use simulated::{SIMULATED_DRIFT_PPM, WithMember};
-pub use steward::Steward;
 pub use status::{ClockStatus, Health, MandateStatus, MemberStatus, Stance, Status};
+pub use steward::Steward;

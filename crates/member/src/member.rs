@@ -260,6 +260,18 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
+    /// Changes the replicated state, if this member holds the mandate: M12. Whether it does so.
+    pub fn propose(&mut self, commands: Vec<S::Command>, cx: &mut Cx<'_, E, S>) -> bool {
+        let mut accepted = false;
+        self.hold(cx, |mandate, cx| accepted = mandate.propose(commands, cx));
+        accepted
+    }
+
+    /// What came of changes in this step: M13. A parent takes it after every step.
+    pub fn take_done(&mut self) -> Vec<S::Outcome> {
+        self.mandate.take_done()
+    }
+
     fn hear_mandate(&mut self, said: Said, cx: &mut Cx<'_, E, S>) {
         match said {
             Said::Asks(epoch) => cx.emit(Event::Campaigning(epoch)),

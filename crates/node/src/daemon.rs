@@ -7,9 +7,11 @@ use crate::history::History;
 use crate::http;
 use crate::office::Office;
 use crate::seat::Seat;
+use crate::wall;
 use crate::wire::Wire;
 use bellwether_algorithms::election::Election;
 use bellwether_core::{Group, NodeId, Time};
+use bellwether_member::steward::{self, Output};
 use bellwether_member::{Config, Event, Stance};
 use bellwether_net::{Clock, Identity, Options, RunError, Running};
 use sd_notify::NotifyState;
@@ -246,7 +248,7 @@ fn prepare(settings: &Settings) -> Result<(), Failure> {
     })
 }
 
-type Outputs = broadcast::Receiver<(Time, Event)>;
+type Outputs = broadcast::Receiver<(Time, Output)>;
 
 struct Starter<'a> {
     settings: &'a Settings,
@@ -261,12 +263,18 @@ impl elections::Visitor for Starter<'_> {
     fn visit<E: Election>(self) -> Self::Output {
         let settings = self.settings;
         let ranks = settings.ranks(&self.group);
-        let config = Config::new::<E>(&settings.choices, ranks, &self.group)
+        let member = Config::new::<E>(&settings.choices, ranks, &self.group)
             .map_err(|unfit| Failure::Start(unfit.to_string()))?;
         let addresses =
             settings.members.iter().map(|peer| (peer.id, peer.address.clone())).collect();
         let mut options = Options::new(self.identity, self.group, addresses, self.listen);
         options.data = Some(settings.state_file());
+        let config = steward::Config {
+            member,
+            limits: bellwether_duties::Limits::default(),
+            on_deadlock: bellwether_duties::OnDeadlock::default(),
+            wall_ms: wall::at_zero(options.clock.now()),
+        };
         options.dev_faults = settings.dev_faults;
         options.max_frame = settings.limits.frame;
         options.queue = settings.limits.queue;
@@ -297,7 +305,12 @@ fn serve(
 async fn tell(mut outputs: Outputs, history: Arc<History>, me: NodeId) {
     loop {
         let event = match outputs.recv().await {
-            Ok((_, event)) => event,
+            Ok((_, Output::Event(event))) => event,
+            Ok((_, Output::Noted(said))) => {
+                tracing::info!("{said:?}");
+                continue;
+            }
+            Ok(_) => continue,
             Err(broadcast::error::RecvError::Lagged(missed)) => {
                 tracing::warn!(missed, "events came faster than they could be noted");
                 continue;

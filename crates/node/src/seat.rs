@@ -6,7 +6,7 @@
 use crate::wire::Wire;
 use bellwether_algorithms::election::Election;
 use bellwether_core::NodeId;
-use bellwether_member::{Decline, Input, Status};
+use bellwether_member::{Decline, Input, Status, steward};
 use bellwether_net::{Clock, Counters, FaultsNotAllowed, PeerState, RunError, Running, Traffic};
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -64,11 +64,14 @@ impl<E: Election> Seat for Running<Wire<E>> {
             let decision = self
                 .inspect(move |view| match request {
                     Request::Elect => Ok(None),
-                    Request::StepDown => {
-                        view.process.may_step_down(view.here, view.config).map(Some)
-                    }
+                    Request::StepDown => view
+                        .process
+                        .member()
+                        .may_step_down(view.here, &view.config.member)
+                        .map(Some),
                     Request::Transfer(to) => {
-                        view.process.may_transfer(to, view.here, view.config).map(|()| Some(to))
+                        let member = view.process.member();
+                        member.may_transfer(to, view.here, &view.config.member).map(|()| Some(to))
                     }
                 })
                 .await?;
@@ -80,14 +83,14 @@ impl<E: Election> Seat for Running<Wire<E>> {
                     Request::StepDown => Input::StepDown,
                     Request::Transfer(to) => Input::Transfer(to),
                 };
-                self.input(input).await.then_some(())?;
+                self.input(steward::Input::Member(input)).await.then_some(())?;
             }
             Some(decision)
         })
     }
 
     fn resign(&self) -> Answer<'_, ()> {
-        Box::pin(async { self.input(Input::Resign).await.then_some(()) })
+        Box::pin(async { self.input(steward::Input::Member(Input::Resign)).await.then_some(()) })
     }
 
     fn peers(&self) -> Vec<PeerState> {

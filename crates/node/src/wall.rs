@@ -2,11 +2,18 @@
 //!
 //! Nothing is decided by it. It may jump, and the member's own clock does not.
 
+use bellwether_core::Time;
 use std::time::Duration;
 
 /// Now, as `2026-11-16T09:30:00.125Z`.
 pub(crate) fn now() -> String {
     rfc3339(since_epoch())
+}
+
+/// What the calendar shows when a clock shows zero that shows `now` now, in milliseconds since 1970.
+pub(crate) fn at_zero(now: Time) -> u64 {
+    let elapsed = Duration::from_micros(now.as_micros());
+    u64::try_from(since_epoch().saturating_sub(elapsed).as_millis()).unwrap_or_default()
 }
 
 /// So long ago.

@@ -3,8 +3,11 @@
 use bellwether_algorithms::election::Election;
 use bellwether_api::member;
 use bellwether_core::NodeId;
+use bellwether_duties::Duties;
+use bellwether_member::Msg as Member;
 use bellwether_member::mandate::Msg as Mandate;
-use bellwether_member::{Durable, Input, Member, Msg};
+use bellwether_member::steward::{Input, Msg};
+use bellwether_member::{Durable, Steward};
 use bellwether_net::{Hint, Malformed, Payload, Protocol};
 use std::fmt;
 use std::marker::PhantomData;
@@ -32,7 +35,7 @@ impl<E> fmt::Debug for Wire<E> {
 }
 
 impl<E: Election> Protocol for Wire<E> {
-    type Process = Member<E>;
+    type Process = Steward<E>;
 
     fn name(&self) -> &str {
         "member"
@@ -51,7 +54,9 @@ impl<E: Election> Protocol for Wire<E> {
 
     fn supersedes(&self, newer: &Msg<E::Msg>, older: &Msg<E::Msg>) -> bool {
         match (newer, older) {
-            (Msg::Mandate(newer), Msg::Mandate(older)) => replaces(newer, older),
+            (Msg::Member(Member::Mandate(newer)), Msg::Member(Member::Mandate(older))) => {
+                replaces(newer, older)
+            }
             _ => false,
         }
     }
@@ -69,7 +74,7 @@ impl<E: Election> Protocol for Wire<E> {
             Hint::Refused => bellwether_member::Hint::Refused,
             Hint::Closed => bellwether_member::Hint::Closed,
         };
-        Some(Input::Hint(peer, hint))
+        Some(Input::Member(bellwether_member::Input::Hint(peer, hint)))
     }
 }
 
@@ -84,15 +89,16 @@ fn refused(malformed: member::Malformed) -> Malformed {
 /// Whether an older message that still waits says nothing that the newer one does not say better: a
 /// later heartbeat of the same mandate, or the answer to a later one. A heartbeat that carries what
 /// the leader knows of all members is replaced only by another that does.
-fn replaces<S>(newer: &Mandate<S>, older: &Mandate<S>) -> bool {
+fn replaces(newer: &Mandate<Duties>, older: &Mandate<Duties>) -> bool {
     match (newer, older) {
         (
             Mandate::Beat { epoch, sent, view, .. },
             Mandate::Beat { epoch: before, sent: earlier, view: seen, .. },
         ) => epoch == before && sent >= earlier && (seen.is_empty() || !view.is_empty()),
-        (Mandate::Ack { epoch, sent, .. }, Mandate::Ack { epoch: before, sent: earlier, .. }) => {
-            epoch == before && sent >= earlier
-        }
+        (
+            Mandate::Ack { epoch, sent, held, .. },
+            Mandate::Ack { epoch: before, sent: earlier, held: less, .. },
+        ) => epoch == before && sent >= earlier && held >= less,
         _ => false,
     }
 }
@@ -105,9 +111,9 @@ mod tests {
     use bellwether_member::Epoch;
     use bellwether_member::mandate::Sight;
 
-    fn beat(epoch: u64, sent: u64, view: Vec<Sight>) -> Mandate<()> {
+    fn beat(epoch: u64, sent: u64, view: Vec<Sight>) -> Mandate<Duties> {
         let (epoch, sent) = (Epoch::new(epoch), Time::from_micros(sent));
-        Mandate::Beat { epoch, sent, appointed: false, view }
+        Mandate::Beat { epoch, sent, appointed: false, view, sequence: 0 }
     }
 
     #[test]
@@ -116,14 +122,19 @@ mod tests {
         assert!(replaces(&plain(2, 20), &plain(2, 10)));
         assert!(!replaces(&plain(2, 10), &plain(2, 20)), "it is older");
         assert!(!replaces(&plain(3, 20), &plain(2, 10)), "it is of another mandate");
-        assert!(!replaces(&plain(2, 20), &Mandate::Prepare { epoch: Epoch::new(2) }));
-        let ack = |sent| Mandate::<()>::Ack {
+        assert!(!replaces(
+            &plain(2, 20),
+            &Mandate::Prepare { epoch: Epoch::new(2), version: Default::default() }
+        ));
+        let ack = |sent, held| Mandate::<Duties>::Ack {
             epoch: Epoch::new(2),
             sent: Time::from_micros(sent),
             clock: Time::ZERO,
+            held,
         };
-        assert!(replaces(&ack(20), &ack(10)) && !replaces(&ack(10), &ack(20)));
-        assert!(!replaces(&ack(20), &plain(2, 10)));
+        assert!(replaces(&ack(20, 5), &ack(10, 5)) && !replaces(&ack(10, 5), &ack(20, 5)));
+        assert!(!replaces(&ack(20, 4), &ack(10, 5)), "it has told of more");
+        assert!(!replaces(&ack(20, 5), &plain(2, 10)));
     }
 
     #[test]
@@ -138,12 +149,14 @@ mod tests {
     #[test]
     fn a_message_and_a_hint_survive_the_journey() {
         let wire = Wire::<Bully>::new();
-        let msg = Msg::Mandate(Mandate::Claim { epoch: Epoch::new(7) });
+        let msg = Msg::Member(Member::Mandate(Mandate::Claim { epoch: Epoch::new(7) }));
         assert_eq!(wire.decode(wire.encode(&msg)), Ok(msg));
         assert!(wire.decode(Payload::Member(vec![0xff; 9].into())).is_err());
         assert!(wire.decode(Payload::Serde(vec![1].into())).is_err());
         let hint = wire.hint(NodeId::new(5), Hint::Closed);
-        let closed = Input::Hint(NodeId::new(5), bellwether_member::Hint::Closed);
+        use bellwether_member::Input as Asked;
+        let closed = Asked::Hint(NodeId::new(5), bellwether_member::Hint::Closed);
+        let closed = Input::Member(closed);
         assert_eq!(format!("{hint:?}"), format!("{:?}", Some(closed)));
     }
 }

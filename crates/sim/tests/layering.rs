@@ -43,7 +43,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "bellwether-member",
-        may_use: &["bellwether-core", "bellwether-algorithms"],
+        may_use: &["bellwether-core", "bellwether-algorithms", "bellwether-duties"],
         pure: true,
     },
     Layer {

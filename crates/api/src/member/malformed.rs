@@ -33,8 +33,20 @@ pub enum Malformed {
     /// An election's message does not fit the election: its name is right, its content is not. May
     /// be from a newer version.
     Misfit(String),
-    /// A copy of the coordinator's state, of so many bytes, from a version that keeps one.
-    State(usize),
+    /// Something of the coordinator's state is packed in a format that this version does not know.
+    Format {
+        /// Where it stands.
+        field: &'static str,
+        /// The format's number.
+        format: u8,
+    },
+    /// Something of the coordinator's state is of the right format and makes no sense in it.
+    Packed {
+        /// Where it stands.
+        field: &'static str,
+        /// What is wrong.
+        why: String,
+    },
 }
 
 impl Malformed {
@@ -46,12 +58,13 @@ impl Malformed {
             Malformed::Unknown
             | Malformed::OtherElection { .. }
             | Malformed::Misfit(_)
-            | Malformed::State(_) => true,
+            | Malformed::Format { .. } => true,
             Malformed::TooLong(_)
             | Malformed::Protobuf(_)
             | Malformed::Missing(_)
             | Malformed::OutOfRange { .. }
-            | Malformed::TooDeep => false,
+            | Malformed::TooDeep
+            | Malformed::Packed { .. } => false,
         }
     }
 
@@ -61,6 +74,10 @@ impl Malformed {
 
     pub(super) fn misfit(error: &serde_json::Error) -> Self {
         Malformed::Misfit(quotable(&error.to_string()))
+    }
+
+    pub(super) fn packed(field: &'static str, why: &str) -> Self {
+        Malformed::Packed { field, why: quotable(why) }
     }
 }
 
@@ -103,11 +120,13 @@ impl fmt::Display for Malformed {
             Malformed::Misfit(why) => {
                 write!(f, "election.body is no message of this version's election: {why}")
             }
-            Malformed::State(length) => write!(
-                f,
-                "{length} bytes of replicated state, and this version keeps none; upgrade this \
-                 member"
-            ),
+            Malformed::Format { field, format } => {
+                write!(
+                    f,
+                    "{field} is packed in format {format}, and this version knows another; upgrade this member"
+                )
+            }
+            Malformed::Packed { field, why } => write!(f, "{field} makes no sense: {why}"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{Member, Stance};
 use crate::config::Config;
 use crate::event::Decline;
-use crate::mandate::{Epoch, Replica};
+use crate::mandate::{Epoch, Replica, Version};
 use crate::status::{Health, MemberStatus, Stance as PublicStance, Status};
 use bellwether_algorithms::election::Election;
 use bellwether_core::{Here, NodeId, Time};
@@ -13,6 +13,11 @@ impl<E: Election, S: Replica> Member<E, S> {
     /// The epoch of the mandate that it holds.
     pub fn holds(&self, now: Time) -> Option<Epoch> {
         self.mandate.holds(now)
+    }
+
+    /// Its copy of the replicated state, and how new it is; none after a restart until one comes.
+    pub fn copy(&self) -> Option<(Version, &S)> {
+        self.mandate.copy()
     }
 
     /// P8: the strongest other member that has answered lately and may lead.

@@ -5,9 +5,7 @@ use super::Steward;
 use super::types::{Conn, Timer};
 use bellwether_algorithms::election::Election;
 use bellwether_core::{Context, NodeId, Time};
-use bellwether_duties::{
-    Command, Duties, Ending, Reply, Request, Said, Sent, SessionId, Stamp,
-};
+use bellwether_duties::{Command, Duties, Ending, Reply, Request, Said, Sent, SessionId, Stamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -234,17 +234,19 @@ impl<E: Election> Steward<E> {
 
     /// D3.
     fn end_the_silent(&mut self, cx: &mut Cx<'_, E>) {
-        let at = cx.config().stamp(cx.now());
+        let (at, now) = (cx.config().stamp(cx.now()), cx.now());
+        let holds = self.holds(now).is_some();
         let Some(desk) = &mut self.desk else { return };
-        let commands = desk.end_the_silent(cx.now(), at);
+        if !holds {
+            // It is over, or will go on in a moment.
+            return cx.set_timer(Timer::Sessions, cx.config().member.heartbeat);
+        }
+        let commands = desk.end_the_silent(now, at);
         if !commands.is_empty() {
             cx.rule("D3");
             self.propose(commands, cx);
         }
         self.tell(cx);
-        if let Some(desk) = &mut self.desk {
-            desk.watch(cx);
-        }
     }
 }
 

@@ -432,8 +432,8 @@ impl<'t> Loader<'_, 't> {
         let Some(section) = self.reader.table(root, "limits", LIMITS) else { return limits };
         let frame = self.reader.text_or_number(section, "frame");
         let frame = self.reader.parse("limits.frame", frame, |text| match size(text)? {
-            bytes @ 4_096..=16_777_216 => Ok(bytes),
-            _ => Err(format!("'{text}' is not from 4KiB to 16MiB")),
+            bytes @ 4_096..=268_435_456 => Ok(bytes),
+            _ => Err(format!("'{text}' is not from 4KiB to 256MiB")),
         });
         if let Some(given) = frame {
             limits.frame = given.value;

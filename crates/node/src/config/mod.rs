@@ -201,6 +201,6 @@ impl LogFormat {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { frame: 1 << 20, queue: 1024, stale_after: Duration::from_secs(1), greetings: 64 }
+        Limits { frame: 256 << 20, queue: 1024, stale_after: Duration::from_secs(1), greetings: 64 }
     }
 }

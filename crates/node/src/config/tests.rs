@@ -230,7 +230,7 @@ fn values_of_the_wrong_kind_are_found() {
         ),
         (
             with("limits = { frame = \"1KiB\" }"),
-            "bellwether.toml:1: limits.frame: '1KiB' is not from 4KiB to 16MiB",
+            "bellwether.toml:1: limits.frame: '1KiB' is not from 4KiB to 256MiB",
         ),
         (
             with("log = { level = \"loud\" }"),

@@ -1,0 +1,34 @@
+//! A compact form for what is large or frequent: one byte for its format and then serde's data model,
+//! without names (postcard). Variants and fields may only be added at the end of what is not yet
+//! released; any other change needs a new format.
+
+use super::malformed::Malformed;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The format that this version writes, and the only one that it reads.
+const FORMAT: u8 = 1;
+
+/// Packs a value.
+pub(super) fn pack<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+    // It fails only for types that have no length beforehand, and there are none.
+    postcard::to_extend(value, vec![FORMAT]).unwrap_or_default()
+}
+
+/// The value that these bytes are.
+pub(super) fn unpack<T: DeserializeOwned>(
+    bytes: &[u8],
+    field: &'static str,
+) -> Result<T, Malformed> {
+    match bytes {
+        [] => Err(Malformed::Missing(field)),
+        [FORMAT, rest @ ..] => match postcard::take_from_bytes(rest) {
+            Ok((value, [])) => Ok(value),
+            Ok((_, rest)) => {
+                Err(Malformed::packed(field, &format!("{} bytes too many", rest.len())))
+            }
+            Err(error) => Err(Malformed::packed(field, &error.to_string())),
+        },
+        [format, ..] => Err(Malformed::Format { field, format: *format }),
+    }
+}
