@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
 use bellwether_core::{Group, NodeId};
-use bellwether_net::certs::{Files, prepare};
+use bellwether_net::certs::{Files, prepare_all};
 use bellwether_sim::units;
 use clap::Args;
 use std::fmt::Write;
@@ -18,8 +18,11 @@ pub(crate) struct CertsArgs {
     #[arg(long, value_name = "NAME")]
     cluster: String,
     /// The members: 1..5 or 1,2,3
-    #[arg(long, value_name = "LIST")]
-    ids: String,
+    #[arg(long, value_name = "LIST", required_unless_present = "client")]
+    ids: Option<String>,
+    /// A client's name, for its certificate; may be given several times
+    #[arg(long, value_name = "NAME")]
+    client: Vec<String>,
     /// The directory for the files; made if it is not there
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -29,12 +32,7 @@ pub(crate) struct CertsArgs {
 }
 
 pub(crate) fn run(args: &CertsArgs) -> Result<Verdict, Failure> {
-    let ids = units::ids(&args.ids).map_err(|what| Failure::flag("ids", what))?;
-    if ids.len() > MEMBERS_MAX {
-        let what = format!("{} members are too many; at most {MEMBERS_MAX}", ids.len());
-        return Err(Failure::flag("ids", what));
-    }
-    let group = Group::new(ids).map_err(|error| Failure::flag("ids", error))?;
+    let members = args.ids.as_deref().map_or(Ok(Vec::new()), members)?;
     let days = match args.days.parse::<u32>() {
         Ok(days @ 1..=3_650) => days,
         _ => {
@@ -44,7 +42,11 @@ pub(crate) fn run(args: &CertsArgs) -> Result<Verdict, Failure> {
     };
     bellwether_net::check_cluster(&args.cluster)
         .map_err(|error| Failure::flag("cluster", error))?;
-    let written = prepare(&args.out, &args.cluster, group.ring(), days)
+    for name in &args.client {
+        bellwether_net::check_client(name).map_err(|error| Failure::flag("client", error))?;
+    }
+    let clients: Vec<&str> = args.client.iter().map(String::as_str).collect();
+    let written = prepare_all(&args.out, &args.cluster, &members, &clients, days)
         .map_err(|error| Failure::flag("out", error))?;
     if written.is_empty() {
         let what = format!(
@@ -54,8 +56,18 @@ pub(crate) fn run(args: &CertsArgs) -> Result<Verdict, Failure> {
         );
         return Err(Failure::flag("out", what));
     }
-    print(&summary(args, days, group.ring(), &written))?;
+    print(&summary(args, days, &members, &written))?;
     Ok(Verdict::Well)
+}
+
+fn members(list: &str) -> Result<Vec<NodeId>, Failure> {
+    let ids = units::ids(list).map_err(|what| Failure::flag("ids", what))?;
+    if ids.len() > MEMBERS_MAX {
+        let what = format!("{} members are too many; at most {MEMBERS_MAX}", ids.len());
+        return Err(Failure::flag("ids", what));
+    }
+    let group = Group::new(ids).map_err(|error| Failure::flag("ids", error))?;
+    Ok(group.ring().to_vec())
 }
 
 fn summary(args: &CertsArgs, days: u32, members: &[NodeId], written: &[PathBuf]) -> String {
@@ -65,7 +77,7 @@ fn summary(args: &CertsArgs, days: u32, members: &[NodeId], written: &[PathBuf])
     for path in written {
         let _ = writeln!(text, "  {}{}", path.display(), note(path));
     }
-    let kept = 2 * members.len() + 2 - written.len().min(2 * members.len() + 2);
+    let kept = (2 * (members.len() + args.client.len()) + 2).saturating_sub(written.len());
     if kept > 0 {
         let _ = writeln!(text, "{kept} files were there already and are kept");
     }
@@ -87,8 +99,11 @@ fn summary(args: &CertsArgs, days: u32, members: &[NodeId], written: &[PathBuf])
 fn note(path: &Path) -> &'static str {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     match name.as_deref() {
-        Some("ca-key.pem") => "  signs further members; keep it away from them",
-        Some("ca.pem") => "  every member needs it",
+        Some("ca-key.pem") => "  signs further members and clients; keep it away from them",
+        Some("ca.pem") => "  every member and every client needs it",
+        Some(name) if name.starts_with("client-") && name.ends_with("-key.pem") => {
+            "  secret, for that client only"
+        }
         Some(name) if name.ends_with("-key.pem") => "  secret, for that member only",
         _ => "",
     }

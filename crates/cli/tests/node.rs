@@ -352,6 +352,8 @@ fn certificates_are_made_once() {
         ("certs --cluster demo --ids 1 --days 0 --out x", "from 1 to 3650"),
         ("certs --cluster demo --ids 1 --days -5 --out x", "from 1 to 3650"),
         ("certs --cluster demo --ids 1", "--out"),
+        ("certs --cluster demo --client App --out x", "client name `App`"),
+        ("certs --cluster demo --out x", "--ids"),
     ] {
         refused(path, line, 2, &[fragment]);
     }

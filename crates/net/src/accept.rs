@@ -1,24 +1,25 @@
-//! The way in: connections that carry other members' messages here.
+//! The way in: connections that carry other members' messages here, and those of clients, which are
+//! handed over to whoever serves them.
 //!
 //! Whoever connects is a stranger until it has shown a certificate and said who it is, and has only
 //! a short time for that. Everything that goes wrong is counted by its reason and logged once per
 //! peer and reason; the process goes on.
 
 use crate::frame::{self, Broken, Frames};
-use crate::greeting::{Caller, Expected, Refused, judge};
-use crate::identity::speaks_for;
+use crate::greeting::{Caller, Expected, Refused, judge, judge_client};
+use crate::identity::{client_of, speaks_for};
 use crate::protocol::{Msg, Protocol};
 use crate::shared::{Admission, Arrival, Peer, Shared};
 use crate::socket;
 use crate::stats::{Reason, lock};
-use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter, Welcome};
+use bellwether_api::envelope::{self, Body, ClientHello, Envelope, Hello, Letter, Welcome};
 use bytes::BytesMut;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::{AsyncWriteExt, ReadHalf, split};
+use tokio::io::{AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -80,11 +81,36 @@ pub(crate) async fn accept<P: Protocol>(
             };
             lock(&ungreeted).remove(&serial);
             match greeted {
-                Ok(visitor) => visitor.read(&shared, &inbox).await,
+                Ok(Guest::Member(visitor)) => visitor.read(&shared, &inbox).await,
+                Ok(Guest::Client(client)) => hand_over(&shared, *client),
                 Err(refused) => shared.note_refused(&address.ip().to_string(), &refused),
             }
         });
     }
+}
+
+/// One that was let in.
+enum Guest {
+    Member(Visitor),
+    Client(Box<ClientConnection>),
+}
+
+/// A client that has shown its certificate and said who it is. It waits for its welcome, which is up
+/// to whoever serves it.
+#[derive(Debug)]
+pub struct ClientConnection {
+    /// What it said. Its cluster is the right one.
+    pub hello: ClientHello,
+    /// The version to speak with it.
+    pub version: u32,
+    /// The name in its certificate.
+    pub name: String,
+    /// Where it comes from.
+    pub address: SocketAddr,
+    /// What it says next.
+    pub frames: Frames<ReadHalf<TlsStream<TcpStream>>>,
+    /// The way to answer.
+    pub out: WriteHalf<TlsStream<TcpStream>>,
 }
 
 /// A member that was let in.
@@ -98,13 +124,26 @@ async fn greet<P: Protocol>(
     shared: &Shared<P>,
     tcp: TcpStream,
     address: SocketAddr,
-) -> Result<Visitor, Refused> {
+) -> Result<Guest, Refused> {
     socket::prepare(&tcp, shared.limits.stalled_after);
     let tls = TlsAcceptor::from(shared.identity.server()).accept(tcp).await.map_err(no_tls)?;
     let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
     let (read, mut out) = split(tls);
     let mut frames = Frames::new(read, shared.limits.max_frame, shared.limits.stalled_after);
-    let hello = match frames.next().await? {
+    let first = frames.next().await?;
+    if let Some((Envelope { body: Some(Body::ClientHello(hello)), .. }, _)) = first {
+        return match examine_client(shared, &hello, certificate.as_ref()) {
+            Ok((name, version)) => {
+                let client = ClientConnection { hello, version, name, address, frames, out };
+                Ok(Guest::Client(Box::new(client)))
+            }
+            Err(refused) => {
+                refuse(&mut out, &refused, shared.limits.stalled_after).await;
+                Err(refused)
+            }
+        };
+    }
+    let hello = match first {
         Some((Envelope { body: Some(Body::Hello(hello)), .. }, _)) => Ok(hello),
         Some(_) => Err(Refused::new(Reason::Malformed, "the first frame is no greeting")),
         None => return Err(Refused::new(Reason::Malformed, "closed before it said who it is")),
@@ -113,28 +152,61 @@ async fn greet<P: Protocol>(
         Ok(caller) => enter(shared, caller).await.map(|admission| (caller, admission)),
         Err(refused) => Err(refused),
     };
-    let body = match &answer {
-        Ok((caller, _)) => {
-            Body::Welcome(Welcome { version: caller.version, instance: shared.instance })
-        }
-        Err(refused) => Body::Refusal(refused.to_message()),
-    };
-    let mut bytes = BytesMut::new();
-    let _ = frame::put(&Envelope::new(envelope::VERSION, body), usize::MAX, &mut bytes);
-    let written = frame::write(&mut out, &bytes, shared.limits.stalled_after).await;
-    match answer {
-        Ok((caller, admission)) => {
-            let visitor = Visitor { caller, admission, frames };
-            if let Err(error) = written {
-                tracing::debug!(%address, "lost while it was welcomed: {error}");
-            }
-            Ok(visitor)
-        }
+    let (caller, admission) = match answer {
+        Ok(admitted) => admitted,
         Err(refused) => {
-            let _ = out.shutdown().await;
-            Err(refused)
+            refuse(&mut out, &refused, shared.limits.stalled_after).await;
+            return Err(refused);
         }
+    };
+    let welcome = Welcome { version: caller.version, instance: shared.instance };
+    let mut bytes = BytesMut::new();
+    let welcome = Envelope::new(envelope::VERSION, Body::Welcome(welcome));
+    let _ = frame::put(&welcome, usize::MAX, &mut bytes);
+    if let Err(error) = frame::write(&mut out, &bytes, shared.limits.stalled_after).await {
+        tracing::debug!(%address, "lost while it was welcomed: {error}");
     }
+    Ok(Guest::Member(Visitor { caller, admission, frames }))
+}
+
+/// Tells a caller why it stays out, and closes. Whether that arrives is its own concern.
+pub async fn refuse(
+    out: &mut (impl AsyncWrite + Unpin),
+    refused: &Refused,
+    stalled_after: Duration,
+) {
+    let refusal = Envelope::new(envelope::VERSION, Body::Refusal(refused.to_message()));
+    let mut bytes = BytesMut::new();
+    let _ = frame::put(&refusal, usize::MAX, &mut bytes);
+    let _ = frame::write(out, &bytes, stalled_after).await;
+    let _ = out.shutdown().await;
+}
+
+/// Gives a client to whoever serves clients.
+fn hand_over<P: Protocol>(shared: &Shared<P>, client: ClientConnection) {
+    let Some(clients) = &shared.clients else { return };
+    let peer = client.address.ip().to_string();
+    if clients.try_send(client).is_err() {
+        let text = "more clients than can be welcomed at once";
+        shared.note_refused(&peer, &Refused::new(Reason::Overflow, text));
+    }
+}
+
+/// Judges a client's greeting and its certificate together: its name and the version to speak.
+fn examine_client<P: Protocol>(
+    shared: &Shared<P>,
+    hello: &ClientHello,
+    certificate: Option<&rustls::pki_types::CertificateDer<'_>>,
+) -> Result<(String, u32), Refused> {
+    if shared.clients.is_none() {
+        return Err(Refused::new(Reason::Protocol, "this process serves no clients"));
+    }
+    let cluster = shared.identity.cluster();
+    let version = judge_client(hello, cluster, false)?;
+    let name = certificate.and_then(|certificate| client_of(certificate, cluster));
+    let text =
+        "the certificate is not that of a client; `bellwether certs --client NAME` makes one";
+    name.map(|name| (name, version)).ok_or_else(|| Refused::new(Reason::Identity, text))
 }
 
 /// Tells a missing certificate from everything else that can go wrong with TLS.

@@ -1,11 +1,14 @@
-//! Certificates for development: an authority per cluster, and one certificate per member.
+//! Certificates for development: an authority per cluster, and one certificate per member and per
+//! client.
 //!
 //! Everything here is also what a real authority would do; what makes it "development" is that the
 //! authority's key lies in a file beside the others. [`identity`](crate::Identity) says what a
 //! member's certificate must contain.
 
+use crate::client::ClientIdentity;
 use crate::clock;
-use crate::identity::{Identity, IdentityError, check_cluster, member_name};
+use crate::identity::{Identity, IdentityError};
+use crate::identity::{check_client, check_cluster, client_name, member_name};
 use bellwether_core::NodeId;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
@@ -76,21 +79,40 @@ pub fn authority(cluster: &str, days: u32) -> Result<Pair, CertError> {
 /// Makes a member's certificate, signed by the authority of this cluster that [`authority`] made.
 pub fn member(cluster: &str, authority: &Pair, id: NodeId, days: u32) -> Result<Pair, CertError> {
     check_cluster(cluster)?;
-    let issuer = Issuer::new(authority_params(cluster), KeyPair::from_pem(&authority.key)?);
-    let key = KeyPair::generate()?;
-    let name = member_name(cluster, id);
-    let mut params = CertificateParams::new(vec![name.clone()])?;
-    params.distinguished_name = distinguished(&name);
-    params.use_authority_key_identifier_extension = true;
-    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    params.extended_key_usages =
-        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-    valid_for(&mut params, days);
-    let certificate = params.signed_by(&key, &issuer)?.pem();
-    let pair = Pair { certificate, key: key.serialize_pem() };
+    let usages = [ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    let pair = sign(cluster, authority, &member_name(cluster, id), &usages, days)?;
     // An authority of another cluster, or a key that is not the certificate's, shows here.
     Identity::from_pem(cluster, id, &authority.certificate, &pair.certificate, &pair.key)?;
     Ok(pair)
+}
+
+/// Makes a client's certificate, signed by the same authority.
+pub fn client(cluster: &str, authority: &Pair, name: &str, days: u32) -> Result<Pair, CertError> {
+    check_cluster(cluster)?;
+    check_client(name)?;
+    let usages = [ExtendedKeyUsagePurpose::ClientAuth];
+    let pair = sign(cluster, authority, &client_name(cluster, name), &usages, days)?;
+    ClientIdentity::from_pem(&authority.certificate, &pair.certificate, &pair.key)?;
+    Ok(pair)
+}
+
+fn sign(
+    cluster: &str,
+    authority: &Pair,
+    name: &str,
+    usages: &[ExtendedKeyUsagePurpose],
+    days: u32,
+) -> Result<Pair, CertError> {
+    let issuer = Issuer::new(authority_params(cluster), KeyPair::from_pem(&authority.key)?);
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::new(vec![name.to_owned()])?;
+    params.distinguished_name = distinguished(name);
+    params.use_authority_key_identifier_extension = true;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    params.extended_key_usages = usages.to_vec();
+    valid_for(&mut params, days);
+    let certificate = params.signed_by(&key, &issuer)?.pem();
+    Ok(Pair { certificate, key: key.serialize_pem() })
 }
 
 /// What an authority's certificate says, apart from its validity: the same whenever it is asked, so
@@ -116,29 +138,42 @@ fn valid_for(params: &mut CertificateParams, days: u32) {
     params.not_after = now + Duration::from_secs(u64::from(days.clamp(1, 36_500)) * 86_400);
 }
 
-/// Where a member's files are in a directory of certificates.
+/// Where a member's or a client's files are in a directory of certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
     /// The authority's certificate.
     pub ca: PathBuf,
-    /// The member's certificate.
+    /// Its own certificate.
     pub certificate: PathBuf,
-    /// The member's private key.
+    /// Its private key.
     pub key: PathBuf,
 }
 
 impl Files {
     /// The files of a member.
     pub fn of(folder: &Path, id: NodeId) -> Self {
-        let number = id.number();
+        Files::named(folder, &format!("member-{}", id.number()))
+    }
+
+    /// The files of a client.
+    pub fn of_client(folder: &Path, name: &str) -> Self {
+        Files::named(folder, &format!("client-{name}"))
+    }
+
+    fn named(folder: &Path, name: &str) -> Self {
         Files {
             ca: folder.join("ca.pem"),
-            certificate: folder.join(format!("member-{number}.pem")),
-            key: folder.join(format!("member-{number}-key.pem")),
+            certificate: folder.join(format!("{name}.pem")),
+            key: folder.join(format!("{name}-key.pem")),
         }
     }
 
-    /// Loads them.
+    /// Loads those of a client.
+    pub fn load_client(&self) -> Result<ClientIdentity, IdentityError> {
+        ClientIdentity::load(&self.ca, &self.certificate, &self.key)
+    }
+
+    /// Loads those of a member.
     pub fn load(&self, cluster: &str, id: NodeId) -> Result<Identity, IdentityError> {
         Identity::load(cluster, id, &self.ca, &self.certificate, &self.key)
     }
@@ -152,33 +187,67 @@ pub fn prepare(
     members: &[NodeId],
     days: u32,
 ) -> Result<Vec<PathBuf>, CertError> {
+    prepare_all(folder, cluster, members, &[], days)
+}
+
+/// The same with the certificates of these clients.
+pub fn prepare_all(
+    folder: &Path,
+    cluster: &str,
+    members: &[NodeId],
+    clients: &[&str],
+    days: u32,
+) -> Result<Vec<PathBuf>, CertError> {
     check_cluster(cluster)?;
-    let mut written = Vec::new();
+    clients.iter().try_for_each(|name| check_client(name))?;
     std::fs::create_dir_all(folder).map_err(io_error("create the directory", folder))?;
-    let (ca, ca_key) = (folder.join("ca.pem"), folder.join("ca-key.pem"));
-    let missing = |files: &Files| half(&files.certificate, &files.key).map(|there| !there);
-    // The authority's key may be kept elsewhere, as long as nothing needs to be signed.
-    let mut authority_pair = None;
+    let mut signer = Signer { folder, cluster, days, authority: None, written: Vec::new() };
     for id in members {
-        let files = Files::of(folder, *id);
-        if !missing(&files)? {
-            continue;
+        let make = |authority: &Pair| member(cluster, authority, *id, days);
+        signer.make(&Files::of(folder, *id), make)?;
+    }
+    for name in clients {
+        let make = |authority: &Pair| client(cluster, authority, name, days);
+        signer.make(&Files::of_client(folder, name), make)?;
+    }
+    Ok(signer.written)
+}
+
+/// An authority that is looked for, or made, when something needs to be signed: its key may be kept
+/// elsewhere as long as nothing does.
+struct Signer<'a> {
+    folder: &'a Path,
+    cluster: &'a str,
+    days: u32,
+    authority: Option<Pair>,
+    written: Vec<PathBuf>,
+}
+
+impl Signer<'_> {
+    /// Makes a pair of files, unless they are there.
+    fn make(
+        &mut self,
+        files: &Files,
+        make: impl FnOnce(&Pair) -> Result<Pair, CertError>,
+    ) -> Result<(), CertError> {
+        if half(&files.certificate, &files.key)? {
+            return Ok(());
         }
-        let signer = match &authority_pair {
+        let (ca, ca_key) = (self.folder.join("ca.pem"), self.folder.join("ca-key.pem"));
+        let authority = match &self.authority {
             Some(pair) => pair,
             None if half(&ca, &ca_key)? => {
-                authority_pair.insert(Pair { certificate: read(&ca)?, key: read(&ca_key)? })
+                self.authority.insert(Pair { certificate: read(&ca)?, key: read(&ca_key)? })
             }
             None => {
-                let pair = authority(cluster, days)?;
-                save(&ca, &ca_key, &pair, &mut written)?;
-                authority_pair.insert(pair)
+                let pair = authority(self.cluster, self.days)?;
+                save(&ca, &ca_key, &pair, &mut self.written)?;
+                self.authority.insert(pair)
             }
         };
-        let pair = member(cluster, signer, *id, days)?;
-        save(&files.certificate, &files.key, &pair, &mut written)?;
+        let pair = make(authority)?;
+        save(&files.certificate, &files.key, &pair, &mut self.written)
     }
-    Ok(written)
 }
 
 /// Whether a certificate and its key are there: both or neither.

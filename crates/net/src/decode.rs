@@ -9,7 +9,7 @@ use bellwether_api::envelope::{Envelope, Message};
 use bytes::Bytes;
 
 pub use crate::durable::parse as durable;
-pub use crate::greeting::{Expected, judge};
+pub use crate::greeting::{Expected, judge, judge_client};
 
 /// The length of the first frame in the buffer, prefix included, if the frame is complete:
 /// `Some(None)` if more must come, `None` if it is announced to be larger than `largest`.

@@ -1,33 +1,41 @@
-//! Frames: a length of four bytes, big-endian, and one envelope.
+//! Frames: a length of four bytes, big-endian, and one protobuf message.
+//!
+//! Everything travels in them, between members and between a member and a client. To a writer it is
+//! cheapest to [put] many into one buffer and to [write] that at once; to a reader, to take
+//! [each](Frames::each) that has come before it waits again.
 
 use crate::decode;
 use crate::protocol::Malformed;
 use bellwether_api::envelope::{Envelope, Message};
-use bytes::{BufMut, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
+use std::fmt;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// The bytes of a frame's length.
-pub(crate) const PREFIX: usize = 4;
+pub const PREFIX: usize = 4;
 
-/// Appends an envelope as a frame; `false` if it is larger than allowed.
+/// A connection on which little comes has a small buffer; it grows to this as more comes at once.
+const READ: std::ops::RangeInclusive<usize> = 2 * 1024..=64 * 1024;
+
+/// Appends a message as a frame; `false`, and nothing is appended, if it is larger than allowed.
 #[must_use]
-pub(crate) fn put(envelope: &Envelope, largest: usize, out: &mut BytesMut) -> bool {
-    let length = envelope.encoded_len();
+pub fn put(message: &impl Message, largest: usize, out: &mut BytesMut) -> bool {
+    let length = message.encoded_len();
     let Some(prefix) = u32::try_from(length).ok().filter(|_| length <= largest) else {
         return false;
     };
     out.reserve(PREFIX + length);
     out.put_u32(prefix);
     // It cannot fail: the buffer grows as needed.
-    let _ = envelope.encode(out);
+    let _ = message.encode(out);
     true
 }
 
 /// Writes all of it; fails if for so long nothing can be written.
-pub(crate) async fn write(
+pub async fn write(
     io: &mut (impl AsyncWrite + Unpin),
     mut bytes: &[u8],
     stalled_after: Duration,
@@ -44,7 +52,7 @@ pub(crate) async fn write(
 
 /// Why no further frame comes.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub enum Broken {
     /// One was announced that is larger than allowed.
     TooLarge,
     /// It means nothing, or ended in the middle.
@@ -55,8 +63,22 @@ pub(crate) enum Broken {
     Io(io::Error),
 }
 
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::TooLarge => f.write_str("a frame larger than allowed"),
+            Broken::Malformed(what) => what.fmt(f),
+            Broken::Slow => f.write_str("a frame was begun and not finished in time"),
+            Broken::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Broken {}
+
 /// The frames that come in on a connection.
-pub(crate) struct Frames<R> {
+#[derive(Debug)]
+pub struct Frames<R> {
     io: R,
     /// What has come of the next frame, its length included; a frame leaves it whole. So the frame
     /// has begun if and only if this is not empty.
@@ -65,16 +87,55 @@ pub(crate) struct Frames<R> {
     stalled_after: Duration,
     /// By when the frame that has begun must be complete.
     complete_by: Option<Instant>,
+    /// How much room the next read gets.
+    room: usize,
 }
 
 impl<R: AsyncRead + Unpin> Frames<R> {
-    pub(crate) fn new(io: R, largest: usize, stalled_after: Duration) -> Self {
-        Frames { io, buffer: BytesMut::new(), largest, stalled_after, complete_by: None }
+    /// Those that come from here, if they are no larger than this, and complete within this time
+    /// once they have begun.
+    pub fn new(io: R, largest: usize, stalled_after: Duration) -> Self {
+        let (buffer, complete_by, room) = (BytesMut::new(), None, *READ.start());
+        Frames { io, buffer, largest, stalled_after, complete_by, room }
     }
 
-    /// The next frame and its length; `None` if the peer has said all. May be cancelled: nothing is
-    /// lost.
-    pub(crate) async fn next(&mut self) -> Result<Option<(Envelope, usize)>, Broken> {
+    /// From now on they may be of this size.
+    pub fn allow(&mut self, largest: usize) {
+        self.largest = largest;
+    }
+
+    /// Waits for frames, and gives the content of each that has come to `take`: one at least. The
+    /// number of them, or 0 if the peer has said all. The first error ends it; the frames before it
+    /// are taken. May be cancelled: nothing is lost.
+    pub async fn each(
+        &mut self,
+        mut take: impl FnMut(&[u8]) -> Result<(), Malformed>,
+    ) -> Result<usize, Broken> {
+        loop {
+            let mut taken = 0;
+            while let Some(length) =
+                decode::split(&self.buffer, self.largest).ok_or(Broken::TooLarge)?
+            {
+                self.complete_by = None;
+                let result = take(&self.buffer[PREFIX..length]);
+                self.buffer.advance(length);
+                result.map_err(Broken::Malformed)?;
+                taken += 1;
+            }
+            if taken > 0 {
+                return Ok(taken);
+            }
+            match self.read().await? {
+                0 if self.buffer.is_empty() => return Ok(0),
+                0 => return Err(truncated()),
+                _ => {}
+            }
+        }
+    }
+
+    /// The next frame, which must be an envelope, and its length; `None` if the peer has said all.
+    /// May be cancelled: nothing is lost.
+    pub async fn next(&mut self) -> Result<Option<(Envelope, usize)>, Broken> {
         loop {
             match decode::split(&self.buffer, self.largest).ok_or(Broken::TooLarge)? {
                 Some(length) => {
@@ -94,6 +155,8 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         if !self.buffer.is_empty() && self.complete_by.is_none() {
             self.complete_by = Some(Instant::now() + self.stalled_after);
         }
+        self.buffer.reserve(self.room);
+        let room = self.buffer.capacity() - self.buffer.len();
         let read = self.io.read_buf(&mut self.buffer);
         let result = match self.complete_by {
             None => read.await,
@@ -103,7 +166,12 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             // A peer that is killed does not say goodbye.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             Err(error) => Err(Broken::Io(error)),
-            Ok(count) => Ok(count),
+            Ok(count) => {
+                if count >= room {
+                    self.room = (2 * self.room).min(*READ.end());
+                }
+                Ok(count)
+            }
         }
     }
 }

@@ -5,7 +5,7 @@
 //! made it, before a single message of the algorithm is believed.
 
 use crate::stats::Reason;
-use bellwether_api::envelope::{self, Hello, Refusal, common_version};
+use bellwether_api::envelope::{self, ClientHello, Hello, Refusal, common_version};
 use bellwether_core::{Group, NodeId};
 
 /// What the called process knows.
@@ -44,11 +44,13 @@ pub struct Refused {
 }
 
 impl Refused {
-    pub(crate) fn new(reason: Reason, text: impl Into<String>) -> Self {
+    /// For this reason, and in these words for people.
+    pub fn new(reason: Reason, text: impl Into<String>) -> Self {
         Refused { reason, text: text.into() }
     }
 
-    pub(crate) fn to_message(&self) -> Refusal {
+    /// As it is told to the caller.
+    pub fn to_message(&self) -> Refusal {
         Refusal {
             reason: self.reason.on_the_wire().into(),
             text: self.text.clone(),
@@ -62,22 +64,8 @@ impl Refused {
 /// mean something else.
 pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> {
     let refuse = |reason, text: String| Err(Refused { reason, text });
-    let Some(version) = common_version(hello.version, hello.oldest) else {
-        let (theirs, ours) = ((hello.oldest, hello.version), (envelope::OLDEST, envelope::VERSION));
-        let text = format!(
-            "the caller speaks protocol versions {} to {}, and this process {} to {}",
-            theirs.0, theirs.1, ours.0, ours.1
-        );
-        return refuse(Reason::Version, text);
-    };
-    if hello.cluster != expected.cluster {
-        let text = format!(
-            "the caller is of cluster `{}`, and this process of `{}`",
-            printable(&hello.cluster),
-            expected.cluster
-        );
-        return refuse(Reason::Cluster, text);
-    }
+    let version = judge_version(hello.version, hello.oldest)?;
+    judge_cluster(&hello.cluster, expected.cluster)?;
     if hello.protocol != expected.protocol {
         let text = format!(
             "the caller runs `{}`, and this process `{}`",
@@ -105,6 +93,36 @@ pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> 
     }
     let other_group = hello.group != fingerprint(expected.group);
     Ok(Caller { id, version, instance: hello.instance, other_group })
+}
+
+/// Judges a client's greeting by itself, and gives the version to speak. One on the same host need not
+/// know the cluster's name.
+pub fn judge_client(hello: &ClientHello, cluster: &str, local: bool) -> Result<u32, Refused> {
+    let version = judge_version(hello.version, hello.oldest)?;
+    if !(local && hello.cluster.is_empty()) {
+        judge_cluster(&hello.cluster, cluster)?;
+    }
+    Ok(version)
+}
+
+fn judge_version(newest: u32, oldest: u32) -> Result<u32, Refused> {
+    common_version(newest, oldest).ok_or_else(|| {
+        let text = format!(
+            "the caller speaks protocol versions {oldest} to {newest}, and this process {} to {}",
+            envelope::OLDEST,
+            envelope::VERSION
+        );
+        Refused::new(Reason::Version, text)
+    })
+}
+
+fn judge_cluster(theirs: &str, ours: &str) -> Result<(), Refused> {
+    if theirs == ours {
+        return Ok(());
+    }
+    let theirs = printable(theirs);
+    let text = format!("the caller is of cluster `{theirs}`, and this process of `{ours}`");
+    Err(Refused::new(Reason::Cluster, text))
 }
 
 /// A hash of who the members are, whatever their order (FNV-1a over their numbers).
@@ -161,6 +179,21 @@ mod tests {
         assert_eq!(judged(|hello| hello.to = 3), Err(Reason::Recipient));
         assert_eq!(judged(|hello| hello.from = 4), Err(Reason::UnknownId));
         assert_eq!(judged(|hello| hello.from = 1), Err(Reason::UnknownId));
+    }
+
+    #[test]
+    fn a_client_says_which_cluster_it_means_unless_it_is_here() {
+        let judged = |cluster: &str, version, local| {
+            let hello =
+                ClientHello { version, oldest: 1, cluster: cluster.into(), ..<_>::default() };
+            judge_client(&hello, "test", local).map_err(|refused| refused.reason)
+        };
+        assert_eq!(judged("test", 1, false), Ok(1));
+        assert_eq!(judged("test", 9, false), Ok(envelope::VERSION));
+        assert_eq!(judged("", 1, true), Ok(1));
+        assert_eq!(judged("", 1, false), Err(Reason::Cluster));
+        assert_eq!(judged("prod", 1, true), Err(Reason::Cluster));
+        assert_eq!(judged("test", 0, true), Err(Reason::Version));
     }
 
     #[test]

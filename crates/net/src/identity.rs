@@ -4,6 +4,9 @@
 //! cluster's own authority. Both ends check it: the caller while it sets up TLS, the called one as
 //! soon as the greeting claims a number. So a member can speak only for itself, and a certificate
 //! of one cluster is worth nothing in another.
+//!
+//! A client's certificate carries `<name>.client.<cluster>.bellwether`, of the same authority. It has one
+//! label more than a member's and is good for calling only, so neither can be taken for the other.
 
 use bellwether_core::NodeId;
 use rustls::client::Resumption;
@@ -35,6 +38,12 @@ pub enum IdentityError {
          inner hyphens"
     )]
     Cluster(String),
+    /// A client's name cannot stand in a certificate.
+    #[error(
+        "client name `{0}` is not usable: it must be 1 to 40 lower-case letters, digits and inner \
+         hyphens"
+    )]
+    Client(String),
     /// A file cannot be read.
     #[error("cannot read the {what} `{}`: {error}", path.display())]
     Unreadable {
@@ -61,16 +70,16 @@ fn of(path: Option<&Path>) -> String {
     path.map(|path| format!(" `{}`", path.display())).unwrap_or_default()
 }
 
-const CA: &str = "CA certificate";
-const CERTIFICATE: &str = "certificate";
-const KEY: &str = "private key";
+pub(crate) const CA: &str = "CA certificate";
+pub(crate) const CERTIFICATE: &str = "certificate";
+pub(crate) const KEY: &str = "private key";
 
 /// Where the three texts came from, to name them in errors.
 #[derive(Clone, Copy, Default)]
-struct Paths<'a>(Option<[&'a Path; 3]>);
+pub(crate) struct Paths<'a>(Option<[&'a Path; 3]>);
 
 impl Paths<'_> {
-    fn unusable(&self, what: &'static str, why: impl fmt::Display) -> IdentityError {
+    pub(crate) fn unusable(&self, what: &'static str, why: impl fmt::Display) -> IdentityError {
         let path = self.0.map(|[ca, certificate, key]| match what {
             CA => ca.to_owned(),
             CERTIFICATE => certificate.to_owned(),
@@ -89,16 +98,8 @@ impl Identity {
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, IdentityError> {
-        let read = |what, path: &Path| {
-            std::fs::read(path).map_err(|error| IdentityError::Unreadable {
-                what,
-                path: path.to_owned(),
-                error,
-            })
-        };
-        let texts = (read(CA, ca)?, read(CERTIFICATE, certificate)?, read(KEY, key)?);
-        let paths = Paths(Some([ca, certificate, key]));
-        Identity::build(cluster, id, [&texts.0, &texts.1, &texts.2], paths)
+        let (texts, paths) = read([ca, certificate, key])?;
+        Identity::build(cluster, id, [&texts[0], &texts[1], &texts[2]], paths)
     }
 
     /// The same from texts.
@@ -124,14 +125,9 @@ impl Identity {
         let chain = certificates(certificate).map_err(|why| paths.unusable(CERTIFICATE, why))?;
         check_certificate(&chain, &roots, cluster, id)
             .map_err(|why| paths.unusable(CERTIFICATE, why))?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| {
-            paths.unusable(KEY, "holds no private key in PEM form (BEGIN PRIVATE KEY)")
-        })?;
-        let (server, client) = tls(roots, chain, key).map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => paths
-                .unusable(KEY, "does not belong to the certificate; use the pair made together"),
-            error => paths.unusable(KEY, error),
-        })?;
+        let key = private_key(key, paths)?;
+        let (server, client) =
+            tls(roots, chain, key).map_err(|error| unusable_key(error, paths))?;
         let (server, client) = (Arc::new(server), Arc::new(client));
         Ok(Identity { cluster: cluster.to_owned(), id, server, client })
     }
@@ -166,6 +162,38 @@ pub fn member_name(cluster: &str, id: NodeId) -> String {
     format!("member-{}.{cluster}.bellwether", id.number())
 }
 
+/// The DNS name in a client's certificate.
+pub fn client_name(cluster: &str, name: &str) -> String {
+    format!("{name}.client.{cluster}.bellwether")
+}
+
+/// The name and the cluster of the client whose DNS name this is.
+pub(crate) fn parse_client_name(dns: &str) -> Option<(&str, &str)> {
+    let (name, rest) = dns.strip_suffix(".bellwether")?.split_once('.')?;
+    let cluster = rest.strip_prefix("client.")?;
+    (is_plain(name) && is_plain(cluster)).then_some((name, cluster))
+}
+
+/// The member of this cluster whose certificate this is, if it is one.
+pub(crate) fn member_of(certificate: &CertificateDer<'_>, cluster: &str) -> Option<NodeId> {
+    let certificate = EndEntityCert::try_from(certificate).ok()?;
+    certificate.valid_dns_names().find_map(|dns| {
+        let number = dns.strip_prefix("member-")?.split_once('.')?.0.parse().ok()?;
+        let id = NodeId::new(number);
+        (dns == member_name(cluster, id)).then_some(id)
+    })
+}
+
+/// The client of this cluster whose certificate this is, if it is one and no member's.
+pub(crate) fn client_of(certificate: &CertificateDer<'_>, cluster: &str) -> Option<String> {
+    if member_of(certificate, cluster).is_some() {
+        return None;
+    }
+    let certificate = EndEntityCert::try_from(certificate).ok()?;
+    let mut names = certificate.valid_dns_names().filter_map(parse_client_name);
+    names.find(|(_, theirs)| *theirs == cluster).map(|(name, _)| name.to_owned())
+}
+
 /// The same as the TLS library wants it. Fails only for a cluster name that
 /// [`check_cluster`] refuses.
 pub(crate) fn server_name(cluster: &str, id: NodeId) -> Option<ServerName<'static>> {
@@ -181,19 +209,60 @@ pub(crate) fn speaks_for(certificate: &CertificateDer<'_>, cluster: &str, id: No
 
 /// Whether a name can be a cluster's: it becomes part of a DNS name.
 pub fn check_cluster(cluster: &str) -> Result<(), IdentityError> {
-    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let fine = (1..=40).contains(&cluster.len())
-        && cluster.chars().all(plain)
-        && !cluster.starts_with('-')
-        && !cluster.ends_with('-');
-    if fine { Ok(()) } else { Err(IdentityError::Cluster(cluster.to_owned())) }
+    if is_plain(cluster) { Ok(()) } else { Err(IdentityError::Cluster(cluster.to_owned())) }
 }
 
-fn provider() -> Arc<CryptoProvider> {
+/// Whether a name can be a client's, for the same reason.
+pub fn check_client(name: &str) -> Result<(), IdentityError> {
+    if is_plain(name) { Ok(()) } else { Err(IdentityError::Client(name.to_owned())) }
+}
+
+/// Whether it can be one label of a DNS name.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    (1..=40).contains(&name.len())
+        && name.chars().all(plain)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+/// The contents of the three files.
+pub(crate) fn read(paths: [&Path; 3]) -> Result<([Vec<u8>; 3], Paths<'_>), IdentityError> {
+    let read = |what, path: &Path| {
+        std::fs::read(path).map_err(|error| IdentityError::Unreadable {
+            what,
+            path: path.to_owned(),
+            error,
+        })
+    };
+    let [ca, certificate, key] = paths;
+    let texts = [read(CA, ca)?, read(CERTIFICATE, certificate)?, read(KEY, key)?];
+    Ok((texts, Paths(Some(paths))))
+}
+
+pub(crate) fn private_key(
+    pem: &[u8],
+    paths: Paths<'_>,
+) -> Result<PrivateKeyDer<'static>, IdentityError> {
+    PrivateKeyDer::from_pem_slice(pem)
+        .map_err(|_| paths.unusable(KEY, "holds no private key in PEM form (BEGIN PRIVATE KEY)"))
+}
+
+/// Why certificate and key make no TLS together.
+pub(crate) fn unusable_key(error: rustls::Error, paths: Paths<'_>) -> IdentityError {
+    match error {
+        rustls::Error::InconsistentKeys(_) => {
+            paths.unusable(KEY, "does not belong to the certificate; use the pair made together")
+        }
+        error => paths.unusable(KEY, error),
+    }
+}
+
+pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
@@ -201,7 +270,7 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     }
 }
 
-fn roots(pem: &[u8]) -> Result<RootCertStore, String> {
+pub(crate) fn roots(pem: &[u8]) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(pem)? {
         roots.add(certificate).map_err(|error| format!("is not usable: {error}"))?;
@@ -228,8 +297,19 @@ fn check_certificate(
             found.join("`, `")
         ));
     }
+    let usages = [KeyUsage::server_auth(), KeyUsage::client_auth()];
+    check_usages(&certificate, between, roots, &usages)
+}
+
+/// Whether others of the same authority would believe the certificate now.
+pub(crate) fn check_usages(
+    certificate: &EndEntityCert<'_>,
+    between: &[CertificateDer<'_>],
+    roots: &RootCertStore,
+    usages: &[KeyUsage],
+) -> Result<(), String> {
     let algorithms = provider().signature_verification_algorithms;
-    for usage in [KeyUsage::server_auth(), KeyUsage::client_auth()] {
+    for usage in usages.iter().copied() {
         let (now, anchors) = (UnixTime::now(), &roots.roots);
         certificate
             .verify_for_usage(algorithms.all, anchors, between, now, usage, None, None)

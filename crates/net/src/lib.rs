@@ -26,6 +26,8 @@
 //!   Everything that is dropped is [counted](Counters::dropped) with the reason.
 //! * Whatever a step promises is [on disk](durable) before a message of that step leaves. If it
 //!   cannot be written, nothing leaves and the process ends with an error.
+//! * Clients come to the same address with certificates of their own. They are let in here and
+//!   [served](Options::clients) elsewhere; a [`ClientIdentity`] is their side of it.
 //! * Strangers are refused and [counted](Counters::refused) by reason, and logged once per peer and
 //!   reason.
 //!
@@ -66,11 +68,12 @@
 
 mod accept;
 pub mod certs;
+mod client;
 mod clock;
 pub mod decode;
 mod dial;
 pub mod durable;
-mod frame;
+pub mod frame;
 mod greeting;
 mod identity;
 pub mod journal;
@@ -86,10 +89,13 @@ mod step;
 mod timers;
 mod traffic;
 
+pub use accept::{ClientConnection, refuse};
 pub use bellwether_api::envelope::Payload;
+pub use client::{ClientIdentity, ClientStream, NoConnection};
 pub use clock::Clock;
 pub use greeting::{Caller, Refused};
-pub use identity::{Identity, IdentityError, check_cluster, member_name};
+pub use identity::{Identity, IdentityError};
+pub use identity::{check_client, check_cluster, client_name, member_name};
 pub use options::Options;
 pub use protocol::{
     Catalogue, Config, Durable, Hint, Input, Malformed, Msg, Output, Protocol, Timer,

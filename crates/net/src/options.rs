@@ -1,5 +1,6 @@
 //! What the driver is told: who it is, whom it talks to, and its limits.
 
+use crate::accept::ClientConnection;
 use crate::clock::Clock;
 use crate::identity::Identity;
 use bellwether_core::{Group, NodeId};
@@ -7,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
 /// How to run a process. [`Options::new`] gives the defaults; change what you need.
 #[derive(Debug)]
@@ -36,6 +37,9 @@ pub struct Options {
     ///
     /// [`Running::partition`]: crate::Running::partition
     pub dev_faults: bool,
+    /// Where clients go that come to the same address with a client's certificate of the cluster's
+    /// authority. Without it they are refused.
+    pub clients: Option<mpsc::Sender<ClientConnection>>,
     /// The largest frame, sent or received, in bytes.
     pub max_frame: usize,
     /// How many messages may wait for one peer.
@@ -78,6 +82,7 @@ impl Options {
             clock: Clock::system(),
             gate: None,
             dev_faults: false,
+            clients: None,
             max_frame: 1 << 20,
             queue: 1024,
             stale_after: Duration::from_secs(1),

@@ -165,6 +165,7 @@ fn share<P: Protocol>(
         flush_within: options.flush_within,
     };
     let (instance, blocked) = (rand::random(), Mutex::default());
+    let clients = options.clients;
     let shared = Shared {
         protocol,
         identity,
@@ -175,6 +176,7 @@ fn share<P: Protocol>(
         instance,
         limits,
         dev_faults,
+        clients,
         stats,
         peers,
         blocked,

@@ -1,5 +1,6 @@
 //! What the tasks of one process share.
 
+use crate::accept::ClientConnection;
 use crate::clock::Clock;
 use crate::greeting::Refused;
 use crate::identity::Identity;
@@ -11,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 /// Something for the process, from one of its connections.
 pub(crate) enum Arrival<P: Protocol> {
@@ -43,6 +44,7 @@ pub(crate) struct Shared<P: Protocol> {
     pub(crate) instance: u64,
     pub(crate) limits: Limits,
     pub(crate) dev_faults: bool,
+    pub(crate) clients: Option<mpsc::Sender<ClientConnection>>,
     pub(crate) stats: Arc<Stats>,
     pub(crate) peers: BTreeMap<NodeId, Peer<Msg<P>>>,
     pub(crate) blocked: Mutex<BTreeSet<NodeId>>,
@@ -206,13 +208,13 @@ impl<P: Protocol> Shared<P> {
 impl From<crate::frame::Broken> for Refused {
     fn from(broken: crate::frame::Broken) -> Self {
         use crate::frame::Broken;
-        match broken {
-            Broken::TooLarge => Refused::new(Reason::TooLarge, "a frame larger than allowed"),
-            Broken::Malformed(what) => Refused::new(Reason::Malformed, what.what),
-            Broken::Slow => {
-                Refused::new(Reason::Slow, "a frame was begun and not finished in time")
-            }
-            Broken::Io(error) => Refused::new(Reason::Tls, error.to_string()),
-        }
+        let text = broken.to_string();
+        let reason = match broken {
+            Broken::TooLarge => Reason::TooLarge,
+            Broken::Malformed(_) => Reason::Malformed,
+            Broken::Slow => Reason::Slow,
+            Broken::Io(_) => Reason::Tls,
+        };
+        Refused { reason, text }
     }
 }

@@ -60,7 +60,8 @@ pub enum Reason {
     Malformed,
     /// It took too long to say who it is, or to finish a frame.
     Slow,
-    /// Too many connections were in the middle of their greeting, and it was the oldest.
+    /// Too many connections were in the middle of their greeting, and it was the oldest; or as many
+    /// clients are connected as are served.
     Overflow,
 }
 
@@ -112,6 +113,7 @@ impl Reason {
             Reason::Version => envelope::Reason::Version,
             Reason::Duplicate => envelope::Reason::Duplicate,
             Reason::Malformed => envelope::Reason::Malformed,
+            Reason::Overflow => envelope::Reason::TooMany,
             _ => envelope::Reason::Unspecified,
         }
     }

@@ -77,6 +77,26 @@ fn errors_name_the_file_and_what_is_wrong() {
 }
 
 #[test]
+fn clients_have_certificates_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let written = certs::prepare_all(folder, "test", &[id(1)], &["app", "cron-2"], 30).unwrap();
+    assert_eq!(written.len(), 8);
+    let files = certs::Files::of_client(folder, "cron-2");
+    assert!(files.certificate.ends_with("client-cron-2.pem"), "{files:?}");
+    let client = files.load_client().unwrap();
+    assert_eq!((client.cluster(), client.name()), ("test", "cron-2"));
+    assert!(certs::prepare_all(folder, "test", &[], &["app"], 30).unwrap().is_empty());
+    let error = certs::prepare_all(folder, "test", &[], &["App"], 30).unwrap_err().to_string();
+    assert!(error.contains("client name `App`"), "{error}");
+    // A client's files are of no use to a member, whatever it is called.
+    let error = files.load("test", id(1)).unwrap_err().to_string();
+    assert!(error.contains("cron-2.client.test.bellwether"), "{error}");
+    certs::prepare_all(folder, "test", &[], &["member-1"], 30).unwrap();
+    certs::Files::of_client(folder, "member-1").load("test", id(1)).unwrap_err();
+}
+
+#[test]
 fn cluster_names_are_plain() {
     for good in ["a", "prod-eu-1", "x".repeat(40).as_str()] {
         check_cluster(good).unwrap();

@@ -6,13 +6,10 @@ mod common;
 use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter, Message, Payload};
 use bellwether_net::{Options, Reason, Running, certs};
 use common::{CLUSTER, Cluster, Input, Msg, Outputs, Talk, connected, heard, id, soon, until};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use std::sync::Arc;
+use common::{answer, framed, refusal, tls};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 /// Two good processes of a group of three: the third number is free to be abused.
@@ -56,26 +53,7 @@ impl Scene {
 
     /// A TLS connection to the first process with this certificate.
     async fn tls(&self, certificate: Option<&certs::Pair>) -> TlsStream<TcpStream> {
-        let mut roots = rustls::RootCertStore::empty();
-        let ca = self.cluster.authority.certificate.as_bytes();
-        roots.add(CertificateDer::from_pem_slice(ca).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots);
-        let config = match certificate {
-            None => builder.with_no_client_auth(),
-            Some(pair) => {
-                let chain = vec![CertificateDer::from_pem_slice(pair.certificate.as_bytes())];
-                let chain = chain.into_iter().collect::<Result<_, _>>().unwrap();
-                let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
-                builder.with_client_auth_cert(chain, key).unwrap()
-            }
-        };
-        let name = ServerName::try_from(bellwether_net::member_name(CLUSTER, id(1))).unwrap();
-        let connector = TlsConnector::from(Arc::new(config));
-        connector.connect(name, self.tcp().await).await.unwrap()
+        tls(&self.cluster, certificate).await
     }
 
     fn pair(&self, number: u32) -> certs::Pair {
@@ -113,34 +91,10 @@ fn greeting(change: impl FnOnce(&mut Hello)) -> Vec<u8> {
     Envelope::new(envelope::VERSION, Body::Hello(hello)).encode_to_vec()
 }
 
-fn framed(content: &[u8]) -> Vec<u8> {
-    let mut frame = (content.len() as u32).to_be_bytes().to_vec();
-    frame.extend(content);
-    frame
-}
-
 fn letter(n: u64) -> Vec<u8> {
     let payload = Payload::Serde(postcard::to_stdvec(&Msg::Say(n)).unwrap().into());
     let letter = Letter { seq: n, life: 0, payload: Some(payload) };
     framed(&Envelope::new(envelope::VERSION, Body::Letter(letter)).encode_to_vec())
-}
-
-/// The next frame from the other side; `None` if it closes instead.
-async fn answer(tls: &mut TlsStream<TcpStream>) -> Option<Body> {
-    soon("an answer", async {
-        let length = tls.read_u32().await.ok()?;
-        let mut content = vec![0; length as usize];
-        tls.read_exact(&mut content).await.ok()?;
-        Envelope::decode(content.as_slice()).unwrap().body
-    })
-    .await
-}
-
-async fn refusal(tls: &mut TlsStream<TcpStream>) -> envelope::Refusal {
-    match answer(tls).await {
-        Some(Body::Refusal(refusal)) => refusal,
-        other => panic!("{other:?}"),
-    }
 }
 
 /// Waits until the other side closes.

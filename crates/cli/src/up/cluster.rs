@@ -5,7 +5,7 @@ use crate::asking::Address;
 use crate::failure::Failure;
 use bellwether_core::NodeId;
 use bellwether_member::Choices;
-use bellwether_net::certs::prepare;
+use bellwether_net::certs::prepare_all;
 use bellwether_node::config::{self, Overrides};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write;
@@ -19,6 +19,8 @@ use tokio::process::{Child, ChildStdin, Command};
 
 /// The name that stands in the certificates.
 const CLUSTER: &str = "up";
+/// The client that has a certificate from the start.
+const CLIENT: &str = "local";
 /// The certificates of a directory that is kept should not run out soon.
 const DAYS: u32 = 3_650;
 /// A member that was told to end and has not by then is killed.
@@ -101,7 +103,8 @@ impl Cluster {
         })?;
         let folder = Folder::new(kept)?;
         let ids: Vec<NodeId> = (1..=shape.nodes).map(NodeId::new).collect();
-        prepare(folder.path(), CLUSTER, &ids, DAYS).map_err(|error| Failure::flag("dir", error))?;
+        prepare_all(folder.path(), CLUSTER, &ids, &[CLIENT], DAYS)
+            .map_err(|error| Failure::flag("dir", error))?;
         let ports = Ports::find(shape)?;
         for id in 1..=shape.nodes {
             let path = config_path(folder.path(), id);

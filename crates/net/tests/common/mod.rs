@@ -2,17 +2,24 @@
 
 #![allow(dead_code, unreachable_pub, reason = "every test binary uses another part")]
 
+use bellwether_api::envelope::{self, Body, Envelope, Message as _};
 use bellwether_core::{
     Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process, Time,
 };
 use bellwether_net::{Hint, Identity, Malformed, Options, Payload, Protocol, Running, certs};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::broadcast::Receiver;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 pub const CLUSTER: &str = "test";
 
@@ -250,4 +257,52 @@ pub async fn connected(running: &Running<Talk>, peers: usize) {
         states.iter().filter(up).count() >= peers
     })
     .await;
+}
+
+/// A TLS connection to the first member with this certificate.
+pub async fn tls(cluster: &Cluster, certificate: Option<&certs::Pair>) -> TlsStream<TcpStream> {
+    let mut roots = rustls::RootCertStore::empty();
+    let ca = cluster.authority.certificate.as_bytes();
+    roots.add(CertificateDer::from_pem_slice(ca).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    let config = match certificate {
+        None => builder.with_no_client_auth(),
+        Some(pair) => {
+            let chain = vec![CertificateDer::from_pem_slice(pair.certificate.as_bytes())];
+            let chain = chain.into_iter().collect::<Result<_, _>>().unwrap();
+            let key = PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).unwrap();
+            builder.with_client_auth_cert(chain, key).unwrap()
+        }
+    };
+    let name = ServerName::try_from(bellwether_net::member_name(CLUSTER, id(1))).unwrap();
+    let tcp = TcpStream::connect(&cluster.addresses[&id(1)]).await.unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, tcp).await.unwrap()
+}
+
+pub fn framed(content: &[u8]) -> Vec<u8> {
+    let mut frame = (content.len() as u32).to_be_bytes().to_vec();
+    frame.extend(content);
+    frame
+}
+
+/// The next frame from the other side; `None` if it closes instead.
+pub async fn answer(tls: &mut TlsStream<TcpStream>) -> Option<Body> {
+    soon("an answer", async {
+        let length = tls.read_u32().await.ok()?;
+        let mut content = vec![0; length as usize];
+        tls.read_exact(&mut content).await.ok()?;
+        Envelope::decode(content.as_slice()).unwrap().body
+    })
+    .await
+}
+
+pub async fn refusal(tls: &mut TlsStream<TcpStream>) -> envelope::Refusal {
+    match answer(tls).await {
+        Some(Body::Refusal(refusal)) => refusal,
+        other => panic!("{other:?}"),
+    }
 }
