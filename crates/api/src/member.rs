@@ -250,7 +250,13 @@ fn from_state(state: &Duties) -> Vec<u8> {
 fn to_state(bytes: &[u8]) -> Result<Arc<Duties>, Malformed> {
     match bytes {
         [] => Ok(Arc::default()),
-        bytes => Ok(Arc::new(packed::unpack::<Duties>(bytes, "state")?.restored())),
+        bytes => {
+            let state = packed::unpack::<Duties>(bytes, "state")?;
+            match state.flaw() {
+                None => Ok(Arc::new(state.restored())),
+                Some(flaw) => Err(Malformed::packed("state", flaw)),
+            }
+        }
     }
 }
 

@@ -30,6 +30,7 @@ mod lock;
 mod locking;
 mod role;
 mod session;
+mod sound;
 mod state;
 mod talk;
 mod waits;

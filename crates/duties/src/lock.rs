@@ -64,7 +64,7 @@ impl Lock {
 
 impl Mode {
     /// How many permits it takes.
-    fn permits(self) -> u32 {
+    pub(crate) fn permits(self) -> u32 {
         match self {
             Mode::Permits { take, .. } => take,
             Mode::Exclusive | Mode::Shared => 0,

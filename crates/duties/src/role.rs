@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// So many changes of a role are remembered.
-const CHANGES_KEPT: usize = 32;
+pub(crate) const CHANGES_KEPT: usize = 32;
 
 /// One role.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

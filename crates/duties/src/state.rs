@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 /// So many deadlocks are remembered, for those who ask later.
-const DEADLOCKS_KEPT: usize = 100;
+pub(crate) const DEADLOCKS_KEPT: usize = 100;
 
 /// All that a coordinator keeps for its clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

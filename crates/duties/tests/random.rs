@@ -89,6 +89,7 @@ fn command(dice: &mut Dice, number: Number, sessions: &[SessionId]) -> Command {
 
 /// Holders get along, queues have no gaps, and nobody waits who need not.
 fn assert_sound(duties: &Duties) {
+    assert_eq!(duties.flaw(), None);
     for (name, lock) in duties.locks() {
         let modes: Vec<Mode> = lock.holders.values().map(|(_, mode)| *mode).collect();
         let alone = modes.iter().filter(|mode| **mode == Mode::Exclusive).count();

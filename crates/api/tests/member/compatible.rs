@@ -1,12 +1,14 @@
 //! Neighbouring versions.
 
+use crate::examples::{clients, mandates};
 use crate::golden::elections;
-use crate::{Any, for_every_election, mandates, raw, read, write};
+use crate::{for_every_election, of_mandate, raw, read, write};
 use bellwether_algorithms::election::{Bully, Election, Ring};
 use bellwether_api::member::{Malformed, decode, decode_durable, encode_durable};
 use bellwether_core::{NodeId, Time};
 use bellwether_member::mandate::{Msg as M, Sight, Version};
-use bellwether_member::{ClockStatus, Durable, Epoch, Msg};
+use bellwether_member::steward::Msg;
+use bellwether_member::{ClockStatus, Durable, Epoch, Msg as Member};
 use serde_json::{Value as Json, json};
 
 /// What a next version may have added: a number, and something larger.
@@ -16,8 +18,7 @@ fn later() -> Vec<u8> {
 
 #[test]
 fn unknown_fields_are_ignored() {
-    for (name, msg) in mandates() {
-        let msg: Any = Msg::Mandate(msg);
+    for (name, msg) in mandates().into_iter().chain(clients()) {
         let bytes = write(&msg);
         let outside = [later(), bytes.clone(), later()].concat();
         assert_eq!(read(&outside), Ok(msg.clone()), "{name}");
@@ -35,8 +36,8 @@ fn unknown_fields_of_parts_are_ignored() {
     let version = raw::block(2, &[raw::number(1, 6), later(), raw::number(2, 3)].concat());
     let promise = raw::block(3, &[raw::number(1, 7), version].concat());
     let version = Version { epoch: Epoch::new(6), sequence: 3 };
-    let expected = M::Promise { epoch: Epoch::new(7), version, copy: () };
-    assert_eq!(read(&promise), Ok(Msg::Mandate(expected)));
+    let expected = M::Promise { epoch: Epoch::new(7), version, copy: None };
+    assert_eq!(read(&promise), Ok(of_mandate(expected)));
 
     let clock = raw::block(3, &[later(), raw::number(2, 9)].concat());
     let sight = raw::block(4, &[later(), raw::number(1, 5), clock].concat());
@@ -44,7 +45,8 @@ fn unknown_fields_of_parts_are_ignored() {
     let clock = Some(ClockStatus { error_us: 9, ..ClockStatus::default() });
     let view = vec![Sight { member: NodeId::new(5), heard_ms: None, clock }];
     let (epoch, sent) = (Epoch::new(7), Time::from_micros(8));
-    assert_eq!(read(&beat), Ok(Msg::Mandate(M::Beat { epoch, sent, appointed: false, view })));
+    let expected = M::Beat { epoch, sent, appointed: false, view, sequence: 0 };
+    assert_eq!(read(&beat), Ok(of_mandate(expected)));
 }
 
 /// The same message as a next version may send it: with more in every struct.
@@ -70,7 +72,8 @@ fn fields_added_to_an_elections_message_are_ignored() {
         for (name, json) in elections(E::ENTRY.name) {
             let msg: E::Msg = serde_json::from_value(json.clone()).unwrap();
             let bytes = raw::election(E::ENTRY.name, &grown(&json));
-            assert_eq!(decode::<E>(&bytes), Ok(Msg::Election(msg)), "{} {name}", E::ENTRY.name);
+            let msg = Msg::Member(Member::Election(msg));
+            assert_eq!(decode::<E>(&bytes), Ok(msg), "{} {name}", E::ENTRY.name);
         }
     }
     for_every_election!(check);
@@ -79,7 +82,7 @@ fn fields_added_to_an_elections_message_are_ignored() {
 
 #[test]
 fn a_kind_of_a_newer_version_is_unknown_and_harmless() {
-    for kind in 12..=15 {
+    for kind in [15, 16, 300] {
         let error = read(&raw::block(kind, &raw::number(1, 7))).unwrap_err();
         assert_eq!(error, Malformed::Unknown);
         assert!(error.is_harmless());
@@ -100,35 +103,123 @@ fn another_election_is_named() {
     assert!(text.contains("'bully'") && text.contains("'ring'"), "{text}");
 }
 
+/// Before members kept a state for clients there was none of this: how new a candidate's copy is,
+/// how many changes there were, and how many a follower has. What such a member says is understood,
+/// and what is said to it has the same bytes as long as nobody has asked for anything.
 #[test]
-fn a_state_that_cannot_be_kept_is_refused() {
-    for (name, field) in [("promise", 3), ("spread", 4)] {
-        let (_, msg) = mandates().into_iter().find(|(known, _)| *known == name).unwrap();
-        let (kind, content) = raw::unblock(&write(&Msg::Mandate(msg)));
-        let bytes = raw::block(kind, &[content, raw::block(field, b"locks")].concat());
-        let error = read(&bytes).unwrap_err();
-        assert_eq!(error, Malformed::State(5), "{name}");
-        assert!(error.is_harmless());
+fn a_version_without_a_state_is_understood() {
+    let (epoch, sent, clock) = (Epoch::new(7), Time::from_micros(8), Time::from_micros(9));
+    let version = Version { epoch: Epoch::new(6), sequence: 0 };
+    let numbers = |all: &[(u64, u64)]| -> Vec<u8> {
+        all.iter().flat_map(|(field, value)| raw::number(*field, *value)).collect()
+    };
+    let of_version = |field| raw::block(field, &numbers(&[(1, 6), (2, 0)]));
+    let copy = Default::default();
+    let (view, appointed) = (Vec::new(), false);
+    let old = [
+        (2, numbers(&[(1, 7)]), M::Prepare { epoch, version: Version::default() }),
+        (3, [raw::number(1, 7), of_version(2)].concat(), M::Promise { epoch, version, copy: None }),
+        (
+            6,
+            [numbers(&[(1, 7), (2, 8)]), of_version(3)].concat(),
+            M::Spread { epoch, sent, version, copy, appointed },
+        ),
+        (7, numbers(&[(1, 7), (2, 8)]), M::Beat { epoch, sent, appointed, view, sequence: 0 }),
+        (8, numbers(&[(1, 7), (2, 8), (3, 9)]), M::Ack { epoch, sent, clock, held: 0 }),
+        (9, numbers(&[(1, 7)]), M::Lack { epoch, held: None }),
+    ];
+    for (kind, content, msg) in old {
+        let (bytes, msg) = (raw::block(kind, &content), of_mandate(msg));
+        assert_eq!(read(&bytes).as_ref(), Ok(&msg));
+        assert_eq!(write(&msg), bytes);
+    }
+    let (promised, promised_to) = (Epoch::new(7), Some(NodeId::new(5)));
+    let durable = Durable { incarnation: 3, promised, promised_to, reliance_ms: 0 };
+    let bytes = numbers(&[(1, 3), (2, 7), (3, 5)]);
+    assert_eq!(decode_durable(&bytes), Ok(durable));
+    assert_eq!(encode_durable(&durable), bytes);
+}
+
+/// Which field of which message is packed.
+const PACKED: [(&str, u64, &str); 5] = [
+    ("promise-copy", 3, "state"),
+    ("spread-state", 4, "state"),
+    ("append", 5, "append.commands"),
+    ("wants", 1, "wants.requests"),
+    ("says", 1, "says.replies"),
+];
+
+#[test]
+fn a_format_of_a_newer_version_is_told_and_harmless() {
+    for (name, field, path) in PACKED {
+        let mut examples = mandates().into_iter().chain(clients());
+        let (_, msg) = examples.find(|(known, _)| *known == name).unwrap();
+        let (kind, content) = raw::unblock(&write(&msg));
+        for format in [0, 2, 255] {
+            // Of two fields with the same number the last one counts.
+            let later = raw::block(field, &[&[format][..], b"locks"].concat());
+            let error = read(&raw::block(kind, &[content.clone(), later].concat())).unwrap_err();
+            assert_eq!(error, Malformed::Format { field: path, format }, "{name}");
+            assert!(error.is_harmless(), "{name}");
+            let text = error.to_string();
+            assert!(text.contains(path) && text.contains(&format.to_string()), "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_packed_must_make_sense() {
+    for (name, field, path) in PACKED {
+        let mut examples = mandates().into_iter().chain(clients());
+        let (_, msg) = examples.find(|(known, _)| *known == name).unwrap();
+        let (kind, content) = raw::unblock(&write(&msg));
+        let fields = raw::fields(&content);
+        let (_, packed) = fields.iter().find(|(known, _)| *known == field).unwrap();
+        let (_, packed) = raw::unblock(packed);
+        let with = |packed: &[u8]| {
+            let replaced = raw::block(field, packed);
+            read(&raw::block(kind, &[content.clone(), replaced].concat()))
+        };
+        assert_eq!(with(&packed), Ok(msg), "{name}");
+        for damaged in [&packed[..packed.len() - 1], &[&packed[..], &[0]].concat(), &[1]] {
+            let error = with(damaged).unwrap_err();
+            assert!(matches!(error, Malformed::Packed { field, .. } if field == path), "{error}");
+            assert!(!error.is_harmless() && error.to_string().contains(path), "{error}");
+        }
+    }
+    // Nothing at all is no state, but it is no list either.
+    for (kind, path) in [(13, "wants.requests"), (14, "says.replies")] {
+        assert_eq!(read(&raw::block(kind, &[])), Err(Malformed::Missing(path)));
     }
 }
 
 #[test]
 fn what_is_required_is_missed_by_name() {
     let required: &[(&str, &[(u64, &str)])] = &[
-        ("prepare", &[(1, "prepare.epoch")]),
-        ("promise", &[(1, "promise.epoch"), (2, "promise.version")]),
+        ("prepare-version", &[(1, "prepare.epoch")]),
+        ("promise-copy", &[(1, "promise.epoch"), (2, "promise.version")]),
         ("wait", &[(1, "wait.epoch")]),
         ("refuse", &[(1, "refuse.epoch"), (2, "refuse.promised")]),
-        ("spread", &[(1, "spread.epoch"), (2, "spread.sent_us"), (3, "spread.version")]),
+        ("spread-state", &[(1, "spread.epoch"), (2, "spread.sent_us"), (3, "spread.version")]),
         ("beat-view", &[(1, "beat.epoch"), (2, "beat.sent_us")]),
-        ("ack", &[(1, "ack.epoch"), (2, "ack.sent_us"), (3, "ack.clock_us")]),
-        ("lack", &[(1, "lack.epoch")]),
+        ("beat-sequence", &[(1, "beat.epoch"), (2, "beat.sent_us")]),
+        (
+            "append",
+            &[
+                (1, "append.epoch"),
+                (2, "append.sent_us"),
+                (4, "append.after"),
+                (5, "append.commands"),
+            ],
+        ),
+        ("ack-held", &[(1, "ack.epoch"), (2, "ack.sent_us"), (3, "ack.clock_us")]),
+        ("lack-held", &[(1, "lack.epoch")]),
         ("claim", &[(1, "claim.epoch")]),
         ("release", &[(1, "release.epoch")]),
     ];
     for (name, required) in required {
         let (_, msg) = mandates().into_iter().find(|(known, _)| known == name).unwrap();
-        let (kind, content) = raw::unblock(&write(&Msg::Mandate(msg)));
+        let (kind, content) = raw::unblock(&write(&msg));
         let fields = raw::fields(&content);
         for (gone, _) in &fields {
             let rest = fields.iter().filter(|(field, _)| field != gone);
@@ -175,11 +266,14 @@ fn numbers_survive_up_to_their_limits() {
         let (sent, clock) = (Time::from_micros(number), Time::from_micros(!number));
         let version = Version { epoch, sequence: number };
         for msg in [
-            M::Ack { epoch, sent, clock },
-            M::Promise { epoch, version, copy: () },
+            M::Ack { epoch, sent, clock, held: number },
+            M::Lack { epoch, held: Some(number) },
+            M::Prepare { epoch, version },
+            M::Promise { epoch, version, copy: None },
             M::Refuse { epoch, promised: epoch },
+            M::Append { epoch, sent, appointed: false, after: number, commands: [].into() },
         ] {
-            let msg: Any = Msg::Mandate(msg);
+            let msg = of_mandate(msg);
             assert_eq!(read(&write(&msg)), Ok(msg));
         }
     }
@@ -189,9 +283,11 @@ fn numbers_survive_up_to_their_limits() {
         let clock = Some(ClockStatus { offset_us, error_us: u64::MAX, rate_ppb, drifts: true });
         let view = vec![Sight { member: id, heard_ms: Some(number), clock }];
         let (epoch, sent) = (Epoch::new(1), Time::MAX);
-        let msg: Any = Msg::Mandate(M::Beat { epoch, sent, appointed: true, view });
+        let sequence = u64::MAX - u64::from(number);
+        let msg = of_mandate(M::Beat { epoch, sent, appointed: true, view, sequence });
         assert_eq!(read(&write(&msg)), Ok(msg));
-        let durable = Durable { incarnation: number, promised: epoch, promised_to: Some(id) };
+        let (incarnation, promised_to, reliance_ms) = (number, Some(id), sequence);
+        let durable = Durable { incarnation, promised: epoch, promised_to, reliance_ms };
         assert_eq!(decode_durable(&encode_durable(&durable)), Ok(durable));
     }
 }
@@ -221,6 +317,8 @@ fn a_member_beyond_32_bits_is_refused_not_cut_off() {
 fn a_very_long_silence_is_said_as_long_as_can_be() {
     let sight = raw::block(4, &[raw::number(1, 5), raw::number(2, 1 << 40)].concat());
     let beat = raw::block(7, &[raw::number(1, 7), raw::number(2, 8), sight].concat());
-    let Ok(Msg::Mandate(M::Beat { view, .. })) = read(&beat) else { panic!("a beat") };
+    let Ok(Msg::Member(Member::Mandate(M::Beat { view, .. }))) = read(&beat) else {
+        panic!("a beat");
+    };
     assert_eq!(view[0].heard_ms, Some(u32::MAX));
 }

@@ -2,16 +2,20 @@
 //! a line is never changed or removed, and no switch rewrites the files. A new kind fails the test,
 //! which prints the line to add.
 
+use crate::examples::{clients, mandates};
 use crate::simulated::kinds_sent;
-use crate::{Any, for_every_election, mandates, raw, read, write};
+use crate::{Any, for_every_election, of_mandate, raw, read, write};
 use bellwether_algorithms::election::Election;
 use bellwether_api::member::{decode, decode_durable, encode, encode_durable};
 use bellwether_core::{Message, NodeId, Process};
-use bellwether_member::{Durable, Epoch, Msg};
+use bellwether_member::mandate::Version;
+use bellwether_member::steward::Msg;
+use bellwether_member::{Durable, Epoch, Msg as Member};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MANDATE: &str = include_str!("../golden/mandate.hex");
+const CLIENTS: &str = include_str!("../golden/clients.hex");
 const ELECTION: &str = include_str!("../golden/election.hex");
 const DURABLE: &str = include_str!("../golden/durable.hex");
 
@@ -30,28 +34,45 @@ pub(crate) fn parse(text: &'static str) -> BTreeMap<&'static str, Vec<u8>> {
 
 /// The bytes of every example.
 pub(crate) fn corpus() -> Vec<Vec<u8>> {
-    [MANDATE, ELECTION, DURABLE].into_iter().flat_map(|text| parse(text).into_values()).collect()
+    [MANDATE, CLIENTS, ELECTION, DURABLE]
+        .into_iter()
+        .flat_map(|text| parse(text).into_values())
+        .collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn check(golden: &BTreeMap<&str, Vec<u8>>, name: &str, encoded: &[u8]) {
-    let hex: String = encoded.iter().map(|byte| format!("{byte:02x}")).collect();
     let known = golden.get(name).map(Vec::as_slice);
-    assert_eq!(known, Some(encoded), "now it is\n{name} {hex}");
+    assert_eq!(known, Some(encoded), "now it is\n{name} {}", hex(encoded));
+}
+
+/// Checks all examples of a file, which are of so many kinds.
+fn keep(file: &'static str, examples: &[(&'static str, Any)], kinds: usize) {
+    let golden = parse(file);
+    let new = examples.iter().filter(|(name, _)| !golden.contains_key(name));
+    let new: String = new.map(|(name, msg)| format!("{name} {}\n", hex(&write(msg)))).collect();
+    assert!(new.is_empty(), "lines to add:\n{new}");
+    for (name, msg) in examples {
+        check(&golden, name, &write(msg));
+        assert_eq!(read(&golden[name]).as_ref(), Ok(msg), "{name}");
+    }
+    let names: BTreeSet<_> = examples.iter().map(|(name, _)| *name).collect();
+    assert_eq!(golden.into_keys().collect::<BTreeSet<_>>(), names, "no example may go");
+    let seen: BTreeSet<_> = examples.iter().map(|(_, msg)| msg.kind().name).collect();
+    assert_eq!(seen.len(), kinds, "one of each kind at least: {seen:?}");
 }
 
 #[test]
 fn mandate_messages_keep_their_bytes() {
-    let golden = parse(MANDATE);
-    let examples = mandates();
-    for (name, msg) in &examples {
-        let msg = Msg::Mandate(msg.clone());
-        check(&golden, name, &write(&msg));
-        assert_eq!(read(&golden[name]), Ok(msg), "{name}");
-    }
-    let names: BTreeSet<_> = examples.iter().map(|(name, _)| *name).collect();
-    assert_eq!(golden.into_keys().collect::<BTreeSet<_>>(), names, "no example may go");
-    let kinds: BTreeSet<_> = examples.iter().map(|(_, msg)| msg.kind().name).collect();
-    assert_eq!(kinds.len(), 10, "one of each kind at least: {kinds:?}");
+    keep(MANDATE, &mandates(), 11);
+}
+
+#[test]
+fn what_is_passed_on_for_clients_keeps_its_bytes() {
+    keep(CLIENTS, &clients(), 2);
 }
 
 #[test]
@@ -60,7 +81,8 @@ fn durable_state_keeps_its_bytes() {
     let (promised, promised_to) = (Epoch::new(300), Some(NodeId::new(5)));
     let examples = [
         ("first-start", Durable { incarnation: 1, ..Durable::default() }),
-        ("promised", Durable { incarnation: 3, promised, promised_to }),
+        ("promised", Durable { incarnation: 3, promised, promised_to, reliance_ms: 0 }),
+        ("relied-on", Durable { incarnation: 3, promised, promised_to, reliance_ms: 65_536 }),
     ];
     assert_eq!(golden.len(), examples.len());
     for (name, durable) in examples {
@@ -138,7 +160,7 @@ fn election_messages_keep_their_bytes() {
             let name = format!("{}/{name}", E::ENTRY.name);
             let msg: E::Msg = serde_json::from_value(json.clone()).unwrap();
             kinds.insert(msg.kind().name);
-            let msg = Msg::Election(msg);
+            let msg = Msg::Member(Member::Election(msg));
             check(&golden, &name, &encode::<E>(&msg));
             assert_eq!(decode::<E>(&golden[name.as_str()]), Ok(msg), "{name}");
             assert_eq!(raw::election(E::ENTRY.name, &json), golden[name.as_str()], "{name}");
@@ -157,14 +179,14 @@ fn election_messages_keep_their_bytes() {
 
 #[test]
 fn bytes_are_those_of_the_proto_file() {
-    let msg = |mandate| -> Any { Msg::Mandate(mandate) };
     use bellwether_member::mandate::Msg as M;
-    let prepare = msg(M::Prepare { epoch: Epoch::new(300) });
+    let version = Version::default();
+    let prepare = of_mandate(M::Prepare { epoch: Epoch::new(300), version });
     assert_eq!(write(&prepare), [0x12, 3, 0x08, 0xac, 0x02]);
-    let release = msg(M::Release { epoch: Epoch::new(1), to: None, appointed: true });
+    let release = of_mandate(M::Release { epoch: Epoch::new(1), to: None, appointed: true });
     assert_eq!(write(&release), raw::block(11, &[raw::number(1, 1), raw::number(3, 1)].concat()));
-    let zero = msg(M::Prepare { epoch: Epoch::new(0) });
+    let zero = of_mandate(M::Prepare { epoch: Epoch::new(0), version });
     assert_eq!(write(&zero), [0x12, 2, 0x08, 0x00], "zero is written out, or it would be missing");
-    let ok: Any = Msg::Election(<crate::Bully as Process>::Msg::Ok);
+    let ok: Any = Msg::Member(Member::Election(<crate::Bully as Process>::Msg::Ok));
     assert_eq!(write(&ok), b"\x0a\x0d\x0a\x05bully\x12\x04\x2a\x02Ok");
 }

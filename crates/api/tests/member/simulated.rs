@@ -5,7 +5,9 @@ use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_algorithms::election::{self, Election, Watched};
 use bellwether_api::member::{decode, decode_durable, encode, encode_durable};
 use bellwether_core::{Message, Process, Time};
-use bellwether_member::{Member, Msg};
+use bellwether_duties::Duties;
+use bellwether_member::steward::Msg;
+use bellwether_member::{Member, Msg as OfMember, mandate};
 use bellwether_sim::{Observer, Seen, chaos};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -34,7 +36,7 @@ impl<E: Election> Observer<Watched<E>> for Journeys<E> {
 
     fn event(&mut self, _: Time, _: usize, event: Seen<'_, Watched<E>>) {
         if let Seen::Send { msg: election::Msg::Election(msg), .. } = event {
-            self.travel(&Msg::Election(msg.clone()));
+            self.travel(&Msg::Member(OfMember::Election(msg.clone())));
         }
     }
 
@@ -46,13 +48,40 @@ impl<E: Election> Observer<Member<E>> for Journeys<E> {
 
     fn event(&mut self, _: Time, _: usize, event: Seen<'_, Member<E>>) {
         if let Seen::Send { msg, .. } = event {
-            self.travel(msg);
+            self.travel(&Msg::Member(match msg {
+                OfMember::Election(msg) => OfMember::Election(msg.clone()),
+                OfMember::Mandate(msg) => OfMember::Mandate(without_changes(msg)),
+            }));
         }
     }
 
     fn stepped(&mut self, _: usize, member: &Member<E>) {
         let durable = member.durable();
         assert_eq!(decode_durable(&encode_durable(&durable)), Ok(durable));
+    }
+}
+
+/// The same message between members that have duties, of which nobody has asked anything.
+fn without_changes(msg: &mandate::Msg<()>) -> mandate::Msg<Duties> {
+    use mandate::Msg as M;
+    match msg.clone() {
+        M::Prepare { epoch, version } => M::Prepare { epoch, version },
+        M::Promise { epoch, version, copy } => {
+            M::Promise { epoch, version, copy: copy.map(|_| Default::default()) }
+        }
+        M::Wait { epoch, leader } => M::Wait { epoch, leader },
+        M::Refuse { epoch, promised } => M::Refuse { epoch, promised },
+        M::Spread { epoch, sent, version, appointed, .. } => {
+            M::Spread { epoch, sent, version, copy: Default::default(), appointed }
+        }
+        M::Append { .. } => unreachable!("there is nothing to change"),
+        M::Beat { epoch, sent, appointed, view, sequence } => {
+            M::Beat { epoch, sent, appointed, view, sequence }
+        }
+        M::Ack { epoch, sent, clock, held } => M::Ack { epoch, sent, clock, held },
+        M::Lack { epoch, held } => M::Lack { epoch, held },
+        M::Claim { epoch } => M::Claim { epoch },
+        M::Release { epoch, to, appointed } => M::Release { epoch, to, appointed },
     }
 }
 
