@@ -22,6 +22,8 @@
 //! * R2 A leader is never replaced while it leads. If a role preempts, it is asked to make room, and
 //!   makes it by resigning.
 //! * R3 A leader may hand its role over to a named candidate.
+//! * R4 What a session asks about a role is about how it stood before. A request that comes late does
+//!   not touch a later candidacy.
 
 mod client;
 mod command;

@@ -182,6 +182,12 @@ impl Duties {
         }
     }
 
+    /// R4: whether the session stands for a role by a request that it made after this one.
+    pub(crate) fn stands_later(&self, id: SessionId, name: &str, number: Number) -> bool {
+        let by = self.sessions.get(&id).and_then(|session| session.roles.get(name));
+        by.is_some_and(|by| *by > number)
+    }
+
     pub(crate) fn resign(
         &mut self,
         id: SessionId,

@@ -65,6 +65,11 @@ impl Duties {
         &self.sessions
     }
 
+    /// The session that was begun with this key.
+    pub fn session_of(&self, key: u128) -> Option<SessionId> {
+        self.keys.get(&key).copied()
+    }
+
     /// The locks that are held.
     pub fn locks(&self) -> &BTreeMap<String, Lock> {
         &self.locks
@@ -152,6 +157,13 @@ impl Duties {
             Ask::Release(request) => self.release(id, request, said),
             Ask::Campaign { role, priority, value, policy } => {
                 return self.campaign(id, number, (role, priority, value, policy), at, said);
+            }
+            Ask::Resign { ref role }
+            | Ask::Proclaim { ref role, .. }
+            | Ask::HandOver { ref role, .. }
+                if self.stands_later(id, role, number) =>
+            {
+                Err(Refusal::NotCandidate(role.clone()))
             }
             Ask::Resign { role } => self.resign(id, &role, at, said),
             Ask::Proclaim { role, value } => self.proclaim(id, &role, value, at, said),

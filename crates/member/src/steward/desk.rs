@@ -83,6 +83,10 @@ impl Desk {
         }
         match request {
             Request::Open { key, client, ttl_ms, sent } => {
+                // Asked for again: it must outlive this question, too, and not only the answer.
+                if let Some(session) = duties.session_of(key) {
+                    self.hear_of(session, route, now);
+                }
                 self.opening.insert(key, (route, sent));
                 Some(Command::Open { key, client, ttl_ms, at })
             }

@@ -1,0 +1,187 @@
+//! Clients that ask for locks and roles at random, under every fault that the simulator knows: the
+//! whole of members, clients and network. What must hold at every moment is checked after every
+//! event; when the faults stop, everything is answered and every deadlock resolved.
+//!
+//! `cargo test` runs a quick part; the number of schedules can be given in the environment variable
+//! SCHEDULES, and then the test prints what it did.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and a soak says what it did"
+)]
+
+mod user;
+mod world;
+
+use bellwether_algorithms::election::Bully;
+use bellwether_core::{Group, NodeId, Time};
+use bellwether_duties::{Limits, OnDeadlock};
+use bellwether_member::{Choices, Preempt, Ranks, steward};
+use bellwether_sim::chaos::{Weather, storm};
+use bellwether_sim::{Action, FaultCounts, Scheduled, Silent, Sim, Violation};
+use std::collections::BTreeSet;
+use std::time::Duration;
+use world::{Config, Input, Node, all_answered, invariants};
+
+const DRIFT_PPM: [u32; 3] = [500, 10_000, 100_000];
+
+const MOST_EVENTS: u64 = 1_000_000;
+
+fn bits(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |limit| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % limit
+    }
+}
+
+fn ids(numbers: impl Iterator<Item = u32>) -> Group {
+    Group::new(numbers.map(NodeId::new).collect()).unwrap()
+}
+
+/// Three users and some members in a storm.
+struct Run {
+    group: Group,
+    config: Config,
+    script: Vec<Scheduled<Input>>,
+    network: bellwether_sim::Network,
+    /// From when on users begin nothing new.
+    calm: Time,
+    until: Time,
+}
+
+/// By how much clocks really drift, as a multiple of what is configured.
+fn run_of(seed: u64, worse: u32) -> Run {
+    let mut draw = bits(seed);
+    let users = 1 + draw(3) as u32;
+    let n = [1, 3, 3, 5][draw(4) as usize];
+    let group = ids(1..=users + n);
+    let members = ids(users + 1..=users + n);
+    let drift_ppm = DRIFT_PPM[draw(3) as usize];
+    let preempt = if draw(2) == 0 { Preempt::Never } else { Preempt::Always };
+    let choices = Choices { drift_ppm, preempt, ..Choices::default() };
+    let ranks = Ranks::equal(&members);
+    let member = bellwether_member::Config::new::<Bully>(&choices, ranks, &members).unwrap();
+    let ttl = Duration::from_millis([300, 700, 2_000][draw(3) as usize]);
+    let inputs = vec![
+        Input::Member(bellwether_member::Input::StepDown),
+        Input::Member(bellwether_member::Input::Elect),
+        Input::Member(bellwether_member::Input::Transfer(NodeId::new(users + 1))),
+    ];
+    let (heartbeat, lease, patience) = (member.heartbeat, member.lease, member.patience);
+    let weather = Weather { unit: heartbeat, drift_ppm: drift_ppm * worse, inputs };
+    let (mut network, mut script) = storm(&group, seed, &weather);
+    // Clients and members talk over connections that keep order.
+    network.reorder &= draw(2) == 0;
+    let last = script.iter().map(|scheduled| scheduled.at).max().unwrap_or_default();
+    // Some of the busy time is calm.
+    let calm = last + Duration::from_millis(200 + draw(2_000));
+    for id in down_at_the_end(&script) {
+        script.push(Scheduled { at: last, action: Action::Recover(id) });
+    }
+    script.push(Scheduled { at: calm, action: Action::InputAll(Input::Quiet) });
+    let steward = steward::Config {
+        member,
+        limits: Limits { ttl_min_ms: 100, ..Limits::default() },
+        on_deadlock: OnDeadlock::Abort,
+        wall_ms: 0,
+    };
+    let round = lease + 2 * patience + ttl;
+    let until = calm + round * 12;
+    Run {
+        group,
+        config: Config { members, steward, ttl, drift_ppm, seed },
+        script,
+        network,
+        calm,
+        until,
+    }
+}
+
+fn down_at_the_end(script: &[Scheduled<Input>]) -> BTreeSet<NodeId> {
+    let mut down = BTreeSet::new();
+    for scheduled in script {
+        match &scheduled.action {
+            Action::Crash(id) | Action::CrashSending { node: id, .. } => drop(down.insert(*id)),
+            Action::Recover(id) => drop(down.remove(id)),
+            _ => {}
+        }
+    }
+    down
+}
+
+struct Outcome {
+    events: u64,
+    faults: FaultCounts,
+    violation: Option<Violation>,
+    settled: bool,
+    now: Time,
+}
+
+fn perform(run: Run, seed: u64) -> Outcome {
+    let Run { group, config, script, network, calm, until } = run;
+    let mut sim: Sim<Node, Silent> =
+        Sim::new(group, config, &network, seed, invariants(seed), Silent);
+    sim.schedule(script);
+    sim.stop_after(MOST_EVENTS);
+    let (mut slice, mut settled) = (calm, false);
+    while slice < until && !settled && sim.violation().is_none() {
+        sim.run(slice);
+        settled = all_answered(sim.live());
+        slice = slice + Duration::from_millis(200);
+    }
+    if std::env::var("SHOW").is_ok() {
+        for (id, node) in sim.live() {
+            println!("{id} {node:#?}");
+        }
+    }
+    Outcome {
+        events: sim.events(),
+        faults: *sim.faults(),
+        violation: sim.violation().cloned(),
+        settled,
+        now: sim.now(),
+    }
+}
+
+#[test]
+fn nothing_is_lost_or_held_twice_and_all_is_answered() {
+    let schedules = std::env::var("SCHEDULES").map_or(4_000, |text| text.parse().unwrap());
+    let first: u64 = std::env::var("FIRST").map_or(0, |text| text.parse().unwrap());
+    let halves = [0, 1].map(|half| {
+        std::thread::spawn(move || {
+            let (mut events, mut faults) = (0, FaultCounts::default());
+            for seed in (first..first + schedules).filter(|seed| seed % 2 == half) {
+                let outcome = perform(run_of(seed, 1), seed);
+                assert!(
+                    outcome.violation.is_none() && outcome.settled,
+                    "seed {seed}: {:?}, settled {} at {}, {} events",
+                    outcome.violation,
+                    outcome.settled,
+                    outcome.now,
+                    outcome.events
+                );
+                events += outcome.events;
+                faults.add(&outcome.faults);
+            }
+            (events, faults)
+        })
+    });
+    let (mut events, mut faults) = (0, FaultCounts::default());
+    for half in halves {
+        let (more, of_these) = half.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        events += more;
+        faults.add(&of_these);
+    }
+    if std::env::var("SCHEDULES").is_ok() {
+        println!("{schedules} schedules, {events} events, no violation, all answered");
+        for (fault, count) in faults.iter() {
+            println!("  {:<10} {count}", fault.name());
+        }
+    }
+    let rare: Vec<_> = faults.iter().filter(|(_, count)| *count < schedules / 50).collect();
+    assert!(rare.is_empty(), "these faults hardly happened: {rare:?}");
+}
