@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// So many changes are kept for followers that missed some. Whoever missed more gets the whole state.
 const KEPT: usize = 4096;
 
+/// So many changes are sent at once to one who missed some.
+const AT_ONCE: usize = 1024;
+
 /// The changes of an epoch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ledger<S: Replica> {
@@ -19,8 +22,8 @@ pub(super) struct Ledger<S: Replica> {
     kept: usize,
     /// M13: what came of each change that a majority may not have yet, with its number.
     untold: VecDeque<(u64, Vec<S::Outcome>)>,
-    /// What each follower lacked when it was last supplied, and when that was.
-    supplied: BTreeMap<NodeId, (Option<u64>, Time)>,
+    /// How many changes each follower had been sent when it was last supplied, and when that was.
+    supplied: BTreeMap<NodeId, (u64, Time)>,
 }
 
 impl<S: Replica> Default for Ledger<S> {
@@ -45,13 +48,17 @@ impl<S: Replica> Ledger<S> {
         }
     }
 
-    /// The batches that one who has so many changes lacks, if they are all kept.
-    fn since(&self, held: u64) -> Option<impl Iterator<Item = (u64, Arc<[S::Command]>)>> {
+    /// The next changes for one who has so many, if they are kept: not too many for one message.
+    fn since(&self, held: u64) -> Option<Arc<[S::Command]>> {
         let (first, _) = self.recent.front()?;
-        let reaches = move |(after, commands): &&(u64, Arc<[S::Command]>)| {
-            after + commands.len() as u64 > held
-        };
-        (*first <= held).then(|| self.recent.iter().filter(reaches).cloned())
+        let mut skip = usize::try_from(held.checked_sub(*first)?).ok()?;
+        let mut next = Vec::new();
+        for (_, batch) in &self.recent {
+            let from = skip.min(batch.len());
+            skip -= from;
+            next.extend(batch[from..].iter().take(AT_ONCE - next.len()).cloned());
+        }
+        (!next.is_empty()).then(|| next.into())
     }
 
     /// M13: takes what came of the first so many changes.
@@ -66,21 +73,17 @@ impl<S: Replica> Ledger<S> {
         self.supplied.clear();
     }
 
-    /// Whether a follower that lacks this is to be supplied: not again before the answer to the
-    /// last time can have come.
-    fn is_due(&mut self, to: NodeId, lacks: Option<u64>, cx: &Cx<'_, S>) -> bool {
+    /// Whether a follower that has so many changes is to be supplied with all up to this one: not
+    /// again before what it was sent last time can have come.
+    fn is_due(&mut self, to: NodeId, held: Option<u64>, all: u64, cx: &Cx<'_, S>) -> bool {
         let now = cx.now();
-        let again = self.supplied.insert(to, (lacks, now));
-        let fresh = |(before, at): (Option<u64>, Time)| {
-            before == lacks && now.since(at) < cx.config().heartbeat
-        };
-        match again.filter(|again| fresh(*again)) {
-            None => true,
-            Some(again) => {
-                self.supplied.insert(to, again);
-                false
-            }
+        let on_its_way = self.supplied.get(&to).is_some_and(|(sent, at)| {
+            held.is_none_or(|held| held < *sent) && now.since(*at) < cx.config().heartbeat
+        });
+        if !on_its_way {
+            self.supplied.insert(to, (all, now));
         }
+        !on_its_way
     }
 }
 
@@ -136,16 +139,17 @@ impl<S: Replica> Mandate<S> {
         cx: &mut Cx<'_, S>,
     ) {
         let (Role::Installing(office, _) | Role::Leading(office)) = &mut self.role else { return };
-        if office.epoch != epoch || !office.ledger.is_due(to, held, cx) {
+        let all = self.voter.held(epoch).unwrap_or_default();
+        let all = held.map_or(all, |held| all.min(held + AT_ONCE as u64));
+        if office.epoch != epoch || !office.ledger.is_due(to, held, all, cx) {
             return;
         }
         let (sent, appointed) = (cx.now(), office.appointed);
-        if let Some(batches) = held.and_then(|held| office.ledger.since(held)) {
+        if let Some(after) = held
+            && let Some(commands) = office.ledger.since(after)
+        {
             cx.rule("M12");
-            for (after, commands) in batches {
-                cx.send(to, Msg::Append { epoch, sent, appointed, after, commands });
-            }
-            return;
+            return cx.send(to, Msg::Append { epoch, sent, appointed, after, commands });
         }
         let (version, copy) = self.voter.copy.clone().unwrap_or_default();
         cx.send(to, Msg::Spread { epoch, sent, version, copy, appointed });

@@ -5,8 +5,10 @@ use super::Steward;
 use super::types::{Conn, Timer};
 use bellwether_algorithms::election::Election;
 use bellwether_core::{Context, NodeId, Time};
-use bellwether_duties::{Command, Duties, Ending, Reply, Request, Said, Sent, SessionId, Stamp};
-use std::collections::{BTreeMap, BTreeSet};
+use bellwether_duties::{
+    Command, Duties, Ending, Number, Reply, Request, Said, Sent, SessionId, Stamp,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// The way to a client.
@@ -37,12 +39,26 @@ pub(super) struct Desk {
     looks: BTreeSet<(Time, SessionId)>,
     /// For when the timer is set.
     timer: Option<Time>,
-    /// Who wants a session, by its key.
-    opening: BTreeMap<u128, (Route, Sent)>,
-    /// Who wants a lock taken away.
-    forcing: BTreeMap<(String, SessionId), Route>,
+    /// Who wants a session, by its key: one for each command on its way, in their order. An answer
+    /// must not prove more than the question that it is for.
+    opening: BTreeMap<u128, VecDeque<(Route, Sent)>>,
+    /// Who wants a lock taken away, one for each command on its way.
+    forcing: BTreeMap<(String, SessionId), VecDeque<Route>>,
+    /// Requests that have been proposed and not answered at all: who asks for them again has to
+    /// wait for the same.
+    proposed: BTreeSet<(SessionId, Number)>,
     /// What is to be said, and to whose clients; empty between two steps.
     replies: BTreeMap<NodeId, Vec<(Conn, Reply)>>,
+}
+
+/// The one whose turn it is.
+fn next<K: Ord, V>(waiting: &mut BTreeMap<K, VecDeque<V>>, key: &K) -> Option<V> {
+    let queue = waiting.get_mut(key)?;
+    let first = queue.pop_front();
+    if queue.is_empty() {
+        waiting.remove(key);
+    }
+    first
 }
 
 impl Desk {
@@ -87,7 +103,7 @@ impl Desk {
                 if let Some(session) = duties.session_of(key) {
                     self.hear_of(session, route, now);
                 }
-                self.opening.insert(key, (route, sent));
+                self.opening.entry(key).or_default().push_back((route, sent));
                 Some(Command::Open { key, client, ttl_ms, at })
             }
             // D4: whoever asks the desk has looked at the mandate.
@@ -96,12 +112,13 @@ impl Desk {
                 None
             }
             Request::Ask { session, number, forget_below, ask } => {
-                Some(Command::Ask { session, number, forget_below, ask, at })
+                let ask = Command::Ask { session, number, forget_below, ask, at };
+                self.proposed.insert((session, number)).then_some(ask)
             }
             Request::Close { session } => Some(Command::End { session, why: Ending::Closed, at }),
             Request::Died { session } => Some(Command::End { session, why: Ending::Died, at }),
             Request::Force { lock, session, by } => {
-                self.forcing.insert((lock.clone(), session), route);
+                self.forcing.entry((lock.clone(), session)).or_default().push_back(route);
                 Some(Command::Force { lock, session, by, at })
             }
         }
@@ -117,7 +134,7 @@ impl Desk {
     ) -> Option<Said> {
         match said {
             Said::Opened(result, key) => {
-                let opening = self.opening.remove(&key);
+                let opening = next(&mut self.opening, &key);
                 if let Ok(id) = result
                     && let Some(ttl_ms) = ttl_ms(id)
                 {
@@ -132,6 +149,7 @@ impl Desk {
                 None
             }
             Said::Answered(session, number, result) => {
+                self.proposed.remove(&(session, number));
                 self.reply_to(session, Reply::Answered { session, number, result });
                 None
             }
@@ -142,10 +160,12 @@ impl Desk {
             Said::Ended(session, why) => {
                 self.reply_to(session, Reply::Ended { session, why: Some(why) });
                 self.clients.remove(&session);
+                let of_it = (session, Number::MIN)..=(session, Number::MAX);
+                self.proposed.extract_if(of_it, |_| true).for_each(drop);
                 (why != Ending::Closed).then_some(Said::Ended(session, why))
             }
             Said::Forced { lock, session, number, by, done } => {
-                if let Some(route) = self.forcing.remove(&(lock.clone(), session)) {
+                if let Some(route) = next(&mut self.forcing, &(lock.clone(), session)) {
                     let (lock, result) = (lock.clone(), done.clone());
                     self.reply(route, Reply::Forced { lock, session, result });
                 }

@@ -134,6 +134,7 @@ fn perform(run: Run, seed: u64) -> Outcome {
         slice = slice + Duration::from_millis(200);
     }
     if std::env::var("SHOW").is_ok() {
+        println!("{:?}", sim.tally());
         for (id, node) in sim.live() {
             println!("{id} {node:#?}");
         }

@@ -79,17 +79,16 @@ fn m12_a_leader_supplies_what_is_lacking() {
     propose(&mut p3, &[3]);
     p3.pass(ms(10));
     let now = p3.now;
-    assert_eq!(
-        sent(p3.deliver(4, lack(1, Some(1)))),
-        [(id(4), append(1, now, 0, &[1, 2])), (id(4), append(1, now, 2, &[3]))]
-    );
+    assert_eq!(sent(p3.deliver(4, lack(1, Some(1)))), [(id(4), append(1, now, 1, &[2, 3]))]);
     assert_eq!(sent(p3.deliver(5, lack(1, Some(2)))), [(id(5), append(1, now, 2, &[3]))]);
     assert_eq!(sent(p3.deliver(4, lack(1, Some(1)))), [], "that is on its way");
-    let whole = spread(1, now, version(1, 3), 3);
-    assert_eq!(sent(p3.deliver(4, lack(1, None))), [(id(4), whole.clone())]);
+    assert_eq!(sent(p3.deliver(4, lack(1, Some(2)))), [], "that, too");
+    propose(&mut p3, &[4]);
+    let news = append(1, now, 3, &[4]);
+    assert_eq!(sent(p3.deliver(4, lack(1, Some(3)))), [(id(4), news)], "that is not");
     p3.pass(ms(100));
-    let sent_now = spread(1, p3.now, version(1, 3), 3);
-    assert_eq!(sent(p3.deliver(4, lack(1, None))), [(id(4), sent_now)], "it was lost");
+    let whole = spread(1, p3.now, version(1, 4), 4);
+    assert_eq!(sent(p3.deliver(4, lack(1, None))), [(id(4), whole)], "it was lost");
 }
 
 #[test]
@@ -102,7 +101,9 @@ fn m12_who_missed_more_than_is_kept_gets_the_whole() {
     let whole = spread(1, now, version(1, 5_000), 1);
     assert_eq!(sent(p3.deliver(4, lack(1, Some(0)))), [(id(4), whole)]);
     let letters = sent(p3.deliver(5, lack(1, Some(4_500))));
-    assert_eq!(letters, [(id(5), append(1, now, 4_000, &[1; 1_000]))]);
+    assert_eq!(letters, [(id(5), append(1, now, 4_500, &[1; 500]))]);
+    let letters = sent(p3.deliver(2, lack(1, Some(1_500))));
+    assert_eq!(letters, [(id(2), append(1, now, 1_500, &[1; 1_024]))], "not all in one message");
 }
 
 #[test]
