@@ -271,6 +271,7 @@ fn configuration(shape: &Shape, id: u32, ports: &Ports) -> String {
     let _ = writeln!(text, "# Written by `bellwether up` at every start.");
     let _ = writeln!(text, "cluster = \"{CLUSTER}\"\nid = {id}");
     let _ = writeln!(text, "listen = \"{}\"\nhttp = \"{}\"", ports.listen(id), ports.http(id));
+    let _ = writeln!(text, "socket = \"member-{id}.sock\"");
     let _ = writeln!(text, "data = \"state\"\nelection = \"{election}\"\nprofile = \"{profile}\"");
     if let Some(preempt) = preempt {
         let _ = writeln!(text, "preempt = \"{preempt}\"");

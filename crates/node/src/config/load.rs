@@ -19,6 +19,7 @@ const ROOT: &[&str] = &[
     "id",
     "listen",
     "http",
+    "socket",
     "data",
     "election",
     "profile",
@@ -31,6 +32,7 @@ const ROOT: &[&str] = &[
     "tls",
     "log",
     "limits",
+    "sessions",
     "member",
 ];
 const TLS: &[&str] = &["ca", "certificate", "key"];
@@ -71,8 +73,8 @@ pub fn load(file: &Path, overrides: &Overrides) -> Result<Settings, ConfigError>
     }
 }
 
-struct Loader<'r, 't> {
-    reader: &'r mut Reader<'t>,
+pub(super) struct Loader<'r, 't> {
+    pub(super) reader: &'r mut Reader<'t>,
     file: &'r Path,
     overrides: &'r Overrides,
 }
@@ -91,12 +93,15 @@ impl<'t> Loader<'_, 't> {
         let tls = self.tls(root, id);
         let log = self.log(root);
         let limits = self.limits(root);
+        let socket = self.socket(root, data.as_deref(), id);
+        let sessions = self.sessions(root);
         let mut settings = Settings {
             file: self.file.to_owned(),
             cluster: cluster?,
             id: id?,
             listen: listen?,
             http: http?,
+            socket: socket?,
             data: data?,
             election: election?.value,
             profile,
@@ -104,6 +109,7 @@ impl<'t> Loader<'_, 't> {
             tls: tls?,
             log: log?,
             limits,
+            sessions,
             members,
             dev_faults: self.overrides.dev_faults,
             up: None,
@@ -356,7 +362,12 @@ impl<'t> Loader<'_, 't> {
 
     /// A path of the file is relative to the file, and one of a flag to where the user is. `{id}`
     /// is the member's number, so that all members can share one file.
-    fn path(&mut self, key: &str, given: Given<String>, id: Option<NodeId>) -> Option<PathBuf> {
+    pub(super) fn path(
+        &mut self,
+        key: &str,
+        given: Given<String>,
+        id: Option<NodeId>,
+    ) -> Option<PathBuf> {
         if given.value.is_empty() {
             self.reader.complain(given.place, key, "is empty; give a path".to_owned());
             return None;
@@ -453,7 +464,7 @@ impl<'t> Loader<'_, 't> {
 }
 
 /// A word that is none of these.
-fn unknown(word: &str, known: &[&str]) -> String {
+pub(super) fn unknown(word: &str, known: &[&str]) -> String {
     let hint = nearest(word, known);
     let all = known.join(", ");
     if hint.contains(&all) {

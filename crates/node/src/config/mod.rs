@@ -6,6 +6,7 @@
 mod load;
 mod problem;
 mod read;
+mod sessions;
 mod show;
 mod units;
 
@@ -18,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// The name of the socket's file if nothing is said.
+const DEFAULT_SOCKET: &str = "bellwether.sock";
 
 /// Everything that a member is started with, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Where it serves HTTP; nowhere if `None`.
     pub http: Option<SocketAddr>,
+    /// The Unix socket for clients of the same host; none if `None`.
+    pub socket: Option<PathBuf>,
     /// The directory of its durable state.
     pub data: PathBuf,
     /// The name of the election.
@@ -46,6 +52,8 @@ pub struct Settings {
     pub log: Log,
     /// What the network may take.
     pub limits: Limits,
+    /// What clients may have.
+    pub sessions: Sessions,
     /// All members, itself included, in ring order.
     pub members: Vec<Peer>,
     /// Whether partitions can be made over HTTP: for development only.
@@ -110,6 +118,17 @@ pub struct Limits {
     pub greetings: usize,
 }
 
+/// What clients may have. A coordinator serves by its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sessions {
+    /// How much is served, of sessions and all that they ask for.
+    pub limits: bellwether_duties::Limits,
+    /// What is done about deadlocks.
+    pub on_deadlock: bellwether_duties::OnDeadlock,
+    /// How many clients may be connected to this member.
+    pub connections: usize,
+}
+
 /// One member of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
@@ -163,6 +182,11 @@ impl Settings {
         Ranks::new(group, priorities, witnesses)
     }
 
+    /// Where the socket is if nothing is said.
+    pub fn default_socket(&self) -> PathBuf {
+        self.data.join(DEFAULT_SOCKET)
+    }
+
     /// The file of the durable state. Its name says whose it is, so that members may share a
     /// directory.
     pub fn state_file(&self) -> PathBuf {
@@ -202,5 +226,15 @@ impl LogFormat {
 impl Default for Limits {
     fn default() -> Self {
         Limits { frame: 256 << 20, queue: 1024, stale_after: Duration::from_secs(1), greetings: 64 }
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Sessions {
+            limits: Default::default(),
+            on_deadlock: Default::default(),
+            connections: 10_000,
+        }
     }
 }

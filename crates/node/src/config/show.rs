@@ -17,6 +17,10 @@ impl fmt::Display for Settings {
             Some(http) => writeln!(f, "http = \"{http}\"")?,
             None => writeln!(f, "http = \"off\"")?,
         }
+        match &self.socket {
+            Some(socket) => writeln!(f, "socket = {}", path(socket))?,
+            None => writeln!(f, "socket = \"off\"")?,
+        }
         writeln!(f, "data = {}", path(&self.data))?;
         writeln!(f, "election = \"{}\"", self.election)?;
         writeln!(f, "profile = \"{}\"", self.profile.name())?;
@@ -40,6 +44,7 @@ impl fmt::Display for Settings {
         writeln!(f, "queue = {}", self.limits.queue)?;
         writeln!(f, "stale_after = \"{}\"", show_duration(self.limits.stale_after))?;
         writeln!(f, "greetings = {}", self.limits.greetings)?;
+        write!(f, "\n{}", self.sessions)?;
         for peer in &self.members {
             writeln!(f, "\n[[member]]\nid = {}", peer.id.number())?;
             writeln!(f, "address = {}", quoted(&peer.address))?;

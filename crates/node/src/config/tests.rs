@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::Sessions;
 use tempfile::TempDir;
 
 const GOOD: &str = r#"
@@ -72,6 +73,9 @@ fn a_short_file_is_enough() {
     assert_eq!((settings.election, settings.profile), ("bully", Profile::Default));
     assert_eq!(settings.choices, Choices::default());
     assert_eq!(settings.limits, Limits::default());
+    assert_eq!(settings.socket, Some(folder.path().join("state/bellwether.sock")));
+    assert_eq!(settings.socket, Some(settings.default_socket()));
+    assert_eq!(settings.sessions, Sessions::default());
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
     assert!(settings.state_file().ends_with("state/demo-2.state"));
 }
@@ -160,6 +164,74 @@ fn a_wrong_flag_is_named_with_its_variable() {
         "--election (or BELLWETHER_ELECTION): election: 'bulli' is not one of bully, ring, \
          active-list, chang-roberts, hirschberg-sinclair, peterson; did you mean 'bully'?"
     );
+}
+
+#[test]
+fn what_clients_may_have_can_be_said() {
+    let text = with(
+        r#"socket = "/run/bw/{id}.sock"
+sessions.max = 5
+sessions.connections_max = 6
+sessions.waiters_max = 7
+sessions.requests_max = 8
+sessions.name_max = 9
+sessions.value_max = "1KiB"
+sessions.ttl_min = "20ms"
+sessions.ttl_max = "2m"
+sessions.on_deadlock = "report"
+"#,
+    );
+    let settings = good(&text);
+    assert_eq!(settings.socket.as_deref(), Some(Path::new("/run/bw/2.sock")));
+    let expected = bellwether_duties::Limits {
+        sessions: 5,
+        waiters: 7,
+        requests: 8,
+        name: 9,
+        value: 1_024,
+        ttl_min_ms: 20,
+        ttl_max_ms: 120_000,
+        ..Default::default()
+    };
+    assert_eq!(settings.sessions.limits, expected);
+    assert_eq!(settings.sessions.connections, 6);
+    assert_eq!(settings.sessions.on_deadlock, bellwether_duties::OnDeadlock::Report);
+    let printed = load_text(&settings.to_string(), &Overrides::default()).1.unwrap();
+    assert_eq!((printed.socket, printed.sessions), (settings.socket, settings.sessions));
+    assert_eq!(good(&with("socket = \"off\"")).socket, None);
+}
+
+#[test]
+fn what_clients_cannot_have_is_named() {
+    refused(&[
+        (with("socket = \"\""), "bellwether.toml:1: socket: is empty; give a path"),
+        (
+            with("sessions = { max = 0 }"),
+            "bellwether.toml:1: sessions.max: 0 is not a whole number from 1 to 10000000",
+        ),
+        (
+            with("sessions = { maximum = 1 }"),
+            "bellwether.toml:1: sessions.maximum: unknown key; allowed are max, connections_max, \
+             waiters_max, requests_max, name_max, value_max, ttl_min, ttl_max, on_deadlock",
+        ),
+        (
+            with("sessions = { value_max = \"1MiB\" }"),
+            "bellwether.toml:1: sessions.value_max: '1MiB' is more than 64KiB",
+        ),
+        (
+            with("sessions = { ttl_min = \"1ms\" }"),
+            "bellwether.toml:1: sessions.ttl_min: '1ms' is not from 10ms to 60m",
+        ),
+        (
+            with("sessions = { ttl_min = \"90s\" }"),
+            "bellwether.toml:1: sessions.ttl_max: ttl_min is 90s and ttl_max is 1m; the first must \
+             not be longer",
+        ),
+        (
+            with("sessions = { on_deadlock = \"panic\" }"),
+            "bellwether.toml:1: sessions.on_deadlock: 'panic' is not one of abort, report",
+        ),
+    ]);
 }
 
 #[test]

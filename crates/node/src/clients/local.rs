@@ -1,0 +1,168 @@
+//! The Unix socket: the way in for clients on the same host.
+//!
+//! Who may connect is what the permissions of the socket's file say, and by default that is the
+//! member's own user.
+
+use super::serve::Guest;
+use super::{GREETED_WITHIN, Hall, STALLED_AFTER};
+use bellwether_api::envelope::{Body, Envelope};
+use bellwether_net::decode::judge_client;
+use bellwether_net::frame::Frames;
+use bellwether_net::{Reason, Refused, refuse};
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UnixListener;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// A greeting is small.
+const GREETING_MAX: usize = 16 * 1024;
+
+/// The longest path that the system takes for a socket.
+const PATH_MAX: usize = 107;
+
+/// Why there is no socket.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoSocket {
+    /// The system takes no such path.
+    #[error(
+        "the path of a socket has at most {PATH_MAX} bytes, and '{}' has more; choose a shorter one",
+        .0.display()
+    )]
+    TooLong(PathBuf),
+    /// Something else is there.
+    #[error("'{}' is there and is no socket; move it away, or choose another path", .0.display())]
+    Taken(PathBuf),
+    /// Another process listens there.
+    #[error(
+        "another process listens at '{}'; stop it, or give every member a socket of its own: {{id}} \
+         stands for its number",
+        .0.display()
+    )]
+    InUse(PathBuf),
+    /// The system refused.
+    #[error("cannot listen at '{}': {error}; choose another path", path.display())]
+    Io { path: PathBuf, error: io::Error },
+}
+
+/// A socket that is listened at. Its file goes when this does.
+pub(super) struct Socket {
+    path: PathBuf,
+    /// The file's device and number.
+    file: (u64, u64),
+}
+
+/// Makes the socket's file. One that a dead process left behind is replaced.
+pub(super) fn listen(path: &Path) -> Result<(UnixListener, Socket), NoSocket> {
+    let failed = |error| NoSocket::Io { path: path.to_owned(), error };
+    if path.as_os_str().len() > PATH_MAX {
+        return Err(NoSocket::TooLong(path.to_owned()));
+    }
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error)),
+        Ok(file) if !file.file_type().is_socket() => return Err(NoSocket::Taken(path.to_owned())),
+        // Somebody answers, or nobody does and it was left behind.
+        Ok(_) => match std::os::unix::net::UnixStream::connect(path) {
+            Ok(_) => return Err(NoSocket::InUse(path.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
+            Err(error) => return Err(failed(error)),
+        },
+    }
+    // It appears under its name only when nobody else can connect any more than should.
+    let beside = path.with_file_name(format!(".bw{}", std::process::id()));
+    let _ = fs::remove_file(&beside);
+    let listener = UnixListener::bind(&beside).map_err(failed)?;
+    let named = fs::set_permissions(&beside, Permissions::from_mode(0o600))
+        .and_then(|()| fs::symlink_metadata(&beside))
+        .and_then(|file| fs::rename(&beside, path).map(|()| (file.dev(), file.ino())));
+    match named {
+        Ok(file) => Ok((listener, Socket { path: path.to_owned(), file })),
+        Err(error) => {
+            let _ = fs::remove_file(&beside);
+            Err(failed(error))
+        }
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // Unless another process has put its own there.
+        let ours = |file: fs::Metadata| (file.dev(), file.ino()) == self.file;
+        if fs::symlink_metadata(&self.path).is_ok_and(ours) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Lets clients in until it is aborted.
+pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
+    let mut connections = JoinSet::new();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
+                let (read, out) = stream.into_split();
+                let inside = hall.clone();
+                hall.admit(&mut connections, out, |out| Box::pin(visit(read, out, pid, inside)));
+            }
+            Err(error) => {
+                // Most likely too many open files. It passes.
+                tracing::warn!("cannot accept clients for now: {error}");
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn visit(read: OwnedReadHalf, out: OwnedWriteHalf, pid: Option<i32>, hall: Arc<Hall>) {
+    // 0 is one that this member cannot see: of another namespace.
+    let pid = pid.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
+    let frames = Frames::new(read, GREETING_MAX, STALLED_AFTER);
+    match timeout(GREETED_WITHIN, greet(frames, out, pid, &hall)).await {
+        Ok(Ok(guest)) => {
+            let end = guest.serve(&hall).await;
+            tracing::debug!(pid, "a local client has gone: {end}");
+        }
+        Ok(Err(refused)) => tracing::info!(pid, "a local client was refused: {}", refused.text),
+        Err(_) => tracing::debug!(pid, "a local client did not say who it is"),
+    }
+}
+
+async fn greet(
+    mut frames: Frames<OwnedReadHalf>,
+    mut out: OwnedWriteHalf,
+    pid: Option<u32>,
+    hall: &Hall,
+) -> Result<Guest<OwnedReadHalf, OwnedWriteHalf>, Refused> {
+    let malformed = |text: &str| Refused::new(Reason::Malformed, text);
+    let judged = match frames.next().await {
+        Ok(Some((Envelope { body: Some(Body::ClientHello(hello)), .. }, _))) => {
+            judge_client(&hello, &hall.cluster, true)
+        }
+        Ok(Some(_)) => Err(malformed("the first frame is no client's greeting")),
+        Ok(None) => return Err(malformed("closed before it said who it is")),
+        Err(broken) => Err(malformed(&broken.to_string())),
+    };
+    match judged {
+        Ok(version) => {
+            let owner = pid.and_then(|pid| match hall.vigil.meet(pid) {
+                Ok(owner) => Some(owner),
+                Err(error) => {
+                    tracing::info!(pid, "a client's process cannot be watched: {error}");
+                    None
+                }
+            });
+            Ok(Guest { version, frames, out, owner })
+        }
+        Err(refused) => {
+            refuse(&mut out, &refused, STALLED_AFTER).await;
+            Err(refused)
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Clients: their connections, and the counter at which they meet the member.
+//!
+//! ```text
+//!   Unix socket ---> greeting --+                     requests
+//!   (local.rs)                  +--> connection ----> counter -----> the member
+//!   net's listener -------------+    (serve.rs) <---- (counter.rs) <----
+//!   (certificate and greeting       one task each     replies
+//!    are judged there)                 |
+//!                                      +--> vigil (vigil.rs): the processes behind Unix sockets
+//! ```
+//!
+//! Whoever else wants something of the coordinator, such as HTTP, opens a [visitor](counter::Visitor) at
+//! the counter like a connection.
+
+mod counter;
+mod local;
+mod serve;
+mod vigil;
+
+pub(crate) use counter::{Coordinator, Counter, Note, Visitor};
+pub(crate) use local::NoSocket;
+
+use crate::config::Settings;
+use bellwether_net::{ClientConnection, Reason, Refused, refuse};
+use serve::Guest;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWrite;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use vigil::Vigil;
+
+/// How long a client may take to say who it is.
+const GREETED_WITHIN: Duration = Duration::from_secs(3);
+
+/// How long a frame that has begun may take to arrive, and how long a write may make no progress.
+const STALLED_AFTER: Duration = Duration::from_secs(5);
+
+/// So many clients may wait to be welcomed.
+const WELCOMES_MAX: usize = 256;
+
+/// So many are told that there is no place for them; beyond that, they are only closed.
+const REFUSALS_MAX: usize = 64;
+
+/// What all connections share.
+struct Hall {
+    counter: Arc<Counter>,
+    vigil: Arc<Vigil>,
+    places: Arc<Semaphore>,
+    connections_max: usize,
+    member: u32,
+    cluster: String,
+    addresses: Vec<(u32, String)>,
+    drift_ppm: u32,
+}
+
+impl Hall {
+    fn new(settings: &Settings, counter: Arc<Counter>, vigil: Arc<Vigil>) -> Self {
+        let connections_max = settings.sessions.connections;
+        let addresses = settings.members.iter();
+        Hall {
+            counter,
+            vigil,
+            places: Arc::new(Semaphore::new(connections_max)),
+            connections_max,
+            member: settings.id.number(),
+            cluster: settings.cluster.clone(),
+            addresses: addresses.map(|peer| (peer.id.number(), peer.address.clone())).collect(),
+            drift_ppm: settings.choices.drift_ppm,
+        }
+    }
+
+    /// Serves a client in a task of its own, if there is a place for it; else tells it so.
+    fn admit<W: AsyncWrite + Unpin + Send + 'static>(
+        self: &Arc<Self>,
+        connections: &mut JoinSet<()>,
+        mut out: W,
+        serve: impl FnOnce(W) -> BoxedFuture,
+    ) {
+        while connections.try_join_next().is_some() {}
+        match self.places.clone().try_acquire_owned() {
+            Ok(place) => {
+                let served = serve(out);
+                connections.spawn(async move {
+                    served.await;
+                    drop(place);
+                });
+            }
+            Err(_) => {
+                let most = self.connections_max;
+                let text = format!("{most} clients are connected, and no more are served");
+                tracing::debug!("{text}");
+                if connections.len() < most.saturating_add(REFUSALS_MAX) {
+                    let refused = Refused::new(Reason::Overflow, text);
+                    connections
+                        .spawn(async move { refuse(&mut out, &refused, STALLED_AFTER).await });
+                }
+            }
+        }
+    }
+}
+
+type BoxedFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The ways in. When it is dropped they are closed, and so are all connections.
+pub(crate) struct Clients {
+    /// Where the driver hands over clients that come by the members' address.
+    pub(crate) remote: mpsc::Sender<ClientConnection>,
+    vigil: Arc<Vigil>,
+    _tasks: JoinSet<()>,
+    _socket: Option<local::Socket>,
+}
+
+impl Clients {
+    /// Opens the ways in for clients that meet the member at this counter.
+    pub(crate) fn start(settings: &Settings, counter: &Arc<Counter>) -> Result<Clients, NoSocket> {
+        let mut tasks = JoinSet::new();
+        let socket = match &settings.socket {
+            None => None,
+            Some(path) => match local::listen(path) {
+                Ok(socket) => Some(socket),
+                // Nobody asked for it, and members may share a directory.
+                Err(no_socket) if *path == settings.default_socket() => {
+                    tracing::warn!("no clients by Unix socket: {no_socket} ('socket')");
+                    None
+                }
+                Err(no_socket) => return Err(no_socket),
+            },
+        };
+        let vigil = Vigil::start(counter, &mut tasks);
+        let hall = Arc::new(Hall::new(settings, counter.clone(), vigil.clone()));
+        let socket = socket.map(|(listener, socket)| {
+            tasks.spawn(local::accept(listener, hall.clone()));
+            socket
+        });
+        let (remote, clients) = mpsc::channel(WELCOMES_MAX);
+        tasks.spawn(accept_remote(clients, hall));
+        Ok(Clients { remote, vigil, _tasks: tasks, _socket: socket })
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        self.vigil.end();
+    }
+}
+
+/// Serves clients that come by the members' address, until it is aborted.
+async fn accept_remote(mut clients: mpsc::Receiver<ClientConnection>, hall: Arc<Hall>) {
+    let mut connections = JoinSet::new();
+    while let Some(client) = clients.recv().await {
+        let ClientConnection { version, name, address, frames, out, .. } = client;
+        let inside = hall.clone();
+        hall.admit(&mut connections, out, |out| {
+            Box::pin(async move {
+                let guest = Guest { version, frames, out, owner: None };
+                let end = guest.serve(&inside).await;
+                tracing::debug!(client = name, %address, "a client has gone: {end}");
+            })
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! One client's connection, from its welcome to its end.
+//!
+//! Everything that has come is read before the member is asked, and everything that waits for the
+//! client goes out in one write: with many requests on the way a system call carries many of them.
+
+use super::counter::{Coordinator, Note, Visitor};
+use super::vigil::Owner;
+use super::{Hall, STALLED_AFTER};
+use bellwether_api::client::{Announcement, LONGEST_TO_CLIENT, LONGEST_TO_MEMBER};
+use bellwether_api::client::{ToClient, ToMember, decode_to_member, wire};
+use bellwether_api::envelope::{Body, ClientWelcome, Envelope, MemberAddress};
+use bellwether_duties::{Reply, Request, SessionId};
+use bellwether_net::Malformed;
+use bellwether_net::frame::{self, Broken, Frames};
+use bytes::BytesMut;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+
+/// So many of a client's requests to this very member may wait for their answers.
+const OWN_MAX: usize = 64;
+
+/// A buffer that has grown beyond this is not kept.
+const BUFFER_MAX: usize = 256 * 1024;
+
+/// A client that was let in.
+pub(super) struct Guest<R, W> {
+    /// The version to speak.
+    pub(super) version: u32,
+    /// What it says.
+    pub(super) frames: Frames<R>,
+    /// The way to answer.
+    pub(super) out: W,
+    /// Its process, if it is one of this host and can be watched.
+    pub(super) owner: Option<Owner>,
+}
+
+/// Why a connection ended.
+pub(super) enum End {
+    /// The client closed it.
+    Closed,
+    /// It takes nothing, and too much waits for it.
+    Slow,
+    /// What it says makes no sense, or the connection broke.
+    Broken(Broken),
+    /// Nothing can be said to it.
+    Deaf(io::Error),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Closed => f.write_str("closed by the client"),
+            End::Slow => f.write_str("sent away, because it does not take its answers"),
+            End::Broken(broken) => broken.fmt(f),
+            End::Deaf(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
+    /// Welcomes the client and serves it to the end.
+    pub(super) async fn serve(mut self, hall: &Hall) -> End {
+        self.frames.allow(LONGEST_TO_MEMBER);
+        let visitor = hall.counter.open();
+        let mut bytes = BytesMut::new();
+        let welcome = Body::ClientWelcome(hall.welcome(self.version));
+        let _ = frame::put(&Envelope::new(self.version, welcome), usize::MAX, &mut bytes);
+        if let Err(error) = frame::write(&mut self.out, &bytes, STALLED_AFTER).await {
+            return End::Deaf(error);
+        }
+        let Guest { frames, out, owner, .. } = self;
+        let (own, answers) = mpsc::channel(OWN_MAX);
+        let owner = owner.as_ref();
+        tokio::select! {
+            end = listen(frames, hall, &visitor, owner, own) => end,
+            end = speak(out, bytes, &visitor, owner, answers) => end,
+        }
+    }
+}
+
+/// Takes what the client says.
+async fn listen<R: AsyncRead + Unpin>(
+    mut frames: Frames<R>,
+    hall: &Hall,
+    visitor: &Visitor,
+    owner: Option<&Owner>,
+    own: mpsc::Sender<ToClient>,
+) -> End {
+    let (mut requests, mut watches) = (Vec::new(), Vec::new());
+    loop {
+        hall.counter.room().await;
+        let take = |bytes: &[u8]| {
+            match decode_to_member(bytes).map_err(Malformed::new)? {
+                ToMember::Request(request) => {
+                    note_use(&request, owner)?;
+                    requests.push(request);
+                }
+                ToMember::Watch { session, pid } => watches.push((session, pid)),
+            }
+            Ok(())
+        };
+        let result = frames.each(take).await;
+        // What was right before the mistake is done.
+        visitor.submit_all(&mut requests);
+        for (session, pid) in watches.drain(..) {
+            let refused = watch(owner, session, pid).err();
+            if own.send(ToClient::Watching { session, pid, refused }).await.is_err() {
+                return End::Closed;
+            }
+        }
+        match result {
+            Ok(0) => return End::Closed,
+            Ok(_) => {}
+            Err(broken) => return End::Broken(broken),
+        }
+    }
+}
+
+/// Notes to whom a session belongs. Closing one makes it nobody's.
+fn note_use(request: &Request, owner: Option<&Owner>) -> Result<(), Malformed> {
+    match request {
+        Request::Died { .. } => Err(Malformed::new("only members say who has died")),
+        Request::KeepAlive { session, .. } | Request::Ask { session, .. } => {
+            if let Some(owner) = owner {
+                owner.uses(*session);
+            }
+            Ok(())
+        }
+        Request::Open { .. } | Request::Close { .. } | Request::Force { .. } => Ok(()),
+    }
+}
+
+fn watch(owner: Option<&Owner>, session: SessionId, pid: u32) -> Result<(), String> {
+    let elsewhere = "this member does not see the client's process: connect by its Unix socket, on \
+                     the same host and in the same namespace of processes";
+    owner.ok_or_else(|| elsewhere.to_owned())?.shares(session, pid)
+}
+
+/// Says what waits for the client.
+async fn speak<W: AsyncWrite + Unpin>(
+    mut out: W,
+    mut bytes: BytesMut,
+    visitor: &Visitor,
+    owner: Option<&Owner>,
+    mut answers: mpsc::Receiver<ToClient>,
+) -> End {
+    let mut notes = VecDeque::new();
+    loop {
+        let mut answer = None;
+        tokio::select! {
+            more = visitor.take(&mut notes) => {
+                if !more {
+                    return End::Slow;
+                }
+            }
+            own = answers.recv() => answer = own,
+        }
+        bytes.clear();
+        for note in notes.drain(..) {
+            let frame = match note {
+                Note::Reply(reply) => {
+                    note_reply(&reply, owner);
+                    reply.into()
+                }
+                Note::Coordinator(Coordinator { id: coordinator, epoch }) => {
+                    let addresses = Vec::new();
+                    let news = Announcement { coordinator, epoch, addresses };
+                    wire::ToClient::from(ToClient::Announcement(news))
+                }
+            };
+            if !frame::put(&frame, LONGEST_TO_CLIENT, &mut bytes) {
+                tracing::warn!("an answer that fits into no frame was left out");
+            }
+        }
+        if let Some(answer) = answer {
+            let _ = frame::put(&wire::ToClient::from(answer), LONGEST_TO_CLIENT, &mut bytes);
+        }
+        if let Err(error) = frame::write(&mut out, &bytes, STALLED_AFTER).await {
+            return End::Deaf(error);
+        }
+        if bytes.capacity() > BUFFER_MAX {
+            bytes = BytesMut::new();
+        }
+    }
+}
+
+/// Notes what the client hears about its sessions.
+fn note_reply(reply: &Reply, owner: Option<&Owner>) {
+    let Some(owner) = owner else { return };
+    match reply {
+        Reply::Opened { result: Ok(session), .. } => owner.uses(*session),
+        Reply::Ended { session, .. } => owner.lost(*session),
+        _ => {}
+    }
+}
+
+impl Hall {
+    fn welcome(&self, version: u32) -> ClientWelcome {
+        let Coordinator { id: coordinator, epoch } = self.counter.coordinator();
+        let place = |(member, address): &(u32, String)| MemberAddress {
+            member: *member,
+            address: address.clone(),
+        };
+        ClientWelcome {
+            version,
+            member: self.member,
+            cluster: self.cluster.clone(),
+            coordinator,
+            epoch,
+            addresses: self.addresses.iter().map(place).collect(),
+            drift_ppm: self.drift_ppm,
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Watching the processes of local clients.
+//!
+//! A client that comes through the Unix socket is a process of this host, and the system says when
+//! it is dead. That is proof: a dead process believes in nothing. So whoever waits for what its
+//! sessions hold need not wait for their TTL.
+//!
+//! # Rules
+//! * V1 A session belongs to every process that opened it, kept it alive or asked for something in it
+//!   through this member, and to those that its client named besides. Closing one makes nobody its
+//!   owner: an operator may close what is somebody else's.
+//! * V2 When all of them are dead, the coordinator is told so, again and again until it says that the
+//!   session has ended. It does not matter whether their connections were closed before.
+//! * V3 A process that has neither a connection nor a session here is not watched any longer.
+
+use super::counter::{Counter, Note, Visitor};
+use bellwether_duties::{Reply, Request, SessionId};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::{Instant, timeout_at};
+
+/// A death that has no answer is told again after this time.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// So many are told at once.
+const TOLD_MAX: usize = 512;
+
+/// Numbers are given to processes twice, serials never.
+type Serial = u64;
+
+/// Keeps watch over processes.
+pub(crate) struct Vigil {
+    state: Mutex<State>,
+    /// There is a session whose processes are dead.
+    died: Notify,
+    /// A death that has no answer is told again after this time (V2).
+    again: Duration,
+}
+
+#[derive(Default)]
+struct State {
+    next: Serial,
+    by_pid: BTreeMap<u32, Serial>,
+    processes: BTreeMap<Serial, Process>,
+    /// The processes, of those that live, that each session belongs to.
+    sessions: BTreeMap<SessionId, Vec<Serial>>,
+    /// Those whose processes are all dead, until the coordinator knows.
+    orphans: BTreeSet<SessionId>,
+}
+
+/// A process that lived when it was looked at last.
+struct Process {
+    pid: u32,
+    pidfd: Arc<AsyncFd<OwnedFd>>,
+    connections: usize,
+    sessions: BTreeSet<SessionId>,
+    watch: AbortHandle,
+}
+
+impl Vigil {
+    /// One that tells the deaths at this counter, as long as the tasks run.
+    pub(super) fn start(counter: &Arc<Counter>, tasks: &mut JoinSet<()>) -> Arc<Vigil> {
+        Vigil::start_with(counter, AGAIN, tasks)
+    }
+
+    fn start_with(counter: &Arc<Counter>, again: Duration, tasks: &mut JoinSet<()>) -> Arc<Vigil> {
+        let vigil = Arc::new(Vigil { state: Mutex::default(), died: Notify::new(), again });
+        tasks.spawn(vigil.clone().tell(counter.open()));
+        vigil
+    }
+
+    /// Watches nobody any longer.
+    pub(crate) fn end(&self) {
+        for process in std::mem::take(&mut *self.state()).processes.into_values() {
+            process.watch.abort();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A process has a connection. It is watched until the owner is dropped, and beyond that as long
+    /// as it has sessions.
+    pub(crate) fn meet(self: &Arc<Self>, pid: u32) -> io::Result<Owner> {
+        let mut state = self.state();
+        let serial = self.watch(&mut state, pid)?;
+        if let Some(process) = state.processes.get_mut(&serial) {
+            process.connections += 1;
+        }
+        drop(state);
+        Ok(Owner { vigil: self.clone(), serial })
+    }
+
+    /// Watches the process that has this number now.
+    fn watch(self: &Arc<Self>, state: &mut State, pid: u32) -> io::Result<Serial> {
+        if let Some(serial) = state.by_pid.get(&pid)
+            && let Some(process) = state.processes.get(serial)
+            && lives(&process.pidfd)
+        {
+            // Its number is its own as long as it lives.
+            return Ok(*serial);
+        }
+        let raw = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let raw = raw.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        let pidfd = pidfd_open(raw, PidfdFlags::NONBLOCK)?;
+        #[allow(
+            deprecated,
+            reason = "only for what may close its descriptor is it unsound; an OwnedFd does not, and \
+                      the new form is unsafe"
+        )]
+        let pidfd = Arc::new(AsyncFd::with_interest(pidfd, Interest::READABLE)?);
+        state.next += 1;
+        let serial = state.next;
+        let watch = tokio::spawn({
+            let (vigil, pidfd) = (self.clone(), pidfd.clone());
+            async move {
+                // A pidfd becomes readable when all threads of its process have ended.
+                if pidfd.readable().await.is_ok() {
+                    vigil.is_dead(serial);
+                }
+            }
+        });
+        let (watch, sessions) = (watch.abort_handle(), BTreeSet::new());
+        let process = Process { pid, pidfd, connections: 0, sessions, watch };
+        state.processes.insert(serial, process);
+        state.by_pid.insert(pid, serial);
+        Ok(serial)
+    }
+
+    fn is_dead(&self, serial: Serial) {
+        let mut state = self.state();
+        let Some(process) = state.remove(serial) else { return };
+        for session in process.sessions {
+            let Some(owners) = state.sessions.get_mut(&session) else { continue };
+            owners.retain(|owner| *owner != serial);
+            if owners.is_empty() {
+                state.sessions.remove(&session);
+                state.orphans.insert(session);
+            }
+        }
+        if !state.orphans.is_empty() {
+            self.died.notify_one();
+        }
+    }
+
+    /// The coordinator has no such session any more.
+    fn has_ended(&self, session: SessionId) {
+        let mut state = self.state();
+        state.orphans.remove(&session);
+        for serial in state.sessions.remove(&session).unwrap_or_default() {
+            if let Some(process) = state.processes.get_mut(&serial) {
+                process.sessions.remove(&session);
+            }
+            state.let_go(serial);
+        }
+    }
+
+    /// Tells the coordinator of those who are dead (V2).
+    async fn tell(self: Arc<Self>, visitor: Visitor) {
+        loop {
+            let orphans: Vec<_> = self.state().orphans.iter().take(TOLD_MAX).copied().collect();
+            if orphans.is_empty() {
+                // Replies and announcements that come meanwhile are of no use.
+                tokio::select! {
+                    () = self.died.notified() => {}
+                    _ = visitor.next() => {}
+                }
+                continue;
+            }
+            visitor
+                .submit_all(&mut orphans.iter().map(|id| Request::Died { session: *id }).collect());
+            let again = Instant::now() + self.again;
+            let mut told: BTreeSet<_> = orphans.into_iter().collect();
+            while !told.is_empty() {
+                let Ok(note) = timeout_at(again, visitor.next()).await else { break };
+                match note {
+                    Some(Note::Reply(Reply::Ended { session, .. })) => {
+                        told.remove(&session);
+                        self.has_ended(session);
+                    }
+                    Some(Note::Reply(_)) => {}
+                    // A new coordinator can be told at once.
+                    Some(Note::Coordinator(news)) if news.id.is_some() => break,
+                    Some(Note::Coordinator(_)) => {}
+                    None => return,
+                }
+            }
+        }
+    }
+}
+
+impl State {
+    /// V1: the session belongs to the process.
+    fn belongs(&mut self, session: SessionId, serial: Serial) {
+        let Some(process) = self.processes.get_mut(&serial) else { return };
+        if process.sessions.insert(session) {
+            self.sessions.entry(session).or_default().push(serial);
+            // It is not dead who asks.
+            self.orphans.remove(&session);
+        }
+    }
+
+    fn remove(&mut self, serial: Serial) -> Option<Process> {
+        let process = self.processes.remove(&serial)?;
+        if self.by_pid.get(&process.pid) == Some(&serial) {
+            self.by_pid.remove(&process.pid);
+        }
+        Some(process)
+    }
+
+    /// V3: watches a process no longer, unless there is a reason to.
+    fn let_go(&mut self, serial: Serial) {
+        let idle = |process: &Process| process.connections == 0 && process.sessions.is_empty();
+        if self.processes.get(&serial).is_some_and(idle)
+            && let Some(process) = self.remove(serial)
+        {
+            process.watch.abort();
+        }
+    }
+}
+
+/// Whether a process has not ended yet.
+fn lives(pidfd: &AsyncFd<OwnedFd>) -> bool {
+    let mut fds = [PollFd::new(pidfd.get_ref(), PollFlags::IN)];
+    matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0))
+}
+
+/// The process at the other end of a connection.
+pub(crate) struct Owner {
+    vigil: Arc<Vigil>,
+    serial: Serial,
+}
+
+impl Owner {
+    /// It opened this session, or goes on with it.
+    pub(crate) fn uses(&self, session: SessionId) {
+        self.vigil.state().belongs(session, self.serial);
+    }
+
+    /// The session belongs to that process, too.
+    pub(crate) fn shares(&self, session: SessionId, pid: u32) -> Result<(), String> {
+        let mut state = self.vigil.state();
+        let serial = self.vigil.watch(&mut state, pid).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no process {pid} on the member's host"),
+            _ if error.raw_os_error() == Some(3) => {
+                format!("there is no process {pid} on the member's host")
+            }
+            _ => format!("process {pid} cannot be watched: {error}"),
+        })?;
+        state.belongs(session, self.serial);
+        state.belongs(session, serial);
+        Ok(())
+    }
+
+    /// It heard that the session has ended.
+    pub(crate) fn lost(&self, session: SessionId) {
+        self.vigil.has_ended(session);
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let mut state = self.vigil.state();
+        if let Some(process) = state.processes.get_mut(&self.serial) {
+            process.connections = process.connections.saturating_sub(1);
+        }
+        state.let_go(self.serial);
+    }
+}
+
+#[cfg(test)]
+#[path = "vigil_tests.rs"]
+mod tests;

@@ -1,0 +1,129 @@
+//! What clients may have: the socket, and the table `[sessions]`.
+
+use super::load::{Loader, unknown};
+use super::read::{Given, Section};
+use super::units::{duration, show_duration, show_size, size};
+use super::{DEFAULT_SOCKET, Sessions};
+use bellwether_core::NodeId;
+use bellwether_duties::OnDeadlock;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(super) const SESSIONS: &[&str] = &[
+    "max",
+    "connections_max",
+    "waiters_max",
+    "requests_max",
+    "name_max",
+    "value_max",
+    "ttl_min",
+    "ttl_max",
+    "on_deadlock",
+];
+
+/// What a TTL can be at all: shorter ones would end while a process waits for its turn.
+const TTL: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(3_600);
+
+/// The largest name and value. All of a request fits into a frame with them.
+const NAME_MAX: u64 = 1_024;
+const VALUE_MAX: usize = 65_536;
+
+impl<'t> Loader<'_, 't> {
+    /// The inner option is whether there is a socket, the outer whether that makes sense.
+    pub(super) fn socket(
+        &mut self,
+        root: Section<'t>,
+        data: Option<&Path>,
+        id: Option<NodeId>,
+    ) -> Option<Option<PathBuf>> {
+        match self.reader.text(root, "socket") {
+            None => Some(data.map(|data| data.join(DEFAULT_SOCKET))),
+            Some(given) if given.value == "off" => Some(None),
+            Some(given) => self.path("socket", given, id).map(Some),
+        }
+    }
+
+    pub(super) fn sessions(&mut self, root: Section<'t>) -> Sessions {
+        let mut sessions = Sessions::default();
+        let Some(section) = self.reader.table(root, "sessions", SESSIONS) else { return sessions };
+        if let Some(given) = self.reader.number(section, "connections_max", 1..1_000_001) {
+            sessions.connections = given.value as usize;
+        }
+        let limits = &mut sessions.limits;
+        let counts = [
+            ("max", 1..10_000_001, &mut limits.sessions),
+            ("waiters_max", 1..1_000_001, &mut limits.waiters),
+            ("requests_max", 1..65_537, &mut limits.requests),
+            ("name_max", 1..NAME_MAX + 1, &mut limits.name),
+        ];
+        for (key, allowed, limit) in counts {
+            if let Some(given) = self.reader.number(section, key, allowed) {
+                *limit = given.value as u32;
+            }
+        }
+        let value = self.reader.text_or_number(section, "value_max");
+        let value = self.reader.parse("sessions.value_max", value, |text| match size(text)? {
+            bytes @ 0..=VALUE_MAX => Ok(bytes),
+            _ => Err(format!("'{text}' is more than {}", show_size(VALUE_MAX))),
+        });
+        if let Some(given) = value {
+            limits.value = given.value as u32;
+        }
+        let shortest = self.ttl(section, "ttl_min");
+        let longest = self.ttl(section, "ttl_max");
+        let millis = |given: &Given<Duration>| given.value.as_millis() as u64;
+        limits.ttl_min_ms = shortest.as_ref().map_or(limits.ttl_min_ms, millis);
+        limits.ttl_max_ms = longest.as_ref().map_or(limits.ttl_max_ms, millis);
+        if let Some(given) = longest.or(shortest)
+            && limits.ttl_min_ms > limits.ttl_max_ms
+        {
+            let [min, max] = [limits.ttl_min_ms, limits.ttl_max_ms].map(Duration::from_millis);
+            let (min, max) = (show_duration(min), show_duration(max));
+            let what =
+                format!("ttl_min is {min} and ttl_max is {max}; the first must not be longer");
+            self.reader.complain(given.place, "sessions.ttl_max", what);
+        }
+        let given = self.reader.text(section, "on_deadlock");
+        let on_deadlock = self.reader.parse("sessions.on_deadlock", given, |name| match name {
+            "abort" => Ok(OnDeadlock::Abort),
+            "report" => Ok(OnDeadlock::Report),
+            _ => Err(unknown(name, &["abort", "report"])),
+        });
+        sessions.on_deadlock = on_deadlock.map_or(sessions.on_deadlock, |given| given.value);
+        sessions
+    }
+
+    /// Sessions are counted in whole milliseconds.
+    fn ttl(&mut self, section: Section<'t>, key: &str) -> Option<Given<Duration>> {
+        let given = self.reader.text(section, key);
+        self.reader.parse(section.key(key), given, |text| {
+            let span = duration(text)?;
+            if !TTL.contains(&span) {
+                let (from, to) = (show_duration(*TTL.start()), show_duration(*TTL.end()));
+                return Err(format!("'{text}' is not from {from} to {to}"));
+            }
+            Ok(Duration::from_millis(span.as_millis() as u64))
+        })
+    }
+}
+
+/// The table, every default spelled out.
+impl fmt::Display for Sessions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sessions { limits, on_deadlock, connections } = self;
+        writeln!(f, "[sessions]\nmax = {}\nconnections_max = {connections}", limits.sessions)?;
+        writeln!(f, "waiters_max = {}\nrequests_max = {}", limits.waiters, limits.requests)?;
+        writeln!(f, "name_max = {}", limits.name)?;
+        writeln!(f, "value_max = \"{}\"", show_size(limits.value as usize))?;
+        for (key, ms) in [("ttl_min", limits.ttl_min_ms), ("ttl_max", limits.ttl_max_ms)] {
+            writeln!(f, "{key} = \"{}\"", show_duration(Duration::from_millis(ms)))?;
+        }
+        let on_deadlock = match on_deadlock {
+            OnDeadlock::Abort => "abort",
+            OnDeadlock::Report => "report",
+        };
+        writeln!(f, "on_deadlock = \"{on_deadlock}\"")
+    }
+}
