@@ -27,15 +27,28 @@ export function offset(us: number | null | undefined, errorUs: number | null | u
 /** How much a clock gains: `+1.5 ppm`. */
 export const rate = (ppm: number | null | undefined): string => (ppm == null ? NOTHING : `${signed(ppm, 1)} ppm`);
 
+const two = (number: number) => String(number).padStart(2, "0");
+
 /** The time of day of a moment, as the viewer's clock would show it; the text itself if it is none. */
 export function clock(at: string): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return at;
-  const two = (number: number) => String(number).padStart(2, "0");
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
 /** A rate of messages: `12/s`, `0.4/s`. */
 export function perSecond(value: number): string {
   return `${value >= 9.95 ? Math.round(value) : value.toFixed(1)}/s`;
+}
+
+/** A moment that may be long ago: the time of day, and on other days the day. */
+export function moment(at: string, now = new Date()): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime()) || date.toDateString() === now.toDateString()) return clock(at);
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock(at).slice(0, 5)}`;
+}
+
+/** `1 lock`, `1,234 locks` */
+export function count(number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 }

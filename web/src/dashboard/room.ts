@@ -1,5 +1,6 @@
 import { batch, signal } from "@preact/signals";
 import { ask, ServerError } from "../api/client";
+import { DutiesWatch, NOTHING_YET } from "./duties/watch";
 import { Ears } from "./ears";
 import { Feed, type FeedState } from "./feed";
 import { Flashes } from "./flashes";
@@ -32,12 +33,16 @@ export class Room {
   readonly troubles = signal<ReadonlyMap<string, string>>(new Map());
   /** What came of the last command, and whether it was carried out. */
   readonly done = signal<{ ok: boolean; text: string } | null>(null);
+  /** What the coordinator does for clients, as the member that speaks here has it. */
+  readonly duties = signal(NOTHING_YET);
   /** Counts up whenever there is something new about messages. */
   readonly pulse = signal(0);
   readonly traffic = new Traffic();
   readonly flashes = new Flashes();
 
   readonly #ears = new Ears(openStream, (messages) => this.#heard(messages), (id, what) => this.#trouble(`Member ${id}`, what));
+  readonly #duties = new DutiesWatch(openStream, hasDuties, (state) => (this.duties.value = state));
+  #looksAtDuties = false;
   #upStream: Stream | null = null;
   #timers = new Set<ReturnType<typeof setTimeout>>();
   #beat: ReturnType<typeof setInterval> | undefined;
@@ -55,6 +60,7 @@ export class Room {
 
   leave() {
     this.#left = true;
+    this.#duties.follow(null);
     document.removeEventListener("visibilitychange", this.#look);
     this.#feed.rest();
     this.#ears.follow([]);
@@ -68,6 +74,28 @@ export class Room {
     this.#feed.choose(id);
   }
 
+  /** Whether somebody looks at the duties. */
+  lookAtDuties(looks: boolean) {
+    this.#looksAtDuties = looks;
+    this.#followDuties();
+  }
+
+  /** Whether this page may have its server change something for clients: only a member's own page may. */
+  get mayCommand(): boolean {
+    return this.host.value === "member";
+  }
+
+  /** Takes a lock away from a session that holds it. Says why not, if it was not done. */
+  async takeAway(lock: string, session: string, by: string): Promise<string | null> {
+    try {
+      await ask(`/v1/locks/${encodeURIComponent(lock)}/force`, { session, by });
+      return null;
+    } catch (error) {
+      if (!(error instanceof ServerError)) throw error;
+      return inWords(error);
+    }
+  }
+
   /** Has `up` do something to the cluster. */
   async order(command: string) {
     this.done.value = null;
@@ -77,13 +105,13 @@ export class Room {
       this.#follow(up);
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
-      const hint = error.hint ? ` (${error.hint})` : "";
-      this.done.value = { ok: false, text: `Not done: ${error.message}${hint}` };
+      this.done.value = { ok: false, text: `Not done: ${inWords(error)}` };
     }
   }
 
   /** A browser allows few connections to one server, whatever the number of its tabs: one that nobody sees needs none. */
   readonly #look = () => {
+    this.#followDuties();
     if (document.hidden) {
       this.#feed.rest();
       this.#ears.follow([]);
@@ -108,6 +136,14 @@ export class Room {
       }
       this.feed.value = state;
     });
+    this.#followDuties();
+  }
+
+  /** The duties are those of the member that speaks here. */
+  #followDuties() {
+    const { phase, origin } = this.feed.value;
+    const looks = this.#looksAtDuties && !document.hidden && phase === "live";
+    this.#duties.follow(looks ? origin : null);
   }
 
   #followUp() {
@@ -166,6 +202,15 @@ export class Room {
     }, ms);
     this.#timers.add(timer);
   }
+}
+
+/** What went wrong and what to do about it. */
+const inWords = ({ message, hint }: ServerError): string => (hint ? `${message} (${hint})` : message);
+
+/** Whether the member at this address knows of sessions, roles and locks, by what it says it can do. */
+async function hasDuties(origin: string): Promise<boolean> {
+  const { paths } = await ask<{ paths?: Record<string, unknown> }>(`${origin}/openapi.json`);
+  return paths?.["/v1/duties/watch"] !== undefined;
 }
 
 /** Asks the server of the page what it is. */

@@ -1,4 +1,5 @@
 import type { components } from "../api/member";
+import type { Duties } from "./duties/types";
 
 type Schemas = components["schemas"];
 export type Here = Schemas["Here"];
@@ -28,6 +29,18 @@ const CHANGE: Shape = { at: "string", to: ["number", null], epoch: ["number", nu
 const MESSAGE: Shape = { at: "string", from: "number", to: "number", kind: "string", text: "string", count: "number" };
 const UP_MEMBER: Shape = { id: "number", http: "string", process: "string" };
 const NEWS: Shape = { seq: "number", at_ms: "number", text: "string" };
+const CLIENT: Shape = { session: "string", client: "string" };
+const SESSION: Shape = { ...CLIENT, ttl_ms: "number", holds: "list", waits_for: "list", leads: "list", stands_for: "list" };
+const ROLE: Shape = { name: "string", policy: "string", leader: ["object", null], candidates: "list", history: "list" };
+const LEADER: Shape = { ...CLIENT, token: "number", value: "string" };
+const CANDIDATE: Shape = { ...CLIENT, priority: "number", value: "string", since: "string" };
+const ROLE_CHANGE: Shape = { at: "string", reason: "string" };
+const LOCK: Shape = { name: "string", permits: ["number", null], taken: "number", holders: "list", queue: "list" };
+const HOLDER: Shape = { ...CLIENT, mode: "string", permits: "number", token: "number", since: "string" };
+const WAITER: Shape = { ...CLIENT, mode: "string", permits: "number", behind: "number", since: "string" };
+const DEADLOCK: Shape = { at: "string", cycle: "list", text: "string" };
+const WAIT: Shape = { ...CLIENT, lock: "string", since: "string" };
+const WAITS_FOR: Shape = { from: "string", to: "string", lock: "string" };
 
 type Fields = Record<string, unknown>;
 
@@ -47,9 +60,10 @@ function fits(value: unknown, shape: Shape, name: string): Fields {
   return fields;
 }
 
-function all(value: unknown, shape: Shape, name: string): void {
+function all(value: unknown, shape: Shape, name: string): Fields[] {
   if (!Array.isArray(value)) throw new Misunderstood(`${name} is ${kindOf(value)} instead of list`);
   for (const one of value) fits(one, shape, name);
+  return value as Fields[];
 }
 
 function parsed(text: string): unknown {
@@ -83,4 +97,22 @@ export function readUp(text: string): Up {
   all(said["members"], UP_MEMBER, "members");
   all(said["news"], NEWS, "news");
   return said as unknown as Up;
+}
+
+/** Reads what `/v1/duties/watch` says. */
+export function readDuties(text: string): Duties {
+  const said = fits(parsed(text), { id: "number", epoch: "number", sequence: "number" }, "the answer");
+  all((said["sessions"] ??= []), SESSION, "sessions");
+  for (const role of all((said["roles"] ??= []), ROLE, "roles")) {
+    if (role["leader"]) fits(role["leader"], LEADER, "leader");
+    all(role["candidates"], CANDIDATE, "candidates");
+    all(role["history"], ROLE_CHANGE, "history");
+  }
+  for (const lock of all((said["locks"] ??= []), LOCK, "locks")) {
+    all(lock["holders"], HOLDER, "holders");
+    all(lock["queue"], WAITER, "queue");
+  }
+  for (const deadlock of all((said["deadlocks"] ??= []), DEADLOCK, "deadlocks")) all(deadlock["cycle"], WAIT, "cycle");
+  all((said["waits"] ??= []), WAITS_FOR, "waits");
+  return said as unknown as Duties;
 }

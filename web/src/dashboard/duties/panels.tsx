@@ -1,0 +1,80 @@
+import { useSignal } from "@preact/signals";
+import { useCallback, useRef } from "preact/hooks";
+import { count } from "../format";
+import type { Room } from "../room";
+import { Deadlocks } from "./deadlocks";
+import { filterOf } from "./find";
+import { useInView } from "./hooks";
+import { Locks } from "./locks";
+import { WaitForGraph } from "./picture";
+import { Roles } from "./roles";
+import { Sessions } from "./sessions";
+import type { Duties } from "./types";
+import { Begin } from "./words";
+import "./duties.css";
+
+/**
+ * What the coordinator does for clients, as the member's copy shows it. It is only asked for while it is
+ * in view: a browser allows six connections to one server, and the rest of the page needs two.
+ */
+export function DutiesPanels({ room }: { room: Room }) {
+  const whole = useRef<HTMLElement>(null);
+  useInView(whole, useCallback((inView: boolean) => room.lookAtDuties(inView), [room]));
+  const typed = useSignal("");
+  const { duties } = room.duties.value;
+  const isEmpty = duties !== null && [duties.sessions, duties.roles, duties.locks, duties.deadlocks].every((list) => list.length === 0);
+  const filter = filterOf(typed.value);
+  return (
+    <section ref={whole} class="duties" aria-labelledby="duties">
+      <header>
+        <h2 id="duties">At work for clients</h2>
+        <p class="soft summary">{summary(room)}</p>
+        {duties && !isEmpty && (
+          <label class="filter">
+            Filter
+            <input type="search" placeholder="lock, role, client or session" value={typed.value}
+              onInput={(event) => (typed.value = event.currentTarget.value)} />
+          </label>
+        )}
+      </header>
+      {isEmpty && <HowToBegin />}
+      {duties && !isEmpty && (
+        <>
+          <Roles roles={duties.roles} filter={filter} />
+          <Sessions sessions={duties.sessions} filter={filter} />
+          <Locks room={room} locks={duties.locks} filter={filter} />
+          <WaitForGraph duties={duties} filter={filter} />
+          <Deadlocks deadlocks={duties.deadlocks} filter={filter} />
+        </>
+      )}
+    </section>
+  );
+}
+
+function summary(room: Room): string {
+  const { phase, duties, trouble } = room.duties.value;
+  const status = room.feed.value.glance?.status;
+  if (phase === "without") {
+    return `Member ${status?.id ?? "?"} runs version ${status?.version ?? "?"}, which has no sessions, roles or locks. Choose another member above, or bring it up to date.`;
+  }
+  if (trouble !== null) return `This page does not understand what the member says of its duties: ${trouble}.`;
+  if (duties === null) return phase === "lost" ? "The member does not tell of its duties; it is asked again every second." : "One moment…";
+  const old = phase === "lost" ? " It does not answer at the moment; this is old." : "";
+  return `${figures(duties)}, as the copy of member ${duties.id} has it.${old}`;
+}
+
+function figures({ sessions, roles, locks, waits, left_out: leftOut }: Duties): string {
+  const waiting = new Set(waits.map(({ from }) => from)).size;
+  const parts = [count(sessions.length, "session"), count(roles.length, "role"), count(locks.length, "lock"), `${waiting.toLocaleString("en")} waiting`];
+  return parts.join(", ") + (leftOut ? `, and ${count(leftOut, "more", "more")} that it leaves out` : "");
+}
+
+function HowToBegin() {
+  return (
+    <section class="panel first" aria-label="How to begin">
+      <p>No client has asked for anything yet. Two ways to begin, in as many terminals or on as many hosts as you like:</p>
+      <Begin command="bellwether lock backup -- ./backup">A command that runs only while it holds a lock:</Begin>
+      <Begin command="bellwether campaign cron -- ./job">A command that runs only while it is elected for a role:</Begin>
+    </section>
+  );
+}

@@ -1,0 +1,109 @@
+import type { Open, Stream } from "../stream";
+import { Misunderstood, readDuties } from "../wire";
+import { Pace } from "./pace";
+import type { Duties } from "./types";
+
+/** A stream that broke is opened again after so long, if its member is still the one to ask. */
+export const AGAIN_AFTER_MS = 1_000;
+
+/** What the page knows of the duties, and from whom. */
+export interface DutiesState {
+  /**
+   * Whether a member tells of its duties, is about to, or has none because it is of an older
+   * version. `resting` is while nobody looks.
+   */
+  phase: "resting" | "asking" | "live" | "without" | "lost";
+  /** The latest that was told, also if nobody tells any more. */
+  duties: Duties | null;
+  /** What was not understood. */
+  trouble: string | null;
+}
+
+export const NOTHING_YET: DutiesState = { phase: "resting", duties: null, trouble: null };
+
+/**
+ * Follows the duties as one member's copy shows them. A member that has none is not asked for
+ * them: a browser would call its answer an error.
+ */
+export class DutiesWatch {
+  #state = NOTHING_YET;
+  #origin: string | null = null;
+  #stream: Stream | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #latest = "";
+  /** Those that are known to have duties. */
+  readonly #able = new Set<string>();
+  readonly #pace = new Pace<string>((text) => this.#hear(text));
+
+  constructor(
+    private readonly open: Open,
+    /** Whether the member at this address has duties; fails if it does not answer. */
+    private readonly hasDuties: (origin: string) => Promise<boolean>,
+    private readonly changed: (state: DutiesState) => void,
+  ) {}
+
+  /** Follows the member at this address, and nobody if there is none. Called again and again, it goes on. */
+  follow(origin: string | null) {
+    if (origin === this.#origin) return;
+    this.#hangUp();
+    this.#origin = origin;
+    if (origin === null) this.#set({ phase: "resting" });
+    else void this.#begin(origin);
+  }
+
+  async #begin(origin: string) {
+    this.#set({ phase: "asking", trouble: null });
+    let able = this.#able.has(origin);
+    try {
+      able ||= await this.hasDuties(origin);
+    } catch {
+      if (origin === this.#origin) this.#lose(origin);
+      return;
+    }
+    // Somebody else may be followed by now, or the same one for the second time.
+    if (origin !== this.#origin || this.#stream !== null) return;
+    if (!able) return this.#set({ phase: "without", duties: null });
+    this.#able.add(origin);
+    this.#latest = "";
+    this.#stream = this.open(`${origin}/v1/duties/watch`, {
+      said: (text) => origin === this.#origin && this.#said(text),
+      broke: () => origin === this.#origin && this.#lose(origin),
+    });
+  }
+
+  #said(text: string) {
+    // It speaks every few seconds even if there is nothing new.
+    if (text === this.#latest && this.#state.phase === "live") return;
+    this.#latest = text;
+    this.#pace.take(text);
+  }
+
+  #hear(text: string) {
+    try {
+      this.#set({ phase: "live", duties: readDuties(text), trouble: null });
+    } catch (error) {
+      if (!(error instanceof Misunderstood)) throw error;
+      this.#set({ phase: "live", trouble: error.message });
+    }
+  }
+
+  #lose(origin: string) {
+    this.#hangUp();
+    // It may come back as another version.
+    this.#able.delete(origin);
+    this.#set({ phase: "lost" });
+    this.#timer = setTimeout(() => void this.#begin(origin), AGAIN_AFTER_MS);
+  }
+
+  #hangUp() {
+    clearTimeout(this.#timer);
+    this.#pace.clear();
+    this.#stream?.close();
+    this.#stream = null;
+  }
+
+  #set(change: Partial<DutiesState>) {
+    this.#state = { ...this.#state, ...change };
+    this.changed(this.#state);
+  }
+}
