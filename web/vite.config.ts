@@ -8,6 +8,9 @@ import { defineConfig } from "vitest/config";
 // In development the page comes from Vite and everything else from a server that runs already:
 // `bellwether explore`, or the address that `bellwether up` prints.
 const server = process.env["BELLWETHER"] ?? "http://127.0.0.1:7490";
+// A server lets only its own page change anything, and knows it by `Host` and `Origin` being the same: so
+// `Host` stays as the browser sent it.
+const proxied = { target: server, changeOrigin: false };
 
 // The page has the version of the program that it is built into.
 const version = /^version = "(.*)"/m.exec(readFileSync(new URL("../Cargo.toml", import.meta.url), "utf8"))?.[1];
@@ -34,6 +37,6 @@ export default defineConfig({
   plugins: [preact(), compressed()],
   define: { __BELLWETHER_VERSION__: JSON.stringify(version) },
   build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  server: { proxy: { "/v1": server } },
+  server: { proxy: { "/v1": proxied, "/openapi.json": proxied } },
   test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
 });
