@@ -1,5 +1,6 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
+use crate::clients::{Clients, Counter};
 use crate::config::{ConfigError, Settings};
 use crate::doors::Door;
 use crate::elections;
@@ -11,9 +12,10 @@ use crate::wall;
 use crate::wire::Wire;
 use bellwether_algorithms::election::Election;
 use bellwether_core::{Group, NodeId, Time};
+use bellwether_duties::{RoleChange, Said};
 use bellwether_member::steward::{self, Output};
 use bellwether_member::{Config, Event, Stance};
-use bellwether_net::{Clock, Identity, Options, RunError, Running};
+use bellwether_net::{ClientConnection, Clock, Identity, Options, RunError, Running};
 use sd_notify::NotifyState;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,8 +23,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::broadcast;
-use tokio::task::JoinHandle;
+use tokio::sync::{broadcast, mpsc};
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 /// Why a member did not start, or ended before it was told to. Each kind has its exit code, which
@@ -60,7 +62,9 @@ impl Failure {
 pub struct Daemon {
     office: Arc<Office>,
     http: Option<(SocketAddr, JoinHandle<()>)>,
-    teller: JoinHandle<()>,
+    /// What passes between the member and its history, log and clients.
+    tasks: JoinSet<()>,
+    clients: Clients,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -129,14 +133,20 @@ impl Daemon {
         prepare(&settings)?;
         let group = settings.group().map_err(|error| Failure::Start(error.to_string()))?;
         let started = Clock::shared();
-        let starter = Starter { settings: &settings, identity, listen, group };
+        let counter = Counter::new();
+        let clients = Clients::start(&settings, &counter)
+            .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
+        let remote = clients.remote.clone();
+        let starter = Starter { settings: &settings, identity, listen, group, remote };
         let started_seat = elections::visit(settings.election, starter);
         let unknown = || Failure::Start(format!("there is no election '{}'", settings.election));
         let (seat, outputs) = started_seat.ok_or_else(unknown)??;
         let history = Arc::new(History::new(settings.id));
-        let teller = tokio::spawn(tell(outputs, history.clone(), settings.id));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(tell(outputs, history.clone(), counter.clone(), settings.id));
+        tasks.spawn(ask(counter.clone(), seat.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
-        let office = Arc::new(Office { settings, seat, history, started });
+        let office = Arc::new(Office { settings, seat, history, counter, started });
         let http = match http {
             None => None,
             Some(listener) => Some(serve(listener, office.clone())?),
@@ -154,7 +164,7 @@ impl Daemon {
         if let Some((address, _)) = &http {
             tracing::info!("dashboard: http://{}/", reachable(*address));
         }
-        Ok(Daemon { office, http, teller })
+        Ok(Daemon { office, http, tasks, clients })
     }
 
     /// Where HTTP is served, if it is.
@@ -200,8 +210,10 @@ impl Daemon {
 
     /// Ends what serves the member once it has ended itself.
     fn dismiss(self) {
-        self.teller.abort();
-        if let Some((_, server)) = self.http {
+        let Daemon { http, mut tasks, clients, .. } = self;
+        tasks.abort_all();
+        drop(clients);
+        if let Some((_, server)) = http {
             server.abort();
         }
     }
@@ -255,6 +267,7 @@ struct Starter<'a> {
     identity: Identity,
     listen: TcpListener,
     group: Group,
+    remote: mpsc::Sender<ClientConnection>,
 }
 
 impl elections::Visitor for Starter<'_> {
@@ -271,11 +284,12 @@ impl elections::Visitor for Starter<'_> {
         options.data = Some(settings.state_file());
         let config = steward::Config {
             member,
-            limits: bellwether_duties::Limits::default(),
-            on_deadlock: bellwether_duties::OnDeadlock::default(),
+            limits: settings.sessions.limits,
+            on_deadlock: settings.sessions.on_deadlock,
             wall_ms: wall::at_zero(options.clock.now()),
         };
         options.dev_faults = settings.dev_faults;
+        options.clients = Some(self.remote);
         options.max_frame = settings.limits.frame;
         options.queue = settings.limits.queue;
         options.stale_after = settings.limits.stale_after;
@@ -301,16 +315,29 @@ fn serve(
     Ok((address, server))
 }
 
-/// Writes everything that the member says into its history and its log.
-async fn tell(mut outputs: Outputs, history: Arc<History>, me: NodeId) {
+/// Takes to the member what its clients want: all that there is at once.
+async fn ask(counter: Arc<Counter>, seat: Arc<dyn Seat>) {
+    while seat.want(counter.take().await).await.is_some() {}
+}
+
+/// Writes everything that the member says into its history and its log, and gives clients what is
+/// theirs.
+async fn tell(mut outputs: Outputs, history: Arc<History>, counter: Arc<Counter>, me: NodeId) {
     loop {
         let event = match outputs.recv().await {
             Ok((_, Output::Event(event))) => event,
-            Ok((_, Output::Noted(said))) => {
-                tracing::info!("{said:?}");
+            Ok((_, Output::Says(replies))) => {
+                counter.deliver(replies);
                 continue;
             }
-            Ok(_) => continue,
+            Ok((_, Output::Coordinator(id, epoch))) => {
+                counter.announce(id.map(NodeId::number), epoch.number());
+                continue;
+            }
+            Ok((_, Output::Noted(said))) => {
+                note(&said);
+                continue;
+            }
             Err(broadcast::error::RecvError::Lagged(missed)) => {
                 tracing::warn!(missed, "events came faster than they could be noted");
                 continue;
@@ -325,6 +352,28 @@ async fn tell(mut outputs: Outputs, history: Arc<History>, me: NodeId) {
             }
             _ => tracing::info!(kind, epoch, leader, "{me} {event}"),
         }
+    }
+}
+
+/// What the coordinator did for clients that an operator may want to read of.
+fn note(said: &Said) {
+    match said {
+        Said::Deadlocked(deadlock) => tracing::warn!("deadlock: {deadlock}"),
+        Said::RoleChanged(RoleChange { role, leader, reason, .. }) => match leader {
+            Some(leader) => tracing::info!(role, "{leader} leads '{role}': {reason}"),
+            None => tracing::info!(role, "nobody leads '{role}': {reason}"),
+        },
+        Said::Forced { lock, session, by, done: Ok(()), .. } => {
+            tracing::warn!(lock, "the lock '{lock}' was taken away from {session} by {by}");
+        }
+        Said::Forced { lock, session, by, done: Err(refusal), .. } => {
+            tracing::info!(
+                lock,
+                "the lock '{lock}' was not taken from {session} by {by}: {refusal}"
+            );
+        }
+        Said::Ended(session, why) => tracing::info!("{session} has ended: {why}"),
+        Said::Opened(..) | Said::Answered(..) | Said::MakeRoom { .. } => {}
     }
 }
 

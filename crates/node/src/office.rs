@@ -1,5 +1,6 @@
 //! What a member says about itself: its own status, put into the words of the HTTP API.
 
+use crate::clients::Counter;
 use crate::config::Settings;
 use crate::history::History;
 use crate::seat::Seat;
@@ -19,6 +20,8 @@ pub(crate) struct Office {
     pub(crate) settings: Settings,
     pub(crate) seat: Arc<dyn Seat>,
     pub(crate) history: Arc<History>,
+    /// Where clients are served.
+    pub(crate) counter: Arc<Counter>,
     /// When it started, on the clock that all processes of the host share.
     pub(crate) started: Time,
 }

@@ -6,6 +6,8 @@
 use crate::wire::Wire;
 use bellwether_algorithms::election::Election;
 use bellwether_core::NodeId;
+use bellwether_duties::Request as Want;
+use bellwether_member::steward::Conn;
 use bellwether_member::{Decline, Input, Status, steward};
 use bellwether_net::{Clock, Counters, FaultsNotAllowed, PeerState, RunError, Running, Traffic};
 use std::collections::BTreeSet;
@@ -36,6 +38,8 @@ pub(crate) trait Seat: Send + Sync {
     fn status(&self) -> Answer<'_, Status>;
     /// Asks it to do something, if it may.
     fn ask(&self, request: Request) -> Answer<'_, Decision>;
+    /// Gives it what its clients want; `None` if it has ended.
+    fn want(&self, wants: Vec<(Conn, Want)>) -> Answer<'_, ()>;
     /// Tells it that it is about to end.
     fn resign(&self) -> Answer<'_, ()>;
     /// How it stands with each other member.
@@ -87,6 +91,10 @@ impl<E: Election> Seat for Running<Wire<E>> {
             }
             Some(decision)
         })
+    }
+
+    fn want(&self, wants: Vec<(Conn, Want)>) -> Answer<'_, ()> {
+        Box::pin(async { self.input(steward::Input::Wants(wants)).await.then_some(()) })
     }
 
     fn resign(&self) -> Answer<'_, ()> {
