@@ -31,7 +31,7 @@ pub(crate) fn exactly(span: Duration) -> Range<Duration> {
 pub(crate) struct Fixture<P: Process> {
     group: Group,
     place: usize,
-    pub(crate) config: Config,
+    pub(crate) config: P::Config,
     pub(crate) process: P,
     pub(crate) now: Time,
 }
@@ -40,19 +40,24 @@ impl<P: Process<Config = Config>> Fixture<P>
 where
     P::Output: PartialEq,
 {
-    /// A blank process, before its start.
-    pub(crate) fn blank(number: u32, config: Config) -> Self {
-        let group = Group::numbered(5).unwrap();
-        let place = group.place(id(number)).unwrap();
-        let now = Time::from_micros(1_000_000_000);
-        Fixture { group, place, config, process: P::default(), now }
-    }
-
     /// A process that has started for the first time.
     pub(crate) fn at(number: u32) -> Self {
         let mut fixture = Self::blank(number, config());
         fixture.start(None);
         fixture
+    }
+}
+
+impl<P: Process> Fixture<P>
+where
+    P::Output: PartialEq,
+{
+    /// A blank process, before its start.
+    pub(crate) fn blank(number: u32, config: P::Config) -> Self {
+        let group = Group::numbered(5).unwrap();
+        let place = group.place(id(number)).unwrap();
+        let now = Time::from_micros(1_000_000_000);
+        Fixture { group, place, config, process: P::default(), now }
     }
 
     pub(crate) fn here(&self) -> Here<'_> {
