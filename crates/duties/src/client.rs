@@ -22,7 +22,10 @@
 //! * K5 The session is over, too, when the coordinator says that there is none. Nothing is sent then, but
 //!   a `Close` when a session turns out to live that this client has given up.
 //! * K6 A request has one final answer. A candidate that hands its role over stands again by the same
-//!   request: it may be told later that it leads, by a larger token.
+//!   request: it may be told later that it leads, by a larger token. What is asked for about a role is
+//!   sent in order, each when something is known of those before it; only who leads as far as it knows
+//!   hands over; and nobody is told of a grant while it is not known what came of giving it back. So
+//!   a late reply never brings back what is gone.
 //! * K7 What the coordinator says about a grant that the client has not heard of yet is told right behind
 //!   it. Replies for other sessions and about requests that are not known, or over, are ignored.
 //! * K8 `NoCoordinator` changes nothing: what has no answer is sent again when its time comes, or as soon
@@ -31,7 +34,7 @@
 mod answers;
 
 use crate::command::{Answer, Ask, Ending, Refusal};
-use crate::ids::{Number, SessionId};
+use crate::ids::{Number, SessionId, Token};
 use crate::talk::{Reply, Request};
 use answers::{Asked, Held};
 use bellwether_core::Time;
@@ -149,13 +152,15 @@ pub struct Client {
     next: Number,
     asked: BTreeMap<Number, Asked>,
     held: BTreeMap<Number, Held>,
+    /// What is answered without the coordinator, and not told yet.
+    refused: Vec<Heard>,
 }
 
 impl Client {
     /// A session that is not begun yet.
     pub fn new(setup: Setup) -> Self {
-        let (asked, held) = (BTreeMap::new(), BTreeMap::new());
-        Client { setup, state: State::New, next: 1, asked, held }
+        let (asked, held, refused) = Default::default();
+        Client { setup, state: State::New, next: 1, asked, held, refused }
     }
 
     /// The session, as long as it is open.
@@ -186,8 +191,10 @@ impl Client {
             State::New | State::Over { .. } => None,
             State::Opening { again } => Some(again),
             State::Closing { until, again, .. } => Some(until.min(again)),
+            // Something is to be told.
+            State::Open { .. } if !self.refused.is_empty() => Some(Time::ZERO),
             State::Open { .. } => {
-                let again = self.asked.values().map(|asked| asked.again).min();
+                let again = self.asked.values().filter_map(|asked| asked.again).min();
                 let times = [self.next_beat(), self.deadline(), again];
                 times.into_iter().flatten().min()
             }
@@ -213,11 +220,7 @@ impl Client {
         if matches!(self.state, State::Closing { .. } | State::Over { .. }) {
             return (number, Vec::new());
         }
-        let above = match &ask {
-            Ask::HandOver { role, .. } => self.leads(role),
-            _ => None,
-        };
-        self.asked.insert(number, Asked::new(ask, now, above.unwrap_or_default()));
+        self.asked.insert(number, Asked::new(ask, Token::default()));
         let request = if self.lives(now) { self.send(number, now) } else { None };
         (number, request.into_iter().collect())
     }
@@ -231,8 +234,7 @@ impl Client {
             State::New | State::Opening { .. } => (None, now),
             State::Open { session, proven, .. } => (Some(session), proven + self.setup.reliance()),
         };
-        self.asked.clear();
-        self.held.clear();
+        self.forget_all();
         self.state = State::Closing { session, until, again };
         session.map(|session| Request::Close { session }).into_iter().collect()
     }
@@ -253,10 +255,11 @@ impl Client {
             State::Closing { .. } => Vec::new(),
             State::Open { .. } => {
                 let beat = if self.next_beat() <= Some(now) { self.keep_alive(now) } else { None };
-                beat.into_iter().chain(self.send_all(now, |asked| asked.again <= now)).collect()
+                let due = |asked: &Asked| asked.again.is_none_or(|again| again <= now);
+                beat.into_iter().chain(self.send_all(now, due)).collect()
             }
         };
-        (Vec::new(), requests)
+        (std::mem::take(&mut self.refused), requests)
     }
 
     /// There is a new connection, or a coordinator was announced: all that has no answer is sent
@@ -292,7 +295,9 @@ impl Client {
             reply if reply.session() != self.session() => requests.extend(self.stray(&reply)),
             Reply::KeptAlive { sent, .. } => self.prove(Time::from_micros(sent), now),
             Reply::Answered { number, result, .. } => {
-                self.answered(number, result, now, &mut heard);
+                self.answered(number, result, &mut heard);
+                requests.extend(self.send_all(now, |asked| asked.again.is_none()));
+                heard.append(&mut self.refused);
             }
             Reply::MakeRoom { role, .. } => heard.extend(self.make_room(role)),
             Reply::Taken { lock, number, by, .. } => heard.extend(self.taken(lock, number, by)),
@@ -331,9 +336,21 @@ impl Client {
     fn send(&mut self, number: Number, now: Time) -> Option<Request> {
         let (session, forget_below) = (self.session()?, self.forget_below());
         let (retry, beat) = (self.setup.retry(), self.setup.beat());
+        if self.is_held_back(number) {
+            return None;
+        }
+        if let Asked { ask: Ask::HandOver { role, .. }, again: None, .. } =
+            self.asked.get(&number)?
+            && self.leads(role).is_none()
+        {
+            let refusal = Refusal::NotLeader(role.clone());
+            self.asked.remove(&number);
+            self.refused.push(Heard::Answered(number, Err(refusal)));
+            return None;
+        }
         let asked = self.asked.get_mut(&number)?;
         // What is known to wait is only asked for again in case that its grant was lost.
-        asked.again = now + if asked.behind.is_none() { retry } else { beat.max(retry) };
+        asked.again = Some(now + if asked.behind.is_none() { retry } else { beat.max(retry) });
         Some(Request::Ask { session, number, forget_below, ask: asked.ask.clone() })
     }
 
@@ -422,9 +439,14 @@ impl Client {
     /// It is over. The coordinator may still have the session that is given up thereby.
     fn end(&mut self, over: Over, given_up: Option<SessionId>) -> Heard {
         self.state = State::Over { given_up };
+        self.forget_all();
+        Heard::Over(over)
+    }
+
+    fn forget_all(&mut self) {
         self.asked.clear();
         self.held.clear();
-        Heard::Over(over)
+        self.refused.clear();
     }
 
     /// A reply that is not for the session that lives: is it for one that this client gave up (K5)?

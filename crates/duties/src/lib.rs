@@ -9,7 +9,8 @@
 //! # Rules
 //! * S1 A request has a number within its session. The same number again is the same request again:
 //!   nothing is done twice. As long as it holds or waits, it is answered by what it has now; once it is
-//!   over, by the answer that it got, until the client says that it has it.
+//!   over, by the answer that it got, until the client says that it has it. A grant that was given
+//!   back is not told again.
 //! * S2 When a session ends, its requests are withdrawn, its locks given back and its roles left.
 //! * L1 A request for locks gets all of them or none. It waits in the queue of each.
 //! * L2 It is granted when it is the first in all its queues and no holder is in its way: those that

@@ -167,8 +167,9 @@ impl Duties {
         if let Some(session) = self.sessions.get_mut(&id) {
             session.requests.remove(&number);
         }
-        if let Some(token) = request.token {
-            self.settle(id, number, Ok(Answer::Granted(token)));
+        if request.token.is_some() {
+            // If it comes again it is not told of what it had.
+            self.settle(id, number, Err(Refusal::NotAsked(number)));
         }
     }
 
@@ -190,11 +191,9 @@ impl Duties {
             && let Some(request) = session.requests.get_mut(&number)
         {
             request.wants.retain(|want| want.name != name);
-            if request.wants.is_empty()
-                && let Some(token) = request.token
-            {
+            if request.wants.is_empty() {
                 session.requests.remove(&number);
-                self.settle(id, number, Ok(Answer::Granted(token)));
+                self.settle(id, number, Err(Refusal::NotAsked(number)));
             }
         }
         let number = Some(number);

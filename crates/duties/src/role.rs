@@ -202,7 +202,8 @@ impl Duties {
         let had = role.answer(id);
         self.leave(id, name, &format!("session {id} resigned"), at, said);
         match had {
-            Answer::Leads(_) => self.settle(id, number, Ok(had)),
+            // If it comes again it is not told of what it had.
+            Answer::Leads(_) => self.settle(id, number, Err(Refusal::NotAsked(number))),
             _ => self.answer(id, number, Err(Refusal::GaveUp), said),
         }
         Ok(Answer::Done)

@@ -148,8 +148,40 @@ fn k2_the_answer_to_giving_up_tells_what_became_of_the_request() {
     // A candidate gives up by resigning.
     let (third, _) = client.ask(campaign(), ms(6));
     client.hear(answered(third, waits(0)), ms(7));
-    let (heard, _) = client.hear(answered(third, Err(Refusal::Forgotten(third))), ms(8));
-    assert_eq!(heard, [Heard::Answered(third, Err(Refusal::GaveUp))]);
+    let (fourth, _) = client.ask(Ask::Resign { role: "cron".to_owned() }, ms(7));
+    let late = answered(third, Ok(Answer::Leads(Token(1))));
+    assert_eq!(client.hear(late.clone(), ms(8)), nothing());
+    let forgotten = answered(third, Err(Refusal::Forgotten(third)));
+    assert_eq!(client.hear(forgotten, ms(8)), nothing());
+    let (heard, _) = client.hear(answered(fourth, Ok(Answer::Done)), ms(9));
+    let gave_up = Heard::Answered(third, Err(Refusal::GaveUp));
+    assert_eq!(heard, [gave_up, Heard::Answered(fourth, Ok(Answer::Done))]);
+    assert_eq!(client.hear(late, ms(10)), nothing());
+}
+
+#[test]
+fn k6_what_is_about_one_role_is_sent_in_order() {
+    let role = || "cron".to_owned();
+    let mut client = open_client();
+    let (stands, requests) = client.ask(campaign(), ms(1));
+    assert_eq!(numbers(&requests), [(stands, stands)]);
+    let (proclaimed, requests) = client.ask(Ask::Proclaim { role: role(), value: vec![1] }, ms(1));
+    assert_eq!(requests, []);
+    let (handed, requests) = client.ask(Ask::HandOver { role: role(), to: OTHER }, ms(1));
+    assert_eq!(requests, []);
+    assert_eq!(client.ask(Ask::Resign { role: "another".to_owned() }, ms(1)).1.len(), 1);
+    let (heard, requests) = client.hear(answered(stands, waits(2)), ms(2));
+    assert_eq!(heard, [Heard::Answered(stands, waits(2))]);
+    assert_eq!(numbers(&requests), [(proclaimed, proclaimed)]);
+    let not = || Err(Refusal::NotLeader(role()));
+    let (heard, requests) = client.hear(answered(proclaimed, not()), ms(3));
+    assert_eq!(heard, [Heard::Answered(proclaimed, not()), Heard::Answered(handed, not())]);
+    assert_eq!(requests, []);
+    // At once, if nothing is in between.
+    let (handed, requests) = client.ask(Ask::HandOver { role: role(), to: OTHER }, ms(4));
+    assert_eq!(requests, []);
+    assert!(client.next_wake() < Some(ms(4)));
+    assert_eq!(client.wake(ms(4)), only(Heard::Answered(handed, not())));
 }
 
 #[test]
@@ -307,19 +339,14 @@ fn k6_who_hands_a_role_over_may_lead_again_by_a_larger_token() {
     client.hear(answered(stands, leads(3)), ms(2));
     let hand_over = Ask::HandOver { role: "cron".to_owned(), to: OTHER };
     let (handed, _) = client.ask(hand_over, ms(3));
-    // Told in order.
-    let mut other = client.clone();
-    other.hear(answered(handed, Ok(Answer::Done)), ms(4));
-    assert_eq!(numbers(&other.wake(ms(4)).1), [(stands, stands)], "it stands again");
-    assert_eq!(other.hear(answered(stands, leads(3)), ms(5)), nothing(), "an old one");
+    assert_eq!(client.hear(answered(stands, leads(8)), ms(4)), nothing(), "for how long?");
+    let (_, requests) = client.hear(answered(handed, Ok(Answer::Done)), ms(4));
+    assert_eq!(numbers(&requests), [(stands, stands)], "it stands again");
+    assert_eq!(client.hear(answered(stands, leads(3)), ms(5)), nothing(), "an old one");
     let told = only(Heard::Answered(stands, waits(0)));
-    assert_eq!(other.hear(answered(stands, waits(0)), ms(5)), told);
+    assert_eq!(client.hear(answered(stands, waits(0)), ms(5)), told);
     let told = only(Heard::Answered(stands, leads(8)));
-    assert_eq!(other.hear(answered(stands, leads(8)), ms(6)), told);
-    // The other way round.
     assert_eq!(client.hear(answered(stands, leads(8)), ms(6)), told);
-    client.hear(answered(handed, Ok(Answer::Done)), ms(7));
-    assert_eq!(client, other.clone());
     assert_eq!(numbers(&client.reconnected(ms(8))), []);
     // Once it has resigned, it is nothing any more.
     let (resigned, _) = client.ask(Ask::Resign { role: "cron".to_owned() }, ms(9));

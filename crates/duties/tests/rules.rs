@@ -146,8 +146,8 @@ fn s1_what_holds_or_waits_is_answered_by_what_it_has_now() {
     let said = desk.again(b, waiting, ask());
     assert_eq!(refused(&said), &Refusal::Forgotten(waiting), "and is not done again");
     assert!(desk.duties.locks().is_empty());
-    // One that is over and not forgotten keeps its answer.
-    assert_eq!(granted(&desk.again(a, held, ask())), [a]);
+    // One that is over and not forgotten is not told of what it had.
+    assert_eq!(refused(&desk.again(a, held, ask())), &Refusal::NotAsked(held));
     assert!(desk.duties.locks().is_empty());
 }
 

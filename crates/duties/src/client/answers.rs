@@ -9,8 +9,8 @@ use bellwether_core::Time;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Asked {
     pub(super) ask: Ask,
-    /// When it is sent again.
-    pub(super) again: Time,
+    /// When it is sent again; not yet sent, if there is no time.
+    pub(super) again: Option<Time>,
     /// How many it waits behind, if it is known that it waits.
     pub(super) behind: Option<u64>,
     /// Whatever this token and older ones stood for is no news (K6).
@@ -20,8 +20,8 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn new(ask: Ask, again: Time, above: Token) -> Self {
-        Asked { ask, again, behind: None, above, early: Vec::new() }
+    pub(super) fn new(ask: Ask, above: Token) -> Self {
+        Asked { ask, again: None, behind: None, above, early: Vec::new() }
     }
 
     fn came_early(&mut self, note: Heard) {
@@ -44,23 +44,14 @@ impl Client {
         &mut self,
         number: Number,
         result: Result<Answer, Refusal>,
-        now: Time,
         heard: &mut Vec<Heard>,
     ) {
         let token = match result {
             Ok(Answer::Granted(token) | Answer::Leads(token)) => Some(token),
             _ => None,
         };
-        let Some(asked) = self.asked.get_mut(&number) else {
-            // It leads again, and the answer to its handing over is late (K6).
-            if let (Some(held), Some(token)) = (self.held.get_mut(&number), token)
-                && token > held.token
-            {
-                held.token = token;
-                heard.push(Heard::Answered(number, result));
-            }
-            return;
-        };
+        let (given_up, given_back) = self.is_left(number);
+        let Some(asked) = self.asked.get_mut(&number) else { return };
         if let Ok(Answer::Waits { behind }) = result {
             if asked.behind.replace(behind) != Some(behind) {
                 heard.push(Heard::Answered(number, result));
@@ -70,57 +61,82 @@ impl Client {
         if token.is_some_and(|token| token <= asked.above) {
             return;
         }
-        let Some(asked) = self.asked.remove(&number) else { return };
-        match (token, result) {
-            (Some(token), result) => {
-                self.held.insert(number, Held { token, ask: asked.ask });
-                heard.push(Heard::Answered(number, result));
-                heard.extend(asked.early);
-            }
-            // A candidate that waited is over by its own resignation alone (K2).
-            (None, Err(Refusal::Forgotten(_))) if role_of(&asked.ask).is_some() => {
-                heard.push(Heard::Answered(number, Err(Refusal::GaveUp)));
-            }
-            (None, result) => {
-                self.conclude(number, &asked, result.is_ok(), now, heard);
-                heard.push(Heard::Answered(number, result));
-            }
+        // The answer to giving it up, or back, tells what became of it (K6).
+        let forgotten = matches!(result, Err(Refusal::Forgotten(_)));
+        if token.is_some() && given_back || forgotten && (given_up || given_back) {
+            asked.behind.get_or_insert(0);
+            return;
+        }
+        let Some(Asked { ask, early, .. }) = self.asked.remove(&number) else { return };
+        if token.is_none() {
+            self.conclude(number, &ask, result.is_ok(), heard);
+        }
+        heard.push(Heard::Answered(number, result));
+        if let Some(token) = token {
+            self.held.insert(number, Held { token, ask });
+            heard.extend(early);
         }
     }
 
     /// What follows for earlier requests from the answer to this one.
-    fn conclude(
-        &mut self,
-        number: Number,
-        asked: &Asked,
-        done: bool,
-        now: Time,
-        heard: &mut Vec<Heard>,
-    ) {
-        match &asked.ask {
-            // If it was not done, then because nothing was held.
-            Ask::Release(earlier) => {
-                self.held.remove(earlier);
-            }
+    fn conclude(&mut self, number: Number, ask: &Ask, done: bool, heard: &mut Vec<Heard>) {
+        let over: Vec<Number> = match ask {
+            Ask::GiveUp(_) if !done => return,
+            Ask::Release(earlier) | Ask::GiveUp(earlier) => vec![*earlier],
             Ask::Resign { role } => {
-                self.held.retain(|by, held| *by > number || role_of(&held.ask) != Some(role));
+                let asked = self.asked.range(..number).map(|(by, asked)| (by, &asked.ask));
+                let held = self.held.range(..number).map(|(by, held)| (by, &held.ask));
+                let stood = asked.chain(held).filter(|(_, ask)| campaign_for(ask) == Some(role));
+                stood.map(|(by, _)| *by).collect()
             }
-            Ask::GiveUp(earlier) if done => {
-                let given_up = self.asked.remove(earlier).map(|_| *earlier);
-                heard.extend(given_up.map(|it| Heard::Answered(it, Err(Refusal::GaveUp))));
-            }
-            // It waits again, unless it has been told already that it leads again (K6).
             Ask::HandOver { role, .. } if done => {
-                let led = self.held.iter().find(|(_, held)| role_of(&held.ask) == Some(role));
-                if let Some((&by, held)) = led
-                    && held.token == asked.above
+                // It stands again (K6).
+                if let Some(by) = self.leads(role)
                     && let Some(Held { token, ask }) = self.held.remove(&by)
                 {
-                    self.asked.insert(by, Asked::new(ask, now, token));
+                    self.asked.insert(by, Asked::new(ask, token));
                 }
+                return;
             }
-            _ => {}
+            _ => return,
+        };
+        for number in over {
+            self.held.remove(&number);
+            // If it was not done, that is because the earlier one had not come.
+            if done && self.asked.remove(&number).is_some() {
+                heard.push(Heard::Answered(number, Err(Refusal::GaveUp)));
+            }
         }
+    }
+
+    /// Whether later requests without an answer yet give up what this one asks for; and whether they
+    /// give it back.
+    fn is_left(&self, number: Number) -> (bool, bool) {
+        let role = self.asked.get(&number).and_then(|asked| campaign_for(&asked.ask));
+        let later = || self.asked.range(number..).map(|(_, later)| &later.ask);
+        let given_up = later().any(|later| *later == Ask::GiveUp(number));
+        let given_back = later().any(|later| match later {
+            Ask::Release(earlier) => *earlier == number,
+            Ask::Resign { role: left } | Ask::HandOver { role: left, .. } => role == Some(left),
+            _ => false,
+        });
+        (given_up, given_back)
+    }
+
+    /// Whether this one must not be sent yet, because nothing is known of an earlier one about the same
+    /// role (K6).
+    pub(super) fn is_held_back(&self, number: Number) -> bool {
+        let Some(role) = self.asked.get(&number).and_then(|asked| role_of(&asked.ask)) else {
+            return false;
+        };
+        let mut earlier = self.asked.range(..number).map(|(_, asked)| asked);
+        earlier.any(|asked| asked.behind.is_none() && role_of(&asked.ask) == Some(role))
+    }
+
+    /// The campaign by which it leads this role, as far as it knows.
+    pub(super) fn leads(&self, role: &String) -> Option<Number> {
+        let mut held = self.held.iter();
+        held.find(|(_, held)| campaign_for(&held.ask) == Some(role)).map(|(by, _)| *by)
     }
 
     pub(super) fn make_room(&mut self, role: String) -> Option<Heard> {
@@ -128,7 +144,7 @@ impl Client {
         if self.leads(&role).is_some() {
             return Some(room);
         }
-        let stands = |asked: &&mut Asked| role_of(&asked.ask) == Some(&role);
+        let stands = |asked: &&mut Asked| campaign_for(&asked.ask) == Some(&role);
         self.asked.values_mut().find(stands)?.came_early(room);
         None
     }
@@ -141,18 +157,23 @@ impl Client {
         self.asked.get_mut(&number)?.came_early(taken);
         None
     }
-
-    /// By which token it leads this role, as far as it knows.
-    pub(super) fn leads(&self, role: &String) -> Option<Token> {
-        let held = self.held.values().find(|held| role_of(&held.ask) == Some(role));
-        held.map(|held| held.token)
-    }
 }
 
 /// The role that this one stands for.
-fn role_of(ask: &Ask) -> Option<&String> {
+fn campaign_for(ask: &Ask) -> Option<&String> {
     match ask {
         Ask::Campaign { role, .. } => Some(role),
         _ => None,
+    }
+}
+
+/// The role that this one is about.
+fn role_of(ask: &Ask) -> Option<&String> {
+    match ask {
+        Ask::Campaign { role, .. }
+        | Ask::Resign { role }
+        | Ask::Proclaim { role, .. }
+        | Ask::HandOver { role, .. } => Some(role),
+        Ask::Lock { .. } | Ask::GiveUp(_) | Ask::Release(_) => None,
     }
 }
