@@ -91,11 +91,14 @@ test("ten thousand locks: the first are shown, the others are found", async ({ p
   member.say(crowd(10_000));
   await look(page);
   const rows = region(page, "Locks").getByRole("row");
-  await expect(page.getByText("The first 200 of 10,000 locks are shown.")).toBeVisible();
+  await expect(page.getByText("1,000 locks, 0 waiting, and 9,000 more that it leaves out")).toBeVisible();
+  await expect(page.getByText("The first 200 of 1,000 locks are shown.")).toBeVisible();
   await expect(rows).toHaveCount(201);
   await page.getByLabel("Filter").fill("JOB/00999");
   await expect(rows).toHaveCount(11);
   await expect(row(page, /^job\/009999/)).toBeVisible();
+  await page.getByLabel("Filter").fill("job");
+  await expect(page.getByText("The first 200 of 10,000 locks are shown.")).toBeVisible();
   await page.getByLabel("Filter").fill("nothing like it");
   await expect(region(page, "Locks")).toContainText("No lock fits the filter.");
   await page.getByLabel("Filter").fill("");

@@ -15,6 +15,8 @@ const KINDS: Record<string, string> = {
 /** What crates/web gives the page, so that what it forbids is noticed here, too. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
   + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** A member tells of so many of each kind, unless it is asked for more. */
+const LIMIT = 1_000;
 /** A member speaks four times a second. */
 const SPEAKS_EVERY_MS = 250;
 
@@ -43,7 +45,8 @@ export class FakeMember {
   refuses: string | null = null;
   #server: Server;
   #duties = noDuties();
-  #listeners = new Set<ServerResponse>();
+  /** Who listens to the duties, and how much of them they want. */
+  #listeners = new Map<ServerResponse, number>();
   #open = new Set<ServerResponse>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
@@ -81,7 +84,7 @@ export class FakeMember {
   /** What the duties are from now on. */
   say(duties: Duties) {
     this.#duties = duties;
-    for (const listener of this.#listeners) tell(listener, duties);
+    for (const [listener, limit] of this.#listeners) tell(listener, cut(duties, limit));
   }
 
   #speak() {
@@ -93,7 +96,7 @@ export class FakeMember {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse) {
-    const path = new URL(request.url ?? "/", this.url).pathname;
+    const { pathname: path, searchParams } = new URL(request.url ?? "/", this.url);
     const force = /^\/v1\/locks\/([^/]+)\/force$/.exec(path);
     if (request.method === "POST" && force) return this.#force(decodeURIComponent(force[1] ?? ""), request, response);
     switch (path) {
@@ -112,13 +115,19 @@ export class FakeMember {
         return tell(response, { id: 1, messages: [], missed: 0 });
       case "/v1/duties/watch":
         if (this.options.old) break;
-        stream(response, this.#listeners);
-        return tell(response, this.#duties);
+        return this.#listen(response, Number(searchParams.get("limit") ?? LIMIT));
     }
     const file = path === "/" || path === "/explore" ? "index.html" : normalize(path).slice(1);
     if (path.startsWith("/v1/") || !existsSync(DIST + file)) return json(response, 404, { error: `there is nothing at ${path}` });
     response.writeHead(200, { "content-type": KINDS[extname(file)] ?? "application/octet-stream", "content-security-policy": POLICY });
     response.end(readFileSync(DIST + file));
+  }
+
+  #listen(response: ServerResponse, limit: number) {
+    stream(response, new Set());
+    this.#listeners.set(response, limit);
+    response.on("close", () => this.#listeners.delete(response));
+    tell(response, cut(this.#duties, limit));
   }
 
   async #force(lock: string, request: IncomingMessage, response: ServerResponse) {
@@ -132,6 +141,11 @@ export class FakeMember {
     this.say({ ...this.#duties, sequence: this.#duties.sequence + 1, locks });
     json(response, 200, { lock, session, by });
   }
+}
+
+/** As much as was asked for. */
+function cut({ locks, ...duties }: Duties, limit: number): Duties {
+  return { ...duties, locks: locks.slice(0, limit), left_out: Math.max(0, locks.length - limit) };
 }
 
 function json(response: ServerResponse, status: number, body: unknown) {

@@ -42,7 +42,8 @@ export class Room {
 
   readonly #ears = new Ears(openStream, (messages) => this.#heard(messages), (id, what) => this.#trouble(`Member ${id}`, what));
   readonly #duties = new DutiesWatch(openStream, hasDuties, (state) => (this.duties.value = state));
-  #looksAtDuties = false;
+  /** Whether somebody looks at the duties, and at more of them than a member tells by itself. */
+  #looksAtDuties: { looks: boolean; atMore: boolean } = { looks: false, atMore: false };
   #upStream: Stream | null = null;
   #timers = new Set<ReturnType<typeof setTimeout>>();
   #beat: ReturnType<typeof setInterval> | undefined;
@@ -74,9 +75,9 @@ export class Room {
     this.#feed.choose(id);
   }
 
-  /** Whether somebody looks at the duties. */
-  lookAtDuties(looks: boolean) {
-    this.#looksAtDuties = looks;
+  /** Whether somebody looks at the duties, or at more of them than a member tells by itself. */
+  lookAtDuties(how: { looks?: boolean; atMore?: boolean }) {
+    this.#looksAtDuties = { ...this.#looksAtDuties, ...how };
     this.#followDuties();
   }
 
@@ -142,8 +143,8 @@ export class Room {
   /** The duties are those of the member that speaks here. */
   #followDuties() {
     const { phase, origin } = this.feed.value;
-    const looks = this.#looksAtDuties && !document.hidden && phase === "live";
-    this.#duties.follow(looks ? origin : null);
+    const { looks, atMore } = this.#looksAtDuties;
+    this.#duties.follow(looks && !document.hidden && phase === "live" ? origin : null, atMore);
   }
 
   #followUp() {

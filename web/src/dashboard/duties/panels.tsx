@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useCallback, useRef } from "preact/hooks";
+import { useCallback, useEffect, useRef } from "preact/hooks";
 import { count } from "../format";
 import type { Room } from "../room";
 import { Deadlocks } from "./deadlocks";
@@ -19,11 +19,16 @@ import "./duties.css";
  */
 export function DutiesPanels({ room }: { room: Room }) {
   const whole = useRef<HTMLElement>(null);
-  useInView(whole, useCallback((inView: boolean) => room.lookAtDuties(inView), [room]));
+  useInView(whole, useCallback((looks: boolean) => room.lookAtDuties({ looks }), [room]));
   const typed = useSignal("");
   const { duties } = room.duties.value;
   const isEmpty = duties !== null && [duties.sessions, duties.roles, duties.locks, duties.deadlocks].every((list) => list.length === 0);
   const filter = filterOf(typed.value);
+  // Who looks for something finds it, if the member can tell of it at all.
+  const [seeks, lacks] = [typed.value.trim() !== "", (duties?.left_out ?? 0) > 0];
+  useEffect(() => {
+    if (!seeks || lacks) room.lookAtDuties({ atMore: seeks });
+  }, [room, seeks, lacks]);
   return (
     <section ref={whole} class="duties" aria-labelledby="duties">
       <header>

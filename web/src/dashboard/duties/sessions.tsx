@@ -13,7 +13,7 @@ export function Sessions({ sessions, filter }: { sessions: readonly Session[]; f
   const some = first(sessions, (session) => filter(() => textsOfSession(session)));
   return (
     <section class="panel sessions" aria-labelledby="sessions">
-      <h3 id="sessions">Sessions <span class="soft">{sessions.length.toLocaleString("en")}</span></h3>
+      <h3><span id="sessions">Sessions</span> <span class="soft">{sessions.length.toLocaleString("en")}</span></h3>
       {sessions.length === 0 && <p>No client has a session.</p>}
       {sessions.length > 0 && some.shown.length === 0 && <p>No session fits the filter.</p>}
       {some.shown.length > 0 && (

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { FakeNetwork } from "../fakes";
 import { duties, lock } from "./fakes";
 import { EVERY_MS } from "./pace";
-import { AGAIN_AFTER_MS, DutiesWatch, NOTHING_YET } from "./watch";
+import { AGAIN_AFTER_MS, DutiesWatch, MORE, NOTHING_YET } from "./watch";
 
 const url = (id: number) => `http://m${id}/v1/duties/watch`;
 const at = (id: number) => `http://m${id}`;
@@ -112,4 +112,19 @@ test("nothing new is nothing to show", async () => {
   network.say(url(1), duties());
   vi.advanceTimersByTime(5_000);
   expect(seen.state).toBe(before);
+});
+
+test("more is asked for in another stream, and what is known stays meanwhile", async () => {
+  const { asked, network, seen, watch: one } = watch();
+  one.follow(at(1));
+  await settled();
+  network.say(url(1), duties({ left_out: 5 }));
+  one.follow(at(1), true);
+  await settled();
+  expect(network.listening).toEqual([`${url(1)}?limit=${MORE}`]);
+  expect(seen.state.duties?.left_out).toBe(5);
+  one.follow(at(1), false);
+  await settled();
+  expect(network.listening).toEqual([url(1)]);
+  expect(asked).toEqual([at(1)]);
 });

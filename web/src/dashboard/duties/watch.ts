@@ -6,6 +6,9 @@ import type { Duties } from "./types";
 /** A stream that broke is opened again after so long, if its member is still the one to ask. */
 export const AGAIN_AFTER_MS = 1_000;
 
+/** A member tells of the first thousand of each kind, or of as many as it is asked for, up to these. */
+export const MORE = 10_000;
+
 /** What the page knows of the duties, and from whom. */
 export interface DutiesState {
   /**
@@ -28,6 +31,7 @@ export const NOTHING_YET: DutiesState = { phase: "resting", duties: null, troubl
 export class DutiesWatch {
   #state = NOTHING_YET;
   #origin: string | null = null;
+  #wantsMore = false;
   #stream: Stream | null = null;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #latest = "";
@@ -42,11 +46,15 @@ export class DutiesWatch {
     private readonly changed: (state: DutiesState) => void,
   ) {}
 
-  /** Follows the member at this address, and nobody if there is none. Called again and again, it goes on. */
-  follow(origin: string | null) {
-    if (origin === this.#origin) return;
+  /**
+   * Follows the member at this address, and nobody if there is none; as much as it tells by itself, or as
+   * much as it can. Called again and again, it goes on.
+   */
+  follow(origin: string | null, wantsMore = false) {
+    if (origin === this.#origin && wantsMore === this.#wantsMore) return;
     this.#hangUp();
     this.#origin = origin;
+    this.#wantsMore = wantsMore;
     if (origin === null) this.#set({ phase: "resting" });
     else void this.#begin(origin);
   }
@@ -65,10 +73,11 @@ export class DutiesWatch {
     if (!able) return this.#set({ phase: "without", duties: null });
     this.#able.add(origin);
     this.#latest = "";
-    this.#stream = this.open(`${origin}/v1/duties/watch`, {
-      said: (text) => origin === this.#origin && this.#said(text),
-      broke: () => origin === this.#origin && this.#lose(origin),
+    const stream = this.open(`${origin}/v1/duties/watch${this.#wantsMore ? `?limit=${MORE}` : ""}`, {
+      said: (text) => stream === this.#stream && this.#said(text),
+      broke: () => stream === this.#stream && this.#lose(origin),
     });
+    this.#stream = stream;
   }
 
   #said(text: string) {
