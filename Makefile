@@ -27,10 +27,15 @@ demo: web ## Replay the textbook's bully election as text and draw its picture
 build: web ## Build the optimised `bellwether` into target/release
 	cargo build --release --locked --workspace
 
+# The command as the tests have it. Where they have just built it, it is not built again: alone it has other
+# features than in the workspace, and everything would be compiled anew.
+BUILT           :=
+BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --profile test --quiet --locked --workspace --bin bellwether)
+
 # The page comes first: the commands that the tests start have it built in.
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
 	cargo test --workspace --locked
-	@$(MAKE) --no-print-directory unit check-quick e2e
+	@$(MAKE) --no-print-directory unit check-quick e2e BUILT=yes
 
 # The page in the browser. Without npm nothing is built; the command then says so where the page would be.
 NPM      := $(shell command -v npm 2>/dev/null)
@@ -56,11 +61,11 @@ unit: $(if $(NPM),web) ## Test the parts of the page that need no browser
 	$(if $(NPM),cd web && npm run --silent unit,@echo "$(NO_NPM)")
 
 e2e: $(if $(NPM),web chromium) ## Test the page in a real browser, against real servers
-	$(if $(NPM),cargo build --profile test --quiet --locked --package bellwether-cli --bin bellwether)
+	$(if $(NPM),$(BUILD_FOR_TESTS))
 	$(if $(NPM),cd web && npm run --silent e2e,@echo "$(NO_NPM)")
 
 shots: web chromium ## Make the page's screenshots for the documentation anew
-	cargo build --profile test --quiet --locked --package bellwether-cli --bin bellwether
+	$(BUILD_FOR_TESTS)
 	cd web && npm run --silent shots
 
 bench-page: web chromium ## Measure how the page opens and scrubs a run of 10,000 events
@@ -75,7 +80,8 @@ chromium:
 
 # With the command that the tests have built; it is slower than an optimised one, which takes longer to build.
 check-quick: ## Explore every run of the small clusters of docs/verification.txt
-	@cargo run --profile test --quiet --locked --package bellwether-cli --bin bellwether -- checks docs/verification.txt --quick
+	$(BUILD_FOR_TESTS)
+	@$${CARGO_TARGET_DIR:-target}/debug/bellwether checks docs/verification.txt --quick
 
 check-all: ## Explore all clusters of docs/verification.txt and write docs/verification.md; takes long
 	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
