@@ -40,6 +40,13 @@ pub const LONGEST_TO_MEMBER: usize = 256 * 1024;
 /// deadlock, and names everybody in it.
 pub const LONGEST_TO_CLIENT: usize = 16 * 1024 * 1024;
 
+/// The longest name of a lock, a role or a client that any cluster can be configured to take, in
+/// bytes.
+pub const LONGEST_NAME: usize = 1_024;
+
+/// The largest value that any cluster can be configured to take, in bytes.
+pub const LARGEST_VALUE: usize = 65_536;
+
 /// Of a deadlock so many who wait are named to a client.
 pub const LONGEST_CYCLE: usize = 4_096;
 

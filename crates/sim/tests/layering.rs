@@ -79,11 +79,18 @@ const LAYERS: &[Layer] = &[
         may_use: &[
             "bellwether-core",
             "bellwether-algorithms",
+            "bellwether-duties",
             "bellwether-member",
             "bellwether-api",
             "bellwether-net",
             "bellwether-web",
         ],
+        pure: false,
+    },
+    // What an application links: it knows what is said to members, and nothing of what they are.
+    Layer {
+        name: "bellwether",
+        may_use: &["bellwether-core", "bellwether-duties", "bellwether-api", "bellwether-net"],
         pure: false,
     },
     Layer {
@@ -93,11 +100,13 @@ const LAYERS: &[Layer] = &[
             "bellwether-algorithms",
             "bellwether-sim",
             "bellwether-check",
+            "bellwether-duties",
             "bellwether-member",
             "bellwether-api",
             "bellwether-net",
             "bellwether-web",
             "bellwether-node",
+            "bellwether",
         ],
         pure: false,
     },

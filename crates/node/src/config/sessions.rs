@@ -4,6 +4,7 @@ use super::load::{Loader, unknown};
 use super::read::{Given, Section};
 use super::units::{duration, show_duration, show_size, size};
 use super::{DEFAULT_SOCKET, Sessions};
+use bellwether_api::client::{LARGEST_VALUE, LONGEST_NAME};
 use bellwether_core::NodeId;
 use bellwether_duties::OnDeadlock;
 use std::fmt;
@@ -25,10 +26,6 @@ pub(super) const SESSIONS: &[&str] = &[
 
 /// What a TTL can be at all: shorter ones would end while a process waits for its turn.
 const TTL: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(3_600);
-
-/// The largest name and value. All of a request fits into a frame with them.
-const NAME_MAX: u64 = 1_024;
-const VALUE_MAX: usize = 65_536;
 
 impl<'t> Loader<'_, 't> {
     /// The inner option is whether there is a socket, the outer whether that makes sense.
@@ -56,7 +53,7 @@ impl<'t> Loader<'_, 't> {
             ("max", 1..10_000_001, &mut limits.sessions),
             ("waiters_max", 1..1_000_001, &mut limits.waiters),
             ("requests_max", 1..65_537, &mut limits.requests),
-            ("name_max", 1..NAME_MAX + 1, &mut limits.name),
+            ("name_max", 1..LONGEST_NAME as u64 + 1, &mut limits.name),
         ];
         for (key, allowed, limit) in counts {
             if let Some(given) = self.reader.number(section, key, allowed) {
@@ -65,8 +62,8 @@ impl<'t> Loader<'_, 't> {
         }
         let value = self.reader.text_or_number(section, "value_max");
         let value = self.reader.parse("sessions.value_max", value, |text| match size(text)? {
-            bytes @ 0..=VALUE_MAX => Ok(bytes),
-            _ => Err(format!("'{text}' is more than {}", show_size(VALUE_MAX))),
+            bytes @ 0..=LARGEST_VALUE => Ok(bytes),
+            _ => Err(format!("'{text}' is more than {}", show_size(LARGEST_VALUE))),
         });
         if let Some(given) = value {
             limits.value = given.value as u32;

@@ -1,0 +1,565 @@
+//! The book of all sessions of one client: who waits for what, and who is told.
+//!
+//! Everything is done under one lock and without waiting: what is to be sent is put into a buffer, and
+//! whoever waits is woken. The tasks write the buffer and come back when something is due.
+//!
+//! # Rules
+//! * B1 A request whose caller has gone is given up; if it was granted meanwhile, what it was granted is
+//!   given back. So a dropped future or guard never leaves anything behind.
+//! * B2 What is held is lost to its holder at the moment at which its session is over: nothing is
+//!   believed that the session does not prove.
+//! * B3 What has no answer is asked for again by the session itself, on whatever connection there is.
+
+use crate::error::Lost;
+use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
+use bellwether_core::Time;
+use bellwether_duties::{
+    Answer, Ask, Client as Pure, Heard, Number, Over, Refusal, Reply, Request, SessionId, Setup,
+    Token,
+};
+use bellwether_net::frame;
+use bytes::BytesMut;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use tokio::sync::{oneshot, watch};
+
+/// A session, by the key that was drawn for it.
+pub(crate) type Key = u128;
+
+/// The state of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Opening,
+    Open(SessionId),
+    Over(Over),
+}
+
+/// Whether something is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Held(Token),
+    Lost(Lost),
+}
+
+/// What a granted request gives to its caller.
+#[derive(Debug)]
+pub(crate) struct Granted {
+    pub(crate) token: Token,
+    pub(crate) hold: watch::Receiver<Hold>,
+    /// Whether the leader is asked to make room.
+    pub(crate) room: watch::Receiver<bool>,
+}
+
+/// How a request ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Granted(Granted),
+    Done,
+    Refused(Refusal),
+    Over(Over),
+}
+
+/// What a request is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Locks.
+    Lock,
+    /// A role.
+    Role(String),
+    /// Giving something back, which makes room for asking for it again.
+    GiveBack,
+    /// To hand over what this request holds by this token.
+    HandOver(Number, Token),
+    /// Something else that is done or not.
+    Other,
+}
+
+/// Where a waiting request tells its place.
+pub(crate) type Place = watch::Sender<Option<u64>>;
+
+enum Slot {
+    /// Somebody waits for it.
+    Asked { purpose: Purpose, answer: oneshot::Sender<Outcome>, place: Option<Place> },
+    /// Nobody does any more (B1).
+    Abandoned(Purpose),
+    /// It was granted.
+    Held { purpose: Purpose, hold: watch::Sender<Hold>, room: watch::Sender<bool> },
+}
+
+/// A process that the member shall watch, and who waits to hear whether it does.
+type Watched = Option<oneshot::Sender<Option<String>>>;
+
+struct Seat {
+    pure: Pure,
+    life: watch::Sender<Life>,
+    slots: BTreeMap<Number, Slot>,
+    /// What is being given back and may not be yet.
+    giving_back: BTreeSet<Number>,
+    watched: BTreeMap<u32, Watched>,
+    /// Its name at the coordinator, once it has one.
+    session: Option<SessionId>,
+    /// When it is looked at next.
+    look: Option<Time>,
+}
+
+/// An operator's request.
+pub(crate) struct Forcing {
+    pub(crate) lock: String,
+    pub(crate) session: SessionId,
+    pub(crate) by: String,
+    pub(crate) answer: oneshot::Sender<Result<(), Refusal>>,
+}
+
+/// All sessions of a client.
+#[derive(Default)]
+pub(crate) struct Book {
+    seats: BTreeMap<Key, Seat>,
+    keys: BTreeMap<SessionId, Key>,
+    looks: BTreeSet<(Time, Key)>,
+    forcing: Vec<Forcing>,
+    /// Frames for the member, if there is one.
+    outgoing: BytesMut,
+    connected: bool,
+    /// Something was asked, and nothing was heard since then.
+    unanswered: Option<Time>,
+}
+
+impl Book {
+    /// Begins a session.
+    pub(crate) fn open(&mut self, setup: Setup, now: Time) -> watch::Receiver<Life> {
+        let (life, lives) = watch::channel(Life::Opening);
+        let key = setup.key;
+        let mut pure = Pure::new(setup);
+        let requests = pure.open(now);
+        let seat = Seat {
+            pure,
+            life,
+            slots: BTreeMap::new(),
+            giving_back: BTreeSet::new(),
+            watched: BTreeMap::new(),
+            session: None,
+            look: None,
+        };
+        self.seats.insert(key, seat);
+        self.send_all(requests, now);
+        self.plan(key);
+        lives
+    }
+
+    /// Ends a session. What it holds is lost at once.
+    pub(crate) fn close(&mut self, key: Key, now: Time) {
+        let Some(seat) = self.seats.get_mut(&key) else { return };
+        let requests = seat.pure.close(now);
+        seat.end(&Over::Closed);
+        self.send_all(requests, now);
+        self.plan(key);
+    }
+
+    /// From when on nothing of a session can be relied on, if nothing more is heard.
+    pub(crate) fn deadline(&self, key: Key) -> Option<Time> {
+        self.seats.get(&key)?.pure.deadline()
+    }
+
+    /// Asks for something in a session. Nothing comes of it if that is over: then the receiver is closed.
+    pub(crate) fn ask(
+        &mut self,
+        key: Key,
+        ask: Ask,
+        purpose: Purpose,
+        place: Option<Place>,
+        now: Time,
+    ) -> (Number, oneshot::Receiver<Outcome>) {
+        let (answer, answered) = oneshot::channel();
+        let Some(seat) = self.seats.get_mut(&key) else { return (0, answered) };
+        let (number, requests) = seat.pure.ask(ask, now);
+        if seat.is_closing() {
+            return (number, answered);
+        }
+        if purpose == Purpose::GiveBack {
+            seat.giving_back.insert(number);
+        }
+        seat.slots.insert(number, Slot::Asked { purpose, answer, place });
+        self.send_all(requests, now);
+        self.plan(key);
+        (number, answered)
+    }
+
+    /// The caller of a request has gone, or whoever held what it was granted (B1).
+    pub(crate) fn abandon(&mut self, key: Key, number: Number, now: Time) {
+        let Some(seat) = self.seats.get_mut(&key) else { return };
+        let Some(slot) = seat.slots.remove(&number) else { return };
+        let ask = match slot {
+            Slot::Asked { purpose, .. } => {
+                let ask = match &purpose {
+                    Purpose::Lock => Some(Ask::GiveUp(number)),
+                    Purpose::Role(role) => Some(Ask::Resign { role: role.clone() }),
+                    Purpose::GiveBack | Purpose::HandOver(..) | Purpose::Other => None,
+                };
+                seat.slots.insert(number, Slot::Abandoned(purpose));
+                ask
+            }
+            Slot::Held { purpose, .. } => give_back(&purpose, number),
+            slot @ Slot::Abandoned(_) => {
+                seat.slots.insert(number, slot);
+                None
+            }
+        };
+        if let Some(ask) = ask {
+            self.give(key, ask, now);
+        }
+    }
+
+    /// What a guard held is given back by a request of its own: forget the guard.
+    pub(crate) fn forget(&mut self, key: Key, number: Number) {
+        if let Some(seat) = self.seats.get_mut(&key) {
+            seat.slots.remove(&number);
+        }
+    }
+
+    /// Gives something back without waiting for the answer.
+    fn give(&mut self, key: Key, ask: Ask, now: Time) {
+        let (_, answered) = self.ask(key, ask, Purpose::GiveBack, None, now);
+        drop(answered);
+    }
+
+    /// What the session is giving back at the moment.
+    pub(crate) fn giving_back(&self, key: Key) -> BTreeSet<Number> {
+        self.seats.get(&key).map(|seat| seat.giving_back.clone()).unwrap_or_default()
+    }
+
+    /// The member shall watch this process, too.
+    pub(crate) fn watch(
+        &mut self,
+        key: Key,
+        pid: u32,
+        now: Time,
+    ) -> Option<oneshot::Receiver<Option<String>>> {
+        let (answer, answered) = oneshot::channel();
+        let seat = self.seats.get_mut(&key)?;
+        let session = seat.pure.session()?;
+        seat.watched.insert(pid, Some(answer));
+        self.put(ToMember::Watch { session, pid }, now);
+        Some(answered)
+    }
+
+    /// An operator's request.
+    pub(crate) fn force(&mut self, forcing: Forcing, now: Time) {
+        self.put(ToMember::Request(forcing.request()), now);
+        self.forcing.push(forcing);
+    }
+
+    /// Whether no session is left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.seats.is_empty()
+    }
+
+    /// Ends all sessions.
+    pub(crate) fn close_all(&mut self, now: Time) {
+        for key in self.keys_of_all() {
+            self.close(key, now);
+        }
+    }
+
+    fn keys_of_all(&self) -> Vec<Key> {
+        self.seats.keys().copied().collect()
+    }
+
+    /// A member says something.
+    pub(crate) fn hear(&mut self, frame: ToClient, now: Time) {
+        self.unanswered = None;
+        match frame {
+            ToClient::Reply(Reply::Forced { lock, session, result }) => {
+                let ours = |forcing: &Forcing| forcing.lock == lock && forcing.session == session;
+                if let Some(place) = self.forcing.iter().position(ours) {
+                    let _ = self.forcing.remove(place).answer.send(result);
+                }
+            }
+            ToClient::Reply(reply) => self.hear_reply(reply, now),
+            ToClient::Watching { session, pid, refused } => {
+                let seat = self.keys.get(&session).and_then(|key| self.seats.get_mut(key));
+                let watched = seat.and_then(|seat| seat.watched.get_mut(&pid));
+                if let Some(answer) = watched.and_then(Option::take) {
+                    let _ = answer.send(refused);
+                }
+            }
+            // The tasks look at that.
+            ToClient::Announcement(_) => {}
+        }
+    }
+
+    fn hear_reply(&mut self, reply: Reply, now: Time) {
+        let key = match &reply {
+            Reply::Opened { key, .. } => Some(*key),
+            reply => reply.session().and_then(|session| self.keys.get(&session)).copied(),
+        };
+        let seat = key.and_then(|key| Some((key, self.seats.get_mut(&key)?)));
+        let Some((key, seat)) = seat else {
+            // A session that was given up before it was there.
+            if let Reply::Opened { result: Ok(session), .. } = reply {
+                self.put(ToMember::Request(Request::Close { session }), now);
+            }
+            return;
+        };
+        let (heard, requests) = seat.pure.hear(reply, now);
+        self.settle(key, heard, requests, now);
+    }
+
+    /// Does what is due.
+    pub(crate) fn wake(&mut self, now: Time) {
+        while let Some(&(at, key)) = self.looks.first() {
+            if at > now {
+                break;
+            }
+            self.looks.pop_first();
+            let Some(seat) = self.seats.get_mut(&key) else { continue };
+            seat.look = None;
+            let (heard, requests) = seat.pure.wake(now);
+            self.settle(key, heard, requests, now);
+        }
+    }
+
+    /// When to come back, if nothing happens before.
+    pub(crate) fn next_look(&self) -> Option<Time> {
+        self.looks.first().map(|(at, _)| *at)
+    }
+
+    /// There is a member to talk to: all that has no answer is asked for again (B3).
+    pub(crate) fn connect(&mut self, now: Time) {
+        self.connected = true;
+        self.outgoing.clear();
+        self.unanswered = None;
+        self.ask_again(now);
+        let mut frames = Vec::new();
+        for seat in self.seats.values() {
+            let Some(session) = seat.pure.session() else { continue };
+            frames.extend(seat.watched.keys().map(|pid| ToMember::Watch { session, pid: *pid }));
+        }
+        frames.into_iter().for_each(|frame| self.put(frame, now));
+    }
+
+    /// There is none any more.
+    pub(crate) fn disconnect(&mut self) {
+        self.connected = false;
+        self.outgoing.clear();
+    }
+
+    /// A coordinator was announced.
+    pub(crate) fn ask_again(&mut self, now: Time) {
+        for key in self.keys_of_all() {
+            let Some(seat) = self.seats.get_mut(&key) else { continue };
+            let requests = seat.pure.reconnected(now);
+            self.send_all(requests, now);
+            self.plan(key);
+        }
+        let again: Vec<_> = self.forcing.iter().map(Forcing::request).collect();
+        self.send_all(again, now);
+    }
+
+    /// Takes what is to be sent, and gives an empty buffer for it.
+    pub(crate) fn take_outgoing(&mut self, bytes: &mut BytesMut) {
+        bytes.clear();
+        mem::swap(&mut self.outgoing, bytes);
+    }
+
+    /// Whether there is something to be sent.
+    pub(crate) fn has_outgoing(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// Since when something was asked without anything being heard.
+    pub(crate) fn unanswered(&self) -> Option<Time> {
+        self.unanswered
+    }
+
+    fn send_all(&mut self, requests: Vec<Request>, now: Time) {
+        for request in requests {
+            self.put(ToMember::Request(request), now);
+        }
+    }
+
+    fn put(&mut self, frame: ToMember, now: Time) {
+        if self.connected {
+            self.unanswered.get_or_insert(now);
+            // It always fits: names and values are bounded before.
+            let _ = frame::put(&wire::ToMember::from(frame), LONGEST_TO_MEMBER, &mut self.outgoing);
+        }
+    }
+
+    /// Passes on what a session heard.
+    fn settle(&mut self, key: Key, heard: Vec<Heard>, requests: Vec<Request>, now: Time) {
+        self.send_all(requests, now);
+        for news in heard {
+            let Some(seat) = self.seats.get_mut(&key) else { return };
+            let ask = match news {
+                Heard::Opened(session) => {
+                    seat.life.send_replace(Life::Open(session));
+                    seat.session = Some(session);
+                    self.keys.insert(session, key);
+                    None
+                }
+                Heard::Answered(number, Ok(Answer::Waits { behind })) => {
+                    seat.waits(number, behind);
+                    None
+                }
+                Heard::Answered(number, result) => seat.answered(number, result),
+                Heard::MakeRoom { role } => {
+                    seat.make_room(&role);
+                    None
+                }
+                Heard::Taken { lock, number, by } => {
+                    seat.lose(number, Lost::Taken { lock, by });
+                    None
+                }
+                Heard::Over(over) => {
+                    seat.end(&over);
+                    self.remove(key);
+                    return;
+                }
+            };
+            if let Some(ask) = ask {
+                self.give(key, ask, now);
+            }
+        }
+        self.plan(key);
+    }
+
+    fn remove(&mut self, key: Key) {
+        let Some(seat) = self.seats.remove(&key) else { return };
+        if let Some(look) = seat.look {
+            self.looks.remove(&(look, key));
+        }
+        if let Some(session) = seat.session {
+            self.keys.remove(&session);
+        }
+    }
+
+    /// Sees to it that the session is looked at in time. Looking too early does no harm, so a later
+    /// moment is not written down before the earlier one has come.
+    fn plan(&mut self, key: Key) {
+        let Some(seat) = self.seats.get_mut(&key) else { return };
+        let Some(next) = seat.pure.next_wake() else { return };
+        if seat.look.is_some_and(|look| look <= next) {
+            return;
+        }
+        if let Some(look) = seat.look.replace(next) {
+            self.looks.remove(&(look, key));
+        }
+        self.looks.insert((next, key));
+    }
+}
+
+impl Seat {
+    fn is_closing(&self) -> bool {
+        matches!(*self.life.borrow(), Life::Over(_))
+    }
+
+    fn waits(&self, number: Number, behind: u64) {
+        if let Some(Slot::Asked { place: Some(place), .. }) = self.slots.get(&number) {
+            place.send_replace(Some(behind));
+        }
+    }
+
+    /// A request is answered for good. What has to be given back thereby is returned.
+    fn answered(&mut self, number: Number, result: Result<Answer, Refusal>) -> Option<Ask> {
+        self.giving_back.remove(&number);
+        let token = match result {
+            Ok(Answer::Granted(token) | Answer::Leads(token)) => Some(token),
+            _ => None,
+        };
+        match self.slots.remove(&number)? {
+            Slot::Asked { purpose, answer, .. } => {
+                if let (Purpose::HandOver(leader, by), Ok(_)) = (&purpose, &result) {
+                    self.handed_over(*leader, *by);
+                }
+                let outcome = match (token, result) {
+                    (Some(token), _) => {
+                        let (hold, held) = watch::channel(Hold::Held(token));
+                        let (room, rooms) = watch::channel(false);
+                        self.slots.insert(number, Slot::Held { purpose, hold, room });
+                        Outcome::Granted(Granted { token, hold: held, room: rooms })
+                    }
+                    (None, Ok(_)) => Outcome::Done,
+                    (None, Err(refusal)) => Outcome::Refused(refusal),
+                };
+                // If nobody waits, whoever did is about to say so (B1).
+                let _ = answer.send(outcome);
+                None
+            }
+            Slot::Abandoned(Purpose::HandOver(leader, by)) => {
+                if result.is_ok() {
+                    self.handed_over(leader, by);
+                }
+                None
+            }
+            Slot::Abandoned(purpose) => token.and_then(|_| give_back(&purpose, number)),
+            slot @ Slot::Held { .. } => {
+                if let (Slot::Held { hold, room, .. }, Some(token)) = (&slot, token) {
+                    room.send_replace(false);
+                    hold.send_replace(Hold::Held(token));
+                }
+                self.slots.insert(number, slot);
+                None
+            }
+        }
+    }
+
+    /// The role is another's now, unless it has come back already.
+    fn handed_over(&mut self, leader: Number, by: Token) {
+        if let Some(Slot::Held { hold, .. }) = self.slots.get(&leader) {
+            let gone = *hold.borrow() == Hold::Held(by);
+            if gone {
+                hold.send_replace(Hold::Lost(Lost::HandedOver));
+            }
+        }
+    }
+
+    fn make_room(&self, role: &str) {
+        for slot in self.slots.values() {
+            if let Slot::Held { purpose: Purpose::Role(led), room, .. } = slot
+                && led == role
+            {
+                room.send_replace(true);
+            }
+        }
+    }
+
+    fn lose(&self, number: Number, how: Lost) {
+        if let Some(Slot::Held { hold, .. }) = self.slots.get(&number) {
+            hold.send_replace(Hold::Lost(how));
+        }
+    }
+
+    /// B2: it is over, and so is all that it held.
+    fn end(&mut self, over: &Over) {
+        if !self.is_closing() {
+            self.life.send_replace(Life::Over(over.clone()));
+        }
+        self.giving_back.clear();
+        self.watched.clear();
+        for slot in mem::take(&mut self.slots).into_values() {
+            match slot {
+                Slot::Asked { answer, .. } => drop(answer.send(Outcome::Over(over.clone()))),
+                Slot::Held { hold, .. } => {
+                    hold.send_replace(Hold::Lost(Lost::SessionOver(over.clone())));
+                }
+                Slot::Abandoned(_) => {}
+            }
+        }
+    }
+}
+
+/// How something that was granted is given back.
+fn give_back(purpose: &Purpose, number: Number) -> Option<Ask> {
+    match purpose {
+        Purpose::Lock => Some(Ask::Release(number)),
+        Purpose::Role(role) => Some(Ask::Resign { role: role.clone() }),
+        Purpose::GiveBack | Purpose::HandOver(..) | Purpose::Other => None,
+    }
+}
+
+impl Forcing {
+    fn request(&self) -> Request {
+        let Forcing { lock, session, by, .. } = self;
+        Request::Force { lock: lock.clone(), session: *session, by: by.clone() }
+    }
+}

@@ -1,0 +1,132 @@
+//! The client.
+
+use crate::book::Forcing;
+use crate::session::{Session, SessionOptions};
+use crate::tasks::{self, Shared};
+use crate::{Endpoints, Error, check};
+use bellwether_duties::SessionId;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// A connection to the cluster, which any number of [sessions](Session) share.
+///
+/// It is kept up behind the scenes: when it breaks, another member is found, and sessions go on there as if
+/// nothing had happened. Clones are handles to the same one. When the last of them and of its sessions is
+/// dropped, it says goodbye and ends.
+///
+/// ```no_run
+/// use bellwether::{Client, Endpoints, SessionOptions};
+///
+/// # async fn example() -> Result<(), bellwether::Error> {
+/// let client = Client::connect(Endpoints::from_env_or_default()?).await?;
+/// let session = client.session(SessionOptions::default()).await?;
+/// let lock = session.lock("migrations").await?;
+/// println!("mine, by token {}", lock.token());
+/// lock.release().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) handle: Arc<Handle>,
+}
+
+/// Ends the client when the last one is dropped.
+pub(crate) struct Handle {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.end();
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = self.shared().status.borrow().clone();
+        f.debug_struct("Client")
+            .field("member", &status.member)
+            .field("coordinator", &status.coordinator)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// Connects to one of these members. The tasks behind it run in the tokio runtime that this is
+    /// called in.
+    ///
+    /// Fails with [`Error::AllDown`] if none answers in [time](Endpoints::timeout), with
+    /// [`Error::NotLetIn`] if one answers and does not want this client, with [`Error::Tls`] if it is
+    /// a matter of certificates.
+    pub async fn connect(endpoints: Endpoints) -> Result<Client, Error> {
+        let shared = tasks::start(endpoints, crate::program()).await?;
+        Ok(Client { handle: Arc::new(Handle { shared }) })
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.handle.shared
+    }
+
+    /// Begins a session: that which holds locks and leads roles, and outlives this process by its TTL
+    /// at most.
+    ///
+    /// Fails with [`Error::NoCoordinator`] if in [time](Endpoints::timeout) no member knows a
+    /// coordinator, with [`Error::AllDown`] if none answers any more, and with [`Error::Refused`] if the
+    /// cluster does not want it. When it is dropped before it is done, nothing is left behind.
+    pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
+        Session::open(self.clone(), options).await
+    }
+
+    /// Takes a lock away from the session that holds it. This is for operators: the holder is told, but
+    /// it may be unable to listen, and what it does with what the lock protects cannot be called back.
+    /// Whoever receives it must look at tokens. `by` says who does it and why, for people.
+    ///
+    /// ```no_run
+    /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
+    /// let holder = "s3.17".parse().expect("as `bellwether locks` lists it");
+    /// client.force_release("migrations", holder, "anna: the job hangs").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn force_release(
+        &self,
+        lock: &str,
+        holder: SessionId,
+        by: &str,
+    ) -> Result<(), Error> {
+        check::name(lock)?;
+        check::name(by)?;
+        let (answer, answered) = oneshot::channel();
+        let (lock, by) = (lock.to_owned(), by.to_owned());
+        let forcing = Forcing { lock, session: holder, by, answer };
+        self.shared().with(|book, now| book.force(forcing, now));
+        let within = self.shared().endpoints.timeout;
+        match timeout(within, answered).await {
+            Ok(Ok(result)) => result.map_err(Error::from),
+            Ok(Err(_)) | Err(_) => Err(self.unanswered(within)),
+        }
+    }
+
+    /// The member that this client is connected to at the moment.
+    pub fn member(&self) -> Option<u32> {
+        self.shared().status.borrow().member
+    }
+
+    /// Who coordinates, as far as is known.
+    pub fn coordinator(&self) -> Option<u32> {
+        self.shared().status.borrow().coordinator
+    }
+
+    /// Why there was no answer in time.
+    pub(crate) fn unanswered(&self, after: Duration) -> Error {
+        let status = self.shared().status.borrow();
+        match status.member {
+            None => Error::AllDown { tried: status.tried.clone() },
+            Some(_) => Error::NoCoordinator { after },
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Where members can be reached.
+
+use crate::Error;
+use bellwether_net::{ClientIdentity, certs};
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Names the members to connect to, separated by commas.
+pub const ENDPOINTS: &str = "BELLWETHER_ENDPOINTS";
+/// Names the directory of the certificates.
+pub const CERTS: &str = "BELLWETHER_CERTS";
+/// Names the client whose certificate is used, if there are several in the directory.
+pub const CLIENT: &str = "BELLWETHER_CLIENT";
+
+/// Where a member's socket is looked for if nothing is said.
+const SOCKETS: &[&str] =
+    &["/run/bellwether/bellwether.sock", "/var/lib/bellwether/bellwether.sock"];
+
+/// One place at which a member can be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A Unix socket on this host. The member sees when this process dies.
+    Unix(PathBuf),
+    /// An address, `host:port`, over mutual TLS.
+    Tls(String),
+}
+
+impl Endpoint {
+    /// Reads `unix:/path/to.sock`, `/path/to.sock`, `tls:host:port` or `host:port`.
+    ///
+    /// ```
+    /// use bellwether::Endpoint;
+    ///
+    /// let socket = Endpoint::parse("unix:/run/bellwether/bellwether.sock")?;
+    /// assert_eq!(socket, Endpoint::Unix("/run/bellwether/bellwether.sock".into()));
+    /// assert_eq!(Endpoint::parse("db-1:7400")?, Endpoint::Tls("db-1:7400".into()));
+    /// assert!(Endpoint::parse("db-1").is_err());
+    /// # Ok::<(), bellwether::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let bad = |why: &str| Error::BadEndpoint { endpoint: text.to_owned(), why: why.to_owned() };
+        if let Some(path) = text.strip_prefix("unix:").or(text.starts_with('/').then_some(text)) {
+            return match path {
+                "" => Err(bad("it names no path: unix:/run/bellwether/bellwether.sock")),
+                path => Ok(Endpoint::Unix(path.into())),
+            };
+        }
+        let address = text.strip_prefix("tls:").unwrap_or(text);
+        let address = address.strip_prefix("//").unwrap_or(address);
+        let wanted = "give unix:/path/to.sock, or a host with a port: db-1:7400";
+        let (host, port) = address.rsplit_once(':').ok_or_else(|| bad(wanted))?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._[]:".contains(c);
+        match port.parse::<u16>() {
+            Ok(1..) if !host.is_empty() && host.chars().all(plain) => {
+                Ok(Endpoint::Tls(address.to_owned()))
+            }
+            _ => Err(bad(wanted)),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
+            Endpoint::Tls(address) => f.write_str(address),
+        }
+    }
+}
+
+/// Where members can be reached, and how this client proves who it is.
+///
+/// A client on a member's host connects by its Unix socket and needs no certificate; it stays with that
+/// member as long as it is there. Others connect by TLS, find the coordinator and follow it. Both can be
+/// given: the sockets come first.
+///
+/// ```no_run
+/// use bellwether::{Client, Endpoints};
+///
+/// # async fn example() -> Result<(), bellwether::Error> {
+/// let endpoints = Endpoints::unix("/run/bellwether/bellwether.sock");
+/// let client = Client::connect(endpoints).await?;
+///
+/// let endpoints = Endpoints::tls(["db-1:7400", "db-2:7400"], "/etc/bellwether", Some("app"))?;
+/// let client = Client::connect(endpoints).await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Endpoints {
+    pub(crate) list: Vec<Endpoint>,
+    pub(crate) identity: Option<ClientIdentity>,
+    pub(crate) timeout: Duration,
+}
+
+impl Endpoints {
+    /// The Unix socket of a member on this host.
+    pub fn unix(path: impl Into<PathBuf>) -> Self {
+        Endpoints::of(vec![Endpoint::Unix(path.into())], None)
+    }
+
+    /// Members' addresses, `host:port`, and the directory with `ca.pem`, `client-NAME.pem` and
+    /// `client-NAME-key.pem`, as `bellwether certs --client NAME` makes them. One address is enough: the
+    /// others are learnt from it. Without a name there must be one client's certificate only.
+    pub fn tls<A: AsRef<str>>(
+        addresses: impl IntoIterator<Item = A>,
+        certs: impl AsRef<Path>,
+        client: Option<&str>,
+    ) -> Result<Self, Error> {
+        let list = addresses.into_iter().map(|address| match Endpoint::parse(address.as_ref())? {
+            Endpoint::Unix(path) => Err(Error::BadEndpoint {
+                endpoint: path.display().to_string(),
+                why: "it is a Unix socket".to_owned(),
+            }),
+            endpoint => Ok(endpoint),
+        });
+        let list = list.collect::<Result<Vec<_>, _>>()?;
+        let identity = identity(certs.as_ref(), client)?;
+        Ok(Endpoints::of(list, Some(identity)))
+    }
+
+    /// Those of the environment: [`BELLWETHER_ENDPOINTS`](ENDPOINTS), separated by commas, with the
+    /// certificates of [`BELLWETHER_CERTS`](CERTS) and [`BELLWETHER_CLIENT`](CLIENT) if some are
+    /// addresses. If nothing is said there, the Unix sockets at which a packaged member listens.
+    pub fn from_env_or_default() -> Result<Self, Error> {
+        let variable = |name| env::var(name).ok().filter(|text: &String| !text.trim().is_empty());
+        let Some(text) = variable(ENDPOINTS) else {
+            let sockets = SOCKETS.iter().map(|path| Endpoint::Unix(path.into()));
+            return Ok(Endpoints::of(sockets.collect(), None));
+        };
+        Endpoints::parse(&text, variable(CERTS).as_deref(), variable(CLIENT).as_deref())
+    }
+
+    /// Reads a list separated by commas, as in [`BELLWETHER_ENDPOINTS`](ENDPOINTS). Where an address
+    /// is among them, there must be a directory of certificates.
+    ///
+    /// ```
+    /// use bellwether::Endpoints;
+    ///
+    /// Endpoints::parse("unix:/tmp/member-1.sock, unix:/tmp/member-2.sock", None, None)?;
+    /// let error = Endpoints::parse("db-1:7400", None, None).unwrap_err();
+    /// assert!(error.to_string().contains("BELLWETHER_CERTS"));
+    /// # Ok::<(), bellwether::Error>(())
+    /// ```
+    pub fn parse(text: &str, certs: Option<&str>, client: Option<&str>) -> Result<Self, Error> {
+        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
+        let list = words.map(Endpoint::parse).collect::<Result<Vec<_>, _>>()?;
+        let remote = list.iter().find(|endpoint| matches!(endpoint, Endpoint::Tls(_)));
+        let identity = match (remote, certs) {
+            (None, _) => None,
+            (Some(_), Some(certs)) => Some(identity(Path::new(certs), client)?),
+            (Some(endpoint), None) => {
+                let why = format!(
+                    "over the network a certificate is needed; name its directory with {CERTS}"
+                );
+                return Err(Error::BadEndpoint { endpoint: endpoint.to_string(), why });
+            }
+        };
+        if list.is_empty() {
+            let why = "it names nobody".to_owned();
+            return Err(Error::BadEndpoint { endpoint: text.to_owned(), why });
+        }
+        Ok(Endpoints::of(list, identity))
+    }
+
+    /// How long to look for a member that answers, and for a coordinator. Five seconds if nothing is
+    /// said.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The same places, the Unix sockets first.
+    fn of(mut list: Vec<Endpoint>, identity: Option<ClientIdentity>) -> Self {
+        list.sort_by_key(|endpoint| matches!(endpoint, Endpoint::Tls(_)));
+        Endpoints { list, identity, timeout: Duration::from_secs(5) }
+    }
+}
+
+/// The certificate of this client in a directory, or of the only one there.
+fn identity(folder: &Path, client: Option<&str>) -> Result<ClientIdentity, Error> {
+    let name = match client {
+        Some(name) => name.to_owned(),
+        None => only_client(folder)?,
+    };
+    let files = certs::Files::of_client(folder, &name);
+    files.load_client().map_err(|error| Error::Tls(error.to_string()))
+}
+
+fn only_client(folder: &Path) -> Result<String, Error> {
+    let unreadable = |error| Error::Tls(format!("cannot read {}: {error}", folder.display()));
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.file_name();
+        let name =
+            file.to_str().and_then(|name| name.strip_prefix("client-")?.strip_suffix(".pem"));
+        names.extend(name.filter(|name| !name.ends_with("-key")).map(str::to_owned));
+    }
+    names.sort();
+    match names.as_slice() {
+        [name] => Ok(name.clone()),
+        [] => Err(Error::Tls(format!(
+            "there is no client's certificate (client-NAME.pem) in {}; `bellwether certs --client \
+             NAME` makes one",
+            folder.display()
+        ))),
+        _ => Err(Error::Tls(format!(
+            "there are certificates of several clients in {}: {}; say which with {CLIENT}",
+            folder.display(),
+            names.join(", ")
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_read_as_people_write_them() {
+        for (text, shown) in [
+            ("unix:a.sock", "unix:a.sock"),
+            ("/run/a.sock", "unix:/run/a.sock"),
+            ("tls:host:7400", "host:7400"),
+            ("tls://host-1.example:7400", "host-1.example:7400"),
+            ("[::1]:7400", "[::1]:7400"),
+        ] {
+            assert_eq!(Endpoint::parse(text).unwrap().to_string(), shown, "{text}");
+        }
+        for text in
+            ["", "unix:", "host", "host:", ":7400", "host:0", "host:70000", "a b:1", "http://a:1"]
+        {
+            let error = Endpoint::parse(text).unwrap_err();
+            assert!(matches!(error, Error::BadEndpoint { .. }), "{text}");
+        }
+        assert!(Endpoints::parse(" , ", None, None).unwrap_err().to_string().contains("nobody"));
+    }
+
+    #[test]
+    fn sockets_come_first() {
+        let folder = tempfile::tempdir().unwrap();
+        certs::prepare_all(folder.path(), "test", &[], &["app"], 10).unwrap();
+        let certs = folder.path().to_str();
+        let endpoints = Endpoints::parse("b:1,/a.sock", certs, None).unwrap();
+        assert_eq!(endpoints.list[0], Endpoint::Unix("/a.sock".into()));
+        assert_eq!(endpoints.identity.unwrap().name(), "app");
+    }
+
+    #[test]
+    fn what_is_wrong_with_certificates_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let tls = |client| Endpoints::tls(["a:1"], path, client).unwrap_err().to_string();
+        assert!(tls(None).contains("client-NAME.pem"), "{}", tls(None));
+        certs::prepare_all(path, "test", &[], &["app", "cron"], 10).unwrap();
+        assert!(tls(None).contains("app, cron"), "{}", tls(None));
+        assert!(tls(Some("other")).contains("client-other.pem"), "{}", tls(Some("other")));
+        let missing = Endpoints::tls(["a:1"], path.join("nowhere"), None).unwrap_err();
+        assert!(matches!(missing, Error::Tls(_)), "{missing}");
+        Endpoints::tls(["a:1"], path, Some("cron")).unwrap();
+    }
+}

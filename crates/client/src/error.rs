@@ -1,0 +1,211 @@
+//! What can go wrong.
+
+use bellwether_duties::{Deadlock, Over, Refusal};
+use std::time::Duration;
+
+/// Why something was not done, each situation by itself.
+///
+/// Every one has an [exit code](Error::exit_code) that `bellwether lock` and `campaign` end with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The text names no place where a member could be.
+    #[error("'{endpoint}' is no endpoint: {why}")]
+    BadEndpoint {
+        /// The text.
+        endpoint: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The certificate is not usable, or one side does not believe the other's.
+    #[error("{0}")]
+    Tls(String),
+    /// A member answers, and does not let this client in.
+    #[error("{endpoint} does not let this client in: {why}")]
+    NotLetIn {
+        /// Where the member is.
+        endpoint: String,
+        /// What it says.
+        why: String,
+    },
+    /// No member answers.
+    #[error("no member answers ({}); is the cluster running?", .tried.join("; "))]
+    AllDown {
+        /// Where members were looked for, and what came of it.
+        tried: Vec<String>,
+    },
+    /// Members answer, and none of them knows a coordinator: those that can be reached are no
+    /// majority, or an election takes long.
+    #[error(
+        "no coordinator for {}: the members that can be reached are no majority of the cluster; try \
+         again when more of them are up",
+        shown(.after)
+    )]
+    NoCoordinator {
+        /// So long.
+        after: Duration,
+    },
+    /// The session is over, and with it all that it held.
+    #[error("the session is over: {}; open a new one", over(.why))]
+    SessionOver {
+        /// Why.
+        why: Over,
+    },
+    /// It could not be had within the time that it was worth waiting for.
+    #[error("{what} could not be had within {}", shown(.after))]
+    WaitedInVain {
+        /// What was wanted.
+        what: String,
+        /// How long.
+        after: Duration,
+    },
+    /// The request would have waited for ever, and was chosen to be given up.
+    #[error("deadlock: {0}; this request was aborted")]
+    Deadlock(Deadlock),
+    /// It is not held, or not any more.
+    #[error("{what} is not held any more: {why}")]
+    NotHolder {
+        /// What.
+        what: String,
+        /// How it was lost.
+        why: String,
+    },
+    /// That process cannot be watched.
+    #[error("process {pid} is not watched: {why}")]
+    NotWatched {
+        /// Which.
+        pid: u32,
+        /// Why.
+        why: String,
+    },
+    /// The coordinator refused it. Nothing has changed.
+    #[error("{0}")]
+    Refused(Refusal),
+}
+
+impl Error {
+    /// What a program ends with that could not do its work because of this. The codes are above those that
+    /// most programs use for themselves, and never change their meaning:
+    ///
+    /// | code | situation |
+    /// | --- | --- |
+    /// | 64 | [`BadEndpoint`](Error::BadEndpoint) |
+    /// | 65 | refused for another reason than those below |
+    /// | 69 | [`AllDown`](Error::AllDown): no member answers |
+    /// | 70 | [`NoCoordinator`](Error::NoCoordinator): a minority only |
+    /// | 71 | [`SessionOver`](Error::SessionOver), or there is no such session |
+    /// | 72 | [`NotHolder`](Error::NotHolder): releasing what is not held, leading no more |
+    /// | 73 | a limit of the cluster is reached: sessions, requests, waiters |
+    /// | 74 | a name is too long, or empty |
+    /// | 75 | [`WaitedInVain`](Error::WaitedInVain), or it is not free and was not to be waited for |
+    /// | 76 | [`Deadlock`](Error::Deadlock) |
+    /// | 77 | [`Tls`](Error::Tls) or [`NotLetIn`](Error::NotLetIn) |
+    /// | 78 | the TTL, the permits or the policy is not what the cluster allows or others use |
+    /// | 79 | a value is too large |
+    /// | 80 | the session stands for this role already, or has asked for this lock already |
+    /// | 81 | [`NotWatched`](Error::NotWatched) |
+    ///
+    /// ```
+    /// use bellwether::{Error, Refusal};
+    ///
+    /// assert_eq!(Error::AllDown { tried: vec![] }.exit_code(), 69);
+    /// assert_eq!(Error::Refused(Refusal::BadName(256)).exit_code(), 74);
+    /// ```
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::BadEndpoint { .. } => 64,
+            Error::AllDown { .. } => 69,
+            Error::NoCoordinator { .. } => 70,
+            Error::SessionOver { .. } => 71,
+            Error::NotHolder { .. } => 72,
+            Error::WaitedInVain { .. } => 75,
+            Error::Deadlock(_) => 76,
+            Error::Tls(_) | Error::NotLetIn { .. } => 77,
+            Error::NotWatched { .. } => 81,
+            Error::Refused(refusal) => match refusal {
+                Refusal::NoSession(_) => 71,
+                Refusal::NotAsked(_)
+                | Refusal::NotHolder(..)
+                | Refusal::NotLeader(_)
+                | Refusal::NotCandidate(_) => 72,
+                Refusal::TooManySessions(_)
+                | Refusal::TooManyRequests(_)
+                | Refusal::TooManyWaiters(_)
+                | Refusal::TooManyWants(_) => 73,
+                Refusal::BadName(_) => 74,
+                Refusal::Busy(_) | Refusal::GaveUp => 75,
+                Refusal::Deadlock(_) => 76,
+                Refusal::BadTtl(..)
+                | Refusal::BadPermits(_)
+                | Refusal::OtherPermits { .. }
+                | Refusal::OtherPolicy(..) => 78,
+                Refusal::ValueTooLarge(_) => 79,
+                Refusal::AlreadyStands(_) | Refusal::AlreadyAsked(_) => 80,
+                Refusal::NothingWanted
+                | Refusal::NamedTwice(_)
+                | Refusal::Forgotten(_)
+                | Refusal::NoSuchCandidate(..) => 65,
+            },
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Deadlock(deadlock) => Error::Deadlock(deadlock),
+            refusal => Error::Refused(refusal),
+        }
+    }
+}
+
+/// A session that could not be begun was refused; any other is over.
+impl From<Over> for Error {
+    fn from(why: Over) -> Self {
+        match why {
+            Over::Refused(refusal) => refusal.into(),
+            why => Error::SessionOver { why },
+        }
+    }
+}
+
+fn over(why: &Over) -> String {
+    match why {
+        Over::Refused(refusal) => refusal.to_string(),
+        Over::Ended(Some(ending)) => ending.to_string(),
+        Over::Ended(None) => "the coordinator has none".to_owned(),
+        Over::DeadlinePassed => "the coordinator was not heard of in time".to_owned(),
+        Over::Closed => "it was closed".to_owned(),
+    }
+}
+
+fn shown(span: &Duration) -> String {
+    format!("{span:?}")
+}
+
+/// How something that was held was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lost {
+    /// The session is over.
+    SessionOver(Over),
+    /// An operator took a lock away.
+    Taken {
+        /// The lock.
+        lock: String,
+        /// Who did it and why.
+        by: String,
+    },
+    /// The role was handed over to another candidate.
+    HandedOver,
+}
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Lost::SessionOver(why) => write!(f, "the session is over: {}", over(why)),
+            Lost::Taken { lock, by } => write!(f, "'{lock}' was taken away by {by}"),
+            Lost::HandedOver => f.write_str("it was handed over"),
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! A session.
+
+use crate::book::{Key, Life, Outcome, Purpose};
+use crate::client::Client;
+use crate::lock::LockRequest;
+use crate::role::Campaign;
+use crate::{Error, check};
+use bellwether_duties::{Ask, Mode, Number, Over, SessionId, Setup};
+use bellwether_net::{Clock, draw};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, timeout};
+
+/// So many millionths of the TTL, or so much time, whichever is more, a session ends for this process before
+/// it must: a task that waits for that must get its turn before anybody else holds what it held.
+const TURN_PPM: u32 = 20_000;
+const TURN: Duration = Duration::from_millis(3);
+
+/// How a session is to be.
+///
+/// ```
+/// use bellwether::SessionOptions;
+/// use std::time::Duration;
+///
+/// let options = SessionOptions { ttl: Duration::from_secs(2), ..SessionOptions::named("billing") };
+/// assert_eq!(options.name, "billing");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionOptions {
+    /// What it is called where people look at it: `bellwether sessions`, deadlocks, histories. The
+    /// program and its process's number if nothing is said.
+    pub name: String,
+    /// How long it outlives the last that the cluster heard of it, in whole milliseconds. The shorter, the
+    /// sooner others get what a dead process held on another host than its member's; the longer, the longer a
+    /// pause or a broken network is survived. Ten seconds if nothing is said.
+    pub ttl: Duration,
+}
+
+impl SessionOptions {
+    /// The usual ones, with this name.
+    pub fn named(name: impl Into<String>) -> Self {
+        SessionOptions { name: name.into(), ..SessionOptions::default() }
+    }
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        SessionOptions { name: crate::program(), ttl: Duration::from_secs(10) }
+    }
+}
+
+/// A session: what holds locks and leads roles.
+///
+/// It lives as long as this process keeps it alive, which is done behind the scenes, and it survives broken
+/// connections and the loss of members. When the process dies, a member on the same host sees it at once and
+/// gives back what the session held; elsewhere that is done when its TTL is over. When no coordinator can be reached
+/// the session ends *here* before it ends there: see [`Session::lost`].
+///
+/// Clones are handles to the same one. It is closed when the last of them, and of the locks and leaderships that it
+/// holds, is dropped.
+///
+/// ```no_run
+/// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
+/// use bellwether::SessionOptions;
+///
+/// let session = client.session(SessionOptions::named("billing")).await?;
+/// println!("I am {}", session.id());
+/// session.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Session {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// Closes the session when the last one is dropped.
+pub(crate) struct Inner {
+    pub(crate) client: Client,
+    pub(crate) key: Key,
+    life: watch::Receiver<Life>,
+    id: SessionId,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.client.shared().with(|book, now| book.close(self.key, now));
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Session({})", self.id())
+    }
+}
+
+impl Session {
+    pub(crate) async fn open(client: Client, options: SessionOptions) -> Result<Session, Error> {
+        let SessionOptions { name, ttl } = options;
+        check::name(&name)?;
+        let shared = client.shared().clone();
+        shared.expects(ttl);
+        let drift_ppm = shared.drift_ppm.saturating_add(turn_ppm(ttl) / 2);
+        let setup = Setup { key: draw(), name, ttl, drift_ppm };
+        let key = setup.key;
+        let life = shared.with(|book, now| book.open(setup, now));
+        // From here on it is closed if this is not finished.
+        let mut inner = Inner { client, key, life, id: SessionId::default() };
+        let within = shared.endpoints.timeout;
+        let began = inner.life.wait_for(|life| *life != Life::Opening);
+        let began = timeout(within, began).await.map(|life| life.map(|life| life.clone()));
+        match began {
+            Ok(Ok(Life::Open(id))) => {
+                inner.id = id;
+                Ok(Session { inner: Arc::new(inner) })
+            }
+            Ok(Ok(Life::Over(over))) => Err(over.into()),
+            Ok(Ok(Life::Opening) | Err(_)) => Err(Over::Closed.into()),
+            Err(_) => Err(inner.client.unanswered(within)),
+        }
+    }
+
+    /// Its name in the cluster, such as `s3.17`: `bellwether sessions` lists them.
+    pub fn id(&self) -> SessionId {
+        self.inner.id
+    }
+
+    /// Asks for a lock, which is had when the request is awaited. It is exclusive and waits for its turn, unless
+    /// the [request](LockRequest) says otherwise.
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+    /// let lock = session.lock("orders").await?;
+    /// // Pass lock.token() to whatever is protected: it refuses smaller ones than it has seen.
+    /// lock.release().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lock(&self, name: impl Into<String>) -> LockRequest {
+        LockRequest::new(self.clone(), name.into(), Mode::Exclusive)
+    }
+
+    /// Stands for a role, which is led when the campaign is awaited.
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+    /// let leadership = session.campaign("cron").value(b"host-7").await?;
+    /// tokio::select! {
+    ///     () = run_jobs() => leadership.resign().await?,
+    ///     how = leadership.lost() => eprintln!("no longer the leader: {how}"),
+    /// }
+    /// # async fn run_jobs() {}
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn campaign(&self, role: impl Into<String>) -> Campaign {
+        Campaign::new(self.clone(), role.into())
+    }
+
+    /// The session ends by proof of death only when this process is dead, too; for one that works on with
+    /// what the session holds when this process dies. Fails with [`Error::NotWatched`] if the client is not
+    /// connected by Unix socket, or there is no such process.
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) -> Result<(), Box<dyn std::error::Error>> {
+    /// let job = std::process::Command::new("./job").spawn()?;
+    /// session.watch_process(job.id()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn watch_process(&self, pid: u32) -> Result<(), Error> {
+        let shared = self.shared();
+        let watching = shared.with(|book, now| book.watch(self.inner.key, pid, now));
+        let watching = watching.ok_or_else(|| self.over())?;
+        match timeout(shared.endpoints.timeout, watching).await {
+            Ok(Ok(None)) => Ok(()),
+            Ok(Ok(Some(why))) => Err(Error::NotWatched { pid, why }),
+            Ok(Err(_)) => Err(self.over()),
+            Err(_) => Err(self.inner.client.unanswered(shared.endpoints.timeout)),
+        }
+    }
+
+    /// Waits until the session is over, and says why. It completes before anybody else can hold what the session
+    /// held; at once, if it is over already.
+    ///
+    /// The cluster ends a session only after this has completed, by its own reckoning, unless this process or its
+    /// whole host is paused just then. Against that only [tokens](crate::Lock::token) help.
+    pub async fn lost(&self) -> Over {
+        let mut life = self.inner.life.clone();
+        let over = life.wait_for(|life| matches!(life, Life::Over(_))).await;
+        match over.as_deref() {
+            Ok(Life::Over(over)) => over.clone(),
+            _ => Over::Closed,
+        }
+    }
+
+    /// Whether it lives, by a look at the clock.
+    pub fn is_alive(&self) -> bool {
+        !self.time_left().is_zero()
+    }
+
+    /// How long it can be relied on if nothing more is heard of the cluster. It grows again with every sign of
+    /// life.
+    pub fn time_left(&self) -> Duration {
+        let deadline = self.shared().with(|book, _| book.deadline(self.inner.key));
+        deadline.map_or(Duration::ZERO, |deadline| deadline.since(Clock::shared()))
+    }
+
+    /// Until when it can be relied on if nothing more is heard of the cluster.
+    pub fn deadline(&self) -> Instant {
+        Instant::now() + self.time_left()
+    }
+
+    /// Ends the session and gives back all that it holds. Waits until the cluster knows it, or would know it by
+    /// itself.
+    pub async fn close(self) {
+        let mut life = self.inner.life.clone();
+        self.shared().with(|book, now| book.close(self.inner.key, now));
+        // It is forgotten when that is so.
+        while life.changed().await.is_ok() {}
+    }
+
+    pub(crate) fn shared(&self) -> &crate::tasks::Shared {
+        self.inner.client.shared()
+    }
+
+    /// Why nothing comes of a request any more.
+    pub(crate) fn over(&self) -> Error {
+        match &*self.inner.life.borrow() {
+            Life::Over(over) => over.clone().into(),
+            _ => Over::Closed.into(),
+        }
+    }
+
+    /// Asks for something that is given up when the request is dropped before it is answered.
+    pub(crate) fn ask(
+        &self,
+        ask: Ask,
+        purpose: Purpose,
+        place: Option<crate::book::Place>,
+    ) -> Pending {
+        let key = self.inner.key;
+        let (number, answer) =
+            self.shared().with(|book, now| book.ask(key, ask, purpose, place, now));
+        Pending { session: Some(self.clone()), number, answer }
+    }
+
+    /// Asks for something that is done or not.
+    pub(crate) async fn act(&self, ask: Ask, purpose: Purpose) -> Result<(), Error> {
+        match self.ask(ask, purpose, None).outcome().await {
+            Outcome::Done | Outcome::Granted(_) => Ok(()),
+            Outcome::Refused(refusal) => Err(refusal.into()),
+            Outcome::Over(over) => Err(over.into()),
+        }
+    }
+
+    /// What is being given back at the moment.
+    pub(crate) fn giving_back(&self) -> BTreeSet<Number> {
+        self.shared().with(|book, _| book.giving_back(self.inner.key))
+    }
+
+    /// Waits until all of these have been given back.
+    pub(crate) async fn given_back(&self, numbers: &BTreeSet<Number>) {
+        while !self.giving_back().is_disjoint(numbers) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+/// The margin as millionths of the TTL.
+fn turn_ppm(ttl: Duration) -> u32 {
+    let millionths = TURN.as_micros() * 1_000_000 / ttl.as_micros().max(1);
+    u32::try_from(millionths).unwrap_or(u32::MAX).clamp(TURN_PPM, 500_000)
+}
+
+/// A request that waits for its answer. It is given up when this is dropped.
+pub(crate) struct Pending {
+    session: Option<Session>,
+    pub(crate) number: Number,
+    answer: oneshot::Receiver<Outcome>,
+}
+
+impl Pending {
+    /// Waits for the answer. May be cancelled, and then dropped.
+    pub(crate) async fn answered(&mut self) -> Outcome {
+        let outcome = (&mut self.answer).await;
+        match (outcome, &self.session) {
+            (Ok(outcome), _) => outcome,
+            (Err(_), Some(session)) => match &*session.inner.life.borrow() {
+                Life::Over(over) => Outcome::Over(over.clone()),
+                _ => Outcome::Over(Over::Closed),
+            },
+            (Err(_), None) => Outcome::Over(Over::Closed),
+        }
+    }
+
+    /// Waits for the answer, which is taken care of from then on.
+    pub(crate) async fn outcome(mut self) -> Outcome {
+        let outcome = self.answered().await;
+        self.session = None;
+        outcome
+    }
+
+    /// The answer is taken care of.
+    pub(crate) fn settled(mut self) {
+        self.session = None;
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            let key = session.inner.key;
+            session.shared().with(|book, now| book.abandon(key, self.number, now));
+        }
+    }
+}

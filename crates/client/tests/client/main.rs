@@ -1,0 +1,7 @@
+//! The client against a cluster that is not one.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod connections;
+mod fake;
+mod locks;
+mod roles;
