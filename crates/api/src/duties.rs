@@ -28,7 +28,8 @@ pub struct Duties {
     pub deadlocks: Vec<Deadlock>,
     /// Who waits for whom now: the wait-for graph.
     pub waits: Vec<WaitsFor>,
-    /// How many more sessions, roles or locks there are than this shows.
+    /// How many more sessions, roles, locks, holders, waiters and candidates there are than this
+    /// shows.
     #[serde(default)]
     pub left_out: u64,
 }

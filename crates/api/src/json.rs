@@ -4,6 +4,7 @@
 //! drift apart. A later version may add fields, and a reader ignores what it does not know: every
 //! field that is not in the first version must be optional or have a default.
 
+use crate::duties::Deadlock;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -434,6 +435,12 @@ pub struct Problem {
     pub error: String,
     /// What to do about it.
     pub hint: Option<String>,
+    /// A word for what is wrong that does not change, for programs: `busy`, `deadlock`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The circle, if the request was aborted because it would have waited for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlock: Option<Box<Deadlock>>,
 }
 
 /// Whether a member lives, or is ready for work.

@@ -5,3 +5,4 @@ pub mod duties;
 pub mod envelope;
 pub mod json;
 pub mod member;
+pub mod orders;

@@ -49,6 +49,11 @@ impl Session {
         (number < self.forgotten).then_some(Err(Refusal::Forgotten(number)))
     }
 
+    /// How many answers are remembered, to requests that neither hold nor wait any more.
+    pub fn remembered(&self) -> usize {
+        self.answers.len()
+    }
+
     /// Remembers the answer to a request that is over, so that it is not done again if it comes
     /// again. A client that never says what it has got loses its oldest answers.
     pub(crate) fn settle(&mut self, number: Number, answer: Result<Answer, Refusal>, most: usize) {

@@ -70,6 +70,11 @@ impl Duties {
         self.keys.get(&key).copied()
     }
 
+    /// Whether there may have been such a session: none that comes will have this name.
+    pub fn has_been(&self, id: SessionId) -> bool {
+        (1..=self.opened).contains(&id.0)
+    }
+
     /// The locks that are held.
     pub fn locks(&self) -> &BTreeMap<String, Lock> {
         &self.locks

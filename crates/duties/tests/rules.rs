@@ -484,3 +484,12 @@ fn l4_the_graph_shows_each_waiter_behind_the_one_before_it() {
     let copy = serde_json::from_str::<Duties>(&text).unwrap().restored();
     assert_eq!(copy.waits_for().collect::<Vec<_>>(), edges);
 }
+
+#[test]
+fn a_session_that_was_is_told_from_one_that_never_was() {
+    let mut desk = Desk::new();
+    let (a, b) = (desk.open(1), desk.open(2));
+    desk.duties.apply(Command::End { session: a, why: Ending::Closed, at: 5 });
+    assert!(desk.duties.has_been(a) && desk.duties.has_been(b));
+    assert!(!desk.duties.has_been(SessionId(b.0 + 1)) && !desk.duties.has_been(SessionId(0)));
+}

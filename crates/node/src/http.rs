@@ -5,7 +5,7 @@
 
 use crate::office::Office;
 use crate::seat::Request;
-use crate::{events, glances, messages, metrics};
+use crate::{duties, events, glances, messages, metrics};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::header::CONTENT_TYPE;
@@ -51,7 +51,14 @@ type Shared = State<Arc<Office>>;
     ),
     components(schemas(json::Event, json::Glance, json::Messages))
 )]
-pub(crate) struct Document;
+struct Document;
+
+/// All that a member answers for itself.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    let mut document = Document::openapi();
+    document.merge(duties::Document::openapi());
+    document
+}
 
 /// All routes.
 pub(crate) fn router(office: Arc<Office>) -> Router {
@@ -69,7 +76,8 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
         .route("/metrics", get(metrics_text))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/openapi.json", get(openapi));
+        .route("/openapi.json", get(openapi))
+        .merge(duties::routes());
     if office.settings.dev_faults {
         router = router.route("/dev/partition", post(partition));
     }
@@ -300,7 +308,7 @@ async fn readyz(State(office): Shared) -> Response {
 }
 
 async fn openapi() -> Response {
-    let mut document = Document::openapi();
+    let mut document = document();
     document.merge(bellwether_web::Document::openapi());
     Json(document).into_response()
 }
@@ -337,9 +345,9 @@ mod tests {
 
     #[test]
     fn the_document_lists_every_route() {
-        let document = serde_json::to_value(Document::openapi()).unwrap();
+        let document = serde_json::to_value(document()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 13, "{:?}", paths.keys());
+        assert_eq!(paths.len(), 13 + 16, "{:?}", paths.keys());
         assert!(document["components"]["schemas"]["Status"].is_object());
     }
 }

@@ -9,6 +9,7 @@ mod clients;
 pub mod config;
 mod daemon;
 mod doors;
+mod duties;
 pub mod elections;
 mod events;
 mod glances;
@@ -31,7 +32,7 @@ use utoipa::OpenApi;
 /// All that the page's dashboard knows of the servers: of a member, and of whoever started a whole
 /// cluster.
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut document = http::Document::openapi();
+    let mut document = http::document();
     document.merge(parent::Document::openapi());
     document
 }

@@ -3,6 +3,7 @@
 //! The driver is generic over the election. HTTP is not: it asks through this trait, and the
 //! compiler makes one copy of the handlers and not six.
 
+use crate::duties::look::{Look, Version};
 use crate::wire::Wire;
 use bellwether_algorithms::election::Election;
 use bellwether_core::NodeId;
@@ -36,6 +37,9 @@ pub(crate) type Decision = Result<Option<NodeId>, Decline>;
 pub(crate) trait Seat: Send + Sync {
     /// What it would say if asked now.
     fn status(&self) -> Answer<'_, Status>;
+    /// Looks at its copy of sessions, roles and locks, inside its task. Says whether there is one:
+    /// after a start there is none until the coordinator has sent it.
+    fn look(&self, look: Look) -> Answer<'_, bool>;
     /// Asks it to do something, if it may.
     fn ask(&self, request: Request) -> Answer<'_, Decision>;
     /// Gives it what its clients want; `None` if it has ended.
@@ -61,6 +65,16 @@ pub(crate) trait Seat: Send + Sync {
 impl<E: Election> Seat for Running<Wire<E>> {
     fn status(&self) -> Answer<'_, Status> {
         Box::pin(self.inspect(|view| view.process.status(view.here, view.config)))
+    }
+
+    fn look(&self, look: Look) -> Answer<'_, bool> {
+        Box::pin(self.inspect(move |view| {
+            let Some((version, duties)) = view.process.duties() else { return false };
+            let coordinator = view.process.status(view.here, view.config).coordinator;
+            let (epoch, sequence) = (version.epoch.number(), version.sequence);
+            look(duties, Version { epoch, sequence, coordinator });
+            true
+        }))
     }
 
     fn ask(&self, request: Request) -> Answer<'_, Decision> {

@@ -21,6 +21,18 @@ pub(crate) fn ago(span: Duration) -> String {
     rfc3339(since_epoch().saturating_sub(span))
 }
 
+/// A moment by its distance from the beginning of 1970, in milliseconds.
+pub(crate) fn at(stamp_ms: u64) -> String {
+    // The calendar is gone through year by year: nobody means a year with six digits.
+    let last = 253_402_300_799_999;
+    rfc3339(Duration::from_millis(stamp_ms.min(last)))
+}
+
+/// Now, in microseconds since the beginning of 1970.
+pub(crate) fn micros() -> u64 {
+    u64::try_from(since_epoch().as_micros()).unwrap_or(u64::MAX)
+}
+
 #[expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -85,5 +97,7 @@ mod tests {
             assert_eq!(rfc3339(Duration::from_secs(seconds)), text);
         }
         assert_eq!(rfc3339(Duration::from_millis(1_125)), "1970-01-01T00:00:01.125Z");
+        assert_eq!(at(1_125), "1970-01-01T00:00:01.125Z");
+        assert_eq!(at(u64::MAX), "9999-12-31T23:59:59.999Z");
     }
 }

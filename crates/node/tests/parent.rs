@@ -73,7 +73,7 @@ async fn a_command_is_passed_on_and_its_outcome_told() {
             post::<Problem>(address, "/v1/up/command", body),
             parent.answer(Err(complaint))
         );
-        assert_eq!((code, problem), (expected, Problem { error, hint }));
+        assert_eq!((code, problem.error, problem.hint), (expected, error, hint));
     }
 }
 

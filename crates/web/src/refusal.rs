@@ -1,9 +1,10 @@
 //! A request that was not carried out, in JSON.
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use bellwether_api::duties::Deadlock;
 use bellwether_api::json;
 
 /// Why not, and what to do about it.
@@ -19,8 +20,26 @@ pub type Outcome<T> = Result<Json<T>, Refusal>;
 impl Refusal {
     /// What is wrong and, if anything can be done about it, what.
     pub fn new(status: StatusCode, error: impl Into<String>, hint: Option<&str>) -> Self {
-        let problem = json::Problem { error: error.into(), hint: hint.map(str::to_owned) };
+        let hint = hint.map(str::to_owned);
+        let problem = json::Problem { error: error.into(), hint, code: None, deadlock: None };
         Refusal { status, problem }
+    }
+
+    /// The same with the word for programs.
+    pub fn coded(mut self, code: &str) -> Self {
+        self.problem.code = Some(code.to_owned());
+        self
+    }
+
+    /// What it says.
+    pub fn problem(&self) -> &json::Problem {
+        &self.problem
+    }
+
+    /// The same with the circle that the request was aborted for.
+    pub fn deadlocked(mut self, deadlock: Deadlock) -> Self {
+        self.problem.deadlock = Some(Box::new(deadlock));
+        self
     }
 }
 
@@ -33,13 +52,20 @@ impl IntoResponse for Refusal {
 impl From<JsonRejection> for Refusal {
     fn from(rejection: JsonRejection) -> Self {
         let hint = "send JSON with the header Content-Type: application/json";
-        Refusal::new(rejection.status(), rejection.body_text(), Some(hint))
+        Refusal::new(rejection.status(), rejection.body_text(), Some(hint)).coded("bad-body")
     }
 }
 
 impl From<QueryRejection> for Refusal {
     fn from(rejection: QueryRejection) -> Self {
-        Refusal::new(rejection.status(), rejection.body_text(), None)
+        Refusal::new(rejection.status(), rejection.body_text(), None).coded("bad-query")
+    }
+}
+
+impl From<PathRejection> for Refusal {
+    fn from(rejection: PathRejection) -> Self {
+        let hint = "what is no plain letter or digit is written as %20 in an address";
+        Refusal::new(rejection.status(), rejection.body_text(), Some(hint)).coded("bad-path")
     }
 }
 

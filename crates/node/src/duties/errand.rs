@@ -1,0 +1,343 @@
+//! An errand to the coordinator on behalf of somebody who asked over HTTP.
+//!
+//! It is a client like any other, for one request. What is not answered is asked again: answers go
+//! to where a session was last heard of, and that may have been another errand. With the same
+//! number nothing is done twice.
+
+use super::look::look;
+use super::numbers::{self, Numbered, REMEMBERED};
+use super::refusals::{ended, nobody, refused, unanswered, unknown};
+use crate::clients::{Coordinator, Note, Visitor};
+use crate::office::{ANSWERS_WITHIN, Office};
+use bellwether_duties::{Answer, Ask, Number, Refusal, Reply, Request, SessionId};
+use bellwether_web::Refusal as Refused;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// What is not answered is asked again after this time.
+const AGAIN_AFTER: Duration = Duration::from_millis(500);
+/// Nobody waits longer for one answer.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 3600);
+/// So often a number that is too small is drawn again.
+const DRAWS: usize = 3;
+
+/// One errand.
+pub(super) struct Errand<'a> {
+    office: &'a Office,
+    visitor: Visitor,
+    /// Who coordinates, as far as is known.
+    known: Coordinator,
+    /// What nobody could ask for again if the errand ended now: to be given back then.
+    orphan: Option<(SessionId, Numbered)>,
+}
+
+/// Whether a request is asked again if there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    Always,
+    /// Only if it is known that nothing was done.
+    IfUndone,
+}
+
+/// There is no answer.
+enum Missed {
+    /// Nothing was done.
+    Undone,
+    /// It may have been done or not.
+    Unknown,
+}
+
+/// What came of an [`Ask`]; or that the session is gone.
+type Answered = Result<Result<Answer, Refusal>, Gone>;
+
+/// The session is no more.
+struct Gone(Reply);
+
+impl<'a> Errand<'a> {
+    pub(super) fn new(office: &'a Office) -> Self {
+        let known = office.counter.coordinator();
+        Errand { office, visitor: office.counter.open(), known, orphan: None }
+    }
+
+    /// Begins a session, or finds it.
+    pub(super) async fn open(
+        mut self,
+        key: u128,
+        client: String,
+        ttl_ms: u64,
+    ) -> Result<SessionId, Refused> {
+        let request = Request::Open { key, client, ttl_ms, sent: 0 };
+        let pick = |reply| match reply {
+            Reply::Opened { key: this, result, .. } if this == key => Some(result),
+            _ => None,
+        };
+        self.fetch(&request, Retry::Always, pick).await?.map_err(|refusal| refused(&refusal))
+    }
+
+    /// Keeps a session alive.
+    pub(super) async fn keep_alive(mut self, session: SessionId) -> Result<(), Refused> {
+        let request = Request::KeepAlive { session, sent: 0 };
+        let pick = |reply| match reply {
+            Reply::KeptAlive { session: this, .. } => (this == session).then_some(Ok(())),
+            reply => gone(reply, session).map(Err),
+        };
+        match self.fetch(&request, Retry::Always, pick).await? {
+            Ok(()) => Ok(()),
+            Err(gone) => Err(self.lost(session, gone).await),
+        }
+    }
+
+    /// Ends a session.
+    pub(super) async fn close(mut self, session: SessionId) -> Result<(), Refused> {
+        let request = Request::Close { session };
+        let gone = self.fetch(&request, Retry::Always, |reply| gone(reply, session)).await?;
+        match gone {
+            Gone(Reply::Ended { why: Some(_), .. }) => Ok(()),
+            gone => Err(self.lost(session, gone).await),
+        }
+    }
+
+    /// Takes a lock away from a session.
+    pub(super) async fn force(
+        mut self,
+        lock: String,
+        session: SessionId,
+        by: String,
+    ) -> Result<(), Refused> {
+        let request = Request::Force { lock: lock.clone(), session, by };
+        let pick = |reply| match reply {
+            Reply::Forced { lock: this, session: holder, result } => {
+                (this == lock && holder == session).then_some(result)
+            }
+            _ => None,
+        };
+        let result = self.fetch(&request, Retry::IfUndone, pick).await?;
+        result.map_err(|refusal| refused(&refusal))
+    }
+
+    /// Asks for something that is answered at once.
+    pub(super) async fn ask(
+        mut self,
+        session: SessionId,
+        given: Option<u64>,
+        ask: Ask,
+    ) -> Result<(), Refused> {
+        self.wait(session, given, ask, Duration::ZERO).await.map(drop)
+    }
+
+    /// Gives back what a request was granted.
+    pub(super) async fn release(
+        mut self,
+        session: SessionId,
+        granted: Numbered,
+    ) -> Result<(), Refused> {
+        let ask = Ask::Release(granted.number());
+        let answer = self.answer(session, granted.release(), 0, ask, Duration::ZERO).await?;
+        answer.map(drop).map_err(|refusal| refused(&numbers::shown(refusal)))
+    }
+
+    /// Asks for locks, and gives up when it has waited for so long. The number of the request and
+    /// its token.
+    pub(super) async fn lock(
+        mut self,
+        session: SessionId,
+        given: Option<u64>,
+        ask: Ask,
+        wait: Duration,
+    ) -> Result<(u64, u64), Refused> {
+        let (numbered, answer) = self.wait(session, given, ask.clone(), wait).await?;
+        let mut answer = Ok(answer);
+        if let Ok(Answer::Waits { .. }) = answer {
+            let give_up = Ask::GiveUp(numbered.number());
+            let given_up =
+                self.answer(session, numbered.give_up(), 0, give_up, Duration::ZERO).await?;
+            answer = match given_up {
+                Ok(_) => Err(Refusal::GaveUp),
+                // It was decided in the meantime.
+                Err(_) => self.answer(session, numbered.number(), 0, ask, Duration::ZERO).await?,
+            };
+        }
+        // Whoever asked is still there and gets its number now.
+        self.orphan = None;
+        match answer {
+            Ok(Answer::Granted(token)) => Ok((numbered.shown, token.0)),
+            Ok(_) => Err(unanswered()),
+            Err(refusal) => Err(refused(&numbers::shown(refusal))),
+        }
+    }
+
+    /// Asks, and waits so long for more than that it waits.
+    pub(super) async fn wait(
+        &mut self,
+        session: SessionId,
+        given: Option<u64>,
+        ask: Ask,
+        wait: Duration,
+    ) -> Result<(Numbered, Answer), Refused> {
+        let mut numbered = Numbered::of(given);
+        let holds = matches!(ask, Ask::Lock { .. });
+        let crowded = self.is_crowded(session).await;
+        for _ in 0..DRAWS {
+            self.orphan = (numbered.drawn && holds).then_some((session, numbered));
+            let forget_below = if crowded { numbered.forget_below() } else { 0 };
+            let number = numbered.number();
+            let answer = self.answer(session, number, forget_below, ask.clone(), wait).await?;
+            match (answer, numbered.again()) {
+                (Ok(answer), _) => return Ok((numbered, answer)),
+                (Err(Refusal::Forgotten(_)), Some(larger)) => numbered = larger,
+                (Err(refusal), _) => {
+                    self.orphan = None;
+                    return Err(refused(&numbers::shown(refusal)));
+                }
+            }
+        }
+        self.orphan = None;
+        Err(refused(&Refusal::Forgotten(numbered.shown)))
+    }
+
+    /// Whether much is remembered for a session.
+    async fn is_crowded(&self, session: SessionId) -> bool {
+        let seen = look(self.office, move |duties, _| {
+            let session = duties.sessions().get(&session);
+            session.is_some_and(|session| session.remembered() as u64 >= REMEMBERED)
+        });
+        seen.await.unwrap_or_default()
+    }
+
+    /// Asks under this number, and waits so long for more than that it waits.
+    async fn answer(
+        &mut self,
+        session: SessionId,
+        number: Number,
+        forget_below: Number,
+        ask: Ask,
+        wait: Duration,
+    ) -> Result<Result<Answer, Refusal>, Refused> {
+        let request = Request::Ask { session, number, forget_below, ask };
+        let of_this = |reply| -> Option<Answered> {
+            match reply {
+                Reply::Answered { session: this, number: that, result } => {
+                    (this == session && that == number).then_some(Ok(result))
+                }
+                reply => gone(reply, session).map(Err),
+            }
+        };
+        let until = Instant::now() + wait.min(WAIT_MAX);
+        let first = match self.fetch(&request, Retry::Always, of_this).await? {
+            Ok(first) => first,
+            Err(gone) => return Err(self.lost(session, gone).await),
+        };
+        if !matches!(first, Ok(Answer::Waits { .. })) || wait.is_zero() {
+            return Ok(first);
+        }
+        let last = |reply| of_this(reply).filter(|answer| !waits(answer));
+        match self.fetch_until(&request, Retry::Always, until, last).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(gone)) => Err(self.lost(session, gone).await),
+            Err(_) => Ok(first),
+        }
+    }
+
+    /// Says that a session is gone; or never was.
+    async fn lost(&mut self, session: SessionId, Gone(reply): Gone) -> Refused {
+        self.orphan = None;
+        let why = match reply {
+            Reply::Ended { why, .. } => why,
+            _ => None,
+        };
+        let has_been = match why {
+            Some(_) => true,
+            None => {
+                let seen = look(self.office, move |duties, _| duties.has_been(session));
+                seen.await.unwrap_or_default()
+            }
+        };
+        if has_been { ended(session, why) } else { unknown(&session.to_string()) }
+    }
+
+    /// Sends a request, and waits as long as is usual for what is picked of the replies.
+    async fn fetch<T>(
+        &mut self,
+        request: &Request,
+        retry: Retry,
+        pick: impl FnMut(Reply) -> Option<T>,
+    ) -> Result<T, Refused> {
+        let until = Instant::now() + ANSWERS_WITHIN;
+        match self.fetch_until(request, retry, until, pick).await {
+            Ok(answer) => Ok(answer),
+            Err(Missed::Undone) => {
+                let status = self.office.ask().await;
+                Err(nobody(status.and_then(|status| self.office.why_no_mandate(&status))))
+            }
+            Err(Missed::Unknown) => Err(unanswered()),
+        }
+    }
+
+    async fn fetch_until<T>(
+        &mut self,
+        request: &Request,
+        retry: Retry,
+        until: Instant,
+        mut pick: impl FnMut(Reply) -> Option<T>,
+    ) -> Result<T, Missed> {
+        self.visitor.submit(request.clone());
+        // Whether what was sent last is known not to have been done, and all before it too.
+        let (mut undone, mut all_undone) = (false, true);
+        let mut again = Instant::now() + AGAIN_AFTER;
+        loop {
+            match timeout_at(again.min(until), self.visitor.next()).await {
+                Ok(Some(Note::Reply(Reply::NoCoordinator))) => undone = true,
+                Ok(Some(Note::Reply(reply))) => {
+                    if let Some(answer) = pick(reply) {
+                        return Ok(answer);
+                    }
+                }
+                Ok(Some(Note::Coordinator(news))) => {
+                    // One that has come is asked as soon as it is there.
+                    if news.id.is_some() && news != self.known {
+                        again = Instant::now();
+                    }
+                    self.known = news;
+                }
+                Ok(None) => return Err(Missed::Unknown),
+                Err(_) if Instant::now() >= until => {
+                    let nothing = undone && all_undone;
+                    return Err(if nothing { Missed::Undone } else { Missed::Unknown });
+                }
+                Err(_) => {
+                    again = Instant::now() + AGAIN_AFTER;
+                    if undone || retry == Retry::Always {
+                        all_undone &= undone;
+                        undone = false;
+                        self.visitor.submit(request.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Errand<'_> {
+    /// Whoever asked has hung up, and nobody else knows the number: what was granted to it, or may
+    /// yet be, would be lost until the session ends.
+    fn drop(&mut self) {
+        let Some((session, numbered)) = self.orphan else { return };
+        let request = numbered.number();
+        for (number, ask) in [
+            (numbered.give_up(), Ask::GiveUp(request)),
+            (numbered.release(), Ask::Release(request)),
+        ] {
+            self.visitor.submit(Request::Ask { session, number, forget_below: 0, ask });
+        }
+    }
+}
+
+/// The reply, if it says that the session is no more.
+fn gone(reply: Reply, session: SessionId) -> Option<Gone> {
+    let over = matches!(&reply, Reply::Ended { session: this, .. } if *this == session);
+    over.then_some(Gone(reply))
+}
+
+fn waits(answer: &Answered) -> bool {
+    matches!(answer, Ok(Ok(Answer::Waits { .. })))
+}

@@ -1,0 +1,45 @@
+//! Looking at the member's copy of the state.
+//!
+//! The copy may be large. It is never handed out: whoever wants to know something looks at it
+//! inside the member's task, and takes away what it has made of it.
+
+use crate::office::{ANSWERS_WITHIN, Office};
+use bellwether_core::NodeId;
+use bellwether_duties::Duties;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// When the copy was last changed: the epoch, and the change within it. With it, who coordinates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Version {
+    pub(crate) epoch: u64,
+    pub(crate) sequence: u64,
+    pub(crate) coordinator: Option<NodeId>,
+}
+
+/// What is done inside the member's task.
+pub(crate) type Look = Box<dyn FnOnce(&Duties, Version) + Send>;
+
+/// Why nothing is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blind {
+    /// The member has ended or hangs.
+    Silent,
+    /// It has just started and has no copy yet.
+    NoCopy,
+}
+
+/// Looks at the copy.
+pub(super) async fn look<T: Send + 'static>(
+    office: &Office,
+    look: impl FnOnce(&Duties, Version) -> T + Send + 'static,
+) -> Result<T, Blind> {
+    let (found, finding) = oneshot::channel();
+    let look = Box::new(move |duties: &Duties, version| drop(found.send(look(duties, version))));
+    let looked = timeout(ANSWERS_WITHIN, office.seat.look(look)).await.ok().flatten();
+    match looked {
+        Some(true) => finding.await.map_err(|_| Blind::Silent),
+        Some(false) => Err(Blind::NoCopy),
+        None => Err(Blind::Silent),
+    }
+}

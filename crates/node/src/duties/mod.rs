@@ -1,0 +1,71 @@
+//! Sessions, roles, locks and deadlocks over HTTP.
+//!
+//! What is asked is answered from this member's own copy. What is commanded goes to the
+//! coordinator, as any client's request does, and is answered when a majority has it.
+
+mod errand;
+pub(crate) mod look;
+mod numbers;
+mod orders;
+mod reads;
+mod refusals;
+mod shown;
+mod watch;
+
+use crate::office::Office;
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{delete, get, post};
+use bellwether_api::duties;
+use std::sync::Arc;
+use utoipa::OpenApi;
+
+/// The largest body of a request here, in bytes: many locks with long names, or a long value.
+const BODY_MAX: usize = 256 << 10;
+
+#[derive(OpenApi)]
+#[openapi(
+    paths(
+        reads::all,
+        reads::watch,
+        reads::sessions,
+        reads::roles,
+        reads::locks,
+        reads::deadlocks,
+        reads::watch_role,
+        orders::open,
+        orders::keep_alive,
+        orders::close,
+        orders::lock,
+        orders::release,
+        orders::campaign,
+        orders::resign,
+        orders::proclaim,
+        orders::hand_over,
+        orders::force
+    ),
+    components(schemas(duties::Duties, duties::Role))
+)]
+pub(crate) struct Document;
+
+/// The routes.
+pub(crate) fn routes() -> Router<Arc<Office>> {
+    Router::new()
+        .route("/v1/duties", get(reads::all))
+        .route("/v1/duties/watch", get(reads::watch))
+        .route("/v1/sessions", get(reads::sessions).post(orders::open))
+        .route("/v1/sessions/{session}", delete(orders::close))
+        .route("/v1/sessions/{session}/keep-alive", post(orders::keep_alive))
+        .route("/v1/sessions/{session}/locks", post(orders::lock))
+        .route("/v1/sessions/{session}/locks/{number}", delete(orders::release))
+        .route("/v1/roles", get(reads::roles))
+        .route("/v1/roles/{role}/watch", get(reads::watch_role))
+        .route("/v1/roles/{role}/campaign", post(orders::campaign))
+        .route("/v1/roles/{role}/resign", post(orders::resign))
+        .route("/v1/roles/{role}/proclaim", post(orders::proclaim))
+        .route("/v1/roles/{role}/hand-over", post(orders::hand_over))
+        .route("/v1/locks", get(reads::locks))
+        .route("/v1/locks/{name}/force", post(orders::force))
+        .route("/v1/deadlocks", get(reads::deadlocks))
+        .layer(DefaultBodyLimit::max(BODY_MAX))
+}

@@ -1,0 +1,299 @@
+//! What can be commanded of sessions, locks and roles.
+
+use super::errand::Errand;
+use super::numbers::{NUMBERS, Numbered};
+use super::refusals::{senseless, unknown};
+use crate::office::Office;
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use bellwether_api::orders::{
+    CampaignOrder, Done, ForceOrder, Granted, HandOverOrder, KeptAlive, LockOrder, OpenSession,
+    Opened, ProclaimOrder, ResignOrder, Standing, Wanted,
+};
+use bellwether_api::{duties as shown, json};
+use bellwether_duties::{Answer, Ask, Mode, Policy, SessionId, Want};
+use bellwether_web::{Outcome, Refusal};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest reason of an operator, in bytes.
+const REASON_MAX: usize = 256;
+
+type Shared = State<Arc<Office>>;
+type Named<T> = Result<Path<T>, PathRejection>;
+type Body<T> = Result<Json<T>, JsonRejection>;
+
+fn session(text: &str) -> Result<SessionId, Refusal> {
+    text.parse().map_err(|_| unknown(text))
+}
+
+/// A client's own number, if it gave one that can be.
+fn numbered(given: Option<u64>) -> Result<Option<u64>, Refusal> {
+    match given {
+        Some(NUMBERS..) => {
+            let error = format!("a number is below {NUMBERS}");
+            Err(senseless("bad-number", &error, "count from 1"))
+        }
+        given => Ok(given),
+    }
+}
+
+fn done(what: String) -> Outcome<Done> {
+    Ok(Json(Done { done: what }))
+}
+
+/// Begins a session. It lives for its TTL, and is then kept alive or ends.
+#[utoipa::path(post, path = "/v1/sessions", request_body = OpenSession, responses(
+    (status = 200, body = Opened),
+    (status = 422, description = "The TTL, the name or the key makes no sense", body = json::Problem),
+    (status = 429, description = "There are too many sessions", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn open(State(office): Shared, body: Body<OpenSession>) -> Outcome<Opened> {
+    let OpenSession { client, ttl_ms, key } = body?.0;
+    let key = match key {
+        Some(text) => key_of(&text)?,
+        None => bellwether_net::draw(),
+    };
+    let session = Errand::new(&office).open(key, client, ttl_ms).await?.to_string();
+    Ok(Json(Opened { session, key: format!("{key:032x}"), ttl_ms }))
+}
+
+fn key_of(text: &str) -> Result<u128, Refusal> {
+    let digits = text.len() == 32 && text.chars().all(|c| c.is_ascii_hexdigit());
+    let key = u128::from_str_radix(text, 16).ok().filter(|_| digits);
+    key.ok_or_else(|| {
+        let error = "a key has thirty-two hexadecimal digits";
+        senseless("bad-key", error, "draw one at random, or leave it out")
+    })
+}
+
+/// Keeps a session alive: its TTL begins anew.
+#[utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(
+    ("session" = String, Path, description = "The session, like s3.17"),
+), responses(
+    (status = 200, body = KeptAlive),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 410, description = "The session has ended", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn keep_alive(State(office): Shared, id: Named<String>) -> Outcome<KeptAlive> {
+    let session = session(&id?.0)?;
+    Errand::new(&office).keep_alive(session).await?;
+    Ok(Json(KeptAlive { session: session.to_string() }))
+}
+
+/// Ends a session: its locks are given back and its roles left.
+#[utoipa::path(delete, path = "/v1/sessions/{session}", params(
+    ("session" = String, Path, description = "The session, like s3.17"),
+), responses(
+    (status = 200, body = Done),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn close(State(office): Shared, id: Named<String>) -> Outcome<Done> {
+    let session = session(&id?.0)?;
+    Errand::new(&office).close(session).await?;
+    done(format!("session {session} has ended"))
+}
+
+/// Asks for locks: all of them or none, at once or within some time.
+#[utoipa::path(post, path = "/v1/sessions/{session}/locks", params(
+    ("session" = String, Path, description = "The session, like s3.17"),
+), request_body = LockOrder, responses(
+    (status = 200, body = Granted),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 408, description = "It waited in vain", body = json::Problem),
+    (status = 409, description = "A lock is busy, or a deadlock", body = json::Problem),
+    (status = 410, description = "The session has ended", body = json::Problem),
+    (status = 422, description = "The request makes no sense", body = json::Problem),
+    (status = 429, description = "Too many wait", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn lock(
+    State(office): Shared,
+    id: Named<String>,
+    body: Body<LockOrder>,
+) -> Outcome<Granted> {
+    let (session, order) = (session(&id?.0)?, body?.0);
+    let locks = order.locks.iter().map(|wanted| wanted.name.clone()).collect();
+    let wants = order.locks.into_iter().map(want).collect::<Result<Vec<_>, _>>()?;
+    let wait = Duration::from_millis(order.wait_ms);
+    let ask = Ask::Lock { wants, wait: !wait.is_zero() };
+    let (number, token) =
+        Errand::new(&office).lock(session, numbered(order.number)?, ask, wait).await?;
+    Ok(Json(Granted { session: session.to_string(), number, token, locks }))
+}
+
+fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
+    let mode = match (mode, permits, of) {
+        (shown::Mode::Permits, take, Some(of)) => Mode::Permits { take: take.unwrap_or(1), of },
+        (shown::Mode::Permits, _, None) => {
+            let error = format!("'{name}' is wanted as a semaphore, and 'of' is missing");
+            let hint = "say how many permits there are, as all that use it do";
+            return Err(senseless("bad-permits", &error, hint));
+        }
+        (shown::Mode::Exclusive, None, None) => Mode::Exclusive,
+        (shown::Mode::Shared, None, None) => Mode::Shared,
+        _ => {
+            let error = format!("'{name}' has permits and is not wanted as a semaphore");
+            return Err(senseless("bad-permits", &error, "add \"mode\": \"permits\""));
+        }
+    };
+    Ok(Want { name, mode })
+}
+
+/// Gives back what a request was granted.
+#[utoipa::path(delete, path = "/v1/sessions/{session}/locks/{number}", params(
+    ("session" = String, Path, description = "The session, like s3.17"),
+    ("number" = u64, Path, description = "The number of the request that was granted"),
+), responses(
+    (status = 200, body = Done),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 409, description = "The request holds nothing", body = json::Problem),
+    (status = 410, description = "The session has ended", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn release(State(office): Shared, path: Named<(String, u64)>) -> Outcome<Done> {
+    let Path((id, number)) = path?;
+    let (session, granted) = (session(&id)?, Numbered::of(numbered(Some(number))?));
+    Errand::new(&office).release(session, granted).await?;
+    done(format!("session {session} gave back what request {number} held"))
+}
+
+/// Makes a session stand for a role. It leads at once or when its turn comes.
+#[utoipa::path(post, path = "/v1/roles/{role}/campaign", params(
+    ("role" = String, Path, description = "The role"),
+), request_body = CampaignOrder, responses(
+    (status = 200, description = "It leads", body = Standing),
+    (status = 202, description = "It stands, and others are before it", body = Standing),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 409, description = "It stands already, or the policy is another", body = json::Problem),
+    (status = 410, description = "The session has ended", body = json::Problem),
+    (status = 422, description = "The request makes no sense", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn campaign(
+    State(office): Shared,
+    role: Named<String>,
+    body: Body<CampaignOrder>,
+) -> Result<Response, Refusal> {
+    let (role, order) = (role?.0, body?.0);
+    let session = session(&order.session)?;
+    let policy = match order.policy {
+        shown::Policy::FirstCome => Policy::FirstCome,
+        shown::Policy::Priority => Policy::Priority { preempt: false },
+        shown::Policy::Preempt => Policy::Priority { preempt: true },
+    };
+    let value = order.value.into_bytes();
+    let ask = Ask::Campaign { role: role.clone(), priority: order.priority, value, policy };
+    let wait = Duration::from_millis(order.wait_ms);
+    let mut errand = Errand::new(&office);
+    let (by, answer) = errand.wait(session, numbered(order.number)?, ask, wait).await?;
+    let (token, behind) = match answer {
+        Answer::Leads(token) | Answer::Granted(token) => (Some(token.0), None),
+        Answer::Waits { behind } => (None, Some(behind)),
+        Answer::Done => (None, None),
+    };
+    let (session, number, leads) = (session.to_string(), by.shown, token.is_some());
+    let status = if leads { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let standing = Standing { role, session, number, leads, token, behind };
+    Ok((status, Json(standing)).into_response())
+}
+
+/// Makes a session leave a role, whether it leads it or not.
+#[utoipa::path(post, path = "/v1/roles/{role}/resign", params(
+    ("role" = String, Path, description = "The role"),
+), request_body = ResignOrder, responses(
+    (status = 200, body = Done),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 409, description = "It does not stand for the role", body = json::Problem),
+    (status = 410, description = "The session has ended", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn resign(
+    State(office): Shared,
+    role: Named<String>,
+    body: Body<ResignOrder>,
+) -> Outcome<Done> {
+    let (role, order) = (role?.0, body?.0);
+    let session = session(&order.session)?;
+    let ask = Ask::Resign { role: role.clone() };
+    Errand::new(&office).ask(session, numbered(order.number)?, ask).await?;
+    done(format!("session {session} no longer stands for '{role}'"))
+}
+
+/// Changes what the world knows of the leader.
+#[utoipa::path(post, path = "/v1/roles/{role}/proclaim", params(
+    ("role" = String, Path, description = "The role"),
+), request_body = ProclaimOrder, responses(
+    (status = 200, body = Done),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 409, description = "It does not lead the role", body = json::Problem),
+    (status = 410, description = "The session has ended", body = json::Problem),
+    (status = 422, description = "The value is too large", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn proclaim(
+    State(office): Shared,
+    role: Named<String>,
+    body: Body<ProclaimOrder>,
+) -> Outcome<Done> {
+    let (role, order) = (role?.0, body?.0);
+    let session = session(&order.session)?;
+    let ask = Ask::Proclaim { role: role.clone(), value: order.value.into_bytes() };
+    Errand::new(&office).ask(session, numbered(order.number)?, ask).await?;
+    done(format!("session {session} leads '{role}' with another value"))
+}
+
+/// Gives a role to a named candidate.
+#[utoipa::path(post, path = "/v1/roles/{role}/hand-over", params(
+    ("role" = String, Path, description = "The role"),
+), request_body = HandOverOrder, responses(
+    (status = 200, body = Done),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 409, description = "It does not lead, or the other does not stand", body = json::Problem),
+    (status = 410, description = "The session has ended", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn hand_over(
+    State(office): Shared,
+    role: Named<String>,
+    body: Body<HandOverOrder>,
+) -> Outcome<Done> {
+    let (role, order) = (role?.0, body?.0);
+    let (session, to) = (session(&order.session)?, session(&order.to)?);
+    let ask = Ask::HandOver { role: role.clone(), to };
+    Errand::new(&office).ask(session, numbered(order.number)?, ask).await?;
+    done(format!("session {session} handed '{role}' over to {to}"))
+}
+
+/// Takes a lock away from a session that holds it. That session may not know yet: whatever the lock
+/// protects must look at fencing tokens.
+#[utoipa::path(post, path = "/v1/locks/{name}/force", params(
+    ("name" = String, Path, description = "The lock"),
+), request_body = ForceOrder, responses(
+    (status = 200, body = Done),
+    (status = 404, description = "There is no such session", body = json::Problem),
+    (status = 409, description = "The session does not hold the lock", body = json::Problem),
+    (status = 422, description = "The reason is missing or too long", body = json::Problem),
+    (status = 503, description = "Nobody coordinates", body = json::Problem),
+))]
+pub(super) async fn force(
+    State(office): Shared,
+    name: Named<String>,
+    body: Body<ForceOrder>,
+) -> Outcome<Done> {
+    let (lock, ForceOrder { session: id, by }) = (name?.0, body?.0);
+    let session = session(&id)?;
+    if by.trim().is_empty() || by.len() > REASON_MAX {
+        let error = format!("'by' has from 1 to {REASON_MAX} bytes");
+        return Err(senseless("bad-reason", &error, "say who you are and why"));
+    }
+    Errand::new(&office).force(lock.clone(), session, by.clone()).await?;
+    tracing::warn!(lock, %session, by, "a lock was taken away by force, as asked over HTTP");
+    done(format!("'{lock}' was taken away from {session}"))
+}

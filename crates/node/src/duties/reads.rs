@@ -1,0 +1,113 @@
+//! What can be asked: the lists, and the streams of them.
+
+use super::look::look;
+use super::refusals::{blind, senseless};
+use super::shown::{Part, lists};
+use super::watch::{everything, framed, one_role};
+use crate::office::Office;
+use axum::Json;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use bellwether_api::{duties as shown, json};
+use bellwether_web::{Outcome, Refusal};
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// So many entries a list has if nothing else is asked for.
+const USUAL: usize = 1_000;
+/// And so many at most: the member does nothing else while it writes them down.
+const MOST: usize = 10_000;
+
+type Shared = State<Arc<Office>>;
+type Asked = Result<Query<Limit>, QueryRejection>;
+
+/// How much to show.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Limit {
+    /// At most so many of each list, up to 10,000; 1,000 if it is left out.
+    limit: Option<usize>,
+}
+
+fn limit(asked: Asked) -> Result<usize, Refusal> {
+    match asked?.0.limit.unwrap_or(USUAL) {
+        limit @ ..=MOST => Ok(limit),
+        _ => Err(senseless("bad-query", "the limit is too large", "give at most 10000")),
+    }
+}
+
+async fn show(office: &Office, part: Part, asked: Asked) -> Outcome<shown::Duties> {
+    let (id, limit) = (office.settings.id.number(), limit(asked)?);
+    let seen = look(office, move |duties, version| framed(lists(duties, part, limit), id, version));
+    seen.await.map(Json).map_err(blind)
+}
+
+/// Sessions, roles, locks, deadlocks and who waits for whom, by this member's copy.
+#[utoipa::path(get, path = "/v1/duties", params(Limit), responses(
+    (status = 200, body = shown::Duties),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+pub(super) async fn all(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+    show(&office, Part::All, limit).await
+}
+
+/// The sessions alone.
+#[utoipa::path(get, path = "/v1/sessions", params(Limit), responses(
+    (status = 200, body = shown::Duties),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+pub(super) async fn sessions(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+    show(&office, Part::Sessions, limit).await
+}
+
+/// The roles alone.
+#[utoipa::path(get, path = "/v1/roles", params(Limit), responses(
+    (status = 200, body = shown::Duties),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+pub(super) async fn roles(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+    show(&office, Part::Roles, limit).await
+}
+
+/// The locks alone.
+#[utoipa::path(get, path = "/v1/locks", params(Limit), responses(
+    (status = 200, body = shown::Duties),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+pub(super) async fn locks(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+    show(&office, Part::Locks, limit).await
+}
+
+/// The deadlocks that were found lately, and who waits for whom now.
+#[utoipa::path(get, path = "/v1/deadlocks", params(Limit), responses(
+    (status = 200, body = shown::Duties),
+    (status = 503, description = "The member has ended or hangs", body = json::Problem),
+))]
+pub(super) async fn deadlocks(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+    show(&office, Part::Deadlocks, limit).await
+}
+
+/// All of it as server-sent events whose data is a `Duties` in JSON: at once, when something
+/// changes, at most ten times a second and at least every five seconds.
+#[utoipa::path(get, path = "/v1/duties/watch", params(Limit), responses(
+    (status = 200, body = String, content_type = "text/event-stream"),
+))]
+pub(super) async fn watch(State(office): Shared, asked: Asked) -> Result<Response, Refusal> {
+    Ok(everything(office, limit(asked)?).into_response())
+}
+
+/// One role as server-sent events whose data is a `Role` in JSON: at once, and whenever it
+/// changes. One that nobody stands for is there too, without a leader.
+#[utoipa::path(get, path = "/v1/roles/{role}/watch", params(
+    ("role" = String, Path, description = "The role"), Limit,
+), responses(
+    (status = 200, body = String, content_type = "text/event-stream"),
+))]
+pub(super) async fn watch_role(
+    State(office): Shared,
+    role: Result<Path<String>, PathRejection>,
+    asked: Asked,
+) -> Result<Response, Refusal> {
+    Ok(one_role(office, role?.0, limit(asked)?).into_response())
+}

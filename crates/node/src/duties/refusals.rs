@@ -1,0 +1,200 @@
+//! Each refusal as HTTP says it: a status, a word that does not change, and what to do.
+
+use super::look::Blind;
+use super::shown;
+use axum::http::StatusCode;
+use bellwether_duties::{Ending, Refusal, SessionId};
+use bellwether_web::Refusal as Answer;
+
+/// What the coordinator refused.
+pub(super) fn refused(refusal: &Refusal) -> Answer {
+    use Refusal::*;
+    let (status, code, hint) = match refusal {
+        NoSession(_) => (StatusCode::GONE, "no-session", "open one with POST /v1/sessions"),
+        TooManySessions(_) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too-many-sessions",
+            "end some, or raise [sessions] in the configuration of the members",
+        ),
+        TooManyRequests(_) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "too-many-requests",
+            "release what is not needed, or use another session",
+        ),
+        TooManyWaiters(_) => (StatusCode::TOO_MANY_REQUESTS, "too-many-waiters", "try again later"),
+        TooManyWants(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "too-many-locks", "ask for fewer at once")
+        }
+        NothingWanted => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "nothing-wanted", "name at least one lock")
+        }
+        BadName(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad-name", "choose another name"),
+        ValueTooLarge(_) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "value-too-large",
+            "keep the value elsewhere and proclaim where",
+        ),
+        BadTtl(..) => (StatusCode::UNPROCESSABLE_ENTITY, "bad-ttl", "choose another ttl_ms"),
+        NamedTwice(_) => (StatusCode::UNPROCESSABLE_ENTITY, "named-twice", "name each lock once"),
+        AlreadyAsked(_) => {
+            (StatusCode::CONFLICT, "already-asked", "release it first, or use another session")
+        }
+        Busy(_) => (StatusCode::CONFLICT, "busy", "try again later, or wait with wait_ms"),
+        OtherPermits { .. } => (
+            StatusCode::CONFLICT,
+            "other-permits",
+            "all that use a semaphore must name the same number of permits",
+        ),
+        BadPermits(_) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "bad-permits", "see 'permits' and 'of'")
+        }
+        NotAsked(_) => {
+            (StatusCode::CONFLICT, "not-held", "see /v1/locks for who holds what, and by what")
+        }
+        Forgotten(_) => (
+            StatusCode::CONFLICT,
+            "forgotten",
+            "numbers grow within a session: number all its requests, or none",
+        ),
+        Deadlock(deadlock) => {
+            let hint = "release what this session holds, then ask again; ask for locks in the \
+                        same order everywhere, or for all of them at once";
+            let circle = shown::deadlock(deadlock);
+            return Answer::new(StatusCode::CONFLICT, refusal.to_string(), Some(hint))
+                .coded("deadlock")
+                .deadlocked(circle);
+        }
+        AlreadyStands(_) => {
+            (StatusCode::CONFLICT, "already-stands", "resign first, or use another session")
+        }
+        NotCandidate(_) => (StatusCode::CONFLICT, "not-candidate", "see /v1/roles for who stands"),
+        NotLeader(_) => (StatusCode::CONFLICT, "not-leader", "see /v1/roles for who leads"),
+        NoSuchCandidate(..) => {
+            (StatusCode::CONFLICT, "no-such-candidate", "see /v1/roles for who stands")
+        }
+        OtherPolicy(..) => (
+            StatusCode::CONFLICT,
+            "other-policy",
+            "all candidates of a role must name the same policy",
+        ),
+        NotHolder(..) => (StatusCode::CONFLICT, "not-holder", "see /v1/locks for who holds it"),
+        GaveUp => (
+            StatusCode::REQUEST_TIMEOUT,
+            "waited-in-vain",
+            "wait longer with wait_ms; see /v1/locks for who holds it",
+        ),
+    };
+    Answer::new(status, refusal.to_string(), Some(hint)).coded(code)
+}
+
+/// The session is no more, for this reason if that is known.
+pub(super) fn ended(session: SessionId, why: Option<Ending>) -> Answer {
+    let error = match why {
+        Some(why) => format!("session {session} has ended: {why}"),
+        None => format!("session {session} has ended"),
+    };
+    let hint = "open another one with POST /v1/sessions; what it held is given back";
+    Answer::new(StatusCode::GONE, error, Some(hint)).coded("no-session")
+}
+
+/// There is no such session, or none is written like this.
+pub(super) fn unknown(session: &str) -> Answer {
+    let error = format!("there is no session '{session}'");
+    let hint = "see /v1/sessions for those there are";
+    Answer::new(StatusCode::NOT_FOUND, error, Some(hint)).coded("no-session")
+}
+
+/// Nobody coordinates, so nothing was done.
+pub(super) fn nobody(why: Option<String>) -> Answer {
+    let error = match why {
+        Some(why) => format!("nobody coordinates: {why}; nothing was done"),
+        None => "nobody coordinates; nothing was done".to_owned(),
+    };
+    let hint = "see /v1/status; a majority of the members must reach each other";
+    Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-coordinator")
+}
+
+/// There was no answer in time, and it is not known whether anything was done.
+pub(super) fn unanswered() -> Answer {
+    let error = "the coordinator did not answer in time; it may have been done or not";
+    let hint = "ask again with the same number (or key), and it is not done twice";
+    Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-answer")
+}
+
+/// The member's copy cannot be seen.
+pub(super) fn blind(why: Blind) -> Answer {
+    let (code, error, hint) = match why {
+        Blind::Silent => {
+            ("silent", "the member does not answer", "it has ended or hangs; see its log")
+        }
+        Blind::NoCopy => (
+            "no-copy",
+            "the member has just started and has no copy yet",
+            "ask again in a moment, or ask another member",
+        ),
+    };
+    Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded(code)
+}
+
+/// Something in the request makes no sense.
+pub(super) fn senseless(code: &str, error: &str, hint: &str) -> Answer {
+    Answer::new(StatusCode::UNPROCESSABLE_ENTITY, error, Some(hint)).coded(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::response::IntoResponse;
+    use bellwether_duties::{Deadlock, Policy};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_refusal_has_a_status_and_a_word_of_its_own() {
+        let (name, id) = ("x".to_owned(), SessionId(1));
+        let deadlock = Deadlock { cycle: Vec::new(), aborted: Some(id), at: 0 };
+        let all = [
+            (Refusal::NoSession(id), 410),
+            (Refusal::TooManySessions(1), 429),
+            (Refusal::TooManyRequests(1), 429),
+            (Refusal::TooManyWaiters(1), 429),
+            (Refusal::TooManyWants(1), 422),
+            (Refusal::NothingWanted, 422),
+            (Refusal::BadName(1), 422),
+            (Refusal::ValueTooLarge(1), 422),
+            (Refusal::BadTtl(1, 2), 422),
+            (Refusal::NamedTwice(name.clone()), 422),
+            (Refusal::AlreadyAsked(name.clone()), 409),
+            (Refusal::Busy(name.clone()), 409),
+            (Refusal::OtherPermits { lock: name.clone(), of: 1 }, 409),
+            (Refusal::BadPermits(name.clone()), 422),
+            (Refusal::NotAsked(1), 409),
+            (Refusal::Forgotten(1), 409),
+            (Refusal::Deadlock(deadlock), 409),
+            (Refusal::AlreadyStands(name.clone()), 409),
+            (Refusal::NotCandidate(name.clone()), 409),
+            (Refusal::NotLeader(name.clone()), 409),
+            (Refusal::NoSuchCandidate(name.clone(), id), 409),
+            (Refusal::OtherPolicy(name.clone(), Policy::FirstCome), 409),
+            (Refusal::NotHolder(name, id), 409),
+            (Refusal::GaveUp, 408),
+        ];
+        let mut words = BTreeSet::new();
+        for (refusal, status) in &all {
+            let answer = refused(refusal);
+            let problem = answer.problem().clone();
+            assert!(problem.hint.is_some(), "{refusal}");
+            assert_eq!(problem.error, refusal.to_string());
+            assert!(words.insert(problem.code.unwrap_or_default()), "{refusal}");
+            assert_eq!(answer.into_response().status().as_u16(), *status, "{refusal}");
+        }
+        assert_eq!(words.len(), all.len());
+    }
+
+    #[test]
+    fn a_session_that_ended_is_gone_and_one_that_never_was_is_not_found() {
+        let status = |answer: Answer| answer.into_response().status().as_u16();
+        assert_eq!(status(ended(SessionId(1), Some(Ending::Expired))), 410);
+        assert_eq!(status(ended(SessionId(1), None)), 410);
+        assert_eq!(status(unknown("x")), 404);
+    }
+}
