@@ -49,6 +49,14 @@ pub(crate) enum Verb {
     Status(crate::status::StatusArgs),
     /// Ask a member who is there, and how their clocks go
     Members(crate::members::MembersArgs),
+    /// List the sessions of clients: what they hold, wait for, lead
+    Sessions(crate::duties::sessions::SessionsArgs),
+    /// List the roles: who leads, who stands, and why it changed
+    Roles(crate::duties::roles::RolesArgs),
+    /// List the locks: who holds them and who waits; or take one away
+    Locks(crate::duties::locks::LocksArgs),
+    /// List the deadlocks that were found, and who waits for whom now
+    Deadlocks(crate::duties::deadlocks::DeadlocksArgs),
 }
 
 #[derive(Debug, Args)]

@@ -102,7 +102,6 @@ pub(crate) async fn get<T: DeserializeOwned>(
 }
 
 /// Commands something.
-#[allow(dead_code, reason = "for the commands that change something")]
 pub(crate) async fn post<B: Serialize, T: DeserializeOwned>(
     address: &Address,
     path: &str,

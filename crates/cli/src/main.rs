@@ -11,6 +11,7 @@ mod certs;
 mod check;
 mod checks;
 mod compare;
+mod duties;
 mod explore;
 mod failure;
 mod host;
@@ -52,6 +53,10 @@ fn main() -> ExitCode {
         Verb::Bench(args) => bench::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Members(args) => members::run(&args),
+        Verb::Sessions(args) => duties::sessions::run(&args),
+        Verb::Roles(args) => duties::roles::run(&args),
+        Verb::Locks(args) => duties::locks::run(&args),
+        Verb::Deadlocks(args) => duties::deadlocks::run(&args),
     };
     match verdict {
         Ok(Verdict::Well) => ExitCode::SUCCESS,

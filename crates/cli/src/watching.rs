@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
+use tokio::runtime::Runtime;
 
 /// What all commands that ask a member have in common.
 #[derive(Debug, Args)]
@@ -29,6 +30,23 @@ pub(crate) struct AskArgs {
     watch: Option<String>,
 }
 
+impl AskArgs {
+    /// The member that is asked.
+    pub(crate) fn address(&self) -> Result<Address, Failure> {
+        Address::parse(&self.address)
+    }
+
+    /// Whether JSON is wanted.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether to go on asking.
+    pub(crate) fn watches(&self) -> bool {
+        self.watch.is_some()
+    }
+}
+
 /// What a member can be asked for.
 pub(crate) trait Shown: Serialize + DeserializeOwned {
     /// Where.
@@ -41,13 +59,9 @@ pub(crate) trait Shown: Serialize + DeserializeOwned {
 
 /// Asks and shows.
 pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
-    let address = Address::parse(&args.address)?;
+    let address = args.address()?;
     let interval = args.watch.as_deref().map(interval).transpose()?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         match interval {
             None => {
                 let answer: T = get(&address, T::PATH).await?;
@@ -60,6 +74,14 @@ pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
             Some(interval) => follow::<T>(&address, interval, args.json).await,
         }
     })
+}
+
+/// What runs a command that waits for others.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))
 }
 
 fn interval(text: &str) -> Result<Duration, Failure> {

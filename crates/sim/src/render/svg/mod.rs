@@ -14,7 +14,7 @@ mod room;
 mod sections;
 mod style;
 
-pub use pictures::illustrated;
+pub use pictures::{graphs, illustrated};
 
 use crate::observer::Why;
 use crate::trace::Trace;

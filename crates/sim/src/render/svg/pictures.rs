@@ -3,7 +3,7 @@
 use super::pen::{Anchor, Escaped, Pen, Px};
 use super::{Sheet, clocks, graph, layout, sheet, style};
 use crate::trace::{Trace, What};
-use bellwether_algorithms::referee::Picture;
+use bellwether_algorithms::referee::{Graph, Picture};
 
 /// A diagram of more messages than this is too long to be read below a picture.
 const MOST_MESSAGES: usize = 400;
@@ -16,50 +16,78 @@ pub fn illustrated(trace: &Trace, pictures: &[Picture]) -> String {
     if pictures.is_empty() {
         return sheet(trace).svg;
     }
-    let mut placed: Vec<(f64, f64, Sheet)> = Vec::new();
-    let (mut width, mut top) = (0.0_f64, 0.0_f64);
-    let mut row: Vec<Sheet> = Vec::new();
-    let mut flush = |row: &mut Vec<Sheet>, top: &mut f64| {
+    let mut wall = Wall::default();
+    for picture in pictures {
+        match picture {
+            Picture::Clocks(clocks) => wall.below(clocks::draw(clocks)),
+            Picture::Graph(graph) => wall.beside(graph::draw(graph)),
+        }
+    }
+    let sent = trace.events.iter().filter(|event| matches!(event.what, What::Send(_))).count();
+    if sent <= MOST_MESSAGES {
+        wall.below(sheet(trace));
+    }
+    wall.finish(&format!("{}: a run", trace.header.title))
+}
+
+/// Graphs that belong to no run, such as those of a cluster that lives.
+pub fn graphs(about: &str, graphs: &[Graph]) -> String {
+    let mut wall = Wall::default();
+    for graph in graphs {
+        wall.beside(graph::draw(graph));
+    }
+    wall.finish(about)
+}
+
+/// Where pictures hang: rows of them, one below the other.
+#[derive(Default)]
+struct Wall {
+    placed: Vec<(f64, f64, Sheet)>,
+    /// The pictures of the last row, which is not full yet.
+    row: Vec<Sheet>,
+    width: f64,
+    height: f64,
+}
+
+impl Wall {
+    /// Hangs a picture beside the last one, if there is room.
+    fn beside(&mut self, sheet: Sheet) {
+        if self.row.len() == ACROSS {
+            self.end_row();
+        }
+        self.row.push(sheet);
+    }
+
+    /// Hangs a picture below all others, and nothing beside it.
+    fn below(&mut self, sheet: Sheet) {
+        self.end_row();
+        self.row.push(sheet);
+        self.end_row();
+    }
+
+    fn end_row(&mut self) {
         let (mut left, mut height) = (0.0, 0.0_f64);
-        for sheet in row.drain(..) {
+        for sheet in self.row.drain(..) {
             let (w, h) = (sheet.width, sheet.height);
-            placed.push((left, *top, sheet));
+            self.placed.push((left, self.height, sheet));
             left += w;
             height = height.max(h);
         }
-        width = width.max(left);
-        *top += height;
-    };
-    for picture in pictures {
-        match picture {
-            Picture::Clocks(clocks) => {
-                flush(&mut row, &mut top);
-                row.push(clocks::draw(clocks));
-                flush(&mut row, &mut top);
-            }
-            Picture::Graph(graph) => {
-                if row.len() == ACROSS {
-                    flush(&mut row, &mut top);
-                }
-                row.push(graph::draw(graph));
-            }
+        self.width = self.width.max(left);
+        self.height += height;
+    }
+
+    fn finish(mut self, about: &str) -> String {
+        self.end_row();
+        let mut pen = Pen::default();
+        begin(&mut pen, (self.width, self.height), about);
+        for (left, top, sheet) in &self.placed {
+            let at = format!("<svg x=\"{}\" y=\"{}\" ", Px(*left), Px(*top));
+            pen.raw(&sheet.svg.replacen("<svg ", &at, 1));
         }
+        pen.raw("</svg>\n");
+        pen.finish()
     }
-    flush(&mut row, &mut top);
-    let sent = trace.events.iter().filter(|event| matches!(event.what, What::Send(_))).count();
-    if sent <= MOST_MESSAGES {
-        row.push(sheet(trace));
-        flush(&mut row, &mut top);
-    }
-    let mut pen = Pen::default();
-    let about = format!("{}: a run", trace.header.title);
-    begin(&mut pen, (width, top), &about);
-    for (left, top, sheet) in &placed {
-        let at = format!("<svg x=\"{}\" y=\"{}\" ", Px(*left), Px(*top));
-        pen.raw(&sheet.svg.replacen("<svg ", &at, 1));
-    }
-    pen.raw("</svg>\n");
-    pen.finish()
 }
 
 /// The beginning of a picture: its size, its style and its paper.

@@ -1,6 +1,6 @@
 //! Pictures above the diagram: what is said must be seen.
 
-use super::illustrated;
+use super::{graphs, illustrated};
 use crate::render::sample;
 use bellwether_algorithms::referee::{Arc, Clocks, Graph, Picture, Vertex};
 use bellwether_core::{NodeId, Time};
@@ -74,4 +74,14 @@ fn a_graph_shows_who_waits_for_what() {
     }
     let arrows = picture.matches("marker-end=\"url(#bw-a2)\"").count();
     assert!(arrows >= 2, "{arrows}");
+}
+
+#[test]
+fn graphs_stand_two_abreast_without_a_run() {
+    let Picture::Graph(graph) = graph() else { unreachable!() };
+    let picture = graphs("who <waits>", &[graph.clone(), graph.clone(), graph]);
+    assert_eq!(opened(&picture, "svg"), 4);
+    assert!(picture.contains("aria-label=\"who &lt;waits&gt;\""));
+    let at = |left, top| picture.contains(&format!("<svg x=\"{left}\" y=\"{top}\""));
+    assert!(at(0, 0) && at(460, 0) && !at(920, 0));
 }

@@ -1,0 +1,142 @@
+//! `sessions`, `roles`, `locks` and `deadlocks` as an operator meets them.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+
+use common::{Up, command};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Output, Stdio};
+use tempfile::TempDir;
+
+/// Commands something of a member; status and answer.
+fn post(address: &str, path: &str, body: &Value) -> (u16, Value) {
+    let body = body.to_string();
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), serde_json::from_str(body).unwrap())
+}
+
+fn open(address: &str, client: &str) -> String {
+    let (code, opened) =
+        post(address, "/v1/sessions", &json!({ "client": client, "ttl_ms": 60_000 }));
+    assert_eq!(code, 200, "{opened}");
+    opened["session"].as_str().unwrap().to_owned()
+}
+
+fn lock(address: &str, session: &str, name: &str, wait_ms: u64) -> (u16, Value) {
+    let body = json!({ "locks": [{ "name": name }], "wait_ms": wait_ms });
+    post(address, &format!("/v1/sessions/{session}/locks"), &body)
+}
+
+fn ask(address: &str, line: &str) -> Output {
+    command(&format!("{line} --address {address}")).stdin(Stdio::null()).output().unwrap()
+}
+
+#[track_caller]
+fn shown(address: &str, line: &str, fragments: &[&str]) -> String {
+    let output = ask(address, line);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "bellwether {line}\n{complaint}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    for fragment in fragments {
+        assert!(text.contains(fragment), "no '{fragment}' in: {line}\n{text}");
+    }
+    text
+}
+
+#[track_caller]
+fn refused(address: &str, line: &str, fragments: &[&str]) {
+    let output = ask(address, line);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "bellwether {line}\n{complaint}");
+    assert!(output.stdout.is_empty(), "bellwether {line}");
+    for fragment in fragments {
+        assert!(complaint.contains(fragment), "no '{fragment}' in: {line}\n{complaint}");
+    }
+}
+
+#[test]
+fn who_holds_what_and_who_waits_is_listed_watched_and_drawn() {
+    let mut up = Up::start("--nodes 3");
+    up.until(&["member 3 coordinates in epoch"]);
+    let address = up.members[2].clone();
+    let (a, b) = (open(&address, "first"), open(&address, "second"));
+    assert_eq!(lock(&address, &a, "x", 0).0, 200);
+    assert_eq!(lock(&address, &b, "y", 0).0, 200);
+    let body = json!({ "session": a, "value": "here" });
+    assert_eq!(post(&address, "/v1/roles/cron/campaign", &body).0, 200);
+    shown(&address, "sessions", &[&a, "first", "60000 ms", "x", "cron", "which coordinates"]);
+    shown(&address, "roles", &["cron", "first come", &a, "here", "the first to stand for it"]);
+    shown(&address, "locks", &["x", "held", &a, "alone", "second"]);
+    shown(&address, "deadlocks", &["no deadlock was found lately", "nobody waits for anybody"]);
+    let text = shown(&address, "locks --json", &[]);
+    let all: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(all["locks"][0]["holders"][0]["session"], a.as_str());
+    assert_eq!(all["sessions"], json!([]));
+
+    let mut watcher = command(&format!("locks --watch 10ms --json --address {address}"))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(watcher.stdout.take().unwrap()).lines();
+    let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+    assert_eq!(lines.next().unwrap()["locks"][1]["queue"], json!([]));
+    let waiting = std::thread::spawn({
+        let (address, a) = (address.clone(), a.clone());
+        move || lock(&address, &a, "y", 60_000)
+    });
+    let waits = lines.find(|all| all["locks"][1]["queue"] != json!([])).unwrap();
+    assert_eq!(waits["locks"][1]["queue"][0]["session"], a.as_str());
+    watcher.kill().unwrap();
+    watcher.wait().unwrap();
+
+    let (code, problem) = lock(&address, &b, "x", 60_000);
+    assert_eq!((code, &problem["code"]), (409, &json!("deadlock")));
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("waits.svg");
+    let line = format!("deadlocks --svg {}", file.display());
+    let circle = format!("{b} (second) waits for 'x' behind {a}");
+    shown(&address, &line, &["2 sessions in a circle", &circle, "was aborted"]);
+    let picture = fs::read_to_string(file).unwrap();
+    assert!(picture.starts_with("<svg") && picture.contains(&a), "{picture}");
+
+    // By force, and only if it is meant.
+    let force = format!("locks --release y --session {b}");
+    refused(&address, &force, &["--release", "add --yes"]);
+    shown(&address, &format!("{force} --yes --reason stuck"), &["'y' was taken away from"]);
+    assert_eq!(waiting.join().unwrap().0, 200);
+    refused(&address, &format!("{force} --yes"), &["409", "does not hold the lock 'y'"]);
+    refused(&address, "locks --release y --session 5 --yes", &["404", "no session '5'"]);
+    refused(&address, &format!("{force} --watch --yes"), &["--watch", "--release"]);
+    refused(&address, "deadlocks --svg /dev/null/x", &["--svg", "cannot write"]);
+    up.say("quit");
+    assert!(up.child.wait().unwrap().success());
+}
+
+#[test]
+fn whoever_does_not_answer_is_named() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    for verb in [
+        "sessions",
+        "roles",
+        "locks",
+        "deadlocks",
+        "locks --watch",
+        "locks --release a --session s1.1 --yes",
+    ] {
+        refused(&free, verb, &[&free, "connection refused", "BELLWETHER_HTTP"]);
+    }
+}
