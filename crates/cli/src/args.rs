@@ -49,6 +49,16 @@ pub(crate) enum Verb {
     Status(crate::status::StatusArgs),
     /// Ask a member who is there, and how their clocks go
     Members(crate::members::MembersArgs),
+    /// Run a command only while it is elected
+    Campaign(Box<crate::running::args::CampaignArgs>),
+    /// Run a command holding a lock
+    Lock(Box<crate::running::args::LockArgs>),
+    /// Keeps the job of `campaign` or `lock`
+    #[command(hide = true)]
+    Keep(crate::running::keeper::KeepArgs),
+    /// Becomes the job of `campaign` or `lock`
+    #[command(hide = true)]
+    Become(crate::running::keeper::BecomeArgs),
     /// List the sessions of clients: what they hold, wait for, lead
     Sessions(crate::duties::sessions::SessionsArgs),
     /// List the roles: who leads, who stands, and why it changed

@@ -29,6 +29,8 @@ pub(crate) enum Failure {
     Closed,
     /// The command has an exit code of its own for this.
     Exit(u8, String),
+    /// The command has an exit code and nothing to say: that of a job that it ran.
+    Silent(u8),
 }
 
 impl Failure {
@@ -40,7 +42,7 @@ impl Failure {
     /// The exit code that it ends with.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Exit(code, _) => *code,
+            Failure::Exit(code, _) | Failure::Silent(code) => *code,
             _ => 2,
         }
     }
@@ -64,6 +66,7 @@ impl fmt::Display for Failure {
             }
             Failure::Closed => f.write_str("standard output is closed"),
             Failure::Exit(_, message) => f.write_str(message),
+            Failure::Silent(code) => write!(f, "ends with {code}"),
         }
     }
 }

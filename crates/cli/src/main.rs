@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 all well; 1 an invariant was broken, an expectation missed or a formula not met;
 //! 2 the command could not be carried out as given; 3 a limit was reached before the answer.
+//! `campaign` and `lock` pass on those of the command that they run, and have some of their own.
 
 mod algorithms;
 mod args;
@@ -22,6 +23,7 @@ mod own;
 mod planning;
 mod replay;
 mod report;
+mod running;
 mod scenario;
 mod sections;
 mod sim;
@@ -53,6 +55,10 @@ fn main() -> ExitCode {
         Verb::Bench(args) => bench::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Members(args) => members::run(&args),
+        Verb::Campaign(args) => running::campaign::run(&args),
+        Verb::Lock(args) => running::lock::run(&args),
+        Verb::Keep(args) => running::keeper::keep(&args),
+        Verb::Become(args) => running::keeper::become_job(&args),
         Verb::Sessions(args) => duties::sessions::run(&args),
         Verb::Roles(args) => duties::roles::run(&args),
         Verb::Locks(args) => duties::locks::run(&args),
@@ -64,6 +70,7 @@ fn main() -> ExitCode {
         Ok(Verdict::Unfinished) => ExitCode::from(3),
         // Whoever reads our output has had enough, as in `bellwether ... | head`.
         Err(Failure::Closed) => ExitCode::SUCCESS,
+        Err(Failure::Silent(code)) => ExitCode::from(code),
         Err(failure) => {
             output::complain(&format!("error: {failure}"));
             ExitCode::from(failure.exit_code())

@@ -3,6 +3,7 @@
 use super::args::Shape;
 use crate::asking::Address;
 use crate::failure::Failure;
+use crate::running::sockets::Sockets;
 use bellwether_core::NodeId;
 use bellwether_member::Choices;
 use bellwether_net::certs::prepare_all;
@@ -30,6 +31,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) struct Cluster {
     program: PathBuf,
     folder: Folder,
+    /// Where clients on this host come in.
+    sockets: Option<Sockets>,
     pub(crate) members: Vec<Member>,
     /// The time-outs that all members have.
     pub(crate) choices: Choices,
@@ -106,9 +109,15 @@ impl Cluster {
         prepare_all(folder.path(), CLUSTER, &ids, &[CLIENT], DAYS)
             .map_err(|error| Failure::flag("dir", error))?;
         let ports = Ports::find(shape)?;
+        // Without it, clients can still come over the network.
+        let sockets = Sockets::new().ok();
         for id in 1..=shape.nodes {
             let path = config_path(folder.path(), id);
-            fs::write(&path, configuration(shape, id, &ports))
+            let socket = match &sockets {
+                Some(sockets) => sockets.of(id).display().to_string(),
+                None => "off".to_owned(),
+            };
+            fs::write(&path, configuration(shape, id, &ports, &socket))
                 .map_err(|error| unwritable(&path, &error))?;
         }
         let choices = config::load(&config_path(folder.path(), 1), &Overrides::default())
@@ -120,7 +129,7 @@ impl Cluster {
             let condition = Condition::Dead;
             members.push(Member { id, http, running: None, condition });
         }
-        let mut cluster = Cluster { program, folder, members, choices, dashboard };
+        let mut cluster = Cluster { program, folder, sockets, members, choices, dashboard };
         // The ports are free again only now, when whoever is to have them takes them.
         drop(ports);
         for place in 0..cluster.members.len() {
@@ -132,6 +141,11 @@ impl Cluster {
     /// Where the files are.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// Where the socket of a member is.
+    pub(crate) fn socket(&self, id: u32) -> Option<PathBuf> {
+        self.sockets.as_ref().map(|sockets| sockets.of(id))
     }
 
     /// Whether the files go when the cluster ends.
@@ -265,13 +279,13 @@ pub(crate) fn log_path(folder: &Path, id: u32) -> PathBuf {
     folder.join(format!("member-{id}.log"))
 }
 
-fn configuration(shape: &Shape, id: u32, ports: &Ports) -> String {
+fn configuration(shape: &Shape, id: u32, ports: &Ports, socket: &str) -> String {
     let mut text = String::new();
     let Shape { nodes, election, profile, preempt, .. } = shape;
     let _ = writeln!(text, "# Written by `bellwether up` at every start.");
     let _ = writeln!(text, "cluster = \"{CLUSTER}\"\nid = {id}");
     let _ = writeln!(text, "listen = \"{}\"\nhttp = \"{}\"", ports.listen(id), ports.http(id));
-    let _ = writeln!(text, "socket = \"member-{id}.sock\"");
+    let _ = writeln!(text, "socket = \"{socket}\"");
     let _ = writeln!(text, "data = \"state\"\nelection = \"{election}\"\nprofile = \"{profile}\"");
     if let Some(preempt) = preempt {
         let _ = writeln!(text, "preempt = \"{preempt}\"");

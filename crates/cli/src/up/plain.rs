@@ -45,6 +45,10 @@ fn greeting(session: &Session) -> String {
         text += &format!("  member {}  pid {pid}  http://{}\n", member.id, member.http);
     }
     text += &format!("dashboard  {}\n", session.desk.url());
+    if let Some(socket) = cluster.members.first().and_then(|member| cluster.socket(member.id)) {
+        text +=
+            &format!("clients: campaign and lock find them; else --socket {}\n", socket.display());
+    }
     let goes = if cluster.is_temporary() { ", removed at the end" } else { "" };
     text += &format!("files: {}{goes}\n", cluster.folder().display());
     text + &format!("commands: {}\nCtrl-C ends all of them\n", usages())

@@ -30,6 +30,8 @@ pub struct Up {
     pub members: Vec<String>,
     /// Where the dashboard is: `host:port`.
     pub dashboard: String,
+    /// Where the socket of the first member is.
+    socket: String,
 }
 
 impl Up {
@@ -47,6 +49,7 @@ impl Up {
             pids: Vec::new(),
             members: Vec::new(),
             dashboard: String::new(),
+            socket: String::new(),
         };
         loop {
             let line = up.line();
@@ -57,10 +60,17 @@ impl Up {
                     up.pids.push(Pid::from_raw(pid.parse().unwrap()).unwrap());
                 }
                 ["dashboard", http] => up.dashboard = host(http),
+                ["clients:", .., "--socket", path] => up.socket = (*path).to_owned(),
                 ["Ctrl-C", ..] => return up,
                 _ => {}
             }
         }
+    }
+
+    /// Where the socket of a member is.
+    pub fn socket(&self, id: u32) -> String {
+        let folder = self.socket.strip_suffix("/1.sock").unwrap();
+        format!("{folder}/{id}.sock")
     }
 
     pub fn line(&mut self) -> String {

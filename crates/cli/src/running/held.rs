@@ -1,0 +1,130 @@
+//! What a job runs under, and looking after both of them until the job is dead.
+
+use super::job::{Ended, Job};
+use super::joining::Joined;
+use super::signals::Signals;
+use bellwether::{Error, Leadership, Lock};
+use bellwether_core::Time;
+use bellwether_net::Clock;
+use std::future::pending;
+use std::time::Duration;
+use tokio::time::{MissedTickBehavior, interval};
+
+/// What a job runs under.
+pub(super) enum Held {
+    Lock(Lock),
+    Role(Leadership),
+    /// A lock that is held by the session of a command which this one runs within.
+    Joined(Joined),
+}
+
+impl Held {
+    /// The fencing token.
+    pub(super) fn token(&self) -> u64 {
+        match self {
+            Held::Lock(lock) => lock.token().0,
+            Held::Role(role) => role.token().0,
+            Held::Joined(joined) => joined.token,
+        }
+    }
+
+    /// Until when it can be relied on, on the clock that all processes of the host share. Whoever
+    /// this one runs within looks after that by itself.
+    pub(super) fn deadline(&self) -> Time {
+        // The order matters: what lies between the two makes it earlier, never later.
+        let now = Clock::shared();
+        match self {
+            Held::Lock(lock) => now + lock.time_left(),
+            Held::Role(role) => now + role.time_left(),
+            Held::Joined(_) => Time::from_micros(u64::MAX / 4),
+        }
+    }
+
+    /// Waits until it is lost, and says how.
+    async fn lost(&self) -> String {
+        match self {
+            Held::Lock(lock) => lock.lost().await.to_string(),
+            Held::Role(role) => role.lost().await.to_string(),
+            Held::Joined(joined) => joined.lost().await,
+        }
+    }
+
+    /// Waits until somebody with a higher priority wants it.
+    async fn asked_to_go(&self) {
+        match self {
+            Held::Role(role) => role.asked_to_go().await,
+            Held::Lock(_) | Held::Joined(_) => pending().await,
+        }
+    }
+
+    /// Gives it back, and waits until the cluster knows.
+    pub(super) async fn give_back(self) -> Result<(), Error> {
+        match self {
+            Held::Lock(lock) => lock.release().await,
+            Held::Role(role) => role.resign().await,
+            Held::Joined(joined) => {
+                joined.release().await;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// How the time of a job ended. Nothing of it lives any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// By itself, with this code.
+    Ended(u8),
+    /// Because the command was told to end.
+    Told(u8),
+    /// Because what it ran under was lost, for this reason.
+    Lost(String),
+    /// Because somebody with a higher priority wants the role.
+    MakesRoom,
+}
+
+/// Looks after a job until it is dead.
+pub(super) async fn tend(
+    job: &mut Job,
+    held: &Held,
+    signals: &mut Signals,
+    ttl: Duration,
+) -> Outcome {
+    let mut looks =
+        interval((ttl / 10).clamp(Duration::from_millis(5), Duration::from_millis(500)));
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut lost, mut told, mut makes_room) = (None, false, false);
+    loop {
+        tokio::select! {
+            Ended { code, late } = job.ended() => {
+                return match lost {
+                    Some(how) => Outcome::Lost(how),
+                    None if late => {
+                        let how = "the cluster was not heard of for too long".to_owned();
+                        Outcome::Lost(how)
+                    }
+                    None if told => Outcome::Told(code),
+                    None if makes_room => Outcome::MakesRoom,
+                    None => Outcome::Ended(code),
+                };
+            }
+            _ = looks.tick(), if lost.is_none() => job.may_live_until(held.deadline()),
+            how = held.lost(), if lost.is_none() => {
+                // Others may hold it any moment, or do already.
+                job.may_live_until(Time::ZERO);
+                lost = Some(how);
+            }
+            () = held.asked_to_go(), if !makes_room => {
+                makes_room = true;
+                job.stop();
+            }
+            _ = signals.next() => {
+                if told {
+                    job.may_live_until(Time::ZERO);
+                }
+                told = true;
+                job.stop();
+            }
+        }
+    }
+}
