@@ -321,7 +321,8 @@ fn the_example_in_the_package_is_right() {
 fn is_setting(text: &str) -> bool {
     let word = text.split([' ', '=']).next().unwrap_or_default();
     let is_key = word.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !word.is_empty();
-    (is_key && text[word.len()..].starts_with(" = ")) || ["[log]", "[limits]"].contains(&text)
+    (is_key && text[word.len()..].starts_with(" = "))
+        || ["[log]", "[limits]", "[sessions]"].contains(&word)
 }
 
 #[test]

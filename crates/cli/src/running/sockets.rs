@@ -28,6 +28,9 @@ impl Sockets {
         if !is_mine(&home()) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
+        for old in clusters(&home()).iter().filter(|old| **old != folder && is_over(old)) {
+            let _ = fs::remove_dir_all(old);
+        }
         Ok(Sockets { folder })
     }
 
@@ -66,10 +69,8 @@ pub(super) fn of_up() -> Result<Vec<PathBuf>, Failure> {
     if !is_mine(&home) {
         return Ok(Vec::new());
     }
-    let mut clusters = listed(&home, |name| name.starts_with("up-"));
-    clusters.retain(|cluster| {
-        sockets(cluster).iter().any(|socket| UnixStream::connect(socket).is_ok())
-    });
+    let mut clusters = clusters(&home);
+    clusters.retain(|cluster| answers(cluster));
     match clusters.as_slice() {
         [] => Ok(Vec::new()),
         [cluster] => Ok(sockets(cluster)),
@@ -84,6 +85,23 @@ pub(super) fn of_up() -> Result<Vec<PathBuf>, Failure> {
             Err(Failure::Exit(64, what))
         }
     }
+}
+
+/// The places of the clusters that run, and of those that were killed.
+fn clusters(home: &Path) -> Vec<PathBuf> {
+    listed(home, |name| name.starts_with("up-"))
+}
+
+/// Whether a member of it does.
+fn answers(cluster: &Path) -> bool {
+    sockets(cluster).iter().any(|socket| UnixStream::connect(socket).is_ok())
+}
+
+/// Whether whoever started it was killed, and could not clear away.
+fn is_over(cluster: &Path) -> bool {
+    let name = cluster.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let pid = name.strip_prefix("up-").unwrap_or_default();
+    !Path::new("/proc").join(pid).exists() && !answers(cluster)
 }
 
 fn sockets(cluster: &Path) -> Vec<PathBuf> {
