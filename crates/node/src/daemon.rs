@@ -1,6 +1,6 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
-use crate::clients::{Clients, Counter};
+use crate::clients::{self, Clients, Counter};
 use crate::config::{ConfigError, Settings};
 use crate::doors::Door;
 use crate::elections;
@@ -134,13 +134,13 @@ impl Daemon {
         let group = settings.group().map_err(|error| Failure::Start(error.to_string()))?;
         let started = Clock::shared();
         let counter = Counter::new();
-        let clients = Clients::start(&settings, &counter)
-            .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
-        let remote = clients.remote.clone();
+        let (remote, visitors) = clients::door();
         let starter = Starter { settings: &settings, identity, listen, group, remote };
         let started_seat = elections::visit(settings.election, starter);
         let unknown = || Failure::Start(format!("there is no election '{}'", settings.election));
         let (seat, outputs) = started_seat.ok_or_else(unknown)??;
+        let clients = Clients::start(&settings, &counter, visitors)
+            .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
         tasks.spawn(tell(outputs, history.clone(), counter.clone(), settings.id));

@@ -104,10 +104,13 @@ impl Hall {
 
 type BoxedFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
+/// Where the driver hands over clients that come by the members' address, and where they are welcomed.
+pub(crate) fn door() -> (mpsc::Sender<ClientConnection>, mpsc::Receiver<ClientConnection>) {
+    mpsc::channel(WELCOMES_MAX)
+}
+
 /// The ways in. When it is dropped they are closed, and so are all connections.
 pub(crate) struct Clients {
-    /// Where the driver hands over clients that come by the members' address.
-    pub(crate) remote: mpsc::Sender<ClientConnection>,
     vigil: Arc<Vigil>,
     _tasks: JoinSet<()>,
     _socket: Option<local::Socket>,
@@ -115,7 +118,11 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Opens the ways in for clients that meet the member at this counter.
-    pub(crate) fn start(settings: &Settings, counter: &Arc<Counter>) -> Result<Clients, NoSocket> {
+    pub(crate) fn start(
+        settings: &Settings,
+        counter: &Arc<Counter>,
+        remote: mpsc::Receiver<ClientConnection>,
+    ) -> Result<Clients, NoSocket> {
         let mut tasks = JoinSet::new();
         let socket = match &settings.socket {
             None => None,
@@ -135,9 +142,8 @@ impl Clients {
             tasks.spawn(local::accept(listener, hall.clone()));
             socket
         });
-        let (remote, clients) = mpsc::channel(WELCOMES_MAX);
-        tasks.spawn(accept_remote(clients, hall));
-        Ok(Clients { remote, vigil, _tasks: tasks, _socket: socket })
+        tasks.spawn(accept_remote(remote, hall));
+        Ok(Clients { vigil, _tasks: tasks, _socket: socket })
     }
 }
 

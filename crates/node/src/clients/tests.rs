@@ -31,6 +31,10 @@ id = 2
 address = "host-2:7400"
 "#;
 
+fn start(settings: &Settings, counter: &Arc<Counter>) -> Result<Clients, NoSocket> {
+    Clients::start(settings, counter, door().1)
+}
+
 struct Scene {
     folder: TempDir,
     settings: Settings,
@@ -49,7 +53,7 @@ impl Scene {
         std::fs::write(&file, CONFIG).unwrap();
         let settings = load(&file, &Overrides::default()).unwrap();
         let counter = Counter::new();
-        let clients = Clients::start(&settings, &counter).unwrap();
+        let clients = start(&settings, &counter).unwrap();
         Scene { folder, settings, counter, clients }
     }
 
@@ -237,7 +241,7 @@ async fn the_socket_is_for_its_owner_and_goes_with_the_member() {
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let mut client = scene.enter().await;
-    let in_use = Clients::start(&scene.settings, &scene.counter).err().unwrap().to_string();
+    let in_use = start(&scene.settings, &scene.counter).err().unwrap().to_string();
     assert!(in_use.contains("another process listens"), "{in_use}");
     let Scene { folder, settings, counter, clients } = scene;
     drop(clients);
@@ -247,21 +251,21 @@ async fn the_socket_is_for_its_owner_and_goes_with_the_member() {
     // One that a killed member left behind is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
-    let clients = Clients::start(&settings, &counter).unwrap();
+    let clients = start(&settings, &counter).unwrap();
     // And one that is not its own any more is left alone.
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "precious").unwrap();
     drop(clients);
     assert!(path.exists());
-    let taken = Clients::start(&settings, &counter).err().unwrap().to_string();
+    let taken = start(&settings, &counter).err().unwrap().to_string();
     assert!(taken.contains("is no socket"), "{taken}");
 
     let long = Settings { socket: Some(folder.path().join("x".repeat(120))), ..settings.clone() };
-    let long = Clients::start(&long, &counter).err().unwrap().to_string();
+    let long = start(&long, &counter).err().unwrap().to_string();
     assert!(long.contains("at most 107 bytes"), "{long}");
     // Where nobody asked for a socket the member goes on without it.
     let default = Settings { socket: Some(settings.default_socket()), ..settings };
     std::fs::write(default.default_socket(), "precious").unwrap();
-    Clients::start(&default, &counter).unwrap();
+    start(&default, &counter).unwrap();
     assert!(default.default_socket().exists());
 }

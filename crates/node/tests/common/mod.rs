@@ -5,7 +5,7 @@
 
 use bellwether_api::json;
 use bellwether_core::NodeId;
-use bellwether_net::certs::{Files, prepare};
+use bellwether_net::certs::{Files, prepare_all};
 use bellwether_node::Daemon;
 use bellwether_node::config::{Overrides, load};
 use serde::de::DeserializeOwned;
@@ -25,7 +25,8 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Some members of a cluster of a certain size.
 pub struct Cluster {
     pub folder: TempDir,
-    addresses: Vec<SocketAddr>,
+    /// Where each member of the configuration listens, or would.
+    pub addresses: Vec<SocketAddr>,
     pub members: Vec<Daemon>,
     /// Where each member of the configuration serves HTTP, or would.
     pub https: Vec<SocketAddr>,
@@ -36,7 +37,7 @@ impl Cluster {
     pub async fn start(size: u32, started: &[u32]) -> Cluster {
         let folder = TempDir::new().unwrap();
         let ids: Vec<NodeId> = (1..=size).map(NodeId::new).collect();
-        prepare(folder.path(), "test", &ids, 1).unwrap();
+        prepare_all(folder.path(), "test", &ids, &["app"], 1).unwrap();
         let (mut listeners, mut doors) = (Vec::new(), Vec::new());
         for _ in &ids {
             listeners.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
@@ -98,7 +99,7 @@ impl Cluster {
 }
 
 fn config(addresses: &[SocketAddr], https: &[SocketAddr]) -> String {
-    let mut text = "cluster = \"test\"\ndata = \"data\"\nheartbeat = \"150ms\"\nlease = \"1500ms\"\n[tls]\nca = \"ca.pem\"\n\
+    let mut text = "cluster = \"test\"\ndata = \"data\"\nsocket = \"{id}.sock\"\nheartbeat = \"150ms\"\nlease = \"1500ms\"\n[tls]\nca = \"ca.pem\"\n\
                     certificate = \"member-{id}.pem\"\nkey = \"member-{id}-key.pem\"\n"
         .to_owned();
     for (index, (address, http)) in addresses.iter().zip(https).enumerate() {
