@@ -15,13 +15,16 @@ export interface TopologyProps {
   onLink?: ((link: Link, at: Element) => void) | undefined;
 }
 
-/** Who talks to whom: the processes, their links, and the messages under way. */
+/**
+ * Who talks to whom: the processes, their links, and the messages under way. Each of these has a sheet of its own,
+ * so that the browser need not draw thousands of links anew because a message has moved.
+ */
 export function Topology({ stage, onNode, onLink }: TopologyProps) {
   const { model } = stage;
   const layout = useMemo(() => layTopology(model.header), [model]);
   const cuts = useComputed(() => cutsAt(model, stage.step.value)).value;
   const { nodes } = model.header;
-  const svg = useRef<SVGSVGElement>(null);
+  const whole = useRef<HTMLDivElement>(null);
   // One of them takes the focus, and the arrow keys lead to the others.
   const focused = stage.node.value ?? nodes[0];
   const onKeyDown = (event: KeyboardEvent) => {
@@ -31,34 +34,36 @@ export function Topology({ stage, onNode, onLink }: TopologyProps) {
     event.preventDefault();
     const next = nodes[(at + way + nodes.length) % nodes.length]!;
     stage.node.value = next;
-    svg.current?.querySelector<SVGElement>(`[data-node="${next}"]`)?.focus();
+    whole.current?.querySelector<SVGElement>(`[data-node="${next}"]`)?.focus();
   };
+  const viewBox = `0 0 ${layout.width} ${layout.height}`;
   return (
-    <svg
-      ref={svg}
+    <div
+      ref={whole}
       class="topology"
       onKeyDown={onKeyDown}
-      viewBox={`0 0 ${layout.width} ${layout.height}`}
       role="group"
       aria-label={`${nodes.length} processes in a ${model.header.topology}`}
     >
-      <Links layout={layout} cuts={cuts} onLink={onLink} />
-      {nodes.map((node) => (
-        <Node
-          key={node}
-          stage={stage}
-          layout={layout}
-          node={node}
-          side={sideOf(cuts, node)}
-          takesFocus={node === focused}
-          onOpen={onNode}
-        />
-      ))}
-      <Messages stage={stage} layout={layout} />
-      {cuts.length > 0 && (
-        <text class="cuts" x={8} y={layout.height - 8}>{cuts.map(cutWords).join(" · ")}</text>
-      )}
-    </svg>
+      <svg viewBox={viewBox}><Links layout={layout} cuts={cuts} onLink={onLink} /></svg>
+      <svg viewBox={viewBox}>
+        {nodes.map((node) => (
+          <Node
+            key={node}
+            stage={stage}
+            layout={layout}
+            node={node}
+            side={sideOf(cuts, node)}
+            takesFocus={node === focused}
+            onOpen={onNode}
+          />
+        ))}
+        {cuts.length > 0 && (
+          <text class="cuts" x={8} y={layout.height - 8}>{cuts.map(cutWords).join(" · ")}</text>
+        )}
+      </svg>
+      <svg viewBox={viewBox}><Messages stage={stage} layout={layout} /></svg>
+    </div>
   );
 }
 
