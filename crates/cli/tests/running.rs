@@ -144,9 +144,9 @@ fn one_waits_for_the_other_and_not_longer_than_it_wants() {
     let output = cluster.run("lock db --wait 50ms", "echo never");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(75), 0));
     let mut second = cluster.spawn("lock db", JOB);
-    second.until("waits for 'db', 0 before it");
+    second.until("waits for 'db', at place 1");
     let mut third = cluster.spawn("lock db", "echo never");
-    third.until("waits for 'db', 1 before it");
+    third.until("waits for 'db', at place 2");
     // One that is told to end does not wait any longer.
     third.signal(Signal::TERM);
     assert_eq!(third.code(), Some(143));

@@ -61,6 +61,7 @@ impl Standby {
     ) -> io::Result<Standby> {
         let (control, theirs) = StdStream::pair()?;
         let keeper = Command::new("/proc/self/exe")
+            .arg0("bellwether")
             .args(["keep", "--grace-ms", &grace.as_millis().to_string(), "--"])
             .args(words)
             .envs(environment.iter().map(|(name, value)| (name, value)))

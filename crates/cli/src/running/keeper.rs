@@ -105,6 +105,7 @@ async fn run(args: &KeepArgs) -> io::Result<u8> {
     let alarm = Alarm::new()?;
     let me = getpid().as_raw_nonzero().get().to_string();
     let job = Command::new("/proc/self/exe")
+        .arg0("bellwether")
         .args(["become", "--parent", &me, "--"])
         .args(&args.job)
         .env("BELLWETHER_TOKEN", token.to_string())

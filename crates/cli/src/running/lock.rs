@@ -82,7 +82,8 @@ async fn hold(
             },
             Ok(()) = places.changed() => {
                 if let Some(behind) = *places.borrow_and_update() {
-                    let what = format!("waits for {}, {behind} before it", quoted(&args.names));
+                    let place = behind.saturating_add(1);
+                    let what = format!("waits for {}, at place {place}", quoted(&args.names));
                     note(args.run.quiet, &what);
                 }
             }
