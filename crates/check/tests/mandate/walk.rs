@@ -175,7 +175,7 @@ fn a_probe_does_what_the_mandate_does_and_its_clock_stands_still() {
         spent: None,
     };
     let (mut steps, mut renewals, mut spent, mut mandates) = (0, 0, 0, 0);
-    for seed in 0..60 {
+    for seed in 0..80 {
         let mut dice = Dice(seed);
         let (mut real, mut probe) = (Plain { model: &real }, Plain { model: &probe });
         let (real_world, probe_world) = (real.start(), probe.start());
