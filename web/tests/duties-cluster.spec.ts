@@ -10,7 +10,11 @@ test.beforeEach(async () => {
   const { status } = await fetch(`${member(1)}/v1/duties`);
   test.skip(status === 404, "this command knows of no duties");
 });
-test.afterEach(() => cluster.stop());
+// The page goes first: it would see its streams break off.
+test.afterEach(async ({ page }) => {
+  await page.close();
+  await cluster.stop();
+});
 
 const member = (id: number) => cluster.members.get(id) ?? "";
 const region = (page: Page, name: string) => page.getByRole("region", { name, exact: true });

@@ -1,7 +1,7 @@
 //! Frames: a length of four bytes, big-endian, and one protobuf message.
 //!
 //! Everything travels in them, between members and between a member and a client. To a writer it is
-//! cheapest to [put] many into one buffer and to [write] that at once; to a reader, to take
+//! cheapest to [put] many into one buffer and to [write](write()) that at once; to a reader, to take
 //! [each](Frames::each) that has come before it waits again.
 
 use crate::decode;
