@@ -7,7 +7,7 @@
 //!
 //! Messages of the mandate have a protobuf message each. Those of the elections are the elections'
 //! own business and travel as self-describing values, so a new election needs nothing here. The
-//! coordinator's state, its changes and what clients want travel in a compact [format](packed) with a
+//! coordinator's state, its changes and what clients want travel in a compact format with a
 //! number of its own.
 //!
 //! What arrives is not trusted: decoding never panics, looks at no more than [`LONGEST`] bytes, and
