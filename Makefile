@@ -101,6 +101,7 @@ fix: tools ## Format, and apply what clippy can fix by itself
 
 soak: ## The member in 100,000 storms of faults and more, for each election; takes some minutes
 	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test storms -- --nocapture --test-threads 1
+	SCHEDULES=100000 cargo test --locked --release --package bellwether-member --test clients -- --nocapture
 
 bench: ## Measure the simulator, clocks and graphs beside bare loops, the checker beside stateright
 	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-check
