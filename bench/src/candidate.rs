@@ -2,9 +2,10 @@
 //!
 //! It says `stands` when it is about to stand, and `leads` with the time when it leads.
 
-use crate::Outcome;
 use crate::args::{CandidateArgs, Peer};
 use crate::etcd::said;
+use crate::{Outcome, bellwether};
+use ::bellwether::Endpoints;
 use crate::process::now_us;
 use std::io::Write;
 use std::time::Duration;
@@ -20,7 +21,7 @@ pub(crate) async fn run(args: &CandidateArgs) -> Outcome<()> {
     match args.peer {
         Peer::Etcd => etcd(&args.endpoints).await,
         Peer::Redis => Err("Redis has no roles".to_owned()),
-        Peer::Bellwether => Err("not yet".to_owned()),
+        Peer::Bellwether => bellwether(&args.endpoints).await,
     }
 }
 
@@ -46,6 +47,19 @@ async fn etcd(endpoints: &[String]) -> Outcome<()> {
     let since = now_us();
     say(&format!("leads {since}"));
     forever().await
+}
+
+async fn bellwether(endpoints: &[String]) -> Outcome<()> {
+    let endpoints = endpoints.join(",");
+    let endpoints = Endpoints::parse(&endpoints, None, None).map_err(bellwether::said)?;
+    let client = ::bellwether::Client::connect(endpoints).await.map_err(bellwether::said)?;
+    let session = bellwether::session(&client, "candidate").await?;
+    say("stands");
+    let leadership = session.campaign(ROLE).await.map_err(bellwether::said)?;
+    let since = now_us();
+    say(&format!("leads {since}"));
+    let how = leadership.lost().await;
+    Err(format!("the role was lost: {how}"))
 }
 
 fn say(words: &str) {

@@ -1,9 +1,11 @@
 //! `bellwether-bench locks`: pairs of lock and unlock, contended hand-off, memory.
 
 use crate::Outcome;
+use crate::bellwether::{self, Bellwether};
 use crate::args::{LocksArgs, Part, Peer, WhatArgs};
 use crate::etcd::{Etcd, Pace};
 use crate::load::{self, Client};
+use crate::memory;
 use crate::redis::{Redis, Way};
 use crate::report::{Aim, Limit, Report, Table};
 use crate::stats::{median, percentile};
@@ -21,6 +23,7 @@ const HAND_OFF: f64 = 0.1;
 struct Servers {
     etcd: Option<Etcd>,
     redis: Option<Redis>,
+    bellwether: Option<Bellwether>,
 }
 
 /// One way of locking.
@@ -28,16 +31,27 @@ struct Servers {
 enum System {
     Etcd,
     Redis(Way),
+    Bellwether(bellwether::Way),
 }
 
 impl System {
-    const ALL: [System; 3] = [System::Etcd, System::Redis(Way::Tcp), System::Redis(Way::Unix)];
+    const ALL: [System; 6] = [
+        System::Etcd,
+        System::Redis(Way::Tcp),
+        System::Redis(Way::Unix),
+        System::Bellwether(bellwether::Way::Unix),
+        System::Bellwether(bellwether::Way::Follower),
+        System::Bellwether(bellwether::Way::Tls),
+    ];
 
     fn name(self) -> &'static str {
         match self {
             System::Etcd => "etcd",
             System::Redis(Way::Tcp) => "redis tcp",
             System::Redis(Way::Unix) => "redis unix",
+            System::Bellwether(bellwether::Way::Unix) => "bellwether unix",
+            System::Bellwether(bellwether::Way::Follower) => "by a follower",
+            System::Bellwether(bellwether::Way::Tls) => "bellwether tls",
         }
     }
 
@@ -45,6 +59,7 @@ impl System {
         match self {
             System::Etcd => Peer::Etcd,
             System::Redis(_) => Peer::Redis,
+            System::Bellwether(_) => Peer::Bellwether,
         }
     }
 
@@ -64,7 +79,11 @@ impl Servers {
             true => Some(Redis::start(&args.redis, folder).await?),
             false => None,
         };
-        Ok(Servers { etcd, redis })
+        let bellwether = match args.has(Peer::Bellwether) {
+            true => Some(Bellwether::start(&args.bellwether, folder).await?),
+            false => None,
+        };
+        Ok(Servers { etcd, redis, bellwether })
     }
 
     async fn client(&self, system: System, lock: &str) -> Outcome<Client> {
@@ -77,6 +96,10 @@ impl Servers {
             System::Redis(way) => {
                 let redis = self.redis.as_ref().ok_or_else(absent)?;
                 Ok(Client::Redis(redis.client(way, lock).await?))
+            }
+            System::Bellwether(way) => {
+                let bellwether = self.bellwether.as_ref().ok_or_else(absent)?;
+                Ok(Client::Bellwether(bellwether.client(way, lock).await?))
             }
         }
     }
@@ -101,6 +124,9 @@ impl Servers {
         if let Some(redis) = self.redis {
             redis.end().await;
         }
+        if let Some(bellwether) = self.bellwether {
+            bellwether.end().await;
+        }
     }
 }
 
@@ -123,6 +149,13 @@ pub(crate) async fn run(args: &LocksArgs) -> Outcome<bool> {
         report.aims.extend(hand_off_aims(&table));
         report.tables.push(table);
     }
+    if args.has(Part::Memory)
+        && let Some(bellwether) = &servers.bellwether
+    {
+        let table = memory::measure(bellwether, args.sessions).await?;
+        report.aims.extend(memory::aims(&table));
+        report.tables.push(table);
+    }
     servers.end().await;
     report.print(args.what.json);
     Ok(report.met())
@@ -140,7 +173,7 @@ fn notes(args: &LocksArgs) -> Vec<String> {
             args.rounds, args.length, args.warm_up
         ),
         "etcd: three members, defaults, all clients at its leader; Redis: one, \
-         nothing on disk"
+         nothing on disk; Bellwether: three members, defaults, mutual TLS between them"
             .to_owned(),
     ]
 }

@@ -9,10 +9,12 @@
 //! would take from the servers what they give to the clients.
 
 mod args;
+mod bellwether;
 mod candidate;
 mod etcd;
 mod load;
 mod locks;
+mod memory;
 mod process;
 mod redis;
 mod report;

@@ -64,7 +64,6 @@ impl Process {
     }
 
     /// Its memory at the moment, in KiB.
-    #[allow(dead_code, reason = "for the measurement of memory")]
     pub(crate) fn memory_kib(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

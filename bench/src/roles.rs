@@ -6,10 +6,11 @@
 
 use crate::Outcome;
 use crate::args::{Peer, RolesArgs};
+use crate::bellwether::Bellwether;
 use crate::candidate::LEASE_S;
 use crate::etcd::{Etcd, Pace};
 use crate::process::{now_us, signal};
-use crate::report::{Report, Table};
+use crate::report::{Aim, Limit, Report, Table};
 use crate::stats::percentile;
 use rustix::process::Signal;
 use std::process::Stdio;
@@ -17,6 +18,10 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{sleep, timeout};
+
+/// At most so long until the next one leads, in the middle of all trials.
+const MEDIAN_MS: f64 = 5.0;
+const OURS: &str = "bellwether, by socket";
 
 /// Whoever says nothing for so long never will.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -103,6 +108,12 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
         ));
         etcd.end().await;
     }
+    if args.what.has(Peer::Bellwether) {
+        let cluster = Bellwether::start(&args.what.bellwether, folder.path()).await?;
+        let endpoints = [cluster.endpoint()];
+        all.push((OURS.to_owned(), trials("bellwether", &endpoints, args.trials).await?));
+        cluster.end().await;
+    }
     let rows = all.into_iter().map(|(name, spans)| {
         let figures = [0, 50, 99, 100].map(|hundredths| Some(percentile(&spans, hundredths)));
         (name, figures.into())
@@ -118,9 +129,17 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
         rows: rows.collect(),
         digits: 2,
     };
-    let report = Report { notes: notes(), tables: vec![table], aims: Vec::new() };
+    let aims = aims(&table);
+    let report = Report { notes: notes(), tables: vec![table], aims };
     report.print(args.what.json);
     Ok(report.met())
+}
+
+/// The aim that can be judged by these figures.
+fn aims(table: &Table) -> Vec<Aim> {
+    let median = table.figure(OURS, "median");
+    let aim = |is| Aim { what: format!("{OURS}, median, ms"), is, limit: Limit::AtMost(MEDIAN_MS) };
+    median.map(aim).into_iter().collect()
 }
 
 fn notes() -> Vec<String> {
@@ -129,6 +148,9 @@ fn notes() -> Vec<String> {
         format!("{cores} cores for everything; candidates are processes of their own"),
         "etcd: three members with an election time-out of 500 ms, below which a lease of 1 s is \
          lengthened; election service; Redis has no roles"
+            .to_owned(),
+        "Bellwether: three members, defaults; candidates by Unix socket of the coordinator, \
+         sessions of 60 s: the death of a process is seen, not waited for"
             .to_owned(),
     ]
 }

@@ -9,6 +9,7 @@ use crate::role::Role;
 use crate::session::Session;
 use crate::waits::Waits;
 use serde::{Deserialize, Serialize};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 /// So many deadlocks are remembered, for those who ask later.
@@ -27,6 +28,9 @@ pub struct Duties {
     pub(crate) asked: u64,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) keys: BTreeMap<u128, SessionId>,
+    /// How many sessions have which TTL: it follows from the sessions, so it is not sent.
+    #[serde(skip)]
+    pub(crate) ttls: BTreeMap<u64, usize>,
     pub(crate) locks: BTreeMap<String, Lock>,
     pub(crate) roles: BTreeMap<String, Role>,
     /// Who waits for whom.
@@ -97,7 +101,7 @@ impl Duties {
 
     /// The longest that any session may outlive its client.
     pub fn longest_ttl_ms(&self) -> Option<u64> {
-        self.sessions.values().map(|session| session.ttl_ms).max()
+        self.ttls.last_key_value().map(|(ttl_ms, _)| *ttl_ms)
     }
 
     fn open(
@@ -121,6 +125,7 @@ impl Duties {
         self.opened += 1;
         let id = SessionId(self.opened);
         self.keys.insert(key, id);
+        *self.ttls.entry(ttl_ms).or_default() += 1;
         let session = Session {
             key,
             client,
@@ -239,9 +244,19 @@ impl Duties {
         }
         if let Some(session) = self.sessions.remove(&id) {
             self.keys.remove(&session.key);
+            self.forget_ttl(session.ttl_ms);
         }
         said.push(Said::Ended(id, why));
         self.grant(free, said);
+    }
+
+    fn forget_ttl(&mut self, ttl_ms: u64) {
+        if let Entry::Occupied(mut count) = self.ttls.entry(ttl_ms) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 
     pub(crate) fn next_token(&mut self) -> Token {

@@ -91,8 +91,12 @@ impl Waits {
 }
 
 impl Duties {
-    /// The state with its edges, after a journey that left them behind.
+    /// The state with all that follows from it, after a journey that left that behind.
     pub fn restored(mut self) -> Self {
+        self.ttls.clear();
+        for session in self.sessions.values() {
+            *self.ttls.entry(session.ttl_ms).or_default() += 1;
+        }
         self.waits = Waits::default();
         for lock in self.locks.values() {
             for place in 0..lock.queue.len() {

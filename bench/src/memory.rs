@@ -1,0 +1,78 @@
+//! What members need to keep many sessions, each with a lock.
+
+use crate::Outcome;
+use crate::bellwether::{Bellwether, Way, said, session};
+use crate::report::{Aim, Limit, Table};
+use bellwether::Lock;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// At most so much at the coordinator.
+const MIB: f64 = 300.0;
+/// The sessions share so many connections, as those of processes with many workers do.
+const CONNECTIONS: usize = 50;
+/// So many sessions of one connection begin at once.
+const AT_ONCE: usize = 20;
+/// After that, everything that was on its way has arrived.
+const SETTLES: Duration = Duration::from_secs(2);
+
+/// Begins so many sessions, takes a lock with each, and looks at the members' memory.
+pub(crate) async fn measure(cluster: &Bellwether, sessions: usize) -> Outcome<Table> {
+    let before = cluster.memory_kib()?;
+    let mut tasks = JoinSet::new();
+    for place in 0..CONNECTIONS {
+        let client = cluster.connect(Way::Unix).await?;
+        let mine = sessions / CONNECTIONS + usize::from(place < sessions % CONNECTIONS);
+        tasks.spawn(async move {
+            let mut held: Vec<Lock> = Vec::with_capacity(mine);
+            let mut at_once = JoinSet::new();
+            for number in 0..mine {
+                let client = client.clone();
+                at_once.spawn(async move {
+                    let session = session(&client, "bench[1]").await?;
+                    session.lock(format!("bench/{place}/{number}")).await.map_err(said)
+                });
+                if at_once.len() >= AT_ONCE
+                    && let Some(lock) = at_once.join_next().await
+                {
+                    held.push(lock.map_err(|error| error.to_string())??);
+                }
+            }
+            while let Some(lock) = at_once.join_next().await {
+                held.push(lock.map_err(|error| error.to_string())??);
+            }
+            Ok::<_, String>(held)
+        });
+    }
+    let mut held = Vec::new();
+    while let Some(locks) = tasks.join_next().await {
+        held.push(locks.map_err(|error| error.to_string())??);
+        eprintln!("memory: {} of {CONNECTIONS} connections have their sessions", held.len());
+    }
+    sleep(SETTLES).await;
+    let after = cluster.memory_kib()?;
+    let lost = held.iter().flatten().filter(|lock| !lock.is_held()).count();
+    if lost > 0 {
+        return Err(format!("{lost} of {sessions} locks were lost while they were counted"));
+    }
+    let mib = |kib: u64| Some(kib as f64 / 1024.0);
+    Ok(Table {
+        title: format!("memory with {sessions} sessions that hold a lock each, in MiB"),
+        key: "memory",
+        rows_are: "",
+        columns: ["before", "with them"].map(str::to_owned).into(),
+        rows: vec![
+            ("coordinator".to_owned(), vec![mib(before.0), mib(after.0)]),
+            ("follower".to_owned(), vec![mib(before.1), mib(after.1)]),
+        ],
+        digits: 1,
+    })
+}
+
+/// The aim that can be judged by these figures.
+pub(crate) fn aims(table: &Table) -> Vec<Aim> {
+    let what = "memory of the coordinator, MiB".to_owned();
+    let aim = |is| Aim { what, is, limit: Limit::AtMost(MIB) };
+    table.figure("coordinator", "with them").map(aim).into_iter().collect()
+}
