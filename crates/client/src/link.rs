@@ -4,7 +4,7 @@ use crate::endpoints::{Endpoint, Endpoints};
 use bellwether_api::client::LONGEST_TO_CLIENT;
 use bellwether_api::envelope::{self, Body, ClientHello, ClientWelcome, Envelope};
 use bellwether_net::frame::{self, Frames};
-use bellwether_net::{ClientIdentity, ClientStream, NoConnection};
+use bellwether_net::{ClientIdentity, ClientStream, NoConnection, split_unix};
 use bytes::BytesMut;
 use std::io;
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl Link {
         let reached: (Box<dyn AsyncRead + Send + Unpin>, Writer, &str) = match endpoint {
             Endpoint::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(|error| down(&error))?;
-                let (read, out) = stream.into_split();
+                let (read, out) = split_unix(stream).map_err(|error| down(&error))?;
                 (Box::new(read), Box::new(out), "")
             }
             Endpoint::Tls(address) => {

@@ -8,7 +8,6 @@ use crate::command::{Answer, Limits, Mode, Refusal, Said, Stamp, Want};
 use crate::ids::{Number, SessionId};
 use crate::session::Claim;
 use crate::state::Duties;
-use std::collections::BTreeSet;
 
 impl Duties {
     pub(crate) fn lock(
@@ -61,10 +60,9 @@ impl Duties {
         if wants.len() > most as usize {
             return Err(Refusal::TooManyWants(most));
         }
-        let mut names = BTreeSet::new();
-        for Want { name, mode } in wants {
+        for (place, Want { name, mode }) in wants.iter().enumerate() {
             self.check_name(name)?;
-            if !names.insert(name) {
+            if wants[..place].iter().any(|before| before.name == *name) {
                 return Err(Refusal::NamedTwice(name.clone()));
             }
             if self.sessions.get(&id).is_some_and(|session| session.asked_for(name).is_some()) {
@@ -203,8 +201,10 @@ impl Duties {
 
     /// Grants what can be granted, after something has changed about these locks.
     pub(crate) fn grant(&mut self, changed: Vec<String>, said: &mut Vec<Said>) {
-        let mut changed: BTreeSet<String> = changed.into_iter().collect();
-        while let Some(name) = changed.pop_first() {
+        // Mostly it is one. Of several, the first by name comes first, for everybody alike.
+        let mut changed = changed;
+        changed.sort_unstable_by(|one, other| other.cmp(one));
+        while let Some(name) = changed.pop() {
             while let Some((id, number)) = self.grantable(&name) {
                 let token = self.next_token();
                 let Some(request) = self
@@ -215,13 +215,15 @@ impl Duties {
                     break;
                 };
                 request.token = Some(token);
-                for want in request.wants.clone() {
+                for want in &request.wants {
                     if let Some(lock) = self.locks.get_mut(&want.name) {
                         self.waits.admit(lock);
                     }
                     // The next one may be of those who share it.
-                    if want.name != name {
-                        changed.insert(want.name);
+                    if want.name != name
+                        && let Err(place) = changed.binary_search_by(|it| want.name.cmp(it))
+                    {
+                        changed.insert(place, want.name.clone());
                     }
                 }
                 said.push(Said::Answered(id, number, Ok(Answer::Granted(token))));

@@ -84,9 +84,12 @@ impl Waits {
         if lock.holders.get(&id).is_none_or(|(by, _)| *by != number) {
             return;
         }
-        self.unlink(lock, 0);
-        lock.holders.remove(&id);
-        self.link(lock, 0);
+        if let Some((_, held)) = lock.holders.remove(&id)
+            && let Some((first, _, mode)) = lock.queue.front()
+            && mode.excludes(held)
+        {
+            self.graph.remove(*first, id);
+        }
     }
 }
 

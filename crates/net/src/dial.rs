@@ -266,22 +266,28 @@ impl<P: Protocol> Dialler<P> {
         let Some(peer) = shared.peers.get(&self.id) else { return End::Stopped };
         let mut bytes = BytesMut::new();
         loop {
-            match peer.outbox.take(BATCH) {
+            let stopping = *self.stopping.borrow();
+            let now = (!stopping).then(|| shared.clock.now());
+            let pause = match peer.outbox.take(BATCH, now) {
                 Some(Next::Close) => return End::Overflow,
                 Some(Next::Send(batch)) => {
                     if let Err(end) = self.send(&mut line, batch, &mut bytes).await {
                         return end;
                     }
+                    continue;
                 }
-                None if *self.stopping.borrow() => {
+                Some(Next::Wait(pause)) => Some(pause),
+                None if stopping => {
                     let _ = line.out.shutdown().await;
                     return End::Stopped;
                 }
-                None => tokio::select! {
-                    () = peer.outbox.changed() => {}
-                    end = ended(&mut line.frames) => return End::Lost(end),
-                    _ = self.stopping.changed() => {}
-                },
+                None => None,
+            };
+            tokio::select! {
+                () = peer.outbox.changed() => {}
+                () = for_so_long(pause) => {}
+                end = ended(&mut line.frames) => return End::Lost(end),
+                _ = self.stopping.changed() => {}
             }
         }
     }
@@ -330,6 +336,14 @@ impl<P: Protocol> Dialler<P> {
             );
         }
         fits
+    }
+}
+
+/// Waits for this time, or for ever.
+async fn for_so_long(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => sleep(pause).await,
+        None => std::future::pending().await,
     }
 }
 

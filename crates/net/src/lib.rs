@@ -88,6 +88,7 @@ mod stats;
 mod step;
 mod timers;
 mod traffic;
+mod unix;
 
 pub use accept::{ClientConnection, refuse};
 pub use bellwether_api::envelope::Payload;
@@ -106,6 +107,7 @@ pub use shared::PeerState;
 pub use stats::{Counters, Dropped, Reason};
 pub use step::{Journal, Step, StepEvent};
 pub use traffic::Traffic;
+pub use unix::{UnixReader, UnixWriter, split_unix};
 
 /// Sixteen random bytes as a number, to tell one thing from all others that were ever begun.
 pub fn draw() -> u128 {

@@ -7,6 +7,8 @@
 //! * On a live connection nothing else is ever left out. If the queue is full nevertheless, the
 //!   peer does not keep up: the queue is emptied and the connection closed, which the peer sees. It
 //!   is counted and logged.
+//! * What can wait stays for up to [`LINGER`], unless something comes that cannot; then all go
+//!   together.
 //! * Without a connection a message waits for at most `stale_after`; if the queue fills up before,
 //!   the oldest goes. Both are counted.
 
@@ -23,7 +25,12 @@ pub(crate) struct Queued<M> {
     pub(crate) msg: M,
     pub(crate) seq: u64,
     pub(crate) at: Time,
+    /// Whether it may stay for a moment.
+    pub(crate) can_wait: bool,
 }
+
+/// How long a message stays that can wait.
+pub(crate) const LINGER: Duration = Duration::from_millis(2);
 
 /// What waits for one peer, shared by the process's task, which fills it, and the connection's,
 /// which empties it.
@@ -57,6 +64,8 @@ enum State {
 pub(crate) enum Next<M> {
     /// Send these.
     Send(Vec<Queued<M>>),
+    /// Come back after this time, if nothing else comes: what is there can wait.
+    Wait(Duration),
     /// Close the connection: the peer does not keep up.
     Close,
 }
@@ -72,6 +81,8 @@ impl<M> Outbox<M> {
     pub(crate) fn push(&self, item: Queued<M>, supersedes: impl Fn(&M, &M) -> bool) {
         let mut queue = lock(&self.queue);
         let before = queue.waiting.len();
+        // Whoever knows already when to come back need not be told.
+        let known = item.can_wait && before > 0;
         queue.waiting.retain(|older| !supersedes(&item.msg, &older.msg));
         self.stats.dropped(Dropped::Superseded, before - queue.waiting.len());
         if queue.waiting.len() >= self.limit {
@@ -86,7 +97,9 @@ impl<M> Outbox<M> {
         }
         queue.waiting.push_back(item);
         drop(queue);
-        self.changed.notify_one();
+        if !known {
+            self.changed.notify_one();
+        }
     }
 
     /// A connection is up: from now on nothing is left out silently.
@@ -114,11 +127,18 @@ impl<M> Outbox<M> {
         self.stats.dropped(why, gone.len());
     }
 
-    /// Takes what there is, at most `limit` messages, without waiting.
-    pub(crate) fn take(&self, limit: usize) -> Option<Next<M>> {
+    /// Takes what there is, at most `limit` messages, without waiting. Without a time everything
+    /// goes, what can wait, too.
+    pub(crate) fn take(&self, limit: usize, now: Option<Time>) -> Option<Next<M>> {
         let mut queue = lock(&self.queue);
         if queue.state == State::Overflowed {
             return Some(Next::Close);
+        }
+        if queue.waiting.iter().all(|item| item.can_wait)
+            && let (Some(first), Some(now)) = (queue.waiting.front(), now)
+            && now < first.at + LINGER
+        {
+            return Some(Next::Wait((first.at + LINGER).since(now)));
         }
         let count = queue.waiting.len().min(limit);
         (count > 0).then(|| Next::Send(queue.waiting.drain(..count).collect()))
@@ -146,13 +166,19 @@ mod tests {
     }
 
     fn push(outbox: &Outbox<Word>, msg: Word, at: u64) {
-        let item = Queued { msg, seq: 0, at: Time::from_micros(at) };
+        let can_wait = msg.starts_with('w');
+        let item = Queued { msg, seq: 0, at: Time::from_micros(at), can_wait };
         outbox.push(item, |newer, older| newer.starts_with('h') && older.starts_with('h'));
     }
 
     fn take(outbox: &Outbox<Word>) -> Vec<Word> {
-        match outbox.take(100) {
+        take_at(outbox, 0)
+    }
+
+    fn take_at(outbox: &Outbox<Word>, now: u64) -> Vec<Word> {
+        match outbox.take(100, Some(Time::from_micros(now))) {
             Some(Next::Send(items)) => items.into_iter().map(|item| item.msg).collect(),
+            Some(Next::Wait(_)) => vec!["waits"],
             Some(Next::Close) => vec!["closed"],
             None => vec![],
         }
@@ -187,6 +213,21 @@ mod tests {
         assert_eq!(dropped(&outbox, Dropped::Overflow), 3);
         outbox.disconnected();
         assert_eq!(take(&outbox), ["d"]);
+    }
+
+    #[test]
+    fn what_can_wait_goes_with_what_cannot_or_after_a_moment() {
+        let outbox = outbox(9);
+        outbox.connected(Time::ZERO);
+        push(&outbox, "w1", 0);
+        push(&outbox, "w2", 1_500);
+        assert_eq!(take_at(&outbox, 1_999), ["waits"]);
+        assert_eq!(take_at(&outbox, 2_000), ["w1", "w2"]);
+        push(&outbox, "w3", 3_000);
+        push(&outbox, "vote", 3_001);
+        push(&outbox, "w4", 3_002);
+        assert_eq!(take_at(&outbox, 3_002), ["w3", "vote", "w4"]);
+        assert_eq!(outbox.len(), 0);
     }
 
     #[test]

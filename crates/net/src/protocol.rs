@@ -1,6 +1,7 @@
 //! What the driver must know of a process to run it: how its messages look on the wire and its
 //! durable state on disk.
 
+use crate::runner::View;
 use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_api::envelope::Payload;
 use bellwether_core::{NodeId, Process};
@@ -37,6 +38,13 @@ pub trait Protocol: Send + Sync + 'static {
     /// heartbeat does; a protocol message never does.
     fn supersedes(&self, newer: &Msg<Self>, older: &Msg<Self>) -> bool {
         let _ = (newer, older);
+        false
+    }
+
+    /// Whether nobody waits for what this message, which the process has just asked for, will do at
+    /// that peer: then it may stay for a moment, so that later ones go with it.
+    fn can_wait(&self, sender: &View<'_, Self::Process>, to: NodeId, msg: &Msg<Self>) -> bool {
+        let _ = (sender, to, msg);
         false
     }
 

@@ -358,9 +358,13 @@ impl<P: Protocol> Runner<P> {
             self.state.to_itself.push_back((seq, msg));
         } else if let Some(peer) = self.shared.peers.get(&to) {
             self.tap.sent(&self.shared, to, &msg, at);
-            let protocol = &self.shared.protocol;
+            let Shared { protocol, group, place, .. } = &*self.shared;
+            let here = Here::new(group, *place, at, false);
+            let (process, config, me) = (&self.process, &self.config, self.shared.me());
+            let view = View { process, config, here: &here, me, now: at };
+            let can_wait = protocol.can_wait(&view, to, &msg);
             let supersedes = |newer: &_, older: &_| protocol.supersedes(newer, older);
-            peer.outbox.push(Queued { msg, seq, at }, supersedes);
+            peer.outbox.push(Queued { msg, seq, at, can_wait }, supersedes);
         } else {
             self.shared.stats.dropped(Dropped::NoSuchPeer, 1);
         }

@@ -8,7 +8,7 @@ use bellwether_member::Msg as Member;
 use bellwether_member::mandate::Msg as Mandate;
 use bellwether_member::steward::{Input, Msg};
 use bellwether_member::{Durable, Steward};
-use bellwether_net::{Hint, Malformed, Payload, Protocol};
+use bellwether_net::{Hint, Malformed, Payload, Protocol, View};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -59,6 +59,12 @@ impl<E: Election> Protocol for Wire<E> {
             }
             _ => false,
         }
+    }
+
+    fn can_wait(&self, sender: &View<'_, Steward<E>>, to: NodeId, msg: &Msg<E::Msg>) -> bool {
+        let View { process, here, config, .. } = sender;
+        let change = matches!(msg, Msg::Member(Member::Mandate(Mandate::Append { .. })));
+        change && process.member().is_spare(to, here, &config.member)
     }
 
     fn encode_durable(&self, durable: &Durable) -> Vec<u8> {

@@ -122,6 +122,20 @@ impl<S: Replica> Mandate<S> {
         true
     }
 
+    /// How many changes a majority may not have yet.
+    pub fn underway(&self, needed: usize) -> u64 {
+        let Role::Leading(office) = &self.role else { return 0 };
+        let own = self.voter.held(office.epoch).unwrap_or_default();
+        own.saturating_sub(office.spread_to(needed, own))
+    }
+
+    /// Whether a majority comes about without this follower: as many as are needed beside the leader
+    /// have acknowledged more than it, or as much and are named before it.
+    pub fn is_spare(&self, follower: NodeId, needed: usize) -> bool {
+        let Role::Leading(office) = &self.role else { return false };
+        office.ahead_of(follower) + 1 >= needed
+    }
+
     /// M13: what a majority has may be told, while the mandate lasts.
     pub(super) fn settle(&mut self, needed: usize) {
         let Role::Leading(office) = &mut self.role else { return };

@@ -8,6 +8,7 @@ use crate::clocks::Clocks;
 use crate::config::Config;
 use crate::event::Loss;
 use bellwether_core::{NodeId, Time};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,6 +127,14 @@ impl<S: Replica> Office<S> {
         let mut held: Vec<u64> = self.acked.values().map(|acked| acked.held).chain([own]).collect();
         held.sort_unstable_by(|one, other| other.cmp(one));
         held.get(needed.max(1) - 1).copied().unwrap_or_default()
+    }
+
+    /// How many followers have acknowledged more changes than this one, or as many and come before
+    /// it.
+    pub(super) fn ahead_of(&self, follower: NodeId) -> usize {
+        let rank = |id: NodeId, held: u64| (Reverse(held), id);
+        let own = rank(follower, self.acked.get(&follower).map_or(0, |acked| acked.held));
+        self.acked.iter().filter(|(id, acked)| rank(**id, acked.held) < own).count()
     }
 
     pub(super) fn followers(&self) -> impl Iterator<Item = &NodeId> {

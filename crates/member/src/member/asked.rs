@@ -20,6 +20,17 @@ impl<E: Election, S: Replica> Member<E, S> {
         self.mandate.copy()
     }
 
+    /// How many changes a majority may not have yet, if this member leads.
+    pub fn underway(&self, here: &Here<'_>, config: &Config) -> u64 {
+        self.mandate.underway(config.needed(here.group()))
+    }
+
+    /// Whether this member leads and a majority comes about without that follower: what it is sent
+    /// may come a little later.
+    pub fn is_spare(&self, follower: NodeId, here: &Here<'_>, config: &Config) -> bool {
+        self.mandate.is_spare(follower, config.needed(here.group()))
+    }
+
     /// P8: the strongest other member that has answered lately and may lead.
     pub(super) fn successor(&self, here: &Here<'_>, config: &Config) -> Option<NodeId> {
         config.ranks.strongest_first().find(|id| self.could_lead(*id, here, config).is_ok())

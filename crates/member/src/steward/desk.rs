@@ -47,9 +47,14 @@ pub(super) struct Desk {
     /// Requests that have been proposed and not answered at all: who asks for them again has to
     /// wait for the same.
     proposed: BTreeSet<(SessionId, Number)>,
+    /// D2: what waits for the changes that are on their way.
+    waiting: Vec<Command>,
     /// What is to be said, and to whose clients; empty between two steps.
     replies: BTreeMap<NodeId, Vec<(Conn, Reply)>>,
 }
+
+/// D2: so many changes may be on their way to a majority without keeping others back.
+const FEW: u64 = 4;
 
 /// The one whose turn it is.
 fn next<K: Ord, V>(waiting: &mut BTreeMap<K, VecDeque<V>>, key: &K) -> Option<V> {
@@ -122,6 +127,23 @@ impl Desk {
                 Some(Command::Force { lock, session, by, at })
             }
         }
+    }
+
+    /// D2: the changes to propose now, these at the end, while so many are on their way. Nothing, if
+    /// there are none or they have to wait; they do, too, while there is no mandate.
+    pub(super) fn next_batch(
+        &mut self,
+        mut more: Vec<Command>,
+        underway: Option<u64>,
+    ) -> Option<Vec<Command>> {
+        if self.waiting.is_empty() {
+            std::mem::swap(&mut self.waiting, &mut more);
+        } else {
+            self.waiting.append(&mut more);
+        }
+        let all = self.waiting.len() as u64;
+        let goes = |underway| all >= underway || underway + all <= FEW;
+        (all > 0 && underway.is_some_and(goes)).then(|| std::mem::take(&mut self.waiting))
     }
 
     /// D2: tells those whom it concerns what came of a command. Returns what people may want to

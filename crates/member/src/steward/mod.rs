@@ -6,6 +6,9 @@
 //!   again by the client.
 //! * D2 A coordinator with a mandate makes commands of what is wanted and proposes them (M12). What
 //!   comes of them, once a majority has them (M13), goes to where the session was last heard of.
+//!   Changes go in batches: what comes while some are on their way to a majority goes when they have
+//!   arrived, all at once; but a few may always be on their way, for whoever hands something on must not
+//!   wait for whoever comes.
 //! * D3 A session lives for its TTL, by the coordinator's clock, from the last that was heard of its
 //!   client. A new coordinator counts from the moment of its mandate. Then the session is ended, by
 //!   a command like any other.
@@ -156,12 +159,19 @@ impl<E: Election> Steward<E> {
         }
     }
 
-    fn propose(&mut self, commands: Vec<Command>, cx: &mut Cx<'_, E>) {
+    /// D2: proposes these together with those that wait, if it is time. Whether it is.
+    fn propose(&mut self, commands: Vec<Command>, cx: &mut Cx<'_, E>) -> bool {
         let config = cx.config();
+        let holds = self.holds(cx.now()).is_some();
+        let underway = self.member.underway(cx.here(), &config.member);
+        let Some(desk) = &mut self.desk else { return false };
+        let underway = holds.then_some(underway);
+        let Some(commands) = desk.next_batch(commands, underway) else { return false };
         // A proposal changes nothing about who leads: there is no news.
         let _: Few<Event> = cx.part(&config.member, Msg::Member, Timer::Member, |cx| {
             self.member.propose(commands, cx);
         });
+        true
     }
 
     /// Somebody's clients want something.
@@ -208,8 +218,16 @@ impl<E: Election> Steward<E> {
         commands
     }
 
-    /// Sends and says what there is to tell.
+    /// Sends and says what there is to tell, and proposes what has waited for that.
     fn tell(&mut self, cx: &mut Cx<'_, E>) {
+        self.tell_what_is_done(cx);
+        while self.propose(Vec::new(), cx) {
+            // Who is alone has a majority at once.
+            self.tell_what_is_done(cx);
+        }
+    }
+
+    fn tell_what_is_done(&mut self, cx: &mut Cx<'_, E>) {
         let done = self.member.take_done();
         let Some(desk) = &mut self.desk else { return };
         let ttl = |id| self.member.copy()?.1.sessions().get(&id).map(|session| session.ttl_ms);

@@ -8,7 +8,7 @@ use super::{GREETED_WITHIN, Hall, STALLED_AFTER};
 use bellwether_api::envelope::{Body, Envelope};
 use bellwether_net::decode::judge_client;
 use bellwether_net::frame::Frames;
-use bellwether_net::{Reason, Refused, refuse};
+use bellwether_net::{Reason, Refused, UnixReader, UnixWriter, refuse, split_unix};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::UnixListener;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -107,7 +106,7 @@ pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
-                let (read, out) = stream.into_split();
+                let Ok((read, out)) = split_unix(stream) else { continue };
                 let inside = hall.clone();
                 hall.admit(&mut connections, out, |out| Box::pin(visit(read, out, pid, inside)));
             }
@@ -120,7 +119,7 @@ pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
     }
 }
 
-async fn visit(read: OwnedReadHalf, out: OwnedWriteHalf, pid: Option<i32>, hall: Arc<Hall>) {
+async fn visit(read: UnixReader, out: UnixWriter, pid: Option<i32>, hall: Arc<Hall>) {
     // 0 is one that this member cannot see: of another namespace.
     let pid = pid.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
     let frames = Frames::new(read, GREETING_MAX, STALLED_AFTER);
@@ -135,11 +134,11 @@ async fn visit(read: OwnedReadHalf, out: OwnedWriteHalf, pid: Option<i32>, hall:
 }
 
 async fn greet(
-    mut frames: Frames<OwnedReadHalf>,
-    mut out: OwnedWriteHalf,
+    mut frames: Frames<UnixReader>,
+    mut out: UnixWriter,
     pid: Option<u32>,
     hall: &Hall,
-) -> Result<Guest<OwnedReadHalf, OwnedWriteHalf>, Refused> {
+) -> Result<Guest<UnixReader, UnixWriter>, Refused> {
     let malformed = |text: &str| Refused::new(Reason::Malformed, text);
     let judged = match frames.next().await {
         Ok(Some((Envelope { body: Some(Body::ClientHello(hello)), .. }, _))) => {
