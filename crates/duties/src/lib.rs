@@ -25,10 +25,13 @@
 //! * R3 A leader may hand its role over to a named candidate.
 //! * R4 What a session asks about a role is about how it stood before. A request that comes late does
 //!   not touch a later candidacy.
+//! * R5 A role that nobody stands for is remembered with its last changes, until too many such roles are:
+//!   then the one that was left first is forgotten.
 
 mod client;
 mod command;
 mod ids;
+mod idle;
 mod lock;
 mod locking;
 mod role;

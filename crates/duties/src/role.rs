@@ -97,6 +97,7 @@ impl Duties {
         if let Err(refusal) = self.may_stand(id, &name, &value, policy) {
             return self.answer(id, number, Err(refusal), said);
         }
+        self.awaken(&name);
         let role = self.roles.entry(name.clone()).or_insert_with(|| Role {
             policy,
             leader: None,
@@ -228,6 +229,7 @@ impl Duties {
             role.asked_to_go = false;
             if role.candidates.is_empty() {
                 self.note(name, reason, at, said);
+                self.rest(name);
             } else {
                 self.fill(name, reason, at, said);
             }

@@ -3,6 +3,7 @@
 use crate::command::{
     Answer, Ask, Command, Deadlock, Ending, Limits, OnDeadlock, Refusal, Said, Stamp,
 };
+use crate::idle::Idle;
 use crate::ids::{Number, SessionId, Token};
 use crate::lock::Lock;
 use crate::role::Role;
@@ -33,6 +34,9 @@ pub struct Duties {
     pub(crate) ttls: BTreeMap<u64, usize>,
     pub(crate) locks: BTreeMap<String, Lock>,
     pub(crate) roles: BTreeMap<String, Role>,
+    /// Those of them that nobody stands for.
+    #[serde(skip)]
+    pub(crate) idle: Idle,
     /// Who waits for whom.
     #[serde(skip)]
     pub(crate) waits: Waits,
@@ -84,7 +88,7 @@ impl Duties {
         &self.locks
     }
 
-    /// The roles that somebody stands for, and those that have a history.
+    /// The roles that somebody stands for, and some that have a history (R5).
     pub fn roles(&self) -> &BTreeMap<String, Role> {
         &self.roles
     }

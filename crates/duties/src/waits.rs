@@ -106,6 +106,7 @@ impl Duties {
                 self.waits.link(lock, place);
             }
         }
+        self.find_idle();
         self
     }
 

@@ -427,6 +427,84 @@ fn r3_a_role_is_handed_over_to_a_candidate() {
     assert_eq!(desk.duties.roles()["cron"].history.back().unwrap().value, b"new");
 }
 
+/// Stands for a role and leaves it again.
+fn pass_through(desk: &mut Desk, session: SessionId, role: &str) {
+    let (role, policy) = (role.to_owned(), Policy::FirstCome);
+    let stand = Ask::Campaign { role: role.clone(), priority: 0, value: Vec::new(), policy };
+    desk.ask(session, stand);
+    desk.ask(session, Ask::Resign { role });
+}
+
+#[test]
+fn r5_a_role_that_was_left_long_ago_is_forgotten() {
+    const KEPT: usize = 256;
+    let mut desk = Desk::new();
+    let [a, b] = [desk.open(1), desk.open(2)];
+    desk.campaign(b, 0, Policy::FirstCome);
+    let name = |n: usize| format!("role {n}");
+    (0..KEPT).for_each(|n| pass_through(&mut desk, a, &name(n)));
+    assert_eq!(desk.duties.roles().len(), KEPT + 1);
+    // Stood for again, it was left last; one that is stood for does not count.
+    pass_through(&mut desk, a, &name(0));
+    assert_eq!(desk.duties.roles()[&name(0)].history.len(), 4);
+    let stand =
+        Ask::Campaign { role: name(1), priority: 0, value: Vec::new(), policy: Policy::FirstCome };
+    desk.ask(a, stand);
+    (0..3).for_each(|n| pass_through(&mut desk, a, &format!("other {n}")));
+    let roles = desk.duties.roles();
+    assert_eq!(roles.len(), KEPT + 2);
+    for (role, kept) in [("cron", true), ("role 0", true), ("role 1", true)].into_iter().chain([
+        ("role 2", false),
+        ("role 3", false),
+        ("role 4", true),
+        ("other 2", true),
+    ]) {
+        assert_eq!(roles.contains_key(role), kept, "{role}");
+    }
+    assert_eq!(roles["cron"].leader.unwrap().0, b);
+    // It begins anew, and nothing was lost that matters: tokens go on growing.
+    let before = roles["cron"].leader.unwrap().1;
+    let stand =
+        Ask::Campaign { role: name(2), priority: 0, value: Vec::new(), policy: Policy::FirstCome };
+    desk.ask(a, stand);
+    let role = &desk.duties.roles()[&name(2)];
+    assert!(role.leader.unwrap().1 > before && role.history.len() == 1);
+}
+
+#[test]
+fn r5_a_copy_forgets_the_same_roles() {
+    let limits = Limits { requests: 10_000, ..Limits::default() };
+    let mut here = Desk::with(limits, OnDeadlock::Abort);
+    let a = here.open(1);
+    let bytes = serde_json::to_vec(&here.duties).unwrap();
+    let there = serde_json::from_slice::<Duties>(&bytes).unwrap().restored();
+    let mut there = Desk { duties: there, number: here.number };
+    for n in 0..600 {
+        let role = format!("role {}", n * 7 % 400);
+        pass_through(&mut here, a, &role);
+        pass_through(&mut there, a, &role);
+        if n % 50 == 0 {
+            let bytes = serde_json::to_vec(&there.duties).unwrap();
+            there.duties = serde_json::from_slice::<Duties>(&bytes).unwrap().restored();
+        }
+        assert_eq!(here.duties, there.duties, "after {n}");
+    }
+    assert_eq!(here.duties.flaw(), None);
+}
+
+#[test]
+fn a_role_remembers_its_last_changes_only() {
+    let mut desk = Desk::new();
+    let a = desk.open(1);
+    desk.campaign(a, 0, Policy::FirstCome);
+    for n in 0..100 {
+        let value = format!("{n}").into_bytes();
+        desk.ask(a, Ask::Proclaim { role: "cron".to_owned(), value });
+    }
+    let history = &desk.duties.roles()["cron"].history;
+    assert!(history.len() == 32 && history.back().unwrap().value == b"99", "{history:?}");
+}
+
 #[test]
 fn what_is_too_much_is_refused_and_changes_nothing() {
     let limits = Limits {
