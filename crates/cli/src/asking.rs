@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// A member on a busy host may take a moment; one that takes longer hangs.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
+pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
 
 /// No answer is larger, in bytes.
 const ANSWER_MAX: usize = 8 << 20;
@@ -71,7 +71,8 @@ impl fmt::Display for Unanswered {
             Unanswered::Nobody(address, why) => write!(
                 f,
                 "no member answers at http://{address}: {why}; is it running, and is this its \
-                 HTTP address? Name another one with --address or BELLWETHER_HTTP"
+                 HTTP address? Name another one with --address or BELLWETHER_HTTP, or start a \
+                 cluster on this host with `bellwether up`"
             ),
             Unanswered::Refused(address, status, problem) => {
                 write!(f, "the member at http://{address} says {}: ", status.as_u16())?;
@@ -93,12 +94,13 @@ impl From<Unanswered> for Failure {
     }
 }
 
-/// Asks for something.
-pub(crate) async fn get<T: DeserializeOwned>(
+/// Asks for something, and waits for so long.
+pub(crate) async fn get_within<T: DeserializeOwned>(
     address: &Address,
     path: &str,
+    patience: Duration,
 ) -> Result<T, Unanswered> {
-    call(address, Method::GET, path, Bytes::new()).await
+    call(address, Method::GET, path, Bytes::new(), patience).await
 }
 
 /// Commands something.
@@ -108,7 +110,7 @@ pub(crate) async fn post<B: Serialize, T: DeserializeOwned>(
     body: &B,
 ) -> Result<T, Unanswered> {
     let body = serde_json::to_vec(body).unwrap_or_default();
-    call(address, Method::POST, path, body.into()).await
+    call(address, Method::POST, path, body.into(), ANSWERS_WITHIN).await
 }
 
 async fn call<T: DeserializeOwned>(
@@ -116,10 +118,11 @@ async fn call<T: DeserializeOwned>(
     method: Method,
     path: &str,
     body: Bytes,
+    patience: Duration,
 ) -> Result<T, Unanswered> {
     let nobody = |why: String| Unanswered::Nobody(address.clone(), why);
-    let late = |_| nobody(format!("no answer within {} s", ANSWERS_WITHIN.as_secs()));
-    let (status, bytes) = timeout(ANSWERS_WITHIN, exchange(address, method, path, body))
+    let late = |_| nobody(format!("no answer within {patience:?}"));
+    let (status, bytes) = timeout(patience, exchange(address, method, path, body))
         .await
         .map_err(late)?
         .map_err(nobody)?;

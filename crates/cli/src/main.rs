@@ -31,6 +31,7 @@ mod status;
 mod sweep;
 mod up;
 mod watching;
+mod whom;
 mod work;
 
 use args::{Cli, Verb};

@@ -1,8 +1,9 @@
 //! Showing what a member says: once, or again and again.
 
-use crate::asking::{Address, Unanswered, get};
+use crate::asking::Unanswered;
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
+use crate::whom::Whom;
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -13,14 +14,10 @@ use tokio::runtime::Runtime;
 /// What all commands that ask a member have in common.
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
-    /// The HTTP address of any member
-    #[arg(
-        long,
-        value_name = "HOST:PORT",
-        env = "BELLWETHER_HTTP",
-        default_value = "127.0.0.1:7480"
-    )]
-    address: String,
+    /// The HTTP address of any member [default: those of `bellwether up`, or of an installed
+    /// member: 127.0.0.1:7480]
+    #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
+    address: Option<String>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -31,9 +28,9 @@ pub(crate) struct AskArgs {
 }
 
 impl AskArgs {
-    /// The member that is asked.
-    pub(crate) fn address(&self) -> Result<Address, Failure> {
-        Address::parse(&self.address)
+    /// Who is asked.
+    pub(crate) fn whom(&self) -> Result<Whom, Failure> {
+        Whom::find(self.address.as_deref())
     }
 
     /// Whether JSON is wanted.
@@ -59,19 +56,19 @@ pub(crate) trait Shown: Serialize + DeserializeOwned {
 
 /// Asks and shows.
 pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
-    let address = args.address()?;
+    let whom = args.whom()?;
     let interval = args.watch.as_deref().map(interval).transpose()?;
     runtime()?.block_on(async {
         match interval {
             None => {
-                let answer: T = get(&address, T::PATH).await?;
+                let answer: T = whom.get(T::PATH).await?;
                 print(&shown(&answer, args.json))?;
                 Ok(Verdict::Well)
             }
             Some(interval) if io::stdout().is_terminal() && !args.json => {
-                redraw::<T>(&address, interval).await
+                redraw::<T>(&whom, interval).await
             }
-            Some(interval) => follow::<T>(&address, interval, args.json).await,
+            Some(interval) => follow::<T>(&whom, interval, args.json).await,
         }
     })
 }
@@ -102,9 +99,9 @@ fn shown<T: Shown>(answer: &T, json: bool) -> String {
 }
 
 /// Clears the terminal and draws the answer, for ever.
-async fn redraw<T: Shown>(address: &Address, interval: Duration) -> Result<Verdict, Failure> {
+async fn redraw<T: Shown>(whom: &Whom, interval: Duration) -> Result<Verdict, Failure> {
     loop {
-        let answer: Result<T, Unanswered> = get(address, T::PATH).await;
+        let answer: Result<T, Unanswered> = whom.get(T::PATH).await;
         let text = match answer {
             Ok(answer) => answer.table(),
             Err(unanswered) => format!("{unanswered}\n"),
@@ -116,14 +113,10 @@ async fn redraw<T: Shown>(address: &Address, interval: Duration) -> Result<Verdi
 
 /// Prints a line whenever something changes, for ever. A member that does not answer is a change
 /// too; one that never did is an error.
-async fn follow<T: Shown>(
-    address: &Address,
-    interval: Duration,
-    json: bool,
-) -> Result<Verdict, Failure> {
+async fn follow<T: Shown>(whom: &Whom, interval: Duration, json: bool) -> Result<Verdict, Failure> {
     let mut last: Option<String> = None;
     loop {
-        let answer: Result<T, Unanswered> = get(address, T::PATH).await;
+        let answer: Result<T, Unanswered> = whom.get(T::PATH).await;
         let (gist, line) = match answer {
             Ok(answer) if json => {
                 (answer.line(), serde_json::to_string(&answer).unwrap_or_default())

@@ -140,3 +140,66 @@ fn whoever_does_not_answer_is_named() {
         refused(&free, verb, &[&free, "connection refused", "BELLWETHER_HTTP"]);
     }
 }
+
+/// Asks without naming anybody, where clusters are looked for in this place.
+fn unnamed(runtime: &TempDir, line: &str) -> (Option<i32>, String, String) {
+    let mut asking = command(line);
+    asking.env("XDG_RUNTIME_DIR", runtime.path()).env_remove("BELLWETHER_HTTP");
+    let output = asking.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_cluster_of_up_is_found_and_of_several_one_has_to_be_named() {
+    let runtime = TempDir::new().unwrap();
+    let mut up = Up::start_in(runtime.path(), "--nodes 3");
+    up.until(&["member 3 coordinates in epoch"]);
+    let a = open(&up.members[2], "first");
+    assert_eq!(lock(&up.members[2], &a, "x", 0).0, 200);
+    for (line, fragment) in [
+        ("sessions", a.as_str()),
+        ("roles", "as seen by P"),
+        ("locks --json", "\"name\": \"x\""),
+        ("deadlocks", "no deadlock was found"),
+        ("status", "up, 3 members"),
+        ("members", "coordinator"),
+    ] {
+        let (code, said, complaint) = unnamed(&runtime, line);
+        assert_eq!(code, Some(0), "{line}: {complaint}");
+        assert!(said.contains(fragment), "no '{fragment}' in: {line}\n{said}");
+    }
+    // Whoever is named is asked, not whoever was found.
+    let elsewhere = unnamed(&runtime, "status --address 127.0.0.1:1");
+    assert!(elsewhere.0 == Some(2) && elsewhere.2.contains("127.0.0.1:1"), "{elsewhere:?}");
+
+    // One that is dead or stopped is passed over, and orders find their way, too.
+    up.say("kill 1");
+    up.until(&["killed"]);
+    up.say("pause 2");
+    up.until(&["paused"]);
+    let (code, said, complaint) = unnamed(&runtime, "status");
+    assert!(code == Some(0) && said.contains("P3"), "{said}{complaint}");
+    up.say("resume 2");
+    let force = format!("locks --release x --session {a} --yes");
+    let (code, said, complaint) = unnamed(&runtime, &force);
+    assert!(code == Some(0) && said.contains("'x' was taken away"), "{said}{complaint}");
+
+    let mut other = Up::start_in(runtime.path(), "--nodes 1");
+    other.until(&["member 1 coordinates in epoch"]);
+    let (code, said, complaint) = unnamed(&runtime, "sessions");
+    assert_eq!((code, said.as_str()), (Some(2), ""), "{complaint}");
+    for fragment in
+        ["2 clusters of `bellwether up`", "--address", &up.members[0], &other.members[0]]
+    {
+        assert!(complaint.contains(fragment), "no '{fragment}' in {complaint}");
+    }
+    for mut cluster in [up, other] {
+        cluster.say("quit");
+        assert!(cluster.child.wait().unwrap().success());
+    }
+    // Nothing is left to be found, and an installed member is asked for.
+    let (code, _, complaint) = unnamed(&runtime, "sessions");
+    assert!(code == Some(2) && complaint.contains("127.0.0.1:7480"), "{complaint}");
+    assert!(complaint.contains("bellwether up"), "{complaint}");
+}

@@ -1,7 +1,6 @@
 //! `bellwether deadlocks`: the circles that were found, and who waits for whom now.
 
 use super::{below, clock, count, picture, table};
-use crate::asking::get;
 use crate::failure::{Failure, Verdict};
 use crate::output::{Target, print};
 use crate::watching::{self, AskArgs, Shown, runtime};
@@ -28,8 +27,8 @@ pub(crate) fn run(args: &DeadlocksArgs) -> Result<Verdict, Failure> {
         return Err(Failure::flag("watch", "a picture is drawn once; leave --watch or --svg away"));
     }
     let target = Target::file("svg", path)?;
-    let address = args.ask.address()?;
-    let all: Deadlocks = runtime()?.block_on(get(&address, Deadlocks::PATH))?;
+    let whom = args.ask.whom()?;
+    let all: Deadlocks = runtime()?.block_on(whom.get(Deadlocks::PATH))?;
     target.write(&picture::draw(&all.0))?;
     if args.ask.json() {
         print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()))?;

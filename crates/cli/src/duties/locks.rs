@@ -1,7 +1,6 @@
 //! `bellwether locks`: who holds what and who waits; and taking a lock away.
 
 use super::{below, clock, table};
-use crate::asking::post;
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
 use crate::watching::{self, AskArgs, Shown, runtime};
@@ -48,14 +47,14 @@ fn force(args: &LocksArgs, lock: &str, session: &str) -> Result<Verdict, Failure
     if args.ask.watches() {
         return Err(Failure::flag("watch", "there is nothing to watch with --release"));
     }
-    let address = args.ask.address()?;
+    let whom = args.ask.whom()?;
     if !args.yes && !confirmed(lock, session)? {
         print("nothing was done\n")?;
         return Ok(Verdict::Violated);
     }
     let order = ForceOrder { session: session.to_owned(), by: args.reason.clone() };
     let path = format!("/v1/locks/{}/force", escaped(lock));
-    let done: Done = runtime()?.block_on(post(&address, &path, &order))?;
+    let done: Done = runtime()?.block_on(whom.post(&path, &order))?;
     if args.ask.json() {
         print(&format!("{}\n", serde_json::to_string_pretty(&done).unwrap_or_default()))?;
     } else {

@@ -1,10 +1,12 @@
-//! Where `bellwether up` leaves the sockets of its members, so that commands on the same host find
-//! them.
+//! Where `bellwether up` leaves the sockets of its members and the addresses of their HTTP API, so
+//! that commands on the same host find them.
 //!
 //! In a directory that belongs to the user alone there is one for each cluster that runs, by the
-//! number of the process that started it, and in that a socket for each member. They are short
-//! paths, as the system wants them for sockets, wherever the cluster keeps its other files.
+//! number of the process that started it, and in that a socket for each member and a file
+//! with one address in a line. They are short paths, as the system wants them for sockets, wherever
+//! the cluster keeps its other files.
 
+use crate::asking::Address;
 use crate::failure::Failure;
 use rustix::process::getuid;
 use std::fs::{self, DirBuilder};
@@ -12,6 +14,9 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+
+/// The file with the addresses of the HTTP API.
+const HTTP: &str = "http";
 
 /// The sockets of one cluster. Their directory goes when this is dropped.
 #[derive(Debug)]
@@ -37,6 +42,15 @@ impl Sockets {
     /// Where the socket of a member is.
     pub(crate) fn of(&self, member: u32) -> PathBuf {
         self.folder.join(format!("{member}.sock"))
+    }
+
+    /// Leaves word of where the members serve HTTP.
+    pub(crate) fn tell(&self, http: &[Address]) -> io::Result<()> {
+        let lines: Vec<_> = http.iter().map(|address| format!("{address}\n")).collect();
+        // Whoever looks at this moment finds nothing rather than a half.
+        let draft = self.folder.join(".http");
+        fs::write(&draft, lines.concat())?;
+        fs::rename(draft, self.folder.join(HTTP))
     }
 }
 
@@ -65,26 +79,54 @@ fn is_mine(path: &Path) -> bool {
 
 /// The sockets of the cluster that runs on this host, if one does.
 pub(super) fn of_up() -> Result<Vec<PathBuf>, Failure> {
+    let named = |cluster: &Path| cluster.join("1.sock").display().to_string();
+    match running().as_slice() {
+        [] => Ok(Vec::new()),
+        [cluster] => Ok(sockets(cluster)),
+        several => Err(Failure::Exit(64, which("--socket", several.iter().map(|c| named(c))))),
+    }
+}
+
+/// Where the members of that cluster serve HTTP.
+pub(crate) fn http_of_up() -> Result<Vec<Address>, Failure> {
+    let mut found: Vec<_> = running().iter().map(|cluster| http(cluster)).collect();
+    // It is about to start, or of a version that leaves no word.
+    found.retain(|cluster| !cluster.is_empty());
+    match found.as_slice() {
+        [] => Ok(Vec::new()),
+        [cluster] => Ok(cluster.clone()),
+        several => {
+            let first = several.iter().map(|cluster| cluster[0].to_string());
+            Err(Failure::Input(which("--address", first)))
+        }
+    }
+}
+
+/// What to do about several clusters.
+fn which(flag: &str, names: impl Iterator<Item = String>) -> String {
+    let names: Vec<_> = names.map(|name| format!("{flag} {name}")).collect();
+    format!(
+        "{} clusters of `bellwether up` run on this host; say which is meant: {}",
+        names.len(),
+        names.join(", or ")
+    )
+}
+
+/// The clusters that run.
+fn running() -> Vec<PathBuf> {
     let home = home();
     if !is_mine(&home) {
-        return Ok(Vec::new());
+        return Vec::new();
     }
     let mut clusters = clusters(&home);
     clusters.retain(|cluster| answers(cluster));
-    match clusters.as_slice() {
-        [] => Ok(Vec::new()),
-        [cluster] => Ok(sockets(cluster)),
-        several => {
-            let list: Vec<_> = several.iter().map(|path| path.display().to_string()).collect();
-            let what = format!(
-                "{} clusters of `bellwether up` run on this host; say which is meant: --socket \
-                 {}/1.sock",
-                several.len(),
-                list.join("/1.sock, or --socket ")
-            );
-            Err(Failure::Exit(64, what))
-        }
-    }
+    clusters
+}
+
+/// The addresses that a cluster has left word of.
+fn http(cluster: &Path) -> Vec<Address> {
+    let text = fs::read_to_string(cluster.join(HTTP)).unwrap_or_default();
+    text.lines().filter_map(|line| Address::parse(line).ok()).collect()
 }
 
 /// The places of the clusters that run, and of those that were killed.

@@ -129,6 +129,11 @@ impl Cluster {
             let condition = Condition::Dead;
             members.push(Member { id, http, running: None, condition });
         }
+        if let Some(sockets) = &sockets {
+            let http: Vec<_> = members.iter().map(|member| member.http.clone()).collect();
+            // Without it, whoever asks names a member.
+            let _ = sockets.tell(&http);
+        }
         let mut cluster = Cluster { program, folder, sockets, members, choices, dashboard };
         // The ports are free again only now, when whoever is to have them takes them.
         drop(ports);

@@ -46,8 +46,7 @@ fn greeting(session: &Session) -> String {
     }
     text += &format!("dashboard  {}\n", session.desk.url());
     if let Some(socket) = cluster.members.first().and_then(|member| cluster.socket(member.id)) {
-        text +=
-            &format!("clients: campaign and lock find them; else --socket {}\n", socket.display());
+        text += &format!("clients: all commands find them; else --socket {}\n", socket.display());
     }
     let goes = if cluster.is_temporary() { ", removed at the end" } else { "" };
     text += &format!("files: {}{goes}\n", cluster.folder().display());

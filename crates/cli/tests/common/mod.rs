@@ -5,6 +5,7 @@
 
 use rustix::process::{Pid, test_kill_process};
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 pub fn command(line: &str) -> Command {
@@ -36,11 +37,17 @@ pub struct Up {
 
 impl Up {
     pub fn start(line: &str) -> Up {
-        let mut child = command(&format!("up --plain --for 120s {line}"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Up::of(&mut command(&format!("up --plain --for 120s {line}")))
+    }
+
+    /// A cluster that only those find who look in the same place.
+    pub fn start_in(runtime: &Path, line: &str) -> Up {
+        let mut up = command(&format!("up --plain --for 120s {line}"));
+        Up::of(up.env("XDG_RUNTIME_DIR", runtime))
+    }
+
+    fn of(command: &mut Command) -> Up {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap());
         let mut up = Up {
             stdin: child.stdin.take(),
