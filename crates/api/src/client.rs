@@ -18,11 +18,13 @@
 //! ```
 
 mod malformed;
+mod observed;
 mod refusal;
 mod replies;
 mod requests;
 
 pub use malformed::Malformed;
+pub use observed::{Leader, Observed, Standing};
 
 use bellwether_duties::{Reply, Request, SessionId};
 
@@ -63,6 +65,15 @@ pub enum ToMember {
         /// The process.
         pid: u32,
     },
+    /// For this member: how does it stand with this role, now and whenever that changes?
+    Observe {
+        /// The client's number for it on this connection.
+        number: u64,
+        /// The role.
+        role: String,
+    },
+    /// For this member: no more of what was observed with this number.
+    Unobserve(u64),
 }
 
 /// What a member says to its client.
@@ -81,6 +92,8 @@ pub enum ToClient {
         /// Why it is not watched, for people; it is, if nothing is said.
         refused: Option<String>,
     },
+    /// How it stands with a role that is [observed](ToMember::Observe).
+    Observed(Observed),
 }
 
 /// Who coordinates, and where the members are.

@@ -10,6 +10,10 @@
 //!   believed that the session does not prove.
 //! * B3 What has no answer is asked for again by the session itself, on whatever connection there is.
 
+mod sights;
+
+pub(crate) use sights::Seen;
+
 use crate::error::Lost;
 use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
 use bellwether_core::Time;
@@ -19,6 +23,7 @@ use bellwether_duties::{
 };
 use bellwether_net::frame;
 use bytes::BytesMut;
+use sights::Sights;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use tokio::sync::{oneshot, watch};
@@ -117,6 +122,7 @@ pub(crate) struct Book {
     keys: BTreeMap<SessionId, Key>,
     looks: BTreeSet<(Time, Key)>,
     forcing: Vec<Forcing>,
+    sights: Sights,
     /// Frames for the member, if there is one.
     outgoing: BytesMut,
     connected: bool,
@@ -282,6 +288,7 @@ impl Book {
                     let _ = answer.send(refused);
                 }
             }
+            ToClient::Observed(observed) => self.sights.hear(observed),
             // The tasks look at that.
             ToClient::Announcement(_) => {}
         }
@@ -329,7 +336,7 @@ impl Book {
         self.outgoing.clear();
         self.unanswered = None;
         self.ask_again(now);
-        let mut frames = Vec::new();
+        let mut frames = self.sights.again();
         for seat in self.seats.values() {
             let Some(session) = seat.pure.session() else { continue };
             frames.extend(seat.watched.keys().map(|pid| ToMember::Watch { session, pid: *pid }));

@@ -1,6 +1,7 @@
 //! The client.
 
 use crate::book::Forcing;
+use crate::observe::Observer;
 use crate::session::{Session, SessionOptions};
 use crate::tasks::{self, Shared};
 use crate::{Endpoints, Error, check};
@@ -79,6 +80,27 @@ impl Client {
     /// cluster does not want it. When it is dropped before it is done, nothing is left behind.
     pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
         Session::open(self.clone(), options).await
+    }
+
+    /// Observes a role: who leads it, now and whenever that changes, and why. No session is needed.
+    ///
+    /// Fails with [`Error::Refused`] if the role can have no such name, with [`Error::AllDown`] if no member answers
+    /// any more, and with [`Error::NoCoordinator`] if in [time](Endpoints::timeout) none has anything to tell: those
+    /// that have just started have not, as long as nobody coordinates. When it is dropped before it is done, nothing is left
+    /// behind.
+    ///
+    /// ```no_run
+    /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
+    /// let primary = client.observe("primary").await?;
+    /// match primary.current().leader {
+    ///     Some(leader) => println!("{} leads, by token {}", leader.client, leader.token),
+    ///     None => println!("nobody leads"),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn observe(&self, role: &str) -> Result<Observer, Error> {
+        Observer::new(self.clone(), role).await
     }
 
     /// Takes a lock away from the session that holds it. This is for operators: the holder is told, but

@@ -23,6 +23,7 @@
 //! * A [`Client`] is a connection, which finds members and follows the coordinator by itself.
 //! * A [`Session`] is what holds and leads. It lives as long as this process keeps it alive.
 //! * A [`Lock`] and a [`Leadership`] are guards: dropping one gives back what it holds.
+//! * An [`Observer`] sees who leads a role, now and whenever that changes. It needs no session.
 //!
 //! # What is promised
 //! * What a guard stands for is held by nobody else, as long as it is not [lost](Lock::lost). That completes before
@@ -43,6 +44,7 @@ mod endpoints;
 mod error;
 mod link;
 mod lock;
+mod observe;
 mod role;
 mod session;
 mod tasks;
@@ -52,6 +54,7 @@ pub use client::Client;
 pub use endpoints::{CERTS, CLIENT, ENDPOINTS, Endpoint, Endpoints};
 pub use error::{Error, Lost};
 pub use lock::{Lock, LockRequest};
+pub use observe::{Leader, Observer, Standing};
 pub use role::{Campaign, Leadership};
 pub use session::{Session, SessionOptions};
 

@@ -271,6 +271,7 @@ async fn speak(shared: &Shared, out: &mut Writer) {
 /// Ends when the member has been silent for too long.
 async fn silence(shared: &Shared) {
     loop {
+        shared.with(Book::prove_life);
         let most = shared.silent_at_most();
         let since = shared.book().unanswered();
         let silent = since.map_or(Duration::ZERO, |since| Clock::shared().since(since));

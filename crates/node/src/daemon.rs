@@ -1,6 +1,6 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
-use crate::clients::{self, Clients, Counter};
+use crate::clients::{self, Clients, Counter, Observatory};
 use crate::config::{ConfigError, Settings};
 use crate::doors::Door;
 use crate::elections;
@@ -139,11 +139,14 @@ impl Daemon {
         let started_seat = elections::visit(settings.election, starter);
         let unknown = || Failure::Start(format!("there is no election '{}'", settings.election));
         let (seat, outputs) = started_seat.ok_or_else(unknown)??;
-        let clients = Clients::start(&settings, &counter, visitors)
+        let observatory = Arc::new(Observatory::default());
+        let clients = Clients::start(&settings, &counter, &observatory, visitors)
             .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
-        tasks.spawn(tell(outputs, history.clone(), counter.clone(), settings.id));
+        let audience = (counter.clone(), observatory.clone());
+        tasks.spawn(tell(outputs, history.clone(), audience, settings.id));
+        tasks.spawn(clients::watch_over(observatory, seat.clone()));
         tasks.spawn(ask(counter.clone(), seat.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
         let office = Arc::new(Office { settings, seat, history, counter, started });
@@ -322,7 +325,12 @@ async fn ask(counter: Arc<Counter>, seat: Arc<dyn Seat>) {
 
 /// Writes everything that the member says into its history and its log, and gives clients what is
 /// theirs.
-async fn tell(mut outputs: Outputs, history: Arc<History>, counter: Arc<Counter>, me: NodeId) {
+async fn tell(
+    mut outputs: Outputs,
+    history: Arc<History>,
+    (counter, observatory): (Arc<Counter>, Arc<Observatory>),
+    me: NodeId,
+) {
     loop {
         let event = match outputs.recv().await {
             Ok((_, Output::Event(event))) => event,
@@ -335,6 +343,9 @@ async fn tell(mut outputs: Outputs, history: Arc<History>, counter: Arc<Counter>
                 continue;
             }
             Ok((_, Output::Noted(said))) => {
+                if matches!(said, Said::RoleChanged(_)) {
+                    observatory.wake();
+                }
                 note(&said);
                 continue;
             }

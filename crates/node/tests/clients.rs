@@ -4,7 +4,7 @@
 
 mod common;
 
-use bellwether::{Client, Endpoints, Error, Session, SessionOptions};
+use bellwether::{Client, Endpoints, Error, Observer, Session, SessionOptions, Standing};
 use common::{Cluster, PATIENCE, led_by, post};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -111,6 +111,73 @@ async fn the_loss_of_a_member_costs_nobody_a_lock() {
     assert!(lock.is_held() && other.token() > lock.token());
     assert_eq!(client.member(), Some(1));
     soon("the release", lock.release()).await.unwrap();
+    cluster.stop().await;
+}
+
+/// Reads on until the role is led with this value.
+async fn until(observer: &mut Observer, value: &str) -> Standing {
+    let led = async {
+        while let Some(standing) = observer.next().await {
+            let leader = standing.leader.as_ref();
+            if leader.is_some_and(|leader| leader.value == value.as_bytes()) {
+                return standing;
+            }
+        }
+        panic!("there is always a next one");
+    };
+    soon(value, led).await
+}
+
+#[tokio::test]
+async fn a_role_is_observed_at_every_member_and_after_the_loss_of_one() {
+    let mut cluster = cluster().await;
+    let mut observers = Vec::new();
+    // A follower, the coordinator, and one who will lose its member. None of them has a session.
+    for members in [&[1][..], &[3], &[3, 2]] {
+        let client = client(sockets(&cluster, members)).await;
+        let mut observer = soon("the role", client.observe("r")).await.unwrap();
+        let first = soon("how it stands", observer.next()).await.unwrap();
+        assert!(first.leader.is_none() && first.reason.is_empty(), "{first:?}");
+        observers.push(observer);
+    }
+    let session = session(&client(sockets(&cluster, &[2])).await, "leader").await;
+    let campaign = async { session.campaign("r").value("a").await };
+    let leadership = soon("the role", campaign).await.unwrap();
+    for observer in &mut observers {
+        let standing = until(observer, "a").await;
+        let leader = standing.leader.unwrap();
+        assert_eq!((leader.session, leader.client.as_str()), (session.id(), "leader"));
+        assert_eq!((leader.token, leader.since), (leadership.token(), standing.at));
+        assert_eq!(standing.reason, "the first to stand for it");
+    }
+    // Every change, one by one and in order.
+    for value in ["b", "c", "d"] {
+        leadership.proclaim(value).await.unwrap();
+    }
+    for observer in &mut observers {
+        for value in ["b", "c", "d"] {
+            let standing = soon(value, observer.next()).await.unwrap();
+            assert_eq!(standing.leader.unwrap().value, value.as_bytes());
+        }
+    }
+    // Its member ends, which coordinates: the other two are asked.
+    observers.remove(1);
+    soon("the end", cluster.members.remove(2).stop()).await.unwrap();
+    soon("another value", leadership.proclaim("e")).await.unwrap();
+    for observer in &mut observers {
+        let standing = until(observer, "e").await;
+        assert_eq!(standing.leader.unwrap().token, leadership.token());
+        assert!(standing.reason.contains("proclaimed"), "{}", standing.reason);
+    }
+    soon("the end of it", leadership.resign()).await.unwrap();
+    for observer in &mut observers {
+        let nobody = soon("nobody", observer.next()).await.unwrap();
+        assert!(nobody.leader.is_none() && nobody.reason.contains("resigned"), "{nobody:?}");
+        assert_eq!(observer.current(), nobody);
+    }
+    let long = observers[0].role().repeat(300);
+    let error = client(sockets(&cluster, &[1])).await.observe(&long).await.unwrap_err();
+    assert_eq!(error.exit_code(), 74, "{error}");
     cluster.stop().await;
 }
 

@@ -13,6 +13,7 @@ impl From<ToClient> for wire::ToClient {
         let kind = match frame {
             ToClient::Reply(reply) => return reply.into(),
             ToClient::Announcement(announcement) => Kind::Announcement(announcement.into()),
+            ToClient::Observed(observed) => Kind::Observed(observed.into()),
             ToClient::Watching { session, pid, refused } => Kind::Watching(wire::Watching {
                 session: Some(session.0),
                 pid: Some(pid.into()),
@@ -117,6 +118,7 @@ impl TryFrom<Kind> for ToClient {
                 let pid = to_u32(require(pid, "watching.pid")?, "watching.pid")?;
                 return Ok(ToClient::Watching { session, pid, refused });
             }
+            Kind::Observed(observed) => return observed.try_into().map(ToClient::Observed),
         }))
     }
 }

@@ -12,6 +12,10 @@ impl From<ToMember> for wire::ToMember {
             ToMember::Watch { session, pid } => {
                 Kind::Watch(wire::Watch { session: Some(session.0), pid: Some(pid.into()) })
             }
+            ToMember::Observe { number, role } => {
+                Kind::Observe(wire::Observe { number: Some(number), role })
+            }
+            ToMember::Unobserve(number) => Kind::Unobserve(number),
         };
         wire::ToMember { kind: Some(kind) }
     }
@@ -71,6 +75,10 @@ impl TryFrom<Kind> for ToMember {
                     pid: to_u32(require(pid, "watch.pid")?, "watch.pid")?,
                 });
             }
+            Kind::Observe(wire::Observe { number, role }) => {
+                return Ok(ToMember::Observe { number: require(number, "observe.number")?, role });
+            }
+            Kind::Unobserve(number) => return Ok(ToMember::Unobserve(number)),
         }))
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::Draws;
 use bellwether_api::client::{
-    Announcement, LONGEST_CYCLE, LONGEST_TO_CLIENT, ToClient, ToMember, decode_to_client,
-    decode_to_member, wire,
+    Announcement, LONGEST_CYCLE, LONGEST_TO_CLIENT, Leader, Observed, Standing, ToClient, ToMember,
+    decode_to_client, decode_to_member, wire,
 };
 use bellwether_api::envelope::Message;
 use bellwether_duties::{
@@ -33,11 +33,13 @@ pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
         3 => Request::Died { session: session(draws) },
         4 => Request::Force { lock: draws.text(), session: session(draws), by: draws.text() },
         5 => return Some(ToMember::Watch { session: session(draws), pid: draws.small() }),
+        6 => return Some(ToMember::Observe { number: draws.number(), role: draws.text() }),
+        7 => return Some(ToMember::Unobserve(draws.number())),
         kind => Request::Ask {
             session: session(draws),
             number: draws.number(),
             forget_below: draws.number(),
-            ask: ask(kind - 6, draws)?,
+            ask: ask(kind - 8, draws)?,
         },
     };
     Some(ToMember::Request(request))
@@ -129,9 +131,14 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
             let (session, pid) = (session(draws), draws.small());
             return Some(ToClient::Watching { session, pid, refused: draws.some(Draws::text) });
         }
+        16 => return Some(ToClient::Observed(observed(draws))),
         kind => {
-            let refusal = refusal(kind - 16, draws)?;
-            match draws.below(3) {
+            let refusal = refusal(kind - 17, draws)?;
+            match draws.below(4) {
+                3 => {
+                    let told = Observed { result: Err(refusal), ..observed(draws) };
+                    return Some(ToClient::Observed(told));
+                }
                 0 => Reply::Opened { key: key(draws), result: Err(refusal), sent: draws.number() },
                 1 => Reply::Forced {
                     lock: draws.text(),
@@ -143,6 +150,20 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
         }
     };
     Some(ToClient::Reply(reply))
+}
+
+fn observed(draws: &mut Draws) -> Observed {
+    let leader = |draws: &mut Draws| Leader {
+        session: session(draws),
+        client: draws.text(),
+        token: Token(draws.number()),
+        value: draws.bytes(),
+        since: draws.number(),
+    };
+    let leader = draws.some(leader);
+    let standing = Standing { leader, reason: draws.text(), at: draws.number() };
+    let version = (draws.number(), draws.number());
+    Observed { number: draws.number(), version, result: Ok(standing) }
 }
 
 fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
@@ -209,7 +230,7 @@ fn every_frame_survives_the_journey() {
         }
         kinds.1 = kind;
     }
-    assert_eq!(kinds, (17, 42));
+    assert_eq!(kinds, (19, 43));
 }
 
 /// The compiler complains here when something can be said that the tests above do not say.
@@ -233,6 +254,8 @@ fn nothing_is_left_out() {
             }
             Some(
                 ToMember::Watch { .. }
+                | ToMember::Observe { .. }
+                | ToMember::Unobserve(_)
                 | ToMember::Request(
                     Request::Open { .. }
                     | Request::KeepAlive { .. }

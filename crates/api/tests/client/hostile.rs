@@ -38,10 +38,10 @@ fn random_bytes_do_no_harm() {
 fn damaged_frames_do_no_harm() {
     let mut draws = Draws(0x9e37_79b9_7f4a_7c15);
     let mut corpus = Vec::new();
-    for kind in 0..17 {
+    for kind in 0..19 {
         corpus.push(wire::ToMember::from(to_member(kind, &mut draws).unwrap()).encode_to_vec());
     }
-    for kind in 0..42 {
+    for kind in 0..43 {
         corpus.push(wire::ToClient::from(to_client(kind, &mut draws).unwrap()).encode_to_vec());
     }
     let (rounds, mut understood) = (50_000, 0);
@@ -99,11 +99,15 @@ fn what_is_wrong_is_named() {
     assert_eq!(to_member(ask(campaign)), Malformed::Missing("campaign.policy"));
     let watch = Asked::Watch(wire::Watch { session: Some(1), pid: None });
     assert_eq!(to_member(watch), Malformed::Missing("watch.pid"));
+    let observe = Asked::Observe(wire::Observe { number: None, role: "r".into() });
+    assert_eq!(to_member(observe), Malformed::Missing("observe.number"));
 
     assert_eq!(
         to_client(Said::Answered(wire::Answered { session: Some(1), ..Default::default() })),
         Malformed::Missing("answered.number")
     );
+    let observed = wire::Observed { number: Some(1), ..Default::default() };
+    assert_eq!(to_client(Said::Observed(observed)), Malformed::Missing("observed.result"));
     let refused = wire::Forced { session: Some(1), ..Default::default() };
     let refused = wire::Forced { refused: Some(wire::Refusal { why: None }), ..refused };
     assert_eq!(to_client(Said::Forced(refused)), Malformed::Unknown("refusal.why"));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod frames;
+mod golden;
 mod hostile;
 
 /// A plain xorshift: the same draws in every run.

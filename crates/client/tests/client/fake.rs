@@ -2,7 +2,8 @@
 //! this process. What the tests want to go wrong goes wrong here.
 
 use bellwether::{Client, Endpoints, Session, SessionOptions};
-use bellwether_api::client::{Announcement, LONGEST_TO_MEMBER, ToClient, ToMember};
+use bellwether_api::client::{Announcement, LONGEST_TO_MEMBER, Leader, Observed, Standing};
+use bellwether_api::client::{ToClient, ToMember};
 use bellwether_api::client::{decode_to_member, wire};
 use bellwether_api::envelope::{self, Body, ClientWelcome, Envelope};
 use bellwether_duties::{
@@ -52,6 +53,10 @@ pub(crate) struct State {
     pub(crate) watched: Vec<(SessionId, u32)>,
     /// Requests that came.
     pub(crate) requests: u64,
+    /// Who observes what, over which connection and with which number.
+    pub(crate) observers: Vec<(u32, Out, u64, String)>,
+    /// How old the copies of members are that are not up to date.
+    pub(crate) behind: BTreeMap<u32, u64>,
 }
 
 pub(crate) struct Fake {
@@ -213,6 +218,15 @@ impl State {
                 let _ = out.send(ToClient::Watching { session, pid, refused });
                 return;
             }
+            ToMember::Observe { number, role } => {
+                state.observers.push((member, out.clone(), number, role));
+                state.show();
+                return;
+            }
+            ToMember::Unobserve(number) => {
+                state.observers.retain(|(_, to, n, _)| *n != number || !to.same_channel(out));
+                return;
+            }
             ToMember::Request(_) if state.vacant => {
                 let _ = out.send(ToClient::Reply(Reply::NoCoordinator));
                 return;
@@ -290,7 +304,32 @@ impl State {
         let said = self.duties.apply(command);
         let effect = !said.is_empty();
         self.tell(said);
+        self.show();
         effect
+    }
+
+    /// Tells all who observe how it stands, changed or not.
+    pub(crate) fn show(&self) {
+        for (member, out, number, role) in &self.observers {
+            let behind = self.behind.get(member).copied().unwrap_or_default();
+            let sequence = self.requests.saturating_sub(behind);
+            let role = self.duties.roles().get(role);
+            let change = role.and_then(|role| role.history.back());
+            let standing = change.map_or(Standing::default(), |change| Standing {
+                leader: change.leader.zip(change.token).map(|(session, token)| Leader {
+                    session,
+                    client: String::new(),
+                    token,
+                    value: change.value.clone(),
+                    since: 0,
+                }),
+                reason: change.reason.clone(),
+                at: change.at,
+            });
+            let version = (self.epoch, sequence);
+            let told = Observed { number: *number, version, result: Ok(standing) };
+            let _ = out.send(ToClient::Observed(told));
+        }
     }
 
     fn tell(&mut self, said: Vec<Said>) {

@@ -4,4 +4,5 @@
 mod connections;
 mod fake;
 mod locks;
+mod observing;
 mod roles;

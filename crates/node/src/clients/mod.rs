@@ -7,6 +7,7 @@
 //!   (certificate and greeting       one task each     replies
 //!    are judged there)                 |
 //!                                      +--> vigil (vigil.rs): the processes behind Unix sockets
+//!                                      +--> observatory (observatory.rs): roles, and who observes them
 //! ```
 //!
 //! Whoever else wants something of the coordinator, such as HTTP, opens a [visitor](counter::Visitor) at
@@ -14,11 +15,13 @@
 
 mod counter;
 mod local;
+mod observatory;
 mod serve;
 mod vigil;
 
 pub(crate) use counter::{Coordinator, Counter, Note, Visitor};
 pub(crate) use local::NoSocket;
+pub(crate) use observatory::{Observatory, watch_over};
 
 use crate::config::Settings;
 use bellwether_net::{ClientConnection, Reason, Refused, refuse};
@@ -48,6 +51,7 @@ const REFUSALS_MAX: usize = 64;
 struct Hall {
     counter: Arc<Counter>,
     vigil: Arc<Vigil>,
+    observatory: Arc<Observatory>,
     places: Arc<Semaphore>,
     connections_max: usize,
     member: u32,
@@ -57,12 +61,18 @@ struct Hall {
 }
 
 impl Hall {
-    fn new(settings: &Settings, counter: Arc<Counter>, vigil: Arc<Vigil>) -> Self {
+    fn new(
+        settings: &Settings,
+        counter: Arc<Counter>,
+        vigil: Arc<Vigil>,
+        observatory: Arc<Observatory>,
+    ) -> Self {
         let connections_max = settings.sessions.connections;
         let addresses = settings.members.iter();
         Hall {
             counter,
             vigil,
+            observatory,
             places: Arc::new(Semaphore::new(connections_max)),
             connections_max,
             member: settings.id.number(),
@@ -121,6 +131,7 @@ impl Clients {
     pub(crate) fn start(
         settings: &Settings,
         counter: &Arc<Counter>,
+        observatory: &Arc<Observatory>,
         remote: mpsc::Receiver<ClientConnection>,
     ) -> Result<Clients, NoSocket> {
         let mut tasks = JoinSet::new();
@@ -137,7 +148,8 @@ impl Clients {
             },
         };
         let vigil = Vigil::start(counter, &mut tasks);
-        let hall = Arc::new(Hall::new(settings, counter.clone(), vigil.clone()));
+        let hall =
+            Arc::new(Hall::new(settings, counter.clone(), vigil.clone(), observatory.clone()));
         let socket = socket.map(|(listener, socket)| {
             tasks.spawn(local::accept(listener, hall.clone()));
             socket

@@ -4,6 +4,7 @@
 //! client goes out in one write: with many requests on the way a system call carries many of them.
 
 use super::counter::{Coordinator, Note, Visitor};
+use super::observatory::Telescope;
 use super::vigil::Owner;
 use super::{Hall, STALLED_AFTER};
 use bellwether_api::client::{Announcement, LONGEST_TO_CLIENT, LONGEST_TO_MEMBER};
@@ -90,6 +91,7 @@ async fn listen<R: AsyncRead + Unpin>(
     own: mpsc::Sender<ToClient>,
 ) -> End {
     let (mut requests, mut watches) = (Vec::new(), Vec::new());
+    let mut telescope = Telescope::new(&hall.observatory, visitor.conn, own.clone());
     loop {
         hall.counter.room().await;
         let take = |bytes: &[u8]| {
@@ -99,6 +101,8 @@ async fn listen<R: AsyncRead + Unpin>(
                     requests.push(request);
                 }
                 ToMember::Watch { session, pid } => watches.push((session, pid)),
+                ToMember::Observe { number, role } => telescope.observe(number, role),
+                ToMember::Unobserve(number) => telescope.leave(number),
             }
             Ok(())
         };

@@ -32,7 +32,7 @@ address = "host-2:7400"
 "#;
 
 fn start(settings: &Settings, counter: &Arc<Counter>) -> Result<Clients, NoSocket> {
-    Clients::start(settings, counter, door().1)
+    Clients::start(settings, counter, &Arc::default(), door().1)
 }
 
 struct Scene {

@@ -1,0 +1,96 @@
+//! What a member says of a role to those who observe it.
+
+use super::refusal::{from_refusal, to_refusal};
+use super::wire::observed::Result as Observing;
+use super::{Malformed, require, to_session, wire};
+use bellwether_duties::{Refusal, SessionId, Stamp, Token};
+
+/// How it stands with a role, as one member's copy has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// The client's number for the observation.
+    pub number: u64,
+    /// How new the copy is: an epoch, and a change within it.
+    pub version: (u64, u64),
+    /// How it stands; or why that is not told.
+    pub result: Result<Standing, Refusal>,
+}
+
+/// Who leads a role, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Who leads; nobody, if it is left out.
+    pub leader: Option<Leader>,
+    /// The reason of the last change, for people; empty if none is known.
+    pub reason: String,
+    /// When that was.
+    pub at: Stamp,
+}
+
+/// Who leads a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leader {
+    /// The session.
+    pub session: SessionId,
+    /// What its client calls itself; empty if it has ended meanwhile.
+    pub client: String,
+    /// By which token it leads.
+    pub token: Token,
+    /// What it wants the world to know.
+    pub value: Vec<u8>,
+    /// Since when it leads.
+    pub since: Stamp,
+}
+
+impl From<Observed> for wire::Observed {
+    fn from(observed: Observed) -> Self {
+        let Observed { number, version: (epoch, sequence), result } = observed;
+        let result = match result {
+            Ok(standing) => Observing::Standing(standing.into()),
+            Err(refusal) => Observing::Refused(from_refusal(refusal)),
+        };
+        wire::Observed { number: Some(number), epoch, sequence, result: Some(result) }
+    }
+}
+
+impl From<Standing> for wire::Standing {
+    fn from(standing: Standing) -> Self {
+        let Standing { leader, reason, at } = standing;
+        let leader = leader.map(|Leader { session, client, token, value, since }| wire::Leader {
+            session: Some(session.0),
+            client,
+            token: token.0,
+            value,
+            since_ms: since,
+        });
+        wire::Standing { leader, reason, at_ms: at }
+    }
+}
+
+impl TryFrom<wire::Observed> for Observed {
+    type Error = Malformed;
+
+    fn try_from(observed: wire::Observed) -> Result<Self, Malformed> {
+        let wire::Observed { number, epoch, sequence, result } = observed;
+        let result = match require(result, "observed.result")? {
+            Observing::Standing(standing) => Ok(standing.try_into()?),
+            Observing::Refused(refusal) => Err(to_refusal(refusal)?),
+        };
+        let number = require(number, "observed.number")?;
+        Ok(Observed { number, version: (epoch, sequence), result })
+    }
+}
+
+impl TryFrom<wire::Standing> for Standing {
+    type Error = Malformed;
+
+    fn try_from(standing: wire::Standing) -> Result<Self, Malformed> {
+        let wire::Standing { leader: found, reason, at_ms } = standing;
+        let leader = |leader: wire::Leader| {
+            let wire::Leader { session, client, token, value, since_ms } = leader;
+            let session = to_session(session, "leader.session")?;
+            Ok(Leader { session, client, token: Token(token), value, since: since_ms })
+        };
+        Ok(Standing { leader: found.map(leader).transpose()?, reason, at: at_ms })
+    }
+}

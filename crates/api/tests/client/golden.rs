@@ -1,0 +1,67 @@
+//! The bytes of some frames. Clients are upgraded when their owners like: a line is never changed or
+//! removed. A new one fails the test, which prints it.
+
+use bellwether_api::client::{
+    Leader, Observed, Standing, ToClient, ToMember, decode_to_client, decode_to_member, wire,
+};
+use bellwether_api::envelope::Message;
+use bellwether_duties::{Refusal, SessionId, Token};
+use std::collections::BTreeMap;
+
+const FRAMES: &str = include_str!("../golden/frames.hex");
+
+const TOKEN: Token = Token(7 << 32 | 300);
+
+fn to_member() -> Vec<(&'static str, ToMember)> {
+    vec![
+        ("observe", ToMember::Observe { number: 300, role: "cron".to_owned() }),
+        ("unobserve", ToMember::Unobserve(300)),
+    ]
+}
+
+fn to_client() -> Vec<(&'static str, ToClient)> {
+    let observed =
+        |result| ToClient::Observed(Observed { number: 300, version: (7, 1_000), result });
+    let leader = Leader {
+        session: SessionId(7 << 32 | 1),
+        client: "cron@web-1".to_owned(),
+        token: TOKEN,
+        value: vec![0, 255],
+        since: 1_800_000_000_000,
+    };
+    let (reason, at) = ("the first to stand for it".to_owned(), 1_800_000_000_001);
+    let led = Standing { leader: Some(leader), reason, at };
+    vec![
+        ("observed", observed(Ok(led))),
+        ("observed-nobody", observed(Ok(Standing::default()))),
+        ("observed-refused", observed(Err(Refusal::BadName(256)))),
+    ]
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn frames_keep_their_bytes() {
+    let lines = FRAMES.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let golden: BTreeMap<_, _> = lines.filter_map(|line| line.split_once(' ')).collect();
+    let (asked, said) = (to_member(), to_client());
+    let mut examples = BTreeMap::new();
+    for (name, frame) in &asked {
+        let bytes = wire::ToMember::from(frame.clone()).encode_to_vec();
+        assert_eq!(decode_to_member(&bytes).as_ref(), Ok(frame));
+        examples.insert(*name, hex(&bytes));
+    }
+    for (name, frame) in &said {
+        let bytes = wire::ToClient::from(frame.clone()).encode_to_vec();
+        assert_eq!(decode_to_client(&bytes).as_ref(), Ok(frame));
+        examples.insert(*name, hex(&bytes));
+    }
+    let print = |(name, bytes): (&&str, &String)| format!("{name} {bytes}\n");
+    let all: String = examples.iter().map(print).collect();
+    for (name, bytes) in &examples {
+        assert_eq!(golden.get(name), Some(&bytes.as_str()), "{name}; now they are\n{all}");
+    }
+    assert_eq!(golden.len(), examples.len(), "no example may go");
+}

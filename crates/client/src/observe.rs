@@ -1,0 +1,164 @@
+//! Observing a role.
+
+use crate::book::Seen;
+use crate::{Client, Error, check};
+use bellwether_api::client as said;
+use bellwether_duties::{Refusal, SessionId, Stamp, Token};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// How it stands with a role: who leads it, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Standing {
+    /// Who leads; nobody, if there is none.
+    pub leader: Option<Leader>,
+    /// The reason of the last change, for people: "session s3.17 resigned". Empty if nobody has ever led, or
+    /// nobody remembers.
+    pub reason: String,
+    /// When that was, by the clock of the coordinator of that time.
+    pub at: SystemTime,
+}
+
+/// Who leads a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leader {
+    /// The session.
+    pub session: SessionId,
+    /// What [it is called](crate::SessionOptions::name); empty if it has ended meanwhile.
+    pub client: String,
+    /// By which token it leads: larger than those of all leaders before.
+    pub token: Token,
+    /// What [it wants the world to know](crate::Leadership::proclaim).
+    pub value: Vec<u8>,
+    /// Since when it leads, as far as the role's history goes back.
+    pub since: SystemTime,
+}
+
+impl From<said::Standing> for Standing {
+    fn from(standing: said::Standing) -> Self {
+        let said::Standing { leader, reason, at } = standing;
+        let leader = leader.map(|said::Leader { session, client, token, value, since }| Leader {
+            session,
+            client,
+            token,
+            value,
+            since: time(since),
+        });
+        Standing { leader, reason, at: time(at) }
+    }
+}
+
+/// What no calendar has is its beginning: nothing is decided by it.
+fn time(stamp: Stamp) -> SystemTime {
+    let since = Duration::from_millis(stamp);
+    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+/// A role that is observed, until this is dropped.
+///
+/// It needs no [session](crate::Session), and keeps its client connected.
+///
+/// ```no_run
+/// use bellwether::{Client, Endpoints};
+///
+/// # async fn example() -> Result<(), bellwether::Error> {
+/// let client = Client::connect(Endpoints::from_env_or_default()?).await?;
+/// let mut primary = client.observe("primary").await?;
+/// while let Some(standing) = primary.next().await {
+///     match standing.leader {
+///         Some(leader) => println!("ask {}", String::from_utf8_lossy(&leader.value)),
+///         None => println!("nobody serves: {}", standing.reason),
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # What is seen
+/// * First how it stands now, and then every change, in order, each with its reason.
+/// * The member answers from its own copy. One that does not coordinate may be behind by some milliseconds; one that
+///   is cut off from the others by as long as that lasts. Nothing is ever seen that is older than what was seen before.
+/// * When the connection breaks or the coordinator changes it goes on by itself with whichever member is found. The
+///   latest is not missed; what came and went in between may be.
+/// * So may the oldest of more than a thousand changes that were not taken, and of more than thirty-two that came within
+///   the same few milliseconds.
+/// * That somebody is seen to lead proves nothing: it may have stopped in this moment, and if a coordinator dies in
+///   the moment at which it appoints somebody, its successor may appoint another. What must not be done by two is done
+///   under a [token](crate::Leadership::token).
+pub struct Observer {
+    client: Client,
+    role: String,
+    number: u64,
+    news: Arc<Notify>,
+}
+
+impl Observer {
+    pub(crate) async fn new(client: Client, role: &str) -> Result<Observer, Error> {
+        check::name(role)?;
+        let role = role.to_owned();
+        let (number, news) = client.shared().with(|book, now| book.observe(role.clone(), now));
+        // From here on it is ended if this is not finished.
+        let observer = Observer { client, role, number, news };
+        let within = observer.client.shared().endpoints.timeout;
+        match timeout(within, observer.begun()).await {
+            Ok(Ok(())) => Ok(observer),
+            Ok(Err(refusal)) => Err(refusal.into()),
+            Err(_) => Err(observer.client.unanswered(within)),
+        }
+    }
+
+    /// Waits for the first answer.
+    async fn begun(&self) -> Result<(), Refusal> {
+        loop {
+            let begun = self.client.shared().with(|book, _| book.has_seen(self.number));
+            if let Some(begun) = begun {
+                // The first look need not wait for what has come.
+                self.news.notify_one();
+                return begun;
+            }
+            self.news.notified().await;
+        }
+    }
+
+    /// Waits for the next: at once, the first time. It may be cancelled, and nothing is missed thereby.
+    ///
+    /// There is always a next one, unless the cluster was configured anew meanwhile and takes no such name any more:
+    /// then it is `None`.
+    pub async fn next(&mut self) -> Option<Standing> {
+        loop {
+            match self.client.shared().with(|book, _| book.see(self.number)) {
+                Seen::Next(standing) => return Some(standing.into()),
+                Seen::Never => return None,
+                Seen::Nothing => self.news.notified().await,
+            }
+        }
+    }
+
+    /// The latest that is known, whether it was [taken](Observer::next) or not.
+    pub fn current(&self) -> Standing {
+        let latest = self.client.shared().with(|book, _| book.latest(self.number));
+        latest.unwrap_or_default().into()
+    }
+
+    /// The role.
+    pub fn role(&self) -> &str {
+        &self.role
+    }
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        self.client.shared().with(|book, now| book.unobserve(self.number, now));
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").field("role", &self.role).finish_non_exhaustive()
+    }
+}
