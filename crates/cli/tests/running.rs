@@ -36,6 +36,15 @@ impl Cluster {
         command
     }
 
+    /// The same from another host, as far as the members can see.
+    fn remote(&self, words: &str, script: &str) -> Command {
+        let mut command = command(words);
+        command.env_remove("BELLWETHER_SOCKET").arg("--connect").arg(self.up.addresses());
+        command.arg("--certs").arg(&self.up.folder).args(["--", "sh", "-c", script]);
+        command.current_dir(self.folder.path());
+        command
+    }
+
     fn run(&self, words: &str, script: &str) -> Output {
         self.command(words, script).stdin(Stdio::null()).output().unwrap()
     }
@@ -230,6 +239,41 @@ fn the_job_moves_on_whatever_is_killed() {
     pid(&fourth.line());
     fourth.signal(Signal::TERM);
     assert_eq!(fourth.code(), Some(9));
+    cluster.end();
+}
+
+/// No member sees the process: what it held is free when its session's time is over.
+#[test]
+fn over_tls_a_job_outlives_the_coordinator_and_not_its_command() {
+    let mut cluster = Cluster::start(3);
+    let output = cluster.remote("lock db", "echo $BELLWETHER_TOKEN; exit 6").output().unwrap();
+    assert_eq!(output.status.code(), Some(6), "{}", text(&output.stderr));
+    let first: u64 = text(&output.stdout).trim().parse().unwrap();
+    let script = format!("echo $BELLWETHER_TOKEN; {JOB}");
+    let words = "campaign cron --ttl 3s --grace 300ms";
+    let mut one = Running::of(cluster.remote(words, &script));
+    let token: u64 = one.line().parse().unwrap();
+    let job = pid(&one.line());
+    assert!(token > first);
+    let mut other = Running::of(cluster.remote(words, &script));
+    other.until("stands for 'cron', 1 before it");
+    // The coordinator, to which both are connected.
+    cluster.up.say("kill 3");
+    cluster.up.until(&["member 2 coordinates in epoch"]);
+    let output = cluster.remote("lock db", "echo $BELLWETHER_TOKEN").output().unwrap();
+    let later: u64 = text(&output.stdout).trim().parse().unwrap();
+    assert!(later > token && Up::lives(job), "{}", text(&output.stderr));
+    // The command: its job dies with it, and the other leads when the session is over.
+    one.signal(Signal::KILL);
+    one.code();
+    let next: u64 = other.line().parse().unwrap();
+    assert!(next > later);
+    assert!(!Up::lives(job), "two at once");
+    // If it found the first one alive it would say so before its number.
+    let next = pid(&other.line());
+    assert!(Up::lives(next));
+    other.signal(Signal::TERM);
+    assert_eq!(other.code(), Some(9));
     cluster.end();
 }
 

@@ -5,7 +5,7 @@
 
 use rustix::process::{Pid, test_kill_process};
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 pub fn command(line: &str) -> Command {
@@ -33,6 +33,8 @@ pub struct Up {
     pub dashboard: String,
     /// Where the socket of the first member is.
     socket: String,
+    /// Where the certificates and configurations are.
+    pub folder: PathBuf,
 }
 
 impl Up {
@@ -57,6 +59,7 @@ impl Up {
             members: Vec::new(),
             dashboard: String::new(),
             socket: String::new(),
+            folder: PathBuf::new(),
         };
         loop {
             let line = up.line();
@@ -68,6 +71,7 @@ impl Up {
                 }
                 ["dashboard", http] => up.dashboard = host(http),
                 ["clients:", .., "--socket", path] => up.socket = (*path).to_owned(),
+                ["files:", path, ..] => up.folder = path.trim_end_matches(',').into(),
                 ["Ctrl-C", ..] => return up,
                 _ => {}
             }
@@ -78,6 +82,13 @@ impl Up {
     pub fn socket(&self, id: u32) -> String {
         let folder = self.socket.strip_suffix("/1.sock").unwrap();
         format!("{folder}/{id}.sock")
+    }
+
+    /// Where the members listen for each other, and for clients from elsewhere.
+    pub fn addresses(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.join("member-1.toml")).unwrap();
+        let addresses = text.lines().filter_map(|line| line.strip_prefix("address = "));
+        addresses.map(|address| address.trim_matches('"')).collect::<Vec<_>>().join(",")
     }
 
     pub fn line(&mut self) -> String {
