@@ -7,6 +7,7 @@ use crate::elections;
 use crate::history::History;
 use crate::http;
 use crate::office::Office;
+use crate::priority::low_priority;
 use crate::seat::Seat;
 use crate::wall;
 use crate::wire::Wire;
@@ -74,7 +75,8 @@ impl std::fmt::Debug for Daemon {
 }
 
 /// Runs a member until a signal ends it or something fails.
-pub fn run(settings: Settings) -> Result<(), Failure> {
+pub fn run(mut settings: Settings) -> Result<(), Failure> {
+    settings.warnings.extend(low_priority().map(|warning| format!("this member {warning}")));
     // One thread is enough for a few messages a heartbeat, and costs the least memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

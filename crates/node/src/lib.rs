@@ -20,11 +20,13 @@ mod messages;
 mod metrics;
 mod office;
 pub mod parent;
+mod priority;
 mod seat;
 mod wall;
 mod wire;
 
 pub use daemon::{Daemon, Failure, identity, run};
+pub use priority::low_priority;
 pub use wire::Wire;
 
 use utoipa::OpenApi;

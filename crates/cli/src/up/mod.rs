@@ -46,6 +46,9 @@ pub(crate) fn run(args: &UpArgs) -> Result<Verdict, Failure> {
         let cluster = Cluster::start(&shape, args.dir.as_deref(), Some(listener.address()))?;
         let desk = listener.open(&cluster);
         let mut session = Session::new(cluster, desk, signals, length);
+        if let Some(warning) = bellwether_node::low_priority() {
+            session.note(format!("warning: every member {warning}"));
+        }
         let result = match args.plain || !std::io::stdout().is_terminal() {
             true => plain::run(&mut session).await,
             false => screen::run(&mut session).await,
