@@ -91,6 +91,19 @@ pub struct Granted {
     pub locks: Vec<String>,
 }
 
+/// Something is held by this token.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Bearer {
+    /// The lock or the role.
+    pub name: String,
+    /// The token.
+    pub token: u64,
+    /// The epoch in which it was given.
+    pub epoch: u64,
+    /// Who holds it by that, or leads.
+    pub session: String,
+}
+
 /// A session is to stand for a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

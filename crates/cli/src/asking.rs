@@ -88,9 +88,28 @@ impl fmt::Display for Unanswered {
     }
 }
 
+impl Unanswered {
+    /// What a command ends with: the codes of `campaign` and `lock`, where they have one for the same.
+    fn exit_code(&self) -> u8 {
+        let word = match self {
+            Unanswered::Nobody(..) => return 69,
+            Unanswered::Strange(..) => return 65,
+            Unanswered::Refused(_, _, problem) => problem.code.as_deref().unwrap_or_default(),
+        };
+        match word {
+            "no-coordinator" | "no-answer" | "no-copy" => 70,
+            "no-session" => 71,
+            "not-holder" => 72,
+            "bad-name" => 74,
+            "stale-token" => 82,
+            _ => 65,
+        }
+    }
+}
+
 impl From<Unanswered> for Failure {
     fn from(unanswered: Unanswered) -> Self {
-        Failure::Input(unanswered.to_string())
+        Failure::Exit(unanswered.exit_code(), unanswered.to_string())
     }
 }
 

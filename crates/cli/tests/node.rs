@@ -369,19 +369,24 @@ fn whoever_does_not_answer_is_named() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     for verb in ["status", "members", "status --watch"] {
         let line = format!("{verb} --address {free}");
-        refused(path, &line, 2, &[&free, "connection refused", "BELLWETHER_HTTP"]);
+        refused(path, &line, 69, &[&free, "connection refused", "BELLWETHER_HTTP"]);
     }
     refused(path, "status --address 7480", 2, &["--address", "127.0.0.1:7480"]);
     refused(path, "members --address https://h:1", 2, &["--address", "host and a port"]);
     refused(path, "status --watch 5", 2, &["--watch", "no unit"]);
     refused(path, "status --watch 1us", 2, &["--watch", "at least 10ms"]);
 
-    for (answer, fragment) in [
-        ("nonsense\r\n\r\n", "no member answers"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "no member of this version"),
-        ("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nwhat", "no member of this version"),
+    for (answer, code, fragment) in [
+        ("nonsense\r\n\r\n", 69, "no member answers"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", 65, "no member of this version"),
+        (
+            "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nwhat",
+            65,
+            "no member of this version",
+        ),
         (
             "HTTP/1.1 503 X\r\nContent-Length: 29\r\n\r\n{\"error\":\"tired\",\"hint\":null}",
+            65,
             "says 503: tired",
         ),
     ] {
@@ -392,7 +397,7 @@ fn whoever_does_not_answer_is_named() {
             let _ = stream.read(&mut [0; 1024]);
             let _ = stream.write_all(answer.as_bytes());
         });
-        refused(path, &format!("status --address {address}"), 2, &[&address, fragment]);
+        refused(path, &format!("status --address {address}"), code, &[&address, fragment]);
         server.join().unwrap();
     }
 }

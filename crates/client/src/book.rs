@@ -10,6 +10,7 @@
 //!   believed that the session does not prove.
 //! * B3 What has no answer is asked for again by the session itself, on whatever connection there is.
 
+mod checks;
 mod sights;
 
 pub(crate) use sights::Seen;
@@ -23,6 +24,7 @@ use bellwether_duties::{
 };
 use bellwether_net::frame;
 use bytes::BytesMut;
+use checks::Checks;
 use sights::Sights;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -122,6 +124,7 @@ pub(crate) struct Book {
     keys: BTreeMap<SessionId, Key>,
     looks: BTreeSet<(Time, Key)>,
     forcing: Vec<Forcing>,
+    checks: Checks,
     sights: Sights,
     /// Frames for the member, if there is one.
     outgoing: BytesMut,
@@ -280,6 +283,7 @@ impl Book {
                     let _ = self.forcing.remove(place).answer.send(result);
                 }
             }
+            ToClient::Reply(Reply::Checked { number, result }) => self.checks.hear(number, result),
             ToClient::Reply(reply) => self.hear_reply(reply, now),
             ToClient::Watching { session, pid, refused } => {
                 let seat = self.keys.get(&session).and_then(|key| self.seats.get_mut(key));
@@ -358,7 +362,8 @@ impl Book {
             self.send_all(requests, now);
             self.plan(key);
         }
-        let again: Vec<_> = self.forcing.iter().map(Forcing::request).collect();
+        let mut again: Vec<_> = self.forcing.iter().map(Forcing::request).collect();
+        again.extend(self.checks.again());
         self.send_all(again, now);
     }
 

@@ -5,7 +5,7 @@ use crate::observe::Observer;
 use crate::session::{Session, SessionOptions};
 use crate::tasks::{self, Shared};
 use crate::{Endpoints, Error, check};
-use bellwether_duties::SessionId;
+use bellwether_duties::{SessionId, Subject, Token};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,6 +129,36 @@ impl Client {
         let within = self.shared().endpoints.timeout;
         match timeout(within, answered).await {
             Ok(Ok(result)) => result.map_err(Error::from),
+            Ok(Err(_)) | Err(_) => Err(self.unanswered(within)),
+        }
+    }
+
+    /// Who holds a lock by this token, or leads a role by it: for whatever is protected and was shown a token. The
+    /// coordinator answers, under its mandate.
+    ///
+    /// Fails with [`Error::StaleToken`] if nobody does. Then nobody ever will again, whatever epoch the token is from. That
+    /// somebody does may change in the next moment: what can keep the largest token that it has seen, and refuse smaller
+    /// ones, is safer and need not ask.
+    ///
+    /// ```no_run
+    /// use bellwether::{Error, Subject, Token};
+    ///
+    /// # async fn example(client: bellwether::Client, shown: Token) -> Result<(), bellwether::Error> {
+    /// match client.check(Subject::Lock("migrations".into()), shown).await {
+    ///     Ok(session) => println!("{session} may"),
+    ///     Err(Error::StaleToken { token, .. }) => println!("the time of {token} is over"),
+    ///     Err(other) => return Err(other),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn check(&self, of: Subject, token: Token) -> Result<SessionId, Error> {
+        let (Subject::Lock(name) | Subject::Role(name)) = &of;
+        check::name(name)?;
+        let answered = self.shared().with(|book, now| book.check(of, token, now));
+        let within = self.shared().endpoints.timeout;
+        match timeout(within, answered).await {
+            Ok(Ok(checked)) => checked.map_err(Error::from),
             Ok(Err(_)) | Err(_) => Err(self.unanswered(within)),
         }
     }

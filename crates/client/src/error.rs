@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use bellwether_duties::{Deadlock, Over, Refusal};
+use bellwether_duties::{Deadlock, Over, Refusal, Subject, Token};
 use std::time::Duration;
 
 /// Why something was not done, each situation by itself.
@@ -29,7 +29,10 @@ pub enum Error {
         why: String,
     },
     /// No member answers.
-    #[error("no member answers ({}); is the cluster running?", .tried.join("; "))]
+    #[error(
+        "no member answers ({}); is the cluster running? Start it, or say where its members are",
+        .tried.join("; ")
+    )]
     AllDown {
         /// Where members were looked for, and what came of it.
         tried: Vec<String>,
@@ -63,12 +66,20 @@ pub enum Error {
     #[error("deadlock: {0}; this request was aborted")]
     Deadlock(Deadlock),
     /// It is not held, or not any more.
-    #[error("{what} is not held any more: {why}")]
+    #[error("{what} is not held any more: {why}; ask for it again")]
     NotHolder {
         /// What.
         what: String,
         /// How it was lost.
         why: String,
+    },
+    /// Nothing is held by that token: what it was given for was given back or lost.
+    #[error("{of} is not held by token {token} of epoch {}; refuse whoever shows it", .token.epoch())]
+    StaleToken {
+        /// What it is said to be for.
+        of: Subject,
+        /// The token.
+        token: Token,
     },
     /// That process cannot be watched.
     #[error("process {pid} is not watched: {why}")]
@@ -79,7 +90,7 @@ pub enum Error {
         why: String,
     },
     /// The coordinator refused it. Nothing has changed.
-    #[error("{0}")]
+    #[error("{refusal}{advice}", refusal = .0, advice = advice(.0))]
     Refused(Refusal),
 }
 
@@ -104,6 +115,7 @@ impl Error {
     /// | 79 | a value is too large |
     /// | 80 | the session stands for this role already, or has asked for this lock already |
     /// | 81 | [`NotWatched`](Error::NotWatched) |
+    /// | 82 | [`StaleToken`](Error::StaleToken): a token of an older grant, or of an older epoch |
     ///
     /// ```
     /// use bellwether::{Error, Refusal};
@@ -122,6 +134,7 @@ impl Error {
             Error::Deadlock(_) => 76,
             Error::Tls(_) | Error::NotLetIn { .. } => 77,
             Error::NotWatched { .. } => 81,
+            Error::StaleToken { .. } => 82,
             Error::Refused(refusal) => match refusal {
                 Refusal::NoSession(_) => 71,
                 Refusal::NotAsked(_)
@@ -135,6 +148,7 @@ impl Error {
                 Refusal::BadName(_) => 74,
                 Refusal::Busy(_) | Refusal::GaveUp => 75,
                 Refusal::Deadlock(_) => 76,
+                Refusal::StaleToken(..) => 82,
                 Refusal::BadTtl(..)
                 | Refusal::BadPermits(_)
                 | Refusal::OtherPermits { .. }
@@ -154,6 +168,7 @@ impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Deadlock(deadlock) => Error::Deadlock(deadlock),
+            Refusal::StaleToken(of, token) => Error::StaleToken { of, token },
             refusal => Error::Refused(refusal),
         }
     }
@@ -176,6 +191,36 @@ fn over(why: &Over) -> String {
         Over::Ended(None) => "the coordinator has none".to_owned(),
         Over::DeadlinePassed => "the coordinator was not heard of in time".to_owned(),
         Over::Closed => "it was closed".to_owned(),
+    }
+}
+
+/// What to do about a refusal that does not say so itself.
+fn advice(refusal: &Refusal) -> &'static str {
+    match refusal {
+        Refusal::NoSession(_)
+        | Refusal::TooManyRequests(_)
+        | Refusal::AlreadyAsked(_)
+        | Refusal::Deadlock(_)
+        | Refusal::StaleToken(..)
+        | Refusal::GaveUp => "",
+        Refusal::TooManySessions(_) => "; close some, or raise sessions.max of the members",
+        Refusal::TooManyWaiters(_) => "; try again later",
+        Refusal::TooManyWants(_) => "; ask for fewer",
+        Refusal::NothingWanted => "; name at least one",
+        Refusal::BadName(_) => "; choose a shorter one",
+        Refusal::ValueTooLarge(_) => "; keep it elsewhere and proclaim where",
+        Refusal::BadTtl(..) => "; choose one of those",
+        Refusal::NamedTwice(_) => "; name it once",
+        Refusal::Busy(_) => "; try again later, or wait for it",
+        Refusal::OtherPermits { .. } | Refusal::BadPermits(_) => {
+            "; all that use it must name the same number"
+        }
+        Refusal::NotAsked(_) | Refusal::Forgotten(_) => "; ask anew",
+        Refusal::AlreadyStands(_) => "; resign first, or use another session",
+        Refusal::NotCandidate(_) | Refusal::NotLeader(_) => "; stand for it first",
+        Refusal::NoSuchCandidate(..) => "; `bellwether roles` lists who does",
+        Refusal::OtherPolicy(..) => "; all candidates must say the same",
+        Refusal::NotHolder(..) => "; `bellwether locks` lists who holds it",
     }
 }
 

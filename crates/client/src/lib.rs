@@ -49,7 +49,9 @@ mod role;
 mod session;
 mod tasks;
 
-pub use bellwether_duties::{Deadlock, Ending, NoSessionId, Over, Refusal, SessionId, Token, Wait};
+pub use bellwether_duties::{
+    Deadlock, Ending, NoSessionId, Over, Refusal, SessionId, Subject, Token, Wait,
+};
 pub use client::Client;
 pub use endpoints::{CERTS, CLIENT, ENDPOINTS, Endpoint, Endpoints};
 pub use error::{Error, Lost};

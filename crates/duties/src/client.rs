@@ -283,7 +283,7 @@ impl Client {
         // Late is late, whatever came (K4).
         let (mut heard, mut requests) = self.overdue(now).unwrap_or_default();
         match reply {
-            Reply::NoCoordinator | Reply::Forced { .. } => {}
+            Reply::NoCoordinator | Reply::Forced { .. } | Reply::Checked { .. } => {}
             Reply::Opened { key, .. } if key != self.setup.key => {}
             Reply::Opened { result, sent, .. } => {
                 self.opened(result, Time::from_micros(sent), now, &mut heard, &mut requests);

@@ -1,5 +1,6 @@
 //! What can be asked for, and what comes of it.
 
+use crate::bearer::Subject;
 use crate::ids::{Number, SessionId, Token};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -386,6 +387,8 @@ pub enum Refusal {
     NotHolder(String, SessionId),
     /// It gave up waiting.
     GaveUp,
+    /// This is not held by that token: it was given back or lost, or the token was never given.
+    StaleToken(Subject, Token),
 }
 
 impl fmt::Display for Refusal {
@@ -430,6 +433,11 @@ impl fmt::Display for Refusal {
             }
             NotHolder(lock, id) => write!(f, "{id} does not hold the lock '{lock}'"),
             GaveUp => f.write_str("it gave up waiting"),
+            StaleToken(of, token) => write!(
+                f,
+                "{of} is not held by token {token} of epoch {}; refuse whoever shows it",
+                token.epoch()
+            ),
         }
     }
 }

@@ -27,11 +27,13 @@
 //!   not touch a later candidacy.
 //! * R5 A role that nobody stands for is remembered with its last changes, until too many such roles are:
 //!   then the one that was left first is forgotten.
+//! * T1 A token that is not held is over for good: by it nothing is held again, in no epoch.
 
+mod bearer;
 mod client;
 mod command;
-mod ids;
 mod idle;
+mod ids;
 mod lock;
 mod locking;
 mod role;
@@ -41,6 +43,7 @@ mod state;
 mod talk;
 mod waits;
 
+pub use bearer::Subject;
 pub use client::{Client, Heard, Over, Setup};
 pub use command::{
     Answer, Ask, Command, Deadlock, Ending, Limits, Mode, OnDeadlock, Policy, Refusal, RoleChange,

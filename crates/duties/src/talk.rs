@@ -5,8 +5,9 @@
 //! changes: a client that has no answer asks again, with the same number or key, and nothing is done
 //! twice (S1).
 
+use crate::bearer::Subject;
 use crate::command::{Answer, Ask, Ending, Refusal};
-use crate::ids::{Number, SessionId};
+use crate::ids::{Number, SessionId, Token};
 use serde::{Deserialize, Serialize};
 
 /// A reading of the client's own clock, in microseconds. The coordinator only gives it back: a
@@ -64,13 +65,22 @@ pub enum Request {
         /// Who does it and why, for people.
         by: String,
     },
+    /// Whether something is held by a token that somebody was shown.
+    Check {
+        /// The client's number for the question.
+        number: Number,
+        /// What.
+        of: Subject,
+        /// The token.
+        token: Token,
+    },
 }
 
 impl Request {
     /// The session that it is about, if that is known already.
     pub fn session(&self) -> Option<SessionId> {
         match self {
-            Request::Open { .. } | Request::Force { .. } => None,
+            Request::Open { .. } | Request::Force { .. } | Request::Check { .. } => None,
             Request::KeepAlive { session, .. }
             | Request::Ask { session, .. }
             | Request::Close { session }
@@ -144,6 +154,13 @@ pub enum Reply {
     /// Nobody coordinates at the moment, so nothing was done. To be asked again when a
     /// coordinator is announced.
     NoCoordinator,
+    /// What came of [`Request::Check`], at some moment after it was asked.
+    Checked {
+        /// As in the question.
+        number: Number,
+        /// Who holds it by that token.
+        result: Result<SessionId, Refusal>,
+    },
 }
 
 impl Reply {
@@ -156,7 +173,7 @@ impl Reply {
             | Reply::MakeRoom { session, .. }
             | Reply::Taken { session, .. }
             | Reply::Ended { session, .. } => Some(*session),
-            Reply::Forced { .. } | Reply::NoCoordinator => None,
+            Reply::Forced { .. } | Reply::Checked { .. } | Reply::NoCoordinator => None,
         }
     }
 }

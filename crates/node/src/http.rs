@@ -347,7 +347,7 @@ mod tests {
     fn the_document_lists_every_route() {
         let document = serde_json::to_value(document()).unwrap();
         let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 13 + 16, "{:?}", paths.keys());
+        assert_eq!(paths.len(), 13 + 18, "{:?}", paths.keys());
         assert!(document["components"]["schemas"]["Status"].is_object());
     }
 }

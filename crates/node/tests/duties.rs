@@ -6,7 +6,7 @@ mod common;
 
 use bellwether_api::duties::{Duties, Role};
 use bellwether_api::json::Problem;
-use bellwether_api::orders::{Done, Granted, KeptAlive, Opened, Standing};
+use bellwether_api::orders::{Bearer, Done, Granted, KeptAlive, Opened, Standing};
 use common::{Cluster, Stream, call, exchange, get, led_by, post};
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -208,14 +208,29 @@ async fn an_operator_takes_a_lock_away() {
     let cluster = three().await;
     let address = cluster.http(0);
     let (a, b) = (open(address, "a").await, open(address, "b").await);
-    assert_eq!(lock::<Granted>(address, &a, "table", 0).await.0, 200);
+    let held = lock::<Granted>(address, &a, "table", 0).await.1;
+    // Whoever is shown the token may ask any member about it.
+    let shown = format!("/v1/locks/table/tokens/{}", held.token);
+    let bearer: Bearer = get(cluster.http(1), &shown).await;
+    assert_eq!((bearer.session, bearer.epoch), (a.clone(), held.token >> 32));
+    let role = format!("/v1/roles/table/tokens/{}", held.token);
+    for path in ["/v1/locks/table/tokens/1", "/v1/locks/other/tokens/1", &role] {
+        let (code, _, body) = call(address, &format!("GET {path}"), "").await;
+        let problem = serde_json::from_str(&body).unwrap();
+        assert_eq!(refused((code, problem)), said(409, "stale-token"), "{path}");
+    }
+    assert_eq!(call(address, "GET /v1/locks/table/tokens/x", "").await.0, 400);
     let force = |session: &str, by: &str| json!({ "session": session, "by": by }).to_string();
     let path = "/v1/locks/table/force";
     assert_eq!(refused(post(address, path, &force(&b, "me")).await), said(409, "not-holder"));
     assert_eq!(refused(post(address, path, &force(&a, " ")).await), said(422, "bad-reason"));
     let (code, done) = post::<Done>(address, path, &force(&a, "me, a stuck job")).await;
     assert_eq!((code, done.done), (200, format!("'table' was taken away from {a}")));
-    assert_eq!(lock::<Granted>(address, &b, "table", 0).await.0, 200);
+    let (code, _, body) = call(address, &format!("GET {shown}"), "").await;
+    assert!(code == 409 && body.contains("stale-token"), "{body}");
+    let next = lock::<Granted>(address, &b, "table", 0).await.1;
+    let shown = format!("/v1/locks/table/tokens/{}", next.token);
+    assert_eq!(get::<Bearer>(cluster.http(0), &shown).await.session, b);
     cluster.stop().await;
 }
 

@@ -1,9 +1,9 @@
 //! Why something was not done.
 
-use super::requests::{from_policy, to_policy};
+use super::requests::{from_policy, from_subject, to_policy, to_subject};
 use super::wire::refusal::Why;
 use super::{LONGEST_CYCLE, Malformed, to_session, to_u32, wire};
-use bellwether_duties::{Deadlock, Refusal, SessionId, Wait};
+use bellwether_duties::{Deadlock, Refusal, SessionId, Token, Wait};
 
 pub(super) fn from_refusal(refusal: Refusal) -> wire::Refusal {
     use Refusal as R;
@@ -37,6 +37,9 @@ pub(super) fn from_refusal(refusal: Refusal) -> wire::Refusal {
         }
         R::NotHolder(lock, session) => Why::NotHolder(of_session(lock, session)),
         R::GaveUp => Why::GaveUp(true),
+        R::StaleToken(of, token) => {
+            Why::StaleToken(wire::StaleToken { of: Some(from_subject(of)), token: token.0 })
+        }
     };
     wire::Refusal { why: Some(why) }
 }
@@ -82,6 +85,9 @@ pub(super) fn to_refusal(refusal: wire::Refusal) -> Result<Refusal, Malformed> {
             R::NotHolder(lock, session)
         }
         Why::GaveUp(_) => R::GaveUp,
+        Why::StaleToken(wire::StaleToken { of, token }) => {
+            R::StaleToken(to_subject(of, "stale_token.of")?, Token(token))
+        }
     })
 }
 

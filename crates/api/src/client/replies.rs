@@ -2,6 +2,7 @@
 
 use super::refusal::{from_refusal, to_refusal};
 use super::wire::answered::Result as Answering;
+use super::wire::checked::Result as Checking;
 use super::wire::opened::Result as Opening;
 use super::wire::to_client::Kind;
 use super::{Announcement, Malformed, ToClient};
@@ -57,6 +58,13 @@ impl From<Reply> for wire::ToClient {
                 session: Some(session.0),
                 refused: result.err().map(from_refusal),
             }),
+            Reply::Checked { number, result } => Kind::Checked(wire::Checked {
+                number: Some(number),
+                result: Some(match result {
+                    Ok(session) => Checking::Session(session.0),
+                    Err(refusal) => Checking::Refused(from_refusal(refusal)),
+                }),
+            }),
             Reply::Ended { session, why } => {
                 let why = from_ending(why).into();
                 Kind::Ended(wire::Ended { session: Some(session.0), why })
@@ -104,6 +112,13 @@ impl TryFrom<Kind> for ToClient {
                 result: match refused {
                     None => Ok(()),
                     Some(refusal) => Err(to_refusal(refusal)?),
+                },
+            },
+            Kind::Checked(wire::Checked { number, result }) => Reply::Checked {
+                number: require(number, "checked.number")?,
+                result: match require(result, "checked.result")? {
+                    Checking::Session(session) => Ok(SessionId(session)),
+                    Checking::Refused(refusal) => Err(to_refusal(refusal)?),
                 },
             },
             Kind::Ended(wire::Ended { session, why }) => {

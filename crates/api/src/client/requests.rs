@@ -3,7 +3,7 @@
 use super::wire::ask::What;
 use super::wire::to_member::Kind;
 use super::{Malformed, ToMember, from_key, require, to_key, to_session, to_u32, wire};
-use bellwether_duties::{Ask, Mode, Policy, Request, SessionId, Want};
+use bellwether_duties::{Ask, Mode, Policy, Request, SessionId, Subject, Token, Want};
 
 impl From<ToMember> for wire::ToMember {
     fn from(frame: ToMember) -> Self {
@@ -41,6 +41,11 @@ impl From<Request> for wire::ToMember {
             Request::Force { lock, session, by } => {
                 Kind::Force(wire::Force { lock, session: Some(session.0), by })
             }
+            Request::Check { number, of, token } => Kind::Check(wire::Check {
+                number: Some(number),
+                of: Some(from_subject(of)),
+                token: token.0,
+            }),
         };
         wire::ToMember { kind: Some(kind) }
     }
@@ -69,6 +74,11 @@ impl TryFrom<Kind> for ToMember {
             Kind::Force(wire::Force { lock, session, by }) => {
                 Request::Force { lock, session: to_session(session, "force.session")?, by }
             }
+            Kind::Check(wire::Check { number, of, token }) => Request::Check {
+                number: require(number, "check.number")?,
+                of: to_subject(of, "check.of")?,
+                token: Token(token),
+            },
             Kind::Watch(wire::Watch { session, pid }) => {
                 return Ok(ToMember::Watch {
                     session: to_session(session, "watch.session")?,
@@ -147,6 +157,26 @@ fn to_want(want: wire::Want) -> Result<Want, Malformed> {
         }
     };
     Ok(Want { name: want.name, mode })
+}
+
+pub(super) fn from_subject(subject: Subject) -> wire::Subject {
+    use wire::subject::Kind;
+    let kind = match subject {
+        Subject::Lock(name) => Kind::Lock(name),
+        Subject::Role(name) => Kind::Role(name),
+    };
+    wire::Subject { kind: Some(kind) }
+}
+
+pub(super) fn to_subject(
+    subject: Option<wire::Subject>,
+    field: &'static str,
+) -> Result<Subject, Malformed> {
+    use wire::subject::Kind;
+    Ok(match require(require(subject, field)?.kind, field)? {
+        Kind::Lock(name) => Subject::Lock(name),
+        Kind::Role(name) => Subject::Role(name),
+    })
 }
 
 pub(super) fn from_policy(policy: Policy) -> wire::Policy {

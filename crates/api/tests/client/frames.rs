@@ -7,8 +7,8 @@ use bellwether_api::client::{
 };
 use bellwether_api::envelope::Message;
 use bellwether_duties::{
-    Answer, Ask, Deadlock, Ending, Mode, Policy, Refusal, Reply, Request, SessionId, Token, Wait,
-    Want,
+    Answer, Ask, Deadlock, Ending, Mode, Policy, Refusal, Reply, Request, SessionId, Subject,
+    Token, Wait, Want,
 };
 
 fn session(draws: &mut Draws) -> SessionId {
@@ -35,11 +35,16 @@ pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
         5 => return Some(ToMember::Watch { session: session(draws), pid: draws.small() }),
         6 => return Some(ToMember::Observe { number: draws.number(), role: draws.text() }),
         7 => return Some(ToMember::Unobserve(draws.number())),
+        8 => Request::Check {
+            number: draws.number(),
+            of: subject(draws),
+            token: Token(draws.number()),
+        },
         kind => Request::Ask {
             session: session(draws),
             number: draws.number(),
             forget_below: draws.number(),
-            ask: ask(kind - 8, draws)?,
+            ask: ask(kind - 9, draws)?,
         },
     };
     Some(ToMember::Request(request))
@@ -132,9 +137,11 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
             return Some(ToClient::Watching { session, pid, refused: draws.some(Draws::text) });
         }
         16 => return Some(ToClient::Observed(observed(draws))),
+        17 => Reply::Checked { number: draws.number(), result: Ok(session(draws)) },
         kind => {
-            let refusal = refusal(kind - 17, draws)?;
-            match draws.below(4) {
+            let refusal = refusal(kind - 18, draws)?;
+            match draws.below(5) {
+                4 => Reply::Checked { number: draws.number(), result: Err(refusal) },
                 3 => {
                     let told = Observed { result: Err(refusal), ..observed(draws) };
                     return Some(ToClient::Observed(told));
@@ -150,6 +157,13 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
         }
     };
     Some(ToClient::Reply(reply))
+}
+
+fn subject(draws: &mut Draws) -> Subject {
+    match draws.below(2) {
+        0 => Subject::Lock(draws.text()),
+        _ => Subject::Role(draws.text()),
+    }
 }
 
 fn observed(draws: &mut Draws) -> Observed {
@@ -196,6 +210,7 @@ fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
         21..=23 => Refusal::OtherPolicy(draws.text(), policy(kind - 21)),
         24 => Refusal::NotHolder(draws.text(), session(draws)),
         25 => Refusal::GaveUp,
+        26 => Refusal::StaleToken(subject(draws), Token(draws.number())),
         _ => return None,
     })
 }
@@ -230,13 +245,13 @@ fn every_frame_survives_the_journey() {
         }
         kinds.1 = kind;
     }
-    assert_eq!(kinds, (19, 43));
+    assert_eq!(kinds, (20, 45));
 }
 
 /// The compiler complains here when something can be said that the tests above do not say.
 #[test]
 fn nothing_is_left_out() {
-    let (mut asks, mut refusals) = ([false; 7], [false; 24]);
+    let (mut asks, mut refusals) = ([false; 7], [false; 25]);
     let mut draws = Draws(1);
     for kind in 0.. {
         match to_member(kind, &mut draws) {
@@ -261,7 +276,8 @@ fn nothing_is_left_out() {
                     | Request::KeepAlive { .. }
                     | Request::Close { .. }
                     | Request::Died { .. }
-                    | Request::Force { .. },
+                    | Request::Force { .. }
+                    | Request::Check { .. },
                 ),
             ) => {}
         }
@@ -293,6 +309,7 @@ fn nothing_is_left_out() {
             Refusal::OtherPolicy(..) => 21,
             Refusal::NotHolder(..) => 22,
             Refusal::GaveUp => 23,
+            Refusal::StaleToken(..) => 24,
         }] = true;
     }
     assert!(asks.iter().all(|seen| *seen), "{asks:?}");

@@ -5,7 +5,7 @@ use bellwether_api::client::{
     Leader, Observed, Standing, ToClient, ToMember, decode_to_client, decode_to_member, wire,
 };
 use bellwether_api::envelope::Message;
-use bellwether_duties::{Refusal, SessionId, Token};
+use bellwether_duties::{Refusal, Reply, Request, SessionId, Subject, Token};
 use std::collections::BTreeMap;
 
 const FRAMES: &str = include_str!("../golden/frames.hex");
@@ -13,9 +13,12 @@ const FRAMES: &str = include_str!("../golden/frames.hex");
 const TOKEN: Token = Token(7 << 32 | 300);
 
 fn to_member() -> Vec<(&'static str, ToMember)> {
+    let check = |number, of| ToMember::Request(Request::Check { number, of, token: TOKEN });
     vec![
         ("observe", ToMember::Observe { number: 300, role: "cron".to_owned() }),
         ("unobserve", ToMember::Unobserve(300)),
+        ("check-lock", check(300, Subject::Lock("disk".to_owned()))),
+        ("check-role", check(1, Subject::Role("cron".to_owned()))),
     ]
 }
 
@@ -31,10 +34,14 @@ fn to_client() -> Vec<(&'static str, ToClient)> {
     };
     let (reason, at) = ("the first to stand for it".to_owned(), 1_800_000_000_001);
     let led = Standing { leader: Some(leader), reason, at };
+    let checked = |result| ToClient::Reply(Reply::Checked { number: 300, result });
+    let stale = Refusal::StaleToken(Subject::Role("cron".to_owned()), TOKEN);
     vec![
         ("observed", observed(Ok(led))),
         ("observed-nobody", observed(Ok(Standing::default()))),
         ("observed-refused", observed(Err(Refusal::BadName(256)))),
+        ("checked", checked(Ok(SessionId(7 << 32 | 1)))),
+        ("checked-stale", checked(Err(stale))),
     ]
 }
 

@@ -38,10 +38,10 @@ fn random_bytes_do_no_harm() {
 fn damaged_frames_do_no_harm() {
     let mut draws = Draws(0x9e37_79b9_7f4a_7c15);
     let mut corpus = Vec::new();
-    for kind in 0..19 {
+    for kind in 0..20 {
         corpus.push(wire::ToMember::from(to_member(kind, &mut draws).unwrap()).encode_to_vec());
     }
-    for kind in 0..43 {
+    for kind in 0..45 {
         corpus.push(wire::ToClient::from(to_client(kind, &mut draws).unwrap()).encode_to_vec());
     }
     let (rounds, mut understood) = (50_000, 0);
@@ -101,6 +101,9 @@ fn what_is_wrong_is_named() {
     assert_eq!(to_member(watch), Malformed::Missing("watch.pid"));
     let observe = Asked::Observe(wire::Observe { number: None, role: "r".into() });
     assert_eq!(to_member(observe), Malformed::Missing("observe.number"));
+    let of = Some(wire::Subject { kind: None });
+    let check = Asked::Check(wire::Check { number: Some(1), of, token: 1 });
+    assert_eq!(to_member(check), Malformed::Missing("check.of"));
 
     assert_eq!(
         to_client(Said::Answered(wire::Answered { session: Some(1), ..Default::default() })),
@@ -108,6 +111,8 @@ fn what_is_wrong_is_named() {
     );
     let observed = wire::Observed { number: Some(1), ..Default::default() };
     assert_eq!(to_client(Said::Observed(observed)), Malformed::Missing("observed.result"));
+    let checked = wire::Checked { number: Some(1), result: None };
+    assert_eq!(to_client(Said::Checked(checked)), Malformed::Missing("checked.result"));
     let refused = wire::Forced { session: Some(1), ..Default::default() };
     let refused = wire::Forced { refused: Some(wire::Refusal { why: None }), ..refused };
     assert_eq!(to_client(Said::Forced(refused)), Malformed::Unknown("refusal.why"));

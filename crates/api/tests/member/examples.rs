@@ -5,7 +5,7 @@ use crate::{Any, of_mandate};
 use bellwether_core::{NodeId, Time};
 use bellwether_duties::{
     Answer, Ask, Command, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy, Refusal,
-    Reply, Request, SessionId, Token, Wait, Want,
+    Reply, Request, SessionId, Subject, Token, Wait, Want,
 };
 use bellwether_member::mandate::{Msg as M, Sight, Version};
 use bellwether_member::steward::Msg;
@@ -78,6 +78,8 @@ pub(crate) fn clients() -> Vec<(&'static str, Any)> {
         ("wants", Msg::Wants((1 << 60..).zip(requests()).collect())),
         ("says", numbered(300, replies())),
         ("says-refusals", numbered(1, refusals().into_iter().map(refused).collect())),
+        ("wants-checks", Msg::Wants((5..).zip(checks()).collect())),
+        ("says-checked", numbered(5, checked())),
     ]
 }
 
@@ -97,6 +99,23 @@ pub(crate) fn requests() -> Vec<Request> {
         ask,
     }));
     requests
+}
+
+/// Tokens that somebody was shown.
+fn checks() -> Vec<Request> {
+    let token = Token(7 << 32 | 300);
+    let subjects = [Subject::Lock("disk".to_owned()), Subject::Role("cron".to_owned())];
+    let check = |(number, of)| Request::Check { number, of, token };
+    (300..).zip(subjects).map(check).collect()
+}
+
+/// What comes of that.
+fn checked() -> Vec<Reply> {
+    let stale = Refusal::StaleToken(Subject::Lock("disk".to_owned()), Token(7 << 32 | 300));
+    vec![
+        Reply::Checked { number: 300, result: Ok(session(1)) },
+        Reply::Checked { number: 301, result: Err(stale) },
+    ]
 }
 
 /// Something that clients draw.
@@ -265,7 +284,7 @@ fn there_is_an_example_of_everything() {
         Command::End { .. } => 3,
         Command::Force { .. } => 4,
     });
-    let requests = requests().into_iter().map(|request| match request {
+    let requests = requests().into_iter().chain(checks()).map(|request| match request {
         Request::Open { .. } => 0,
         Request::KeepAlive { .. } => 1,
         Request::Ask { ask, .. } => match ask {
@@ -280,8 +299,14 @@ fn there_is_an_example_of_everything() {
         Request::Close { .. } => 9,
         Request::Died { .. } => 10,
         Request::Force { .. } => 11,
+        Request::Check { .. } => 12,
     });
-    let replies = replies().into_iter().map(|reply| match reply {
+    let stale = |reply: &Reply| match reply {
+        Reply::Checked { result, .. } => result.clone().err(),
+        _ => None,
+    };
+    let stale: Vec<_> = checked().iter().filter_map(stale).collect();
+    let replies = replies().into_iter().chain(checked()).map(|reply| match reply {
         Reply::Opened { .. } => 0,
         Reply::KeptAlive { .. } => 1,
         Reply::Answered { result, .. } => match result.unwrap() {
@@ -295,8 +320,9 @@ fn there_is_an_example_of_everything() {
         Reply::Forced { .. } => 8,
         Reply::Ended { .. } => 9,
         Reply::NoCoordinator => 10,
+        Reply::Checked { .. } => 11,
     });
-    let refusals = refusals().into_iter().map(|refusal| match refusal {
+    let refusals = refusals().into_iter().chain(stale).map(|refusal| match refusal {
         Refusal::NoSession(_) => 0,
         Refusal::TooManySessions(_) => 1,
         Refusal::TooManyRequests(_) => 2,
@@ -321,12 +347,13 @@ fn there_is_an_example_of_everything() {
         Refusal::OtherPolicy(..) => 21,
         Refusal::NotHolder(..) => 22,
         Refusal::GaveUp => 23,
+        Refusal::StaleToken(..) => 24,
     });
     let all: [(&str, Vec<usize>, usize); 4] = [
         ("commands", commands.collect(), 5),
-        ("requests", requests.collect(), 12),
-        ("replies", replies.collect(), 11),
-        ("refusals", refusals.collect(), 24),
+        ("requests", requests.collect(), 13),
+        ("replies", replies.collect(), 12),
+        ("refusals", refusals.collect(), 25),
     ];
     for (what, seen, kinds) in all {
         let missing: Vec<usize> = (0..kinds).filter(|kind| !seen.contains(kind)).collect();

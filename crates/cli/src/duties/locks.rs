@@ -1,6 +1,7 @@
 //! `bellwether locks`: who holds what and who waits; and taking a lock away.
 
-use super::{below, clock, table};
+use super::check::{self, CheckArgs};
+use super::{below, clock, escaped, table};
 use crate::failure::{Failure, Verdict};
 use crate::output::print;
 use crate::watching::{self, AskArgs, Shown, runtime};
@@ -14,6 +15,8 @@ use std::io::{self, BufRead, IsTerminal};
 pub(crate) struct LocksArgs {
     #[command(flatten)]
     ask: AskArgs,
+    #[command(flatten)]
+    check: CheckArgs,
     /// Take this lock away from the session that holds it. The session may not know at once: what
     /// the lock protects must look at fencing tokens
     #[arg(long, value_name = "NAME", requires = "session", help_heading = "By force")]
@@ -36,6 +39,9 @@ pub(crate) struct LocksArgs {
 }
 
 pub(crate) fn run(args: &LocksArgs) -> Result<Verdict, Failure> {
+    if let Some(token) = args.check.given() {
+        return check::run(&args.ask, "locks", "held", token);
+    }
     match (&args.release, &args.session) {
         (Some(lock), Some(session)) => force(args, lock, session),
         _ => watching::run::<Locks>(&args.ask),
@@ -75,20 +81,6 @@ fn confirmed(lock: &str, session: &str) -> Result<bool, Failure> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(Failure::Print)?;
     Ok(answer.trim() == "yes")
-}
-
-/// A name as a part of an address.
-fn escaped(name: &str) -> String {
-    let mut text = String::new();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                text.push(char::from(byte));
-            }
-            byte => text += &format!("%{byte:02X}"),
-        }
-    }
-    text
 }
 
 /// The locks, as a member shows them.

@@ -1,6 +1,7 @@
 //! What the coordinator keeps for its clients, as an operator sees it: `bellwether sessions`,
 //! `roles`, `locks` and `deadlocks`.
 
+mod check;
 pub(crate) mod deadlocks;
 pub(crate) mod locks;
 mod picture;
@@ -44,6 +45,20 @@ fn names(list: &[String]) -> String {
 fn clock(at: &str) -> &str {
     let time = at.split_once('T').map(|(_, time)| time);
     time.and_then(|time| time.strip_suffix('Z')).unwrap_or(at)
+}
+
+/// A name as a part of an address.
+fn escaped(name: &str) -> String {
+    let mut text = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                text.push(char::from(byte));
+            }
+            byte => text += &format!("%{byte:02X}"),
+        }
+    }
+    text
 }
 
 /// So many of something.

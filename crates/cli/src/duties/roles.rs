@@ -1,5 +1,6 @@
 //! `bellwether roles`: who leads what, who stands for it, and why it changed last.
 
+use super::check::{self, CheckArgs};
 use super::{below, clock, table};
 use crate::failure::{Failure, Verdict};
 use crate::watching::{self, AskArgs, Shown};
@@ -12,10 +13,15 @@ use std::fmt::Write;
 pub(crate) struct RolesArgs {
     #[command(flatten)]
     ask: AskArgs,
+    #[command(flatten)]
+    check: CheckArgs,
 }
 
 pub(crate) fn run(args: &RolesArgs) -> Result<Verdict, Failure> {
-    watching::run::<Roles>(&args.ask)
+    match args.check.given() {
+        Some(token) => check::run(&args.ask, "roles", "led", token),
+        None => watching::run::<Roles>(&args.ask),
+    }
 }
 
 /// The roles, as a member shows them.

@@ -278,6 +278,10 @@ impl State {
                 let result = result.unwrap_or(Err(Refusal::NotHolder(lock.clone(), session)));
                 state.send(out, Reply::Forced { lock, session, result });
             }
+            Request::Check { number, of, token } => {
+                let result = state.duties.bearer(&of, token);
+                state.send(out, Reply::Checked { number, result });
+            }
             Request::Died { .. } => panic!("a client does not say that"),
         }
     }

@@ -1,7 +1,7 @@
 //! Locks, and what becomes of them when somebody changes its mind.
 
 use crate::fake::{Fake, soon};
-use bellwether::{Error, Lost, Over, Refusal, SessionOptions};
+use bellwether::{Error, Lost, Over, Refusal, SessionOptions, Subject, Token};
 use bellwether_duties::Ending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -132,6 +132,40 @@ async fn what_an_operator_takes_is_lost() {
     let error = operator.force_release("a", one.id(), "anna: again").await.unwrap_err();
     assert_eq!(error.exit_code(), 72);
     fake.until("all to be free", |state| state.duties.locks().is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_token_is_checked_by_whoever_is_shown_it() {
+    let fake = Fake::new();
+    let (one, guard) = (fake.session("one").await, fake.client().await);
+    let (lock, role) = (one.lock("a").await.unwrap(), one.campaign("r").await.unwrap());
+    let (of_lock, of_role) = (Subject::Lock("a".into()), Subject::Role("r".into()));
+    let check = |of: &Subject, token| {
+        let (guard, of) = (guard.clone(), of.clone());
+        async move { soon("the answer", guard.check(of, token)).await }
+    };
+    assert_eq!(check(&of_lock, lock.token()).await, Ok(one.id()));
+    assert_eq!(check(&of_role, role.token()).await, Ok(one.id()));
+    // A token of something else, one that was never given, and one of an older epoch.
+    for (of, token) in [
+        (&of_lock, role.token()),
+        (&of_role, lock.token()),
+        (&of_lock, Token(u64::MAX)),
+        (&of_lock, Token(1 << 32 | 1)),
+    ] {
+        let error = check(of, token).await.unwrap_err();
+        assert_eq!(error, Error::StaleToken { of: of.clone(), token });
+        assert_eq!(error.exit_code(), 82);
+    }
+    let (old, held) = (lock.token(), check(&of_lock, lock.token()).await.is_ok());
+    assert!(held && lock.is_held(), "asking changes nothing");
+    soon("the release", lock.release()).await.unwrap();
+    let lock = one.lock("a").await.unwrap();
+    let error = check(&of_lock, old).await.unwrap_err();
+    assert!(error.to_string().contains("epoch 3"), "{error}");
+    assert_eq!(check(&of_lock, lock.token()).await, Ok(one.id()));
+    let error = check(&Subject::Lock("x".repeat(2_000)), old).await.unwrap_err();
+    assert_eq!(error.exit_code(), 74);
 }
 
 #[tokio::test]

@@ -311,7 +311,9 @@ impl World {
                 self.apply_and_tell(Command::End { session, why: Ending::Closed, at: 0 });
                 self.reply((who, key), Reply::Ended { session, why: None });
             }
-            Request::Died { .. } | Request::Force { .. } => unreachable!("no client says so"),
+            Request::Died { .. } | Request::Force { .. } | Request::Check { .. } => {
+                unreachable!("no client says so")
+            }
         }
     }
 

@@ -122,6 +122,12 @@ impl Desk {
             }
             Request::Close { session } => Some(Command::End { session, why: Ending::Closed, at }),
             Request::Died { session } => Some(Command::End { session, why: Ending::Died, at }),
+            // The same holds for what is held, and for what is not any more.
+            Request::Check { number, of, token } => {
+                let result = duties.bearer(&of, token);
+                self.reply(route, Reply::Checked { number, result });
+                None
+            }
             Request::Force { lock, session, by } => {
                 self.forcing.entry((lock.clone(), session)).or_default().push_back(route);
                 Some(Command::Force { lock, session, by, at })

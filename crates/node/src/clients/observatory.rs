@@ -182,7 +182,7 @@ impl Observation {
         role: Option<&Role>,
         now: Last,
     ) -> bool {
-        let mut say = |standing| {
+        let say = |standing| {
             let told = Observed { number, version, result: Ok(standing) };
             self.own.try_send(ToClient::Observed(told)).is_ok()
         };

@@ -133,7 +133,10 @@ fn note_use(request: &Request, owner: Option<&Owner>) -> Result<(), Malformed> {
             }
             Ok(())
         }
-        Request::Open { .. } | Request::Close { .. } | Request::Force { .. } => Ok(()),
+        Request::Open { .. }
+        | Request::Close { .. }
+        | Request::Force { .. }
+        | Request::Check { .. } => Ok(()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::numbers::{self, Numbered, REMEMBERED};
 use super::refusals::{ended, nobody, refused, unanswered, unknown};
 use crate::clients::{Coordinator, Note, Visitor};
 use crate::office::{ANSWERS_WITHIN, Office};
-use bellwether_duties::{Answer, Ask, Number, Refusal, Reply, Request, SessionId};
+use bellwether_duties::{Answer, Ask, Number, Refusal, Reply, Request, SessionId, Subject, Token};
 use bellwether_web::Refusal as Refused;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -112,6 +112,18 @@ impl<'a> Errand<'a> {
             _ => None,
         };
         let result = self.fetch(&request, Retry::IfUndone, pick).await?;
+        result.map_err(|refusal| refused(&refusal))
+    }
+
+    /// Who holds something by a token.
+    pub(super) async fn check(mut self, of: Subject, token: Token) -> Result<SessionId, Refused> {
+        // It asks nothing else.
+        let request = Request::Check { number: 0, of, token };
+        let pick = |reply| match reply {
+            Reply::Checked { result, .. } => Some(result),
+            _ => None,
+        };
+        let result = self.fetch(&request, Retry::Always, pick).await?;
         result.map_err(|refusal| refused(&refusal))
     }
 

@@ -10,6 +10,7 @@ mod orders;
 mod reads;
 mod refusals;
 mod shown;
+mod tokens;
 mod watch;
 
 use crate::office::Office;
@@ -42,7 +43,9 @@ const BODY_MAX: usize = 256 << 10;
         orders::resign,
         orders::proclaim,
         orders::hand_over,
-        orders::force
+        orders::force,
+        tokens::of_lock,
+        tokens::of_role
     ),
     components(schemas(duties::Duties, duties::Role))
 )]
@@ -64,7 +67,9 @@ pub(crate) fn routes() -> Router<Arc<Office>> {
         .route("/v1/roles/{role}/resign", post(orders::resign))
         .route("/v1/roles/{role}/proclaim", post(orders::proclaim))
         .route("/v1/roles/{role}/hand-over", post(orders::hand_over))
+        .route("/v1/roles/{role}/tokens/{token}", get(tokens::of_role))
         .route("/v1/locks", get(reads::locks))
+        .route("/v1/locks/{name}/tokens/{token}", get(tokens::of_lock))
         .route("/v1/locks/{name}/force", post(orders::force))
         .route("/v1/deadlocks", get(reads::deadlocks))
         .layer(DefaultBodyLimit::max(BODY_MAX))

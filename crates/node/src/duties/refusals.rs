@@ -83,6 +83,11 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             "waited-in-vain",
             "wait longer with wait_ms; see /v1/locks for who holds it",
         ),
+        StaleToken(..) => (
+            StatusCode::CONFLICT,
+            "stale-token",
+            "its bearer has lost what it was given for, and has to ask for it again",
+        ),
     };
     Answer::new(status, refusal.to_string(), Some(hint)).coded(code)
 }
@@ -145,7 +150,7 @@ pub(super) fn senseless(code: &str, error: &str, hint: &str) -> Answer {
 mod tests {
     use super::*;
     use axum::response::IntoResponse;
-    use bellwether_duties::{Deadlock, Policy};
+    use bellwether_duties::{Deadlock, Policy, Subject, Token};
     use std::collections::BTreeSet;
 
     #[test]
@@ -177,6 +182,7 @@ mod tests {
             (Refusal::OtherPolicy(name.clone(), Policy::FirstCome), 409),
             (Refusal::NotHolder(name, id), 409),
             (Refusal::GaveUp, 408),
+            (Refusal::StaleToken(Subject::Lock("x".to_owned()), Token(1)), 409),
         ];
         let mut words = BTreeSet::new();
         for (refusal, status) in &all {

@@ -1,0 +1,54 @@
+//! Tokens that are checked, and who waits to hear of them.
+
+use super::Book;
+use bellwether_api::client::ToMember;
+use bellwether_core::Time;
+use bellwether_duties::{Number, Refusal, Request, SessionId, Subject, Token};
+use std::collections::BTreeMap;
+use tokio::sync::oneshot;
+
+/// Who holds it by the token; or that nobody does.
+type Checked = Result<SessionId, Refusal>;
+
+/// All that are checked at the moment, by number: no answer is for a later question.
+#[derive(Default)]
+pub(super) struct Checks {
+    last: Number,
+    all: BTreeMap<Number, (Subject, Token, oneshot::Sender<Checked>)>,
+}
+
+impl Checks {
+    /// What is asked again, which changes nothing: all that somebody still waits for.
+    pub(super) fn again(&mut self) -> Vec<Request> {
+        self.all.retain(|_, (.., answer)| !answer.is_closed());
+        let ask = |(number, (of, token, _)): (&Number, &(Subject, Token, _))| Request::Check {
+            number: *number,
+            of: of.clone(),
+            token: *token,
+        };
+        self.all.iter().map(ask).collect()
+    }
+
+    pub(super) fn hear(&mut self, number: Number, result: Checked) {
+        if let Some((.., answer)) = self.all.remove(&number) {
+            let _ = answer.send(result);
+        }
+    }
+}
+
+impl Book {
+    /// Asks who holds something by a token.
+    pub(crate) fn check(
+        &mut self,
+        of: Subject,
+        token: Token,
+        now: Time,
+    ) -> oneshot::Receiver<Checked> {
+        let (answer, answered) = oneshot::channel();
+        self.checks.last += 1;
+        let number = self.checks.last;
+        self.checks.all.insert(number, (of.clone(), token, answer));
+        self.put(ToMember::Request(Request::Check { number, of, token }), now);
+        answered
+    }
+}
