@@ -1,4 +1,5 @@
 //! Observing a role.
+#![allow(clippy::disallowed_types, reason = "moments that others noted; no clock is looked at")]
 
 use crate::book::Seen;
 use crate::{Client, Error, check};

@@ -1,0 +1,28 @@
+//! Who leads a role, and every change with its reason: for those who have to find the leader.
+//!
+//! It needs no session, and goes on whichever member is lost.
+//!
+//! ```sh
+//! export BELLWETHER_ENDPOINTS=unix:/path/to/member-1.sock
+//! cargo run -p bellwether --example who_leads -- primary
+//! ```
+#![allow(clippy::print_stdout, reason = "it shows what happens")]
+
+use bellwether::{Client, Endpoints, Error};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Error> {
+    let role = std::env::args().nth(1).unwrap_or_else(|| "primary".to_owned());
+    let client = Client::connect(Endpoints::from_env_or_default()?).await?;
+    let mut observer = client.observe(&role).await?;
+    while let Some(standing) = observer.next().await {
+        match &standing.leader {
+            Some(leader) => {
+                let value = String::from_utf8_lossy(&leader.value);
+                println!("{} leads '{role}' with '{value}': {}", leader.client, standing.reason);
+            }
+            None => println!("nobody leads '{role}': {}", standing.reason),
+        }
+    }
+    Ok(())
+}
