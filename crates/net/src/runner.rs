@@ -213,6 +213,12 @@ impl<P: Protocol> Runner<P> {
         }
     }
 
+    /// The process as others see it.
+    fn view<'a>(&'a self, here: &'a Here<'a>) -> View<'a, P::Process> {
+        let (process, config, me) = (&self.process, &self.config, self.shared.me());
+        View { process, config, here, me, now: here.now() }
+    }
+
     fn pass_turn(&mut self) {
         self.state.turn = self.state.turn.next();
         self.state.in_turn = 0;
@@ -265,10 +271,8 @@ impl<P: Protocol> Runner<P> {
             Some(Command::Input(input)) => Taken::Event(Event::Input(input)),
             Some(Command::Inspect(look)) => {
                 let Shared { group, place, clock, .. } = &*self.shared;
-                let now = clock.now();
-                let here = Here::new(group, *place, now, false);
-                let (process, config, me) = (&self.process, &self.config, self.shared.me());
-                look(&View { process, config, here: &here, me, now });
+                let here = Here::new(group, *place, clock.now(), false);
+                look(&self.view(&here));
                 Taken::Nothing
             }
         }
@@ -360,9 +364,7 @@ impl<P: Protocol> Runner<P> {
             self.tap.sent(&self.shared, to, &msg, at);
             let Shared { protocol, group, place, .. } = &*self.shared;
             let here = Here::new(group, *place, at, false);
-            let (process, config, me) = (&self.process, &self.config, self.shared.me());
-            let view = View { process, config, here: &here, me, now: at };
-            let can_wait = protocol.can_wait(&view, to, &msg);
+            let can_wait = protocol.can_wait(&self.view(&here), to, &msg);
             let supersedes = |newer: &_, older: &_| protocol.supersedes(newer, older);
             peer.outbox.push(Queued { msg, seq, at, can_wait }, supersedes);
         } else {

@@ -147,6 +147,52 @@ fn d2_a_reply_goes_to_where_the_session_was_last_heard_of() {
     assert_eq!((*to, says[0].0, says.len()), (id(2), 9, 1));
 }
 
+const NONE: [usize; 0] = [];
+
+/// How many commands there are in each batch that is sent to P1.
+fn batches(effects: Vec<Effect<Steward<Bully>>>) -> Vec<usize> {
+    let batch = |(to, msg): (NodeId, Letter)| match msg {
+        Msg::Member(Member::Mandate(Mandate::Append { commands, .. })) if to == id(1) => {
+            Some(commands.len())
+        }
+        _ => None,
+    };
+    sent(effects).into_iter().filter_map(batch).collect()
+}
+
+#[test]
+fn d2_what_comes_while_changes_are_on_their_way_goes_together() {
+    let mut p3 = leading();
+    let come = |keys: std::ops::Range<u128>, p3: &mut P3| {
+        batches(p3.input(Input::Wants(keys.map(|key| (7, open(key, 5))).collect())))
+    };
+    assert_eq!(come(0..1, &mut p3), [1]);
+    assert_eq!(come(1..4, &mut p3), [3], "a few may always be on their way");
+    assert_eq!(come(4..6, &mut p3), NONE, "and no more");
+    assert_eq!(come(6..8, &mut p3), [4], "until as many have come as are on their way");
+    assert_eq!(come(8..11, &mut p3), NONE);
+    // The first four have arrived, and the three that wait are not as many as are on their way.
+    assert_eq!(batches(acknowledge(&mut p3, 5)), NONE);
+    assert_eq!(batches(acknowledge(&mut p3, 9)), [3], "all the others have arrived");
+    assert_eq!(replies(acknowledge(&mut p3, 12)).len(), 3, "nobody was forgotten");
+}
+
+#[test]
+fn d2_without_a_mandate_nothing_goes_and_nothing_is_forgotten() {
+    let mut p3 = leading();
+    for keys in [0..4, 4..6] {
+        p3.input(Input::Wants(keys.map(|key: u128| (7, open(key, 5))).collect()));
+    }
+    let asked = p3.now;
+    p3.pass(p3.config.member.lease);
+    let (epoch, clock, held) = (Epoch::new(1), p3.now, 5);
+    let late = |sent| mandate(Mandate::Ack { epoch, sent, clock, held });
+    let effects: Vec<_> = [1, 2].into_iter().flat_map(|id| p3.deliver(id, late(asked))).collect();
+    assert_eq!(p3.process.holds(p3.now), None);
+    assert_eq!(batches(effects), NONE);
+    assert_eq!(batches(acknowledge(&mut p3, 5)), [2], "it goes on");
+}
+
 #[test]
 fn d2_an_unknown_session_is_told_so_at_once() {
     let mut p3 = leading();

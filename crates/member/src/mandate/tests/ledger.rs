@@ -22,6 +22,21 @@ fn m12_a_leader_makes_a_change_and_sends_it_to_all() {
 }
 
 #[test]
+fn m12_those_that_have_acknowledged_the_most_make_the_majority() {
+    let mut p3 = leading();
+    propose(&mut p3, &[7, 8]);
+    for (follower, held) in [(1, 0), (2, 2), (4, 1), (5, 2)] {
+        p3.deliver(follower, acked(1, p3.now, held));
+    }
+    let spare = |p3: &P3| [1, 2, 4, 5].map(|follower| p3.process.is_spare(id(follower), 3));
+    assert_eq!(spare(&p3), [true, false, true, false]);
+    // One that catches up is as good, and named before.
+    p3.deliver(1, acked(1, p3.now, 2));
+    assert_eq!(spare(&p3), [false, false, true, true]);
+    assert!(!following(5, 1).process.is_spare(id(1), 3), "it does not lead");
+}
+
+#[test]
 fn m12_nobody_else_changes_anything() {
     for mut p3 in [p3(), following(5, 1), installing()] {
         let before = p3.process.clone();
