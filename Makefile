@@ -9,6 +9,9 @@ BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --
 # How many random schedules `make soak` runs for each of the six elections.
 SCHEDULES    := 20000
 
+# How long it then makes faults on real members and clients, with three members and with five.
+TORTURE      := 5m
+
 .DEFAULT_GOAL := help
 .PHONY: help up web unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools always
 
@@ -99,9 +102,11 @@ fix: tools ## Format, and apply what clippy can fix by itself
 	cargo fmt --all
 	cd bench && cargo fmt
 
-soak: ## The member in 100,000 storms of faults and more, for each election; takes some minutes
+soak: ## The member in 100,000 storms of faults and more, and real processes tortured under load; 20 minutes
 	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test storms -- --nocapture --test-threads 1
 	SCHEDULES=100000 cargo test --locked --release --package bellwether-member --test clients -- --nocapture
+	$(BELLWETHER) torture --members 3 --for $(TORTURE)
+	$(BELLWETHER) torture --members 5 --for $(TORTURE)
 
 bench: ## Measure the simulator, clocks and graphs beside bare loops, the checker beside stateright
 	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-check

@@ -43,6 +43,11 @@ pub(crate) enum Verb {
     UpMember(crate::up::args::UpMemberArgs),
     /// Measure a whole cluster on this machine: failover, false alarms, cost
     Bench(crate::bench::args::BenchArgs),
+    /// Make faults on a whole cluster under load, and check what its clients saw
+    Torture(crate::torture::args::TortureArgs),
+    /// One of the clients that `torture` starts
+    #[command(hide = true)]
+    TortureClient(crate::torture::client::TortureClientArgs),
     /// Make an authority and certificates for development
     Certs(crate::certs::CertsArgs),
     /// Ask a member who coordinates, since when and why

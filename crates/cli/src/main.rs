@@ -29,6 +29,7 @@ mod sections;
 mod sim;
 mod status;
 mod sweep;
+mod torture;
 mod up;
 mod watching;
 mod whom;
@@ -54,6 +55,8 @@ fn main() -> ExitCode {
         Verb::Up(args) => up::run(&args),
         Verb::UpMember(args) => up::member::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Torture(args) => torture::run(&args),
+        Verb::TortureClient(args) => torture::client::run(&args),
         Verb::Status(args) => status::run(&args),
         Verb::Members(args) => members::run(&args),
         Verb::Campaign(args) => running::campaign::run(&args),

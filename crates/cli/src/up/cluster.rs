@@ -45,6 +45,8 @@ pub(crate) struct Member {
     pub(crate) id: u32,
     /// Where its HTTP API is.
     pub(crate) http: Address,
+    /// Where members and clients reach it over TLS.
+    pub(crate) listen: String,
     running: Option<(Child, Option<ChildStdin>)>,
     pub(crate) condition: Condition,
 }
@@ -126,8 +128,8 @@ impl Cluster {
         let mut members = Vec::new();
         for id in 1..=shape.nodes {
             let http = Address::parse(&ports.http(id))?;
-            let condition = Condition::Dead;
-            members.push(Member { id, http, running: None, condition });
+            let (listen, condition) = (ports.listen(id), Condition::Dead);
+            members.push(Member { id, http, listen, running: None, condition });
         }
         if let Some(sockets) = &sockets {
             let http: Vec<_> = members.iter().map(|member| member.http.clone()).collect();

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &UpMemberArgs) -> Result<Verdict, Failure> {
 /// From now on the end of the parent is the end of this process, even while it is stopped.
 /// Whether the parent is still there.
 #[cfg(target_os = "linux")]
-fn end_with_parent(parent: i32) -> bool {
+pub(crate) fn end_with_parent(parent: i32) -> bool {
     use rustix::process::{Signal, getppid, set_parent_process_death_signal};
     // The order matters: a parent that ends between the two is noticed by the second.
     set_parent_process_death_signal(Some(Signal::KILL)).is_ok()
@@ -34,7 +34,7 @@ fn end_with_parent(parent: i32) -> bool {
 
 /// The same where the system has no such signal: standard input is closed when the parent ends.
 #[cfg(not(target_os = "linux"))]
-fn end_with_parent(_parent: i32) -> bool {
+pub(crate) fn end_with_parent(_parent: i32) -> bool {
     std::thread::spawn(|| {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         std::process::exit(1);

@@ -6,14 +6,14 @@
 
 pub(crate) mod args;
 pub(crate) mod cluster;
-mod command;
+pub(crate) mod command;
 mod desk;
 pub(crate) mod link;
 pub(crate) mod member;
 mod plain;
 mod screen;
 mod view;
-mod world;
+pub(crate) mod world;
 
 use crate::failure::{Failure, Verdict};
 use args::UpArgs;
@@ -104,7 +104,7 @@ pub(crate) enum Next {
 }
 
 /// What a member answered.
-type Report = (usize, Option<Status>, Option<Members>);
+pub(crate) type Report = (usize, Option<Status>, Option<Members>);
 
 /// A cluster that runs, and what is known of it.
 pub(crate) struct Session {
@@ -225,7 +225,7 @@ impl Session {
 }
 
 /// Asks one member for ever.
-async fn ask(place: usize, mut link: Link, reports: mpsc::Sender<Report>) {
+pub(crate) async fn ask(place: usize, mut link: Link, reports: mpsc::Sender<Report>) {
     loop {
         let status: Option<Status> = link.get("/v1/status", ANSWERS_WITHIN).await;
         let leads = status.as_ref().is_some_and(|status| status.stance == Stance::Leading);

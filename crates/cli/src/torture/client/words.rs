@@ -1,0 +1,51 @@
+//! What the client says, in the words of a history.
+
+use super::super::history::{Ended, Outcome, Refused};
+use bellwether::{Deadlock, Ending, Error, Lost, Over, Refusal};
+
+pub(super) fn over(why: &Over) -> Ended {
+    match why {
+        Over::DeadlinePassed => Ended::DeadlinePassed,
+        Over::Ended(Some(Ending::Expired)) => Ended::Expired,
+        Over::Ended(Some(Ending::Died)) => Ended::Died,
+        Over::Ended(Some(Ending::Closed)) | Over::Closed => Ended::Closed,
+        Over::Ended(None) | Over::Refused(_) => Ended::Unknown,
+    }
+}
+
+pub(super) fn lost(how: &Lost) -> Ended {
+    match how {
+        Lost::SessionOver(why) => over(why),
+        Lost::HandedOver => Ended::HandedOver,
+        _ => Ended::Taken,
+    }
+}
+
+/// What has become of a request that was not granted.
+pub(super) fn outcome(error: &Error) -> Outcome {
+    match error {
+        Error::SessionOver { why } => Outcome::Over { why: over(why) },
+        Error::Refused(Refusal::NoSession(_)) => Outcome::Over { why: Ended::Unknown },
+        Error::Refused(Refusal::Busy(_)) => Outcome::Busy,
+        Error::WaitedInVain { .. } => Outcome::InVain,
+        Error::Deadlock(deadlock) => circle(deadlock),
+        error => Outcome::Refused { why: error.to_string() },
+    }
+}
+
+fn circle(deadlock: &Deadlock) -> Outcome {
+    let wait = |wait: &bellwether::Wait| (wait.session.to_string(), wait.lock.clone());
+    Outcome::Deadlock {
+        aborted: deadlock.aborted.map(|session| session.to_string()),
+        cycle: deadlock.cycle.iter().map(wait).collect(),
+    }
+}
+
+pub(super) fn refused(error: &Error) -> Refused {
+    match error {
+        Error::SessionOver { why } => Refused::Over(over(why)),
+        Error::Refused(Refusal::NoSession(_)) => Refused::Over(Ended::Unknown),
+        Error::Refused(Refusal::NoSuchCandidate(..)) => Refused::NoSuchCandidate,
+        error => Refused::Other(error.to_string()),
+    }
+}

@@ -1,0 +1,187 @@
+//! What there was: how much was done, how long it took, and which faults bit.
+
+use super::check::{Book, Grant, Request};
+use super::faults::Fault;
+use super::history::{Event, History, Outcome, Way};
+use super::plan::Kind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The figures of a run. Spans are in microseconds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Figures {
+    /// Processes that were clients.
+    pub(super) clients: usize,
+    pub(super) sessions: usize,
+    /// Sessions that ended without being closed.
+    pub(super) sessions_lost: usize,
+    /// Everything that was asked of the cluster.
+    pub(super) operations: usize,
+    pub(super) grants: usize,
+    /// Grants that were lost with their session.
+    pub(super) lost: usize,
+    /// Grants that had to be waited for.
+    pub(super) waited: usize,
+    pub(super) busy: usize,
+    pub(super) in_vain: usize,
+    pub(super) deadlocks: usize,
+    pub(super) hand_overs: usize,
+    pub(super) proclamations: usize,
+    /// In so many epochs something was granted.
+    pub(super) epochs: usize,
+    /// How often it was seen at a look that something is held.
+    pub(super) looks: usize,
+    /// The waits for what was granted: half are shorter; 99 of 100 are; the longest.
+    pub(super) wait_us: [u64; 3],
+    /// The longest time without an answer of the cluster to anybody.
+    pub(super) silence_us: u64,
+    /// Of each kind of fault: how many there were, and how many bit.
+    pub(super) faults: BTreeMap<Kind, (usize, usize)>,
+}
+
+impl Figures {
+    pub(super) fn of(book: &Book, histories: &[History], faults: &[Fault]) -> Self {
+        let mut figures = Figures {
+            clients: histories.len(),
+            grants: book.grants.len(),
+            waited: book.grants.iter().filter(|grant| queued(grant, book)).count(),
+            operations: book.requests.len(),
+            ..Figures::default()
+        };
+        let epochs: BTreeSet<u64> = book.grants.iter().map(|grant| grant.token >> 32).collect();
+        figures.epochs = epochs.len();
+        let mut answers = Vec::new();
+        for line in histories.iter().flat_map(|history| &history.lines) {
+            figures.count(&line.event);
+            if is_answer(&line.event) {
+                answers.push(line.at);
+            }
+        }
+        answers.sort_unstable();
+        let gaps = answers.windows(2).map(|pair| pair[1] - pair[0]);
+        figures.silence_us = gaps.max().unwrap_or_default();
+        figures.wait_us = waits(book);
+        for fault in faults {
+            let (happened, bit) = figures.faults.entry(fault.kind).or_default();
+            *happened += 1;
+            *bit += usize::from(bites(fault, book, histories));
+        }
+        figures
+    }
+
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::Opened { .. } => self.sessions += 1,
+            Event::Over { .. } => self.sessions_lost += 1,
+            Event::Lost { .. } => self.lost += 1,
+            Event::Looked { .. } => self.looks += 1,
+            Event::Answered { outcome, .. } => match outcome {
+                Outcome::Busy => self.busy += 1,
+                Outcome::InVain => self.in_vain += 1,
+                Outcome::Deadlock { .. } => self.deadlocks += 1,
+                Outcome::Granted { .. } | Outcome::Over { .. } | Outcome::Refused { .. } => {}
+            },
+            Event::HandedOver { error: None, .. } => self.hand_overs += 1,
+            Event::Proclaimed { error: None, .. } => self.proclamations += 1,
+            Event::Opens { .. }
+            | Event::GivesBack { how: Way::Asks, .. }
+            | Event::HandsOver { .. }
+            | Event::Proclaims { .. }
+            | Event::Closes { .. } => self.operations += 1,
+            _ => {}
+        }
+    }
+}
+
+fn queued(grant: &Grant, book: &Book) -> bool {
+    book.requests[grant.request].queued.is_some()
+}
+
+/// Whether the cluster has said something: not what a client decides by itself.
+fn is_answer(event: &Event) -> bool {
+    match event {
+        Event::Opened { .. }
+        | Event::Waits { .. }
+        | Event::LeadsAgain { .. }
+        | Event::HandedOver { error: None, .. }
+        | Event::Proclaimed { error: None, .. } => true,
+        Event::Answered { outcome, .. } => {
+            matches!(outcome, Outcome::Granted { .. } | Outcome::Busy | Outcome::Deadlock { .. })
+        }
+        _ => false,
+    }
+}
+
+fn waits(book: &Book) -> [u64; 3] {
+    let wait = |grant: &Grant| grant.answered - book.requests[grant.request].invoked;
+    let mut waits: Vec<u64> = book.grants.iter().map(wait).collect();
+    waits.sort_unstable();
+    let at = |percent: usize| {
+        let place = (waits.len() * percent).div_ceil(100).saturating_sub(1);
+        waits.get(place).copied().unwrap_or_default()
+    };
+    [at(50), at(99), at(100)]
+}
+
+/// Whether a fault did something to somebody. One that hits a member does if that coordinated, or if
+/// a client that is connected to it had asked for something that was not answered. One that hits a
+/// client does if that held something, or waited for an answer.
+fn bites(fault: &Fault, book: &Book, histories: &[History]) -> bool {
+    let met = |request: &Request| {
+        let answered = request.answer.as_ref().map_or(u64::MAX, |(at, ..)| *at);
+        request.invoked <= fault.until && answered >= fault.from
+    };
+    if let Some(client) = &fault.client {
+        let own = |request: &Request| histories[request.history()].name == *client;
+        let held = |grant: &Grant| {
+            let until = grant.held.map_or(grant.answered, |(until, _)| until);
+            own(&book.requests[grant.request])
+                && grant.answered <= fault.from
+                && until >= fault.from
+        };
+        return book.requests.iter().any(|request| own(request) && met(request))
+            || book.grants.iter().any(held);
+    }
+    let through = |request: &Request| request.via.is_some_and(|via| fault.members.contains(&via));
+    fault.coordinated || book.requests.iter().any(|request| through(request) && met(request))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::check;
+    use super::super::check::tests::told;
+    use super::*;
+
+    fn fault(kind: Kind, members: &[u32], client: Option<&str>, from: u64, until: u64) -> Fault {
+        let (what, client) = (String::new(), client.map(str::to_owned));
+        Fault { kind, what, members: members.to_vec(), coordinated: false, client, from, until }
+    }
+
+    #[test]
+    fn what_was_done_is_counted() {
+        let a = "10 asks 1 x exclusive; 20 granted 1 5; 21 looked 1; 30 gives 1; 40 gave 1";
+        let b = "10 asks 1 y exclusive; 12 waits 1; 50 granted 1 6; 51 lost 1 expired; \
+                 60 asks 2 x exclusive; 70 busy 2";
+        let histories = [told("a", a), told("b", b)];
+        let figures = Figures::of(&check(&histories).0, &histories, &[]);
+        assert_eq!((figures.operations, figures.grants, figures.waited), (4, 2, 1));
+        assert_eq!((figures.busy, figures.lost, figures.looks), (1, 1, 1));
+        assert_eq!(figures.wait_us, [10, 40, 40]);
+        assert_eq!(figures.silence_us, 30);
+    }
+
+    #[test]
+    fn a_fault_bites_who_is_there() {
+        let a = "10 asks 1 x exclusive; 20 granted 1 5; 60 looked 1; 70 gives 1; 80 gave 1";
+        let histories = [told("a", a)];
+        let book = check(&histories).0;
+        let bit = |fault: Fault| bites(&fault, &book, &histories);
+        // All requests go through member 1.
+        assert!(bit(fault(Kind::Kill, &[1], None, 15, 30)));
+        assert!(!bit(fault(Kind::Kill, &[2], None, 15, 30)));
+        assert!(!bit(fault(Kind::Kill, &[1], None, 25, 30)));
+        assert!(bit(Fault { coordinated: true, ..fault(Kind::Kill, &[2], None, 25, 30) }));
+        assert!(bit(fault(Kind::ClientStop, &[], Some("a"), 50, 55)));
+        assert!(!bit(fault(Kind::ClientStop, &[], Some("a"), 65, 66)));
+        assert!(!bit(fault(Kind::ClientStop, &[], Some("b"), 50, 55)));
+    }
+}

@@ -1,0 +1,178 @@
+//! What goes wrong and when, by the seed: nothing here touches a process.
+//!
+//! # Rules
+//! * F1 Faults come on tracks. On a track one fault is over before the next begins, and all kinds of
+//!   it come once, in random order, before one comes again. Only the loss of a majority comes in about
+//!   every fourth round: a cluster waits for its longest sessions after it, and nothing else is tested then.
+//! * F2 One track is for the clients, one for the members. Five members and more have a second one,
+//!   so that two faults meet; only the first cuts links, because there is one partition at a time.
+//! * F3 All faults begin before the time is over, and are made good then at the latest.
+
+use super::args::Setup;
+use super::chance::Chance;
+use std::time::Duration;
+
+/// A kind of fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    /// A member is killed, and started again.
+    Kill,
+    /// A member is stopped, and goes on.
+    Stop,
+    /// Members are cut off from the others.
+    Partition,
+    /// One of these three happens to the coordinator.
+    Coordinator,
+    /// So many members are killed at once that what they knew is lost.
+    Majority,
+    /// The coordinator is asked to hand over its mandate.
+    StepDown,
+    /// A client is killed, and another one takes its place.
+    ClientKill,
+    /// A client is stopped, and goes on.
+    ClientStop,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 8] = [
+        Kind::Kill,
+        Kind::Stop,
+        Kind::Partition,
+        Kind::Coordinator,
+        Kind::Majority,
+        Kind::StepDown,
+        Kind::ClientKill,
+        Kind::ClientStop,
+    ];
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Kind::Kill => "kill",
+            Kind::Stop => "stop",
+            Kind::Partition => "partition",
+            Kind::Coordinator => "coordinator",
+            Kind::Majority => "majority",
+            Kind::StepDown => "step-down",
+            Kind::ClientKill => "client-kill",
+            Kind::ClientStop => "client-stop",
+        }
+    }
+
+    pub(super) fn is_for_clients(self) -> bool {
+        matches!(self, Kind::ClientKill | Kind::ClientStop)
+    }
+
+    /// Whether it can only be made while somebody coordinates.
+    pub(super) fn needs_coordinator(self) -> bool {
+        matches!(self, Kind::Coordinator | Kind::StepDown)
+    }
+
+    /// How long it lasts, in milliseconds: around time-outs, leases and TTLs.
+    fn span_ms(self) -> (u64, u64) {
+        match self {
+            Kind::Kill | Kind::Partition | Kind::Coordinator => (100, 2_000),
+            Kind::Stop => (20, 2_000),
+            Kind::Majority => (50, 500),
+            Kind::StepDown => (0, 1),
+            Kind::ClientKill => (0, 300),
+            Kind::ClientStop => (20, 4_000),
+        }
+    }
+}
+
+/// A fault that is to happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Planned {
+    pub(super) at: Duration,
+    pub(super) until: Duration,
+    pub(super) kind: Kind,
+    /// Says whom it hits, and how: that depends on who is there then.
+    pub(super) draw: u64,
+}
+
+/// All that goes wrong, by when it begins.
+pub(super) fn plan(setup: &Setup) -> Vec<Planned> {
+    let of = |clients: bool| {
+        let mine = setup.faults.iter().filter(move |kind| kind.is_for_clients() == clients);
+        mine.copied().collect::<Vec<_>>()
+    };
+    let mut all = track(setup, 0, &of(false), (50, 700));
+    all.extend(track(setup, 1, &of(true), (20, 500)));
+    if setup.members >= 5 {
+        let alone = |kind: &Kind| matches!(kind, Kind::Kill | Kind::Stop);
+        let second: Vec<Kind> = of(false).into_iter().filter(alone).collect();
+        all.extend(track(setup, 2, &second, (500, 3_000)));
+    }
+    all.sort_by_key(|planned| planned.at);
+    all
+}
+
+fn track(setup: &Setup, number: u64, kinds: &[Kind], gap_ms: (u64, u64)) -> Vec<Planned> {
+    let mut chance = Chance::new(setup.seed, &[number, 1 << 40]);
+    let (mut all, mut round, mut now) = (Vec::new(), Vec::new(), Duration::ZERO);
+    for turn in 0.. {
+        let Some(kind) = kind(kinds, turn, &mut round, &mut chance) else { break };
+        let at = now + chance.millis(gap_ms.0, gap_ms.1);
+        if at >= setup.length {
+            break;
+        }
+        let (low, high) = kind.span_ms();
+        // Short ones are as likely as long ones: half of the time it is a tenth.
+        let tenth = if chance.percent(50) { 10 } else { 1 };
+        let until = (at + chance.millis(low, high) / tenth).min(setup.length);
+        all.push(Planned { at, until, kind, draw: chance.bits() });
+        now = until;
+    }
+    all
+}
+
+/// The next kind of a track; `None` if there is none.
+fn kind(kinds: &[Kind], turn: u32, round: &mut Vec<Kind>, chance: &mut Chance) -> Option<Kind> {
+    if round.is_empty() {
+        let rare = |kind: &&Kind| kinds.len() == 1 || **kind != Kind::Majority;
+        let whole = turn == 0 || chance.percent(25);
+        round.extend(kinds.iter().filter(|kind| whole || rare(kind)));
+        chance.shuffle(round);
+    }
+    round.pop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(members: u32, faults: &[Kind]) -> Setup {
+        let (length, faults) = (Duration::from_secs(60), faults.to_vec());
+        Setup { members, clients: 4, length, seed: 3, faults, locks: 3, roles: 3 }
+    }
+
+    #[test]
+    fn everything_comes_and_is_over_in_time() {
+        let setup = setup(5, &Kind::ALL);
+        let all = plan(&setup);
+        for kind in Kind::ALL {
+            assert!(all.iter().filter(|planned| planned.kind == kind).count() >= 2, "{kind:?}");
+        }
+        assert!(all.iter().all(|planned| planned.until <= setup.length));
+        assert!(all.is_sorted_by_key(|planned| planned.at));
+        assert_eq!(all, plan(&setup));
+        assert_ne!(all, plan(&Setup { seed: 4, ..setup }));
+    }
+
+    #[test]
+    fn with_three_members_one_fault_comes_after_the_other() {
+        let mut all = plan(&setup(3, &Kind::ALL));
+        all.retain(|planned| !planned.kind.is_for_clients());
+        assert!(all.is_sorted_by(|first, next| first.until <= next.at), "{all:?}");
+        let mut first: Vec<Kind> = all.iter().take(6).map(|planned| planned.kind).collect();
+        first.sort();
+        assert_eq!(first, Kind::ALL[..6]);
+    }
+
+    #[test]
+    fn only_what_is_asked_for_happens() {
+        assert_eq!(plan(&setup(5, &[])), []);
+        let all = plan(&setup(5, &[Kind::Stop]));
+        assert!(all.len() > 10 && all.iter().all(|planned| planned.kind == Kind::Stop));
+    }
+}
