@@ -27,6 +27,15 @@ pub(super) struct Fault {
     pub(super) until: u64,
 }
 
+impl Fault {
+    /// A line for whoever wants to know what went wrong when.
+    pub(super) fn line(&self) -> String {
+        let Fault { kind, what, coordinated, from, until, .. } = self;
+        let (kind, leads) = (kind.word(), if *coordinated { " (it coordinated)" } else { "" });
+        format!("{from} to {until}  {kind}: {what}{leads}\n")
+    }
+}
+
 /// What makes a fault good again.
 #[derive(Debug)]
 pub(super) enum Remedy {

@@ -23,6 +23,7 @@ use crate::output::print;
 use crate::up::{Signals, runtime};
 use args::{Setup, TortureArgs};
 use conduct::Conductor;
+use faults::Fault;
 use figures::Figures;
 use report::Report;
 use std::fs;
@@ -47,6 +48,9 @@ pub(crate) fn run(args: &TortureArgs) -> Result<Verdict, Failure> {
 async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, Failure> {
     let mut conductor = Conductor::start(setup, folder.path(), json).await?;
     let conducted = conductor.conduct().await?;
+    let faults: String = conducted.faults.iter().map(Fault::line).collect();
+    let path = folder.path().join("faults.txt");
+    fs::write(&path, faults).map_err(|error| Failure::Write("keep", path, error))?;
     let histories = conductor.ground.field.histories()?;
     let (book, found) = check::check(&histories);
     let figures = Figures::of(&book, &histories, &conducted.faults);

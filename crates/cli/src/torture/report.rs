@@ -139,3 +139,41 @@ fn shown(span: Duration) -> String {
         _ => bellwether_sim::units::show(span),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::Place;
+    use super::super::check::tests::told;
+    use super::super::plan::Kind;
+    use super::*;
+
+    #[test]
+    fn a_violation_comes_with_its_lines_and_a_command() {
+        let faults = vec![Kind::Kill, Kind::ClientStop];
+        let (length, seed) = (Duration::from_secs(90), 7);
+        let setup = Setup { members: 3, clients: 2, length, seed, faults, locks: 4, roles: 0 };
+        let histories = [told("client-1.1", "10 asks 1 x exclusive; 20 granted 1 5")];
+        let mut figures = Figures::default();
+        figures.faults.insert(Kind::Kill, (3, 2));
+        let violation = Violation::new("fifo", "so", &[Place { history: 0, line: 1 }]);
+        let kept = Some(PathBuf::from("kept"));
+        let violations = vec![violation; SHOWN + 2];
+        let mut report = Report { setup: &setup, figures, violations, histories: &histories, kept };
+        let text = report.text();
+        for part in [
+            "3 members, 2 clients, 90s of faults, seed 7\n",
+            "VIOLATED fifo: so\n  client-1.1\n",
+            "and 2 more\n",
+            "torture --members 3 --clients 2 --for 90s --seed 7 --locks 4 --roles 0 --faults \
+             kill,client-stop\n",
+            "histories and logs are in kept\n",
+            "client-stop           0      0   it tested nothing\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        report.violations.clear();
+        assert!(report.text().contains("nothing is wrong"));
+        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        assert_eq!(json["faults"][0]["bit"], 2);
+    }
+}

@@ -52,7 +52,7 @@ impl Worker {
             self.proclaim(&held).await;
         }
         let [held] = held;
-        if role % 3 != 0 && self.chance.percent(60) && !self.desk.is_ending() {
+        if !role.is_multiple_of(3) && self.chance.percent(60) && !self.desk.is_ending() {
             self.hand_over(held, &name).await;
         } else {
             self.resign(held).await;
@@ -123,6 +123,6 @@ impl Worker {
         let duties = timeout(SAYS_WITHIN, get::<Duties>(address, "/v1/roles")).await.ok()?.ok()?;
         let role = duties.roles.into_iter().find(|known| known.name == role)?;
         let others = role.candidates.iter().filter_map(|candidate| candidate.session.parse().ok());
-        others.filter(|other| *other != own).last()
+        others.filter(|other| *other != own).next_back()
     }
 }
