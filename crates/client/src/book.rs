@@ -205,6 +205,10 @@ impl Book {
                     Purpose::GiveBack | Purpose::HandOver(..) | Purpose::Other => None,
                 };
                 seat.slots.insert(number, Slot::Abandoned(purpose));
+                // It may be granted meanwhile, and is only given back when that is known.
+                if ask.is_some() {
+                    seat.giving_back.insert(number);
+                }
                 ask
             }
             Slot::Held { purpose, .. } => give_back(&purpose, number),

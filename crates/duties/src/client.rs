@@ -12,7 +12,8 @@
 //! * K2 `forget_below` is the smallest number of which nothing is known. What waits does not hold it
 //!   back, however long: a request that holds or waits is answered by what it has now. When it is
 //!   over, that is because the client itself gave up or gave back, and then the answer to *that*
-//!   tells what became of it.
+//!   tells what became of it. If giving up is refused, the request has been answered meanwhile; it is
+//!   sent again at once, in case that the answer was lost.
 //! * K3 Only [`Reply::Opened`] and [`Reply::KeptAlive`] prove that the session lives, and they prove it
 //!   from the moment at which the client *sent* what they answer. The deadline is the TTL after the
 //!   latest such moment, less what two clocks may differ by: the client's may be slow, the

@@ -97,6 +97,28 @@ async fn a_lock_that_was_just_dropped_can_be_had_again_at_once() {
 }
 
 #[tokio::test]
+async fn a_lock_that_was_given_up_can_be_had_again_though_its_grant_was_lost() {
+    let fake = Fake::new();
+    let (one, two) = (fake.session("one").await, fake.session("two").await);
+    let lock = one.lock("a").await.unwrap();
+    let waiting = tokio::spawn({
+        let two = two.clone();
+        async move { drop(two.lock("a").await) }
+    });
+    fake.until("somebody to wait", |state| state.duties.locks()["a"].queue.len() == 1).await;
+    fake.state().loses_one_of = Some(1);
+    drop(lock);
+    let granted =
+        |state: &crate::fake::State| state.duties.locks()["a"].holders.contains_key(&two.id());
+    fake.until("the grant", granted).await;
+    waiting.abort();
+    assert!(waiting.await.unwrap_err().is_cancelled());
+    fake.state().loses_one_of = None;
+    let again = soon("the lock", async { two.lock("a").await }).await.unwrap();
+    again.release().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_deadlock_is_told_by_name() {
     let fake = Fake::new();
     let (one, two) = (fake.session("one").await, fake.session("two").await);

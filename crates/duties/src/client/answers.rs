@@ -81,7 +81,13 @@ impl Client {
     /// What follows for earlier requests from the answer to this one.
     fn conclude(&mut self, number: Number, ask: &Ask, done: bool, heard: &mut Vec<Heard>) {
         let over: Vec<Number> = match ask {
-            Ask::GiveUp(_) if !done => return,
+            Ask::GiveUp(earlier) if !done => {
+                // It had been answered before. That answer may be lost, and is asked for at once.
+                if let Some(earlier) = self.asked.get_mut(earlier) {
+                    earlier.again = None;
+                }
+                return;
+            }
             Ask::Release(earlier) | Ask::GiveUp(earlier) => vec![*earlier],
             Ask::Resign { role } => {
                 let asked = self.asked.range(..number).map(|(by, asked)| (by, &asked.ask));
