@@ -35,9 +35,13 @@ pub(super) fn check(book: &Book) -> Vec<Violation> {
     violations
 }
 
-/// Whether a request can have waited for a lock at some moment between these two.
+/// Whether a request can have waited for a lock at some moment between these two. Of one that its
+/// client has given up, with its session or without, the cluster may hear only later.
 fn waited(request: &Request, lock: &str, from: u64, to: u64) -> bool {
-    let answered = request.answer.as_ref().map_or(u64::MAX, |(at, ..)| *at);
+    let answered = match &request.answer {
+        None | Some((_, Outcome::Over { .. } | Outcome::InVain, _)) => u64::MAX,
+        Some((at, ..)) => *at,
+    };
     request.wants.iter().any(|want| want.name == lock) && request.invoked <= to && answered >= from
 }
 
@@ -63,6 +67,9 @@ mod tests {
         // It asks only later.
         let a = A.replace("10 asks 2", "31 asks 2");
         assert_eq!(broken(&[&a, B]), ["deadlock"]);
+        // It is not told yet that the other one waits no longer.
+        let a = A.replace("50 granted 2 3", "15 in-vain 2");
+        assert_eq!(broken(&[&a, B]), [""; 0]);
         // It waits for something else.
         let a = A.replace("10 asks 2 y", "10 asks 2 z");
         assert_eq!(broken(&[&a, B]), ["deadlock"]);

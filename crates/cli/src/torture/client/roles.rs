@@ -122,7 +122,8 @@ impl Worker {
         let address = self.desk.http.get(place)?;
         let duties = timeout(SAYS_WITHIN, get::<Duties>(address, "/v1/roles")).await.ok()?.ok()?;
         let role = duties.roles.into_iter().find(|known| known.name == role)?;
-        let others = role.candidates.iter().filter_map(|candidate| candidate.session.parse().ok());
-        others.filter(|other| *other != own).next_back()
+        let mut others =
+            role.candidates.iter().filter_map(|candidate| candidate.session.parse().ok());
+        others.rfind(|other| *other != own)
     }
 }
