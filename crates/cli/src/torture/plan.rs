@@ -4,6 +4,7 @@
 //! * F1 Faults come on tracks. On a track one fault is over before the next begins, and all kinds of
 //!   it come once, in random order, before one comes again. Only the loss of a majority comes in about
 //!   every fourth round: a cluster waits for its longest sessions after it, and nothing else is tested then.
+//!   After the first round there are calm stretches, in which clients do more than wait.
 //! * F2 One track is for the clients, one for the members. Five members and more have a second one,
 //!   so that two faults meet; only the first cuts links, because there is one partition at a time.
 //! * F3 All faults begin before the time is over, and are made good then at the latest.
@@ -80,6 +81,10 @@ impl Kind {
     }
 }
 
+/// So often nothing happens on a track for so long.
+const CALM_PERCENT: u64 = 15;
+const CALM_MS: (u64, u64) = (1_000, 4_000);
+
 /// A fault that is to happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Planned {
@@ -112,7 +117,9 @@ fn track(setup: &Setup, number: u64, kinds: &[Kind], gap_ms: (u64, u64)) -> Vec<
     let (mut all, mut round, mut now) = (Vec::new(), Vec::new(), Duration::ZERO);
     for turn in 0.. {
         let Some(kind) = kind(kinds, turn, &mut round, &mut chance) else { break };
-        let at = now + chance.millis(gap_ms.0, gap_ms.1);
+        let calm = turn as usize >= kinds.len() && chance.percent(CALM_PERCENT);
+        let (low, high) = if calm { CALM_MS } else { gap_ms };
+        let at = now + chance.millis(low, high);
         if at >= setup.length {
             break;
         }
