@@ -48,6 +48,17 @@ impl World {
         number
     }
 
+    fn wait(
+        &mut self,
+        places: impl Iterator<Item = usize>,
+        name: impl Fn(usize) -> String,
+        mode: Mode,
+    ) {
+        for place in places {
+            self.lock(place, &name(place), mode);
+        }
+    }
+
     fn lock(&mut self, place: usize, name: &str, mode: Mode) -> Number {
         let wants = vec![Want { name: name.to_owned(), mode }];
         self.ask(place, Ask::Lock { wants, wait: true })
@@ -68,7 +79,7 @@ fn name(place: usize) -> String {
 #[divan::bench]
 fn in_a_queue(bencher: Bencher<'_, '_>) {
     let mut world = World::new(WAITERS + 2, OnDeadlock::Abort);
-    (0..=WAITERS).for_each(|place| drop(world.lock(place, "one", Mode::Exclusive)));
+    world.wait(0..=WAITERS, |_| "one".to_owned(), Mode::Exclusive);
     bencher.bench_local(|| world.comes_and_goes(WAITERS + 1, "one", Mode::Exclusive));
 }
 
@@ -86,8 +97,8 @@ fn plain_queue(bencher: Bencher<'_, '_>) {
 /// Each holds a lock and waits for that of the one before it: a chain of ten thousand edges.
 fn chain(on_deadlock: OnDeadlock) -> World {
     let mut world = World::new(WAITERS + 2, on_deadlock);
-    (0..=WAITERS + 1).for_each(|place| drop(world.lock(place, &name(place), Mode::Exclusive)));
-    (1..=WAITERS).for_each(|place| drop(world.lock(place, &name(place - 1), Mode::Exclusive)));
+    world.wait(0..=WAITERS + 1, name, Mode::Exclusive);
+    world.wait(1..=WAITERS, |place| name(place - 1), Mode::Exclusive);
     world
 }
 
@@ -126,6 +137,6 @@ fn beside_a_circle_that_stays(bencher: Bencher<'_, '_>) {
 fn behind_a_semaphore(bencher: Bencher<'_, '_>) {
     let mut world = World::new(WAITERS + 102, OnDeadlock::Abort);
     let permit = Mode::Permits { take: 1, of: 100 };
-    (0..WAITERS + 100).for_each(|place| drop(world.lock(place, "slots", permit)));
+    world.wait(0..WAITERS + 100, |_| "slots".to_owned(), permit);
     bencher.bench_local(|| world.comes_and_goes(WAITERS + 101, "slots", permit));
 }

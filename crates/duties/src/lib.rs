@@ -40,6 +40,7 @@ mod role;
 mod session;
 mod sound;
 mod state;
+mod stuck;
 mod talk;
 mod waits;
 

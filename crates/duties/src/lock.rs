@@ -45,14 +45,26 @@ impl Lock {
         self.queue.iter().position(|(waiting, ..)| *waiting == session)
     }
 
-    /// Those whom the one at this place of the queue waits for directly: the one before it or, for
-    /// the first one, the holders that are in its way.
+    /// The place of the first in the queue that does not share the lock, not counting this place.
+    pub(crate) fn first_alone(&self, without: Option<usize>) -> Option<usize> {
+        let alone = |(place, (_, _, mode)): &(usize, &(SessionId, Number, Mode))| {
+            *mode != Mode::Shared && Some(*place) != without
+        };
+        self.queue.iter().enumerate().find(alone).map(|(place, _)| place)
+    }
+
+    /// Those whom the one at this place of the queue waits for directly: the one before it; and, for
+    /// the first one and the first that does not share, the holders that are in its way. All others
+    /// wait for these holders by way of those before them.
     pub(crate) fn waits_for(&self, place: usize) -> Vec<SessionId> {
-        match self.queue.get(place) {
-            None => Vec::new(),
-            Some(_) if place > 0 => vec![self.queue[place - 1].0],
-            Some((_, _, mode)) => self.in_the_way(*mode).collect(),
-        }
+        let Some((_, _, mode)) = self.queue.get(place) else { return Vec::new() };
+        let before = place.checked_sub(1).map(|before| self.queue[before].0);
+        let faces_holders = match before {
+            None => true,
+            Some(_) => *mode != Mode::Shared && self.first_alone(None) == Some(place),
+        };
+        let holders = faces_holders.then(|| self.in_the_way(*mode)).into_iter().flatten();
+        before.into_iter().chain(holders).collect()
     }
 
     /// The holders that may have to go before it can be had like this.

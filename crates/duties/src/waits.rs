@@ -5,15 +5,18 @@
 //! cycle. Only a new request can do that: whoever is granted a lock stands, as a holder, where it
 //! stood as the first of the queue.
 //!
+//! The first that does not share has edges to the holders, too: those before it may share the lock with
+//! them and wait for something else.
+//!
 //! A semaphore is different. Its first waiter has an edge to every holder, but does not need all of
-//! them to go away. So a cycle is only a reason to look: `Duties::stuck_with` finds out who could
-//! still go on. What is decided follows from the locks alone, never from how the graph came about:
+//! them to go away. So a cycle is only a reason to look ([`stuck`](crate::stuck)). What is decided follows from the locks alone, never from how the graph came about:
 //! members that have applied the commands and those that have got a copy decide alike.
 
 use crate::command::{Deadlock, Mode, OnDeadlock, Refusal, Said, Stamp, Wait, Want};
 use crate::ids::{Number, SessionId};
 use crate::lock::Lock;
 use crate::state::Duties;
+use crate::stuck::{WayBack, unwind};
 use bellwether_algorithms::deadlock::WaitForGraph;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
@@ -61,22 +64,42 @@ impl Waits {
 
     /// The first in the queue gets the lock.
     pub(crate) fn admit(&mut self, lock: &mut Lock) {
-        self.unlink(lock, 1);
-        self.unlink(lock, 0);
-        if let Some((session, number, mode)) = lock.queue.pop_front() {
+        self.take_out(lock, 0, |lock, (session, number, mode)| {
             lock.holders.insert(session, (number, mode));
-        }
-        self.link(lock, 0);
+        });
     }
 
     /// Somebody waits no more.
     pub(crate) fn remove_waiter(&mut self, lock: &mut Lock, id: SessionId, number: Number) {
         let is_it = |waiter: &(SessionId, Number, Mode)| (waiter.0, waiter.1) == (id, number);
-        let Some(place) = lock.queue.iter().position(is_it) else { return };
-        self.unlink(lock, place + 1);
-        self.unlink(lock, place);
-        lock.queue.remove(place);
-        self.link(lock, place);
+        if let Some(place) = lock.queue.iter().position(is_it) {
+            self.take_out(lock, place, |_, _| ());
+        }
+    }
+
+    /// Takes the one at this place out of the queue. Whom others wait for changes by that for the
+    /// first, for the one behind it, and for the first that does not share.
+    fn take_out(
+        &mut self,
+        lock: &mut Lock,
+        place: usize,
+        then: impl FnOnce(&mut Lock, (SessionId, Number, Mode)),
+    ) {
+        let (alone, next_alone) = (lock.first_alone(None), lock.first_alone(Some(place)));
+        let places = [Some(0), Some(place), Some(place + 1), alone, next_alone];
+        let places: BTreeSet<usize> = places.into_iter().flatten().collect();
+        for place in &places {
+            self.unlink(lock, *place);
+        }
+        if let Some(waiter) = lock.queue.remove(place) {
+            then(lock, waiter);
+        }
+        // The first of all, too, if it was the second.
+        let stay = places.iter().filter(|stays| **stays != place);
+        let stay: BTreeSet<usize> = stay.map(|it| it - usize::from(*it > place)).collect();
+        for place in stay {
+            self.link(lock, place);
+        }
     }
 
     /// Somebody gives the lock back.
@@ -84,12 +107,20 @@ impl Waits {
         if lock.holders.get(&id).is_none_or(|(by, _)| *by != number) {
             return;
         }
-        if let Some((_, held)) = lock.holders.remove(&id)
-            && let Some((first, _, mode)) = lock.queue.front()
-            && mode.excludes(held)
-        {
-            self.graph.remove(*first, id);
+        let Some((_, held)) = lock.holders.remove(&id) else { return };
+        let faces_holders = BTreeSet::from_iter([Some(0), lock.first_alone(None)]);
+        for place in faces_holders.into_iter().flatten() {
+            if let Some((waiter, _, mode)) = lock.queue.get(place)
+                && mode.excludes(held)
+            {
+                self.graph.remove(*waiter, id);
+            }
         }
+    }
+
+    /// Whether this one may be in a circle: there is one, and somebody waits for this one.
+    fn may_close(&self, id: SessionId) -> bool {
+        self.graph.has_cycle() && self.graph.is_led_to(id)
     }
 }
 
@@ -129,11 +160,14 @@ impl Duties {
     /// stuck but in circles that were left to people; so whoever is stuck now waits for this one, and
     /// this is the youngest request of the circle.
     pub(crate) fn find_deadlock(&self, id: SessionId, at: Stamp) -> Option<Deadlock> {
-        if !self.waits.graph.has_cycle() {
+        if !self.waits.may_close(id) {
             return None;
         }
-        let stuck = self.stuck_with(id);
-        let cycle = self.circle(id, &stuck)?;
+        let cycle = match self.way_back(id) {
+            WayBack::Found(cycle) => cycle,
+            WayBack::None => return None,
+            WayBack::Unsure => self.circle(id, &self.stuck_with(id))?,
+        };
         let aborted = (self.on_deadlock == OnDeadlock::Abort).then_some(id);
         Some(Deadlock { cycle, aborted, at })
     }
@@ -159,21 +193,10 @@ impl Duties {
                     continue;
                 }
                 from.insert(other, wait);
-                if other != id {
-                    open.push_back(other);
-                    continue;
+                if other == id {
+                    return Some(unwind(&from, id));
                 }
-                let mut way: Vec<Wait> = Vec::new();
-                let mut last = id;
-                while let Some(wait) = from.get(&last) {
-                    last = wait.session;
-                    way.push(wait.clone());
-                    if last == id {
-                        break;
-                    }
-                }
-                way.reverse();
-                return Some(way);
+                open.push_back(other);
             }
         }
         None
@@ -199,62 +222,5 @@ impl Duties {
             }
         }
         found
-    }
-
-    /// This session and those it waits for, directly or not, that nothing which others can do by
-    /// themselves lets go on. Nobody, if this one can.
-    ///
-    /// Whoever waits for nothing can go on, and will in the end give back what it has; so can whoever
-    /// waits only for such. Who is left is stuck.
-    fn stuck_with(&self, id: SessionId) -> BTreeSet<SessionId> {
-        let mut left = BTreeSet::from([id]);
-        let mut open = vec![id];
-        while let Some(next) = open.pop() {
-            for other in self.waits_of(next) {
-                if left.insert(other) {
-                    open.push(other);
-                }
-            }
-        }
-        loop {
-            let free: Vec<SessionId> =
-                left.iter().copied().filter(|id| self.could_go_on(*id, &left)).collect();
-            for session in &free {
-                left.remove(session);
-            }
-            if free.contains(&id) {
-                return BTreeSet::new();
-            }
-            if free.is_empty() {
-                return left;
-            }
-        }
-    }
-
-    /// Those whom a session waits for directly.
-    fn waits_of(&self, id: SessionId) -> Vec<SessionId> {
-        let Some(session) = self.sessions.get(&id) else { return Vec::new() };
-        let locks = session.waiting().flat_map(|(_, request)| &request.wants);
-        let locks = locks.filter_map(|want| self.locks.get(&want.name));
-        locks
-            .flat_map(|lock| lock.place(id).map(|place| lock.waits_for(place)).unwrap_or_default())
-            .collect()
-    }
-
-    /// Whether a session gets all that it waits for, if everybody gives back what they have but
-    /// those that are stuck.
-    fn could_go_on(&self, id: SessionId, stuck: &BTreeSet<SessionId>) -> bool {
-        let Some(session) = self.sessions.get(&id) else { return true };
-        let mut wants = session.waiting().flat_map(|(_, request)| &request.wants);
-        wants.all(|want| {
-            let Some(lock) = self.locks.get(&want.name) else { return true };
-            let mut before = lock.queue.iter().take_while(|(waiter, ..)| *waiter != id);
-            if before.any(|(waiter, ..)| stuck.contains(waiter)) {
-                return false;
-            }
-            let mut left = lock.clone();
-            left.holders.retain(|holder, _| stuck.contains(holder));
-            left.admits(want.mode)
-        })
     }
 }

@@ -28,7 +28,7 @@ impl Dice {
 fn want(dice: &mut Dice) -> Want {
     match dice.below(6) {
         index @ 0..4 => {
-            let mode = if dice.below(3) == 0 { Mode::Shared } else { Mode::Exclusive };
+            let mode = if dice.below(2) == 0 { Mode::Shared } else { Mode::Exclusive };
             Want { name: format!("lock {index}"), mode }
         }
         index => {
@@ -43,7 +43,8 @@ fn ask(dice: &mut Dice, number: Number) -> Ask {
     let role = format!("role {}", dice.below(2));
     match dice.below(12) {
         0..6 => {
-            let mut wants: Vec<Want> = (0..1 + dice.below(2)).map(|_| want(dice)).collect();
+            let mut wants: Vec<Want> = (0..1 + dice.below(3)).map(|_| want(dice)).collect();
+            wants.sort_by(|a, b| a.name.cmp(&b.name));
             wants.dedup_by(|a, b| a.name == b.name);
             Ask::Lock { wants, wait: dice.below(5) > 0 }
         }
@@ -66,7 +67,7 @@ fn command(dice: &mut Dice, number: Number, sessions: &[SessionId]) -> Command {
     };
     match dice.below(20) {
         0..2 => {
-            Command::Open { key: dice.below(6).into(), client: "c".to_owned(), ttl_ms: 500, at }
+            Command::Open { key: dice.below(8).into(), client: "c".to_owned(), ttl_ms: 500, at }
         }
         2 => Command::End { session, why: Ending::Expired, at },
         3 if dice.below(4) == 0 => {

@@ -336,6 +336,24 @@ fn l4_a_circle_may_lead_through_a_queue() {
 }
 
 #[test]
+fn l4_a_circle_may_lead_past_one_that_is_in_nobodys_way() {
+    let mut desk = Desk::new();
+    let [a, b, c, d] = [desk.open(1), desk.open(2), desk.open(3), desk.open(4)];
+    desk.lock(a, &[shared("x")]);
+    desk.lock(b, &[alone("y")]);
+    desk.lock(c, &[alone("z")]);
+    // It shares x with a, and waits for y only.
+    desk.lock(d, &[shared("x"), alone("y")]);
+    desk.lock(c, &[alone("x")]);
+    // When d has gone, c still waits for a.
+    let (_, said) = desk.lock(a, &[alone("z")]);
+    assert!(
+        matches!(refused(&said), Refusal::Deadlock(found) if found.cycle.len() == 2),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn l4_a_semaphore_with_a_way_out_is_no_deadlock() {
     let mut desk = Desk::new();
     let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];

@@ -91,6 +91,12 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
         !self.closing.is_empty()
     }
 
+    /// Whether an edge leads to this vertex, of whichever kind.
+    pub fn is_led_to(&self, vertex: V) -> bool {
+        let in_order = self.nodes.get(&vertex).is_some_and(|node| !node.into.is_empty());
+        in_order || self.closing.iter().any(|(_, to)| *to == vertex)
+    }
+
     /// Those that have an edge to this vertex, without edges that close a cycle.
     pub fn before(&self, vertex: V) -> impl Iterator<Item = V> + '_ {
         self.nodes.get(&vertex).into_iter().flat_map(|node| node.into.iter().copied())
