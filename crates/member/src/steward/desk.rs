@@ -93,13 +93,18 @@ impl Desk {
         now: Time,
     ) -> Option<Command> {
         if let Some(session) = request.session() {
-            if !duties.sessions().contains_key(&session) {
+            let lives = duties.sessions().contains_key(&session);
+            if !lives && !self.clients.contains_key(&session) {
                 self.reply(route, Reply::Ended { session, why: None });
                 return None;
             }
             // Whoever tells of a death is not the client.
             if !matches!(request, Request::Died { .. }) {
                 self.hear_of(session, route, now);
+            }
+            if !lives {
+                // Its end is on its way to a majority, and is told when that has it (M13).
+                return None;
             }
         }
         match request {

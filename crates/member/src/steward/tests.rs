@@ -201,6 +201,20 @@ fn d2_an_unknown_session_is_told_so_at_once() {
 }
 
 #[test]
+fn d2_that_a_session_has_ended_is_told_when_a_majority_has_it() {
+    let mut p3 = with_session();
+    assert_eq!(replies(p3.input(wants(7, Request::Close { session: FIRST }))), []);
+    // Something of it comes late, or it is closed once more: another coordinator may know nothing of
+    // its end.
+    assert_eq!(replies(p3.input(wants(8, lock(1)))), []);
+    assert_eq!(replies(p3.input(wants(9, Request::Close { session: FIRST }))), []);
+    let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
+    assert_eq!(replies(acknowledge(&mut p3, 3)), [(9, ended)]);
+    let ended = Reply::Ended { session: FIRST, why: None };
+    assert_eq!(replies(p3.input(wants(7, lock(1)))), [(7, ended)]);
+}
+
+#[test]
 fn d3_a_session_that_is_not_heard_of_is_ended() {
     let mut p3 = with_session();
     p3.pass(ms(999));
