@@ -121,13 +121,16 @@ fn from_mandate(msg: &mandate::Msg<Duties>) -> Kind {
             epoch: from_epoch(*epoch),
             promised: from_epoch(*promised),
         }),
-        M::Spread { epoch, sent, version, copy, appointed } => Kind::Spread(generated::Spread {
-            epoch: from_epoch(*epoch),
-            sent_us: from_time(*sent),
-            version: from_version(*version),
-            state: from_state(copy),
-            appointed: *appointed,
-        }),
+        M::Spread { epoch, sent, version, copy, appointed, start } => {
+            Kind::Spread(generated::Spread {
+                epoch: from_epoch(*epoch),
+                sent_us: from_time(*sent),
+                version: from_version(*version),
+                state: from_state(copy),
+                appointed: *appointed,
+                start: *start,
+            })
+        }
         M::Append { epoch, sent, appointed, after, commands } => Kind::Append(generated::Append {
             epoch: from_epoch(*epoch),
             sent_us: from_time(*sent),
@@ -148,8 +151,8 @@ fn from_mandate(msg: &mandate::Msg<Duties>) -> Kind {
             clock_us: from_time(*clock),
             held: *held,
         }),
-        M::Lack { epoch, held } => {
-            Kind::Lack(generated::Lack { epoch: from_epoch(*epoch), held: *held })
+        M::Lack { epoch, held, start } => {
+            Kind::Lack(generated::Lack { epoch: from_epoch(*epoch), held: *held, start: *start })
         }
         M::Claim { epoch } => Kind::Claim(generated::Claim { epoch: from_epoch(*epoch) }),
         M::Release { epoch, to, appointed } => Kind::Release(generated::Release {
@@ -198,6 +201,7 @@ fn to_msg<E: Election>(kind: Kind) -> Result<Msg<E::Msg>, Malformed> {
             version: to_version(msg.version, "spread.version")?,
             copy: to_state(&msg.state)?,
             appointed: msg.appointed,
+            start: msg.start,
         },
         Kind::Beat(msg) => M::Beat {
             epoch: to_epoch(msg.epoch, "beat.epoch")?,
@@ -219,7 +223,9 @@ fn to_msg<E: Election>(kind: Kind) -> Result<Msg<E::Msg>, Malformed> {
             clock: to_time(msg.clock_us, "ack.clock_us")?,
             held: msg.held,
         },
-        Kind::Lack(msg) => M::Lack { epoch: to_epoch(msg.epoch, "lack.epoch")?, held: msg.held },
+        Kind::Lack(msg) => {
+            M::Lack { epoch: to_epoch(msg.epoch, "lack.epoch")?, held: msg.held, start: msg.start }
+        }
         Kind::Claim(msg) => M::Claim { epoch: to_epoch(msg.epoch, "claim.epoch")? },
         Kind::Release(msg) => M::Release {
             epoch: to_epoch(msg.epoch, "release.epoch")?,

@@ -61,7 +61,8 @@ fn claim() -> Letter {
 fn spread(number: u64, appointed: bool) -> Letter {
     let (epoch, sent) = (epoch(number), Time::ZERO);
     let version = Version { epoch, sequence: 0 };
-    Msg::Mandate(mandate::Msg::Spread { epoch, sent, version, copy: Arc::default(), appointed })
+    let (copy, start) = (Arc::default(), None);
+    Msg::Mandate(mandate::Msg::Spread { epoch, sent, version, copy, appointed, start })
 }
 
 fn beat(number: u64, view: Vec<Sight>) -> Letter {

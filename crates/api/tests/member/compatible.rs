@@ -122,11 +122,11 @@ fn a_version_without_a_state_is_understood() {
         (
             6,
             [numbers(&[(1, 7), (2, 8)]), of_version(3)].concat(),
-            M::Spread { epoch, sent, version, copy, appointed },
+            M::Spread { epoch, sent, version, copy, appointed, start: None },
         ),
         (7, numbers(&[(1, 7), (2, 8)]), M::Beat { epoch, sent, appointed, view, sequence: 0 }),
         (8, numbers(&[(1, 7), (2, 8), (3, 9)]), M::Ack { epoch, sent, clock, held: 0 }),
-        (9, numbers(&[(1, 7)]), M::Lack { epoch, held: None }),
+        (9, numbers(&[(1, 7)]), M::Lack { epoch, held: None, start: None }),
     ];
     for (kind, content, msg) in old {
         let (bytes, msg) = (raw::block(kind, &content), of_mandate(msg));
@@ -267,7 +267,7 @@ fn numbers_survive_up_to_their_limits() {
         let version = Version { epoch, sequence: number };
         for msg in [
             M::Ack { epoch, sent, clock, held: number },
-            M::Lack { epoch, held: Some(number) },
+            M::Lack { epoch, held: Some(number), start: Some(number as u32) },
             M::Prepare { epoch, version },
             M::Promise { epoch, version, copy: None },
             M::Refuse { epoch, promised: epoch },

@@ -13,7 +13,8 @@ use std::sync::Arc;
 
 fn spread(state: Duties) -> Vec<u8> {
     let (epoch, sent, version) = (Epoch::new(7), Time::ZERO, Version::default());
-    write(&of_mandate(M::Spread { epoch, sent, version, copy: Arc::new(state), appointed: false }))
+    let (copy, appointed, start) = (Arc::new(state), false, None);
+    write(&of_mandate(M::Spread { epoch, sent, version, copy, appointed, start }))
 }
 
 fn promise(state: Duties) -> Vec<u8> {

@@ -71,15 +71,15 @@ fn without_changes(msg: &mandate::Msg<()>) -> mandate::Msg<Duties> {
         }
         M::Wait { epoch, leader } => M::Wait { epoch, leader },
         M::Refuse { epoch, promised } => M::Refuse { epoch, promised },
-        M::Spread { epoch, sent, version, appointed, .. } => {
-            M::Spread { epoch, sent, version, copy: Default::default(), appointed }
+        M::Spread { epoch, sent, version, appointed, start, .. } => {
+            M::Spread { epoch, sent, version, copy: Default::default(), appointed, start }
         }
         M::Append { .. } => unreachable!("there is nothing to change"),
         M::Beat { epoch, sent, appointed, view, sequence } => {
             M::Beat { epoch, sent, appointed, view, sequence }
         }
         M::Ack { epoch, sent, clock, held } => M::Ack { epoch, sent, clock, held },
-        M::Lack { epoch, held } => M::Lack { epoch, held },
+        M::Lack { epoch, held, start } => M::Lack { epoch, held, start },
         M::Claim { epoch } => M::Claim { epoch },
         M::Release { epoch, to, appointed } => M::Release { epoch, to, appointed },
     }

@@ -150,6 +150,7 @@ impl<S: Replica> Mandate<S> {
         to: NodeId,
         epoch: Epoch,
         held: Option<u64>,
+        start: Option<u32>,
         cx: &mut Cx<'_, S>,
     ) {
         let (Role::Installing(office, _) | Role::Leading(office)) = &mut self.role else { return };
@@ -166,6 +167,6 @@ impl<S: Replica> Mandate<S> {
             return cx.send(to, Msg::Append { epoch, sent, appointed, after, commands });
         }
         let (version, copy) = self.voter.copy.clone().unwrap_or_default();
-        cx.send(to, Msg::Spread { epoch, sent, version, copy, appointed });
+        cx.send(to, Msg::Spread { epoch, sent, version, copy, appointed, start });
     }
 }

@@ -28,7 +28,9 @@
 //! * M8 A voter that restarts has forgotten leases and copies. It neither promises nor binds itself
 //!   until it has received a copy from a leader, or until one lease, and as long as anybody may
 //!   still rely on what it forgot, has passed since its start: how long that is at most, it keeps
-//!   on disk. At its very first start it has forgotten nothing.
+//!   on disk. At its very first start it has forgotten nothing. The copy must not be older than what
+//!   it forgot, and a late SPREAD may be: so it is one of an epoch above all that it has promised, or
+//!   one that was sent to this very start of it, because its LACK asked for that.
 //! * M9 A stronger member that wants to take over from a working leader asks for votes as in M1.
 //!   When a majority has answered, if only with WAIT, it sends CLAIM to the leader, which hands
 //!   over by M7. So nobody gives up a working mandate for one that cannot win it.
@@ -142,8 +144,8 @@ impl<S: Replica> Process for Mandate<S> {
             }
             Msg::Wait { epoch, leader } => self.count_wait(from, epoch, leader, cx),
             Msg::Refuse { epoch, promised } => self.be_refused(epoch, promised, cx),
-            Msg::Spread { epoch, sent, version, copy, appointed } => {
-                if self.accept(from, epoch, cx) {
+            Msg::Spread { epoch, sent, version, copy, appointed, start } => {
+                if self.accept(from, epoch, cx) && self.makes_up(from, epoch, start, cx) {
                     self.voter.adopt(version, copy);
                     self.follow(from, epoch, sent, appointed, cx);
                 }
@@ -165,7 +167,7 @@ impl<S: Replica> Process for Mandate<S> {
             Msg::Ack { epoch, sent, clock, held } => {
                 self.count_ack(from, epoch, (sent, clock), held, cx);
             }
-            Msg::Lack { epoch, held } => self.supply(from, epoch, held, cx),
+            Msg::Lack { epoch, held, start } => self.supply(from, epoch, held, start, cx),
             Msg::Claim { .. } => {
                 if matches!(self.role, Role::Leading(_)) {
                     cx.emit(Said::Claimed(from));
@@ -281,9 +283,22 @@ impl<S: Replica> Mandate<S> {
         let held = self.voter.held(epoch);
         if held.is_none_or(|held| held < so_far) {
             cx.rule(if held.is_none() { "M8" } else { "M12" });
-            cx.send(leader, Msg::Lack { epoch, held });
+            let start = self.voter.lost_its_copy(cx.now());
+            cx.send(leader, Msg::Lack { epoch, held, start });
         }
         held.is_some()
+    }
+
+    /// M8: whether a copy, sent to that start of this member or to nobody in particular, has all that
+    /// it may have forgotten. If not, one is asked for that has.
+    fn makes_up(&self, from: NodeId, epoch: Epoch, to: Option<u32>, cx: &mut Cx<'_, S>) -> bool {
+        let start = self.voter.lost_its_copy(cx.now());
+        if start.is_none() || to == start || epoch > self.voter.durable.promised {
+            return true;
+        }
+        cx.rule("M8");
+        cx.send(from, Msg::Lack { epoch, held: None, start });
+        false
     }
 
     /// M12: makes the changes that it has not made yet, unless it lacks some before them.

@@ -355,8 +355,8 @@ impl<S: Replica> Mandate<S> {
         let sent = cx.now();
         for member in cx.group().ring() {
             if *member != cx.me() {
-                let copy = copy.clone();
-                cx.send(*member, Msg::Spread { epoch, sent, version, copy, appointed });
+                let (copy, start) = (copy.clone(), None);
+                cx.send(*member, Msg::Spread { epoch, sent, version, copy, appointed, start });
             }
         }
         self.beat_later(cx);

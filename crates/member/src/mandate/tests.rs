@@ -65,13 +65,13 @@ fn refuse(number: u64, promised: u64) -> Msg<Word> {
 }
 
 fn spread(number: u64, sent: Time, version: Version, copy: u8) -> Msg<Word> {
-    Msg::Spread {
-        epoch: epoch(number),
-        sent,
-        version,
-        copy: Arc::new(Word(copy)),
-        appointed: false,
-    }
+    spread_to(None, number, sent, version, copy)
+}
+
+/// To one who has lost its copy, in the start of that number.
+fn spread_to(start: Option<u32>, of: u64, sent: Time, version: Version, copy: u8) -> Msg<Word> {
+    let (epoch, copy) = (epoch(of), Arc::new(Word(copy)));
+    Msg::Spread { epoch, sent, version, copy, appointed: false, start }
 }
 
 fn beat(number: u64, sent: Time) -> Msg<Word> {
@@ -93,7 +93,12 @@ fn append(number: u64, sent: Time, after: u64, commands: &[u8]) -> Msg<Word> {
 }
 
 fn lack(number: u64, held: Option<u64>) -> Msg<Word> {
-    Msg::Lack { epoch: epoch(number), held }
+    Msg::Lack { epoch: epoch(number), held, start: None }
+}
+
+/// From one who has lost its copy, in the start of that number.
+fn lost(number: u64, start: u32) -> Msg<Word> {
+    Msg::Lack { epoch: epoch(number), held: None, start: Some(start) }
 }
 
 fn release(number: u64, to: Option<u32>) -> Msg<Word> {

@@ -125,6 +125,8 @@ pub enum Msg<S: Replica> {
         copy: Arc<S>,
         /// Whether an operator appointed the sender.
         appointed: bool,
+        /// If it was asked for by LACK from one who had lost its copy: as in that message.
+        start: Option<u32>,
     },
     /// Changes of the state, for those who have it as it was before them. Also a heartbeat.
     Append {
@@ -169,6 +171,8 @@ pub enum Msg<S: Replica> {
         epoch: Epoch,
         /// How many changes the follower has; nothing if it has not even what they began with.
         held: Option<u64>,
+        /// Of one who has lost its copy in a restart: which of its starts this is.
+        start: Option<u32>,
     },
     /// "I am stronger than you, and a majority hears me: hand over."
     Claim {

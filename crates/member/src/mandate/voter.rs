@@ -132,6 +132,11 @@ impl<S: Replica> Voter<S> {
         self.mute_until.is_some_and(|until| now < until)
     }
 
+    /// Which start this is, if it has lost its copy by it and others may rely on what was in that.
+    pub(super) fn lost_its_copy(&self, now: Time) -> Option<u32> {
+        self.is_mute(now).then_some(self.durable.incarnation)
+    }
+
     /// When it will be free to vote for anybody, if its own mandate does not bind it.
     pub(super) fn free_at(&self) -> Option<Time> {
         let lease = self.lease.map(|lease| lease.until);

@@ -30,7 +30,7 @@ fn following(leader: u32) -> (P3, Vec<Effect<Steward<Bully>>>) {
     let mut p3 = p3();
     let (epoch, sent, copy) = (Epoch::new(1), Time::ZERO, Arc::default());
     let version = Version { epoch, sequence: 0 };
-    let spread = Mandate::Spread { epoch, sent, version, copy, appointed: true };
+    let spread = Mandate::Spread { epoch, sent, version, copy, appointed: true, start: None };
     let effects = p3.deliver(leader, mandate(spread));
     (p3, effects)
 }

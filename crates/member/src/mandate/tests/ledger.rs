@@ -104,6 +104,9 @@ fn m12_a_leader_supplies_what_is_lacking() {
     p3.pass(ms(100));
     let whole = spread(1, p3.now, version(1, 4), 4);
     assert_eq!(sent(p3.deliver(4, lack(1, None))), [(id(4), whole)], "it was lost");
+    // M8: who has restarted sees by it that it was sent after that.
+    let whole = spread_to(Some(7), 1, p3.now, version(1, 4), 4);
+    assert_eq!(sent(p3.deliver(5, lost(1, 7))), [(id(5), whole)]);
 }
 
 #[test]

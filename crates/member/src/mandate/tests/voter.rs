@@ -230,7 +230,7 @@ fn m8_after_a_restart_it_neither_promises_nor_binds_itself() {
             Send(id(4), wait(2, None)),
         ]
     );
-    assert_eq!(p3.deliver(5, beat(1, THEIRS)), [Send(id(5), lack(1, None))]);
+    assert_eq!(p3.deliver(5, beat(1, THEIRS)), [Send(id(5), lost(1, 2))]);
     p3.pass(ms(499));
     assert_eq!(vote(&mut p3, 4, 2), wait(2, None));
     p3.pass(ms(1));
@@ -266,11 +266,35 @@ fn m8_it_waits_as_long_as_somebody_may_rely_on_what_it_forgot() {
 fn m8_a_copy_from_a_leader_ends_the_wait() {
     let mut p3 = following(5, 1);
     p3.recover();
-    let effects = p3.deliver(5, spread(1, THEIRS, version(1, 4), 9));
+    let effects = p3.deliver(5, spread_to(Some(2), 1, THEIRS, version(1, 4), 9));
     assert_eq!(said(effects), [Said::Heard { leader: id(5), epoch: epoch(1) }]);
     assert_eq!(vote(&mut p3, 4, 2), wait(2, Some(5)), "bound by a lease again, and no more");
     p3.deliver(5, release(1, None));
     assert_eq!(p3.process.durable().promised_to, Some(id(4)));
+}
+
+#[test]
+fn m8_a_copy_that_may_be_older_than_what_it_forgot_does_not_end_the_wait() {
+    let mut p3 = following(5, 1);
+    p3.deliver(5, append(1, THEIRS, 0, &[9]));
+    p3.recover();
+    // It was sent before the crash, and comes late or once more.
+    let late = spread(1, THEIRS, version(1, 0), 0);
+    assert_eq!(p3.deliver(5, late.clone()), [Send(id(5), lost(1, 2))]);
+    assert_eq!(p3.process.copy(), None);
+    assert_eq!(vote(&mut p3, 4, 2), wait(2, None), "it has acknowledged a change");
+    // It was asked for by an earlier start.
+    p3.recover();
+    let earlier = spread_to(Some(2), 1, THEIRS, version(1, 0), 0);
+    assert_eq!(p3.deliver(5, earlier), [Send(id(5), lost(1, 3))]);
+    // Whatever leads in an epoch that it has not promised has what it forgot.
+    p3.deliver(4, spread(2, THEIRS, version(2, 0), 9));
+    assert_eq!(p3.process.copy(), Some((version(2, 0), &Word(9))));
+    // When nobody relies on what it forgot any longer, any copy will do.
+    p3.recover();
+    p3.pass(ms(500 + 16_384));
+    p3.deliver(4, spread(2, THEIRS, version(2, 0), 9));
+    assert_eq!(p3.process.copy(), Some((version(2, 0), &Word(9))));
 }
 
 #[test]
