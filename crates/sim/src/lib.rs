@@ -126,6 +126,7 @@ pub mod chaos;
 pub mod compare;
 mod engine;
 mod fault;
+pub mod linear;
 mod meter;
 mod monitor;
 mod network;

@@ -1,6 +1,7 @@
 //! Clients that ask for locks and roles at random, under every fault that the simulator knows: the
 //! whole of members, clients and network. What must hold at every moment is checked after every
-//! event; when the faults stop, everything is answered and every deadlock resolved.
+//! event; when the faults stop, everything is answered and every deadlock resolved. And what the users
+//! asked of locks and heard of them is linearizable: one lock table could have answered so.
 //!
 //! `cargo test` runs a quick part; the number of schedules can be given in the environment variable
 //! SCHEDULES, and then the test prints what it did.
@@ -11,15 +12,19 @@
     reason = "a test may panic, and a soak says what it did"
 )]
 
+mod scribe;
 mod user;
 mod world;
 
 use bellwether_algorithms::election::Bully;
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Group, Invariant, NodeId, Time};
 use bellwether_duties::{Limits, OnDeadlock};
 use bellwether_member::{Choices, Preempt, Ranks, steward};
 use bellwether_sim::chaos::{Weather, storm};
-use bellwether_sim::{Action, FaultCounts, Scheduled, Silent, Sim, Violation};
+use bellwether_sim::linear::Effort;
+use bellwether_sim::linear::locks::{Contradiction, History};
+use bellwether_sim::{Action, FaultCounts, Scheduled, Sim, Violation};
+use scribe::Scribe;
 use std::collections::BTreeSet;
 use std::time::Duration;
 use world::{Config, Input, Node, all_answered, invariants};
@@ -27,6 +32,9 @@ use world::{Config, Input, Node, all_answered, invariants};
 const DRIFT_PPM: [u32; 3] = [500, 10_000, 100_000];
 
 const MOST_EVENTS: u64 = 1_000_000;
+
+/// So many steps are enough to judge nearly all histories.
+const MOST_STEPS: u64 = 1_000_000;
 
 fn bits(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -120,12 +128,20 @@ struct Outcome {
     violation: Option<Violation>,
     settled: bool,
     now: Time,
+    history: History,
+    /// What was told after a majority may have forgotten everything.
+    after: Option<u64>,
 }
 
 fn perform(run: Run, seed: u64) -> Outcome {
+    watch(run, seed, invariants(seed))
+}
+
+/// The same, with nothing but this looked at while it goes on.
+fn watch(run: Run, seed: u64, invariants: Vec<Invariant<Node>>) -> Outcome {
     let Run { group, config, script, network, calm, until } = run;
-    let mut sim: Sim<Node, Silent> =
-        Sim::new(group, config, &network, seed, invariants(seed), Silent);
+    let scribe = Scribe::default();
+    let mut sim: Sim<Node, Scribe> = Sim::new(group, config, &network, seed, invariants, scribe);
     sim.schedule(script);
     sim.stop_after(MOST_EVENTS);
     let (mut slice, mut settled) = (calm, false);
@@ -140,12 +156,77 @@ fn perform(run: Run, seed: u64) -> Outcome {
             println!("{id} {node:#?}");
         }
     }
+    assert_eq!(sim.observer.odd, None, "seed {seed}");
     Outcome {
         events: sim.events(),
         faults: *sim.faults(),
         violation: sim.violation().cloned(),
         settled,
         now: sim.now(),
+        after: sim.observer.forgotten,
+        history: sim.observer.history,
+    }
+}
+
+/// What all runs together came to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    events: u64,
+    faults: FaultCounts,
+    histories: u64,
+    operations: u64,
+    grants: u64,
+    steps: u64,
+    longest: u64,
+    /// Histories of which it was not found out whether they are linearizable.
+    undecided: u64,
+    /// Histories that end before their run, and what was told after that.
+    cut: u64,
+    after: u64,
+}
+
+impl Sum {
+    fn add(&mut self, other: &Sum) {
+        self.events += other.events;
+        self.faults.add(&other.faults);
+        self.histories += other.histories;
+        self.operations += other.operations;
+        self.grants += other.grants;
+        self.steps += other.steps;
+        self.longest = self.longest.max(other.longest);
+        self.undecided += other.undecided;
+        self.cut += other.cut;
+        self.after += other.after;
+    }
+
+    /// Judges a run.
+    fn of(outcome: Outcome, seed: u64) -> Self {
+        assert!(
+            outcome.violation.is_none() && outcome.settled,
+            "seed {seed}: {:?}, settled {} at {}, {} events",
+            outcome.violation,
+            outcome.settled,
+            outcome.now,
+            outcome.events
+        );
+        let Outcome { events, faults, history, after, .. } = outcome;
+        let (effort, longest, undecided) = match history.check(MOST_STEPS) {
+            Ok((effort, longest)) => (effort, longest, 0),
+            Err(Contradiction { undecided: true, .. }) => (Effort::default(), MOST_STEPS, 1),
+            Err(wrong) => unreachable!("seed {seed}: not linearizable: {}", wrong.text),
+        };
+        Sum {
+            events,
+            faults,
+            histories: 1,
+            operations: effort.operations as u64,
+            grants: history.grants() as u64,
+            steps: effort.steps,
+            longest,
+            undecided,
+            cut: u64::from(after.is_some()),
+            after: after.unwrap_or_default(),
+        }
     }
 }
 
@@ -155,37 +236,33 @@ fn nothing_is_lost_or_held_twice_and_all_is_answered() {
     let first: u64 = std::env::var("FIRST").map_or(0, |text| text.parse().unwrap());
     let halves = [0, 1].map(|half| {
         std::thread::spawn(move || {
-            let (mut events, mut faults) = (0, FaultCounts::default());
+            let mut sum = Sum::default();
             for seed in (first..first + schedules).filter(|seed| seed % 2 == half) {
-                let outcome = perform(run_of(seed, None), seed);
-                assert!(
-                    outcome.violation.is_none() && outcome.settled,
-                    "seed {seed}: {:?}, settled {} at {}, {} events",
-                    outcome.violation,
-                    outcome.settled,
-                    outcome.now,
-                    outcome.events
-                );
-                events += outcome.events;
-                faults.add(&outcome.faults);
+                sum.add(&Sum::of(perform(run_of(seed, None), seed), seed));
             }
-            (events, faults)
+            sum
         })
     });
-    let (mut events, mut faults) = (0, FaultCounts::default());
+    let mut sum = Sum::default();
     for half in halves {
-        let (more, of_these) = half.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        events += more;
-        faults.add(&of_these);
+        sum.add(&half.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     }
+    let Sum { events, faults, histories, operations, grants, steps, longest, .. } = sum;
+    let Sum { undecided, cut, after, .. } = sum;
     if std::env::var("SCHEDULES").is_ok() {
         println!("{schedules} schedules, {events} events, no violation, all answered");
         for (fault, count) in faults.iter() {
             println!("  {:<10} {count}", fault.name());
         }
+        println!("{histories} histories of locks, {operations} operations, {grants} grants heard");
+        println!("  linearizable, {steps} steps of the search, {longest} for the longest one");
+        println!("  {undecided} undecided");
+        println!("  {cut} end early, as members forgot; {after} requests after that");
     }
     let rare: Vec<_> = faults.iter().filter(|(_, count)| *count < schedules / 50).collect();
     assert!(rare.is_empty(), "these faults hardly happened: {rare:?}");
+    assert!(undecided <= schedules / 10_000, "{undecided} histories are undecided");
+    assert!(grants > schedules * 5, "there is hardly anything to judge: {grants} grants");
 }
 
 /// Clients rely on their clocks. With clocks beyond the bound two of them come to hold one lock, and
@@ -199,4 +276,16 @@ fn with_clocks_beyond_the_bound_two_holders_are_found() {
         }
     }
     assert!(found.contains("one-holder-a") && found.contains("nothing-lost"), "{found:?}");
+}
+
+/// And so does the judge of histories, by nothing but what users asked and heard.
+#[test]
+fn with_clocks_beyond_the_bound_histories_are_found_that_no_lock_can_have() {
+    let mut wrong = 0;
+    for seed in 0..500 {
+        let outcome = watch(run_of(seed, Some(400_000)), seed, Vec::new());
+        let found = outcome.history.check(MOST_STEPS).err();
+        wrong += u32::from(found.is_some_and(|found| !found.undecided));
+    }
+    assert!(wrong > 10, "{wrong} of 500");
 }

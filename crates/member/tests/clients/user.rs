@@ -19,7 +19,11 @@ const ROLE: &str = "r";
 pub(crate) struct User {
     me: u32,
     draws: u64,
+    /// How often it has started.
+    life: u64,
     sessions: u64,
+    /// Whether it believed in its session when it last looked.
+    believes: bool,
     pub(crate) client: Client,
     /// What it has asked for and has no final answer to.
     pub(crate) open: BTreeMap<Number, Ask>,
@@ -55,7 +59,9 @@ impl User {
         let mut user = User {
             me,
             draws: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            life,
             sessions: 0,
+            believes: false,
             client,
             open: BTreeMap::new(),
             held: BTreeMap::new(),
@@ -90,6 +96,21 @@ impl User {
         self.draws ^= self.draws >> 7;
         self.draws ^= self.draws << 17;
         (self.draws >> 11) % limit
+    }
+
+    /// Looks at its clock.
+    pub(crate) fn look(&mut self, now: Time) {
+        self.believes = self.client.deadline().is_some_and(|deadline| now < deadline);
+    }
+
+    /// The session that it believed in when it last looked.
+    pub(crate) fn believes_in(&self) -> Option<u64> {
+        self.believes.then(|| self.session())
+    }
+
+    /// Its session, by a number that no other one of any user has.
+    fn session(&self) -> u64 {
+        u64::from(self.me) << 48 | self.life << 24 | self.sessions
     }
 
     /// Whether it believes at this moment of its clock that it holds a lock like this.
@@ -134,7 +155,7 @@ impl User {
             12 => {
                 let waiting = self.open.iter().find(|(_, ask)| matches!(ask, Ask::Lock { .. }));
                 match waiting.map(|(number, _)| *number) {
-                    Some(number) => self.ask(Ask::GiveUp(number), now),
+                    Some(number) => self.ask(Ask::GiveUp(number), now, told),
                     None => Vec::new(),
                 }
             }
@@ -142,13 +163,13 @@ impl User {
                 self.stands = true;
                 let (role, value) = (ROLE.to_owned(), Vec::new());
                 let (priority, policy) = (self.me as i32, Policy::Priority { preempt: true });
-                self.ask(Ask::Campaign { role, priority, value, policy }, now)
+                self.ask(Ask::Campaign { role, priority, value, policy }, now, told)
             }
             15 if self.leads.is_some() => {
                 let (role, value) = (ROLE.to_owned(), b"new".to_vec());
-                self.ask(Ask::Proclaim { role, value }, now)
+                self.ask(Ask::Proclaim { role, value }, now, told)
             }
-            16 if self.stands => self.resign(now),
+            16 if self.stands => self.resign(now, told),
             17 if self.draw(10) == 0 => {
                 self.forget();
                 self.client.close(now)
@@ -157,10 +178,10 @@ impl User {
         }
     }
 
-    fn resign(&mut self, now: Time) -> Vec<Request> {
+    fn resign(&mut self, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
         (self.leads, self.stands) = (None, false);
         self.open.retain(|_, ask| !matches!(ask, Ask::Campaign { .. }));
-        self.ask(Ask::Resign { role: ROLE.to_owned() }, now)
+        self.ask(Ask::Resign { role: ROLE.to_owned() }, now, told)
     }
 
     fn lock(&mut self, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
@@ -185,28 +206,17 @@ impl User {
             return Vec::new();
         }
         let wait = self.draw(4) > 0;
-        if let [only] = wants.as_slice() {
-            told.push(Told::Asked { lock: only.name.to_string(), number: self.next() });
-        }
-        self.ask(Ask::Lock { wants, wait }, now)
-    }
-
-    /// Tells requests of different sessions apart.
-    fn next(&self) -> u64 {
-        self.sessions << 32 | self.open.len() as u64
+        self.ask(Ask::Lock { wants, wait }, now, told)
     }
 
     fn release(&mut self, number: Number, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
-        if let Some((wants, token)) = self.held.remove(&number) {
-            for want in wants {
-                told.push(Told::Released { lock: want.name.to_string(), token: token.0 });
-            }
-        }
-        self.ask(Ask::Release(number), now)
+        self.held.remove(&number);
+        self.ask(Ask::Release(number), now, told)
     }
 
-    fn ask(&mut self, ask: Ask, now: Time) -> Vec<Request> {
+    fn ask(&mut self, ask: Ask, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
         let (number, requests) = self.client.ask(ask.clone(), now);
+        told.push(Told::Asks(self.session(), number, ask.clone()));
         self.open.insert(number, ask);
         requests
     }
@@ -239,9 +249,10 @@ impl User {
         let mut requests = Vec::new();
         for heard in news {
             match heard {
-                Heard::Opened(_) | Heard::Taken { .. } => {}
+                Heard::Opened(name) => told.push(Told::Opened(self.session(), name)),
+                Heard::Taken { .. } => {}
                 Heard::Answered(number, result) => self.answered(number, result, told),
-                Heard::MakeRoom { .. } => requests.extend(self.resign(now)),
+                Heard::MakeRoom { .. } => requests.extend(self.resign(now, told)),
                 Heard::Over(_) => self.forget(),
             }
         }
@@ -252,12 +263,10 @@ impl User {
         let Some(ask) = self.open.get(&number).cloned() else {
             return;
         };
+        told.push(Told::Hears(self.session(), number, result.clone()));
         match (&ask, result) {
             (_, Ok(Answer::Waits { .. })) => return,
             (Ask::Lock { wants, .. }, Ok(Answer::Granted(token))) => {
-                for want in wants {
-                    told.push(Told::Granted { lock: want.name.to_string(), token: token.0 });
-                }
                 self.held.insert(number, (wants.clone(), token));
             }
             (Ask::Campaign { .. }, Ok(Answer::Leads(token))) => self.leads = Some(token),

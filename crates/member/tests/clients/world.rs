@@ -7,13 +7,13 @@ use bellwether_core::{
     Assumptions, Context, Few, Group, Invariant, Kind, Message, NodeId, Process, Shape, Time,
     Validity,
 };
-use bellwether_duties::{Ask, Mode, Reply, Request};
+use bellwether_duties::{Answer, Ask, Mode, Number, Refusal, Reply, Request, Said, SessionId};
 use bellwether_member::steward::{self, Output};
 use bellwether_member::{Durable, Steward};
 use std::fmt;
 use std::time::Duration;
 
-type Site = Steward<Bully>;
+pub(crate) type Site = Steward<Bully>;
 
 /// What is fixed for a run.
 #[derive(Debug)]
@@ -87,12 +87,14 @@ pub(crate) enum Input {
     Quiet,
 }
 
-/// What users tell, for the history.
+/// What is told for the history. Users count their sessions themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Told {
-    Asked { lock: String, number: u64 },
-    Granted { lock: String, token: u64 },
-    Released { lock: String, token: u64 },
+    Opened(u64, SessionId),
+    Asks(u64, Number, Ask),
+    Hears(u64, Number, Result<Answer, Refusal>),
+    /// A coordinator has ended this session.
+    Ended(SessionId),
 }
 
 impl fmt::Display for Told {
@@ -147,6 +149,7 @@ impl Process for Node {
     }
 
     fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
+        self.look(cx.now());
         match (input, &mut *self) {
             (Input::Member(input), Node::Member(_)) => {
                 let input = steward::Input::Member(input);
@@ -158,6 +161,7 @@ impl Process for Node {
     }
 
     fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
+        self.look(cx.now());
         match (msg, &mut *self) {
             (Msg::Members(msg), Node::Member(_)) => {
                 self.member(cx, |site, cx| site.on_message(from, msg, cx));
@@ -180,6 +184,7 @@ impl Process for Node {
     }
 
     fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        self.look(cx.now());
         match (timer, &mut *self) {
             (Timer::Member(timer), Node::Member(_)) => {
                 self.member(cx, |site, cx| site.on_timer(timer, cx));
@@ -229,6 +234,7 @@ impl Node {
                         }
                     }
                 }
+                Output::Noted(Said::Ended(session, _)) => cx.emit(Told::Ended(session)),
                 Output::Event(_) | Output::Noted(_) => {}
             }
         }
@@ -251,7 +257,14 @@ impl Node {
         }
     }
 
-    fn person(&self) -> Option<&Person> {
+    /// A user looks at its clock before it does anything.
+    fn look(&mut self, now: Time) {
+        if let Node::User(person) = self {
+            person.user.look(now);
+        }
+    }
+
+    pub(crate) fn person(&self) -> Option<&Person> {
         match self {
             Node::User(person) => Some(person),
             _ => None,
