@@ -15,13 +15,16 @@
     reason = "a test may panic, and tell how far it is"
 )]
 
+mod auditor;
+mod keeper;
 mod probe;
+mod replication;
 mod stories;
 mod walk;
 
 use bellwether_check::{
-    Aging, Channels, Counterexample, Faults, Limits, Model, Report, Ticks, Timing, Verdict, Whose,
-    check,
+    Action, Aging, Channels, Counterexample, Explorable, Faults, Limits, Model, Plain, Report,
+    Ticks, Timing, Verdict, Whose, check,
 };
 use bellwether_core::{Group, Invariant, NodeId, Shape, Validity};
 use bellwether_member::mandate::{Input, Timer};
@@ -94,7 +97,7 @@ fn invariants() -> Vec<Invariant<Probe>> {
     ]
 }
 
-fn explore(name: &str, model: &Model<Probe>) -> Report {
+fn explore<P: Explorable>(name: &str, model: &Model<P>) -> Report {
     let limits = Limits { threads: 2, memory: 8 << 30, ..Limits::default() };
     let mut next = 0;
     let report = check(model, limits, &mut |so_far| {
@@ -107,12 +110,33 @@ fn explore(name: &str, model: &Model<Probe>) -> Report {
     report
 }
 
-fn prove(name: &str, model: &Model<Probe>) {
+fn prove<P: Explorable>(name: &str, model: &Model<P>) {
     let report = explore(name, model);
+    if let Verdict::Violated(found) = &report.verdict {
+        eprintln!("{}", tell(model, found));
+    }
     assert_eq!(report.verdict, Verdict::Proved, "{name}: {:?}", report.progress);
 }
 
-fn refute(name: &str, model: &Model<Probe>) -> Counterexample {
+/// A counterexample as people read it.
+fn tell<P: Explorable>(model: &Model<P>, found: &Counterexample) -> String {
+    let mut plain = Plain { model };
+    let mut world = plain.start();
+    let mut lines = vec![format!("{:?}", found.breach)];
+    for action in &found.stem {
+        lines.push(match *action {
+            Action::Deliver { to, at } => {
+                let flight = &world.inboxes[usize::from(to)].flights[usize::from(at)];
+                format!("place {to} gets {:?} from place {}", flight.msg, flight.from)
+            }
+            other => format!("{other:?}"),
+        });
+        world.step(&mut plain, *action);
+    }
+    lines.join("\n")
+}
+
+fn refute<P: Explorable>(name: &str, model: &Model<P>) -> Counterexample {
     match explore(name, model).verdict {
         Verdict::Violated(found) => found,
         other => unreachable!("{name}: {other:?}"),

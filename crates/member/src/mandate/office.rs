@@ -87,15 +87,15 @@ impl<S: Replica> Bid<S> {
         let waits = self.waits.keys().filter(|member| !self.promises.contains_key(member));
         self.promises.len() + waits.count()
     }
-}
 
-impl Bid<()> {
     /// What is left says whether it wins.
     pub(super) fn forget_what_decides_nothing(&mut self) {
         self.waits.clear();
         self.refused = self.refused.map(|_| Epoch::default());
-        for promise in self.promises.values_mut() {
-            *promise = (Version::default(), None);
+        if relative::alike::<S>() {
+            for promise in self.promises.values_mut() {
+                *promise = (Version::default(), None);
+            }
         }
     }
 }
@@ -162,8 +162,10 @@ impl<S: Replica> Office<S> {
             acked.sent = relative::past(acked.sent, by, now, config);
             acked.heard = acked.sent;
         }
-        // What is too old to count is as good as nothing.
-        self.acked.retain(|_, acked| now < acked.sent + config.reliance());
+        // What is too old to count is as good as nothing; but for what the follower has (M13).
+        if relative::alike::<S>() {
+            self.acked.retain(|_, acked| now < acked.sent + config.reliance());
+        }
     }
 
     pub(super) fn is_alive(&self, member: NodeId, now: Time, config: &Config) -> bool {

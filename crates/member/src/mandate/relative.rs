@@ -4,24 +4,30 @@
 //! A mandate compares times and does nothing else with them. So its clock may stand still while all
 //! times that were read from it move into the past ([`Mandate::age`]), and those that are too old to
 //! make a difference may all become the same. Then there are finitely many states, however long a
-//! run is. All of this is for mandates without a state to replicate, whose copies are all the same.
+//! run is. Where there is no state to replicate, copies are all the same and it decides nothing how
+//! new they are.
 
 use super::office::{Bid, Role};
-use super::types::{Msg, Version};
+use super::types::{Msg, Replica, Version};
 use super::voter::Lease;
 use super::{Clocks, Mandate};
 use crate::config::Config;
 use bellwether_core::{NodeId, Time};
 use std::time::Duration;
 
-impl Mandate<()> {
+/// Whether all copies are the same, because there is only one value that they can have.
+pub(super) const fn alike<S>() -> bool {
+    size_of::<S>() == 0
+}
+
+impl<S: Replica> Mandate<S> {
     /// Forgets what decides nothing: who was heard when and who was told of it, who would rather
     /// wait, how new equal copies are. And what was measured of clocks, which decides nothing before
     /// their first rate is known.
     pub fn forget_what_decides_nothing(&mut self) {
         self.clocks = Clocks::default();
         self.view = None;
-        if let Some(wish) = &mut self.voter.pending {
+        if let Some(wish) = self.voter.pending.as_mut().filter(|_| alike::<S>()) {
             wish.version = Version::default();
         }
         match &mut self.role {
@@ -52,7 +58,7 @@ impl Mandate<()> {
 
     /// Whether a message can make no difference any more, whenever it arrives: it comes too late, or
     /// this member will never again be in the epoch that it speaks of.
-    pub fn is_spent(&self, from: NodeId, msg: &Msg<()>, now: Time, config: &Config) -> bool {
+    pub fn is_spent(&self, from: NodeId, msg: &Msg<S>, now: Time, config: &Config) -> bool {
         // Whatever it asks for after this, even after a crash, is above its promise.
         let promised = self.voter.durable.promised;
         let (asks, leads) = match &self.role {
@@ -67,7 +73,9 @@ impl Mandate<()> {
         match *msg {
             Msg::Promise { epoch, .. } => epoch <= promised && asks != Some(epoch),
             Msg::Ack { epoch, sent, .. } => {
-                sent + config.reliance() <= now || epoch <= promised && leads != Some(epoch)
+                // What a follower has it has, however long ago it said so (M13).
+                let is_late = alike::<S>() && sent + config.reliance() <= now;
+                is_late || epoch <= promised && leads != Some(epoch)
             }
             Msg::Lack { epoch, .. } => epoch <= promised && leads != Some(epoch),
             Msg::Refuse { epoch, promised: higher } => {
@@ -84,21 +92,23 @@ impl Mandate<()> {
     }
 }
 
-impl Msg<()> {
+impl<S: Replica> Msg<S> {
     /// Forgets what decides nothing.
     pub fn forget_what_decides_nothing(&mut self) {
         match self {
             Msg::Ack { clock, .. } => *clock = Time::ZERO,
             Msg::Beat { view, .. } => view.clear(),
-            Msg::Prepare { version, .. } => *version = Version::default(),
-            Msg::Promise { version, copy, .. } => (*version, *copy) = (Version::default(), None),
+            Msg::Prepare { version, .. } if alike::<S>() => *version = Version::default(),
+            Msg::Promise { version, copy, .. } if alike::<S>() => {
+                (*version, *copy) = (Version::default(), None);
+            }
             _ => {}
         }
     }
 
     /// What this is when its sender's clock has gone on by so much, and is set back to `now`.
     pub fn age_at_sender(&mut self, by: Duration, now: Time, config: &Config) {
-        if let Msg::Spread { sent, .. } | Msg::Beat { sent, .. } = self {
+        if let Msg::Spread { sent, .. } | Msg::Append { sent, .. } | Msg::Beat { sent, .. } = self {
             *sent = past(*sent, by, now, config);
         }
     }
@@ -116,8 +126,11 @@ pub(super) fn past(at: Time, by: Duration, now: Time, config: &Config) -> Time {
     back(at, by).max(back(now, config.reliance()))
 }
 
-/// When something ends. All that is over is the same.
+/// When something ends. All that is over is the same, and what never ends stays so.
 pub(super) fn end(at: Time, by: Duration, now: Time) -> Time {
+    if at == Time::MAX {
+        return at;
+    }
     Some(back(at, by)).filter(|at| now < *at).unwrap_or(Time::ZERO)
 }
 
