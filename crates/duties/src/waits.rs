@@ -64,41 +64,36 @@ impl Waits {
 
     /// The first in the queue gets the lock.
     pub(crate) fn admit(&mut self, lock: &mut Lock) {
-        self.take_out(lock, 0, |lock, (session, number, mode)| {
-            lock.holders.insert(session, (number, mode));
-        });
+        self.take_out(lock, 0, true);
     }
 
     /// Somebody waits no more.
     pub(crate) fn remove_waiter(&mut self, lock: &mut Lock, id: SessionId, number: Number) {
         let is_it = |waiter: &(SessionId, Number, Mode)| (waiter.0, waiter.1) == (id, number);
         if let Some(place) = lock.queue.iter().position(is_it) {
-            self.take_out(lock, place, |_, _| ());
+            self.take_out(lock, place, false);
         }
     }
 
-    /// Takes the one at this place out of the queue. Whom others wait for changes by that for the
-    /// first, for the one behind it, and for the first that does not share.
-    fn take_out(
-        &mut self,
-        lock: &mut Lock,
-        place: usize,
-        then: impl FnOnce(&mut Lock, (SessionId, Number, Mode)),
-    ) {
-        let (alone, next_alone) = (lock.first_alone(None), lock.first_alone(Some(place)));
-        let places = [Some(0), Some(place), Some(place + 1), alone, next_alone];
+    /// Takes the one at this place out of the queue, and makes it a holder if it is granted the lock.
+    /// Whom others wait for changes by that for the one behind it; and for the first that does not
+    /// share, if that is another one now or has a new holder before it.
+    fn take_out(&mut self, lock: &mut Lock, place: usize, granted: bool) {
+        let alone = lock.first_alone(Some(place));
+        let changes = granted || lock.first_alone(None) != alone;
+        let places = [Some(place), Some(place + 1), alone.filter(|_| changes)];
         let places: BTreeSet<usize> = places.into_iter().flatten().collect();
         for place in &places {
             self.unlink(lock, *place);
         }
-        if let Some(waiter) = lock.queue.remove(place) {
-            then(lock, waiter);
+        if let Some((session, number, mode)) = lock.queue.remove(place)
+            && granted
+        {
+            lock.holders.insert(session, (number, mode));
         }
-        // The first of all, too, if it was the second.
-        let stay = places.iter().filter(|stays| **stays != place);
-        let stay: BTreeSet<usize> = stay.map(|it| it - usize::from(*it > place)).collect();
-        for place in stay {
-            self.link(lock, place);
+        // They have moved up by one.
+        for stays in places.iter().filter(|stays| **stays > place) {
+            self.link(lock, stays - 1);
         }
     }
 
