@@ -113,6 +113,14 @@ impl From<Unanswered> for Failure {
     }
 }
 
+/// Asks for something.
+pub(crate) async fn get<T: DeserializeOwned>(
+    address: &Address,
+    path: &str,
+) -> Result<T, Unanswered> {
+    get_within(address, path, ANSWERS_WITHIN).await
+}
+
 /// Asks for something, and waits for so long.
 pub(crate) async fn get_within<T: DeserializeOwned>(
     address: &Address,
