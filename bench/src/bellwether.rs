@@ -49,8 +49,7 @@ impl Bellwether {
         })?;
         make_certificates(&program, folder).await?;
         let ports = ports(MEMBERS as usize)?;
-        let addresses: Vec<String> =
-            ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let config = folder.join("bellwether.toml");
         fs::write(&config, configuration(&addresses))
             .map_err(|error| format!("cannot write {}: {error}", config.display()))?;

@@ -4,9 +4,9 @@
 
 use crate::args::{CandidateArgs, Peer};
 use crate::etcd::said;
+use crate::process::now_us;
 use crate::{Outcome, bellwether};
 use ::bellwether::Endpoints;
-use crate::process::now_us;
 use std::io::Write;
 use std::time::Duration;
 use tokio::time::{interval, sleep};

@@ -1,8 +1,8 @@
 //! `bellwether-bench locks`: pairs of lock and unlock, contended hand-off, memory.
 
 use crate::Outcome;
-use crate::bellwether::{self, Bellwether};
 use crate::args::{LocksArgs, Part, Peer, WhatArgs};
+use crate::bellwether::{self, Bellwether};
 use crate::etcd::{Etcd, Pace};
 use crate::load::{self, Client};
 use crate::memory;
