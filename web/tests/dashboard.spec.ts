@@ -6,7 +6,11 @@ let cluster: Cluster;
 test.beforeEach(async () => {
   cluster = await Cluster.start();
 });
-test.afterEach(() => cluster.stop());
+// The page first: a member that ends while it is looked at is a fault.
+test.afterEach(async ({ page }) => {
+  await page.close();
+  await cluster.stop();
+});
 
 const coordinator = (page: Page) => page.getByRole("region", { name: "Coordinator" });
 const row = (page: Page, id: number) => page.getByRole("row", { name: new RegExp(`^${id}\\b`) });
