@@ -71,8 +71,15 @@ fn draw_arc(
          marker-end=\"url(#{head})\"/>\n"
     ));
     let at = ((from.0 + to.0) / 2.0 + uy * bend, (from.1 + to.1) / 2.0 - ux * bend + 4.0);
-    pen.words("halo", Anchor::Middle, 11.0, at, label);
-    pen.words("faint", Anchor::Middle, 11.0, at, label);
+    // Of two that lead up and down beside each other, each has its label on its own side.
+    let (anchor, aside) = match uy * bend {
+        right if right > bend / 2.0 => (Anchor::Start, 8.0),
+        left if left < -bend / 2.0 => (Anchor::End, -8.0),
+        _ => (Anchor::Middle, 0.0),
+    };
+    let at = (at.0 + aside, at.1);
+    pen.words("halo", anchor, 11.0, at, label);
+    pen.words("faint", anchor, 11.0, at, label);
 }
 
 /// Where the way from a box's middle to a point leaves the box, and a little further.
