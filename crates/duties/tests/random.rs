@@ -194,6 +194,11 @@ fn whatever_clients_do() {
             assert!(stuck.is_empty(), "seed {seed}: after {command:?} {stuck:?} are stuck");
         }
         assert!(answered.values().all(|times| *times == 1), "seed {seed}: {answered:?}");
+        // When all have gone, nothing is left of who waited for whom.
+        for session in duties.sessions().keys().copied().collect::<Vec<_>>() {
+            duties.apply(Command::End { session, why: Ending::Closed, at: COMMANDS });
+        }
+        assert!(format!("{duties:?}").contains("edges: {}"), "seed {seed}: {duties:?}");
     }
     assert!(deadlocks > RUNS / 10 && grants > RUNS * 10, "{deadlocks} deadlocks, {grants} grants");
 }
