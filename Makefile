@@ -1,10 +1,12 @@
 # Everything here needs only the Rust toolchain, gcc and make; the rest is installed on first use. The page
 # in the browser needs Node.js, too; without it everything else works.
 
-DENY_VERSION := ^0.20
 DEMO         := scenarios/election/bully-p1-to-p4.txt
 PICTURE      := out/bully.svg
 BELLWETHER   := cargo run --release --quiet --locked --package bellwether-cli --bin bellwether --
+
+# The command as `cargo build` and the tests have it: ready soonest, and fast enough for short time-outs.
+COMMAND      := $${CARGO_TARGET_DIR:-target}/debug/bellwether
 
 # How many random schedules `make soak` runs for each of the six elections.
 SCHEDULES    := 20000
@@ -19,7 +21,9 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: web ## Start five real members on this machine and watch them elect; q ends
-	@$(BELLWETHER) up
+	@test -x $(COMMAND) || echo "Building the command, once: some minutes on two cores. cargo shows how far it is."
+	@cargo build --locked --package bellwether-cli
+	@$(COMMAND) up
 
 demo: web ## Replay the textbook's bully election as text and draw its picture
 	@mkdir -p $(dir $(PICTURE))
@@ -33,7 +37,7 @@ build: web ## Build the optimised `bellwether` into target/release
 # The command as the tests have it. Where they have just built it, it is not built again: alone it has other
 # features than in the workspace, and everything would be compiled anew.
 BUILT           :=
-BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --profile test --quiet --locked --workspace --bin bellwether)
+BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace --bin bellwether)
 
 # The page comes first: the commands that the tests start have it built in.
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
@@ -88,14 +92,15 @@ check-quick: ## Explore every run of the small clusters of docs/verification.txt
 
 check-all: ## Explore all clusters of docs/verification.txt and write docs/verification.md; takes long
 	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
-	LONG=1 cargo test --release --locked --package bellwether-check --test mandate --test member -- --nocapture
+	LONG=1 cargo test --release --locked --package bellwether-check --test it -- mandate:: member:: --nocapture
 
-verify: tools ## Formatting, lints, licences, layering and docs; never writes to the tree
+verify: tools ## Formatting, lints, docs, and cargo-deny if it is installed; never writes to the tree
 	cargo fmt --all --check
 	cd bench && cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo deny --locked check --allow unused-wrapper bans licenses sources
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	@if $(HAS_DENY); then cargo deny --locked check --allow unused-wrapper bans licenses sources; \
+	  else echo "cargo-deny is skipped, a test checks the same rules. To install it: $(INSTALL_DENY)"; fi
 
 fix: tools ## Format, and apply what clippy can fix by itself
 	cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
@@ -103,8 +108,8 @@ fix: tools ## Format, and apply what clippy can fix by itself
 	cd bench && cargo fmt
 
 soak: ## The member in 100,000 storms of faults and more, and real processes tortured under load; 20 minutes
-	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test storms -- --nocapture --test-threads 1
-	SCHEDULES=100000 cargo test --locked --release --package bellwether-member --test clients -- --nocapture
+	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test it storms:: -- --nocapture --test-threads 1
+	SCHEDULES=100000 cargo test --locked --release --package bellwether-member --test it clients:: -- --nocapture
 	$(BELLWETHER) torture --members 3 --for $(TORTURE)
 	$(BELLWETHER) torture --members 5 --for $(TORTURE)
 
@@ -198,7 +203,12 @@ $(PICTURES): always
 	$(BELLWETHER) sim $(RUN) --trace svg --out $@ --quiet >/dev/null || test $$? -eq 1
 always:
 
-advisories: tools ## Look for known vulnerabilities; downloads the RustSec database
+# cargo-deny takes minutes to compile, so it is installed only for what no test can do.
+HAS_DENY     := cargo deny --version >/dev/null 2>&1
+INSTALL_DENY := cargo install cargo-deny --locked --version '^0.20'
+
+advisories: ## Look for known vulnerabilities; downloads the RustSec database
+	@$(HAS_DENY) || { echo "Installing cargo-deny: once, some four minutes."; $(INSTALL_DENY); }
 	cargo deny --locked check advisories
 
 clean: ## Remove everything that was built or drawn
@@ -210,6 +220,3 @@ clean: ## Remove everything that was built or drawn
 tools:
 	@cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 	@cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
-	@cargo deny --version >/dev/null 2>&1 || { \
-	  echo "Installing cargo-deny, which checks licences and layering: once, some four minutes."; \
-	  cargo install cargo-deny --locked --version '$(DENY_VERSION)'; }

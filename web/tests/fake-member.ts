@@ -12,7 +12,7 @@ const VERSION = /^version = "(.*)"/m.exec(readFileSync(new URL("../../Cargo.toml
 const KINDS: Record<string, string> = {
   ".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 };
-/** What crates/web gives the page, so that what it forbids is noticed here, too. */
+/** What crates/lab gives the page, so that what it forbids is noticed here, too. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
   + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** A member tells of so many of each kind, unless it is asked for more. */

@@ -1,310 +1,186 @@
 //! All algorithms by name.
 //!
-//! The drivers are generic over [`Algorithm`]; a name becomes a type by [`visit`]. To add an
-//! algorithm, write its file and add its line to the list at the end of this one.
+//! A [`Catalogue`] is a value: the textbooks' algorithms ([`catalogue`]), or those and some of your
+//! own ([`Catalogue::with`]). To add an algorithm here, write its file and add its line to the list
+//! at the end of this one.
 
-use crate::mutex::{Refusal, Standing, Tree};
-use crate::options::{BadOption, Opt, Options};
-use crate::referee::Referee;
-use bellwether_core::{Assumptions, Goal, Group, Invariant, NodeId, Process, Time};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::borrow::Cow;
-use std::time::Duration;
+use crate::agreement::{self, Reliable};
+use crate::deadlock::{self, Site};
+use crate::definition::{Algorithm, Definition};
+use crate::election::{self, Watched};
+use crate::mutex::{self, Guarded};
+use crate::order;
+use crate::snapshot::snapshots_of_any;
+use crate::time;
+use bellwether_core::{AnyProcess, Erasable};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
-/// A process that the catalogue can configure, prompt and judge.
-///
-/// Its messages and what it keeps on disk can be serialised, so that it can be run over a real
-/// network without a word about it here.
-pub trait Algorithm:
-    Process<
-        Msg: Portable,
-        Timer: Portable,
-        Input: Portable,
-        Output: Send + Sync,
-        Durable: Portable,
-        Config: Send + Sync,
-    > + Send
-    + Sync
-    + 'static
-{
-    /// What the catalogue says about it.
-    const ENTRY: Entry;
+/// An algorithm of a catalogue.
+pub type Listed = Arc<Definition<AnyProcess>>;
 
-    /// By how much clocks may gain or lose, in parts per million, where that matters.
-    const DRIFT_PPM: u32 = 0;
-
-    /// Whether its processes look at their clocks: what they do then depends on the time, not only
-    /// on the order of events.
-    const READS_CLOCK: bool = false;
-
-    /// How many processes it is for, where only one number makes sense.
-    const NODES: Option<u32> = None;
-
-    /// The options that only it has.
-    const OPTIONS: &'static [Opt] = &[];
-
-    /// The verbs that [`input`](Algorithm::input) knows, for those who look for one. Where a verb
-    /// takes more, it says so: `transfer:TO:AMOUNT`.
-    const VERBS: &'static [&'static str];
-
-    /// The kinds of messages in whose middle it is worth crashing.
-    const KINDS: &'static [&'static str];
-
-    /// Whether it can do anything with these settings in this group. Drivers ask before they ask
-    /// for a configuration.
-    fn check(_: &Settings, _: &Group) -> Result<(), BadOption> {
-        Ok(())
-    }
-
-    /// The configuration for these settings. Options that [`check`](Algorithm::check) refuses
-    /// count as not given.
-    fn config(settings: &Settings, group: &Group) -> Self::Config;
-
-    /// The input that a scenario's verb stands for, if it knows the verb. It is one word, which may
-    /// have parts: `transfer:2:50`.
-    fn input(verb: &str) -> Option<Self::Input>;
-
-    /// The verb that stands for an input.
-    fn verb(input: &Self::Input) -> Cow<'static, str>;
-
-    /// Whom this process takes for the coordinator, if anyone.
-    fn coordinator(&self) -> Option<NodeId> {
-        None
-    }
-
-    /// Who is known to live, where the algorithm finds that out.
-    fn members(&self) -> &[NodeId] {
-        &[]
-    }
-
-    /// What must hold at every moment.
-    fn invariants() -> Vec<Invariant<Self>> {
-        Vec::new()
-    }
-
-    /// What must hold for good, some time after the last fault.
-    fn goal() -> Goal<Self>;
-
-    /// How long after the last fault the goal may still be open, if so many inputs were given that
-    /// are [work](Algorithm::is_work).
-    fn settles_within(config: &Self::Config, group: &Group, work: u64) -> Duration;
-
-    /// Whether an input asks for something that takes its time, so that a run with many of them
-    /// may be long.
-    fn is_work(_: &Self::Input) -> bool {
-        false
-    }
-
-    /// What this process has of the critical section, where there is one.
-    fn section(&self) -> Option<Standing> {
-        None
-    }
-
-    /// What an output means to those who measure critical sections.
-    fn milestone(_: &Self::Output) -> Option<Milestone> {
-        None
-    }
-
-    /// Who hears all that the processes of a run say, judges it and sums it up.
-    fn referee(_: &Self::Config, _: &Group) -> Option<Box<dyn Referee<Self>>> {
-        None
-    }
-
-    /// What the clock that this process keeps shows when that of its machine shows `reading`,
-    /// where the algorithm is about clocks.
-    fn clock(&self, _reading: Time) -> Option<Time> {
-        None
-    }
-
-    /// How long a run lasts if nobody says, where it would go on for ever: clocks are never done.
-    fn lasts(_: &Self::Config) -> Option<Duration> {
-        None
-    }
+/// Algorithms by name.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    listed: Vec<Listed>,
+    /// Where in the list snapshots of all the others are, if there are any.
+    snapshots: Option<usize>,
 }
 
-/// What happens to a critical section.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Milestone {
-    /// It was asked for.
-    Requested,
-    /// It was entered.
-    Entered,
-    /// It was left.
-    Left,
-    /// Its token was lost and made anew.
-    Minted,
-    /// What was asked for cannot be done.
-    Refused(Refusal),
-}
-
-/// What can travel between operating-system processes, or wait in a file.
-pub trait Portable: Serialize + DeserializeOwned + Send + Sync + 'static {}
-
-impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Portable for T {}
-
-/// What a user can set, in terms that every family shares.
+/// Why a catalogue cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// T: an answer that takes longer will not come.
-    pub timeout: Duration,
-    /// Who coordinates at the beginning; nobody if `None`.
-    pub coordinator: Option<NodeId>,
-    /// Whether processes watch their coordinator by themselves. Without, elections start only
-    /// where a script says so, and the textbook's counts are exact.
-    pub detection: bool,
-    /// Whether a ring's messages are acknowledged, so that dead neighbours are found and skipped.
-    pub acknowledge: bool,
-    /// Whether an algorithm is run just as its paper has it, without what makes it survive
-    /// crashes. Only mutual exclusion makes a difference.
-    pub textbook: bool,
-    /// How long a job keeps the critical section, from and to.
-    pub section: (Duration, Duration),
-    /// The shape of the tree, for algorithms on one.
-    pub tree: Tree,
-    /// What only this algorithm knows about.
-    pub options: Options,
+pub enum BadCatalogue {
+    /// It lists nothing.
+    Empty,
+    /// Two algorithms have the same name.
+    Twice(&'static str),
+    /// A name cannot be typed as one word.
+    BadName(&'static str),
+    /// An algorithm declares an option twice.
+    OptionTwice {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The option.
+        option: &'static str,
+    },
+    /// Two algorithms declare an option, one with a value and one without.
+    OptionDiffers {
+        /// The option.
+        option: &'static str,
+        /// The algorithms.
+        algorithms: [&'static str; 2],
+    },
 }
 
-impl Settings {
-    /// The usual settings: nobody coordinates, nobody watches, and nothing is acknowledged.
-    pub fn new(timeout: Duration) -> Self {
-        Settings {
-            timeout,
-            coordinator: None,
-            detection: false,
-            acknowledge: false,
-            textbook: false,
-            section: (timeout, timeout),
-            tree: Tree::default(),
-            options: Options::default(),
-        }
-    }
-}
-
-/// What `bellwether algorithms` says about an algorithm.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// The family it belongs to.
-    pub family: &'static str,
-    /// Its name in a sentence.
-    pub title: &'static str,
-    /// Who published it, and where.
-    pub source: &'static str,
-    /// What it costs, in messages.
-    pub cost: &'static str,
-    /// What it needs to be right.
-    pub assumes: Assumptions,
-    /// Which processes talk to which, for pictures.
-    pub topology: Topology,
-}
-
-/// Which processes talk to which.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topology {
-    /// Everybody to everybody.
-    Mesh,
-    /// Each to its neighbours.
-    Ring,
-    /// Each to its parent and its children.
-    Tree,
-}
-
-impl Entry {
-    /// Whether it is about who coordinates, and nothing else.
-    pub fn elects(&self) -> bool {
-        matches!(self.family, "election" | "member")
-    }
-}
-
-impl Topology {
-    /// In a word.
-    pub fn name(self) -> &'static str {
+impl fmt::Display for BadCatalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Topology::Mesh => "mesh",
-            Topology::Ring => "ring",
-            Topology::Tree => "tree",
+            BadCatalogue::Empty => {
+                f.write_str("the catalogue lists no algorithm; add one with Catalogue::with")
+            }
+            BadCatalogue::Twice(name) => {
+                write!(f, "two algorithms are called '{name}'; give one of them another name")
+            }
+            BadCatalogue::BadName(name) => write!(
+                f,
+                "'{name}' cannot be the name of an algorithm; use lower-case letters, digits and '-'"
+            ),
+            BadCatalogue::OptionTwice { algorithm, option } => {
+                write!(f, "{algorithm} declares the option '{option}' twice; remove one of them")
+            }
+            BadCatalogue::OptionDiffers { option, algorithms: [one, other] } => write!(
+                f,
+                "{one} and {other} both declare the option '{option}', but only one of them with a \
+                 value; rename one of them"
+            ),
         }
     }
 }
 
-/// Something to be done with an algorithm once its type is known.
-pub trait Visitor {
-    /// What comes of it.
-    type Output;
-    /// Does it.
-    fn visit<A: Algorithm>(self) -> Self::Output;
-}
+impl std::error::Error for BadCatalogue {}
 
-/// Algorithms by name: this catalogue, or one with more in it.
-pub trait Registry {
-    /// What it says about each algorithm, in its order.
-    fn entries() -> Vec<Entry>;
-
-    /// Visits the algorithm of this name, if there is one.
-    fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output>;
-}
-
-/// The textbooks' algorithms, as this crate lists them.
-#[derive(Clone, Copy, Debug)]
-pub struct Catalogue;
-
-impl Registry for Catalogue {
-    fn entries() -> Vec<Entry> {
-        ENTRIES.to_vec()
+impl Catalogue {
+    /// A catalogue without any algorithm.
+    pub fn empty() -> Self {
+        Catalogue::default()
     }
 
-    fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-        visit(name, visitor)
+    /// The same with one more algorithm.
+    #[must_use]
+    pub fn with<A: Algorithm + Erasable>(self) -> Self {
+        self.with_definition(A::definition().erase())
+    }
+
+    /// The same with one more algorithm, by its definition.
+    #[must_use]
+    pub fn with_definition(mut self, definition: Definition<AnyProcess>) -> Self {
+        self.listed.push(Arc::new(definition));
+        if let Some(index) = self.snapshots {
+            self.listed[index] = Arc::new(snapshots_of_any(&self.others(index)));
+        }
+        self
+    }
+
+    /// The same with snapshots of all its algorithms, those that are added later included.
+    #[must_use]
+    fn with_snapshots(mut self) -> Self {
+        let index = self.listed.len();
+        self.listed.push(Arc::new(snapshots_of_any(&self.listed)));
+        self.snapshots = Some(index);
+        self
+    }
+
+    /// All but the one at this index.
+    fn others(&self, index: usize) -> Vec<Listed> {
+        let listed = self.listed.iter().enumerate();
+        listed.filter(|(place, _)| *place != index).map(|(_, listed)| listed.clone()).collect()
+    }
+
+    /// The algorithm of this name.
+    pub fn get(&self, name: &str) -> Option<&Listed> {
+        self.listed.iter().find(|listed| listed.name() == name)
+    }
+
+    /// All algorithms, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Listed> {
+        self.listed.iter()
+    }
+
+    /// The names of all families, in the order of their first algorithms.
+    pub fn families(&self) -> Vec<&'static str> {
+        let mut families = Vec::new();
+        for listed in &self.listed {
+            if !families.contains(&listed.entry.family) {
+                families.push(listed.entry.family);
+            }
+        }
+        families
+    }
+
+    /// Whether it can be used: a command checks this before anything runs.
+    pub fn check(&self) -> Result<(), BadCatalogue> {
+        if self.listed.is_empty() {
+            return Err(BadCatalogue::Empty);
+        }
+        let mut names = BTreeSet::new();
+        let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        for listed in &self.listed {
+            let name = listed.name();
+            if name.is_empty() || name.starts_with('-') || !name.chars().all(is_letter) {
+                return Err(BadCatalogue::BadName(name));
+            }
+            if !names.insert(name) {
+                return Err(BadCatalogue::Twice(name));
+            }
+            for (index, option) in listed.options.iter().enumerate() {
+                if listed.options[..index].iter().any(|other| other.name == option.name) {
+                    let option = option.name;
+                    return Err(BadCatalogue::OptionTwice { algorithm: name, option });
+                }
+                let differs = |other: &&Listed| {
+                    let has_value = option.value.is_some();
+                    let mut options = other.options.iter();
+                    options.any(|o| o.name == option.name && o.value.is_some() != has_value)
+                };
+                if let Some(other) = self.listed.iter().find(differs) {
+                    let algorithms = [name, other.name()];
+                    return Err(BadCatalogue::OptionDiffers { option: option.name, algorithms });
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 macro_rules! catalogue {
     ($($algorithm:ty),+ $(,)?) => {
-        /// What the catalogue says about each algorithm, in its order.
-        pub const ENTRIES: &[Entry] = &[
-            $(<$algorithm as Algorithm>::ENTRY,)+
-            <Snapshots<Anything> as Algorithm>::ENTRY,
-        ];
-
-        /// Visits the algorithm of this name, if there is one.
-        pub fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-            $(if name == <$algorithm as Algorithm>::ENTRY.name {
-                return Some(visitor.visit::<$algorithm>());
-            })+
-            // Of any of them, and so not one of them.
-            if name == <Snapshots<Anything> as Algorithm>::ENTRY.name {
-                return Some(visitor.visit::<Snapshots<Anything>>());
-            }
-            None
-        }
-
-        /// Any algorithm of the list, as one process; see [`crate::snapshot`].
-        pub mod anything {
-            use super::*;
-            use crate::snapshot::amounts::{carried, held, note, quantity};
-            use crate::snapshot::anything::{
-                Hearing, OPTIONS, Whole, Word, Wrap, call, check, over, settings_below, unknown,
-            };
-            use crate::snapshot::{Bank, Quantity, Routes, Subject};
-            use bellwether_core::{Call, Channels, Context, Kind, Message};
-            use serde::Deserialize;
-            use std::fmt;
-
-            crate::snapshot::anything::anything![$($algorithm),+];
+        /// The textbooks' algorithms, and snapshots of any of them.
+        pub fn catalogue() -> Catalogue {
+            Catalogue::empty()$(.with::<$algorithm>())+.with_snapshots()
         }
     };
 }
-
-use crate::agreement::{self, Reliable};
-use crate::deadlock::{self, Site};
-use crate::election::{self, Watched};
-use crate::mutex::{self, Guarded};
-use crate::order;
-use crate::snapshot::{Anything, Snapshots};
-use crate::time;
 
 catalogue![
     Watched<election::Bully>,
@@ -338,22 +214,61 @@ catalogue![
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use crate::definition::Settings;
+    use crate::options::Opt;
+    use crate::snapshot::Bank;
+    use std::time::Duration;
 
     #[test]
-    fn names_are_unique_and_visitable() {
-        struct Name;
-        impl Visitor for Name {
-            type Output = &'static str;
-            fn visit<A: Algorithm>(self) -> &'static str {
-                A::ENTRY.name
-            }
+    fn the_textbooks_catalogue_is_sound_and_has_everything_by_name() {
+        let catalogue = catalogue();
+        assert_eq!(catalogue.check(), Ok(()));
+        for listed in catalogue.iter() {
+            assert_eq!(catalogue.get(listed.name()).map(|found| found.name()), Some(listed.name()));
         }
-        let names: BTreeSet<_> = ENTRIES.iter().map(|entry| entry.name).collect();
-        assert_eq!(names.len(), ENTRIES.len());
-        for name in names {
-            assert_eq!(visit(name, Name), Some(name));
+        assert!(catalogue.get("bulli").is_none());
+        assert_eq!(catalogue.iter().last().map(|listed| listed.name()), Some("chandy-lamport"));
+    }
+
+    #[test]
+    fn snapshots_can_be_taken_of_what_is_added() {
+        let catalogue = catalogue();
+        let mut settings = Settings::new(Duration::from_millis(10));
+        settings.options.set("over", "bank-of-mine");
+        let snapshots = |catalogue: &Catalogue| {
+            catalogue
+                .get("chandy-lamport")
+                .unwrap()
+                .variant(&settings)
+                .map(|variant| variant.name())
+        };
+        assert!(snapshots(&catalogue).is_err());
+        let mut mine = Bank::definition().erase();
+        mine.entry.name = "bank-of-mine";
+        assert_eq!(snapshots(&catalogue.with_definition(mine)), Ok("chandy-lamport"));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused() {
+        const SWITCH: Opt = Opt { name: "answers", value: None, help: "" };
+        let bank = |name| {
+            let mut bank = Bank::definition().erase();
+            bank.entry.name = name;
+            bank
+        };
+        let with = |definition| catalogue().with_definition(definition).check().unwrap_err();
+        assert_eq!(Catalogue::empty().check(), Err(BadCatalogue::Empty));
+        assert_eq!(with(bank("bully")), BadCatalogue::Twice("bully"));
+        for name in ["My Process", "", "-x"] {
+            assert_eq!(with(bank(name)), BadCatalogue::BadName(name));
         }
-        assert_eq!(visit("bulli", Name), None);
+        let twice = BadCatalogue::OptionTwice { algorithm: "bank", option: "answers" };
+        assert_eq!(
+            Catalogue::empty().with_definition(bank("bank").options(&[SWITCH; 2])).check(),
+            Err(twice)
+        );
+        let algorithms = ["causal-broadcast", "bank"];
+        let differs = BadCatalogue::OptionDiffers { option: "answers", algorithms };
+        assert_eq!(with(bank("bank").options(&[SWITCH])), differs);
     }
 }

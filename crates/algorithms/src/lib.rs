@@ -7,7 +7,10 @@
 pub mod agreement;
 pub mod catalogue;
 pub mod deadlock;
+pub mod definition;
 pub mod election;
+mod entry;
+mod erase;
 pub mod mutex;
 pub mod options;
 pub mod order;

@@ -1,10 +1,9 @@
 //! What can be set about one algorithm and means nothing to the others.
 //!
-//! An algorithm declares its options ([`Algorithm::OPTIONS`](crate::catalogue::Algorithm)); each is
-//! then a flag of `sim` and `host` and a setting of a scenario's cluster, without a word about it
+//! An algorithm declares its [options](crate::definition::Definition::options); each is then a flag of `sim` and `host` and a setting of a scenario's cluster, without a word about it
 //! elsewhere. They travel as text, and the algorithm reads them.
 
-use bellwether_core::{Group, NodeId};
+use bellwether_core::{Group, NodeId, Time, micros};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -137,11 +136,30 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A duration in the words of [`duration`].
+pub fn show(span: Duration) -> String {
+    Time::from_micros(micros(span)).to_string()
+}
+
 /// One id.
 pub fn id(text: &str) -> Result<NodeId, String> {
     text.parse()
         .map(NodeId::new)
         .map_err(|_| format!("'{text}' is no id; expected a whole number from 0 to {}", u32::MAX))
+}
+
+/// `1..4` (both ends included) or `3,5,0,1,4,6`.
+pub fn ids(text: &str) -> Result<Vec<NodeId>, String> {
+    const MOST: u32 = 10_000_000;
+    if let Some((first, last)) = text.split_once("..") {
+        let (first, last) = (id(first)?.number(), id(last)?.number());
+        return match last.checked_sub(first) {
+            None => Err(format!("'{text}' runs backwards; write {last}..{first}")),
+            Some(steps) if steps >= MOST => Err(format!("'{text}' are more than {MOST} processes")),
+            Some(_) => Ok((first..=last).map(NodeId::new).collect()),
+        };
+    }
+    text.split(',').map(id).collect()
 }
 
 /// An id that must be a member.

@@ -31,7 +31,7 @@ pub trait Referee<P: Process>: AsValue<P> + Debug + Send + Sync {
         None
     }
 
-    /// What the [clocks](crate::catalogue::Algorithm::clock) of all live processes show, `at` this
+    /// What the [clocks](crate::definition::Definition::clock) of all live processes show, `at` this
     /// moment of real time. A right clock shows `right`.
     fn looks(&mut self, _at: Time, _right: Time, _clocks: &[(NodeId, Time)]) -> Result<(), Breach> {
         Ok(())

@@ -29,10 +29,7 @@ pub use observed::{Leader, Observed, Standing};
 use bellwether_duties::{Reply, Request, SessionId};
 
 /// The frames as they travel; `proto/client.proto` documents them.
-#[allow(missing_docs, unreachable_pub, reason = "generated; the .proto file documents it")]
-pub mod wire {
-    include!(concat!(env!("OUT_DIR"), "/bellwether.client.rs"));
-}
+pub use crate::generated::client as wire;
 
 /// The longest frame of a client that is looked at, in bytes: more than all names of the largest
 /// request and the largest value together.

@@ -6,15 +6,10 @@
 
 pub use prost::Message;
 
-#[allow(missing_docs, unreachable_pub, reason = "generated; the .proto file documents it")]
-mod generated {
-    include!(concat!(env!("OUT_DIR"), "/bellwether.envelope.rs"));
-}
-
-pub use generated::envelope::Body;
-pub use generated::letter::Payload;
-pub use generated::{ClientHello, ClientWelcome, Envelope, Hello, Letter, MemberAddress};
-pub use generated::{Reason, Refusal, Welcome};
+pub use crate::generated::envelope::envelope::Body;
+pub use crate::generated::envelope::letter::Payload;
+pub use crate::generated::envelope::{ClientHello, ClientWelcome, Envelope, Hello, Letter};
+pub use crate::generated::envelope::{MemberAddress, Reason, Refusal, Welcome};
 
 /// The newest version of the protocol that this build speaks.
 pub const VERSION: u32 = 1;

@@ -1,7 +1,7 @@
 //! How fast the checker is and what a state costs it, beside stateright on the same worlds.
 //!
 //! Both explore the same model to its end, with the same number of threads and with the same rules
-//! of what may happen; stateright plays the processes themselves. They take turns, so that a busy
+//! of what may happen; stateright plays the processes themselves, without erasure. They take turns, so that a busy
 //! machine slows down both, and each turn is a process of its own: the memory is the most that it
 //! ever had resident, less what it had before it began. Nothing is left out of that, and nothing
 //! of the turn before is in it. Beside the time that passed stands the processor time of all
@@ -21,14 +21,18 @@
     reason = "a benchmark looks at the clock, prints, and may panic"
 )]
 
-#[path = "../tests/common/peer.rs"]
+#[expect(dead_code, reason = "the tests need more of it")]
+#[path = "../tests/it/models.rs"]
+mod models;
+#[path = "../tests/it/peer.rs"]
 mod peer;
 
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::definition::{Algorithm, Settings};
 use bellwether_algorithms::election::{Bully, Watched};
 use bellwether_algorithms::mutex::{Guarded, RicartAgrawala, SuzukiKasami};
-use bellwether_check::{Limits, Setup, Timing, Verdict, check};
+use bellwether_check::{Explorable, Limits, Model, Setup, Timing, Verdict, check};
 use bellwether_core::{Group, NodeId};
+use models::{listed, typed};
 use peer::Peer;
 use stateright::{Checker as _, Model as _};
 use std::process::Command;
@@ -41,8 +45,8 @@ const MODELS: &str = "bully nodes=4 crashes=2 recoveries=1 detection coordinator
                       ricart-agrawala nodes=3 requests=3; \
                       suzuki-kasami nodes=4 requests=2";
 
-/// Who explores.
-const WHO: &str = "stateright; ours; ours, liveness";
+/// Who explores. Ours is of erased processes, unless they are to be typed.
+const WHO: &str = "stateright; ours; ours, typed; ours, liveness";
 
 /// What a turn came to.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +113,7 @@ fn best(turns: &[Turn]) -> Turn {
 fn line(columns: &[String; 8]) {
     let [who, others @ ..] = columns;
     let others: String = others.iter().map(|text| format!("{text:>12}")).collect();
-    println!("{who:<14}{others}");
+    println!("{who:<16}{others}");
 }
 
 fn number(name: &str) -> Option<usize> {
@@ -138,42 +142,56 @@ fn apart(who: &str, model: &str) -> Turn {
 
 fn turn(who: &str, model: &str) -> Turn {
     let (name, options) = model.split_once(' ').unwrap_or((model, ""));
+    let mut setup = setup(name, options);
+    setup.liveness = who == "ours, liveness";
+    if who == "ours" || setup.liveness {
+        return measure(setup.model(), explore);
+    }
     match name {
-        "bully" => explore::<Watched<Bully>>(who, options),
-        "ricart-agrawala" => explore::<Guarded<RicartAgrawala>>(who, options),
-        "suzuki-kasami" => explore::<Guarded<SuzukiKasami>>(who, options),
-        _ => panic!("no model for {name}"),
+        "bully" => typed_turn::<Watched<Bully>>(who, &setup),
+        "ricart-agrawala" => typed_turn::<Guarded<RicartAgrawala>>(who, &setup),
+        "suzuki-kasami" => typed_turn::<Guarded<SuzukiKasami>>(who, &setup),
+        _ => panic!("no typed model for {name}"),
     }
 }
 
-fn explore<A: Algorithm>(who: &str, options: &str) -> Turn {
-    let mut setup = setup::<A>(options);
-    setup.liveness = who == "ours, liveness";
-    let mut model = setup.model::<A>();
-    // Both are to find all states, and nothing else.
+fn typed_turn<A: Algorithm + Explorable<Config: Send> + 'static>(who: &str, setup: &Setup) -> Turn {
+    let model = typed(setup, A::definition());
+    match who {
+        "stateright" => measure(model, |model| {
+            let checker = Peer::new(model).checker().threads(threads()).spawn_bfs().join();
+            checker.unique_state_count() as u64
+        }),
+        "ours, typed" => measure(model, explore),
+        _ => panic!("nobody is called {who}"),
+    }
+}
+
+fn explore<P: Explorable>(model: &Model<P>) -> u64 {
+    let limits = Limits { threads: threads(), reduce: false, ..Limits::default() };
+    let report = check(model, limits, &mut |_| {});
+    assert!(!matches!(report.verdict, Verdict::Unfinished(_)), "{:?}", report.verdict);
+    report.progress.states
+}
+
+/// What it costs to find all states.
+fn measure<P: Explorable + 'static>(
+    mut model: Model<P>,
+    explore: impl FnOnce(&'static Model<P>) -> u64,
+) -> Turn {
+    // That is all they are to do.
     model.invariants.clear();
     model.referee = None;
-    let model: &'static _ = Box::leak(Box::new(model));
+    let model = Box::leak(Box::new(model));
     let before = resident_bytes("VmRSS:");
     let start = Instant::now();
-    let states = if who == "stateright" {
-        let checker = Peer::new(model).checker().threads(threads()).spawn_bfs().join();
-        checker.unique_state_count() as u64
-    } else {
-        let report = check(
-            model,
-            Limits { threads: threads(), reduce: false, ..Limits::default() },
-            &mut |_| {},
-        );
-        assert!(!matches!(report.verdict, Verdict::Unfinished(_)), "{:?}", report.verdict);
-        report.progress.states
-    };
+    let states = explore(model);
     let seconds = start.elapsed().as_secs_f64();
     let bytes = resident_bytes("VmHWM:") - before;
     Turn { states, seconds, processor: processor_seconds(), bytes }
 }
 
-fn setup<A: Algorithm>(options: &str) -> Setup {
+fn setup(name: &str, options: &str) -> Setup {
     let mut settings = Settings { textbook: true, ..Settings::new(T) };
     let (mut nodes, mut requests, mut faults, mut timing) = (3, 0, Default::default(), None);
     let bellwether_check::Faults { crashes, recoveries, losses, duplicates } = &mut faults;
@@ -194,7 +212,8 @@ fn setup<A: Algorithm>(options: &str) -> Setup {
             _ => panic!("no option {name}"),
         }
     }
-    let mut setup = Setup::new::<A>(Group::numbered(nodes.into()).unwrap(), settings);
+    let group = Group::numbered(nodes.into()).unwrap();
+    let mut setup = Setup::new(&listed(name), group, settings);
     setup.timing = timing.unwrap_or(setup.timing);
     Setup { requests, faults, ..setup }
 }

@@ -32,8 +32,8 @@ pub struct Limits {
     /// No more steps from the beginning than this.
     pub depth: u32,
     /// Whether steps that only differ in their order may be left out. All states are visited all
-    /// the same; where messages stay, those with as many of them as possible. Where runs must come
-    /// to a goal all steps are needed, and none is left out.
+    /// the same; where messages stay, those with as many of them as possible, unless an invariant
+    /// looks at messages. Where runs must come to a goal all steps are needed, and none is left out.
     pub reduce: bool,
 }
 

@@ -42,7 +42,7 @@ fn due<P: Process>(
         }
         Action::Fire { place, at } => {
             let slot = tables.slot(world.slots[usize::from(place)]);
-            Some(Due::Timer { place, timer: slot.timers[usize::from(at)].timer })
+            Some(Due::Timer { place, timer: slot.timers[usize::from(at)].timer.clone() })
         }
         Action::Tick { place } => Some(Due::Tick { place }),
         _ => None,

@@ -3,7 +3,7 @@
 use crate::tables::{Claim, Numbers, Tables, claims};
 use crate::world::{Players, clock};
 use bellwether_algorithms::referee::Breach;
-use bellwether_core::{Process, Validity};
+use bellwether_core::{Cluster, InFlight, Invariant, Process, Shape, Validity};
 
 /// What is wrong with a state, if anything is.
 pub(crate) fn judge<P: Process>(
@@ -57,12 +57,19 @@ fn states<P: Process>(tables: &mut Tables<'_, P>, world: &Numbers<'_, P>) -> Opt
         };
         all.push((ring[place], claims));
     }
-    if all.is_empty() {
+    if all.is_empty() && !model.looks_at_whole() {
         return None;
     }
     let recovered = tables.rest(&world.rest).left.recoveries < model.faults.recoveries;
     for (index, invariant) in model.invariants.iter().enumerate() {
         if invariant.validity == Validity::UntilRecovery && recovered {
+            continue;
+        }
+        if let Shape::Whole(holds) = &invariant.shape {
+            if !whole(tables, world, &**holds) {
+                let Invariant { name, text, .. } = *invariant;
+                return Some(Breach { name, text, by: Vec::new() });
+            }
             continue;
         }
         let mut holders: Vec<(u64, _)> = Vec::new();
@@ -82,4 +89,27 @@ fn states<P: Process>(tables: &mut Tables<'_, P>, world: &Numbers<'_, P>) -> Opt
         }
     }
     None
+}
+
+/// Whether something holds of all live processes and all messages in flight together. See
+/// [`Model::invariants`](crate::Model::invariants) for what counts as in flight.
+fn whole<P: Process>(
+    tables: &mut Tables<'_, P>,
+    world: &Numbers<'_, P>,
+    holds: &(dyn Fn(&Cluster<'_, P>) -> bool + Send + Sync),
+) -> bool {
+    let ring = tables.plain.model.group.ring();
+    let slots: Vec<_> = world.slots.iter().map(|id| tables.slot(*id)).collect();
+    let inboxes: Vec<_> = world.inboxes.iter().map(|id| tables.inbox(*id)).collect();
+    let live = ring.iter().zip(&slots).filter_map(|(id, slot)| Some((*id, slot.process()?)));
+    let live: Vec<_> = live.collect();
+    let in_flight = inboxes.iter().flat_map(|inbox| {
+        inbox.flights.iter().map(|flight| InFlight {
+            from: ring[usize::from(flight.from)],
+            to: ring[usize::from(inbox.to)],
+            msg: &flight.msg,
+        })
+    });
+    let in_flight: Vec<_> = in_flight.collect();
+    holds(&Cluster { live: &live, in_flight: &in_flight })
 }

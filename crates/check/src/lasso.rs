@@ -92,7 +92,7 @@ impl<P: Explorable> Round<'_, '_, '_, P> {
                     None => self.settles(step, is_new),
                 };
                 if is_last {
-                    found = Some((state, *step));
+                    found = Some((state, step.clone()));
                     break;
                 }
                 if is_new {
@@ -114,7 +114,7 @@ impl<P: Explorable> Round<'_, '_, '_, P> {
         if self.debts.held {
             return is_new && !self.view.holds(step.to);
         }
-        if step.due.is_some_and(|due| self.debts.due.contains(&due)) {
+        if step.due.as_ref().is_some_and(|due| self.debts.due.contains(due)) {
             return true;
         }
         if !is_new {
@@ -130,7 +130,7 @@ impl<P: Explorable> Round<'_, '_, '_, P> {
         let mut due = Vec::new();
         for step in steps {
             self.view.due(step.to, &mut due);
-            self.debts.due.retain(|debt| Some(*debt) != step.due && due.contains(debt));
+            self.debts.due.retain(|debt| Some(debt) != step.due.as_ref() && due.contains(debt));
             self.debts.held = self.debts.held && self.view.holds(step.to);
         }
     }
@@ -143,7 +143,7 @@ impl<P: Explorable> Round<'_, '_, '_, P> {
             let before = self.before[last as usize];
             let mut steps = std::mem::take(&mut self.steps);
             self.view.steps(before, self.component, &mut steps);
-            way.extend(steps.iter().find(|step| step.to == last).copied());
+            way.extend(steps.iter().find(|step| step.to == last).cloned());
             self.steps = steps;
             last = before;
         }

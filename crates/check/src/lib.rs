@@ -10,34 +10,36 @@
 //! of the simulator: see [`replay`] and [`scenario`].
 //!
 //! ```
-//! use bellwether_algorithms::catalogue::Settings;
-//! use bellwether_algorithms::election::{Bully, Watched};
+//! use bellwether_algorithms::catalogue::catalogue;
+//! use bellwether_algorithms::definition::Settings;
 //! use bellwether_check::{Faults, Limits, Setup, Timing, Verdict, check, replay};
 //! use bellwether_core::Group;
 //! use std::time::Duration;
 //!
 //! // Three bullies who watch their coordinator. One may crash, and come back.
+//! let catalogue = catalogue();
+//! let bully = catalogue.get("bully").unwrap();
 //! let group = Group::numbered(3)?;
 //! let mut settings = Settings::new(Duration::from_millis(100));
 //! settings.coordinator = Some(group.highest());
 //! settings.detection = true;
-//! let mut setup = Setup::new::<Watched<Bully>>(group, settings);
+//! let mut setup = Setup::new(bully, group, settings);
 //! setup.faults = Faults { crashes: 1, recoveries: 1, ..Faults::default() };
 //!
-//! let report = check(&setup.model::<Watched<Bully>>(), Limits::default(), &mut |_| {});
+//! let report = check(&setup.model(), Limits::default(), &mut |_| {});
 //! assert_eq!(report.verdict, Verdict::Proved);
 //! println!("{} states", report.progress.states);
 //!
 //! // They trust their time-outs. What if these lie?
 //! setup.timing = Timing::Asynchronous;
-//! let model = setup.model::<Watched<Bully>>();
+//! let model = setup.model();
 //! let Verdict::Violated(found) = check(&model, Limits::default(), &mut |_| {}).verdict else {
 //!     unreachable!("a time-out that lies makes two coordinators");
 //! };
 //! assert_eq!(found.breach.name, "one-coordinator");
 //!
 //! // The same in the simulator: to look at, and to keep as a scenario.
-//! let run = replay::<Watched<Bully>>(&setup, &found.stem, &found.cycle);
+//! let run = replay(&setup, &found.stem, &found.cycle);
 //! assert!(run.confirm(&found.breach).is_ok());
 //! # Ok::<(), bellwether_core::GroupError>(())
 //! ```

@@ -87,7 +87,7 @@ fn is_fair<P: Explorable>(
             return true;
         }
         view.steps(*state, found, &mut steps);
-        throughout.retain(|due| steps.iter().all(|step| step.due != Some(*due)));
+        throughout.retain(|due| steps.iter().all(|step| step.due.as_ref() != Some(due)));
     }
     throughout.is_empty()
 }

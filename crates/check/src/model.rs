@@ -1,7 +1,7 @@
 //! What is to be explored: who takes part, what may happen to them, and what must hold.
 
 use bellwether_algorithms::referee::Referee;
-use bellwether_core::{Goal, Group, Invariant, NodeId, Process, Time, micros};
+use bellwether_core::{Goal, Group, Invariant, NodeId, Process, Shape, Time, micros};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -27,6 +27,13 @@ pub struct Model<P: Process> {
     /// On which side of a partition each process is, by place; empty if there is none.
     pub sides: Vec<u8>,
     /// What must hold in every state.
+    ///
+    /// An invariant of [`Shape::Whole`] sees as in flight only what may still arrive somewhere. A
+    /// message to a process that is down for good is dropped when that process crashes, or when the
+    /// message is sent, whichever is later; a message to another side of a partition is dropped when
+    /// it is sent; what is [spent](Model::spent) is dropped as soon as it is. In the simulator such
+    /// messages are in flight until they arrive. With [`Channels::Unreliable`] every message that
+    /// was ever sent stays in flight, also after it has arrived.
     pub invariants: Vec<Invariant<P>>,
     /// What every run must come to, for good.
     pub goal: Option<Goal<P>>,
@@ -169,6 +176,11 @@ impl<P: Process> Model<P> {
         let start = self.clocks.get(place).copied();
         let start = start.unwrap_or(Time::ZERO + bellwether_sim::CLOCK_START);
         start + self.timing.tick().unwrap_or_default() * u32::from(ticks)
+    }
+
+    /// Whether an invariant looks at the whole cluster.
+    pub(crate) fn looks_at_whole(&self) -> bool {
+        self.invariants.iter().any(|invariant| matches!(invariant.shape, Shape::Whole(_)))
     }
 
     /// Whether a message from one place to another can arrive at all.

@@ -315,14 +315,15 @@ impl<P: Process> Effects<P> for Sink<'_, P> {
     }
 
     fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>) {
-        (self.tell)(timer, &after);
+        (self.tell)(timer.clone(), &after);
         let (least, mut most) = self.model.timing.ticks(&after);
         // Where a timer may be late, nothing says how late.
         if matches!(self.model.timing, Timing::Drifting { .. }) {
             most = least;
         }
+        let place = self.timers.binary_search_by(|other| other.timer.cmp(&timer));
         let armed = Armed { timer, least, most };
-        match self.timers.binary_search_by(|other| other.timer.cmp(&timer)) {
+        match place {
             Ok(at) => self.timers[at] = armed,
             Err(at) => self.timers.insert(at, armed),
         }

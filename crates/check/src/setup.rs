@@ -1,12 +1,15 @@
 //! A model of an algorithm of the catalogue: in the terms of the command line and of scenarios.
 
 use crate::model::{Channels, Faults, Model, Ticks, Timing};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{self as core, Assumptions, Group, NodeId, Time};
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::definition::Settings;
+use bellwether_core::{self as core, AnyProcess, Assumptions, Group, NodeId, Time};
 
 /// What is to be explored, of whatever algorithm.
 #[derive(Clone, Debug)]
 pub struct Setup {
+    /// What runs.
+    pub algorithm: Listed,
     /// Who takes part.
     pub group: Group,
     /// How the algorithm is set.
@@ -34,25 +37,27 @@ pub struct Setup {
 
 /// What an algorithm is for, as an input's verb: to work in a critical section, to send something,
 /// or to elect somebody.
-pub fn usual_verb<A: Algorithm>() -> Option<&'static str> {
+pub fn usual_verb(algorithm: &Listed) -> Option<&'static str> {
     let simple = |verb: &&&str| !verb.contains(':');
-    let work = A::VERBS.iter().find(|verb| **verb == "work");
-    work.or_else(|| A::VERBS.iter().find(simple)).copied()
+    let work = algorithm.verbs.iter().find(|verb| **verb == "work");
+    work.or_else(|| algorithm.verbs.iter().find(simple)).copied()
 }
 
 impl Setup {
     /// A cluster to which nothing happens, in the world that the algorithm assumes.
-    pub fn new<A: Algorithm>(group: Group, settings: Settings) -> Self {
-        let timing = match A::ASSUMES.timing {
+    pub fn new(algorithm: &Listed, group: Group, settings: Settings) -> Self {
+        let assumes = algorithm.assumes;
+        let timing = match assumes.timing {
             core::Timing::Synchronous => Timing::synchronous(settings.timeout),
             core::Timing::Asynchronous => Timing::Asynchronous,
         };
-        let channels = match A::ASSUMES.channels {
+        let channels = match assumes.channels {
             core::Channels::Any => Channels::Reorder,
             core::Channels::Fifo => Channels::Fifo,
             core::Channels::Causal => Channels::Causal,
         };
         Setup {
+            algorithm: algorithm.clone(),
             group,
             settings,
             timing,
@@ -67,26 +72,27 @@ impl Setup {
         }
     }
 
-    /// The model of this algorithm. Verbs that it does not know are left out.
-    pub fn model<A: Algorithm>(&self) -> Model<A> {
-        let config = A::config(&self.settings, &self.group);
-        let usual = usual_verb::<A>().and_then(A::input);
+    /// The model. Verbs that the algorithm does not know are left out.
+    pub fn model(&self) -> Model<AnyProcess> {
+        let algorithm = &self.algorithm;
+        let config = algorithm.config(&self.settings, &self.group);
+        let usual = usual_verb(algorithm).and_then(|verb| algorithm.input(verb));
         let inputs = self.group.ring().iter().map(|id| {
             let usual = usual.iter().cycle().take(usize::from(self.requests)).cloned();
             let asked = self.asks.iter().filter(|(who, _)| who == id);
-            usual.chain(asked.filter_map(|(_, verb)| A::input(verb))).collect()
+            usual.chain(asked.filter_map(|(_, verb)| algorithm.input(verb))).collect()
         });
         Model {
             inputs: inputs.collect(),
-            referee: A::referee(&config, &self.group),
+            referee: algorithm.new_referee(&config, &self.group),
             config,
             timing: self.timing,
             channels: self.channels,
             faults: self.faults,
             sides: self.sides(),
-            invariants: A::invariants(),
-            goal: self.liveness.then(A::goal),
-            reads_clock: A::READS_CLOCK,
+            invariants: algorithm.invariants.clone(),
+            goal: algorithm.goal.clone().filter(|_| self.liveness),
+            reads_clock: algorithm.reads_clock,
             clocks: self.clocks(),
             horizon: self.horizon,
             aging: None,

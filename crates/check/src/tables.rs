@@ -420,8 +420,8 @@ pub(crate) fn claims<P: Process>(
         Shape::Each(holds) if !holds(who, process) => Claim::Broken,
         Shape::AtMostOne(held) => hold(held(who, process)),
         Shape::AtMostOneNow(held) => hold(held(who, process, now)),
-        // Those about the past are the witness's.
-        Shape::Each(_) | Shape::Fenced(_) => Claim::None,
+        // Those about the past are the witness's, and the whole is looked at by itself.
+        Shape::Each(_) | Shape::Fenced(_) | Shape::Whole(_) => Claim::None,
     };
     model.invariants.iter().map(|invariant| claim(&invariant.shape)).collect()
 }

@@ -35,12 +35,12 @@ pub struct Said<P: Process> {
 }
 
 /// What a process holds.
-type Held<P> = fn(NodeId, &P, Time) -> Option<u128>;
+type Held<P> = dyn Fn(NodeId, &P, Time) -> Option<u128> + Send + Sync;
 
 /// The invariants about numbers that only grow.
-fn fenced<P: Process>(model: &Model<P>) -> impl Iterator<Item = (&Invariant<P>, Held<P>)> {
-    model.invariants.iter().filter_map(|invariant| match invariant.shape {
-        Shape::Fenced(held) => Some((invariant, held)),
+fn fenced<P: Process>(model: &Model<P>) -> impl Iterator<Item = (&Invariant<P>, &Held<P>)> {
+    model.invariants.iter().filter_map(|invariant| match &invariant.shape {
+        Shape::Fenced(held) => Some((invariant, &**held)),
         _ => None,
     })
 }
@@ -116,7 +116,7 @@ impl<P: Process> Said<P> {
     /// Looks at what the process holds after its step; nothing if it has crashed. If it had
     /// something before the step, it may be that it has let go of it.
     pub(crate) fn look(&mut self, model: &Model<P>, process: Option<&P>, now: Time, had: bool) {
-        let held = |held: Held<P>| held(self.who, process?, now);
+        let held = |held: &Held<P>| held(self.who, process?, now);
         self.fences = fenced(model).map(|(_, of)| held(of)).collect();
         // What runs out by itself is noticed at the next step, whatever that is.
         let may_have = had || self.recovered || model.reads_clock;
@@ -135,12 +135,10 @@ pub(crate) fn holds<P: Process>(model: &Model<P>, who: NodeId, process: &P, now:
 mod tests {
     use super::*;
     use crate::setup::Setup;
-    use bellwether_algorithms::catalogue::Settings;
-    use bellwether_algorithms::mutex::{Guarded, TokenRing};
-    use bellwether_core::Group;
+    use bellwether_algorithms::catalogue::catalogue;
+    use bellwether_algorithms::definition::Settings;
+    use bellwether_core::{AnyProcess, Group};
     use std::time::Duration;
-
-    type Ring = Guarded<TokenRing>;
 
     /// The numbers of entries only grow, until somebody comes back.
     #[test]
@@ -148,12 +146,15 @@ mod tests {
         let ids = [1, 2].map(NodeId::new);
         let group = Group::new(ids.to_vec()).unwrap();
         let settings = Settings::new(Duration::from_millis(100));
-        let model = Setup::new::<Ring>(group, settings).model::<Ring>();
+        let catalogue = catalogue();
+        let ring = catalogue.get("token-ring").unwrap();
+        let model = Setup::new(ring, group, settings).model();
         let enters = |who: NodeId, number: u128| {
             let fences = vec![Some(number)];
-            Said::<Ring> { fences, ..Said::nothing(who) }
+            Said::<AnyProcess> { fences, ..Said::nothing(who) }
         };
-        let back = Said::<Ring> { recovered: true, fences: vec![None], ..Said::nothing(ids[1]) };
+        let back =
+            Said::<AnyProcess> { recovered: true, fences: vec![None], ..Said::nothing(ids[1]) };
         assert!(!back.is_nothing(&model));
         let mut witness = Witness::new(&model);
         witness.hear(&model, &enters(ids[0], 5), 0);

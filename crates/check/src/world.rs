@@ -392,7 +392,7 @@ impl<L: Players> World<L> {
     }
 
     /// What is on its way to those that never come back comes to nothing, whenever it arrives: it
-    /// is dropped at once.
+    /// is dropped at once. Invariants about messages in flight do not see it any more.
     fn forget_the_gone(&mut self, players: &mut L) {
         let rest = players.rest(&self.rest);
         if players.model().channels == Channels::Unreliable {

@@ -1,7 +1,7 @@
 //! Where members can be reached.
 
 use crate::Error;
-use bellwether_net::{ClientIdentity, certs};
+use bellwether_net::{ClientIdentity, Files};
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ fn identity(folder: &Path, client: Option<&str>) -> Result<ClientIdentity, Error
         Some(name) => name.to_owned(),
         None => only_client(folder)?,
     };
-    let files = certs::Files::of_client(folder, &name);
+    let files = Files::of_client(folder, &name);
     files.load_client().map_err(|error| Error::Tls(error.to_string()))
 }
 
@@ -217,6 +217,7 @@ fn only_client(folder: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bellwether_net::certs;
 
     #[test]
     fn endpoints_are_read_as_people_write_them() {

@@ -1,14 +1,16 @@
 //! What must hold, said once and used by simulator and checker alike.
 
-use crate::{NodeId, Time};
+use crate::{NodeId, Process, Time};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 /// A named predicate over the live processes.
 ///
 /// Its [`Shape`] says which processes it relates, so that a simulator can keep it up to date by
 /// looking only at the process that just moved, while a checker looks at all of them.
 #[derive(Clone, Debug)]
-pub struct Invariant<P> {
+pub struct Invariant<P: Process> {
     /// What reports call it.
     pub name: &'static str,
     /// What it says, in a sentence.
@@ -17,6 +19,64 @@ pub struct Invariant<P> {
     pub validity: Validity,
     /// The predicate.
     pub shape: Shape<P>,
+}
+
+impl<P: Process> Invariant<P> {
+    /// An invariant of this shape that always holds.
+    pub fn new(name: &'static str, text: &'static str, shape: Shape<P>) -> Self {
+        Invariant { name, text, validity: Validity::Always, shape }
+    }
+
+    /// Every live process satisfies it by itself.
+    pub fn each(
+        name: &'static str,
+        text: &'static str,
+        holds: impl Fn(NodeId, &P) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Invariant::new(name, text, Shape::Each(Arc::new(holds)))
+    }
+
+    /// No two live processes hold the same thing; `None` holds nothing.
+    pub fn at_most_one(
+        name: &'static str,
+        text: &'static str,
+        key: impl Fn(NodeId, &P) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        Invariant::new(name, text, Shape::AtMostOne(Arc::new(key)))
+    }
+
+    /// See [`Shape::AtMostOneNow`].
+    pub fn at_most_one_now(
+        name: &'static str,
+        text: &'static str,
+        key: impl Fn(NodeId, &P, Time) -> Option<u64> + Send + Sync + 'static,
+    ) -> Self {
+        Invariant::new(name, text, Shape::AtMostOneNow(Arc::new(key)))
+    }
+
+    /// See [`Shape::Fenced`].
+    pub fn fenced(
+        name: &'static str,
+        text: &'static str,
+        key: impl Fn(NodeId, &P, Time) -> Option<u128> + Send + Sync + 'static,
+    ) -> Self {
+        Invariant::new(name, text, Shape::Fenced(Arc::new(key)))
+    }
+
+    /// A predicate over all live processes and all messages in flight. See [`Shape::Whole`] for
+    /// what it costs.
+    pub fn whole(
+        name: &'static str,
+        text: &'static str,
+        holds: impl Fn(&Cluster<'_, P>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Invariant::new(name, text, Shape::Whole(Arc::new(holds)))
+    }
+
+    /// Claimed only until the first crashed process comes back.
+    pub fn until_recovery(self) -> Self {
+        Invariant { validity: Validity::UntilRecovery, ..self }
+    }
 }
 
 /// In which runs an invariant is claimed to hold.
@@ -30,18 +90,62 @@ pub enum Validity {
 }
 
 /// Which processes a predicate relates.
-#[derive(Clone, Copy, Debug)]
-pub enum Shape<P> {
+#[derive(Clone)]
+pub enum Shape<P: Process> {
     /// Every live process satisfies it by itself.
-    Each(fn(NodeId, &P) -> bool),
+    Each(Of<P, bool>),
     /// No two live processes hold the same thing; `None` holds nothing.
-    AtMostOne(fn(NodeId, &P) -> Option<u64>),
+    AtMostOne(Of<P, Option<u64>>),
     /// The same for what runs out by itself: no two live processes, each looking at its own clock
     /// at the same moment of real time, hold the same thing.
-    AtMostOneNow(fn(NodeId, &P, Time) -> Option<u64>),
-    /// Over a whole run, crashes included: a number is held by one process only, and whoever takes
-    /// one takes one that is larger than all before it, unless it is the last of all and its own.
-    Fenced(fn(NodeId, &P, Time) -> Option<u128>),
+    AtMostOneNow(OfNow<P, Option<u64>>),
+    /// Over a whole run, crashes included: a number is held by one process only, and a process that
+    /// takes one takes one that is larger than all before it, unless it is the last of all and its
+    /// own.
+    Fenced(OfNow<P, Option<u128>>),
+    /// All live processes and all messages in flight satisfy it together. A driver has to visit
+    /// every process and every message after every event, so a step costs as much as the cluster is
+    /// large. Use one of the other shapes where it can say the same.
+    Whole(OfCluster<P>),
+}
+
+/// What a [`Shape`] asks of one process.
+type Of<P, T> = Arc<dyn Fn(NodeId, &P) -> T + Send + Sync>;
+/// What a [`Shape`] asks of one process at a reading of its clock.
+type OfNow<P, T> = Arc<dyn Fn(NodeId, &P, Time) -> T + Send + Sync>;
+/// What a [`Shape`] asks of all processes.
+type OfCluster<P> = Arc<dyn Fn(&Cluster<'_, P>) -> bool + Send + Sync>;
+
+impl<P: Process> fmt::Debug for Shape<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Shape::Each(_) => "Each",
+            Shape::AtMostOne(_) => "AtMostOne",
+            Shape::AtMostOneNow(_) => "AtMostOneNow",
+            Shape::Fenced(_) => "Fenced",
+            Shape::Whole(_) => "Whole",
+        })
+    }
+}
+
+/// What a predicate of [`Shape::Whole`] looks at.
+#[derive(Debug)]
+pub struct Cluster<'a, P: Process> {
+    /// The live processes, in ring order.
+    pub live: &'a [(NodeId, &'a P)],
+    /// The messages that were sent and have not arrived, in no particular order.
+    pub in_flight: &'a [InFlight<'a, P>],
+}
+
+/// A message that was sent and has not arrived.
+#[derive(Debug)]
+pub struct InFlight<'a, P: Process> {
+    /// Its sender.
+    pub from: NodeId,
+    /// Its receiver, which may be down.
+    pub to: NodeId,
+    /// The message.
+    pub msg: &'a P::Msg,
 }
 
 /// What [`Shape::Fenced`] has to know of a run. Numbers that were let go are forgotten but for the
@@ -76,7 +180,7 @@ impl Fence {
 }
 
 /// What a run comes to, once faults stop: from some moment on it holds for good.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Goal<P> {
     /// What reports call it.
     pub name: &'static str,
@@ -86,7 +190,32 @@ pub struct Goal<P> {
     /// messages go round for ever.
     pub at_rest: bool,
     /// Whether it holds for these live processes.
-    pub holds: fn(&mut dyn Iterator<Item = (NodeId, &P)>) -> bool,
+    pub holds: Holds<P>,
+}
+
+/// Whether a goal holds for these live processes.
+pub type Holds<P> = Arc<dyn Fn(&mut dyn Iterator<Item = (NodeId, &P)>) -> bool + Send + Sync>;
+
+impl<P> Goal<P> {
+    /// A goal that is reached only once no message of the algorithm is on the way.
+    pub fn new(
+        name: &'static str,
+        text: &'static str,
+        holds: impl Fn(&mut dyn Iterator<Item = (NodeId, &P)>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Goal { name, text, at_rest: true, holds: Arc::new(holds) }
+    }
+
+    /// Whether it is reached only once no message of the algorithm is on the way.
+    pub fn at_rest(self, at_rest: bool) -> Self {
+        Goal { at_rest, ..self }
+    }
+}
+
+impl<P> fmt::Debug for Goal<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Goal({}: {})", self.name, self.text)
+    }
 }
 
 #[cfg(test)]

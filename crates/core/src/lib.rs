@@ -18,20 +18,31 @@
 //!   and a trace can show them. What never changes (members, configuration) is not state: the
 //!   context lends it.
 //!
+//! [`WaitForGraph`] is here for another reason: the deadlock detectors and the coordinator's lock
+//! service both use it, and neither depends on the other.
+//!
 //! The crate depends on nothing but `std`, and of that only on plain data.
 
+mod codec;
 mod context;
 mod effect;
+mod erased;
 mod few;
 mod group;
 mod invariant;
 mod process;
 mod time;
+mod wait_for;
 
+pub use codec::{Codec, Coder};
 pub use context::{Context, Effects, Here};
 pub use effect::{Effect, step};
+pub use erased::{
+    AnyConfig, AnyDurable, AnyInput, AnyMsg, AnyOutput, AnyProcess, AnyTimer, Erasable, Panicked,
+};
 pub use few::Few;
 pub use group::{Group, GroupError, NodeId};
-pub use invariant::{Fence, Goal, Invariant, Shape, Validity};
+pub use invariant::{Cluster, Fence, Goal, Holds, InFlight, Invariant, Shape, Validity};
 pub use process::{Assumptions, Call, Channels, Kind, Message, Process, Role, Timing};
 pub use time::{Time, micros};
+pub use wait_for::WaitForGraph;

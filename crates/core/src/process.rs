@@ -14,7 +14,7 @@ pub trait Process: Clone + Debug + Default + Eq + Hash {
     /// What processes send each other.
     type Msg: Message;
     /// The timers, by name. Setting one that is set replaces it.
-    type Timer: Copy + Debug + Eq + Ord + Hash;
+    type Timer: Clone + Debug + Eq + Ord + Hash;
     /// What the application asks for.
     type Input: Clone + Debug;
     /// What the application is told.

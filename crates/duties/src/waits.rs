@@ -17,7 +17,7 @@ use crate::ids::{Number, SessionId};
 use crate::lock::Lock;
 use crate::state::Duties;
 use crate::stuck::{WayBack, unwind};
-use bellwether_algorithms::deadlock::WaitForGraph;
+use bellwether_core::WaitForGraph;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
 

@@ -1,9 +1,8 @@
 //! What a member is configured with.
 
 use crate::ranks::Ranks;
-use bellwether_algorithms::catalogue::Algorithm;
-use bellwether_algorithms::catalogue::Settings;
-use bellwether_algorithms::election::{self, Election, Watched};
+use bellwether_algorithms::definition::Settings;
+use bellwether_algorithms::election::any;
 use bellwether_core::{Group, NodeId};
 use std::fmt;
 use std::time::Duration;
@@ -31,8 +30,8 @@ pub struct Config {
     pub amnesia: Duration,
     /// How long an election, and the take-over after it, may last before it is held again.
     pub patience: Duration,
-    /// The election's own settings.
-    pub election: election::Config,
+    /// Which election it is, and that election's own settings.
+    pub election: any::Config,
 }
 
 /// What a member that comes back does about a weaker coordinator.
@@ -75,6 +74,8 @@ impl std::error::Error for Unfit {}
 /// What an operator chooses; the rest of a [`Config`] follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
+    /// Which election says who should coordinate.
+    pub election: any::Choice,
     /// How often a coordinator shows that it lives.
     pub heartbeat: Duration,
     /// How long followers stay with a silent coordinator.
@@ -95,6 +96,7 @@ impl Default for Choices {
     /// A coordinator that dies is replaced within half a second.
     fn default() -> Self {
         Choices {
+            election: any::Choice::default(),
             heartbeat: Duration::from_millis(100),
             lease: Duration::from_millis(500),
             drift_ppm: 500,
@@ -130,12 +132,8 @@ impl Choices {
 pub const MOST_DRIFT_PPM: u32 = 100_000;
 
 impl Config {
-    /// The configuration for these choices, with `E` as the election.
-    pub fn new<E: Election>(
-        choices: &Choices,
-        ranks: Ranks,
-        group: &Group,
-    ) -> Result<Config, Unfit> {
+    /// The configuration for these choices.
+    pub fn new(choices: &Choices, ranks: Ranks, group: &Group) -> Result<Config, Unfit> {
         let Choices { heartbeat, lease, drift_ppm, preempt, quorum, amnesia, .. } = *choices;
         let unfit = |key, why| Err(Unfit { key, why });
         if heartbeat < Duration::from_millis(1) {
@@ -162,8 +160,10 @@ impl Config {
             return unfit("election_timeout", "T must be above 0".to_owned());
         }
         let settings = Settings { detection: true, acknowledge: true, ..Settings::new(timeout) };
-        let watched = <Watched<E> as Algorithm>::config(&settings, group);
-        let slowest = watched.detection.map_or(timeout, |detection| detection.patience);
+        let mut election = any::Config::new(choices.election, &settings, group);
+        // The member has a detector of its own.
+        let detection = election.common.detection.take();
+        let slowest = detection.map_or(timeout, |detection| detection.patience);
         Ok(Config {
             ranks,
             heartbeat,
@@ -176,7 +176,7 @@ impl Config {
             quorum,
             amnesia,
             patience: slowest + lease,
-            election: election::Config { detection: None, ..watched },
+            election,
         })
     }
 

@@ -32,6 +32,6 @@ pub use event::{Decline, Event, Loss, Reason};
 pub use mandate::{Durable, Epoch, Replica};
 pub use member::{Hint, Input, Member, Msg, Timer};
 pub use ranks::Ranks;
-pub use simulated::{SIMULATED_DRIFT_PPM, WithMember};
+pub use simulated::SIMULATED_DRIFT_PPM;
 pub use status::{ClockStatus, Health, MandateStatus, MemberStatus, Stance, Status};
 pub use steward::Steward;

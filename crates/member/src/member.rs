@@ -24,15 +24,15 @@ use crate::config::{Config, Preempt};
 use crate::detector::{self, Detector};
 use crate::event::{Event, Loss, Reason};
 use crate::mandate::{self, Durable, Epoch, Mandate, Replica, Said};
-use bellwether_algorithms::election::{self, Election, Incarnation};
+use bellwether_algorithms::election::{self, AnyElection, Incarnation, any};
 use bellwether_core::{Assumptions, Context, Few, Kind, Message, NodeId, Process, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// One member of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Member<E, S: Replica = ()> {
-    election: E,
+pub struct Member<S: Replica = ()> {
+    election: AnyElection,
     mandate: Mandate<S>,
     detector: Detector,
     stance: Stance,
@@ -64,15 +64,15 @@ enum Stance {
 
 /// A message of either part.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(bound = "M: Serialize + serde::de::DeserializeOwned")]
-pub enum Msg<M, S: Replica = ()> {
+#[serde(bound = "")]
+pub enum Msg<S: Replica = ()> {
     /// The election's, among ranks.
-    Election(M),
+    Election(any::Msg),
     /// The mandate's.
     Mandate(mandate::Msg<S>),
 }
 
-impl<M: Message, S: Replica> Message for Msg<M, S> {
+impl<S: Replica> Message for Msg<S> {
     fn kind(&self) -> Kind {
         match self {
             Msg::Election(msg) => msg.kind(),
@@ -81,7 +81,7 @@ impl<M: Message, S: Replica> Message for Msg<M, S> {
     }
 }
 
-impl<M: fmt::Display, S: Replica> fmt::Display for Msg<M, S> {
+impl<S: Replica> fmt::Display for Msg<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Msg::Election(msg) => msg.fmt(f),
@@ -92,9 +92,9 @@ impl<M: fmt::Display, S: Replica> fmt::Display for Msg<M, S> {
 
 /// What a member waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Timer<T> {
+pub enum Timer {
     /// The election's.
-    Election(T),
+    Election(any::Timer),
     /// The mandate's.
     Mandate(mandate::Timer),
     /// P4: the leader's next heartbeat.
@@ -129,11 +129,11 @@ pub enum Hint {
     Closed,
 }
 
-type Cx<'a, E, S> = Context<'a, Member<E, S>>;
+type Cx<'a, S> = Context<'a, Member<S>>;
 
-impl<E: Election, S: Replica> Process for Member<E, S> {
-    type Msg = Msg<E::Msg, S>;
-    type Timer = Timer<E::Timer>;
+impl<S: Replica> Process for Member<S> {
+    type Msg = Msg<S>;
+    type Timer = Timer;
     type Input = Input;
     type Output = Event;
     type Durable = Durable;
@@ -145,7 +145,7 @@ impl<E: Election, S: Replica> Process for Member<E, S> {
         self.mandate.durable()
     }
 
-    fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_, E, S>) {
+    fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_, S>) {
         cx.rule("P1");
         let me = cx.me();
         self.me = Some(me);
@@ -164,7 +164,7 @@ impl<E: Election, S: Replica> Process for Member<E, S> {
         self.elect(cx, |election, cx| election.on_start(incarnation, cx));
     }
 
-    fn on_input(&mut self, input: Input, cx: &mut Cx<'_, E, S>) {
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_, S>) {
         match input {
             Input::Elect if self.mandate.leading().is_none() => {
                 self.hold_election(Reason::Asked, cx);
@@ -193,7 +193,7 @@ impl<E: Election, S: Replica> Process for Member<E, S> {
         }
     }
 
-    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, E, S>) {
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, S>) {
         match msg {
             Msg::Mandate(msg) => self.hold(cx, |mandate, cx| mandate.on_message(from, msg, cx)),
             Msg::Election(_) if self.abstains() => cx.rule("P7"),
@@ -206,7 +206,7 @@ impl<E: Election, S: Replica> Process for Member<E, S> {
         }
     }
 
-    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, E, S>) {
+    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, S>) {
         match timer {
             Timer::Election(_) if self.abstains() => {}
             Timer::Election(timer) => self.elect(cx, |election, cx| election.on_timer(timer, cx)),
@@ -223,8 +223,12 @@ impl<E: Election, S: Replica> Process for Member<E, S> {
 }
 
 /// Stepping the parts.
-impl<E: Election, S: Replica> Member<E, S> {
-    fn elect(&mut self, cx: &mut Cx<'_, E, S>, step: impl FnOnce(&mut E, &mut Context<'_, E>)) {
+impl<S: Replica> Member<S> {
+    fn elect(
+        &mut self,
+        cx: &mut Cx<'_, S>,
+        step: impl FnOnce(&mut AnyElection, &mut Context<'_, AnyElection>),
+    ) {
         let Config { ranks, election, .. } = cx.config();
         let post = |to, msg| Some((ranks.member(to)?, Msg::Election(msg)));
         let said: Few<election::Output> =
@@ -245,7 +249,7 @@ impl<E: Election, S: Replica> Member<E, S> {
 
     fn hold(
         &mut self,
-        cx: &mut Cx<'_, E, S>,
+        cx: &mut Cx<'_, S>,
         step: impl FnOnce(&mut Mandate<S>, &mut Context<'_, Mandate<S>>),
     ) {
         let config = cx.config();
@@ -261,7 +265,7 @@ impl<E: Election, S: Replica> Member<E, S> {
     }
 
     /// Changes the replicated state, if this member holds the mandate: M12. Whether it does so.
-    pub fn propose(&mut self, commands: Vec<S::Command>, cx: &mut Cx<'_, E, S>) -> bool {
+    pub fn propose(&mut self, commands: Vec<S::Command>, cx: &mut Cx<'_, S>) -> bool {
         let mut accepted = false;
         self.hold(cx, |mandate, cx| accepted = mandate.propose(commands, cx));
         accepted
@@ -272,7 +276,7 @@ impl<E: Election, S: Replica> Member<E, S> {
         self.mandate.take_done()
     }
 
-    fn hear_mandate(&mut self, said: Said, cx: &mut Cx<'_, E, S>) {
+    fn hear_mandate(&mut self, said: Said, cx: &mut Cx<'_, S>) {
         match said {
             Said::Asks(epoch) => cx.emit(Event::Campaigning(epoch)),
             Said::TooFew { heard, needed } => cx.emit(Event::Unmandated { heard, needed }),
@@ -309,7 +313,7 @@ impl<E: Election, S: Replica> Member<E, S> {
 }
 
 /// Elections.
-impl<E: Election, S: Replica> Member<E, S> {
+impl<S: Replica> Member<S> {
     /// P7.
     fn abstains(&self) -> bool {
         self.rank.is_none() || self.drifts || self.leaving
@@ -328,7 +332,7 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
-    fn start_electing(&mut self, reason: Reason, cx: &mut Cx<'_, E, S>) {
+    fn start_electing(&mut self, reason: Reason, cx: &mut Cx<'_, S>) {
         cx.cancel_timer(Timer::Silence);
         cx.cancel_timer(Timer::HoldOff);
         self.wait_patiently(Stance::Electing, cx);
@@ -337,14 +341,14 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
-    fn wait_patiently(&mut self, stance: Stance, cx: &mut Cx<'_, E, S>) {
+    fn wait_patiently(&mut self, stance: Stance, cx: &mut Cx<'_, S>) {
         self.stance = stance;
         let patience = cx.config().patience;
         // Not the same for all: elections that begin together get in each other's way.
         cx.set_timer_within(Timer::Patience, patience..2 * patience);
     }
 
-    fn hold_election(&mut self, reason: Reason, cx: &mut Cx<'_, E, S>) {
+    fn hold_election(&mut self, reason: Reason, cx: &mut Cx<'_, S>) {
         self.hold(cx, |mandate, cx| mandate.on_input(mandate::Input::Desist, cx));
         self.start_electing(reason, cx);
         if !self.abstains() {
@@ -353,7 +357,7 @@ impl<E: Election, S: Replica> Member<E, S> {
     }
 
     /// P9.
-    fn begin_from_scratch(&mut self, reason: Reason, cx: &mut Cx<'_, E, S>) {
+    fn begin_from_scratch(&mut self, reason: Reason, cx: &mut Cx<'_, S>) {
         self.desist(cx);
         self.start_electing(reason, cx);
         if self.abstains() {
@@ -367,7 +371,7 @@ impl<E: Election, S: Replica> Member<E, S> {
             });
         }
         cx.rule("P9");
-        self.election = E::default();
+        self.election = AnyElection::default();
         let incarnation = self.election_life();
         self.elect(cx, |election, cx| election.on_start(Some(incarnation), cx));
     }
@@ -379,7 +383,7 @@ impl<E: Election, S: Replica> Member<E, S> {
     }
 
     /// The election part has begun one: because it was asked to, or because another did.
-    fn notice_election(&mut self, cx: &mut Cx<'_, E, S>) {
+    fn notice_election(&mut self, cx: &mut Cx<'_, S>) {
         match self.stance {
             Stance::Listening | Stance::Awaiting(_) => self.start_electing(Reason::Called, cx),
             Stance::Electing | Stance::Coordinating | Stance::Following(..) => {}
@@ -387,7 +391,7 @@ impl<E: Election, S: Replica> Member<E, S> {
     }
 
     /// P2.
-    fn know_elected(&mut self, elected: NodeId, cx: &mut Cx<'_, E, S>) {
+    fn know_elected(&mut self, elected: NodeId, cx: &mut Cx<'_, S>) {
         match self.stance {
             // P3: whoever has a mandate leads, whatever an election says.
             Stance::Following(..) => {}
@@ -411,7 +415,7 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
-    fn campaign(&mut self, appointed: bool, cx: &mut Cx<'_, E, S>) {
+    fn campaign(&mut self, appointed: bool, cx: &mut Cx<'_, S>) {
         cx.cancel_timer(Timer::Patience);
         self.stance = Stance::Coordinating;
         let claim = cx.config().preempt == Preempt::Always;
@@ -420,7 +424,7 @@ impl<E: Election, S: Replica> Member<E, S> {
     }
 
     /// P4.
-    fn judge_silence(&mut self, cx: &mut Cx<'_, E, S>) {
+    fn judge_silence(&mut self, cx: &mut Cx<'_, S>) {
         let Stance::Following(leader, _) = self.stance else { return };
         match self.detector.judge(cx.now(), cx.config()) {
             detector::Verdict::Wait(longer) => cx.set_timer(Timer::Silence, longer),
@@ -435,7 +439,7 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
-    fn lose_patience(&mut self, cx: &mut Cx<'_, E, S>) {
+    fn lose_patience(&mut self, cx: &mut Cx<'_, S>) {
         match self.stance {
             Stance::Listening => self.hold_election(Reason::Alone, cx),
             Stance::Electing => self.begin_from_scratch(Reason::Stuck, cx),
@@ -446,9 +450,9 @@ impl<E: Election, S: Replica> Member<E, S> {
 }
 
 /// Mandates.
-impl<E: Election, S: Replica> Member<E, S> {
+impl<S: Replica> Member<S> {
     /// P3.
-    fn hear_leader(&mut self, leader: NodeId, epoch: Epoch, cx: &mut Cx<'_, E, S>) {
+    fn hear_leader(&mut self, leader: NodeId, epoch: Epoch, cx: &mut Cx<'_, S>) {
         let before = std::mem::replace(&mut self.stance, Stance::Following(leader, epoch));
         if !matches!(before, Stance::Following(known, _) if known == leader) {
             self.detector.turn();
@@ -481,18 +485,18 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
-    fn desist(&mut self, cx: &mut Cx<'_, E, S>) {
+    fn desist(&mut self, cx: &mut Cx<'_, S>) {
         self.hold(cx, |mandate, cx| mandate.on_input(mandate::Input::Desist, cx));
     }
 
     /// P6.
-    fn wants_to_replace(&self, leader: NodeId, cx: &Cx<'_, E, S>) -> bool {
+    fn wants_to_replace(&self, leader: NodeId, cx: &Cx<'_, S>) -> bool {
         let stronger = cx.config().ranks.outranks(cx.me(), leader);
         stronger && !self.abstains() && !self.mandate.is_appointed()
     }
 
     /// P6.
-    fn preempt(&mut self, leader: NodeId, cx: &mut Cx<'_, E, S>) {
+    fn preempt(&mut self, leader: NodeId, cx: &mut Cx<'_, S>) {
         if self.wants_to_replace(leader, cx) {
             cx.rule("P6");
             let ask = mandate::Input::Ask { claim: true, appointed: false };
@@ -501,7 +505,7 @@ impl<E: Election, S: Replica> Member<E, S> {
     }
 
     /// P6, from the other side.
-    fn consider_claim(&mut self, by: NodeId, cx: &mut Cx<'_, E, S>) {
+    fn consider_claim(&mut self, by: NodeId, cx: &mut Cx<'_, S>) {
         let config = cx.config();
         let clock = self.mandate.clock(cx.me(), by);
         let fit = config.may_lead(by) && !clock.is_some_and(|clock| clock.drifts);
@@ -514,18 +518,12 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
-    fn hand_over(&mut self, to: Option<NodeId>, appointed: bool, cx: &mut Cx<'_, E, S>) {
+    fn hand_over(&mut self, to: Option<NodeId>, appointed: bool, cx: &mut Cx<'_, S>) {
         let input = mandate::Input::HandOver { to, appointed };
         self.hold(cx, |mandate, cx| mandate.on_input(input, cx));
     }
 
-    fn be_released(
-        &mut self,
-        by: NodeId,
-        to: Option<NodeId>,
-        appointed: bool,
-        cx: &mut Cx<'_, E, S>,
-    ) {
+    fn be_released(&mut self, by: NodeId, to: Option<NodeId>, appointed: bool, cx: &mut Cx<'_, S>) {
         cx.cancel_timer(Timer::Silence);
         cx.cancel_timer(Timer::HoldOff);
         match to {
@@ -540,7 +538,7 @@ impl<E: Election, S: Replica> Member<E, S> {
         }
     }
 
-    fn lose(&mut self, epoch: Epoch, loss: Loss, cx: &mut Cx<'_, E, S>) {
+    fn lose(&mut self, epoch: Epoch, loss: Loss, cx: &mut Cx<'_, S>) {
         cx.emit(Event::Lost(epoch, loss));
         match loss {
             // P5. If only an older epoch ran out on the way to a newer one, the bid goes on.

@@ -9,23 +9,24 @@ use crate::mandate::{Sight, Version};
 use crate::ranks::Ranks;
 use crate::status::ClockStatus;
 use crate::tests::{Fixture, config, exactly, id, ms, said, sent};
-use bellwether_algorithms::election::{Bully, bully};
+use bellwether_algorithms::election::{any, bully};
 use bellwether_core::Effect::{CancelTimer, Emit, Send, SetTimer};
 use bellwether_core::Group;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-type Node = Fixture<Member<Bully>>;
-type Letter = Msg<bully::Msg>;
+type Node = Fixture<Member>;
+type Letter = Msg;
 
-const SILENCE: Timer<bully::Timer> = Timer::Silence;
-const PATIENCE: Timer<bully::Timer> = Timer::Patience;
-const HOLD_OFF: Timer<bully::Timer> = Timer::HoldOff;
-const LAPSE: Timer<bully::Timer> = Timer::Mandate(mandate::Timer::Lapse);
+const ANSWER: Timer = Timer::Election(any::Timer::Bully(bully::Timer::Answer));
+const SILENCE: Timer = Timer::Silence;
+const PATIENCE: Timer = Timer::Patience;
+const HOLD_OFF: Timer = Timer::HoldOff;
+const LAPSE: Timer = Timer::Mandate(mandate::Timer::Lapse);
 
-const ELECTION: Letter = Msg::Election(bully::Msg::Election);
-const COORDINATOR: Letter = Msg::Election(bully::Msg::Coordinator);
+const ELECTION: Letter = Msg::Election(any::Msg::Bully(bully::Msg::Election));
+const COORDINATOR: Letter = Msg::Election(any::Msg::Bully(bully::Msg::Coordinator));
 
 fn epoch(number: u64) -> Epoch {
     Epoch::new(number)
@@ -113,7 +114,7 @@ fn following(leader: u32) -> Node {
 fn leading(config: Config, followers: &[u32]) -> Node {
     let mut p3 = started(3, config);
     p3.input(Input::Elect);
-    p3.fire(Timer::Election(bully::Timer::Answer));
+    p3.fire(ANSWER);
     win(&mut p3, 1, followers);
     p3
 }
@@ -188,7 +189,7 @@ fn p1_who_comes_back_says_so_at_once() {
 fn p2_who_is_elected_asks_for_the_mandate() {
     let mut p3 = Node::at(3);
     p3.input(Input::Elect);
-    let effects = p3.fire(Timer::Election(bully::Timer::Answer));
+    let effects = p3.fire(ANSWER);
     assert_eq!(said(effects.clone()), [Event::Elected(id(3)), Event::Campaigning(epoch(1))]);
     assert_eq!(sent(effects)[2..], to_all(prepare(1)), "after two COORDINATORs");
     p3.deliver(1, promise(1));
@@ -221,7 +222,7 @@ fn p2_the_one_that_asks_for_votes_is_given_time() {
 fn p2_without_a_quorum_the_elected_one_leads_at_once() {
     let mut p3 = started(3, Config { quorum: Quorum::None, ..config() });
     p3.input(Input::Elect);
-    let events = said(p3.fire(Timer::Election(bully::Timer::Answer)));
+    let events = said(p3.fire(ANSWER));
     assert_eq!(events.last(), Some(&Event::Won(epoch(1))));
 }
 
@@ -242,7 +243,7 @@ fn p3_a_mandate_counts_more_than_an_election() {
 fn p3_who_campaigns_stops_when_another_has_won() {
     let mut p3 = Node::at(3);
     p3.input(Input::Elect);
-    p3.fire(Timer::Election(bully::Timer::Answer));
+    p3.fire(ANSWER);
     let events = said(p3.deliver(4, spread(2, false)));
     assert_eq!(events, [Event::Follows(id(4), epoch(2))]);
     assert_eq!(p3.fire(Timer::Mandate(mandate::Timer::Retry)), []);

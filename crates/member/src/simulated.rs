@@ -4,15 +4,32 @@ use crate::config::{Choices, Config, Preempt};
 use crate::mandate::Replica;
 use crate::member::{Input, Member};
 use crate::ranks::Ranks;
-use bellwether_algorithms::catalogue::{
-    Algorithm, Catalogue, Entry, Registry, Settings, Topology, Visitor,
-};
-use bellwether_algorithms::election::{Bully, Election, Watched};
-use bellwether_core::{Goal, Group, Invariant, NodeId, Process, Shape, Validity};
+use bellwether_algorithms::definition::{Algorithm, Definition, Entry, Settings, Topology};
+use bellwether_algorithms::election::any::Choice;
+use bellwether_algorithms::election::{self, Bully, Watched};
+use bellwether_algorithms::options::{BadOption, Opt};
+use bellwether_core::{Goal, Group, Invariant, NodeId, Process};
 use std::borrow::Cow;
 use std::time::Duration;
 
-impl<E: Election, S: Replica> Algorithm for Member<E, S> {
+impl<S: Replica> Algorithm for Member<S> {
+    fn definition() -> Definition<Self> {
+        Definition::new(Self::ENTRY, Self::config)
+            .beside(&[("mandate", include_str!("mandate/mod.rs")), election::DOCS])
+            .options(Self::OPTIONS)
+            .checks(|settings, _| election(settings).map(|_| ()))
+            // Leases end by the clock.
+            .reads_clock(SIMULATED_DRIFT_PPM)
+            .verbs(Self::VERBS, Self::input, Self::verb)
+            .kinds(Watched::<Bully>::definition().kinds)
+            .invariants(Self::invariants())
+            .goal(Self::goal())
+            .settles_within(Self::settles_within)
+            .coordinator(Self::coordinator)
+    }
+}
+
+impl<S: Replica> Member<S> {
     const ENTRY: Entry = Entry {
         name: "member",
         family: "member",
@@ -21,26 +38,28 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
         cost: "election, then 4(n-1) for a mandate; 2(n-1) a heartbeat",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("member.rs"),
+        example: "member/take-over.txt",
     };
 
-    const DRIFT_PPM: u32 = SIMULATED_DRIFT_PPM;
-
-    /// Leases end by the clock.
-    const READS_CLOCK: bool = true;
+    const OPTIONS: &'static [Opt] = &[Opt {
+        name: "election",
+        value: Some("NAME"),
+        help: "the election that the members hold; bully if not given",
+    }];
 
     const VERBS: &'static [&'static str] = &["start", "suspect", "step-down", "resign"];
-
-    const KINDS: &'static [&'static str] = Watched::<E>::KINDS;
 
     /// T is the election's; a heartbeat is as long, and a lease is six of them.
     fn config(settings: &Settings, group: &Group) -> Config {
         let choices = Choices {
+            election: election(settings).unwrap_or_default(),
             heartbeat: settings.timeout.max(Duration::from_millis(1)),
             lease: (settings.timeout * 6).clamp(Duration::from_millis(6), Duration::from_secs(600)),
             drift_ppm: SIMULATED_DRIFT_PPM,
             ..Choices::default()
         };
-        Config::new::<E>(&choices, Ranks::equal(group), group).unwrap_or_else(|unfit| {
+        Config::new(&choices, Ranks::equal(group), group).unwrap_or_else(|unfit| {
             unreachable!("six heartbeats within ten minutes are enough for a lease: {unfit}")
         })
     }
@@ -68,29 +87,24 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
 
     fn invariants() -> Vec<Invariant<Self>> {
         vec![
-            Invariant {
-                name: "one-mandate",
-                text: "at most one member believes at any moment that it holds the mandate",
-                validity: Validity::Always,
-                shape: Shape::AtMostOneNow(|_, member, now| member.holds(now).map(|_| 0)),
-            },
-            Invariant {
-                name: "epochs",
-                text: "each epoch has one leader, and epochs only grow, over restarts too",
-                validity: Validity::Always,
-                shape: Shape::Fenced(|_, member, now| {
-                    member.holds(now).map(|epoch| epoch.number().into())
-                }),
-            },
+            Invariant::<Self>::at_most_one_now(
+                "one-mandate",
+                "at most one member believes at any moment that it holds the mandate",
+                |_, member, now| member.holds(now).map(|_| 0),
+            ),
+            Invariant::<Self>::fenced(
+                "epochs",
+                "each epoch has one leader, and epochs only grow, over restarts too",
+                |_, member, now| member.holds(now).map(|epoch| epoch.number().into()),
+            ),
         ]
     }
 
     fn goal() -> Goal<Self> {
-        Goal {
-            name: "leader",
-            text: "the strongest live member that may lead holds the mandate, and all follow it",
-            at_rest: true,
-            holds: |members| {
+        Goal::<Self>::new(
+            "leader",
+            "the strongest live member that may lead holds the mandate, and all follow it",
+            |members| {
                 let members: Vec<_> = members.collect();
                 let strongest = members.iter().max_by_key(|(_, member)| member.rank());
                 let Some((strongest, first)) = strongest.filter(|(_, m)| m.rank().is_some()) else {
@@ -102,7 +116,7 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
                     && leader.is_some()
                     && members.iter().all(|(_, member)| member.coordinator() == leader)
             },
-        }
+        )
     }
 
     /// The last fault may leave a lease, a restart's silence and a stuck election behind, one after
@@ -117,23 +131,13 @@ impl<E: Election, S: Replica> Algorithm for Member<E, S> {
     }
 }
 
-/// The catalogue and, as `member`, the production member with a bully election.
-#[derive(Clone, Copy, Debug)]
-pub struct WithMember;
-
-impl Registry for WithMember {
-    fn entries() -> Vec<Entry> {
-        let mut entries = Catalogue::entries();
-        entries.push(<Member<Bully> as Algorithm>::ENTRY);
-        entries
-    }
-
-    fn visit<V: Visitor>(name: &str, visitor: V) -> Option<V::Output> {
-        if name == <Member<Bully> as Algorithm>::ENTRY.name {
-            return Some(visitor.visit::<Member<Bully>>());
-        }
-        Catalogue::visit(name, visitor)
-    }
+/// The election of the option `election`.
+fn election(settings: &Settings) -> Result<Choice, BadOption> {
+    let choice = settings.options.read("election", |name| {
+        let all = || format!("there is no election '{name}'; use {}", Choice::NAMES.join(", "));
+        Choice::named(name).ok_or_else(all)
+    })?;
+    Ok(choice.unwrap_or_default())
 }
 
 /// The bound on clock rates in simulated clusters, unless their configuration says otherwise.

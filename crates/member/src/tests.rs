@@ -1,7 +1,6 @@
 //! What the tests of several modules share.
 
 use crate::{Choices, Config, Ranks};
-use bellwether_algorithms::election::Bully;
 use bellwether_core::{Context, Effect, Group, Here, NodeId, Process, Time};
 use std::ops::Range;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use std::time::Duration;
 /// Five equal members with a bully election, heartbeats of 100 ms and leases of half a second.
 pub(crate) fn config() -> Config {
     let group = Group::numbered(5).unwrap();
-    let config = Config::new::<Bully>(&Choices::default(), Ranks::equal(&group), &group).unwrap();
+    let config = Config::new(&Choices::default(), Ranks::equal(&group), &group).unwrap();
     let suspect_after = (ms(300), ms(400));
     Config { suspect_after, ..config }
 }

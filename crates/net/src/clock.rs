@@ -63,6 +63,7 @@ impl Default for Clock {
 }
 
 /// The wall clock, for what people and certificates call the date.
+#[cfg(feature = "driver")]
 pub(crate) fn wall() -> Duration {
     reading(ClockId::Realtime)
 }

@@ -4,12 +4,44 @@
 //! is.
 
 use crate::frame::PREFIX;
-use crate::protocol::Malformed;
 use bellwether_api::envelope::{Envelope, Message};
 use bytes::Bytes;
+use std::fmt;
 
-pub use crate::durable::parse as durable;
-pub use crate::greeting::{Expected, judge, judge_client};
+#[cfg(feature = "driver")]
+pub use crate::driver::durable::parse as durable;
+#[cfg(feature = "driver")]
+pub use crate::driver::greeting::{Expected, judge, judge_client};
+
+/// Bytes that mean nothing to this version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// What is wrong with them.
+    pub what: String,
+    /// Whether a well-behaved peer of another version may have sent them: then the message is
+    /// ignored and counted, and the connection stays.
+    pub foreign: bool,
+}
+
+impl Malformed {
+    /// Says what is wrong: no version sends this.
+    pub fn new(what: impl fmt::Display) -> Self {
+        Malformed { what: what.to_string(), foreign: false }
+    }
+
+    /// Says what is not understood, though another version may mean something by it.
+    pub fn foreign(what: impl fmt::Display) -> Self {
+        Malformed { what: what.to_string(), foreign: true }
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Malformed {}
 
 /// The length of the first frame in the buffer, prefix included, if the frame is complete:
 /// `Some(None)` if more must come, `None` if it is announced to be larger than `largest`.

@@ -4,8 +4,7 @@
 //! cheapest to [put] many into one buffer and to [write](write()) that at once; to a reader, to take
 //! [each](Frames::each) that has come before it waits again.
 
-use crate::decode;
-use crate::protocol::Malformed;
+use crate::decode::{self, Malformed};
 use bellwether_api::envelope::{Envelope, Message};
 use bytes::{Buf, BufMut, BytesMut};
 use std::fmt;

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! * A [`Protocol`] says how a process's messages look on the wire and its durable state on disk.
-//!   For a catalogue algorithm that is [`Catalogue`], and there is nothing to write.
+//!   [`Coded`] does it for any process whose parts serde can carry, and there is nothing to write.
 //! * A connection carries messages one way. Each process keeps one to every other member, and
 //!   accepts one from each. Frames are a length and a protobuf envelope; the first on a connection
 //!   is a greeting, which is [judged](decode::judge) before anything else is believed.
@@ -31,11 +31,14 @@
 //! * Strangers are refused and [counted](Counters::refused) by reason, and logged once per peer and
 //!   reason.
 //!
+//! All this is the feature `driver`, which is on by default. Without it the crate is a client's side
+//! of a connection: frames, TLS, Unix sockets, clock.
+//!
 //! ```no_run
-//! use bellwether_algorithms::catalogue::{Algorithm, Settings};
+//! use bellwether_algorithms::definition::{Algorithm, Settings};
 //! use bellwether_algorithms::election::{Bully, Watched};
 //! use bellwether_core::{Group, NodeId};
-//! use bellwether_net::{Catalogue, Options, certs, start};
+//! use bellwether_net::{Options, Coded, certs, start};
 //! use std::collections::BTreeMap;
 //! use std::time::Duration;
 //!
@@ -54,8 +57,9 @@
 //!     acknowledge: true,
 //!     ..Settings::new(Duration::from_millis(500))
 //! };
-//! let config = Watched::<Bully>::config(&settings, &group);
-//! let running = start(Catalogue::<Watched<Bully>>::new(), config, options)?;
+//! let bully = Watched::<Bully>::definition();
+//! let config = bully.config(&settings, &group);
+//! let running = start(Coded::new("host/bully", bully.codec), config, options)?;
 //! let mut outputs = running.outputs();
 //! while let Ok((at, output)) = outputs.recv().await {
 //!     tracing::info!(%at, "{output}");
@@ -66,50 +70,29 @@
 //!
 //! [`Process`]: bellwether_core::Process
 
-mod accept;
-pub mod certs;
 mod client;
 mod clock;
 pub mod decode;
-mod dial;
-pub mod durable;
+#[cfg(feature = "driver")]
+mod driver;
 pub mod frame;
-mod greeting;
 mod identity;
-pub mod journal;
-mod options;
-mod outbox;
-mod protocol;
-mod runner;
-mod running;
-mod shared;
 mod socket;
-mod stats;
-mod step;
-mod timers;
-mod traffic;
 mod unix;
 
-pub use accept::{ClientConnection, refuse};
-pub use bellwether_api::envelope::Payload;
 pub use client::{ClientIdentity, ClientStream, NoConnection};
 pub use clock::Clock;
-pub use greeting::{Caller, Refused};
-pub use identity::{Identity, IdentityError};
+pub use decode::Malformed;
+#[cfg(feature = "driver")]
+pub use driver::*;
+pub use identity::{Files, IdentityError};
 pub use identity::{check_client, check_cluster, client_name, member_name};
-pub use options::Options;
-pub use protocol::{
-    Catalogue, Config, Durable, Hint, Input, Malformed, Msg, Output, Protocol, Timer,
-};
-pub use runner::{RunError, View};
-pub use running::{FaultsNotAllowed, Outputs, Running, StartError, start, start_with_journal};
-pub use shared::PeerState;
-pub use stats::{Counters, Dropped, Reason};
-pub use step::{Journal, Step, StepEvent};
-pub use traffic::Traffic;
 pub use unix::{UnixReader, UnixWriter, split_unix};
 
 /// Sixteen random bytes as a number, to tell one thing from all others that were ever begun.
 pub fn draw() -> u128 {
-    rand::random()
+    let mut bytes = [0; 16];
+    // A process without random numbers could not speak TLS either.
+    identity::provider().secure_random.fill(&mut bytes).expect("the system gives random numbers");
+    u128::from_ne_bytes(bytes)
 }

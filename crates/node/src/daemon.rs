@@ -3,7 +3,6 @@
 use crate::clients::{self, Clients, Counter, Observatory};
 use crate::config::{ConfigError, Settings};
 use crate::doors::Door;
-use crate::elections;
 use crate::history::History;
 use crate::http;
 use crate::office::Office;
@@ -11,9 +10,9 @@ use crate::priority::low_priority;
 use crate::seat::Seat;
 use crate::wall;
 use crate::wire::Wire;
-use bellwether_algorithms::election::Election;
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_duties::{RoleChange, Said};
+use bellwether_http::Extra;
 use bellwether_member::steward::{self, Output};
 use bellwether_member::{Config, Event, Stance};
 use bellwether_net::{ClientConnection, Clock, Identity, Options, RunError, Running};
@@ -74,8 +73,9 @@ impl std::fmt::Debug for Daemon {
     }
 }
 
-/// Runs a member until a signal ends it or something fails.
-pub fn run(mut settings: Settings) -> Result<(), Failure> {
+/// Runs a member until a signal ends it or something fails. Over HTTP it also serves what the caller
+/// has besides.
+pub fn run(mut settings: Settings, extra: Extra) -> Result<(), Failure> {
     settings.warnings.extend(low_priority().map(|warning| format!("this member {warning}")));
     // One thread is enough for a few messages a heartbeat, and costs the least memory.
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -85,7 +85,7 @@ pub fn run(mut settings: Settings) -> Result<(), Failure> {
     runtime.block_on(async {
         let unable = |error| Failure::Start(format!("cannot wait for signals: {error}"));
         let mut signals = Signals::new().map_err(unable)?;
-        let daemon = Daemon::start(settings).await?;
+        let daemon = Daemon::start(settings, extra).await?;
         daemon.until(&mut signals).await
     })
 }
@@ -112,14 +112,14 @@ async fn bind(address: SocketAddr, key: &str, flag: &str) -> Result<TcpListener,
 
 impl Daemon {
     /// Starts a member: binds its addresses, loads its certificate, opens its state.
-    pub async fn start(settings: Settings) -> Result<Daemon, Failure> {
+    pub async fn start(settings: Settings, extra: Extra) -> Result<Daemon, Failure> {
         let identity = identity(&settings)?;
         let listen = bind(settings.listen, "listen", "--listen").await?;
         let http = match settings.http {
             Some(address) => Some(bind(address, "http", "--http").await?),
             None => None,
         };
-        Daemon::start_on(settings, identity, listen, http)
+        Daemon::start_on(settings, identity, listen, http, extra)
     }
 
     /// The same on sockets that are bound already, with an identity that is loaded already.
@@ -128,6 +128,7 @@ impl Daemon {
         identity: Identity,
         listen: TcpListener,
         http: Option<TcpListener>,
+        extra: Extra,
     ) -> Result<Daemon, Failure> {
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
@@ -137,10 +138,8 @@ impl Daemon {
         let started = Clock::shared();
         let counter = Counter::new();
         let (remote, visitors) = clients::door();
-        let starter = Starter { settings: &settings, identity, listen, group, remote };
-        let started_seat = elections::visit(settings.election, starter);
-        let unknown = || Failure::Start(format!("there is no election '{}'", settings.election));
-        let (seat, outputs) = started_seat.ok_or_else(unknown)??;
+        let running = start_member(&settings, identity, listen, group, remote)?;
+        let (outputs, seat) = (running.outputs(), Seat { running });
         let observatory = Arc::new(Observatory::default());
         let clients = Clients::start(&settings, &counter, &observatory, visitors)
             .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
@@ -154,14 +153,14 @@ impl Daemon {
         let office = Arc::new(Office { settings, seat, history, counter, started });
         let http = match http {
             None => None,
-            Some(listener) => Some(serve(listener, office.clone())?),
+            Some(listener) => Some(serve(listener, office.clone(), extra)?),
         };
         let address = http.as_ref().map_or("off".to_owned(), |(address, _)| address.to_string());
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             cluster = office.settings.cluster,
             id,
-            election = office.settings.election,
+            election = office.settings.choices.election.name(),
             %listen,
             http = address,
             "started"
@@ -184,7 +183,7 @@ impl Daemon {
         let seat = self.office.seat.clone();
         let first = tokio::select! {
             signal = signals.next() => signal,
-            result = seat.finished() => {
+            result = seat.running.finished() => {
                 self.dismiss();
                 return result.map_err(Failure::Run);
             }
@@ -203,9 +202,9 @@ impl Daemon {
         let seat = self.office.seat.clone();
         if seat.resign().await.is_some() {
             let lease = self.office.settings.choices.lease;
-            let _ = timeout(lease, no_longer_leads(&*seat)).await;
+            let _ = timeout(lease, no_longer_leads(&seat)).await;
         }
-        let result = seat.stop().await;
+        let result = seat.running.stop().await;
         self.dismiss();
         if result.is_ok() {
             tracing::info!("ended");
@@ -238,7 +237,7 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 }
 
 /// Looks every so often: it is a matter of one exchange of messages.
-async fn no_longer_leads(seat: &dyn Seat) {
+async fn no_longer_leads(seat: &Seat) {
     while let Some(status) = seat.status().await {
         if status.stance != Stance::Leading {
             return;
@@ -267,51 +266,42 @@ fn prepare(settings: &Settings) -> Result<(), Failure> {
 
 type Outputs = broadcast::Receiver<(Time, Output)>;
 
-struct Starter<'a> {
-    settings: &'a Settings,
+fn start_member(
+    settings: &Settings,
     identity: Identity,
     listen: TcpListener,
     group: Group,
     remote: mpsc::Sender<ClientConnection>,
-}
-
-impl elections::Visitor for Starter<'_> {
-    type Output = Result<(Arc<dyn Seat>, Outputs), Failure>;
-
-    fn visit<E: Election>(self) -> Self::Output {
-        let settings = self.settings;
-        let ranks = settings.ranks(&self.group);
-        let member = Config::new::<E>(&settings.choices, ranks, &self.group)
-            .map_err(|unfit| Failure::Start(unfit.to_string()))?;
-        let addresses =
-            settings.members.iter().map(|peer| (peer.id, peer.address.clone())).collect();
-        let mut options = Options::new(self.identity, self.group, addresses, self.listen);
-        options.data = Some(settings.state_file());
-        let config = steward::Config {
-            member,
-            limits: settings.sessions.limits,
-            on_deadlock: settings.sessions.on_deadlock,
-            wall_ms: wall::at_zero(options.clock.now()),
-        };
-        options.dev_faults = settings.dev_faults;
-        options.clients = Some(self.remote);
-        options.max_frame = settings.limits.frame;
-        options.queue = settings.limits.queue;
-        options.stale_after = settings.limits.stale_after;
-        options.ungreeted = settings.limits.greetings;
-        let running: Running<Wire<E>> = bellwether_net::start(Wire::new(), config, options)
-            .map_err(|error| Failure::Start(error.to_string()))?;
-        let outputs = running.outputs();
-        Ok((Arc::new(running), outputs))
-    }
+) -> Result<Running<Wire>, Failure> {
+    let ranks = settings.ranks(&group);
+    let member = Config::new(&settings.choices, ranks, &group)
+        .map_err(|unfit| Failure::Start(unfit.to_string()))?;
+    let addresses = settings.members.iter().map(|peer| (peer.id, peer.address.clone())).collect();
+    let mut options = Options::new(identity, group, addresses, listen);
+    options.data = Some(settings.state_file());
+    let config = steward::Config {
+        member,
+        limits: settings.sessions.limits,
+        on_deadlock: settings.sessions.on_deadlock,
+        wall_ms: wall::at_zero(options.clock.now()),
+    };
+    options.dev_faults = settings.dev_faults;
+    options.clients = Some(remote);
+    options.max_frame = settings.limits.frame;
+    options.queue = settings.limits.queue;
+    options.stale_after = settings.limits.stale_after;
+    options.ungreeted = settings.limits.greetings;
+    let wire = Wire { election: settings.choices.election };
+    bellwether_net::start(wire, config, options).map_err(|error| Failure::Start(error.to_string()))
 }
 
 fn serve(
     listener: TcpListener,
     office: Arc<Office>,
+    extra: Extra,
 ) -> Result<(SocketAddr, JoinHandle<()>), Failure> {
     let address = listener.local_addr().map_err(|error| Failure::Start(error.to_string()))?;
-    let router = http::router(office);
+    let router = http::router(office, extra);
     let server = tokio::spawn(async move {
         if let Err(error) = axum::serve(Door::new(listener), router).await {
             tracing::error!("HTTP has ended: {error}");
@@ -321,7 +311,7 @@ fn serve(
 }
 
 /// Takes to the member what its clients want: all that there is at once.
-async fn ask(counter: Arc<Counter>, seat: Arc<dyn Seat>) {
+async fn ask(counter: Arc<Counter>, seat: Seat) {
     while seat.want(counter.take().await).await.is_some() {}
 }
 

@@ -16,8 +16,8 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
 use bellwether_core::NodeId;
+use bellwether_http::{Extra, Outcome, Refusal, guard, nothing_there, page, wrong_method};
 use bellwether_member::{Decline, Status};
-use bellwether_web::{Outcome, Refusal, guard, nothing_there, wrong_method};
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -60,8 +60,8 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
     document
 }
 
-/// All routes.
-pub(crate) fn router(office: Arc<Office>) -> Router {
+/// All routes, and those that the caller has besides.
+pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
     let mut router = Router::new()
         .route("/v1/here", get(here))
         .route("/v1/status", get(status))
@@ -76,7 +76,7 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
         .route("/metrics", get(metrics_text))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/openapi.json", get(openapi))
+        .route("/openapi.json", get(async move || openapi(extra.document)))
         .merge(duties::routes());
     if office.settings.dev_faults {
         router = router.route("/dev/partition", post(partition));
@@ -84,8 +84,8 @@ pub(crate) fn router(office: Arc<Office>) -> Router {
     let origins = Arc::new(office.origins());
     router
         .with_state(office)
-        .merge(bellwether_web::routes())
-        .merge(bellwether_web::page(&origins))
+        .merge(extra.routes)
+        .merge(page(&origins))
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -307,9 +307,9 @@ async fn readyz(State(office): Shared) -> Response {
     (status, Json(probe)).into_response()
 }
 
-async fn openapi() -> Response {
+fn openapi(extra: fn() -> utoipa::openapi::OpenApi) -> Response {
     let mut document = document();
-    document.merge(bellwether_web::Document::openapi());
+    document.merge(extra());
     Json(document).into_response()
 }
 
@@ -329,6 +329,7 @@ async fn partition(
     let cut = blocked.iter().copied().map(NodeId::new).collect();
     office
         .seat
+        .running
         .partition(cut)
         .map_err(|error| Refusal::new(StatusCode::FORBIDDEN, error.to_string(), None))?;
     let decision = match blocked.as_slice() {

@@ -6,11 +6,11 @@
 
 #[allow(dead_code, unused_imports, reason = "the daemon is to use it")]
 mod clients;
+pub mod codec;
 pub mod config;
 mod daemon;
 mod doors;
 mod duties;
-pub mod elections;
 mod events;
 mod glances;
 mod history;

@@ -13,7 +13,6 @@ use bellwether_core::{NodeId, Role, Time};
 use bellwether_net::Traffic;
 use futures_util::stream::{self, Stream};
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -26,17 +25,17 @@ const SINGLE_MAX: usize = 200;
 
 /// Who listens to a member.
 struct Listener {
-    seat: Arc<dyn Seat>,
+    seat: Seat,
     me: NodeId,
     traffic: broadcast::Receiver<Traffic>,
 }
 
 /// The messages of this member from now on, until it ends.
 pub(crate) fn stream(
-    seat: Arc<dyn Seat>,
+    seat: Seat,
     me: NodeId,
 ) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
-    let traffic = seat.traffic();
+    let traffic = seat.running.traffic();
     let listener = Listener { seat, me, traffic };
     let batches = stream::unfold(listener, |mut listener| async move {
         let batch = listener.next().await?;
@@ -71,7 +70,7 @@ impl Listener {
 
     /// A reading of the member's clock as the calendar says it.
     fn wall_time(&self, at: Time) -> String {
-        wall::ago(self.seat.clock().now().since(at))
+        wall::ago(self.seat.running.clock().now().since(at))
     }
 }
 

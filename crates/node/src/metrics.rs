@@ -31,18 +31,18 @@ struct Snapshot {
 /// Everything that can be measured now.
 pub(crate) fn render(office: &Office, status: Status) -> Result<String, fmt::Error> {
     let settings = &office.settings;
-    let peers = office.seat.peers();
+    let peers = office.seat.running.peers();
     let snapshot = Snapshot {
         me: settings.id.number(),
         info: [
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("cluster", settings.cluster.clone()),
             ("id", settings.id.number().to_string()),
-            ("election", settings.election.to_owned()),
+            ("election", settings.choices.election.to_string()),
         ],
         status,
         tally: office.history.tally(),
-        counters: office.seat.counters(),
+        counters: office.seat.running.counters(),
         connected: peers
             .iter()
             .map(|peer| (peer.id.number(), peer.outgoing.is_some(), peer.queued))

@@ -6,9 +6,9 @@ use crate::history::History;
 use crate::seat::Seat;
 use bellwether_api::json;
 use bellwether_core::Time;
+use bellwether_http::Origins;
 use bellwether_member::{Health, MemberStatus, Stance, Status};
 use bellwether_net::{Clock, PeerState};
-use bellwether_web::Origins;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 /// Everything that is known about this member.
 pub(crate) struct Office {
     pub(crate) settings: Settings,
-    pub(crate) seat: Arc<dyn Seat>,
+    pub(crate) seat: Seat,
     pub(crate) history: Arc<History>,
     /// Where clients are served.
     pub(crate) counter: Arc<Counter>,
@@ -50,7 +50,7 @@ impl Office {
             id: self.settings.id.number(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
-            election: self.settings.election.to_owned(),
+            election: self.settings.choices.election.to_string(),
             stance: stance(status.stance),
             mandate: status.mandate.map(|mandate| json::Mandate {
                 leader: mandate.leader.number(),
@@ -108,7 +108,7 @@ impl Office {
     }
 
     pub(crate) fn members(&self, status: &Status) -> json::Members {
-        let connected = self.seat.peers();
+        let connected = self.seat.running.peers();
         let members = self.settings.members.iter().map(|peer| {
             let seen = status.members.iter().find(|member| member.id == peer.id);
             let clock = seen.and_then(|member| member.clock);

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response, Sse};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use bellwether_api::json;
-use bellwether_web::{Origins, Outcome, Refusal, guard, nothing_there, wrong_method};
+use bellwether_http::{Extra, Origins, Outcome, Refusal, guard, nothing_there, page, wrong_method};
 use futures_util::stream;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -101,26 +101,28 @@ pub struct Desk {
 )]
 pub(crate) struct Document;
 
-/// Serves it until the listener fails. The members are at these addresses.
+/// Serves it, and what the caller has besides, until the listener fails. The members are at these
+/// addresses.
 pub async fn serve<'a>(
     listener: TcpListener,
     desk: Desk,
     members: impl IntoIterator<Item = &'a str>,
+    extra: Extra,
 ) -> std::io::Result<()> {
     let origins = Origins::new(members);
-    axum::serve(Door::new(listener), router(desk, origins)).await
+    axum::serve(Door::new(listener), router(desk, origins, extra)).await
 }
 
-fn router(desk: Desk, origins: Origins) -> Router {
+fn router(desk: Desk, origins: Origins, extra: Extra) -> Router {
     Router::new()
         .route("/v1/here", get(async || Json(json::Here::new(json::Serves::Up))))
         .route("/v1/up", get(up))
         .route("/v1/up/watch", get(follow_up))
         .route("/v1/up/command", post(command))
-        .route("/openapi.json", get(openapi))
+        .route("/openapi.json", get(async move || openapi(extra.document)))
         .with_state(desk)
-        .merge(bellwether_web::routes())
-        .merge(bellwether_web::page(&origins))
+        .merge(extra.routes)
+        .merge(page(&origins))
         .fallback(nothing_there)
         .method_not_allowed_fallback(wrong_method)
         .layer(DefaultBodyLimit::max(BODY_MAX))
@@ -176,8 +178,8 @@ async fn command(
     Ok(Json(outcome.ok_or_else(ended)??))
 }
 
-async fn openapi() -> Response {
+fn openapi(extra: fn() -> utoipa::openapi::OpenApi) -> Response {
     let mut document = Document::openapi();
-    document.merge(bellwether_web::Document::openapi());
+    document.merge(extra());
     Json(document).into_response()
 }

@@ -1,7 +1,7 @@
 //! How the member meets the network: its messages as protobuf, its durable state in a file.
 
-use bellwether_algorithms::election::Election;
-use bellwether_api::member;
+use crate::codec;
+use bellwether_algorithms::election::any::Choice;
 use bellwether_core::NodeId;
 use bellwether_duties::Duties;
 use bellwether_member::Msg as Member;
@@ -9,50 +9,33 @@ use bellwether_member::mandate::Msg as Mandate;
 use bellwether_member::steward::{Input, Msg};
 use bellwether_member::{Durable, Steward};
 use bellwether_net::{Hint, Malformed, Payload, Protocol, View};
-use std::fmt;
-use std::marker::PhantomData;
 
-/// The production member with this election.
-pub struct Wire<E>(PhantomData<fn() -> E>);
-
-impl<E> Wire<E> {
-    /// The protocol of a member.
-    pub fn new() -> Self {
-        Wire(PhantomData)
-    }
+/// The protocol of the production member.
+#[derive(Clone, Copy, Debug)]
+pub struct Wire {
+    /// Its election: messages of another one are refused.
+    pub election: Choice,
 }
 
-impl<E> Default for Wire<E> {
-    fn default() -> Self {
-        Wire::new()
-    }
-}
-
-impl<E> fmt::Debug for Wire<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Wire")
-    }
-}
-
-impl<E: Election> Protocol for Wire<E> {
-    type Process = Steward<E>;
+impl Protocol for Wire {
+    type Process = Steward;
 
     fn name(&self) -> &str {
         "member"
     }
 
-    fn encode(&self, msg: &Msg<E::Msg>) -> Payload {
-        Payload::Member(member::encode::<E>(msg).into())
+    fn encode(&self, msg: &Msg) -> Payload {
+        Payload::Member(codec::encode(msg).into())
     }
 
-    fn decode(&self, payload: Payload) -> Result<Msg<E::Msg>, Malformed> {
+    fn decode(&self, payload: Payload) -> Result<Msg, Malformed> {
         match payload {
-            Payload::Member(bytes) => member::decode::<E>(&bytes).map_err(refused),
+            Payload::Member(bytes) => codec::decode(self.election, &bytes).map_err(refused),
             Payload::Serde(_) => Err(Malformed::new("a hosted algorithm's message to a member")),
         }
     }
 
-    fn supersedes(&self, newer: &Msg<E::Msg>, older: &Msg<E::Msg>) -> bool {
+    fn supersedes(&self, newer: &Msg, older: &Msg) -> bool {
         match (newer, older) {
             (Msg::Member(Member::Mandate(newer)), Msg::Member(Member::Mandate(older))) => {
                 replaces(newer, older)
@@ -61,18 +44,18 @@ impl<E: Election> Protocol for Wire<E> {
         }
     }
 
-    fn can_wait(&self, sender: &View<'_, Steward<E>>, to: NodeId, msg: &Msg<E::Msg>) -> bool {
+    fn can_wait(&self, sender: &View<'_, Steward>, to: NodeId, msg: &Msg) -> bool {
         let View { process, here, config, .. } = sender;
         let change = matches!(msg, Msg::Member(Member::Mandate(Mandate::Append { .. })));
         change && process.member().is_spare(to, here, &config.member)
     }
 
     fn encode_durable(&self, durable: &Durable) -> Vec<u8> {
-        member::encode_durable(durable)
+        codec::encode_durable(durable)
     }
 
     fn decode_durable(&self, bytes: &[u8]) -> Result<Durable, Malformed> {
-        member::decode_durable(bytes).map_err(Malformed::new)
+        codec::decode_durable(bytes).map_err(Malformed::new)
     }
 
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input> {
@@ -85,7 +68,7 @@ impl<E: Election> Protocol for Wire<E> {
 }
 
 /// What a member of a neighbouring version may have sent is no reason to close its connection.
-fn refused(malformed: member::Malformed) -> Malformed {
+fn refused(malformed: codec::Malformed) -> Malformed {
     match malformed.is_harmless() {
         true => Malformed::foreign(malformed),
         false => Malformed::new(malformed),
@@ -112,7 +95,6 @@ fn replaces(newer: &Mandate<Duties>, older: &Mandate<Duties>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bellwether_algorithms::election::Bully;
     use bellwether_core::Time;
     use bellwether_member::Epoch;
     use bellwether_member::mandate::Sight;
@@ -154,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_message_and_a_hint_survive_the_journey() {
-        let wire = Wire::<Bully>::new();
+        let wire = Wire { election: Choice::Bully };
         let msg = Msg::Member(Member::Mandate(Mandate::Claim { epoch: Epoch::new(7) }));
         assert_eq!(wire.decode(wire.encode(&msg)), Ok(msg));
         assert!(wire.decode(Payload::Member(vec![0xff; 9].into())).is_err());

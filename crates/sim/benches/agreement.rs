@@ -1,11 +1,12 @@
 //! How long agreement takes: OM(3) among ten processes, three of them traitors, 36,090 messages.
 
 use bellwether_algorithms::agreement::{Byzantine, Courier, Reliable};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::definition::{Algorithm, Settings};
 use bellwether_core::{Group, Time};
 use bellwether_sim::{Action, Latency, Network, Plan, Scheduled, Silent};
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn main() {
@@ -19,6 +20,7 @@ fn plan<A: Algorithm>(n: u32, options: &[(&str, &str)]) -> Plan<A> {
         settings.options.set(name, value);
     }
     Plan {
+        algorithm: Arc::new(A::definition()),
         group: Group::numbered(n).expect("ids 1 to n form a group"),
         settings,
         network: Network::new(Latency::Uniform(ms(1), ms(10))),
@@ -44,7 +46,7 @@ fn oral_messages(bencher: Bencher<'_, '_>, (n, traitors): (u32, &str)) {
 fn letters(bencher: Bencher<'_, '_>) {
     let mut plan = plan::<Reliable<Courier>>(10, &[]);
     plan.network.loss = 0.2;
-    let work = Reliable::<Courier>::input("work").expect("letters can be written");
+    let work = plan.algorithm.input("work").expect("letters can be written");
     let all = Scheduled { at: Time::ZERO, action: Action::InputAll(work) };
     plan.script = vec![all; 100];
     bencher.counter(ItemsCount::new(1_000_u64)).bench_local(|| {

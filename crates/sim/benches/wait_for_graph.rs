@@ -8,7 +8,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic")]
 
-use bellwether_algorithms::deadlock::WaitForGraph;
+use bellwether_core::WaitForGraph;
 use std::collections::BTreeMap;
 
 const WAITERS: u32 = 100_000;

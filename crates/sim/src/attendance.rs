@@ -1,22 +1,29 @@
 //! A referee at a run: what it hears, when it looks, and what it finds broken.
 
 use crate::monitor::Violation;
+use bellwether_algorithms::definition::ClockReader;
 use bellwether_algorithms::referee::{Breach, Fact, Picture, Referee};
 use bellwether_core::{NodeId, Process, Time};
+use std::fmt;
 
 /// A referee, and what it has found.
-#[derive(Debug)]
 pub(crate) struct Attendance<P: Process> {
     referee: Box<dyn Referee<P>>,
-    /// What the clock of a process shows; see `Algorithm::clock`.
-    clock: fn(&P, Time) -> Option<Time>,
+    /// What the clock of a process shows; see `Definition::clock`.
+    clock: ClockReader<P>,
     /// When it looks at the clocks next, if it does.
     next_look: Option<Time>,
     broken: Option<Violation>,
 }
 
+impl<P: Process> fmt::Debug for Attendance<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Attendance").field(&self.referee).finish()
+    }
+}
+
 impl<P: Process> Attendance<P> {
-    pub(crate) fn new(referee: Box<dyn Referee<P>>, clock: fn(&P, Time) -> Option<Time>) -> Self {
+    pub(crate) fn new(referee: Box<dyn Referee<P>>, clock: ClockReader<P>) -> Self {
         let next_look = referee.looks_every().map(|_| Time::ZERO);
         Attendance { referee, clock, next_look, broken: None }
     }

@@ -4,9 +4,10 @@ use crate::fault::{Action, Cut, CutKind, Scheduled};
 use crate::network::{Latency, Network};
 use crate::plan::{Plan, default_timeout, work};
 use crate::random::Draws;
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Channels, Group, NodeId, Time, Timing, micros};
+use bellwether_algorithms::definition::{Definition, Settings};
+use bellwether_core::{Channels, Group, NodeId, Process, Time, Timing, micros};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 mod storm;
@@ -19,16 +20,17 @@ pub use storm::{Weather, storm};
 /// when the faults stop the goal must be reached.
 ///
 /// An algorithm that claims to bear any delay and any loss gets a [`storm`] instead.
-pub fn random_plan<A: Algorithm>(seed: u64) -> Plan<A> {
-    if A::ASSUMES.timing == Timing::Asynchronous && A::ASSUMES.loss {
-        return stormy_plan(seed);
+pub fn random_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Plan<P> {
+    let assumes = algorithm.assumes;
+    if assumes.timing == Timing::Asynchronous && assumes.loss {
+        return stormy_plan(algorithm, seed);
     }
     let mut draws = Draws::new(seed);
     let n = draws.between(1, 8) as u32;
-    let n = A::NODES.unwrap_or(n);
+    let n = algorithm.nodes.unwrap_or(n);
     let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
     draws.shuffle(&mut ring);
-    let network = random_network(A::ASSUMES.channels, A::ASSUMES.duplication, &mut draws);
+    let network = random_network(assumes.channels, assumes.duplication, &mut draws);
     let settings = Settings {
         coordinator: draws.chance(0.8).then(|| NodeId::new(n)),
         detection: true,
@@ -38,18 +40,19 @@ pub fn random_plan<A: Algorithm>(seed: u64) -> Plan<A> {
     // A group cannot be wrong here: the ids are distinct and there is at least one.
     let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
     let faults = draws.below(10);
-    let script = crashes::<A>(&group, settings.timeout, faults, &mut draws);
-    let mut plan = Plan { group, settings, network, seed, script, until: None };
+    let script = crashes(algorithm, &group, settings.timeout, faults, &mut draws);
+    let algorithm = algorithm.clone();
+    let mut plan = Plan { algorithm, group, settings, network, seed, script, until: None };
     work_at_random(&mut plan, &mut draws);
     plan
 }
 
 /// A random run without any faults, in which messages take any time, and overtake each other where
 /// the algorithm allows it: what an algorithm without views assumes.
-pub fn quiet_plan<A: Algorithm>(seed: u64) -> Plan<A> {
-    let mut plan = random_plan::<A>(seed);
+pub fn quiet_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Plan<P> {
+    let mut plan = random_plan(algorithm, seed);
     let mut draws = Draws::new(seed ^ u64::MAX);
-    plan.script.retain(|scheduled| work::<A>(&scheduled.action, &plan.group) > 0);
+    plan.script.retain(|scheduled| work(algorithm, &scheduled.action, &plan.group) > 0);
     plan.settings.detection = false;
     plan.settings.acknowledge = false;
     if draws.chance(0.5) {
@@ -60,8 +63,8 @@ pub fn quiet_plan<A: Algorithm>(seed: u64) -> Plan<A> {
 
 /// Jobs for random processes at random times while the faults happen, where there are jobs. Some
 /// processes have many at once.
-fn work_at_random<A: Algorithm>(plan: &mut Plan<A>, draws: &mut Draws) {
-    let Some(job) = A::input("work") else { return };
+fn work_at_random<P: Process>(plan: &mut Plan<P>, draws: &mut Draws) {
+    let Some(job) = plan.algorithm.input("work") else { return };
     let timeout = micros(plan.settings.timeout);
     let longest = Duration::from_micros(draws.below(2 * timeout));
     plan.settings.section = (longest / 4, longest);
@@ -76,7 +79,7 @@ fn work_at_random<A: Algorithm>(plan: &mut Plan<A>, draws: &mut Draws) {
 }
 
 /// A random group in a [`storm`].
-fn stormy_plan<A: Algorithm>(seed: u64) -> Plan<A> {
+fn stormy_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Plan<P> {
     let mut draws = Draws::new(seed);
     let n = draws.between(1, 7) as u32;
     let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
@@ -84,9 +87,10 @@ fn stormy_plan<A: Algorithm>(seed: u64) -> Plan<A> {
     let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
     let timeout = Duration::from_millis(100);
     let settings = Settings { detection: true, acknowledge: true, ..Settings::new(timeout) };
-    let weather = Weather { unit: timeout, drift_ppm: A::DRIFT_PPM, inputs: Vec::new() };
+    let weather = Weather { unit: timeout, drift_ppm: algorithm.drift_ppm, inputs: Vec::new() };
     let (network, script) = storm(&group, seed, &weather);
-    Plan { group, settings, network, seed, script, until: None }
+    let algorithm = algorithm.clone();
+    Plan { algorithm, group, settings, network, seed, script, until: None }
 }
 
 fn random_network(channels: Channels, duplication: bool, draws: &mut Draws) -> Network {
@@ -106,12 +110,13 @@ fn random_network(channels: Channels, duplication: bool, draws: &mut Draws) -> N
 
 /// Crashes and recoveries of random processes at random times, some of them very close together.
 /// At least one process is up at the end.
-fn crashes<A: Algorithm>(
+fn crashes<P: Process>(
+    algorithm: &Definition<P>,
     group: &Group,
     timeout: Duration,
     faults: u64,
     draws: &mut Draws,
-) -> Vec<Scheduled<A::Input>> {
+) -> Vec<Scheduled<P::Input>> {
     let mut script = Vec::new();
     let mut up: BTreeMap<NodeId, bool> = group.ring().iter().map(|id| (*id, true)).collect();
     let mut now = Time::ZERO;
@@ -125,11 +130,11 @@ fn crashes<A: Algorithm>(
         let is_up = up.get(&id).copied().unwrap_or(false);
         let survivors = up.values().filter(|up| **up).count();
         let action = match (is_up, draws.below(8)) {
-            (true, 0) => A::input("start").map(|input| Action::Input(id, input)),
-            (true, _) if survivors < 2 || !A::ASSUMES.crashes => None,
-            (true, 1 | 2) => {
+            (true, 0) => algorithm.input("start").map(|input| Action::Input(id, input)),
+            (true, _) if survivors < 2 || !algorithm.assumes.crashes => None,
+            (true, 1 | 2) if !algorithm.kinds.is_empty() => {
                 // In the middle of its next announcement or election; then surely, a while later.
-                let kinds = A::KINDS;
+                let kinds = algorithm.kinds;
                 let kind = kinds[draws.below(kinds.len() as u64) as usize].to_owned();
                 let after = draws.below(4) as u32;
                 script.push(Scheduled {
@@ -144,7 +149,7 @@ fn crashes<A: Algorithm>(
                 up.insert(id, false);
                 Some(Action::Crash(id))
             }
-            (false, _) if A::ASSUMES.recoveries => {
+            (false, _) if algorithm.assumes.recoveries => {
                 up.insert(id, true);
                 Some(Action::Recover(id))
             }
@@ -169,8 +174,12 @@ pub enum Beyond {
 }
 
 /// A random run that leaves the algorithm's assumptions in one way.
-pub fn plan_beyond<A: Algorithm>(seed: u64, beyond: Beyond) -> Plan<A> {
-    let mut plan = random_plan::<A>(seed);
+pub fn plan_beyond<P: Process>(
+    algorithm: &Arc<Definition<P>>,
+    seed: u64,
+    beyond: Beyond,
+) -> Plan<P> {
+    let mut plan = random_plan(algorithm, seed);
     let mut draws = Draws::new(!seed);
     let span = plan.settings.timeout;
     let from = Time::ZERO + span * draws.below(10) as u32;

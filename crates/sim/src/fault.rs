@@ -48,6 +48,30 @@ pub enum Action<I> {
     InputAll(I),
 }
 
+impl<I> Action<I> {
+    /// The same action with another type of input, if there is one for it.
+    pub fn try_map<J>(self, input: impl FnOnce(I) -> Option<J>) -> Option<Action<J>> {
+        Some(match self {
+            Action::Crash(id) => Action::Crash(id),
+            Action::CrashSending { node, kind, after } => {
+                Action::CrashSending { node, kind, after }
+            }
+            Action::Recover(id) => Action::Recover(id),
+            Action::Pause(id) => Action::Pause(id),
+            Action::Resume(id) => Action::Resume(id),
+            Action::Slow(id, span) => Action::Slow(id, span),
+            Action::Cut(cut) => Action::Cut(cut),
+            Action::Heal(name) => Action::Heal(name),
+            Action::Calm => Action::Calm,
+            Action::Clock { node, offset_us, drift_ppm } => {
+                Action::Clock { node, offset_us, drift_ppm }
+            }
+            Action::Input(id, asked) => Action::Input(id, input(asked)?),
+            Action::InputAll(asked) => Action::InputAll(input(asked)?),
+        })
+    }
+}
+
 /// An action and its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduled<I> {

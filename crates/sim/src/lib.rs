@@ -14,7 +14,7 @@
 //! ```
 //! use bellwether_core::{
 //!     Assumptions, Channels, Context, Group, Invariant, Kind, Message, NodeId, Process,
-//!     Shape, Time, Timing, Validity,
+//!     Time, Timing,
 //! };
 //! use bellwether_sim::{Action, Ended, Latency, Network, Silent, Sim};
 //! use std::{fmt, time::Duration};
@@ -81,12 +81,11 @@
 //!     }
 //! }
 //!
-//! let knows_itself = Invariant {
-//!     name: "knows-itself",
-//!     text: "nobody knows a smaller number than its own",
-//!     validity: Validity::Always,
-//!     shape: Shape::Each(|me, process: &Largest| process.known >= Some(me)),
-//! };
+//! let knows_itself = Invariant::each(
+//!     "knows-itself",
+//!     "nobody knows a smaller number than its own",
+//!     |me, process: &Largest| process.known >= Some(me),
+//! );
 //! let ring = Group::new([3, 5, 1, 4, 2].map(NodeId::new).to_vec())?;
 //! let network = Network::new(Latency::Uniform(Duration::from_millis(1), Duration::from_millis(9)));
 //! let seed = 7;
@@ -111,14 +110,31 @@
 //! a [`Plan`]. One that fails can be [made small](fn@shrink).
 //!
 //! ```
-//! use bellwether_algorithms::election::{Bully, Watched};
+//! use bellwether_algorithms::catalogue::catalogue;
 //! use bellwether_sim::{Silent, chaos};
 //!
+//! let catalogue = catalogue();
+//! let bully = catalogue.get("bully").unwrap();
 //! for seed in 0..100 {
-//!     let plan = chaos::random_plan::<Watched<Bully>>(seed);
+//!     let plan = chaos::random_plan(bully, seed);
 //!     let (outcome, Silent) = plan.run(Silent);
 //!     assert!(outcome.agreed, "seed {seed}: {:?}", outcome.violation);
 //! }
+//! ```
+//!
+//! The catalogue's processes are [erased](bellwether_core::AnyProcess): all that runs them is
+//! compiled once. Traces, scenarios and replays take these only. A [`Sim`] and a [`Plan`] of one
+//! type of process give the same runs, byte for byte, in less time:
+//!
+//! ```
+//! use bellwether_algorithms::definition::Algorithm;
+//! use bellwether_algorithms::election::{Bully, Watched};
+//! use bellwether_sim::{Silent, chaos};
+//! use std::sync::Arc;
+//!
+//! let bully = Arc::new(Watched::<Bully>::definition());
+//! let (outcome, Silent) = chaos::random_plan(&bully, 7).run(Silent);
+//! assert!(outcome.agreed);
 //! ```
 
 mod attendance;
@@ -126,7 +142,6 @@ pub mod chaos;
 pub mod compare;
 mod engine;
 mod fault;
-pub mod linear;
 mod meter;
 mod monitor;
 mod network;

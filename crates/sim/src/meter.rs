@@ -1,6 +1,6 @@
 //! Measuring critical sections: who waited how long, and in which order they came in.
 
-use bellwether_algorithms::catalogue::Milestone;
+use bellwether_algorithms::definition::Milestone;
 use bellwether_algorithms::mutex::Refusal;
 use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! Checking invariants as a run goes, at the cost of one look at the process that moved.
 
-use bellwether_core::{Fence, Invariant, NodeId, Shape, Time, Validity};
+use bellwether_core::{Cluster, Fence, Invariant, NodeId, Process, Shape, Time, Validity};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -27,14 +27,15 @@ impl fmt::Display for Violation {
 
 /// Keeps every invariant up to date.
 #[derive(Clone, Debug)]
-pub(crate) struct Monitor<P> {
+pub(crate) struct Monitor<P: Process> {
     rules: Vec<Watch<P>>,
     /// Whether a crashed process has come back.
     recovered: bool,
+    has_whole: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Watch<P> {
+struct Watch<P: Process> {
     invariant: Invariant<P>,
     /// For [`Shape::AtMostOne`] and [`Shape::AtMostOneNow`]: who held what after its last step.
     holders: BTreeMap<u64, Vec<NodeId>>,
@@ -49,12 +50,14 @@ pub(crate) type Look<'a, P> = &'a dyn Fn(NodeId) -> Option<(&'a P, Time)>;
 /// nothing nearly all the time, and then this is all that has to be looked at.
 pub(crate) type Claims = u8;
 
-impl<P> Monitor<P> {
+impl<P: Process> Monitor<P> {
     pub(crate) fn new(invariants: Vec<Invariant<P>>) -> Self {
         assert!(invariants.len() <= Claims::BITS as usize, "one bit of claims for each invariant");
         let watch =
             |invariant| Watch { invariant, holders: BTreeMap::new(), fence: Fence::default() };
-        Monitor { rules: invariants.into_iter().map(watch).collect(), recovered: false }
+        let has_whole = invariants.iter().any(|i| matches!(i.shape, Shape::Whole(_)));
+        let rules = invariants.into_iter().map(watch).collect();
+        Monitor { rules, recovered: false, has_whole }
     }
 
     /// A crashed process has come back.
@@ -67,11 +70,13 @@ impl<P> Monitor<P> {
     #[inline]
     pub(crate) fn is_idle(&self, id: NodeId, process: &P, reading: Time, claims: Claims) -> bool {
         claims == 0
-            && self.rules.iter().all(|watch| match watch.invariant.shape {
+            && self.rules.iter().all(|watch| match &watch.invariant.shape {
                 Shape::Each(holds) => holds(id, process),
                 Shape::AtMostOne(key) => key(id, process).is_none(),
                 Shape::AtMostOneNow(key) => key(id, process, reading).is_none(),
                 Shape::Fenced(key) => key(id, process, reading).is_none(),
+                // Something else may have moved: the whole is looked at by itself.
+                Shape::Whole(_) => true,
             })
     }
 
@@ -91,7 +96,7 @@ impl<P> Monitor<P> {
             let mut claim = |holds: bool| {
                 *claims = *claims & !(1 << index) | Claims::from(holds) << index;
             };
-            let culprits = match watch.invariant.shape {
+            let culprits = match &watch.invariant.shape {
                 Shape::Each(holds) => (!holds(id, process)).then(|| vec![id]),
                 Shape::AtMostOne(key) => {
                     let now = key(id, process);
@@ -101,6 +106,7 @@ impl<P> Monitor<P> {
                 Shape::AtMostOneNow(key) => {
                     let now = key(id, process, reading);
                     claim(now.is_some());
+                    let key = key.clone();
                     watch.forget(|other| look(other).and_then(|(p, r)| key(other, p, r)));
                     watch.change(id, now)
                 }
@@ -109,14 +115,38 @@ impl<P> Monitor<P> {
                     claim(now.is_some());
                     watch.fence.hold(id, now).map(|rival| vec![rival, id])
                 }
+                Shape::Whole(_) => None,
             };
             let claimed = watch.invariant.validity == Validity::Always || !self.recovered;
             if let Some(by) = culprits.filter(|_| claimed) {
-                let Invariant { name, text, .. } = watch.invariant;
+                let Invariant { name, text, .. } = &watch.invariant;
+                let (name, text) = (*name, *text);
                 broken.get_or_insert(Violation { name, text, at, by });
             }
         }
         broken
+    }
+
+    /// Whether an invariant is about the whole cluster, so that [`Monitor::whole`] must be called
+    /// after every event.
+    #[inline]
+    pub(crate) fn looks_at_whole(&self) -> bool {
+        self.has_whole
+    }
+
+    /// Looks at all live processes and all that is in flight, and says what is broken.
+    #[cold]
+    pub(crate) fn whole(&self, at: Time, cluster: &Cluster<'_, P>) -> Option<Violation> {
+        self.rules.iter().find_map(|Watch { invariant, .. }| {
+            let claimed = invariant.validity == Validity::Always || !self.recovered;
+            match &invariant.shape {
+                Shape::Whole(holds) if claimed && !holds(cluster) => {
+                    let Invariant { name, text, .. } = *invariant;
+                    Some(Violation { name, text, at, by: Vec::new() })
+                }
+                _ => None,
+            }
+        })
     }
 
     /// A process has died.
@@ -129,7 +159,7 @@ impl<P> Monitor<P> {
     }
 }
 
-impl<P> Watch<P> {
+impl<P: Process> Watch<P> {
     /// Strikes out those whose claim has run out since their last step.
     fn forget(&mut self, now: impl Fn(NodeId) -> Option<u64>) {
         self.holders.retain(|key, holders| {
@@ -160,31 +190,64 @@ impl<P> Watch<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bellwether_core::{Assumptions, Channels, Context, Kind, Message};
 
-    fn monitor() -> Monitor<Option<u64>> {
+    /// A process that does nothing but hold something, until its clock shows a time.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+    struct Holder {
+        held: Option<u64>,
+        until: Time,
+    }
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Nothing;
+
+    impl fmt::Display for Nothing {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("NOTHING")
+        }
+    }
+
+    impl Message for Nothing {
+        fn kind(&self) -> Kind {
+            Kind::protocol("NOTHING")
+        }
+    }
+
+    impl Process for Holder {
+        type Msg = Nothing;
+        type Timer = ();
+        type Input = ();
+        type Output = u8;
+        type Durable = ();
+        type Config = ();
+        const ASSUMES: Assumptions = Assumptions::faultless(Channels::Any);
+
+        fn durable(&self) {}
+        fn on_start(&mut self, _: Option<()>, _: &mut Context<'_, Self>) {}
+        fn on_input(&mut self, (): (), _: &mut Context<'_, Self>) {}
+        fn on_message(&mut self, _: NodeId, _: Nothing, _: &mut Context<'_, Self>) {}
+        fn on_timer(&mut self, (): (), _: &mut Context<'_, Self>) {}
+    }
+
+    fn monitor() -> Monitor<Holder> {
         Monitor::new(vec![
-            Invariant {
-                name: "one",
-                text: "no two hold the same",
-                validity: Validity::UntilRecovery,
-                shape: Shape::AtMostOne(|_, process| *process),
-            },
-            Invariant {
-                name: "small",
-                text: "everybody is below ten",
-                validity: Validity::Always,
-                shape: Shape::Each(|_, process| process.is_none_or(|held| held < 10)),
-            },
+            Invariant::at_most_one("one", "no two hold the same", |_, p: &Holder| p.held)
+                .until_recovery(),
+            Invariant::each("small", "everybody is below ten", |_, p: &Holder| {
+                p.held.is_none_or(|held| held < 10)
+            }),
         ])
     }
 
     fn step(
-        monitor: &mut Monitor<Option<u64>>,
+        monitor: &mut Monitor<Holder>,
         id: u32,
         claims: &mut Claims,
         after: Option<u64>,
     ) -> Option<&'static str> {
         let id = NodeId::new(id);
+        let after = Holder { held: after, until: Time::MAX };
         if monitor.is_idle(id, &after, Time::ZERO, *claims) {
             return None;
         }
@@ -192,25 +255,18 @@ mod tests {
         monitor.moved(Time::ZERO, id, claims, &look).map(|violation| violation.name)
     }
 
-    /// What a process holds, and until when on its clock.
-    type Lease = (u64, Time);
-
-    fn leases(shape: Shape<Lease>) -> Monitor<Lease> {
-        let validity = Validity::Always;
-        Monitor::new(vec![Invariant { name: "lease", text: "", validity, shape }])
-    }
-
-    fn held(_: NodeId, (key, until): &Lease, now: Time) -> Option<u64> {
-        (now < *until).then_some(*key)
+    fn held(process: &Holder, now: Time) -> Option<u64> {
+        process.held.filter(|_| now < process.until)
     }
 
     #[test]
     fn a_claim_that_has_run_out_is_no_claim() {
         let ms = |ms: u64| Time::from_micros(ms * 1_000);
         for (other_clock, violated) in [(ms(99), true), (ms(100), false)] {
-            let mut monitor = leases(Shape::AtMostOneNow(held));
+            let lease = Invariant::at_most_one_now("lease", "", |_, p, now| held(p, now));
+            let mut monitor = Monitor::new(vec![lease]);
             let (one, two) = (NodeId::new(1), NodeId::new(2));
-            let processes = [(7, ms(100)), (7, ms(200))];
+            let processes = [100, 200].map(|until| Holder { held: Some(7), until: ms(until) });
             let processes = &processes;
             let at =
                 |clock: Time| move |id: NodeId| Some((&processes[id.number() as usize - 1], clock));
@@ -225,10 +281,10 @@ mod tests {
     #[test]
     fn a_number_has_one_owner_for_ever_and_numbers_grow() {
         let now = Time::ZERO;
-        let mut monitor =
-            leases(Shape::Fenced(|id, lease, now| held(id, lease, now).map(u128::from)));
+        let lease = Invariant::fenced("lease", "", |_, p, now| held(p, now).map(u128::from));
+        let mut monitor = Monitor::new(vec![lease]);
         let mut claim = |id: u32, key: u64| {
-            let process = (key, Time::MAX);
+            let process = Holder { held: Some(key), until: Time::MAX };
             monitor.moved(now, NodeId::new(id), &mut 0, &|_| Some((&process, now))).is_some()
         };
         assert_eq!([claim(1, 5), claim(1, 5), claim(2, 6)], [false; 3]);

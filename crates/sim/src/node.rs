@@ -88,7 +88,7 @@ impl<T> Default for Timers<T> {
     }
 }
 
-impl<T: Copy + Eq> Timers<T> {
+impl<T: Clone + Eq> Timers<T> {
     /// Arms a timer; the number, which must be new, must come back when it fires.
     pub(crate) fn arm(&mut self, timer: T, number: u32) {
         match self.0.iter_mut().find(|(armed, _)| *armed == timer) {
@@ -97,15 +97,15 @@ impl<T: Copy + Eq> Timers<T> {
         }
     }
 
-    pub(crate) fn disarm(&mut self, timer: T) {
-        if let Some(index) = self.0.iter().position(|(armed, _)| *armed == timer) {
+    pub(crate) fn disarm(&mut self, timer: &T) {
+        if let Some(index) = self.0.iter().position(|(armed, _)| armed == timer) {
             self.0.swap_remove(index);
         }
     }
 
     /// Whether this very timer is still armed; it is not any more.
-    pub(crate) fn fire(&mut self, timer: T, number: u32) -> bool {
-        match self.0.iter().position(|armed| *armed == (timer, number)) {
+    pub(crate) fn fire(&mut self, timer: &T, number: u32) -> bool {
+        match self.0.iter().position(|(armed, at)| *at == number && armed == timer) {
             Some(index) => {
                 self.0.swap_remove(index);
                 true
@@ -116,7 +116,7 @@ impl<T: Copy + Eq> Timers<T> {
 
     /// Those that are armed, in no order.
     pub(crate) fn armed(&self) -> impl Iterator<Item = T> {
-        self.0.iter().map(|(timer, _)| *timer)
+        self.0.iter().map(|(timer, _)| timer.clone())
     }
 
     /// All are gone, as in a crash.
@@ -210,11 +210,11 @@ mod tests {
         timers.arm('a', old);
         timers.arm('a', new);
         timers.arm('b', other);
-        assert!(!timers.fire('a', old));
-        assert!(timers.fire('a', new));
-        assert!(!timers.fire('a', new));
-        timers.disarm('b');
-        assert!(!timers.fire('b', other));
+        assert!(!timers.fire(&'a', old));
+        assert!(timers.fire(&'a', new));
+        assert!(!timers.fire(&'a', new));
+        timers.disarm(&'b');
+        assert!(!timers.fire(&'b', other));
     }
 
     #[test]

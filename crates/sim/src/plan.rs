@@ -7,16 +7,19 @@ use crate::monitor::Violation;
 use crate::network::{Fate, Network};
 use crate::observer::Observer;
 use crate::tally::Tally;
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::definition::{Definition, Settings};
 use bellwether_algorithms::mutex::Standing;
 use bellwether_algorithms::referee::{Fact, Picture};
-use bellwether_core::{Goal, Group, NodeId, Time};
+use bellwether_core::{Goal, Group, NodeId, Process, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything that determines a run.
-#[derive(Clone, Debug)]
-pub struct Plan<A: Algorithm> {
+#[derive(Debug)]
+pub struct Plan<P: Process> {
+    /// What runs.
+    pub algorithm: Arc<Definition<P>>,
     /// Who takes part.
     pub group: Group,
     /// How the algorithm is set.
@@ -26,10 +29,24 @@ pub struct Plan<A: Algorithm> {
     /// The seed of all that is random.
     pub seed: u64,
     /// What is done to the cluster.
-    pub script: Vec<Scheduled<A::Input>>,
+    pub script: Vec<Scheduled<P::Input>>,
     /// When to stop at the latest. Without, a run goes on until it is over: until nothing is left
     /// to happen or, with detection, until the goal is reached or is overdue.
     pub until: Option<Time>,
+}
+
+impl<P: Process> Clone for Plan<P> {
+    fn clone(&self) -> Self {
+        Plan {
+            algorithm: self.algorithm.clone(),
+            group: self.group.clone(),
+            settings: self.settings.clone(),
+            network: self.network.clone(),
+            seed: self.seed,
+            script: self.script.clone(),
+            until: self.until,
+        }
+    }
 }
 
 /// What came of a run.
@@ -74,23 +91,25 @@ pub fn default_timeout(network: &Network) -> Duration {
     network.bound().saturating_mul(3).max(Duration::from_millis(1))
 }
 
-impl<A: Algorithm> Plan<A> {
+impl<P: Process> Plan<P> {
     /// A cluster at the beginning of the run.
-    pub fn set_up<O: Observer<A>>(&self, observer: O) -> Sim<A, O> {
-        let config = A::config(&self.settings, &self.group);
+    pub fn set_up<O: Observer<P>>(&self, observer: O) -> Sim<P, O> {
+        let config = self.algorithm.config(&self.settings, &self.group);
         let group = self.group.clone();
-        let invariants = A::invariants();
+        let invariants = self.algorithm.invariants.clone();
         let mut sim = Sim::blank(group, config, &self.network, self.seed, invariants, observer);
-        if let Some(referee) = A::referee(sim.config(), &self.group) {
-            sim.attend(referee, A::clock);
+        if let Some(referee) = self.algorithm.new_referee(sim.config(), &self.group) {
+            sim.attend(referee, self.algorithm.clock_reader());
         }
         sim.start();
         sim.schedule(self.script.iter().cloned());
-        if self.ends_by_goal(sim.config()) {
-            sim.stop_when(A::goal());
+        if let Some(goal) = self.algorithm.goal.clone()
+            && self.ends_by_goal(sim.config())
+        {
+            sim.stop_when(goal);
         }
-        if A::default().section().is_some() {
-            sim.measure(A::milestone);
+        if let Some(milestone) = self.algorithm.milestone_reader() {
+            sim.measure(milestone);
         }
         if self.until.is_none() {
             sim.stop_after(most_events(self.group.len() as u64, self.work()));
@@ -100,39 +119,48 @@ impl<A: Algorithm> Plan<A> {
 
     /// Whether nothing but the goal ends a run: where processes watch each other, or messages go
     /// round, for ever.
-    fn ends_by_goal(&self, config: &A::Config) -> bool {
-        A::lasts(config).is_none() && (self.settings.detection || !A::goal().at_rest)
+    fn ends_by_goal(&self, config: &P::Config) -> bool {
+        let Some(goal) = &self.algorithm.goal else { return false };
+        self.algorithm.duration(config).is_none() && (self.settings.detection || !goal.at_rest)
     }
 
     /// How many of the inputs are work.
     pub(crate) fn work(&self) -> u64 {
-        self.script.iter().map(|scheduled| work::<A>(&scheduled.action, &self.group)).sum()
+        self.script.iter().map(|scheduled| self.work_of(&scheduled.action)).sum()
+    }
+
+    /// How much work an action asks for.
+    pub(crate) fn work_of(&self, action: &Action<P::Input>) -> u64 {
+        work(&self.algorithm, action, &self.group)
     }
 
     /// Runs it.
-    pub fn run<O: Observer<A>>(&self, observer: O) -> (Outcome, O) {
+    pub fn run<O: Observer<P>>(&self, observer: O) -> (Outcome, O) {
         let mut sim = self.set_up(observer);
         let outcome = self.finish(&mut sim);
         (outcome, sim.observer)
     }
 
     /// Runs a cluster that was [set up](Plan::set_up) to its end, and says what came of it.
-    pub fn finish<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Outcome {
+    pub fn finish<O: Observer<P>>(&self, sim: &mut Sim<P, O>) -> Outcome {
         let ended = self.play(sim);
         self.judge(sim, ended)
     }
 
     /// Runs a cluster that was [set up](Plan::set_up) to its end.
-    pub fn play<O: Observer<A>>(&self, sim: &mut Sim<A, O>) -> Ended {
+    pub fn play<O: Observer<P>>(&self, sim: &mut Sim<P, O>) -> Ended {
         sim.run(match self.until {
             Some(until) => until,
             None if self.ends_by_goal(sim.config()) => self.overdue(sim),
-            None => A::lasts(sim.config()).map_or(Time::MAX, |span| sim.last_scheduled() + span),
+            None => self
+                .algorithm
+                .duration(sim.config())
+                .map_or(Time::MAX, |span| sim.last_scheduled() + span),
         })
     }
 
     /// What came of a cluster whose run has ended.
-    pub fn judge<O: Observer<A>>(&self, sim: &mut Sim<A, O>, ended: Ended) -> Outcome {
+    pub fn judge<O: Observer<P>>(&self, sim: &mut Sim<P, O>, ended: Ended) -> Outcome {
         if matches!(ended, Ended::Quiet | Ended::Settled) {
             sim.close();
         }
@@ -142,7 +170,7 @@ impl<A: Algorithm> Plan<A> {
         // for anything.
         let promised = match ended {
             Ended::TimeUp => {
-                let lasts = A::lasts(sim.config()).is_some();
+                let lasts = self.algorithm.duration(sim.config()).is_some();
                 let goes_on = lasts || self.ends_by_goal(sim.config());
                 sim.now() >= self.overdue(sim) && goes_on
             }
@@ -153,39 +181,46 @@ impl<A: Algorithm> Plan<A> {
             let text = "messages breed messages, and the run was cut off";
             outcome.violation = Some(Violation { name: "storm", text, at: sim.now(), by: vec![] });
         }
-        if promised && !outcome.agreed && outcome.violation.is_none() {
-            let Goal { name, text, .. } = A::goal();
-            let by = waiting(sim.live());
+        if promised
+            && !outcome.agreed
+            && outcome.violation.is_none()
+            && let Some(Goal { name, text, .. }) = &self.algorithm.goal
+        {
+            let (name, text) = (*name, *text);
+            let by = waiting(&self.algorithm, sim.live());
             outcome.violation = Some(Violation { name, text, at: sim.now(), by });
         }
         outcome
     }
 
     /// What has come of a cluster so far.
-    pub(crate) fn outcome<O: Observer<A>>(&self, sim: &Sim<A, O>) -> Outcome {
+    pub(crate) fn outcome<O: Observer<P>>(&self, sim: &Sim<P, O>) -> Outcome {
         Outcome {
             now: sim.last_event(),
             events: sim.events(),
             tally: sim.tally().clone(),
             faults: *sim.faults(),
-            agreed: (A::goal().holds)(&mut sim.live()),
+            agreed: self.algorithm.agreed(sim.live()),
             violation: sim.violation().cloned(),
-            coordinators: sim.live().map(|(id, process)| (id, process.coordinator())).collect(),
+            coordinators: sim
+                .live()
+                .map(|(id, process)| (id, self.algorithm.coordinator_of(process)))
+                .collect(),
             sections: sim.sections(),
             refusals: sim.refusals().to_vec(),
-            elects: A::ENTRY.elects(),
+            elects: self.algorithm.entry.elects(),
             facts: sim.facts(),
             pictures: sim.pictures(),
         }
     }
 
     /// When the goal must have been reached at the latest.
-    fn overdue<O: Observer<A>>(&self, sim: &Sim<A, O>) -> Time {
-        sim.last_scheduled() + A::settles_within(sim.config(), sim.group(), self.work())
+    fn overdue<O: Observer<P>>(&self, sim: &Sim<P, O>) -> Time {
+        sim.last_scheduled() + self.algorithm.settling_time(sim.config(), sim.group(), self.work())
     }
 
     /// The same run with every message's fate written down and nothing left to chance.
-    pub(crate) fn spell_out(&self) -> Plan<A> {
+    pub(crate) fn spell_out(&self) -> Plan<P> {
         let mut sim = self.set_up(crate::observer::Silent);
         sim.log_fates();
         self.finish(&mut sim);
@@ -198,10 +233,11 @@ impl<A: Algorithm> Plan<A> {
 }
 
 /// Those that have asked for a critical section and have not got it.
-pub(crate) fn waiting<'a, A: Algorithm>(
-    live: impl Iterator<Item = (NodeId, &'a A)>,
+pub(crate) fn waiting<'a, P: Process + 'a>(
+    algorithm: &Definition<P>,
+    live: impl Iterator<Item = (NodeId, &'a P)>,
 ) -> Vec<NodeId> {
-    let waits = |process: &A| process.section() == Some(Standing::Waiting);
+    let waits = |process: &P| algorithm.section_of(process) == Some(Standing::Waiting);
     live.filter(|(_, process)| waits(process)).map(|(id, _)| id).collect()
 }
 
@@ -213,10 +249,14 @@ fn most_events(nodes: u64, work: u64) -> u64 {
 }
 
 /// How much work an action asks for.
-pub fn work<A: Algorithm>(action: &Action<A::Input>, group: &Group) -> u64 {
+pub fn work<P: Process>(
+    algorithm: &Definition<P>,
+    action: &Action<P::Input>,
+    group: &Group,
+) -> u64 {
     match action {
-        Action::Input(_, input) => u64::from(A::is_work(input)),
-        Action::InputAll(input) if A::is_work(input) => group.len() as u64,
+        Action::Input(_, input) => u64::from(algorithm.is_work(input)),
+        Action::InputAll(input) if algorithm.is_work(input) => group.len() as u64,
         _ => 0,
     }
 }

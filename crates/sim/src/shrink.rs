@@ -10,14 +10,13 @@ use crate::fault::Scheduled;
 use crate::network::{Fate, Latency, Network};
 use crate::observer::Silent;
 use crate::plan::{FateEntry, Plan};
-use bellwether_algorithms::catalogue::Algorithm;
-use bellwether_core::{NodeId, micros};
+use bellwether_core::{NodeId, Process, micros};
 
 /// What is left of a failing run.
-#[derive(Clone, Debug)]
-pub struct Shrunk<A: Algorithm> {
+#[derive(Debug)]
+pub struct Shrunk<P: Process> {
     /// A run that fails in the same way.
-    pub plan: Plan<A>,
+    pub plan: Plan<P>,
     /// How many faults, inputs, deliveries and lying timers the original had.
     pub pieces_before: usize,
     /// How many are left.
@@ -46,7 +45,7 @@ impl<I: Clone> Clone for Piece<I> {
 
 /// Shrinks a run that violates `name`, in at most so many runs. `None` if the run does not fail
 /// once its fates are written down.
-pub fn shrink<A: Algorithm>(plan: &Plan<A>, name: &str, most_runs: usize) -> Option<Shrunk<A>> {
+pub fn shrink<P: Process>(plan: &Plan<P>, name: &str, most_runs: usize) -> Option<Shrunk<P>> {
     let spelled = plan.spell_out();
     let usual = usual_latency(&plan.network);
     let mut network = Network::new(Latency::Fixed(usual));
@@ -57,10 +56,10 @@ pub fn shrink<A: Algorithm>(plan: &Plan<A>, name: &str, most_runs: usize) -> Opt
     let timers = spelled.network.timers.into_iter();
     let timers = timers.map(|(timer, after)| Piece::Timer(timer, after));
     let actions = spelled.script.into_iter().map(Piece::Action);
-    let mut pieces: Vec<Piece<A::Input>> = actions.chain(fates).chain(timers).collect();
+    let mut pieces: Vec<Piece<P::Input>> = actions.chain(fates).chain(timers).collect();
     let pieces_before = pieces.len();
     let mut runs = 0;
-    let mut fails = |pieces: &[Piece<A::Input>]| {
+    let mut fails = |pieces: &[Piece<P::Input>]| {
         runs += 1;
         let (outcome, Silent) = assemble(&base, pieces).run(Silent);
         outcome.violation.is_some_and(|violation| violation.name == name)
@@ -101,7 +100,7 @@ fn usual_latency(network: &Network) -> std::time::Duration {
     }
 }
 
-fn assemble<A: Algorithm>(base: &Plan<A>, pieces: &[Piece<A::Input>]) -> Plan<A> {
+fn assemble<P: Process>(base: &Plan<P>, pieces: &[Piece<P::Input>]) -> Plan<P> {
     let mut plan = base.clone();
     for piece in pieces {
         match piece {

@@ -2,10 +2,11 @@
 
 use crate::observer::{Observer, Seen, Why};
 use crate::state::{self, Fields};
-use bellwether_algorithms::catalogue::{Algorithm, Entry, Topology};
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::definition::Topology;
 use bellwether_algorithms::mutex::{Standing, Tree};
 use bellwether_algorithms::time::{Lamport, VectorClock};
-use bellwether_core::{Group, Kind, Message, NodeId, Time};
+use bellwether_core::{AnyMsg, AnyProcess, Group, Kind, Message, NodeId, Time};
 use std::collections::BTreeMap;
 
 /// A recorded run.
@@ -144,14 +145,13 @@ pub struct Recorder {
     began: Vec<Option<usize>>,
     /// What each process holds, if somebody wants to know.
     states: Option<Vec<Fields>>,
-    /// How a process is shown that has not started yet.
-    blank: String,
+    algorithm: Listed,
 }
 
 impl Recorder {
     /// A recorder for a run of this algorithm.
-    pub fn new(entry: &Entry, group: &Group, seed: u64) -> Self {
-        let n = group.len();
+    pub fn new(algorithm: &Listed, group: &Group, seed: u64) -> Self {
+        let (n, entry) = (group.len(), &algorithm.entry);
         let header = Header {
             algorithm: entry.name,
             title: entry.title,
@@ -172,13 +172,13 @@ impl Recorder {
             sections: vec![Standing::Idle; n],
             began: vec![None; n],
             states: None,
-            blank: String::new(),
+            algorithm: algorithm.clone(),
         }
     }
 
     /// A recorder for a run of real processes, which is being told again.
-    pub fn real(entry: &Entry, group: &Group) -> Self {
-        let mut recorder = Recorder::new(entry, group, 0);
+    pub fn real(algorithm: &Listed, group: &Group) -> Self {
+        let mut recorder = Recorder::new(algorithm, group, 0);
         recorder.trace.header.real = true;
         recorder
     }
@@ -203,6 +203,12 @@ impl Recorder {
         self
     }
 
+    /// Whether an input is shown by its verb, or as the process has it.
+    fn says_verbs(&self) -> bool {
+        let entry = &self.algorithm.entry;
+        !entry.elects() && entry.family != "mutex"
+    }
+
     /// What has been recorded so far.
     pub fn trace(&self) -> &Trace {
         &self.trace
@@ -213,7 +219,7 @@ impl Recorder {
         self.trace
     }
 
-    fn letter<M: Message>(&self, id: u64, from: NodeId, to: NodeId, msg: &M) -> Letter {
+    fn letter(&self, id: u64, from: NodeId, to: NodeId, msg: &AnyMsg) -> Letter {
         Letter { id, from, to, kind: msg.kind(), text: msg.to_string() }
     }
 
@@ -281,10 +287,10 @@ impl Recorder {
     }
 }
 
-impl<A: Algorithm> Observer<A> for Recorder {
+impl Observer<AnyProcess> for Recorder {
     const ACTIVE: bool = true;
 
-    fn event(&mut self, at: Time, place: usize, seen: Seen<'_, A>) {
+    fn event(&mut self, at: Time, place: usize, seen: Seen<'_, AnyProcess>) {
         let me = self.trace.header.ring[place];
         let what = match seen {
             Seen::Rule(rule) => {
@@ -301,8 +307,8 @@ impl<A: Algorithm> Observer<A> for Recorder {
             Seen::Send { id, to, msg } => What::Send(self.letter(id, me, to, msg)),
             Seen::Receive { id, from, msg } => What::Receive(self.letter(id, from, me, msg)),
             // Families with verbs of more than one part say them as a script does.
-            Seen::Input(input) if !A::ENTRY.elects() && A::ENTRY.family != "mutex" => {
-                What::Input(A::verb(input).into_owned())
+            Seen::Input(input) if self.says_verbs() => {
+                What::Input(self.algorithm.verb(input).into_owned())
             }
             Seen::Input(input) => What::Input(format!("{input:?}")),
             Seen::Timer(timer) => What::Timer(format!("{timer:?}")),
@@ -323,22 +329,19 @@ impl<A: Algorithm> Observer<A> for Recorder {
         }
     }
 
-    fn stepped(&mut self, place: usize, process: &A) {
+    fn stepped(&mut self, place: usize, process: &AnyProcess) {
         if self.states.is_some() {
-            if self.blank.is_empty() {
-                self.blank = format!("{:?}", A::default());
-            }
-            let ring = &self.trace.header.ring;
-            self.hold(place, state::fields(&format!("{process:?}"), &self.blank, ring));
+            let (ring, blank) = (&self.trace.header.ring, self.algorithm.blank());
+            self.hold(place, state::fields(&format!("{process:?}"), blank, ring));
         }
         let began = self.began[place];
-        let section = process.section().unwrap_or_default();
+        let section = self.algorithm.section_of(process).unwrap_or_default();
         if std::mem::replace(&mut self.sections[place], section) != section
             && let Some(index) = began
         {
             self.trace.events[index].section = Some(section);
         }
-        let coordinator = process.coordinator();
+        let coordinator = self.algorithm.coordinator_of(process);
         if std::mem::replace(&mut self.coordinators[place], coordinator) == coordinator {
             return;
         }

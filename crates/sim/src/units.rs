@@ -4,7 +4,7 @@
 
 use crate::fault::CutKind;
 use crate::network::Latency;
-pub use bellwether_algorithms::options::{duration, id, member};
+pub use bellwether_algorithms::options::{duration, id, ids, member, show};
 use bellwether_core::{Group, NodeId, Time, micros};
 use std::time::Duration;
 
@@ -68,11 +68,6 @@ pub fn show_latency(latency: &Latency) -> String {
     }
 }
 
-/// A duration in the words of [`duration`].
-pub fn show(span: Duration) -> String {
-    Time::from_micros(micros(span)).to_string()
-}
-
 /// How far a clock is off, in microseconds: `+200ms`, `-5s`.
 pub fn offset(text: &str) -> Result<i64, String> {
     let (sign, span) = match text.strip_prefix('-') {
@@ -98,20 +93,6 @@ pub fn probability(text: &str) -> Result<f64, String> {
         Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
         _ => Err(format!("'{text}' is not a probability from 0 to 1")),
     }
-}
-
-/// `1..4` (both ends included) or `3,5,0,1,4,6`.
-pub fn ids(text: &str) -> Result<Vec<NodeId>, String> {
-    const MOST: u32 = 10_000_000;
-    if let Some((first, last)) = text.split_once("..") {
-        let (first, last) = (id(first)?.number(), id(last)?.number());
-        return match last.checked_sub(first) {
-            None => Err(format!("'{text}' runs backwards; write {last}..{first}")),
-            Some(steps) if steps >= MOST => Err(format!("'{text}' are more than {MOST} processes")),
-            Some(_) => Ok((first..=last).map(NodeId::new).collect()),
-        };
-    }
-    text.split(',').map(id).collect()
 }
 
 /// `1,2|3,4,5`: the sides of a partition; members on no side form one more.

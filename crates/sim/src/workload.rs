@@ -8,8 +8,8 @@ use crate::fault::{Action, Scheduled};
 use crate::network::Network;
 use crate::plan::work;
 use crate::random::Draws;
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Group, NodeId, Time, micros};
+use bellwether_algorithms::definition::{Definition, Settings};
+use bellwether_core::{Group, NodeId, Process, Time, micros};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -71,15 +71,16 @@ impl FromStr for Load {
 ///
 /// From the settings it takes how long a job keeps the section, and from the network how long
 /// messages take.
-pub fn jobs<A: Algorithm>(
+pub fn jobs<P: Process>(
+    algorithm: &Definition<P>,
     load: Load,
     requests: u64,
     group: &Group,
     settings: &Settings,
     network: &Network,
     seed: u64,
-) -> Vec<Scheduled<A::Input>> {
-    let Some(job) = A::input("work") else { return Vec::new() };
+) -> Vec<Scheduled<P::Input>> {
+    let Some(job) = algorithm.input("work") else { return Vec::new() };
     let draws = Draws::keyed(seed, u64::from_be_bytes(*b"workload"), load as u64);
     let pace = Pace { n: group.len() as u64, section: settings.section, network };
     let jobs = Jobs { group, job, draws, script: Vec::new() };
@@ -255,9 +256,14 @@ impl Downtime {
     }
 
     /// How many pieces of work of a script find their process up.
-    pub fn work<A: Algorithm>(&self, script: &[Scheduled<A::Input>], group: &Group) -> u64 {
-        let each = |Scheduled { at, action }: &Scheduled<A::Input>| {
-            let asked = work::<A>(action, group);
+    pub fn work<P: Process>(
+        &self,
+        algorithm: &Definition<P>,
+        script: &[Scheduled<P::Input>],
+        group: &Group,
+    ) -> u64 {
+        let each = |Scheduled { at, action }: &Scheduled<P::Input>| {
+            let asked = work(algorithm, action, group);
             let away = match action {
                 Action::InputAll(_) => self.0.keys().filter(|id| self.is_down(**id, *at)).count(),
                 _ => 0,
@@ -274,9 +280,19 @@ mod tests {
     use crate::network::Latency;
     use crate::observer::Silent;
     use crate::plan::{Plan, default_timeout};
-    use bellwether_algorithms::mutex::{Central, Guarded, Raymond, TokenRing, Tree};
+    use bellwether_algorithms::catalogue::{Listed, catalogue};
+    use bellwether_algorithms::definition::Algorithm;
+    use bellwether_algorithms::mutex::{Central, Guarded, Tree};
+    use std::sync::LazyLock;
 
-    type Script = Vec<Scheduled<<Guarded<Central> as bellwether_core::Process>::Input>>;
+    type Script = Vec<Scheduled<<Guarded<Central> as Process>::Input>>;
+
+    /// Its inputs can be compared, and erased ones cannot.
+    static CENTRAL: LazyLock<Definition<Guarded<Central>>> = LazyLock::new(Guarded::definition);
+
+    fn listed(name: &str) -> Listed {
+        catalogue().get(name).unwrap().clone()
+    }
 
     fn network() -> Network {
         Network::new(Latency::Uniform(Duration::from_millis(1), Duration::from_millis(9)))
@@ -301,7 +317,7 @@ mod tests {
 
     fn script(load: Load, requests: u64, n: u32, seed: u64) -> Script {
         let group = Group::numbered(n).unwrap();
-        jobs::<Guarded<Central>>(load, requests, &group, &settings(), &network(), seed)
+        jobs(&CENTRAL, load, requests, &group, &settings(), &network(), seed)
     }
 
     /// How often each process is asked, by place.
@@ -333,8 +349,7 @@ mod tests {
             for (requests, n) in [(0, 3), (1, 1), (1, 7), (23, 7), (28, 7), (50, 1)] {
                 let group = Group::numbered(n).unwrap();
                 let script = script(load, requests, n, 5);
-                let count: u64 =
-                    script.iter().map(|s| work::<Guarded<Central>>(&s.action, &group)).sum();
+                let count: u64 = script.iter().map(|s| work(&CENTRAL, &s.action, &group)).sum();
                 assert_eq!(count, requests, "{load}, {n} processes");
                 assert!(script.is_sorted_by_key(|scheduled| scheduled.at), "{load}");
                 assert_eq!(script, super::tests::script(load, requests, n, 5), "{load}");
@@ -370,26 +385,24 @@ mod tests {
     }
 
     /// What comes of a workload among nine processes on a line or a ring.
-    fn sections<A: Algorithm>(load: Load, seed: u64) -> crate::Sections {
+    fn sections(name: &str, load: Load, seed: u64) -> crate::Sections {
+        let algorithm = listed(name);
         let group = Group::numbered(9).unwrap();
         let (settings, network) = (settings(), network());
-        let script = jobs::<A>(load, 45, &group, &settings, &network, seed);
-        let plan = Plan::<A> { group, settings, network, seed, script, until: None };
+        let script = jobs(&algorithm, load, 45, &group, &settings, &network, seed);
+        let plan = Plan { algorithm, group, settings, network, seed, script, until: None };
         let (outcome, Silent) = plan.run(Silent);
-        assert_eq!(outcome.violation, None, "{}", A::ENTRY.name);
+        assert_eq!(outcome.violation, None, "{}", name);
         let sections = outcome.sections.unwrap();
-        assert_eq!((sections.requests, sections.entries), (45, 45), "{}", A::ENTRY.name);
+        assert_eq!((sections.requests, sections.entries), (45, 45), "{}", name);
         sections
     }
 
     #[test]
     fn under_a_light_load_nobody_ever_waits_for_another() {
         for seed in 0..20 {
-            for sections in [
-                sections::<Guarded<Central>>(Load::Light, seed),
-                sections::<Guarded<Raymond>>(Load::Light, seed),
-                sections::<Guarded<TokenRing>>(Load::Light, seed),
-            ] {
+            for name in ["central", "raymond", "token-ring"] {
+                let sections = sections(name, Load::Light, seed);
                 // There would be a delay if somebody had waited while another left.
                 assert_eq!(sections.sync_delay, None, "seed {seed}: {sections:?}");
             }
@@ -399,17 +412,14 @@ mod tests {
     #[test]
     fn a_burst_begins_when_the_last_one_is_over_and_queues_form_in_a_skewed_load() {
         for seed in 0..20 {
-            for sections in [
-                sections::<Guarded<Central>>(Load::Bursts, seed),
-                sections::<Guarded<Raymond>>(Load::Bursts, seed),
-                sections::<Guarded<TokenRing>>(Load::Bursts, seed),
-            ] {
+            for name in ["central", "raymond", "token-ring"] {
+                let sections = sections(name, Load::Bursts, seed);
                 // Longer than in one burst nobody waits, and within it somebody always does.
                 let group_waits = Duration::from_millis(9 * 8 + 44 * 9);
                 assert!(sections.waits.max <= group_waits, "seed {seed}: {sections:?}");
                 assert!(sections.sync_delay.is_some());
             }
-            let skewed = sections::<Guarded<Central>>(Load::Skewed, seed);
+            let skewed = sections("central", Load::Skewed, seed);
             assert!(skewed.sync_delay.is_some(), "seed {seed}: {skewed:?}");
         }
     }
@@ -426,7 +436,7 @@ mod tests {
             assert_eq!(down.is_down(p, ms(time)), is_down, "{time}");
             assert!(!down.is_down(q, ms(time)));
         }
-        let job = <Guarded<Central> as Algorithm>::input("work").unwrap();
+        let job = CENTRAL.input("work").unwrap();
         let mut jobs = vec![
             at(9, Action::Input(p, job)),
             at(15, Action::Input(p, job)),
@@ -436,6 +446,6 @@ mod tests {
         down.spare(&mut jobs);
         assert_eq!(jobs.len(), 3);
         let group = Group::numbered(3).unwrap();
-        assert_eq!(down.work::<Guarded<Central>>(&jobs, &group), 4);
+        assert_eq!(down.work(&CENTRAL, &jobs, &group), 4);
     }
 }

@@ -47,14 +47,12 @@
 use super::byzantine_referee::Judge;
 use super::strategies::{self, Lie, Strategy};
 use super::{LONGEST_PATH, Path, Tree, Value};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt, member};
-use crate::referee::Referee;
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Timing,
 };
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -360,16 +358,36 @@ const MOST_FAULTS: u32 = LONGEST_PATH as u32 - 1;
 const MOST_MESSAGES: u64 = 20_000_000;
 
 impl Algorithm for Byzantine {
-    const ENTRY: Entry = Entry {
-        name: "byzantine",
-        family: "agreement",
-        title: "Byzantine generals (oral messages)",
-        source: "Lamport, Shostak and Pease, The Byzantine generals problem, 1982",
-        cost: "n M(n,m), M(n,m) = (n-1)(1 + M(n-1,m-1)); m+1 rounds",
-        assumes: Byzantine::ASSUMES,
-        topology: Topology::Mesh,
-    };
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "byzantine",
+            family: "agreement",
+            title: "Byzantine generals (oral messages)",
+            source: "Lamport, Shostak and Pease, The Byzantine generals problem, 1982",
+            cost: "n M(n,m), M(n,m) = (n-1)(1 + M(n-1,m-1)); m+1 rounds",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("byzantine.rs"),
+            example: "agreement/byzantine-four-one-traitor.txt",
+        };
+        Definition::<Self>::new(entry, Self::config)
+            .options(Self::OPTIONS)
+            .checks(Self::check)
+            .verbs(&["lie"], |verb| (verb == "lie").then_some(Input::Lie), |_| "lie".into())
+            .kinds(&["VALUE", "RELAY"])
+            .goal(Goal::new(
+                "decided",
+                "every live process that took part from the beginning has its vector",
+                |processes| processes.map(|(_, process)| process).all(Self::has_ended),
+            ))
+            .settles_within(|config, _, _| {
+                config.round.saturating_mul(u32::from(config.rounds()).saturating_add(3))
+            })
+            .referee(|config, group| Box::new(Judge::new(config, group)))
+    }
+}
 
+impl Byzantine {
     const OPTIONS: &'static [Opt] = &[
         Opt { name: "traitors", value: Some("IDS"), help: "Who lies: 3 or 1,4; nobody by default" },
         Opt {
@@ -404,10 +422,6 @@ impl Algorithm for Byzantine {
             help: "Run although n < 3m+1 or traitors outnumber m, and see what happens",
         },
     ];
-
-    const VERBS: &'static [&'static str] = &["lie"];
-
-    const KINDS: &'static [&'static str] = &["VALUE", "RELAY"];
 
     fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
         let config = read(settings, group)?;
@@ -450,33 +464,6 @@ impl Algorithm for Byzantine {
 
     fn config(settings: &Settings, group: &Group) -> Config {
         read(settings, group).unwrap_or_else(|_| default_config(settings.timeout, group))
-    }
-
-    fn input(verb: &str) -> Option<Input> {
-        (verb == "lie").then_some(Input::Lie)
-    }
-
-    fn verb(Input::Lie: &Input) -> Cow<'static, str> {
-        Cow::Borrowed("lie")
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "decided",
-            text: "every live process that took part from the beginning has its vector",
-            at_rest: true,
-            holds: |mut processes| {
-                Iterator::all(&mut processes, |(_, process)| process.has_ended())
-            },
-        }
-    }
-
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.round.saturating_mul(u32::from(config.rounds()).saturating_add(3))
-    }
-
-    fn referee(config: &Config, group: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Box::new(Judge::new(config, group)))
     }
 }
 

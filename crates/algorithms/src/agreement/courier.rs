@@ -17,16 +17,14 @@
 
 use super::postmaster::Postmaster;
 use super::reliable::{self, Reliable};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt, id};
-use crate::referee::Referee;
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
-use std::time::Duration;
 
 /// A letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -152,16 +150,41 @@ const WINDOW: u32 = 8;
 const WIDEST: u32 = 1_024;
 
 impl Algorithm for Reliable<Courier> {
-    const ENTRY: Entry = Entry {
-        name: "reliable-link",
-        family: "agreement",
-        title: "Reliable link",
-        source: "acknowledgement and retransmission: Bartlett, Scantlebury and Wilkinson, 1969",
-        cost: "2 a letter: LETTER and ACK",
-        assumes: Reliable::<Courier>::ASSUMES,
-        topology: Topology::Mesh,
-    };
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "reliable-link",
+            family: "agreement",
+            title: "Reliable link",
+            source: "acknowledgement and retransmission: Bartlett, Scantlebury and Wilkinson, 1969",
+            cost: "2 a letter: LETTER and ACK",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("reliable.rs"),
+            example: "agreement/reliable-link-letter-lost.txt",
+        };
+        Definition::<Self>::new(entry, Self::config)
+            .beside(&[("letters", include_str!("courier.rs"))])
+            .options(Self::OPTIONS)
+            .checks(Self::check)
+            .verbs(&["work", "send:TO"], Self::input, Self::verb)
+            .work(|_| true)
+            .kinds(&["LETTER", "ACK", "RESEND"])
+            .goal(Goal::new(
+                "settled",
+                "all that live processes have sent is acknowledged or given up",
+                |processes| processes.map(|(_, process)| process).all(Self::is_settled),
+            ))
+            // Every letter may need all tries, one after the other.
+            .settles_within(|config, _, work| {
+                let letters = u32::try_from(work).unwrap_or(u32::MAX).saturating_add(1);
+                let each = config.pause.saturating_mul(config.tries.saturating_add(2));
+                each.saturating_mul(letters)
+            })
+            .referee(|config, _| Box::new(Postmaster::new(config)))
+    }
+}
 
+impl Reliable<Courier> {
     const OPTIONS: &'static [Opt] = &[
         Opt {
             name: "tries",
@@ -176,10 +199,6 @@ impl Algorithm for Reliable<Courier> {
         },
         Opt { name: "bare", value: None, help: "No link: letters arrive as the network likes" },
     ];
-
-    const VERBS: &'static [&'static str] = &["work", "send:TO"];
-
-    const KINDS: &'static [&'static str] = &["LETTER", "ACK", "RESEND"];
 
     fn check(settings: &Settings, _: &Group) -> Result<(), BadOption> {
         let options = &settings.options;
@@ -224,32 +243,6 @@ impl Algorithm for Reliable<Courier> {
             Input::Work => Cow::Borrowed("work"),
             Input::Send(to) => Cow::Owned(format!("send:{}", to.number())),
         }
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "settled",
-            text: "all that live processes have sent is acknowledged or given up",
-            at_rest: true,
-            holds: |mut processes| {
-                Iterator::all(&mut processes, |(_, process)| process.is_settled())
-            },
-        }
-    }
-
-    /// Every letter may need all tries, one after the other.
-    fn settles_within(config: &reliable::Config<()>, _: &Group, work: u64) -> Duration {
-        let letters = u32::try_from(work).unwrap_or(u32::MAX).saturating_add(1);
-        let each = config.pause.saturating_mul(config.tries.saturating_add(2));
-        each.saturating_mul(letters)
-    }
-
-    fn is_work(_: &Input) -> bool {
-        true
-    }
-
-    fn referee(config: &reliable::Config<()>, _: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Box::new(Postmaster::new(config)))
     }
 }
 

@@ -30,14 +30,12 @@
 //! K + 1 messengers if none is lost.
 
 use super::generals_referee::Observer;
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Timing,
 };
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -238,28 +236,40 @@ const CONFIRMATIONS: u32 = 3;
 const MOST_CONFIRMATIONS: u32 = 1_000;
 
 impl Algorithm for TwoGenerals {
-    const ENTRY: Entry = Entry {
-        name: "two-generals",
-        family: "agreement",
-        title: "Two generals (impossible)",
-        source: "Akkoyunlu, Ekanadham and Huber 1975; Gray 1978",
-        cost: "K+1 for K confirmations",
-        assumes: TwoGenerals::ASSUMES,
-        topology: Topology::Mesh,
-    };
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "two-generals",
+            family: "agreement",
+            title: "Two generals (impossible)",
+            source: "Akkoyunlu, Ekanadham and Huber 1975; Gray 1978",
+            cost: "K+1 for K confirmations",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("two_generals.rs"),
+            example: "agreement/two-generals-last-messenger-lost.txt",
+        };
+        Definition::<Self>::new(entry, Self::config)
+            .options(&[Opt {
+                name: "confirmations",
+                value: Some("K"),
+                help: "K: how many confirmations the generals' plan has; 3 by default",
+            }])
+            .checks(Self::check)
+            .nodes(2)
+            .kinds(&["ORDER", "CONFIRM"])
+            .goal(Goal::new("dawn", "both generals have made up their minds", |processes| {
+                let decided =
+                    |process: &Self| process.role == Role::None || process.attacks.is_some();
+                processes.map(|(_, process)| process).all(decided)
+            }))
+            .settles_within(|config, _, _| {
+                config.dawn().saturating_add(config.timeout.saturating_mul(2))
+            })
+            .referee(|_, group| Box::new(Observer::new(group)))
+    }
+}
 
-    const NODES: Option<u32> = Some(2);
-
-    const OPTIONS: &'static [Opt] = &[Opt {
-        name: "confirmations",
-        value: Some("K"),
-        help: "K: how many confirmations the generals' plan has; 3 by default",
-    }];
-
-    const VERBS: &'static [&'static str] = &[];
-
-    const KINDS: &'static [&'static str] = &["ORDER", "CONFIRM"];
-
+impl TwoGenerals {
     fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
         let refuse = |option, why| Err(BadOption { option, why });
         if group.len() != 2 {
@@ -280,35 +290,6 @@ impl Algorithm for TwoGenerals {
         let given = settings.options.number("confirmations", CONFIRMATIONS);
         let confirmations = given.unwrap_or(CONFIRMATIONS).min(MOST_CONFIRMATIONS);
         Config { confirmations, timeout: settings.timeout }
-    }
-
-    fn input(_: &str) -> Option<()> {
-        None
-    }
-
-    fn verb((): &()) -> Cow<'static, str> {
-        Cow::Borrowed("")
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "dawn",
-            text: "both generals have made up their minds",
-            at_rest: true,
-            holds: |mut processes| {
-                let decided =
-                    |process: &TwoGenerals| process.role == Role::None || process.attacks.is_some();
-                Iterator::all(&mut processes, |(_, process)| decided(process))
-            },
-        }
-    }
-
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.dawn().saturating_add(config.timeout.saturating_mul(2))
-    }
-
-    fn referee(_: &Config, group: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Box::new(Observer::new(group)))
     }
 }
 

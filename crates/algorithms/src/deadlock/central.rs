@@ -34,15 +34,15 @@
 //! The text has a holder live where the resource is; here it may be at home elsewhere, and then its
 //! home must have the edge too. By the option `unlabelled` every edge counts that any site reports.
 
-use super::detector::{Detector, Event, Said, Survey};
-use super::graph::WaitForGraph;
+use super::detector::{Detector, Event, SITE, Said, Survey};
 use super::names::{Cycle, Edge, Tx};
 use super::workload;
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Docs, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Group, Kind, Message, NodeId, Process, Timing,
+    WaitForGraph,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -338,7 +338,11 @@ impl Detector for Central {
         cost: "2(n-1) a look",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("central.rs"),
+        example: "deadlock/central-two-sites.txt",
     };
+
+    const BESIDE: &'static [Docs] = &[SITE, election::DOCS, election::DETECTOR_DOCS];
 
     const OPTIONS: &'static [Opt] = workload::CENTRAL_OPTIONS;
     const VERBS: &'static [&'static str] = workload::CENTRAL_VERBS;
@@ -360,7 +364,7 @@ impl Detector for Central {
             interval: Some(interval).filter(|interval| !interval.is_zero()),
             silence: settings.detection.then_some(settings.timeout),
             labelled: !settings.options.is_on("unlabelled"),
-            election: <Part as Algorithm>::config(&settings, group),
+            election: Part::config(&settings, group),
         }
     }
 
@@ -368,7 +372,7 @@ impl Detector for Central {
     fn wakes_within(config: &Config, group: &Group) -> Duration {
         let Some(interval) = config.interval else { return Duration::MAX };
         let election = match config.silence {
-            Some(_) => <Part as Algorithm>::settles_within(&config.election, group, 0),
+            Some(_) => Part::settles_within(&config.election, group, 0),
             None => Duration::ZERO,
         };
         let look = interval.saturating_add(config.election.timeout.saturating_mul(10));
@@ -378,22 +382,19 @@ impl Detector for Central {
     fn event(verb: &str) -> Option<Event> {
         match verb {
             "detect" => Some(Event::Detect),
-            "suspect" => Some(Event::Elect(election::Input::Suspect)),
-            "start" => Some(Event::Elect(election::Input::Start)),
-            _ => None,
+            verb => election::Input::of(verb).map(Event::Elect),
         }
     }
 
     fn verb(event: &Event) -> &'static str {
         match event {
-            Event::Elect(election::Input::Suspect) => "suspect",
-            Event::Elect(election::Input::Start) => "start",
+            Event::Elect(input) => input.verb(),
             _ => "detect",
         }
     }
 
     fn coordinator(&self) -> Option<NodeId> {
-        Algorithm::coordinator(&self.election)
+        self.election.coordinator()
     }
 }
 

@@ -1,13 +1,16 @@
 //! What the detectors have in common: what they are told, and what they say.
 
 use super::names::{Cycle, Edge, Resource, Tx};
-use crate::catalogue::{Entry, Portable, Settings};
+use crate::definition::{Docs, Entry, Portable, Settings};
 use crate::election;
 use crate::options::{BadOption, Opt};
 use bellwether_core::{Group, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
+
+/// The rules of the site.
+pub(super) const SITE: Docs = ("site", include_str!("site.rs"));
 
 /// A deadlock detector as it runs at each site, beside the site's locks.
 pub trait Detector:
@@ -24,6 +27,9 @@ pub trait Detector:
 {
     /// What the catalogue says about it.
     const ENTRY: Entry;
+
+    /// What it is composed with.
+    const BESIDE: &'static [Docs] = &[SITE];
 
     /// The options of the workload, and its own.
     const OPTIONS: &'static [Opt];

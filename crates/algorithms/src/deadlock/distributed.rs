@@ -45,7 +45,7 @@ use super::detector::{Detector, Event, Said, Waiter};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Path, Tx};
 use super::workload;
-use crate::catalogue::{Entry, Settings, Topology};
+use crate::definition::{Entry, Settings, Topology};
 use crate::options::Opt;
 use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -224,6 +224,8 @@ impl Detector for Distributed {
         cost: "s-1 to s(s-1)/2 a cycle over s sites",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("distributed.rs"),
+        example: "deadlock/distributed-two-sites.txt",
     };
 
     const OPTIONS: &'static [Opt] = workload::OPTIONS;

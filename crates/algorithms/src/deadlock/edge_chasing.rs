@@ -36,7 +36,7 @@ use super::detector::{Detector, Event, Said};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Tx};
 use super::workload;
-use crate::catalogue::{Entry, Settings, Topology};
+use crate::definition::{Entry, Settings, Topology};
 use crate::options::Opt;
 use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -203,6 +203,8 @@ impl Detector for EdgeChasing {
         cost: "at most s a search, for a cycle over s sites",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("edge_chasing.rs"),
+        example: "deadlock/edge-chasing-three-sites.txt",
     };
 
     const OPTIONS: &'static [Opt] = workload::OPTIONS;

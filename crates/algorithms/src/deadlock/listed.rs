@@ -14,11 +14,8 @@ use super::judge::Judge;
 use super::names::Tx;
 use super::site::{Config, Input, Site};
 use super::workload::{Deed, Jobs};
-use crate::catalogue::{Algorithm, Entry, Settings};
-use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
+use crate::definition::{Algorithm, Definition};
 use bellwether_core::{Goal, Group, NodeId};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -28,51 +25,49 @@ use std::time::Duration;
 const ROUNDS: u32 = 10;
 
 impl<D: Detector> Algorithm for Site<D> {
-    const ENTRY: Entry = D::ENTRY;
-
-    const OPTIONS: &'static [Opt] = D::OPTIONS;
-
-    const VERBS: &'static [&'static str] = D::VERBS;
-
-    const KINDS: &'static [&'static str] = D::KINDS;
-
-    fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
-        Jobs::read(settings)?;
-        D::check(settings, group)
-    }
-
-    fn config(settings: &Settings, group: &Group) -> Config<D::Config> {
-        Config {
+    fn definition() -> Definition<Self> {
+        Definition::<Self>::new(D::ENTRY, |settings, group| Config {
             timeout: settings.timeout,
             jobs: Jobs::read_or_default(settings),
             confirm: !settings.options.is_on("unconfirmed"),
             detector: D::config(settings, group),
-        }
+        })
+        .beside(D::BESIDE)
+        .options(D::OPTIONS)
+        .checks(|settings, group| {
+            Jobs::read(settings)?;
+            D::check(settings, group)
+        })
+        .verbs(
+            D::VERBS,
+            |verb| {
+                let deed = Deed::parse(verb).map(Input::Deed);
+                deed.or_else(|| D::event(verb).map(Input::Detector))
+            },
+            |input| match input {
+                Input::Deed(deed) => deed.verb(),
+                Input::Detector(event) => D::verb(event).into(),
+            },
+        )
+        .work(|input| matches!(input, Input::Deed(Deed::Work)))
+        .kinds(D::KINDS)
+        .goal(Self::goal())
+        .settles_within(Self::settles_within)
+        .referee(|config, group| {
+            let wakes = D::wakes_within(&config.detector, group);
+            Box::new(Judge::new(D::ONE_FINDER, wakes, config.timeout.saturating_mul(ROUNDS)))
+        })
+        .coordinator(|site| site.detector().coordinator())
     }
+}
 
-    fn input(verb: &str) -> Option<Input> {
-        let deed = Deed::parse(verb).map(Input::Deed);
-        deed.or_else(|| D::event(verb).map(Input::Detector))
-    }
-
-    fn verb(input: &Input) -> Cow<'static, str> {
-        match input {
-            Input::Deed(deed) => deed.verb(),
-            Input::Detector(event) => Cow::Borrowed(D::verb(event)),
-        }
-    }
-
-    fn coordinator(&self) -> Option<NodeId> {
-        self.detector().coordinator()
-    }
-
+impl<D: Detector> Site<D> {
     fn goal() -> Goal<Self> {
-        Goal {
-            name: "no-deadlock",
-            text: "every job of a live site has ended, unless it needs a dead one, and nobody is in \
-                   a deadlock",
-            at_rest: !D::RESTLESS,
-            holds: |sites| {
+        Goal::new(
+            "no-deadlock",
+            "every job of a live site has ended, unless it needs a dead one, and nobody is in \
+             a deadlock",
+            |sites| {
                 let sites: BTreeMap<NodeId, &Self> = sites.collect();
                 let all = sites.values().flat_map(|site| &site.own);
                 let open: Vec<(Tx, bool)> = all.map(|(tx, own)| (*tx, own.job)).collect();
@@ -82,7 +77,8 @@ impl<D: Detector> Algorithm for Site<D> {
                     Prospect::Open => !job,
                 })
             },
-        }
+        )
+        .at_rest(!D::RESTLESS)
     }
 
     fn settles_within(config: &Config<D::Config>, group: &Group, work: u64) -> Duration {
@@ -96,15 +92,6 @@ impl<D: Detector> Algorithm for Site<D> {
         step.saturating_mul(jobs.locks.saturating_add(1))
             .saturating_add(deadlock)
             .saturating_mul(jobs_at_most)
-    }
-
-    fn is_work(input: &Input) -> bool {
-        matches!(input, Input::Deed(Deed::Work))
-    }
-
-    fn referee(config: &Config<D::Config>, group: &Group) -> Option<Box<dyn Referee<Self>>> {
-        let wakes = D::wakes_within(&config.detector, group);
-        Some(Box::new(Judge::new(D::ONE_FINDER, wakes, config.timeout.saturating_mul(ROUNDS))))
     }
 }
 

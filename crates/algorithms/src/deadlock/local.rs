@@ -4,9 +4,8 @@
 //! lock that changes hands changes one edge, however many wait for it.
 
 use super::detector::Waiter;
-use super::graph::WaitForGraph;
 use super::names::{Cycle, Edge, Resource, Tx};
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, WaitForGraph};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@
 //! the job alone, so that a run is the same every time.
 
 use super::names::{Resource, Tx, number};
-use crate::catalogue::Settings;
+use crate::definition::Settings;
 use crate::options::{BadOption, Opt, duration};
 use bellwether_core::Group;
 use serde::{Deserialize, Serialize};

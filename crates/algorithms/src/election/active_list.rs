@@ -33,7 +33,7 @@
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -264,6 +264,8 @@ impl Election for ActiveList {
         cost: "k^2, however many start",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
+        docs: include_str!("active_list.rs"),
+        example: "election/active-list-example-1.txt",
     };
 
     const CIRCUITS: u32 = 3;

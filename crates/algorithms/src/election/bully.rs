@@ -32,7 +32,7 @@
 //! is answered OK, but does not cause a second announcement.
 
 use super::{Config, Election, Incarnation, Input, Output};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -234,6 +234,8 @@ impl Election for Bully {
         cost: "(n-d)^2 + n-2 when d detects; n-1 best, n^2-n-1 worst",
         assumes: Self::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("bully.rs"),
+        example: "election/bully-p1-to-p4.txt",
     };
 
     const CIRCUITS: u32 = 0;

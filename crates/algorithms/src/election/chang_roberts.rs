@@ -29,7 +29,7 @@
 
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::{Config, Election, Incarnation, Input, Output, link};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -191,6 +191,8 @@ impl Election for ChangRoberts {
         cost: "all start: 2k-1 best, k(k+1)/2 worst, k H(k) average; plus k ELECTED",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
+        docs: include_str!("chang_roberts.rs"),
+        example: "election/chang-roberts-all-start-worst.txt",
     };
 
     const CIRCUITS: u32 = 3;

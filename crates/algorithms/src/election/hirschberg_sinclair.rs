@@ -32,7 +32,7 @@
 use super::link::{self, AckTimeout, Arrived, Direction, Forward, Link};
 use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -353,6 +353,8 @@ impl Election for HirschbergSinclair {
         cost: "at most 4k + 8k ceil(log2 k), plus k ELECTED",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
+        docs: include_str!("hirschberg_sinclair.rs"),
+        example: "election/hirschberg-sinclair-worked-run.txt",
     };
 
     const CIRCUITS: u32 = 12;

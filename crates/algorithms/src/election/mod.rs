@@ -10,6 +10,7 @@
 //! within T, when it recovers, or when the application asks. Several may run at once.
 
 pub mod active_list;
+pub mod any;
 pub mod bully;
 pub mod chang_roberts;
 pub mod detector;
@@ -23,6 +24,7 @@ mod tests;
 mod watched;
 
 pub use active_list::ActiveList;
+pub use any::AnyElection;
 pub use bully::Bully;
 pub use chang_roberts::ChangRoberts;
 pub use hirschberg_sinclair::HirschbergSinclair;
@@ -30,12 +32,21 @@ pub use peterson::Peterson;
 pub use ring::Ring;
 pub use watched::{Msg, Timer, Watched};
 
-use crate::catalogue::{Entry, Portable};
+use crate::definition::{Docs, Entry, Portable};
 use bellwether_core::{NodeId, Process};
 use rounds::Round;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
+
+/// The rules of the usual election, for algorithms that are composed with it.
+pub const DOCS: Docs = ("election", include_str!("bully.rs"));
+
+/// The rules of the failure detector.
+pub const DETECTOR_DOCS: Docs = ("detector", include_str!("detector.rs"));
+
+/// The rules of a ring's links.
+pub const LINK_DOCS: Docs = ("link", include_str!("link.rs"));
 
 /// An election algorithm.
 pub trait Election:
@@ -78,6 +89,21 @@ pub enum Input {
     Suspect,
     /// The application asks for an election.
     Start,
+}
+
+impl Input {
+    /// The input that a verb stands for.
+    pub(crate) fn of(verb: &str) -> Option<Input> {
+        [Input::Suspect, Input::Start].into_iter().find(|input| input.verb() == verb)
+    }
+
+    /// The verb that stands for it.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Input::Suspect => "suspect",
+            Input::Start => "start",
+        }
+    }
 }
 
 /// What an election says.

@@ -31,7 +31,7 @@
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -248,6 +248,8 @@ impl Election for Peterson {
         cost: "at most 2k floor(log2 k) + k, plus k ELECTED",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
+        docs: include_str!("peterson.rs"),
+        example: "election/peterson-worked-run.txt",
     };
 
     const CIRCUITS: u32 = 6;

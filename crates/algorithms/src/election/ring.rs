@@ -30,7 +30,7 @@
 
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::{Config, Election, Incarnation, Input, Output, link};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -219,6 +219,8 @@ impl Election for Ring {
         cost: "2k per initiator",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
+        docs: include_str!("ring.rs"),
+        example: "election/ring-six-processes.txt",
     };
 
     const CIRCUITS: u32 = 3;

@@ -1,14 +1,12 @@
 //! An election and its failure detector as one process.
 
 use super::detector::{self, Detector, Suspicion};
-use super::{Config, Election, Incarnation, Input, Output, link};
-use crate::catalogue::{Algorithm, Entry, Settings};
+use super::{Config, DETECTOR_DOCS, Election, Incarnation, Input, LINK_DOCS, Output, link};
+use crate::definition::{Algorithm, Definition, Settings, Topology};
 use bellwether_core::{
-    Assumptions, Context, Few, Goal, Group, Invariant, Kind, Message, NodeId, Process, Shape,
-    Validity,
+    Assumptions, Context, Few, Goal, Group, Invariant, Kind, Message, NodeId, Process,
 };
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -142,14 +140,35 @@ impl<E: Election> Watched<E> {
 }
 
 impl<E: Election> Algorithm for Watched<E> {
-    const ENTRY: Entry = E::ENTRY;
+    fn definition() -> Definition<Self> {
+        Definition::<Self>::new(E::ENTRY, Self::config)
+            .beside(match E::ENTRY.topology {
+                Topology::Ring => &[LINK_DOCS, DETECTOR_DOCS],
+                Topology::Mesh | Topology::Tree => &[DETECTOR_DOCS],
+            })
+            .verbs(&["suspect", "start"], Input::of, |input| input.verb().into())
+            .kinds(&["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"])
+            .invariant(
+                Invariant::at_most_one(
+                    "one-coordinator",
+                    "at most one live process takes itself for the coordinator",
+                    |me, process: &Self| (process.coordinator() == Some(me)).then_some(0),
+                )
+                .until_recovery(),
+            )
+            .goal(Goal::new(
+                "agreement",
+                "every live process follows the live process with the largest number",
+                Self::agree,
+            ))
+            .settles_within(Self::settles_within)
+            .coordinator(Self::coordinator)
+            .members(|process| process.election.members())
+    }
+}
 
-    const VERBS: &'static [&'static str] = &["suspect", "start"];
-
-    const KINDS: &'static [&'static str] =
-        &["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"];
-
-    fn config(settings: &Settings, group: &Group) -> Config {
+impl<E: Election> Watched<E> {
+    pub(crate) fn config(settings: &Settings, group: &Group) -> Config {
         let timeout = settings.timeout;
         // A hop costs less than T, and so does finding out that a neighbour is dead.
         let hops = E::CIRCUITS.saturating_mul(group.len() as u32).saturating_add(6);
@@ -169,60 +188,24 @@ impl<E: Election> Algorithm for Watched<E> {
         }
     }
 
-    fn input(verb: &str) -> Option<Input> {
-        match verb {
-            "suspect" => Some(Input::Suspect),
-            "start" => Some(Input::Start),
-            _ => None,
-        }
-    }
-
-    fn verb(input: &Input) -> Cow<'static, str> {
-        Cow::Borrowed(match input {
-            Input::Suspect => "suspect",
-            Input::Start => "start",
-        })
-    }
-
-    fn coordinator(&self) -> Option<NodeId> {
+    pub(crate) fn coordinator(&self) -> Option<NodeId> {
         self.election.coordinator()
     }
 
-    fn members(&self) -> &[NodeId] {
-        self.election.members()
-    }
-
-    fn invariants() -> Vec<Invariant<Self>> {
-        vec![Invariant {
-            name: "one-coordinator",
-            text: "at most one live process takes itself for the coordinator",
-            validity: Validity::UntilRecovery,
-            shape: Shape::AtMostOne(|me, process| (process.coordinator() == Some(me)).then_some(0)),
-        }]
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "agreement",
-            text: "every live process follows the live process with the largest number",
-            at_rest: true,
-            holds: |processes| {
-                let mut largest = None;
-                let mut followed = None;
-                for (id, process) in processes {
-                    largest = largest.max(Some(id));
-                    let coordinator = process.coordinator();
-                    if coordinator.is_none() || *followed.get_or_insert(coordinator) != coordinator
-                    {
-                        return false;
-                    }
-                }
-                followed.flatten() == largest
-            },
+    /// Whether all of them follow the largest of them.
+    fn agree(processes: &mut dyn Iterator<Item = (NodeId, &Self)>) -> bool {
+        let (mut largest, mut followed) = (None, None);
+        for (id, process) in processes {
+            largest = largest.max(Some(id));
+            let coordinator = process.coordinator();
+            if coordinator.is_none() || *followed.get_or_insert(coordinator) != coordinator {
+                return false;
+            }
         }
+        followed.flatten() == largest
     }
 
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
+    pub(crate) fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
         // The last fault may leave a stuck election behind, and the one after it may meet the
         // remains of the first.
         let patience = config.detection.map_or(Duration::ZERO, |detection| detection.patience);

@@ -21,7 +21,7 @@
 //! dies, that is how its successor knows who was first.
 
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -211,6 +211,8 @@ impl Mutex for Central {
         cost: "3 an entry, 4 with DENIED, 0 for the coordinator itself",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("central.rs"),
+        example: "mutex/central-request-denied-grant-release.txt",
     };
 
     const TOKEN: bool = false;

@@ -39,7 +39,7 @@
 
 use super::stamp::Stamp;
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -276,6 +276,8 @@ impl Mutex for Lamport {
         cost: "3(n-1) an entry",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("lamport.rs"),
+        example: "mutex/lamport-crossing-requests.txt",
     };
 
     const TOKEN: bool = false;

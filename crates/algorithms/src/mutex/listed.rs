@@ -1,28 +1,70 @@
 //! Mutual exclusion in the catalogue: how it is configured, prompted and judged.
 
 use super::{Config, Deed, Guarded, Mutex, Opening, Options, Output, Sequence, Standing};
-use crate::catalogue::{Algorithm, Entry, Milestone, Settings};
-use crate::election::{self, Election, Watched};
+use crate::definition::{Algorithm, Definition, Docs, Milestone, Quantity, Settings, Topology};
+use crate::election::{self, DETECTOR_DOCS, Election, LINK_DOCS, Watched};
 use crate::options::Opt;
-use crate::views;
-use bellwether_core::{Goal, Group, Invariant, NodeId, Shape, Validity};
-use std::borrow::Cow;
+use crate::views::{self, Epoch};
+use bellwether_core::{Goal, Group, Invariant, Message};
 use std::time::Duration;
 
+/// The rules by which an algorithm survives crashes.
+const GUARD: Docs = ("survival", include_str!("guarded.rs"));
+const VIEWS: Docs = ("views", include_str!("../views/mod.rs"));
+
 impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
-    const ENTRY: Entry = M::ENTRY;
+    fn definition() -> Definition<Self> {
+        let definition = Definition::<Self>::new(M::ENTRY, Self::config)
+            .beside(match M::ENTRY.topology {
+                Topology::Ring => &[LINK_DOCS, GUARD, VIEWS, election::DOCS, DETECTOR_DOCS],
+                Topology::Mesh | Topology::Tree => &[GUARD, VIEWS, election::DOCS, DETECTOR_DOCS],
+            })
+            .options(&[Opt {
+                name: "no-epochs",
+                value: None,
+                help: "Believe messages of views that are over, and see what becomes of tokens",
+            }])
+            .verbs(
+                &["request", "release", "work", "suspect", "start"],
+                |verb| match verb {
+                    "request" => Some(Deed::Request),
+                    "release" => Some(Deed::Release),
+                    "work" => Some(Deed::Work),
+                    verb => election::Input::of(verb).map(Deed::Elect),
+                },
+                |deed| match deed {
+                    Deed::Request => "request".into(),
+                    Deed::Release => "release".into(),
+                    Deed::Work => "work".into(),
+                    Deed::Elect(input) => input.verb().into(),
+                },
+            )
+            .work(|deed| matches!(deed, Deed::Work | Deed::Request))
+            .kinds(&["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"])
+            .invariants(Self::invariants())
+            .goal(Self::goal())
+            .settles_within(Self::settles_within)
+            .coordinator(|process| process.election().coordinator())
+            .members(|process| process.views().view().map_or(&[], |view| view.group.ring()))
+            .section(Self::standing, Self::milestone);
+        if !M::TOKEN {
+            return definition;
+        }
+        let token = Quantity { name: "token", place: "held", total: 1 };
+        definition
+            .conserves(
+                move |_, _| Some(token),
+                |process| process.tokens_held(),
+                |msg| u64::from(matches!(msg.kind().name, "TOKEN" | "PRIVILEGE")),
+            )
+            .note(|process| match process.tokens_held() {
+                Some(1) => "has the token".to_owned(),
+                _ => String::new(),
+            })
+    }
+}
 
-    const OPTIONS: &'static [Opt] = &[Opt {
-        name: "no-epochs",
-        value: None,
-        help: "Believe messages of views that are over, and see what becomes of tokens",
-    }];
-
-    const VERBS: &'static [&'static str] = &["request", "release", "work", "suspect", "start"];
-
-    const KINDS: &'static [&'static str] =
-        &["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"];
-
+impl<M: Mutex, E: Election> Guarded<M, E> {
     fn config(settings: &Settings, group: &Group) -> Config {
         let coordinator = settings.coordinator.unwrap_or_else(|| group.highest());
         let Settings { timeout, textbook, detection, .. } = *settings;
@@ -36,7 +78,7 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
             section: settings.section,
             textbook,
             no_epochs: settings.options.is_on("no-epochs"),
-            election: <Watched<E> as Algorithm>::config(settings, group),
+            election: Watched::<E>::config(settings, group),
             views: views::Config {
                 timeout,
                 watch: (detection && !textbook).then_some(timeout),
@@ -45,67 +87,36 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
         }
     }
 
-    fn input(verb: &str) -> Option<Deed> {
-        Some(match verb {
-            "request" => Deed::Request,
-            "release" => Deed::Release,
-            "work" => Deed::Work,
-            "suspect" => Deed::Elect(election::Input::Suspect),
-            "start" => Deed::Elect(election::Input::Start),
-            _ => return None,
-        })
-    }
-
-    fn verb(deed: &Deed) -> Cow<'static, str> {
-        Cow::Borrowed(match deed {
-            Deed::Request => "request",
-            Deed::Release => "release",
-            Deed::Work => "work",
-            Deed::Elect(election::Input::Suspect) => "suspect",
-            Deed::Elect(election::Input::Start) => "start",
-        })
-    }
-
-    fn coordinator(&self) -> Option<NodeId> {
-        self.election().coordinator()
-    }
-
-    fn members(&self) -> &[NodeId] {
-        self.views().view().map_or(&[], |view| view.group.ring())
-    }
-
     /// Numbers only grow as long as somebody lives who knows the last one. A process that comes
     /// back when all of them are dead begins below it; a fence that survives that needs a
     /// majority, as the production member has it.
     fn invariants() -> Vec<Invariant<Self>> {
         vec![
-            Invariant {
-                name: "one-inside",
-                text: "at most one live process is in the critical section",
-                validity: Validity::Always,
-                shape: Shape::AtMostOne(|_, process: &Self| process.is_inside().then_some(0)),
-            },
-            Invariant {
-                name: "sequence",
-                text: "each entry has a number of its own, and numbers only grow, over views too",
-                validity: Validity::UntilRecovery,
-                shape: Shape::Fenced(|_, process: &Self, _| process.fence().map(Sequence::fence)),
-            },
-            Invariant {
-                name: "order",
-                text: "requests are granted in the order that the algorithm promises",
-                validity: Validity::UntilRecovery,
-                shape: Shape::Fenced(|_, process: &Self, _| process.turn()),
-            },
+            Invariant::at_most_one(
+                "one-inside",
+                "at most one live process is in the critical section",
+                |_, process: &Self| process.is_inside().then_some(0),
+            ),
+            Invariant::fenced(
+                "sequence",
+                "each entry has a number of its own, and numbers only grow, over views too",
+                |_, process: &Self, _| process.fence().map(Sequence::fence),
+            )
+            .until_recovery(),
+            Invariant::fenced(
+                "order",
+                "requests are granted in the order that the algorithm promises",
+                |_, process: &Self, _| process.turn(),
+            )
+            .until_recovery(),
         ]
     }
 
     fn goal() -> Goal<Self> {
-        Goal {
-            name: "granted",
-            text: "every request of a live process is granted, and all live processes are in one view",
-            at_rest: !M::RESTLESS,
-            holds: |processes| {
+        Goal::<Self>::new(
+            "granted",
+            "every request of a live process is granted, and all live processes are in one view",
+            |processes| {
                 let mut view = None;
                 let mut live = 0;
                 let mut members = None;
@@ -122,7 +133,8 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
                 }
                 members.is_none_or(|members| members == live)
             },
-        }
+        )
+        .at_rest(!M::RESTLESS)
     }
 
     /// After the last fault come an election and a view, perhaps twice; then every entry takes at
@@ -132,17 +144,9 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
         let hops = 2 * group.len() as u32 + 8;
         let entry = timeout.saturating_mul(hops).saturating_add(config.section.1);
         let entries = u32::try_from(work).unwrap_or(u32::MAX).saturating_add(hops);
-        <Watched<E> as Algorithm>::settles_within(&config.election, group, 0)
+        Watched::<E>::settles_within(&config.election, group, 0)
             .saturating_add(timeout.saturating_mul(16))
             .saturating_add(entry.saturating_mul(entries))
-    }
-
-    fn is_work(deed: &Deed) -> bool {
-        matches!(deed, Deed::Work | Deed::Request)
-    }
-
-    fn section(&self) -> Option<Standing> {
-        Some(self.standing())
     }
 
     fn milestone(output: &Output) -> Option<Milestone> {
@@ -158,6 +162,13 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
 }
 
 impl<M: Mutex, E: Election> Guarded<M, E> {
+    /// Whether the token is here. In a later view, what is left of the token of the first may still
+    /// be on the way, so nothing is promised.
+    fn tokens_held(&self) -> Option<u64> {
+        let is_first = self.views().running() == Some(Epoch::FIRST);
+        is_first.then(|| u64::from(self.algorithm().has_token()))
+    }
+
     fn fence(&self) -> Option<Sequence> {
         match self.standing() {
             Standing::Inside(sequence) => Some(sequence),

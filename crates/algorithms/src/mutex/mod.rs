@@ -37,7 +37,7 @@ pub use suzuki_kasami::SuzukiKasami;
 pub use token_ring::TokenRing;
 pub use tree::{Tree, UnknownTree};
 
-use crate::catalogue::{Entry, Portable};
+use crate::definition::{Entry, Portable};
 use crate::views::Epoch;
 use bellwether_core::Process;
 use serde::{Deserialize, Serialize};

@@ -37,7 +37,7 @@
 //! parts of HOLDER. PRIVILEGE carries the number of entries.
 
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -227,6 +227,8 @@ impl Mutex for Raymond {
         cost: "2 x distance to the token: O(log n); 4(n-1)/n when all always want it",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Tree,
+        docs: include_str!("raymond.rs"),
+        example: "mutex/raymond-pointers-turn-round.txt",
     };
 
     const TOKEN: bool = true;

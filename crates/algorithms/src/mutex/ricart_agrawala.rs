@@ -37,7 +37,7 @@
 
 use super::stamp::Stamp;
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -229,6 +229,8 @@ impl Mutex for RicartAgrawala {
         cost: "2(n-1) an entry",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("ricart_agrawala.rs"),
+        example: "mutex/ricart-agrawala-equal-timestamps.txt",
     };
 
     const TOKEN: bool = false;

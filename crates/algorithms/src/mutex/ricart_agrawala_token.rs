@@ -37,7 +37,7 @@
 //! requests and is not set by those of others: only values of the same clock are ever compared.
 
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -236,6 +236,8 @@ impl Mutex for RicartAgrawalaToken {
         cost: "n an entry, 0 for an idle holder",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("ricart_agrawala_token.rs"),
+        example: "mutex/ricart-agrawala-token-circular-search.txt",
     };
 
     const TOKEN: bool = true;

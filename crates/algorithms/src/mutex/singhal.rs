@@ -65,7 +65,7 @@
 //! SG8. Sites are counted from the holder, which need not be the first. The token counts entries.
 
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -324,6 +324,8 @@ impl Mutex for Singhal {
         cost: "0 to n an entry: (n+1)/2 - 1/n on average at light load, n saturated",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("singhal.rs"),
+        example: "mutex/singhal-staircase.txt",
     };
 
     const TOKEN: bool = true;

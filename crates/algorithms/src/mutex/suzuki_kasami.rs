@@ -18,7 +18,7 @@
 //! n messages an entry, none for an idle holder; T between two entries.
 
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -237,6 +237,8 @@ impl Mutex for SuzukiKasami {
         cost: "n an entry, 0 for an idle holder",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
+        docs: include_str!("suzuki_kasami.rs"),
+        example: "mutex/suzuki-kasami-outdated-request.txt",
     };
 
     const TOKEN: bool = true;

@@ -36,7 +36,7 @@
 //! comes: up to n-1 hops and the sections on the way. From one entry to the next: T to (n-1)T.
 
 use super::{Granted, Input, Mutex, Opening};
-use crate::catalogue::{Entry, Topology};
+use crate::definition::{Entry, Topology};
 use crate::election::link::{self, AckTimeout, Leg, Link, Seq};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -207,6 +207,8 @@ impl Mutex for TokenRing {
         cost: "up to n-1 hops an entry, 1 when all want it; no end when nobody does",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Ring,
+        docs: include_str!("token_ring.rs"),
+        example: "mutex/token-ring-textbook-bypass.txt",
     };
 
     const TOKEN: bool = true;

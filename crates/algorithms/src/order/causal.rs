@@ -34,17 +34,13 @@
 //! many are held back beside it.
 
 use super::{ANSWERS, Author, Input, Output, Post, Promises, answers};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Topology};
 use crate::election::Incarnation;
-use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
+use crate::options::Opt;
 use crate::time::VectorClock;
 use crate::views::shared;
-use bellwether_core::{
-    Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process,
-};
+use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
@@ -270,55 +266,39 @@ impl Causal {
 }
 
 impl Algorithm for Causal {
-    const ENTRY: Entry = Entry {
-        name: "causal-broadcast",
-        family: "order",
-        title: "Causal-order broadcast",
-        source: "Birman, Schiper and Stephenson, ACM TOCS 9(3), 1991",
-        cost: "n-1 a broadcast",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
-
-    const OPTIONS: &'static [Opt] = &[
-        ANSWERS,
-        Opt {
-            name: "unordered",
-            value: None,
-            help: "Deliver messages as they come, to see what the order is good for",
-        },
-    ];
-
-    const VERBS: &'static [&'static str] = &["broadcast", "work"];
-
-    const KINDS: &'static [&'static str] = &["CBCAST"];
-
-    fn check(settings: &Settings, _: &Group) -> Result<(), BadOption> {
-        answers(settings).map(|_| ())
-    }
-
-    fn config(settings: &Settings, _: &Group) -> Config {
-        Config {
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "causal-broadcast",
+            family: "order",
+            title: "Causal-order broadcast",
+            source: "Birman, Schiper and Stephenson, ACM TOCS 9(3), 1991",
+            cost: "n-1 a broadcast",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("causal.rs"),
+            example: "order/causal-broadcast-question-and-answer.txt",
+        };
+        Definition::<Self>::new(entry, |settings, _| Config {
             answers: answers(settings).unwrap_or(0),
             unordered: settings.options.is_on("unordered"),
             timeout: settings.timeout,
-        }
-    }
-
-    fn input(verb: &str) -> Option<Input> {
-        matches!(verb, "broadcast" | "work").then_some(Input::Broadcast)
-    }
-
-    fn verb(Input::Broadcast: &Input) -> Cow<'static, str> {
-        Cow::Borrowed("broadcast")
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "delivered",
-            text: "everything that was broadcast is delivered by every live process",
-            at_rest: true,
-            holds: |processes| {
+        })
+        .options(&[
+            ANSWERS,
+            Opt {
+                name: "unordered",
+                value: None,
+                help: "Deliver messages as they come, to see what the order is good for",
+            },
+        ])
+        .checks(|settings, _| answers(settings).map(drop))
+        .verbs(&["broadcast", "work"], Input::of, |input| input.verb().into())
+        .work(|_| true)
+        .kinds(&["CBCAST"])
+        .goal(Goal::<Self>::new(
+            "delivered",
+            "everything that was broadcast is delivered by every live process",
+            |processes| {
                 let mut known: Option<VectorClock> = None;
                 for (_, process) in processes.filter(|(_, process)| !process.outside) {
                     let known = known.get_or_insert_with(|| process.clock.clone());
@@ -328,20 +308,12 @@ impl Algorithm for Causal {
                 }
                 true
             },
-        }
-    }
-
-    /// A chain of answers takes a message each, and each is held back for another at most.
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.timeout.saturating_mul(config.answers.saturating_add(4))
-    }
-
-    fn is_work(Input::Broadcast: &Input) -> bool {
-        true
-    }
-
-    fn referee(_: &Config, group: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Promises::causal().referee(group))
+        ))
+        // A chain of answers takes a message each, and each is held back for another at most.
+        .settles_within(|config, _, _| {
+            config.timeout.saturating_mul(config.answers.saturating_add(4))
+        })
+        .referee(|_, group| Promises::causal().referee(group))
     }
 }
 

@@ -33,15 +33,10 @@
 //! heard of is counted for the head of the queue only, so an ACK costs O(1) and a delivery O(n).
 
 use super::{ANSWERS, Author, Input, MessageId, Output, Post, Promises, answers};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Topology};
 use crate::election::Incarnation;
-use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
-use bellwether_core::{
-    Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process,
-};
+use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -231,64 +226,43 @@ impl Lamport {
 }
 
 impl Algorithm for Lamport {
-    const ENTRY: Entry = Entry {
-        name: "total-order-lamport",
-        family: "order",
-        title: "Total-order broadcast, all acknowledge",
-        source: "after Lamport, CACM 21(7), 1978",
-        cost: "n(n-1) a broadcast",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
-
-    const OPTIONS: &'static [Opt] = &[ANSWERS];
-
-    const VERBS: &'static [&'static str] = &["broadcast", "work"];
-
-    const KINDS: &'static [&'static str] = &["MESSAGE", "ACK"];
-
-    fn check(settings: &Settings, _: &Group) -> Result<(), BadOption> {
-        answers(settings).map(|_| ())
-    }
-
-    fn config(settings: &Settings, _: &Group) -> Config {
-        Config { answers: answers(settings).unwrap_or(0), timeout: settings.timeout }
-    }
-
-    fn input(verb: &str) -> Option<Input> {
-        matches!(verb, "broadcast" | "work").then_some(Input::Broadcast)
-    }
-
-    fn verb(Input::Broadcast: &Input) -> Cow<'static, str> {
-        Cow::Borrowed("broadcast")
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "delivered",
-            text: "everything that was broadcast is delivered by every live process",
-            at_rest: true,
-            holds: |processes| {
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "total-order-lamport",
+            family: "order",
+            title: "Total-order broadcast, all acknowledge",
+            source: "after Lamport, CACM 21(7), 1978",
+            cost: "n(n-1) a broadcast",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("lamport.rs"),
+            example: "order/total-order-lamport-same-time.txt",
+        };
+        Definition::<Self>::new(entry, |settings, _| Config {
+            answers: answers(settings).unwrap_or(0),
+            timeout: settings.timeout,
+        })
+        .options(&[ANSWERS])
+        .checks(|settings, _| answers(settings).map(drop))
+        .verbs(&["broadcast", "work"], Input::of, |input| input.verb().into())
+        .work(|_| true)
+        .kinds(&["MESSAGE", "ACK"])
+        .goal(Goal::<Self>::new(
+            "delivered",
+            "everything that was broadcast is delivered by every live process",
+            |processes| {
                 let mut delivered = None;
                 processes.filter(|(_, process)| !process.outside).all(|(_, process)| {
                     let same = *delivered.get_or_insert(process.delivered) == process.delivered;
                     process.queue.is_empty() && same
                 })
             },
-        }
-    }
-
-    /// A chain of answers takes a message and an ACK each.
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.timeout.saturating_mul(config.answers.saturating_add(4))
-    }
-
-    fn is_work(Input::Broadcast: &Input) -> bool {
-        true
-    }
-
-    fn referee(_: &Config, group: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Promises::total(true).referee(group))
+        ))
+        // A chain of answers takes a message and an ACK each.
+        .settles_within(|config, _, _| {
+            config.timeout.saturating_mul(config.answers.saturating_add(4))
+        })
+        .referee(|_, group| Promises::total(true).referee(group))
     }
 }
 

@@ -22,7 +22,7 @@ pub use lamport::Lamport;
 pub use referee::Promises;
 pub use sequencer::Sequencer;
 
-use crate::catalogue::Settings;
+use crate::definition::Settings;
 use crate::election::{self, Incarnation};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{Group, NodeId};
@@ -109,6 +109,20 @@ impl Author {
 pub enum Input {
     /// To broadcast its next message.
     Broadcast,
+}
+
+impl Input {
+    /// The input that a verb stands for.
+    fn of(verb: &str) -> Option<Input> {
+        matches!(verb, "broadcast" | "work").then_some(Input::Broadcast)
+    }
+
+    /// The verb that stands for it.
+    fn verb(self) -> &'static str {
+        match self {
+            Input::Broadcast => "broadcast",
+        }
+    }
 }
 
 /// What a process says.

@@ -60,15 +60,13 @@ pub use said::{Msg, Said, Timer};
 pub use survivor::{Opening, Report};
 
 use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Docs, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched};
-use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
+use crate::options::Opt;
 use crate::views::{self, Epoch, Views};
 use bellwether_core::{Assumptions, Call, Channels, Context, Goal, Group, NodeId, Process};
 use desk::Desk;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -392,78 +390,74 @@ impl Sequencer {
     }
 }
 
+const VIEWS: Docs = ("views", include_str!("../views/mod.rs"));
+
 impl Algorithm for Sequencer {
-    const ENTRY: Entry = Entry {
-        name: "total-order-sequencer",
-        family: "order",
-        title: "Total-order broadcast, sequenced",
-        source: "after Kaashoek and Tanenbaum, ICDCS 1991",
-        cost: "n a broadcast; n-1 by the sequencer",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
-
-    const OPTIONS: &'static [Opt] = &[
-        ANSWERS,
-        Opt {
-            name: "uniform",
-            value: None,
-            help: "Deliver only what all members have, so that the order holds for the dead, too",
-        },
-    ];
-
-    const VERBS: &'static [&'static str] = &["broadcast", "work", "suspect", "start"];
-
-    const KINDS: &'static [&'static str] =
-        &["ORDER", "PUBLISH", "VIEW", "PROPOSE", "REPORT", "COORDINATOR", "ACK", "STABLE"];
-
-    fn check(settings: &Settings, _: &Group) -> Result<(), BadOption> {
-        answers(settings).map(|_| ())
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "total-order-sequencer",
+            family: "order",
+            title: "Total-order broadcast, sequenced",
+            source: "after Kaashoek and Tanenbaum, ICDCS 1991",
+            cost: "n a broadcast; n-1 by the sequencer",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("sequencer.rs"),
+            example: "order/total-order-sequencer-two-senders.txt",
+        };
+        let kinds =
+            &["ORDER", "PUBLISH", "VIEW", "PROPOSE", "REPORT", "COORDINATOR", "ACK", "STABLE"];
+        Definition::<Self>::new(entry, Self::config)
+            .beside(&[VIEWS, election::DOCS, election::DETECTOR_DOCS])
+            .options(&[
+                ANSWERS,
+                Opt {
+                    name: "uniform",
+                    value: None,
+                    help: "Deliver only what all members have, so that the order holds for the \
+                           dead, too",
+                },
+            ])
+            .checks(|settings, _| answers(settings).map(drop))
+            .verbs(
+                &["broadcast", "work", "suspect", "start"],
+                |verb| match verb {
+                    "broadcast" | "work" => Some(Input::Broadcast),
+                    verb => election::Input::of(verb).map(Input::Elect),
+                },
+                |input| match input {
+                    Input::Broadcast => "broadcast".into(),
+                    Input::Elect(input) => input.verb().into(),
+                },
+            )
+            .work(|input| matches!(input, Input::Broadcast))
+            .kinds(kinds)
+            .goal(Self::goal())
+            .settles_within(Self::settles_within)
+            .referee(|config, group| Promises::total(config.uniform).referee(group))
+            .coordinator(|process| process.election.coordinator())
+            .members(|process| process.views.view().map_or(&[], |view| view.group.ring()))
     }
+}
 
+impl Sequencer {
     fn config(settings: &Settings, group: &Group) -> Config {
         let Settings { timeout, detection, coordinator, .. } = *settings;
         Config {
             answers: answers(settings).unwrap_or(0),
             uniform: settings.options.is_on("uniform"),
             opening: Opening::first(coordinator.unwrap_or_else(|| group.highest())),
-            election: <Watched<Bully> as Algorithm>::config(settings, group),
+            election: Watched::<Bully>::config(settings, group),
             views: views::Config { timeout, watch: detection.then_some(timeout), coordinator },
         }
     }
 
-    fn input(verb: &str) -> Option<Input> {
-        Some(match verb {
-            "broadcast" | "work" => Input::Broadcast,
-            "suspect" => Input::Elect(election::Input::Suspect),
-            "start" => Input::Elect(election::Input::Start),
-            _ => return None,
-        })
-    }
-
-    fn verb(input: &Input) -> Cow<'static, str> {
-        Cow::Borrowed(match input {
-            Input::Broadcast => "broadcast",
-            Input::Elect(election::Input::Suspect) => "suspect",
-            Input::Elect(election::Input::Start) => "start",
-        })
-    }
-
-    fn coordinator(&self) -> Option<NodeId> {
-        self.election.coordinator()
-    }
-
-    fn members(&self) -> &[NodeId] {
-        self.views.view().map_or(&[], |view| view.group.ring())
-    }
-
     fn goal() -> Goal<Self> {
-        Goal {
-            name: "delivered",
-            text: "everything that was broadcast is delivered by every live process, and all are in \
-                   one view",
-            at_rest: true,
-            holds: |processes| {
+        Goal::<Self>::new(
+            "delivered",
+            "everything that was broadcast is delivered by every live process, and all are in \
+             one view",
+            |processes| {
                 let (mut live, mut members) = (0, None);
                 let (mut view, mut delivered) = (None, None);
                 for (_, process) in processes {
@@ -483,24 +477,16 @@ impl Algorithm for Sequencer {
                 }
                 members.is_none_or(|members| members == live)
             },
-        }
+        )
     }
 
     /// After the last fault come an election and a view, perhaps twice; then a chain of answers,
     /// each of which takes four messages at most.
     fn settles_within(config: &Config, group: &Group, _: u64) -> Duration {
         let timeout = config.views.timeout;
-        <Watched<Bully> as Algorithm>::settles_within(&config.election, group, 0)
+        Watched::<Bully>::settles_within(&config.election, group, 0)
             .saturating_add(timeout.saturating_mul(24))
             .saturating_add(timeout.saturating_mul(4).saturating_mul(config.answers))
-    }
-
-    fn is_work(input: &Input) -> bool {
-        matches!(input, Input::Broadcast)
-    }
-
-    fn referee(config: &Config, group: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Promises::total(config.uniform).referee(group))
     }
 }
 

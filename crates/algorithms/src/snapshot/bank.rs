@@ -17,12 +17,9 @@
 //! # Costs
 //! One message a payment.
 
-use super::subject::{Quantity, Routes, Subject};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Quantity, Settings, Topology};
 use crate::options::{BadOption, Opt};
-use bellwether_core::{
-    Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process,
-};
+use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -207,33 +204,45 @@ fn balance(settings: &Settings) -> Result<u64, BadOption> {
 }
 
 impl Algorithm for Bank {
-    const ENTRY: Entry = Entry {
-        name: "bank",
-        family: "snapshot",
-        title: "Bank",
-        source: "Chandy and Lamport, ACM TOCS 3(1), 1985",
-        cost: "1 a payment",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
-
-    const OPTIONS: &'static [Opt] = &[BALANCE_OPTION];
-
-    const VERBS: &'static [&'static str] = &["work", "transfer:TO:AMOUNT"];
-
-    const KINDS: &'static [&'static str] = &["TRANSFER"];
-
-    fn check(settings: &Settings, _: &Group) -> Result<(), BadOption> {
-        balance(settings).map(|_| ())
-    }
-
-    fn config(settings: &Settings, _: &Group) -> Config {
-        Config {
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: Self::NAME,
+            family: "snapshot",
+            title: "Bank",
+            source: "Chandy and Lamport, ACM TOCS 3(1), 1985",
+            cost: "1 a payment",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("bank.rs"),
+            example: "",
+        };
+        Definition::<Self>::new(entry, |settings, _| Config {
             balance: balance(settings).unwrap_or(BALANCE),
             ring: is_ring(settings),
             timeout: settings.timeout,
-        }
+        })
+        .options(&[BALANCE_OPTION])
+        .checks(|settings, _| balance(settings).map(drop))
+        .verbs(&["work", "transfer:TO:AMOUNT"], Self::input, Self::verb)
+        .work(|_| true)
+        .kinds(&["TRANSFER"])
+        .goal(Goal::new("paid", "every payment has come", |_| true))
+        // A payment is one message. Should it be late, there is plenty of time.
+        .settles_within(|config, _, _| config.timeout.saturating_mul(100))
+        .conserves(
+            |config, group| {
+                let total = config.balance.saturating_mul(group.len() as u64);
+                Some(Quantity { name: "money", place: "in accounts", total })
+            },
+            |bank| Some(bank.balance),
+            |transfer| transfer.0,
+        )
+        .note(|bank| format!("has {}", bank.balance))
     }
+}
+
+impl Bank {
+    pub(super) const NAME: &str = "bank";
 
     fn input(verb: &str) -> Option<Input> {
         if verb == "work" {
@@ -249,42 +258,5 @@ impl Algorithm for Bank {
             Input::Work => Cow::Borrowed("work"),
             Input::Transfer { to, amount } => format!("transfer:{}:{amount}", to.number()).into(),
         }
-    }
-
-    fn goal() -> Goal<Self> {
-        let text = "every payment has come";
-        Goal { name: "paid", text, at_rest: true, holds: |_| true }
-    }
-
-    /// A payment is one message. Should it be late, there is plenty of time.
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.timeout.saturating_mul(100)
-    }
-
-    fn is_work(_: &Input) -> bool {
-        true
-    }
-}
-
-impl Subject for Bank {
-    fn quantity(config: &Config, group: &Group) -> Option<Quantity> {
-        let total = config.balance.saturating_mul(group.len() as u64);
-        Some(Quantity { name: "money", place: "in accounts", total })
-    }
-
-    fn held(&self) -> Option<u64> {
-        Some(self.balance)
-    }
-
-    fn carried(transfer: &Transfer) -> u64 {
-        transfer.0
-    }
-
-    fn note(&self) -> String {
-        format!("has {}", self.balance)
-    }
-
-    fn routes(settings: &Settings) -> Routes {
-        if is_ring(settings) { Routes::Ring } else { Routes::Mesh }
     }
 }

@@ -37,10 +37,9 @@
 //! as the slowest way from the initiator to everybody, and one message more.
 
 use super::part::{Numbers, Part, SnapshotId};
-use super::subject::Routes;
 use crate::time::VectorClock;
 use bellwether_core::{
-    Assumptions, Call, Channels, Context, Effects, Kind, Message, NodeId, Process, Role,
+    Assumptions, Call, Channels, Context, Effects, Kind, Message, NodeId, Process,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,6 +92,13 @@ pub enum Input<I> {
     Snapshot,
     /// The subject's.
     Below(I),
+    /// Something that other subjects do, but not this one.
+    Unknown {
+        /// The verb.
+        verb: String,
+        /// What to answer.
+        answer: String,
+    },
 }
 
 /// What a process says.
@@ -104,6 +110,8 @@ pub enum Output<P, M, O> {
     Recorded(Box<Part<P, M>>),
     /// The subject's word.
     Below(O),
+    /// Why it does nothing.
+    Unknown(String),
 }
 
 impl<P, M: fmt::Display, O: fmt::Display> fmt::Display for Output<P, M, O> {
@@ -112,8 +120,19 @@ impl<P, M: fmt::Display, O: fmt::Display> fmt::Display for Output<P, M, O> {
             Output::Cut(snapshot) => write!(f, "records its state for snapshot {snapshot}"),
             Output::Recorded(part) => part.fmt(f),
             Output::Below(output) => output.fmt(f),
+            Output::Unknown(answer) => write!(f, "does nothing: {answer}"),
         }
     }
+}
+
+/// Which channels there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Routes {
+    /// From everybody to everybody.
+    #[default]
+    Mesh,
+    /// From each to the next on the ring only.
+    Ring,
 }
 
 /// What is fixed for the whole run.
@@ -136,8 +155,6 @@ pub struct Snapshots<P: Process> {
     known: BTreeMap<NodeId, Numbers>,
     /// Those of which it does not have its part yet.
     open: BTreeMap<SnapshotId, Recording<P, P::Msg>>,
-    /// Whether it has crashed before.
-    pub(super) is_back: bool,
 }
 
 /// A part that is not complete.
@@ -154,8 +171,6 @@ struct Books {
     clock: VectorClock,
     sent: Vec<u64>,
     received: Vec<Numbers>,
-    /// How many messages were sent and came that are more than a sign of life.
-    moved: (u64, u64),
 }
 
 // A derived one would ask for a default message.
@@ -167,7 +182,6 @@ impl<P: Process> Default for Snapshots<P> {
             begun: 0,
             known: BTreeMap::new(),
             open: BTreeMap::new(),
-            is_back: false,
         }
     }
 }
@@ -199,7 +213,6 @@ impl<P: Process> Process for Snapshots<P> {
     }
 
     fn on_start(&mut self, saved: Option<P::Durable>, cx: &mut Cx<'_, P>) {
-        self.is_back = saved.is_some();
         self.books = Books::new(cx.group().len());
         self.step(Call::Start(saved), cx);
     }
@@ -208,6 +221,10 @@ impl<P: Process> Process for Snapshots<P> {
         match input {
             Input::Snapshot => self.begin(cx),
             Input::Below(input) => self.step(Call::Input(input), cx),
+            Input::Unknown { answer, .. } => {
+                self.books.clock.tick(cx.place());
+                cx.emit(Output::Unknown(answer));
+            }
         }
     }
 
@@ -345,12 +362,6 @@ impl<P: Process> Snapshots<P> {
     pub fn is_complete(&self) -> bool {
         self.open.is_empty()
     }
-
-    /// How many members there are, and how many messages of the subject this process has sent and
-    /// received that are more than a sign of life.
-    pub(super) fn moved(&self) -> (usize, u64, u64) {
-        (self.books.sent.len(), self.books.moved.0, self.books.moved.1)
-    }
 }
 
 impl Books {
@@ -359,7 +370,6 @@ impl Books {
             clock: VectorClock::new(members),
             sent: vec![0; members],
             received: vec![Numbers::default(); members],
-            moved: (0, 0),
         }
     }
 
@@ -368,20 +378,18 @@ impl Books {
         stamp.counters().len() == self.sent.len()
     }
 
-    fn receive<M: Message>(&mut self, sender: usize, carried: &Carried<M>) {
+    fn receive<M>(&mut self, sender: usize, carried: &Carried<M>) {
         // It fits, or it would not be here.
         let _ = self.clock.merge(&carried.stamp);
         if let Some(numbers) = self.received.get_mut(sender) {
             numbers.add(carried.number);
         }
-        self.moved.1 += u64::from(carried.body.kind().role != Role::Overhead);
     }
 
     /// Puts a message into its envelope.
-    fn send<M: Message>(&mut self, receiver: usize, body: M) -> Option<Box<Carried<M>>> {
+    fn send<M>(&mut self, receiver: usize, body: M) -> Option<Box<Carried<M>>> {
         let number = self.sent.get_mut(receiver)?;
         *number += 1;
-        self.moved.0 += u64::from(body.kind().role != Role::Overhead);
         Some(Box::new(Carried { number: *number, stamp: self.clock.clone(), body }))
     }
 }

@@ -1,125 +1,237 @@
-//! Snapshots in the catalogue: how they are configured, prompted and judged.
+//! Snapshots in the catalogue: how they are configured, prompted and judged, whatever runs below.
 
-use super::{Auditor, Config, Input, Output, Snapshots, Subject};
-use crate::catalogue::{Algorithm, Entry, Milestone, Settings, Topology};
-use crate::mutex::Standing;
+use super::{Auditor, Bank, Carried, Config, Input, Msg, Routes, Snapshots, bank};
+use crate::catalogue::Listed;
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology, from_bytes, to_bytes};
 use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
-use bellwether_core::{Goal, Group, NodeId, Process, Time};
+use bellwether_core::{
+    AnyProcess, Assumptions, Channels, Codec, Coder, Erasable, Goal, Group, NodeId,
+};
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
-impl<P: Algorithm + Subject> Algorithm for Snapshots<P> {
-    const ENTRY: Entry = Entry {
-        name: "chandy-lamport",
-        family: "snapshot",
-        title: "Chandy-Lamport snapshots",
-        source: "Chandy and Lamport, ACM TOCS 3(1), 1985",
-        cost: "n(n-1) a snapshot, n on a ring",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
+const ENTRY: Entry = Entry {
+    name: "chandy-lamport",
+    family: "snapshot",
+    title: "Chandy-Lamport snapshots",
+    source: "Chandy and Lamport, ACM TOCS 3(1), 1985",
+    cost: "n(n-1) a snapshot, n on a ring",
+    assumes: Assumptions::faultless(Channels::Fifo),
+    topology: Topology::Mesh,
+    docs: include_str!("chandy_lamport.rs"),
+    example: "snapshot/bank-money-on-the-way.txt",
+};
 
-    const READS_CLOCK: bool = P::READS_CLOCK;
+/// The options that there are, whatever runs below.
+const OPTIONS: &[Opt] = &[
+    Opt {
+        name: "over",
+        value: Some("NAME"),
+        help: "what snapshots are taken of: bank, or any other algorithm; bank if not given",
+    },
+    bank::BALANCE_OPTION,
+    Opt {
+        name: "channels",
+        value: Some("WHICH"),
+        help: "mesh: from everybody to everybody; ring: from each to the next, for what sends \
+               nothing elsewhere; mesh if not given",
+    },
+];
 
-    const OPTIONS: &'static [Opt] = P::OPTIONS;
+const VERBS: &[&str] =
+    &["snapshot", "work", "transfer:TO:AMOUNT", "request", "release", "suspect", "start"];
 
-    const VERBS: &'static [&'static str] =
-        &["snapshot", "work", "transfer:TO:AMOUNT", "request", "release", "suspect", "start"];
+const KINDS: &[&str] = &["MARKER", "TRANSFER", "REQUEST", "TOKEN"];
 
-    const KINDS: &'static [&'static str] = &["MARKER", "TRANSFER", "REQUEST", "TOKEN"];
-
-    fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
-        P::check(settings, group)
-    }
-
-    fn config(settings: &Settings, group: &Group) -> Config<P::Config> {
-        Config { routes: P::routes(settings), below: P::config(settings, group) }
-    }
-
-    fn input(verb: &str) -> Option<Input<P::Input>> {
-        match verb {
-            "snapshot" => Some(Input::Snapshot),
-            verb => P::input(verb).map(Input::Below),
+/// Snapshots of the bank, or of any of these algorithms by its name.
+pub fn snapshots_of_any(listed: &[Listed]) -> Definition<AnyProcess> {
+    let bank = Arc::new(Bank::definition().erase());
+    let below = [std::slice::from_ref(&bank), listed].concat();
+    among(&below, bank).erase().options(OPTIONS).variants(move |settings| {
+        let over = settings.options.text("over").unwrap_or(Bank::NAME);
+        match below.iter().find(|subject| subject.name() == over) {
+            Some(subject) => Ok(Arc::new(among(&below, subject.clone()).erase().options(OPTIONS))),
+            None => {
+                let names: Vec<&str> = below.iter().map(|subject| subject.name()).collect();
+                let names = names.join(", ");
+                let why = format!("there is no algorithm '{over}' to run below; it can be {names}");
+                Err(BadOption { option: "over", why })
+            }
         }
-    }
+    })
+}
 
-    fn verb(input: &Input<P::Input>) -> Cow<'static, str> {
-        match input {
-            Input::Snapshot => Cow::Borrowed("snapshot"),
-            Input::Below(input) => P::verb(input),
-        }
-    }
+/// A closure that has the subject's definition for itself.
+macro_rules! of {
+    ($subject:ident, $closure:expr) => {{
+        let $subject = $subject.clone();
+        $closure
+    }};
+}
 
-    fn coordinator(&self) -> Option<NodeId> {
-        self.below().coordinator()
-    }
+/// Snapshots of an algorithm.
+pub fn snapshots<P: Erasable>(subject: Arc<Definition<P>>) -> Definition<Snapshots<P>> {
+    among(&[], subject)
+}
 
-    fn members(&self) -> &[NodeId] {
-        self.below().members()
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "recorded",
-            text: "every snapshot that was begun is complete, and what runs below has reached its goal",
-            at_rest: P::goal().at_rest,
-            holds: |processes| {
-                let live: Vec<(NodeId, &Self)> = processes.collect();
-                live.iter().all(|(_, process)| process.is_complete())
-                    && is_at_rest(&live)
-                    && (P::goal().holds)(&mut live.iter().map(|(id, p)| (*id, p.below())))
-            },
-        }
-    }
-
-    /// Markers go everywhere at once, or once round.
-    fn settles_within(config: &Self::Config, group: &Group, work: u64) -> Duration {
-        let below = P::settles_within(&config.below, group, work);
-        below.saturating_mul(2).saturating_add(Duration::from_secs(group.len() as u64))
-    }
-
-    fn is_work(input: &Input<P::Input>) -> bool {
-        match input {
+/// Snapshots of an algorithm that is one of many: to what only others know, it says so.
+fn among<P: Erasable>(others: &[Listed], subject: Arc<Definition<P>>) -> Definition<Snapshots<P>> {
+    let (knowing, working) = (others.to_vec(), others.to_vec());
+    let config = of!(subject, move |settings: &Settings, group: &Group| Config {
+        routes: routes(settings),
+        below: subject.config(&below(settings), group),
+    });
+    let goal = Goal::new(
+        "recorded",
+        "every snapshot that was begun is complete, and what runs below has reached its goal",
+        of!(subject, move |processes| {
+            let live: Vec<(NodeId, &Snapshots<P>)> = processes.collect();
+            live.iter().all(|(_, process)| process.is_complete())
+                && subject.agreed(live.iter().map(|(id, process)| (*id, process.below())))
+        }),
+    );
+    let rests = subject.goal.as_ref().is_none_or(|goal| goal.at_rest);
+    let definition = Definition::<Snapshots<P>>::with_codec(ENTRY, codec(&subject.codec), config)
+        .checks(of!(subject, move |settings, group| {
+            check(settings, &subject.entry)?;
+            subject.check(&below(settings), group)
+        }))
+        .verbs(
+            VERBS,
+            of!(subject, move |verb| match verb {
+                "snapshot" => Some(Input::Snapshot),
+                verb => subject.input(verb).map(Input::Below).or_else(|| {
+                    let known = knowing.iter().any(|other| other.input(verb).is_some());
+                    known.then(|| unknown(verb, &subject.entry, subject.verbs))
+                }),
+            }),
+            of!(subject, move |input| match input {
+                Input::Snapshot => Cow::Borrowed("snapshot"),
+                Input::Below(input) => subject.verb(input),
+                Input::Unknown { verb, .. } => Cow::Owned(verb.clone()),
+            }),
+        )
+        .work(of!(subject, move |input| match input {
             Input::Snapshot => false,
-            Input::Below(input) => P::is_work(input),
-        }
-    }
-
-    fn section(&self) -> Option<Standing> {
-        self.below().section()
-    }
-
-    fn milestone(output: &Self::Output) -> Option<Milestone> {
-        match output {
-            Output::Below(output) => P::milestone(output),
-            Output::Cut(_) | Output::Recorded(_) => None,
-        }
-    }
-
-    fn referee(config: &Self::Config, group: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Box::new(Auditor::<P>::new(&config.below, group)))
-    }
-
-    fn clock(&self, reading: Time) -> Option<Time> {
-        self.below().clock(reading)
-    }
-
-    fn lasts(config: &Self::Config) -> Option<Duration> {
-        P::lasts(&config.below)
+            Input::Below(input) => subject.is_work(input),
+            Input::Unknown { verb, .. } => working
+                .iter()
+                .any(|other| other.input(verb).is_some_and(|input| other.is_work(&input))),
+        }))
+        .kinds(KINDS)
+        .goal(goal.at_rest(rests))
+        // Markers go everywhere at once, or once round.
+        .settles_within(of!(subject, move |config, group, work| {
+            let below = subject.settling_time(&config.below, group, work);
+            below.saturating_mul(2).saturating_add(Duration::from_secs(group.len() as u64))
+        }))
+        .lasts(of!(subject, move |config| subject.duration(&config.below)))
+        .referee(of!(subject, move |config, group| {
+            Box::new(Auditor::new(subject.clone(), &config.below, group))
+        }))
+        .coordinator(of!(subject, move |process| subject.coordinator_of(process.below())))
+        .members(of!(subject, move |process| subject.members_of(process.below())))
+        .clock(of!(subject, move |process, reading| (subject.clock)(process.below(), reading)));
+    Definition {
+        reads_clock: subject.reads_clock,
+        drift_ppm: subject.drift_ppm,
+        // The rules of what runs below are those of that algorithm.
+        beside: &[("bank", include_str!("bank.rs"))],
+        // What is seen of a critical section below is shown, and not measured.
+        standing: of!(subject, Arc::new(move |process| subject.section_of(process.below()))),
+        ..definition
     }
 }
 
-/// Whether no message is on the way, where that matters and the driver does not see to it. Where
-/// somebody is dead, or was, some never arrive, and nobody can tell.
-fn is_at_rest<P: Subject>(live: &[(NodeId, &Snapshots<P>)]) -> bool {
-    let mut balance = (0, 0);
-    for (_, process) in live {
-        let (members, sent, received) = process.moved();
-        if members != live.len() || process.is_back || !process.below().rests() {
-            return true;
-        }
-        balance = (balance.0 + sent, balance.1 + received);
+/// Messages and inputs of the subject travel as its own codec has them.
+fn codec<P: Erasable>(subject: &Codec<P>) -> Codec<Snapshots<P>> {
+    let Codec { msg, timer, input, durable } = subject.clone();
+    let (msg_in, input_in) = (msg.clone(), input.clone());
+    Codec {
+        msg: Coder::new(
+            move |value: &Msg<P::Msg>| {
+                to_bytes(&match value {
+                    Msg::Marker(snapshot) => Msg::Marker(*snapshot),
+                    Msg::Carried(carried) => {
+                        let Carried { number, stamp, body } = &**carried;
+                        let (number, stamp, body) = (*number, stamp.clone(), msg.encode(body));
+                        Msg::Carried(Box::new(Carried { number, stamp, body }))
+                    }
+                })
+            },
+            move |bytes| {
+                Ok(match from_bytes::<Msg<Vec<u8>>>(bytes)? {
+                    Msg::Marker(snapshot) => Msg::Marker(snapshot),
+                    Msg::Carried(carried) => {
+                        let Carried { number, stamp, body } = *carried;
+                        let body = msg_in.decode(&body)?;
+                        Msg::Carried(Box::new(Carried { number, stamp, body }))
+                    }
+                })
+            },
+        ),
+        timer,
+        input: Coder::new(
+            move |value: &Input<P::Input>| {
+                to_bytes(&match value {
+                    Input::Snapshot => Input::Snapshot,
+                    Input::Below(below) => Input::Below(input.encode(below)),
+                    Input::Unknown { verb, answer } => {
+                        Input::Unknown { verb: verb.clone(), answer: answer.clone() }
+                    }
+                })
+            },
+            move |bytes| {
+                Ok(match from_bytes::<Input<Vec<u8>>>(bytes)? {
+                    Input::Snapshot => Input::Snapshot,
+                    Input::Below(below) => Input::Below(input_in.decode(&below)?),
+                    Input::Unknown { verb, answer } => Input::Unknown { verb, answer },
+                })
+            },
+        ),
+        durable,
     }
-    balance.0 == balance.1
 }
+
+/// A verb that this algorithm does not know.
+fn unknown<I>(verb: &str, entry: &Entry, verbs: &[&str]) -> Input<I> {
+    let mut answer = format!("{} does not know '{verb}'", entry.name);
+    if !verbs.is_empty() {
+        answer = format!("{answer}, only {}", verbs.join(", "));
+    }
+    Input::Unknown { verb: verb.to_owned(), answer }
+}
+
+/// Which channels the settings ask for.
+fn routes(settings: &Settings) -> Routes {
+    if bank::is_ring(settings) { Routes::Ring } else { Routes::Mesh }
+}
+
+/// The settings for what runs below. Acknowledgements would go round the wrong way.
+fn below(settings: &Settings) -> Settings {
+    let acknowledge = settings.acknowledge && !bank::is_ring(settings);
+    Settings { acknowledge, ..settings.clone() }
+}
+
+/// Whether these settings can be, with an algorithm of this entry below.
+fn check(settings: &Settings, entry: &Entry) -> Result<(), BadOption> {
+    let refuse = |why: String| Err(BadOption { option: "channels", why });
+    let circles = entry.topology == Topology::Ring || entry.name == Bank::NAME;
+    match settings.options.text("channels") {
+        None | Some("mesh") => Ok(()),
+        Some("ring") if !circles => {
+            let name = entry.name;
+            refuse(format!("{name} sends messages to others than the next on the ring; use mesh"))
+        }
+        Some("ring") if settings.detection => {
+            refuse("with detection, messages do not keep to the ring; use mesh".to_owned())
+        }
+        Some("ring") => Ok(()),
+        Some(other) => refuse(format!("'{other}' is neither mesh nor ring")),
+    }
+}
+
+#[cfg(test)]
+#[path = "tests/listed.rs"]
+mod tests;

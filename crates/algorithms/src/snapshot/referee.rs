@@ -4,16 +4,19 @@
 //! together or they do not.
 
 use super::part::{Part, SnapshotId};
-use super::{Output, Quantity, Snapshots, Subject};
+use super::{Output, Snapshots};
+use crate::definition::{Definition, Quantity};
 use crate::referee::{Arc, Breach, Fact, Graph, Picture, Referee, Vertex};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Erasable, Group, NodeId, Process, Time};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 /// Judges the snapshots of a run, and lets the subject's own referee hear what the subject says.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Auditor<P: Subject> {
+pub struct Auditor<P: Process> {
+    subject: Subject<P>,
     group: Group,
     quantity: Option<Quantity>,
     below: Option<Box<dyn Referee<P>>>,
@@ -22,6 +25,29 @@ pub struct Auditor<P: Subject> {
     finished: Vec<Finished>,
     /// Whether somebody has crashed: then nothing is promised any more.
     crashed: bool,
+}
+
+/// What is known of the process below. It is the same for all referees of a run, so it makes no
+/// difference between two of them.
+#[derive(Debug)]
+struct Subject<P: Process>(std::sync::Arc<Definition<P>>);
+
+impl<P: Process> Clone for Subject<P> {
+    fn clone(&self) -> Self {
+        Subject(self.0.clone())
+    }
+}
+
+impl<P: Process> PartialEq for Subject<P> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<P: Process> Eq for Subject<P> {}
+
+impl<P: Process> Hash for Subject<P> {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// What there is to say about a snapshot that is complete.
@@ -44,13 +70,14 @@ const UNFINISHED: &str = "unfinished";
 /// So many snapshots are told of one by one.
 const TOLD: usize = 4;
 
-impl<P: Subject> Auditor<P> {
+impl<P: Process> Auditor<P> {
     /// For the snapshots of a run with this configuration of the subject.
-    pub fn new(config: &P::Config, group: &Group) -> Self {
+    pub fn new(subject: std::sync::Arc<Definition<P>>, config: &P::Config, group: &Group) -> Self {
         Auditor {
             group: group.clone(),
-            quantity: P::quantity(config, group),
-            below: P::referee(config, group),
+            quantity: subject.quantity(config, group),
+            below: subject.new_referee(config, group),
+            subject: Subject(subject),
             begun: BTreeSet::new(),
             parts: BTreeMap::new(),
             finished: Vec::new(),
@@ -67,7 +94,7 @@ impl<P: Subject> Auditor<P> {
         }
         let Some(parts) = self.parts.remove(&snapshot) else { return Ok(()) };
         // Told of in any case: what is wrong with a snapshot can be seen in it.
-        let finished = Finished::new(&self.group, snapshot, at, &parts);
+        let finished = Finished::new(&self.subject.0, &self.group, snapshot, at, &parts);
         let sum = finished.sum();
         self.finished.push(finished);
         self.check_consistency(&parts)?;
@@ -194,7 +221,8 @@ fn breach(name: &'static str, text: &'static str, [from, to]: [NodeId; 2]) -> Br
 }
 
 impl Finished {
-    fn new<P: Subject>(
+    fn new<P: Process>(
+        subject: &Definition<P>,
         group: &Group,
         snapshot: SnapshotId,
         at: Time,
@@ -206,15 +234,15 @@ impl Finished {
         for (place, id) in group.ring().iter().enumerate() {
             let marked = *id == snapshot.initiator;
             let Some(part) = parts.get(id) else { continue };
-            let (name, note) = (id.to_string(), part.state.note());
+            let (name, note) = (id.to_string(), subject.note_of(&part.state));
             graph.nodes.push(Vertex { name, note, group: String::new(), marked });
-            let all = held.zip(part.state.held());
+            let all = held.zip(subject.held_by(&part.state));
             held = all.map(|(held, more)| held.saturating_add(more));
             on_the_way += part.on_the_way();
             for (from, messages) in &part.channels {
                 let Some(from) = group.place(*from) else { continue };
                 for msg in messages {
-                    carried = carried.saturating_add(P::carried(&msg.body));
+                    carried = carried.saturating_add(subject.carried_by(&msg.body));
                     let label = msg.body.to_string();
                     graph.edges.push(Arc { from, to: place, label, marked: false });
                 }
@@ -229,7 +257,7 @@ impl Finished {
     }
 }
 
-impl<P: Subject> Referee<Snapshots<P>> for Auditor<P> {
+impl<P: Erasable> Referee<Snapshots<P>> for Auditor<P> {
     fn hears(
         &mut self,
         at: Time,
@@ -246,6 +274,7 @@ impl<P: Subject> Referee<Snapshots<P>> for Auditor<P> {
                 Some(below) => below.hears(at, who, output),
                 None => Ok(()),
             },
+            Output::Unknown(_) => Ok(()),
         }
     }
 

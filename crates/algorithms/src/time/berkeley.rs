@@ -45,15 +45,13 @@ use super::keeping::{INTERVAL, MAX_DRIFT, SLEW};
 use super::offset::clock_face;
 use super::watch::{Against, Watch};
 use super::{Mean, Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps, average};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched, bully};
 use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Time,
 };
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -244,7 +242,7 @@ impl Berkeley {
     }
 
     fn is_master(&self, cx: &Cx<'_>) -> bool {
-        Algorithm::coordinator(&self.election) == Some(cx.me())
+        self.election.coordinator() == Some(cx.me())
     }
 
     /// Steps the election.
@@ -290,7 +288,7 @@ impl Berkeley {
 
     /// B2.
     fn polled(&mut self, master: NodeId, round: Question, cx: &mut Cx<'_>) {
-        let follows = Algorithm::coordinator(&self.election) == Some(master);
+        let follows = self.election.coordinator() == Some(master);
         let is_old = self.polled.is_some_and(|(whose, last)| whose == master && round <= last);
         if !follows || is_old || master == cx.me() {
             return;
@@ -385,14 +383,13 @@ impl Berkeley {
     /// before, whose corrections may still be on their way in the last.
     fn are_set(processes: &mut dyn Iterator<Item = (NodeId, &Berkeley)>) -> bool {
         let processes: Vec<(NodeId, &Berkeley)> = processes.collect();
-        let masters = |(id, process): &&(NodeId, &Berkeley)| {
-            Algorithm::coordinator(&process.election) == Some(*id)
-        };
+        let masters =
+            |(id, process): &&(NodeId, &Berkeley)| process.election.coordinator() == Some(*id);
         let Some((master, last)) = processes.iter().find(masters).and_then(|(_, p)| p.set) else {
             return false;
         };
         processes.iter().all(|(_, process)| {
-            let follows = Algorithm::coordinator(&process.election) == Some(master);
+            let follows = process.election.coordinator() == Some(master);
             let set = process.set.filter(|(by, _)| *by == master);
             follows && set.is_some_and(|(_, round)| round.is_just_before(last))
         })
@@ -429,79 +426,54 @@ impl Config {
 }
 
 impl Algorithm for Berkeley {
-    const ENTRY: Entry = Entry {
-        name: "berkeley",
-        family: "time",
-        title: "Berkeley",
-        source: "Gusella and Zatti, IEEE Trans. Software Eng. 15(7), 1989",
-        cost: "3(n-1) a round",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
-
-    const DRIFT_PPM: u32 = 100;
-
-    const READS_CLOCK: bool = true;
-
-    const OPTIONS: &'static [Opt] = &[INTERVAL, GAMMA, SLEW, MAX_DRIFT];
-
-    const VERBS: &'static [&'static str] = &["synchronise", "suspect", "start"];
-
-    const KINDS: &'static [&'static str] =
-        &["POLL", "READING", "ADJUST", "ELECTION", "COORDINATOR", "OK"];
-
-    fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
-        Config::read(settings, group).map(drop)
-    }
-
-    fn config(settings: &Settings, group: &Group) -> Config {
-        Config::read(settings, group).unwrap_or_else(|_| {
-            let pace = Pace::usual(settings, settings.timeout.saturating_mul(2));
-            Config::new(pace, USUAL_GAMMA, settings, group)
-        })
-    }
-
-    fn input(verb: &str) -> Option<Input> {
-        if verb == "synchronise" {
-            return Some(Input::Synchronise);
-        }
-        Watched::<Bully>::input(verb).map(Input::Elect)
-    }
-
-    fn verb(input: &Input) -> Cow<'static, str> {
-        match input {
-            Input::Synchronise => Cow::Borrowed("synchronise"),
-            Input::Elect(input) => Watched::<Bully>::verb(input),
-        }
-    }
-
-    fn coordinator(&self) -> Option<NodeId> {
-        Algorithm::coordinator(&self.election)
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "set",
-            text: "every live process follows one live master, whose last rounds have set its clock",
-            at_rest: false,
-            holds: Berkeley::are_set,
-        }
-    }
-
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.settles
-    }
-
-    fn referee(config: &Config, _: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Box::new(Watch::new(Against::EachOther, config.pace)))
-    }
-
-    fn clock(&self, reading: Time) -> Option<Time> {
-        Some(self.clock.shown(reading))
-    }
-
-    fn lasts(config: &Config) -> Option<Duration> {
-        config.pace.lasts(config.settles)
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "berkeley",
+            family: "time",
+            title: "Berkeley",
+            source: "Gusella and Zatti, IEEE Trans. Software Eng. 15(7), 1989",
+            cost: "3(n-1) a round",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("berkeley.rs"),
+            example: "time/berkeley-three-clocks.txt",
+        };
+        let config = |settings: &Settings, group: &Group| {
+            Config::read(settings, group).unwrap_or_else(|_| {
+                let pace = Pace::usual(settings, settings.timeout.saturating_mul(2));
+                Config::new(pace, USUAL_GAMMA, settings, group)
+            })
+        };
+        Definition::<Self>::new(entry, config)
+            .beside(&[election::DOCS, election::DETECTOR_DOCS])
+            .options(&[INTERVAL, GAMMA, SLEW, MAX_DRIFT])
+            .checks(|settings, group| Config::read(settings, group).map(drop))
+            .reads_clock(100)
+            .verbs(
+                &["synchronise", "suspect", "start"],
+                |verb| match verb {
+                    "synchronise" => Some(Input::Synchronise),
+                    verb => election::Input::of(verb).map(Input::Elect),
+                },
+                |input| match input {
+                    Input::Synchronise => "synchronise".into(),
+                    Input::Elect(input) => input.verb().into(),
+                },
+            )
+            .kinds(&["POLL", "READING", "ADJUST", "ELECTION", "COORDINATOR", "OK"])
+            .goal(
+                Goal::new(
+                    "set",
+                    "every live process follows one live master, whose last rounds have set its clock",
+                    Self::are_set,
+                )
+                .at_rest(false),
+            )
+            .settles_within(|config, _, _| config.settles)
+            .lasts(|config| config.pace.lasts(config.settles))
+            .referee(|config, _| Box::new(Watch::new(Against::EachOther, config.pace)))
+            .coordinator(|process| process.election.coordinator())
+            .clock(|process, reading| Some(process.clock.shown(reading)))
     }
 }
 

@@ -37,15 +37,13 @@ use super::keeping::{INTERVAL, Input, MAX_DRIFT, SLEW};
 use super::offset::clock_face;
 use super::watch::{Against, Watch};
 use super::{Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt, member};
-use crate::referee::Referee;
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Time, Timing,
 };
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -280,6 +278,18 @@ impl Cristian {
         let setting = Setting::make(&mut self.clock, now, by, slew, quality, Some(config.server));
         cx.emit(Output::Set(setting));
     }
+
+    /// Whether the last round of every client has set its clock, or there is no server to ask.
+    fn are_set(processes: &mut dyn Iterator<Item = (NodeId, &Cristian)>) -> bool {
+        let (mut served, mut all_set) = (false, true);
+        for (_, process) in processes {
+            match process.role {
+                Role::Server => served = true,
+                Role::Client { set, .. } => all_set &= set,
+            }
+        }
+        all_set || !served
+    }
 }
 
 const SERVER: Opt =
@@ -331,79 +341,44 @@ impl Config {
 }
 
 impl Algorithm for Cristian {
-    const ENTRY: Entry = Entry {
-        name: "cristian",
-        family: "time",
-        title: "Cristian",
-        source: "Cristian, Distributed Computing 3(3), 1989",
-        cost: "2 a sample",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
-
-    const DRIFT_PPM: u32 = 100;
-
-    const READS_CLOCK: bool = true;
-
-    const OPTIONS: &'static [Opt] = &[SERVER, INTERVAL, SAMPLES, MIN, SLEW, MAX_DRIFT];
-
-    const VERBS: &'static [&'static str] = &["synchronise"];
-
-    const KINDS: &'static [&'static str] = &["REQUEST", "TIME"];
-
-    fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
-        Config::read(settings, group).map(drop)
-    }
-
-    fn config(settings: &Settings, group: &Group) -> Config {
-        Config::read(settings, group).unwrap_or_else(|_| Config {
-            pace: Pace::usual(settings, settings.timeout.saturating_mul(USUAL_SAMPLES)),
-            server: group.highest(),
-            samples: USUAL_SAMPLES,
-            least: Duration::ZERO,
-        })
-    }
-
-    fn input(verb: &str) -> Option<Input> {
-        Input::of(verb)
-    }
-
-    fn verb(input: &Input) -> Cow<'static, str> {
-        Cow::Borrowed(input.verb())
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "set",
-            text: "while the server lives, the last round of every live client sets its clock",
-            at_rest: false,
-            holds: |processes| {
-                let (mut served, mut all_set) = (false, true);
-                for (_, process) in processes {
-                    match process.role {
-                        Role::Server => served = true,
-                        Role::Client { set, .. } => all_set &= set,
-                    }
-                }
-                all_set || !served
-            },
-        }
-    }
-
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.settles()
-    }
-
-    fn referee(config: &Config, _: &Group) -> Option<Box<dyn Referee<Self>>> {
-        Some(Box::new(Watch::new(Against::Server(config.server), config.pace)))
-    }
-
-    fn clock(&self, reading: Time) -> Option<Time> {
-        Some(self.clock.shown(reading))
-    }
-
-    fn lasts(config: &Config) -> Option<Duration> {
-        config.pace.lasts(config.settles())
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "cristian",
+            family: "time",
+            title: "Cristian",
+            source: "Cristian, Distributed Computing 3(3), 1989",
+            cost: "2 a sample",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("cristian.rs"),
+            example: "time/cristian-asks-the-server.txt",
+        };
+        let config = |settings: &Settings, group: &Group| {
+            Config::read(settings, group).unwrap_or_else(|_| Config {
+                pace: Pace::usual(settings, settings.timeout.saturating_mul(USUAL_SAMPLES)),
+                server: group.highest(),
+                samples: USUAL_SAMPLES,
+                least: Duration::ZERO,
+            })
+        };
+        Definition::<Self>::new(entry, config)
+            .options(&[SERVER, INTERVAL, SAMPLES, MIN, SLEW, MAX_DRIFT])
+            .checks(|settings, group| Config::read(settings, group).map(drop))
+            .reads_clock(100)
+            .verbs(&["synchronise"], Input::of, |input| input.verb().into())
+            .kinds(&["REQUEST", "TIME"])
+            .goal(
+                Goal::new(
+                    "set",
+                    "while the server lives, the last round of every live client sets its clock",
+                    Self::are_set,
+                )
+                .at_rest(false),
+            )
+            .settles_within(|config, _, _| config.settles())
+            .lasts(|config| config.pace.lasts(config.settles()))
+            .referee(|config, _| Box::new(Watch::new(Against::Server(config.server), config.pace)))
+            .clock(|process, reading| Some(process.clock.shown(reading)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::offset::{show, show_roughly};
 use super::{BadSample, Offset, Ppm, Slewed};
-use crate::catalogue::Settings;
+use crate::definition::Settings;
 use crate::election;
 use crate::options::{BadOption, Opt};
 use bellwether_core::{NodeId, Time};

@@ -49,15 +49,13 @@ use super::marzullo::{Intersection, Interval, TooFew, intersect};
 use super::offset::clock_face;
 use super::watch::{Against, Watch};
 use super::{NoMajority, Output, Pace, Question, Sample, Setting, Slewed, Stamps};
-use crate::catalogue::{Algorithm, Entry, Settings, Topology};
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt};
-use crate::referee::Referee;
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Time, Timing,
 };
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -349,6 +347,21 @@ impl Ntp {
             }
         }
     }
+
+    /// Whether the last poll of every client has set its clock, or too few servers live.
+    fn are_set(processes: &mut dyn Iterator<Item = (NodeId, &Ntp)>) -> bool {
+        let (mut servers, mut needed, mut all_set) = (0, 0, true);
+        for (_, process) in processes {
+            match &process.role {
+                Role::Server => servers += 1,
+                Role::Client(client) => {
+                    all_set &= client.set;
+                    needed = client.needed;
+                }
+            }
+        }
+        all_set || servers < needed
+    }
 }
 
 const SERVERS: Opt = Opt {
@@ -390,89 +403,54 @@ impl Config {
     }
 }
 
-fn usual_servers(group: &Group) -> Vec<NodeId> {
+/// The servers, if nobody says which: the largest numbers.
+pub fn usual_servers(group: &Group) -> Vec<NodeId> {
     let wanted = USUAL_SERVERS.min(group.len() - 1).max(1);
     group.ascending().skip(group.len() - wanted).collect()
 }
 
 impl Algorithm for Ntp {
-    const ENTRY: Entry = Entry {
-        name: "ntp",
-        family: "time",
-        title: "NTP",
-        source: "Mills, IEEE Trans. Communications 39(10), 1991; Marzullo 1984",
-        cost: "2 a poll and server",
-        assumes: <Self as Process>::ASSUMES,
-        topology: Topology::Mesh,
-    };
-
-    const DRIFT_PPM: u32 = 100;
-
-    const READS_CLOCK: bool = true;
-
-    const OPTIONS: &'static [Opt] = &[SERVERS, ACCURACY, INTERVAL, SLEW, MAX_DRIFT];
-
-    const VERBS: &'static [&'static str] = &["synchronise"];
-
-    const KINDS: &'static [&'static str] = &["POLL", "TIME"];
-
-    fn check(settings: &Settings, group: &Group) -> Result<(), BadOption> {
-        Config::read(settings, group).map(drop)
-    }
-
-    fn config(settings: &Settings, group: &Group) -> Config {
-        Config::read(settings, group).unwrap_or_else(|_| Config {
-            pace: Pace::usual(settings, settings.timeout),
-            servers: usual_servers(group),
-            accuracy: USUAL_ACCURACY,
-        })
-    }
-
-    fn input(verb: &str) -> Option<Input> {
-        Input::of(verb)
-    }
-
-    fn verb(input: &Input) -> Cow<'static, str> {
-        Cow::Borrowed(input.verb())
-    }
-
-    fn goal() -> Goal<Self> {
-        Goal {
-            name: "set",
-            text: "while most servers live, the last poll of every live client sets its clock",
-            at_rest: false,
-            holds: |processes| {
-                let (mut servers, mut needed, mut all_set) = (0, 0, true);
-                for (_, process) in processes {
-                    match &process.role {
-                        Role::Server => servers += 1,
-                        Role::Client(client) => {
-                            all_set &= client.set;
-                            needed = client.needed;
-                        }
-                    }
-                }
-                all_set || servers < needed
-            },
-        }
-    }
-
-    fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        config.settles()
-    }
-
-    fn referee(config: &Config, _: &Group) -> Option<Box<dyn Referee<Self>>> {
-        let servers = config.servers.clone();
-        let against = Against::RealTime { servers, accuracy: config.accuracy };
-        Some(Box::new(Watch::new(against, config.pace)))
-    }
-
-    fn clock(&self, reading: Time) -> Option<Time> {
-        Some(self.clock.shown(reading))
-    }
-
-    fn lasts(config: &Config) -> Option<Duration> {
-        config.pace.lasts(config.settles())
+    fn definition() -> Definition<Self> {
+        let entry = Entry {
+            name: "ntp",
+            family: "time",
+            title: "NTP",
+            source: "Mills, IEEE Trans. Communications 39(10), 1991; Marzullo 1984",
+            cost: "2 a poll and server",
+            assumes: Self::ASSUMES,
+            topology: Topology::Mesh,
+            docs: include_str!("ntp.rs"),
+            example: "time/ntp-falseticker.txt",
+        };
+        let config = |settings: &Settings, group: &Group| {
+            Config::read(settings, group).unwrap_or_else(|_| Config {
+                pace: Pace::usual(settings, settings.timeout),
+                servers: usual_servers(group),
+                accuracy: USUAL_ACCURACY,
+            })
+        };
+        Definition::<Self>::new(entry, config)
+            .options(&[SERVERS, ACCURACY, INTERVAL, SLEW, MAX_DRIFT])
+            .checks(|settings, group| Config::read(settings, group).map(drop))
+            .reads_clock(100)
+            .verbs(&["synchronise"], Input::of, |input| input.verb().into())
+            .kinds(&["POLL", "TIME"])
+            .goal(
+                Goal::new(
+                    "set",
+                    "while most servers live, the last poll of every live client sets its clock",
+                    Self::are_set,
+                )
+                .at_rest(false),
+            )
+            .settles_within(|config, _, _| config.settles())
+            .lasts(|config| config.pace.lasts(config.settles()))
+            .referee(|config, _| {
+                let servers = config.servers.clone();
+                let against = Against::RealTime { servers, accuracy: config.accuracy };
+                Box::new(Watch::new(against, config.pace))
+            })
+            .clock(|process, reading| Some(process.clock.shown(reading)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What views are made of, and what is said about them.
 
-use crate::catalogue::Portable;
+use crate::definition::Portable;
 use bellwether_core::{Group, Kind, Message, NodeId};
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Debug};

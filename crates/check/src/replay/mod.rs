@@ -15,9 +15,8 @@ pub use text::scenario;
 use crate::model::Channels;
 use crate::setup::Setup;
 use crate::world::Action;
-use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_algorithms::referee::Breach;
-use bellwether_core::{Process, Time, micros};
+use bellwether_core::{AnyProcess, Process, Time, micros};
 use bellwether_sim::{
     self as sim, CLOCK_START, Cut, CutKind, Fate, Latency, Network, Observer, Outcome, Plan,
     Scheduled, Seen, Silent,
@@ -29,9 +28,9 @@ use walk::{End, Letter, Setting, Walk};
 
 /// A counterexample as a run of the simulator.
 #[derive(Clone, Debug)]
-pub struct Replay<A: Algorithm> {
+pub struct Replay {
     /// The run.
-    pub plan: Plan<A>,
+    pub plan: Plan<AnyProcess>,
     /// When it begins to go round, if it does.
     pub loops_from: Option<Time>,
     /// When the last of it happens.
@@ -42,8 +41,8 @@ pub struct Replay<A: Algorithm> {
 }
 
 /// The run of the simulator that does just this: the stem, and then the cycle once, if there is one.
-pub fn replay<A: Algorithm>(setup: &Setup, stem: &[Action], cycle: &[Action]) -> Replay<A> {
-    let model = setup.model::<A>();
+pub fn replay(setup: &Setup, stem: &[Action], cycle: &[Action]) -> Replay {
+    let model = setup.model();
     let walk = walk::walk(&model, stem, cycle);
     // Where processes look at their clocks, these show what they must and stand still in between;
     // no timer is honest then.
@@ -62,18 +61,19 @@ pub fn replay<A: Algorithm>(setup: &Setup, stem: &[Action], cycle: &[Action]) ->
     Replay { plan, loops_from: walk.loops_from.map(time), ends, exact }
 }
 
-impl<A: Algorithm> Replay<A> {
+impl Replay {
     /// Runs it: what comes of it, as an error if this is not what the counterexample says.
     pub fn confirm(&self, breach: &Breach) -> Result<Outcome, Box<Outcome>> {
         let (outcome, Silent) = self.plan.run(Silent);
         let found = outcome.violation.as_ref().map(|violation| violation.name);
-        let missed = breach.name == A::goal().name && !outcome.agreed;
+        let goal = self.plan.algorithm.goal.as_ref();
+        let missed = goal.is_some_and(|goal| breach.name == goal.name) && !outcome.agreed;
         let same = found == Some(breach.name) || missed && found.is_none();
         if same { Ok(outcome) } else { Err(Box::new(outcome)) }
     }
 }
 
-fn plan<A: Algorithm>(setup: &Setup, walk: &Walk<A>, moments: &Moments) -> Plan<A> {
+fn plan(setup: &Setup, walk: &Walk<AnyProcess>, moments: &Moments) -> Plan<AnyProcess> {
     let at = |moment: usize| Time::from_micros(moments.at[moment]);
     let ring = setup.group.ring();
     let id = |place: u8| ring[usize::from(place)];
@@ -102,6 +102,7 @@ fn plan<A: Algorithm>(setup: &Setup, walk: &Walk<A>, moments: &Moments) -> Plan<
     let mut script: Vec<_> = cut.into_iter().chain(clocks).chain(deeds).collect();
     script.sort_by_key(|scheduled| scheduled.at);
     Plan {
+        algorithm: setup.algorithm.clone(),
         group: setup.group.clone(),
         settings: setup.settings.clone(),
         network,
@@ -172,7 +173,7 @@ fn still_clock<I>(node: bellwether_core::NodeId, at: Time, shows: Time) -> sim::
 
 /// Whether the processes of a plan's run take exactly these steps, also after one that breaks
 /// something.
-fn is_exact<A: Algorithm>(plan: &Plan<A>, walk: &Walk<A>) -> bool {
+fn is_exact(plan: &Plan<AnyProcess>, walk: &Walk<AnyProcess>) -> bool {
     let mut run = plan.set_up(Steps { left: &walk.steps, same: true });
     run.keep_going();
     plan.play(&mut run);

@@ -1,7 +1,6 @@
 //! A counterexample as a scenario.
 
 use super::Replay;
-use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_sim::{Action, Silent, scenario};
 use std::fmt::Write;
 
@@ -10,14 +9,16 @@ const WIDTH: usize = 100;
 
 /// The scenario that plays this run: `what` was checked, as a comment, then what comes of it; the
 /// run; and what it must show. The story is left for the tool to fill in.
-pub fn scenario<A: Algorithm>(replay: &Replay<A>, what: &str) -> String {
+pub fn scenario(replay: &Replay, what: &str) -> String {
     let (outcome, Silent) = replay.plan.run(Silent);
     let mut text = String::new();
     comment(&mut text, what);
     if let Some(violation) = &outcome.violation {
         comment(&mut text, &format!("What is broken: {violation}."));
-    } else if !outcome.agreed {
-        comment(&mut text, &format!("What is missed: {}.", A::goal().text));
+    } else if !outcome.agreed
+        && let Some(goal) = &replay.plan.algorithm.goal
+    {
+        comment(&mut text, &format!("What is missed: {}.", goal.text));
     }
     if let Some(from) = replay.loops_from {
         let ends = replay.ends;

@@ -173,7 +173,7 @@ impl<'a, P: Process> Walker<'a, P> {
             }
             Action::Fire { place, at } => {
                 self.walk.last += 1;
-                let timer = self.slot(place).timers[usize::from(at)].timer;
+                let timer = self.slot(place).timers[usize::from(at)].timer.clone();
                 if let Some(index) = self.armed.remove(&(place, timer)) {
                     self.walk.settings[index].end = End::Fires(self.walk.last);
                 }

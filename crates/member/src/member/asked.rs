@@ -5,11 +5,10 @@ use crate::config::Config;
 use crate::event::Decline;
 use crate::mandate::{Epoch, Replica, Version};
 use crate::status::{Health, MemberStatus, Stance as PublicStance, Status};
-use bellwether_algorithms::election::Election;
 use bellwether_core::{Here, NodeId, Time};
 use std::time::Duration;
 
-impl<E: Election, S: Replica> Member<E, S> {
+impl<S: Replica> Member<S> {
     /// The epoch of the mandate that it holds.
     pub fn holds(&self, now: Time) -> Option<Epoch> {
         self.mandate.holds(now)

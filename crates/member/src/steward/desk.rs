@@ -3,7 +3,6 @@
 
 use super::Steward;
 use super::types::{Conn, Timer};
-use bellwether_algorithms::election::Election;
 use bellwether_core::{Context, NodeId, Time};
 use bellwether_duties::{
     Command, Duties, Ending, Number, Reply, Request, Said, Sent, SessionId, Stamp,
@@ -248,7 +247,7 @@ impl Desk {
     }
 
     /// Sets the timer for the next look.
-    pub(super) fn watch<E: Election>(&mut self, cx: &mut Context<'_, Steward<E>>) {
+    pub(super) fn watch(&mut self, cx: &mut Context<'_, Steward>) {
         let Some((look, _)) = self.looks.first() else { return };
         if self.timer.is_none_or(|timer| *look < timer) {
             self.timer = Some(*look);

@@ -34,7 +34,6 @@ use crate::event::Event;
 use crate::mandate::{Durable, Epoch, Replica, Version};
 use crate::member::{self, Member};
 use crate::status::{Stance, Status};
-use bellwether_algorithms::election::Election;
 use bellwether_core::{Assumptions, Context, Few, Here, NodeId, Process, Time};
 use bellwether_duties::{Command, Duties, Reply, Request, Said};
 use desk::{Desk, Route};
@@ -56,40 +55,40 @@ impl Replica for Duties {
 
 /// A member with duties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Steward<E> {
-    member: Member<E, Duties>,
+pub struct Steward {
+    member: Member<Duties>,
     /// What a coordinator has to know of its clients. There is one only under a mandate.
     desk: Option<Desk>,
 }
 
-type Cx<'a, E> = Context<'a, Steward<E>>;
+type Cx<'a> = Context<'a, Steward>;
 
-impl<E: Election> Process for Steward<E> {
-    type Msg = Msg<E::Msg>;
-    type Timer = Timer<E::Timer>;
+impl Process for Steward {
+    type Msg = Msg;
+    type Timer = Timer;
     type Input = Input;
     type Output = Output;
     type Durable = Durable;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Member::<E, Duties>::ASSUMES;
+    const ASSUMES: Assumptions = Member::<Duties>::ASSUMES;
 
     fn durable(&self) -> Durable {
         self.member.durable()
     }
 
-    fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_, E>) {
+    fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_>) {
         self.step(cx, |member, cx| member.on_start(saved, cx));
     }
 
-    fn on_input(&mut self, input: Input, cx: &mut Cx<'_, E>) {
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
         match input {
             Input::Member(input) => self.step(cx, |member, cx| member.on_input(input, cx)),
             Input::Wants(wants) => self.hear(cx.me(), wants, cx),
         }
     }
 
-    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, E>) {
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_>) {
         match msg {
             Msg::Member(msg) => self.step(cx, |member, cx| member.on_message(from, msg, cx)),
             Msg::Wants(wants) => self.hear(from, wants, cx),
@@ -100,7 +99,7 @@ impl<E: Election> Process for Steward<E> {
         }
     }
 
-    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, E>) {
+    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_>) {
         match timer {
             Timer::Member(timer) => self.step(cx, |member, cx| member.on_timer(timer, cx)),
             Timer::Sessions => self.end_the_silent(cx),
@@ -108,12 +107,12 @@ impl<E: Election> Process for Steward<E> {
     }
 }
 
-impl<E: Election> Steward<E> {
+impl Steward {
     /// Steps the member, and does what its news demand.
     fn step(
         &mut self,
-        cx: &mut Cx<'_, E>,
-        step: impl FnOnce(&mut Member<E, Duties>, &mut Context<'_, Member<E, Duties>>),
+        cx: &mut Cx<'_>,
+        step: impl FnOnce(&mut Member<Duties>, &mut Context<'_, Member<Duties>>),
     ) {
         let config = cx.config();
         let news: Few<Event> = cx.part(&config.member, Msg::Member, Timer::Member, |cx| {
@@ -136,7 +135,7 @@ impl<E: Election> Steward<E> {
     }
 
     /// D3 and D5: the mandate is new.
-    fn begin(&mut self, epoch: Epoch, cx: &mut Cx<'_, E>) {
+    fn begin(&mut self, epoch: Epoch, cx: &mut Cx<'_>) {
         let mut desk = Desk::default();
         if let Some((_, duties)) = self.member.copy() {
             for (id, session) in duties.sessions() {
@@ -153,14 +152,14 @@ impl<E: Election> Steward<E> {
         cx.emit(Output::Coordinator(Some(cx.me()), epoch));
     }
 
-    fn close(&mut self, cx: &mut Cx<'_, E>) {
+    fn close(&mut self, cx: &mut Cx<'_>) {
         if self.desk.take().is_some() {
             cx.cancel_timer(Timer::Sessions);
         }
     }
 
     /// D2: proposes these together with those that wait, if it is time. Whether it is.
-    fn propose(&mut self, commands: Vec<Command>, cx: &mut Cx<'_, E>) -> bool {
+    fn propose(&mut self, commands: Vec<Command>, cx: &mut Cx<'_>) -> bool {
         let config = cx.config();
         let holds = self.holds(cx.now()).is_some();
         let underway = self.member.underway(cx.here(), &config.member);
@@ -175,7 +174,7 @@ impl<E: Election> Steward<E> {
     }
 
     /// Somebody's clients want something.
-    fn hear(&mut self, via: NodeId, wants: Vec<(Conn, Request)>, cx: &mut Cx<'_, E>) {
+    fn hear(&mut self, via: NodeId, wants: Vec<(Conn, Request)>, cx: &mut Cx<'_>) {
         if self.holds(cx.now()).is_some() && self.desk.is_some() {
             cx.rule("D2");
             let commands = self.take_up(via, wants, cx);
@@ -204,7 +203,7 @@ impl<E: Election> Steward<E> {
         &mut self,
         via: NodeId,
         wants: Vec<(Conn, Request)>,
-        cx: &mut Cx<'_, E>,
+        cx: &mut Cx<'_>,
     ) -> Vec<Command> {
         let at = cx.config().stamp(cx.now());
         let (Some(desk), Some((_, duties))) = (&mut self.desk, self.member.copy()) else {
@@ -219,7 +218,7 @@ impl<E: Election> Steward<E> {
     }
 
     /// Sends and says what there is to tell, and proposes what has waited for that.
-    fn tell(&mut self, cx: &mut Cx<'_, E>) {
+    fn tell(&mut self, cx: &mut Cx<'_>) {
         self.tell_what_is_done(cx);
         while self.propose(Vec::new(), cx) {
             // Who is alone has a majority at once.
@@ -227,7 +226,7 @@ impl<E: Election> Steward<E> {
         }
     }
 
-    fn tell_what_is_done(&mut self, cx: &mut Cx<'_, E>) {
+    fn tell_what_is_done(&mut self, cx: &mut Cx<'_>) {
         let done = self.member.take_done();
         let Some(desk) = &mut self.desk else { return };
         let ttl = |id| self.member.copy()?.1.sessions().get(&id).map(|session| session.ttl_ms);
@@ -242,7 +241,7 @@ impl<E: Election> Steward<E> {
         }
     }
 
-    fn say(&self, via: NodeId, replies: Vec<(Conn, Reply)>, cx: &mut Cx<'_, E>) {
+    fn say(&self, via: NodeId, replies: Vec<(Conn, Reply)>, cx: &mut Cx<'_>) {
         if via == cx.me() {
             cx.emit(Output::Says(replies));
         } else {
@@ -251,7 +250,7 @@ impl<E: Election> Steward<E> {
     }
 
     /// D3.
-    fn end_the_silent(&mut self, cx: &mut Cx<'_, E>) {
+    fn end_the_silent(&mut self, cx: &mut Cx<'_>) {
         let (at, now) = (cx.config().stamp(cx.now()), cx.now());
         let holds = self.holds(now).is_some();
         let Some(desk) = &mut self.desk else { return };
@@ -269,9 +268,9 @@ impl<E: Election> Steward<E> {
 }
 
 /// What others may know.
-impl<E: Election> Steward<E> {
+impl Steward {
     /// The member.
-    pub fn member(&self) -> &Member<E, Duties> {
+    pub fn member(&self) -> &Member<Duties> {
         &self.member
     }
 

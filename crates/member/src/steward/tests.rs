@@ -6,13 +6,13 @@ use super::*;
 use crate::mandate::{self, Msg as Mandate, Version};
 use crate::member::Msg as Member;
 use crate::tests::{Fixture, config, id, ms, said, sent};
-use bellwether_algorithms::election::{Bully, bully};
+use bellwether_algorithms::election::{any, bully};
 use bellwether_core::Effect;
 use bellwether_duties::{Answer, Ask, Ending, Limits, Mode, OnDeadlock, SessionId, Want};
 use std::sync::Arc;
 
-type P3 = Fixture<Steward<Bully>>;
-type Letter = Msg<bully::Msg>;
+type P3 = Fixture<Steward>;
+type Letter = Msg;
 
 fn p3() -> P3 {
     let (limits, on_deadlock) = (Limits::default(), OnDeadlock::Abort);
@@ -26,7 +26,7 @@ fn mandate(msg: mandate::Msg<Duties>) -> Letter {
     Msg::Member(Member::Mandate(msg))
 }
 
-fn following(leader: u32) -> (P3, Vec<Effect<Steward<Bully>>>) {
+fn following(leader: u32) -> (P3, Vec<Effect<Steward>>) {
     let mut p3 = p3();
     let (epoch, sent, copy) = (Epoch::new(1), Time::ZERO, Arc::default());
     let version = Version { epoch, sequence: 0 };
@@ -40,7 +40,7 @@ fn leading() -> P3 {
     let mut p3 = p3();
     // A stronger one is silent: P3 is elected in the end.
     p3.fire(Timer::Member(crate::member::Timer::Patience));
-    p3.fire(Timer::Member(crate::member::Timer::Election(bully::Timer::Answer)));
+    p3.fire(Timer::Member(crate::member::Timer::Election(any::Timer::Bully(bully::Timer::Answer))));
     let promise =
         Mandate::Promise { epoch: Epoch::new(1), version: Version::default(), copy: None };
     for voter in [1, 2] {
@@ -53,7 +53,7 @@ fn leading() -> P3 {
 }
 
 /// P1 and P2 have so many changes. What is said then.
-fn acknowledge(p3: &mut P3, held: u64) -> Vec<Effect<Steward<Bully>>> {
+fn acknowledge(p3: &mut P3, held: u64) -> Vec<Effect<Steward>> {
     let (epoch, sent, clock) = (Epoch::new(1), p3.now, p3.now);
     let mut effects = Vec::new();
     for follower in [1, 2] {
@@ -71,7 +71,7 @@ fn wants(conn: Conn, request: Request) -> Input {
 }
 
 /// What is said to P3's own clients.
-fn replies(effects: Vec<Effect<Steward<Bully>>>) -> Vec<(Conn, Reply)> {
+fn replies(effects: Vec<Effect<Steward>>) -> Vec<(Conn, Reply)> {
     let says = |output| match output {
         Output::Says(replies) => replies,
         _ => Vec::new(),
@@ -150,7 +150,7 @@ fn d2_a_reply_goes_to_where_the_session_was_last_heard_of() {
 const NONE: [usize; 0] = [];
 
 /// How many commands there are in each batch that is sent to P1.
-fn batches(effects: Vec<Effect<Steward<Bully>>>) -> Vec<usize> {
+fn batches(effects: Vec<Effect<Steward>>) -> Vec<usize> {
     let batch = |(to, msg): (NodeId, Letter)| match msg {
         Msg::Member(Member::Mandate(Mandate::Append { commands, .. })) if to == id(1) => {
             Some(commands.len())

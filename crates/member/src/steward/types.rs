@@ -5,7 +5,6 @@ use crate::mandate::Epoch;
 use crate::member;
 use bellwether_core::{Kind, Message, NodeId, Time};
 use bellwether_duties::{Duties, Limits, OnDeadlock, Reply, Request, Said, Stamp};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -35,17 +34,16 @@ impl Config {
 
 /// A message between members.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(bound = "M: Serialize + DeserializeOwned")]
-pub enum Msg<M> {
+pub enum Msg {
     /// Of the member's own parts.
-    Member(member::Msg<M, Duties>),
+    Member(member::Msg<Duties>),
     /// What clients of the sender want, to the coordinator.
     Wants(Vec<(Conn, Request)>),
     /// What the coordinator says to clients of the receiver.
     Says(Vec<(Conn, Reply)>),
 }
 
-impl<M: Message> Message for Msg<M> {
+impl Message for Msg {
     fn kind(&self) -> Kind {
         match self {
             Msg::Member(msg) => msg.kind(),
@@ -55,7 +53,7 @@ impl<M: Message> Message for Msg<M> {
     }
 }
 
-impl<M: fmt::Display> fmt::Display for Msg<M> {
+impl fmt::Display for Msg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Msg::Member(msg) => msg.fmt(f),
@@ -67,9 +65,9 @@ impl<M: fmt::Display> fmt::Display for Msg<M> {
 
 /// What a steward waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Timer<T> {
+pub enum Timer {
     /// The member's.
-    Member(member::Timer<T>),
+    Member(member::Timer),
     /// D3: the session that will be silent for too long next.
     Sessions,
 }

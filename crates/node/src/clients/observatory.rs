@@ -277,7 +277,7 @@ impl Drop for Telescope<'_> {
 }
 
 /// O2: looks at the member's copy for all who observe, until the member has ended.
-pub(crate) async fn watch_over(observatory: Arc<Observatory>, seat: Arc<dyn Seat>) {
+pub(crate) async fn watch_over(observatory: Arc<Observatory>, seat: Seat) {
     loop {
         observatory.somebody().await;
         let eye = observatory.clone();

@@ -4,8 +4,7 @@ use super::problem::{ConfigError, Place};
 use super::read::{Given, Reader, Section, nearest};
 use super::units::{address, duration, listen, listen_for, preempt, size};
 use super::{Limits, Log, LogFormat, Overrides, Peer, Profile, Settings, Tls};
-use crate::elections;
-use bellwether_algorithms::election::Election;
+use bellwether_algorithms::election::any::Choice;
 use bellwether_core::{Group, NodeId};
 use bellwether_member::{Choices, Config, Quorum, Ranks, Unfit};
 use bellwether_net::check_cluster;
@@ -87,8 +86,7 @@ impl<'t> Loader<'_, 't> {
         let members = self.members(root);
         let id = self.id(root, &members);
         let (listen, http) = (self.listen(root, id, &members), self.http(root));
-        let election = self.election(root);
-        let (profile, choices) = self.choices(root, election.as_ref(), &members);
+        let (profile, choices) = self.choices(root, &members);
         let data = self.data(root, id);
         let tls = self.tls(root, id);
         let log = self.log(root);
@@ -103,7 +101,6 @@ impl<'t> Loader<'_, 't> {
             http: http?,
             socket: socket?,
             data: data?,
-            election: election?.value,
             profile,
             choices: choices?,
             tls: tls?,
@@ -276,26 +273,13 @@ impl<'t> Loader<'_, 't> {
         }
     }
 
-    fn election(&mut self, root: Section<'t>) -> Option<Given<&'static str>> {
+    fn choices(&mut self, root: Section<'t>, members: &[Peer]) -> (Profile, Option<Choices>) {
+        let before = self.reader.problems.len();
         let names = ("--election", "BELLWETHER_ELECTION");
         let given = self.text(root, "election", self.overrides.election.as_ref(), names);
-        let default = || Given { value: "bully".to_owned(), place: Place::Missing };
-        self.reader.parse("election", Some(given.unwrap_or_else(default)), |name| {
-            elections::NAMES
-                .iter()
-                .find(|known| **known == name)
-                .copied()
-                .ok_or_else(|| unknown(name, elections::NAMES))
-        })
-    }
-
-    fn choices(
-        &mut self,
-        root: Section<'t>,
-        election: Option<&Given<&'static str>>,
-        members: &[Peer],
-    ) -> (Profile, Option<Choices>) {
-        let before = self.reader.problems.len();
+        let election = self.reader.parse("election", given, |name| {
+            Choice::named(name).ok_or_else(|| unknown(name, Choice::NAMES))
+        });
         let names = ("--profile", "BELLWETHER_PROFILE");
         let given = self.text(root, "profile", self.overrides.profile.as_ref(), names);
         let profile = self.reader.parse("profile", given, |name| {
@@ -306,6 +290,7 @@ impl<'t> Loader<'_, 't> {
         });
         let profile = profile.map_or(Profile::Default, |given| given.value);
         let mut choices = profile.choices();
+        choices.election = election.map_or_else(Choice::default, |given| given.value);
         let mut places = BTreeMap::new();
         for key in ["heartbeat", "lease", "election_timeout"] {
             let given = self.reader.text(root, key);
@@ -337,8 +322,7 @@ impl<'t> Loader<'_, 't> {
         if self.reader.problems.len() > before {
             return (profile, None);
         }
-        let fit = election.map(|election| fit(election.value, &choices, members));
-        if let Some(Err(unfit)) = fit {
+        if let Err(unfit) = fit(&choices, members) {
             // A time-out that the profile gave is wrong because of the one that was set.
             let place = places.get(unfit.key).or(places.values().next());
             let place = place.copied().unwrap_or(Place::Missing);
@@ -475,19 +459,12 @@ pub(super) fn unknown(word: &str, known: &[&str]) -> String {
 }
 
 /// Whether the time-outs fit together, for this election.
-fn fit(election: &str, choices: &Choices, members: &[Peer]) -> Result<(), Unfit> {
-    struct Fit<'a>(&'a Choices, Group);
-    impl elections::Visitor for Fit<'_> {
-        type Output = Result<(), Unfit>;
-        fn visit<E: Election>(self) -> Self::Output {
-            Config::new::<E>(self.0, Ranks::equal(&self.1), &self.1).map(|_| ())
-        }
-    }
+fn fit(choices: &Choices, members: &[Peer]) -> Result<(), Unfit> {
     // Duplicates are complained of elsewhere.
     let Ok(group) = Group::new(members.iter().map(|peer| peer.id).collect()) else {
         return Ok(());
     };
-    elections::visit(election, Fit(choices, group)).unwrap_or(Ok(()))
+    Config::new(choices, Ranks::equal(&group), &group).map(|_| ())
 }
 
 /// What is allowed and probably not wanted.

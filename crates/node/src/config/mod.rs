@@ -40,11 +40,9 @@ pub struct Settings {
     pub socket: Option<PathBuf>,
     /// The directory of its durable state.
     pub data: PathBuf,
-    /// The name of the election.
-    pub election: &'static str,
     /// The set of time-outs that was chosen.
     pub profile: Profile,
-    /// The time-outs and the rules of the mandate.
+    /// The election, the time-outs and the rules of the mandate.
     pub choices: Choices,
     /// Its certificate.
     pub tls: Tls,

@@ -22,7 +22,7 @@ impl fmt::Display for Settings {
             None => writeln!(f, "socket = \"off\"")?,
         }
         writeln!(f, "data = {}", path(&self.data))?;
-        writeln!(f, "election = \"{}\"", self.election)?;
+        writeln!(f, "election = \"{}\"", choices.election)?;
         writeln!(f, "profile = \"{}\"", self.profile.name())?;
         writeln!(f, "heartbeat = \"{}\"", show_duration(choices.heartbeat))?;
         writeln!(f, "lease = \"{}\"", show_duration(choices.lease))?;

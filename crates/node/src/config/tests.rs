@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Sessions;
+use bellwether_algorithms::election::any::Choice;
 use tempfile::TempDir;
 
 const GOOD: &str = r#"
@@ -70,7 +71,7 @@ fn a_short_file_is_enough() {
     assert_eq!(settings.data, folder.path().join("state"));
     assert_eq!(settings.tls.certificate, folder.path().join("member-2.pem"));
     assert_eq!(settings.tls.key, Path::new("/etc/member-2-key.pem"));
-    assert_eq!((settings.election, settings.profile), ("bully", Profile::Default));
+    assert_eq!((settings.choices.election.name(), settings.profile), ("bully", Profile::Default));
     assert_eq!(settings.choices, Choices::default());
     assert_eq!(settings.limits, Limits::default());
     assert_eq!(settings.socket, Some(folder.path().join("state/bellwether.sock")));
@@ -95,7 +96,7 @@ fn everything_can_be_said() {
     );
     let settings = good(&text);
     assert_eq!((settings.listen.port(), settings.http), (7999, None));
-    assert_eq!((settings.election, settings.profile), ("ring", Profile::Wide));
+    assert_eq!((settings.choices.election.name(), settings.profile), ("ring", Profile::Wide));
     let choices = &settings.choices;
     assert_eq!((choices.heartbeat.as_secs(), choices.lease.as_secs()), (1, 6));
     assert_eq!(choices.election_timeout.map(|span| span.as_millis()), Some(800));
@@ -132,9 +133,9 @@ fn flags_are_stronger_than_the_file() {
     };
     let settings = load_text(GOOD, &flags).1.unwrap();
     assert_eq!((settings.id, settings.listen.port()), (NodeId::new(3), 1234));
-    assert_eq!((settings.http, settings.election), (None, "peterson"));
+    assert_eq!((settings.http, settings.choices.election.name()), (None, "peterson"));
     assert_eq!(settings.data, Path::new("elsewhere"));
-    assert_eq!(settings.choices, Choices::fast());
+    assert_eq!(settings.choices, Choices { election: Choice::Peterson, ..Choices::fast() });
     assert_eq!((settings.log.format, settings.log.level.as_str()), (LogFormat::Json, "warn"));
     assert!(settings.dev_faults && settings.warnings[0].contains("development faults"));
 }

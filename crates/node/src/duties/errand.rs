@@ -10,7 +10,7 @@ use super::refusals::{ended, nobody, refused, unanswered, unknown};
 use crate::clients::{Coordinator, Note, Visitor};
 use crate::office::{ANSWERS_WITHIN, Office};
 use bellwether_duties::{Answer, Ask, Number, Refusal, Reply, Request, SessionId, Subject, Token};
-use bellwether_web::Refusal as Refused;
+use bellwether_http::Refusal as Refused;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 

@@ -15,7 +15,7 @@ use bellwether_api::orders::{
 };
 use bellwether_api::{duties as shown, json};
 use bellwether_duties::{Answer, Ask, Mode, Policy, SessionId, Want};
-use bellwether_web::{Outcome, Refusal};
+use bellwether_http::{Outcome, Refusal};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use bellwether_api::{duties as shown, json};
-use bellwether_web::{Outcome, Refusal};
+use bellwether_http::{Outcome, Refusal};
 use serde::Deserialize;
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::look::Blind;
 use super::shown;
 use axum::http::StatusCode;
 use bellwether_duties::{Ending, Refusal, SessionId};
-use bellwether_web::Refusal as Answer;
+use bellwether_http::Refusal as Answer;
 
 /// What the coordinator refused.
 pub(super) fn refused(refusal: &Refusal) -> Answer {

@@ -11,7 +11,7 @@ use axum::extract::{Path, State};
 use bellwether_api::json;
 use bellwether_api::orders::Bearer;
 use bellwether_duties::{Subject, Token};
-use bellwether_web::Outcome;
+use bellwether_http::Outcome;
 use std::sync::Arc;
 
 type Shared = State<Arc<Office>>;

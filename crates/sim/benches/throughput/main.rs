@@ -14,16 +14,23 @@
 
 mod bare;
 
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_algorithms::election::{ChangRoberts, Input, Watched};
+use bellwether_algorithms::deadlock::{EdgeChasing, Site};
+use bellwether_algorithms::definition::{Algorithm, Definition, Settings};
+use bellwether_algorithms::election::{Bully, ChangRoberts, Input, Watched};
 use bellwether_algorithms::mutex::{Guarded, Raymond, RicartAgrawala, SuzukiKasami};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_algorithms::time::Berkeley;
+use bellwether_core::{Erasable, Group, NodeId, Process, Time};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{Action, Latency, Network, Plan, Scheduled, Silent, Sim, shuffled};
-use divan::Bencher;
 use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use std::ops::Range;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 type P = Watched<ChangRoberts>;
+
+static CHANG_ROBERTS: LazyLock<Arc<Definition<P>>> = LazyLock::new(|| Arc::new(P::definition()));
 
 fn main() {
     println!("events a second, in millions: the simulator beside a plain loop\n");
@@ -37,6 +44,12 @@ fn main() {
     saturate::<Guarded<RicartAgrawala>>(1_000, 10);
     saturate::<Guarded<Raymond>>(1_000, 1_000);
     saturate::<Guarded<Raymond>>(100_000, 10);
+    println!("\nrandom schedules, thousands a second: typed processes beside erased ones\n");
+    println!("{:>22} {:>10} {:>10} {:>7}", "algorithm", "typed", "erased", "ratio");
+    sweep::<Watched<Bully>>();
+    sweep::<Guarded<Raymond>>();
+    sweep::<Berkeley>();
+    sweep::<Site<EdgeChasing>>();
     println!();
     divan::main();
 }
@@ -63,12 +76,14 @@ fn compare(n: u32, turns: usize) {
 /// Everybody has so many jobs, and all begin at once.
 fn saturate<A: Algorithm>(n: u32, jobs: usize) {
     let ms = Duration::from_millis;
-    let job = A::input("work").expect("mutual exclusion has work");
+    let algorithm = Arc::new(A::definition());
+    let job = algorithm.input("work").expect("mutual exclusion has work");
     let all = Scheduled { at: Time::ZERO, action: Action::InputAll(job) };
     let mut rates = Vec::new();
     let mut entries = 0;
     for seed in 0..3 {
-        let plan = Plan::<A> {
+        let plan = Plan {
+            algorithm: algorithm.clone(),
             group: Group::numbered(n).expect("ids 1 to n form a group"),
             settings: Settings { section: (ms(1), ms(1)), ..Settings::new(ms(300)) },
             network: Network::new(Latency::Uniform(ms(1), ms(100))),
@@ -83,7 +98,28 @@ fn saturate<A: Algorithm>(n: u32, jobs: usize) {
         entries = sim.sections().map_or(0, |sections| sections.entries);
         assert_eq!(entries, u64::from(n) * jobs as u64, "everybody has done all its jobs");
     }
-    println!("{n:>10} {:>16} {entries:>10} {:>10.1}", A::ENTRY.name, median(rates));
+    println!("{n:>10} {:>16} {entries:>10} {:>10.1}", algorithm.name(), median(rates));
+}
+
+/// Runs ten thousand random schedules of both kinds in turns, and prints the medians.
+fn sweep<A: Algorithm + Erasable>() {
+    let (typed, erased) = (Arc::new(A::definition()), Arc::new(A::definition().erase()));
+    let (mut typed_rates, mut erased_rates) = (Vec::new(), Vec::new());
+    for first in (0..10_000).step_by(500) {
+        typed_rates.push(rate(&typed, first..first + 500));
+        erased_rates.push(rate(&erased, first..first + 500));
+    }
+    let (ours, theirs) = (median(typed_rates), median(erased_rates));
+    println!("{:>22} {ours:>10.1} {theirs:>10.1} {:>7.2}", typed.name(), theirs / ours);
+}
+
+/// How many thousand random schedules there are in a second.
+fn rate<P: Process>(algorithm: &Arc<Definition<P>>, seeds: Range<u64>) -> f64 {
+    let (start, count) = (Instant::now(), seeds.end - seeds.start);
+    for seed in seeds {
+        black_box(random_plan(algorithm, seed).run(Silent));
+    }
+    count as f64 / start.elapsed().as_secs_f64() / 1e3
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {
@@ -100,7 +136,8 @@ fn ring(n: u32, seed: u64) -> Vec<NodeId> {
 /// A cluster in which everybody is about to start.
 fn cluster(ring: Vec<NodeId>, seed: u64) -> Sim<P, Silent> {
     let ms = Duration::from_millis;
-    let plan = Plan::<P> {
+    let plan = Plan {
+        algorithm: CHANG_ROBERTS.clone(),
         group: Group::new(ring).expect("ids 1 to n form a group"),
         settings: Settings::new(ms(300)),
         network: Network::new(Latency::Uniform(ms(1), ms(100))),
@@ -108,7 +145,6 @@ fn cluster(ring: Vec<NodeId>, seed: u64) -> Sim<P, Silent> {
         script: vec![Scheduled { at: Time::ZERO, action: Action::InputAll(Input::Start) }],
         until: None,
     };
-    assert_eq!(P::ENTRY.name, "chang-roberts");
     plan.set_up(Silent)
 }
 
@@ -136,7 +172,7 @@ fn plain_loop(bencher: Bencher<'_, '_>, n: u32) {
 fn random_schedules(bencher: Bencher<'_, '_>) {
     bencher.counter(ItemsCount::new(10usize)).bench_local(|| {
         for seed in 0..10 {
-            let (outcome, Silent) = bellwether_sim::chaos::random_plan::<P>(seed).run(Silent);
+            let (outcome, Silent) = random_plan(&CHANG_ROBERTS, seed).run(Silent);
             assert!(outcome.agreed);
         }
     });

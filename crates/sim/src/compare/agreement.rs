@@ -4,10 +4,10 @@
 //! messages. The counts do not depend on what traitors say, as long as they say something.
 
 use super::measure::{self, Run};
-use super::{Case, Claim, Expected, Rank};
+use super::{Case, Claim, Expected, Rank, listed};
 use crate::{Action, Scheduled};
-use bellwether_algorithms::agreement::{Byzantine, Courier, Reliable, TwoGenerals, byzantine};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
+use bellwether_algorithms::agreement::byzantine::messages;
+use bellwether_algorithms::definition::Settings;
 use bellwether_core::{Group, Time};
 
 use Expected::Exact;
@@ -31,11 +31,11 @@ fn settings(options: &[(&str, String)]) -> Settings {
 
 /// Everybody writes a letter. Here the acknowledgement is what is paid for, so it counts.
 fn letters(group: &Group) -> Option<Case> {
-    type A = Reliable<Courier>;
+    const A: &str = "reliable-link";
     let n = group.len() as u64;
-    let work = A::input("work")?;
+    let work = listed(A).input("work")?;
     let script = vec![Scheduled { at: Time::ZERO, action: Action::InputAll(work) }];
-    let (mut run, outcome) = measure::count::<A>(group.clone(), settings(&[]), script, None);
+    let (mut run, outcome) = measure::count(A, group.clone(), settings(&[]), script, None);
     run.by_kind.extend(outcome.tally.overhead());
     let claim = Claim {
         case: "n letters, nothing lost",
@@ -46,7 +46,7 @@ fn letters(group: &Group) -> Option<Case> {
         expected: Exact(2 * n),
         parts: vec![(&["LETTER"], "n", Exact(n)), (&["ACK"], "n", Exact(n))],
     };
-    Some(claim.judge(A::ENTRY.name, &[run]))
+    Some(claim.judge(A, &[run]))
 }
 
 /// The generals are two.
@@ -57,7 +57,7 @@ fn generals(group: &Group) -> Vec<Case> {
     let plans = [("K = 0", 0), ("K = 1", 1), ("K = 3", 3), ("K = 8", 8)];
     let case = |(case, confirmations): (&'static str, u64)| {
         let settings = settings(&[("confirmations", confirmations.to_string())]);
-        let (run, _) = measure::count::<TwoGenerals>(group.clone(), settings, Vec::new(), None);
+        let (run, _) = measure::count("two-generals", group.clone(), settings, Vec::new(), None);
         let claim = Claim {
             case,
             rank: Rank::Other,
@@ -67,7 +67,7 @@ fn generals(group: &Group) -> Vec<Case> {
             expected: Exact(confirmations + 1),
             parts: vec![(&["ORDER"], "1", Exact(1)), (&["CONFIRM"], "K", Exact(confirmations))],
         };
-        claim.judge(TwoGenerals::ENTRY.name, &[run])
+        claim.judge("two-generals", &[run])
     };
     plans.into_iter().map(case).collect()
 }
@@ -85,7 +85,7 @@ fn byzantine(group: &Group) -> Vec<Case> {
     ];
     let mut cases = Vec::new();
     for (m, [honest, treacherous]) in (0..=(n - 1) / 3).zip(titles) {
-        let all = byzantine::messages(n, m).and_then(|each| each.checked_mul(n));
+        let all = messages(n, m).and_then(|each| each.checked_mul(n));
         let Some(all) = all.filter(|all| *all <= MESSAGES_MAX) else { break };
         let claim = |case| Claim {
             case,
@@ -102,11 +102,9 @@ fn byzantine(group: &Group) -> Vec<Case> {
         let faults = ("faults", m.to_string());
         let run = |options: &[(&str, String)]| -> Run {
             let settings = settings(options);
-            measure::count::<Byzantine>(group.clone(), settings, Vec::new(), None).0
+            measure::count("byzantine", group.clone(), settings, Vec::new(), None).0
         };
-        cases.push(
-            claim(honest).judge(Byzantine::ENTRY.name, &[run(std::slice::from_ref(&faults))]),
-        );
+        cases.push(claim(honest).judge("byzantine", &[run(std::slice::from_ref(&faults))]));
         if m == 0 {
             continue;
         }
@@ -115,7 +113,7 @@ fn byzantine(group: &Group) -> Vec<Case> {
         let runs = ["two-faced", "colluding"].map(|strategy| {
             run(&[faults.clone(), liars.clone(), ("strategy", strategy.to_owned())])
         });
-        cases.push(claim(treacherous).judge(Byzantine::ENTRY.name, &runs));
+        cases.push(claim(treacherous).judge("byzantine", &runs));
     }
     cases
 }

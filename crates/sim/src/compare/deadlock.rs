@@ -5,11 +5,10 @@
 //! and the confirmation's are overhead.
 
 use super::measure::{self, Run, arrangements, ascending, descending, shuffled};
-use super::{Case, Claim, Expected, Rank};
+use super::{Case, Claim, Expected, Rank, listed};
 use crate::{Action, Scheduled};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_algorithms::deadlock::{Central, Distributed, EdgeChasing, Site};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_algorithms::definition::Settings;
+use bellwether_core::{AnyInput, Group, NodeId, Time};
 use std::time::Duration;
 
 use Expected::{Exact, ExactMean};
@@ -32,10 +31,10 @@ pub fn deadlock_cases_for(nodes: u32) -> Vec<Case> {
 
 /// A cycle of transactions with these numbers, in the order in which they wait for each other, of
 /// which each asks so long after the one before.
-fn cycle<A: Algorithm>(numbers: &[u32], apart: Duration) -> Vec<Scheduled<A::Input>> {
+fn cycle(algorithm: &'static str, numbers: &[u32], apart: Duration) -> Vec<Scheduled<AnyInput>> {
     let sites = numbers.len() as u32;
     let lock = |home: u32, number: u32, site: u32, at: Time| {
-        let input = A::input(&format!("lock:T{number}:S{site}.a"))?;
+        let input = listed(algorithm).input(&format!("lock:T{number}:S{site}.a"))?;
         Some(Scheduled { at, action: Action::Input(NodeId::new(home), input) })
     };
     let hold = (1..).zip(numbers).map(|(home, number)| lock(home, *number, home, Time::ZERO));
@@ -46,17 +45,17 @@ fn cycle<A: Algorithm>(numbers: &[u32], apart: Duration) -> Vec<Scheduled<A::Inp
     hold.chain(ask).flatten().collect()
 }
 
-fn run<A: Algorithm>(numbers: &[u32], apart: Duration) -> Run {
+fn run(algorithm: &'static str, numbers: &[u32], apart: Duration) -> Run {
     let Ok(group) = Group::numbered(numbers.len() as u32) else { return Run::default() };
-    let mut script = cycle::<A>(numbers, apart);
+    let mut script = cycle(algorithm, numbers, apart);
     let mut settings = Settings::new(measure::TIMEOUT);
     // Where a coordinator looks, it looks once.
-    if let Some(detect) = A::input("detect") {
+    if let Some(detect) = listed(algorithm).input("detect") {
         settings.options.set("interval", "0");
         let at = Time::ZERO + measure::TIMEOUT.saturating_mul(10);
         script.push(Scheduled { at, action: Action::Input(group.highest(), detect) });
     }
-    let (mut run, outcome) = measure::count::<A>(group, settings, script, None);
+    let (mut run, outcome) = measure::count(algorithm, group, settings, script, None);
     let victims = outcome.facts.iter().find(|fact| fact.name == "transactions");
     run.sound &= victims.is_some_and(|fact| fact.value["aborted"] == 1);
     run
@@ -82,23 +81,23 @@ type Parts = Vec<(&'static [&'static str], &'static str, Expected)>;
 
 /// INITIATE to all others and a GRAPH from each.
 fn central(n: u32) -> Case {
-    type A = Site<Central>;
+    const A: &str = "deadlock-central";
     let others = Exact(u64::from(n) - 1);
     let parts: Parts = vec![(&["INITIATE"], "n-1", others), (&["GRAPH"], "n-1", others)];
     let total = Exact(2 * (u64::from(n) - 1));
     let claim = claim(n, "one look finds a cycle", Rank::Average)("2(n-1)", total, parts);
-    claim.judge(A::ENTRY.name, &[run::<A>(&ascending(n), Duration::ZERO)])
+    claim.judge(A, &[run(A, &ascending(n), Duration::ZERO)])
 }
 
 /// The path of each site travels to the site before that of the next larger transaction: as the
 /// numbers of Chang and Roberts do, less the last hop of each.
 fn distributed(n: u32) -> Vec<Case> {
-    type A = Site<Distributed>;
+    const A: &str = "deadlock-distributed";
     let s = u64::from(n);
     let judge = |case, rank, formula, expected, rings: Vec<Vec<u32>>| {
-        let runs: Vec<Run> = rings.iter().map(|ring| run::<A>(ring, Duration::ZERO)).collect();
+        let runs: Vec<Run> = rings.iter().map(|ring| run(A, ring, Duration::ZERO)).collect();
         let parts: Parts = vec![(&["PATH"], formula, expected)];
-        claim(n, case, rank)(formula, expected, parts).judge(A::ENTRY.name, &runs)
+        claim(n, case, rank)(formula, expected, parts).judge(A, &runs)
     };
     let (mean, rings) = if n <= ENUMERATED_MAX {
         let factorial: u64 = (1..=s).product();
@@ -121,12 +120,12 @@ fn distributed(n: u32) -> Vec<Case> {
 /// further than one site; the last request begins one of s-1 probes where it waits and one of s
 /// where it is waited for. If all ask at once, s searches go all the way round.
 fn edge_chasing(n: u32) -> Vec<Case> {
-    type A = Site<EdgeChasing>;
+    const A: &str = "deadlock-edge-chasing";
     let s = u64::from(n);
     let judge = |case, rank, formula, expected, apart| {
         let parts: Parts = vec![(&["PROBE"], formula, expected)];
-        let runs = [run::<A>(&ascending(n), apart)];
-        claim(n, case, rank)(formula, expected, parts).judge(A::ENTRY.name, &runs)
+        let runs = [run(A, &ascending(n), apart)];
+        claim(n, case, rank)(formula, expected, parts).judge(A, &runs)
     };
     let apart = measure::TIMEOUT.saturating_mul(2);
     vec![
@@ -155,7 +154,7 @@ mod tests {
             let s = u64::from(n);
             let counts: Vec<u64> = arrangements(n)
                 .iter()
-                .map(|ring| run::<Site<Distributed>>(ring, Duration::ZERO).count("PATH"))
+                .map(|ring| run("deadlock-distributed", ring, Duration::ZERO).count("PATH"))
                 .collect();
             let range = (counts.iter().min().copied(), counts.iter().max().copied());
             assert_eq!(range, (Some(s - 1), Some(s * (s - 1) / 2)), "{n}: {counts:?}");

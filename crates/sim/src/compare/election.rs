@@ -7,10 +7,6 @@
 use super::measure::{self, Run, Setup};
 use super::measure::{arrangements, ascending, bit_reversed, descending, shuffled};
 use super::{Case, Claim, Expected, Rank};
-use bellwether_algorithms::catalogue::Algorithm;
-use bellwether_algorithms::election::{
-    ActiveList, Bully, ChangRoberts, HirschbergSinclair, Peterson, Ring, Watched,
-};
 use std::ops::RangeInclusive;
 
 use Expected::{AtMost, Exact, ExactMean};
@@ -44,9 +40,9 @@ pub fn cases_for(n: u32) -> Vec<Case> {
 }
 
 /// Holds the elections and judges them.
-fn case<A: Algorithm>(claim: Claim, setups: impl IntoIterator<Item = Setup>) -> Case {
-    let runs: Vec<Run> = setups.into_iter().map(|setup| measure::run::<A>(&setup)).collect();
-    claim.judge(A::ENTRY.name, &runs)
+fn case(algorithm: &'static str, claim: Claim, setups: impl IntoIterator<Item = Setup>) -> Case {
+    let runs: Vec<Run> = setups.into_iter().map(|setup| measure::run(algorithm, &setup)).collect();
+    claim.judge(algorithm, &runs)
 }
 
 /// The largest, who coordinated, has died, and these notice.
@@ -65,7 +61,7 @@ fn all_start(ring: Vec<u32>) -> Setup {
 }
 
 fn bully(n: u32) -> Vec<Case> {
-    type A = Watched<Bully>;
+    const A: &str = "bully";
     let count = u64::from(n);
     let mut cases = Vec::new();
     if n > 1 {
@@ -111,9 +107,9 @@ fn bully(n: u32) -> Vec<Case> {
                 announced,
             ],
         );
-        cases.push(case::<A>(next_highest, [orphaned(n, vec![n - 1])]));
-        cases.push(case::<A>(average, (1..n).map(|detector| orphaned(n, vec![detector]))));
-        cases.push(case::<A>(lowest, [orphaned(n, vec![1])]));
+        cases.push(case(A, next_highest, [orphaned(n, vec![n - 1])]));
+        cases.push(case(A, average, (1..n).map(|detector| orphaned(n, vec![detector]))));
+        cases.push(case(A, lowest, [orphaned(n, vec![1])]));
     }
     let pairs = count * (count - 1) / 2;
     let nobody_dead = Claim {
@@ -129,13 +125,13 @@ fn bully(n: u32) -> Vec<Case> {
             (&["COORDINATOR"], "n-1", Exact(count - 1)),
         ],
     };
-    cases.push(case::<A>(nobody_dead, [healthy(ascending(n), vec![1])]));
+    cases.push(case(A, nobody_dead, [healthy(ascending(n), vec![1])]));
     cases
 }
 
 /// The ring with the list in the message.
 fn ring(n: u32) -> Vec<Case> {
-    type A = Watched<Ring>;
+    const A: &str = "ring";
     let live = n - 1;
     let k = u64::from(live);
     let claim = |case, rank, formula, each, circuit| Claim {
@@ -152,12 +148,12 @@ fn ring(n: u32) -> Vec<Case> {
     };
     let one = claim("one starts", Rank::Best, "2k", "k", k);
     let all = claim("all start", Rank::Worst, "2k^2", "k^2", k * k);
-    vec![case::<A>(one, [orphaned(n, vec![1])]), case::<A>(all, [orphaned(n, ascending(live))])]
+    vec![case(A, one, [orphaned(n, vec![1])]), case(A, all, [orphaned(n, ascending(live))])]
 }
 
 /// The ring with active lists.
 fn active_list(n: u32) -> Vec<Case> {
-    type A = Watched<ActiveList>;
+    const A: &str = "active-list";
     let live = n - 1;
     let square = Exact(u64::from(live) * u64::from(live));
     let claim = |case, rank| Claim {
@@ -170,8 +166,8 @@ fn active_list(n: u32) -> Vec<Case> {
         parts: vec![(&["ELECT"], "k^2", square)],
     };
     vec![
-        case::<A>(claim("one starts", Rank::Best), [orphaned(n, vec![1])]),
-        case::<A>(claim("all start", Rank::Worst), [orphaned(n, ascending(live))]),
+        case(A, claim("one starts", Rank::Best), [orphaned(n, vec![1])]),
+        case(A, claim("all start", Rank::Worst), [orphaned(n, ascending(live))]),
     ]
 }
 
@@ -215,24 +211,24 @@ impl Race {
 /// If all start, each number travels to the next larger one: one hop where every successor is
 /// larger, and as far as possible where every successor is smaller.
 fn chang_roberts(n: u32) -> Vec<Case> {
-    type A = Watched<ChangRoberts>;
+    const A: &str = "chang-roberts";
     let k = u64::from(n);
     let race = Race { k: n, kinds: &["ELECTION"] };
     // On the ascending ring the largest is followed by the smallest.
     let one = |starter| healthy(ascending(n), vec![starter]);
     let claim = race.claim("one starts, the largest", Rank::Best, ["k", "2k"], Exact(k));
-    let best = case::<A>(claim, [one(n)]);
+    let best = case(A, claim, [one(n)]);
     let mean = ExactMean { sum: k * k + k * (k - 1) / 2, runs: k };
     let formulas = ["k + (k-1)/2", "2k + (k-1)/2"];
     let claim = race.claim("one starts, average", Rank::Average, formulas, mean);
-    let average = case::<A>(claim, (1..=n).map(one));
+    let average = case(A, claim, (1..=n).map(one));
     let farthest = Exact(2 * k - 1);
     let claim = race.claim("one starts, farthest", Rank::Worst, ["2k-1", "3k-1"], farthest);
-    let worst = case::<A>(claim, [one(1)]);
+    let worst = case(A, claim, [one(1)]);
 
     let ascend = Exact(2 * k - 1);
     let claim = race.claim("all start, ascending", Rank::Best, ["2k-1", "3k-1"], ascend);
-    let all_best = case::<A>(claim, [all_start(ascending(n))]);
+    let all_best = case(A, claim, [all_start(ascending(n))]);
     let (mean, rings) = if n <= ENUMERATED_LIVE_MAX {
         let factorial: u64 = (1..=k).product();
         let sum = (1..=k).map(|term| factorial / term).sum();
@@ -243,11 +239,11 @@ fn chang_roberts(n: u32) -> Vec<Case> {
     };
     let formulas = ["k H(k)", "k H(k) + k"];
     let claim = race.claim("all start, average", Rank::Average, formulas, mean);
-    let all_average = case::<A>(claim, rings.into_iter().map(all_start));
+    let all_average = case(A, claim, rings.into_iter().map(all_start));
     let descend = Exact(k * (k + 1) / 2);
     let formulas = ["k(k+1)/2", "k(k+3)/2"];
     let claim = race.claim("all start, descending", Rank::Worst, formulas, descend);
-    let all_worst = case::<A>(claim, [all_start(descending(n))]);
+    let all_worst = case(A, claim, [all_start(descending(n))]);
     vec![best, average, worst, all_best, all_average, all_worst]
 }
 
@@ -258,7 +254,7 @@ fn chang_roberts(n: u32) -> Vec<Case> {
 /// Phase 0 costs 3k on every ring, for each pair of neighbours exchanges two probes and one reply.
 /// On a ring in order nobody but the largest goes on, and in the last phase it spends 2k.
 fn hirschberg_sinclair(n: u32) -> Vec<Case> {
-    type A = Watched<HirschbergSinclair>;
+    const A: &str = "hirschberg-sinclair";
     let k = u64::from(n);
     let race = Race { k: n, kinds: &["PROBE", "REPLY"] };
     let least = (5 * k + 4 * u64::from(n.next_power_of_two())).saturating_sub(8);
@@ -274,10 +270,10 @@ fn hirschberg_sinclair(n: u32) -> Vec<Case> {
     let reversed = race.claim("all start, bit-reversed", Rank::Other, bound, AtMost(most));
     let random = race.claim("all start, worst of 10", Rank::Worst, bound, AtMost(most));
     vec![
-        case::<A>(ascend, [all_start(ascending(n))]),
-        case::<A>(descend, [all_start(descending(n))]),
-        case::<A>(reversed, [all_start(bit_reversed(n))]),
-        case::<A>(random, shuffled(n, BOUND_RINGS).map(all_start)),
+        case(A, ascend, [all_start(ascending(n))]),
+        case(A, descend, [all_start(descending(n))]),
+        case(A, reversed, [all_start(bit_reversed(n))]),
+        case(A, random, shuffled(n, BOUND_RINGS).map(all_start)),
     ]
 }
 
@@ -286,7 +282,7 @@ fn hirschberg_sinclair(n: u32) -> Vec<Case> {
 /// second goes on, which the bit-reversed ring achieves in every phase; on a ring in order only
 /// one does.
 fn peterson(n: u32) -> Vec<Case> {
-    type A = Watched<Peterson>;
+    const A: &str = "peterson";
     let k = u64::from(n);
     let race = Race { k: n, kinds: &["FIRST", "SECOND"] };
     let least = Exact(if n == 1 { 1 } else { 3 * k });
@@ -298,9 +294,9 @@ fn peterson(n: u32) -> Vec<Case> {
     let reversed = race.claim("all start, bit-reversed", Rank::Worst, bound, Exact(most));
     let random = race.claim("all start, worst of 10", Rank::Other, bound, AtMost(most));
     vec![
-        case::<A>(ascend, [all_start(ascending(n))]),
-        case::<A>(descend, [all_start(descending(n))]),
-        case::<A>(reversed, [all_start(bit_reversed(n))]),
-        case::<A>(random, shuffled(n, BOUND_RINGS).map(all_start)),
+        case(A, ascend, [all_start(ascending(n))]),
+        case(A, descend, [all_start(descending(n))]),
+        case(A, reversed, [all_start(bit_reversed(n))]),
+        case(A, random, shuffled(n, BOUND_RINGS).map(all_start)),
     ]
 }

@@ -1,9 +1,11 @@
 //! One election in the simulator, counted.
 
+use super::listed;
 use crate::random::Draws;
 use crate::{Action, Ended, Latency, Network, Outcome, Plan, Scheduled, Silent, Sim};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::definition::Settings;
+use bellwether_core::{AnyInput, Group, NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -45,39 +47,53 @@ impl Run {
 /// Holds the election. Delays are all the same and nobody watches the coordinator, so that only
 /// the algorithm itself is measured; dead neighbours must be found, so where somebody is dead,
 /// messages are acknowledged, which is overhead and not counted.
-pub(super) fn run<A: Algorithm>(setup: &Setup) -> Run {
+pub(super) fn run(algorithm: &str, setup: &Setup) -> Run {
+    let algorithm = listed(algorithm);
     let ring: Vec<NodeId> = setup.ring.iter().copied().map(NodeId::new).collect();
     let Ok(group) = Group::new(ring) else { return Run::default() };
     let dead = setup.dead.map(NodeId::new);
     let settings =
         Settings { coordinator: dead, acknowledge: dead.is_some(), ..Settings::new(TIMEOUT) };
     let verb = if dead.is_some() { "suspect" } else { "start" };
-    let Some(input) = A::input(verb) else { return Run::default() };
+    let Some(input) = algorithm.input(verb) else { return Run::default() };
     // Ten times what the slowest of them takes; an election that never ends must not hang us.
     let until = Time::ZERO + TIMEOUT.saturating_mul(group.len() as u32 * 20 + 100);
 
     let network = Network::new(Latency::Fixed(LATENCY));
-    let config = A::config(&settings, &group);
-    let mut sim = Sim::<A, _>::new(group, config, &network, SEED, A::invariants(), Silent);
+    let config = algorithm.config(&settings, &group);
+    let mut sim = Sim::new(group, config, &network, SEED, algorithm.invariants.clone(), Silent);
     let starters = setup.starters.iter().map(|id| Action::Input(NodeId::new(*id), input.clone()));
     let script = dead.map(Action::Crash).into_iter().chain(starters);
     sim.schedule(script.map(|action| Scheduled { at: Time::ZERO, action }));
     let ended = sim.run(until);
-    let agreed = (A::goal().holds)(&mut sim.live());
+    let agreed = algorithm.agreed(sim.live());
     let sound = ended == Ended::Quiet && agreed;
     Run { by_kind: sim.tally().protocol(), delay: None, sound }
 }
 
 /// Plays a plan whose every message takes a hop, and counts its messages. It is sound if nothing
 /// was violated and the goal was reached.
-pub(super) fn count<A: Algorithm>(
+pub(super) fn count(
+    algorithm: &str,
     group: Group,
     settings: Settings,
-    script: Vec<Scheduled<A::Input>>,
+    script: Vec<Scheduled<AnyInput>>,
+    until: Option<Time>,
+) -> (Run, Outcome) {
+    count_of(listed(algorithm), group, settings, script, until)
+}
+
+/// The same of an algorithm of any catalogue.
+pub(super) fn count_of(
+    algorithm: &Listed,
+    group: Group,
+    settings: Settings,
+    script: Vec<Scheduled<AnyInput>>,
     until: Option<Time>,
 ) -> (Run, Outcome) {
     let network = Network::new(Latency::Fixed(LATENCY));
-    let plan = Plan::<A> { group, settings, network, seed: SEED, script, until };
+    let algorithm = algorithm.clone();
+    let plan = Plan { algorithm, group, settings, network, seed: SEED, script, until };
     let (outcome, Silent) = plan.run(Silent);
     let sound = outcome.violation.is_none() && outcome.agreed;
     (Run { by_kind: outcome.tally.protocol(), delay: None, sound }, outcome)

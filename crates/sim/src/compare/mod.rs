@@ -9,6 +9,7 @@
 //! which it is, so that a sample is never passed off as a proof.
 
 mod agreement;
+mod claimed;
 mod deadlock;
 mod delay;
 mod election;
@@ -21,6 +22,7 @@ mod snapshot;
 mod time;
 
 pub use agreement::agreement_cases_for;
+pub use claimed::claimed_cases_for;
 pub use deadlock::deadlock_cases_for;
 pub use delay::Delay;
 pub use election::{cases_for, election};
@@ -31,9 +33,49 @@ pub use snapshot::snapshot_cases_for;
 pub use time::time_cases_for;
 
 use crate::workload::Load;
+use bellwether_algorithms::catalogue::{Catalogue, Listed, catalogue};
 use measure::Run;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// The algorithms that the formulas here are for.
+fn known() -> &'static Catalogue {
+    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(catalogue);
+    &CATALOGUE
+}
+
+/// One of them.
+fn listed(name: &str) -> &'static Listed {
+    known().get(name).unwrap_or_else(|| unreachable!("the catalogue has {name}"))
+}
+
+/// The family of an algorithm, if it is one of them.
+fn family_of(name: &str) -> Option<&'static str> {
+    known().get(name).map(|listed| listed.entry.family)
+}
+
+/// All cases of a family of this catalogue for n processes, or only those under one load.
+pub fn family_cases_for(
+    catalogue: &Catalogue,
+    family: &str,
+    n: u32,
+    load: Option<Load>,
+) -> Vec<Case> {
+    let mut cases = match family {
+        "election" => cases_for(n),
+        "mutex" => mutex_cases_for(n, load),
+        "time" => time_cases_for(n),
+        "order" => order_cases_for(n),
+        "snapshot" => snapshot_cases_for(n),
+        "deadlock" => deadlock_cases_for(n),
+        "agreement" => agreement_cases_for(n),
+        _ => Vec::new(),
+    };
+    let relatives = catalogue.iter().filter(|listed| listed.entry.family == family);
+    cases.extend(relatives.flat_map(|listed| claimed_cases_for(listed, n)));
+    cases
+}
 
 /// One situation, what it should cost and what it did cost.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,7 +277,10 @@ struct Claim {
 impl Claim {
     /// Judges runs by it.
     fn judge(self, algorithm: &'static str, runs: &[Run]) -> Case {
-        let known = |kind: &str| self.parts.iter().any(|(kinds, ..)| kinds.contains(&kind));
+        // A claim about the total alone knows all kinds.
+        let known = |kind: &str| {
+            self.parts.is_empty() || self.parts.iter().any(|(kinds, ..)| kinds.contains(&kind))
+        };
         let sound = runs.iter().all(|run| run.sound && run.by_kind.keys().all(|kind| known(kind)));
         let totals: Vec<u64> = runs.iter().map(|run| run.by_kind.values().sum()).collect();
         let (expected, mut agrees) = self.expected.judge(&totals);

@@ -10,10 +10,9 @@ mod axes;
 mod look;
 mod style;
 
-use super::{Case, Expected, Rank};
+use super::{Case, Expected, Rank, known};
 use crate::workload::Load;
 use axes::{Axes, Label, escape, spread};
-use bellwether_algorithms::catalogue::ENTRIES;
 use look::Look;
 use std::fmt::Write;
 use style::{DARK, STYLE};
@@ -119,9 +118,9 @@ fn panels<'a>(cases: &'a [Case], look: &Look) -> Vec<Panel<'a>> {
 
 /// Which of its family an algorithm is, so that it has its colour in every picture.
 fn rank_in_family(name: &str, last: usize) -> usize {
-    let family = ENTRIES.iter().find(|entry| entry.name == name).map(|entry| entry.family);
-    let mut relatives = ENTRIES.iter().filter(|entry| Some(entry.family) == family);
-    relatives.position(|entry| entry.name == name).unwrap_or(last)
+    let family = known().get(name).map(|listed| listed.entry.family);
+    let mut relatives = known().iter().filter(|listed| Some(listed.entry.family) == family);
+    relatives.position(|listed| listed.name() == name).unwrap_or(last)
 }
 
 /// Draws cases of any number of processes as one picture.

@@ -5,12 +5,14 @@
 //! happens from one entry to the next: a request may then count for another entry than its own,
 //! but over whole rounds, in which everybody enters once, nothing is counted twice or left out.
 
+use super::listed;
 use super::measure::{LATENCY, Run, SEED, TIMEOUT};
 use crate::random::Draws;
 use crate::{Action, Ended, Latency, Network, Observer, Seen, Sim, Tally};
-use bellwether_algorithms::catalogue::{Algorithm, Milestone, Settings};
-use bellwether_algorithms::mutex::{Deed, Guarded, Mutex, Tree};
-use bellwether_core::{Group, Message, NodeId, Role, Time, micros};
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::definition::{Milestone, MilestoneReader, Settings};
+use bellwether_algorithms::mutex::Tree;
+use bellwether_core::{AnyProcess, Group, Message, NodeId, Role, Time, micros};
 use std::time::Duration;
 
 /// How long a job takes: so long that whoever leaves and asks again is heard by everybody before
@@ -39,8 +41,8 @@ impl Setup {
 }
 
 /// These enter one after the other, each when all is quiet; those in `before` are not counted.
-pub(super) fn alone<M: Mutex>(setup: Setup, before: &[u32], then: &[u32]) -> Vec<Run> {
-    let Some(mut ground) = Ground::<M>::new(setup) else { return Vec::new() };
+pub(super) fn alone(algorithm: &str, setup: Setup, before: &[u32], then: &[u32]) -> Vec<Run> {
+    let Some(mut ground) = Ground::new(algorithm, setup) else { return Vec::new() };
     for (id, counts) in counted(before, then) {
         ground.ask(id);
         ground.leave(id);
@@ -51,8 +53,8 @@ pub(super) fn alone<M: Mutex>(setup: Setup, before: &[u32], then: &[u32]) -> Vec
 
 /// These enter one after the other, each asking while the one before is inside; the first is not
 /// counted.
-pub(super) fn relay<M: Mutex>(setup: Setup, ids: &[u32]) -> Vec<Run> {
-    let Some(mut ground) = Ground::<M>::new(setup) else { return Vec::new() };
+pub(super) fn relay(algorithm: &str, setup: Setup, ids: &[u32]) -> Vec<Run> {
+    let Some(mut ground) = Ground::new(algorithm, setup) else { return Vec::new() };
     let mut inside = None;
     for id in ids {
         ground.ask(*id);
@@ -65,15 +67,15 @@ pub(super) fn relay<M: Mutex>(setup: Setup, ids: &[u32]) -> Vec<Run> {
 
 /// These want to be inside all the time: whoever leaves asks again at once. Whole rounds are
 /// measured, from the middle of the run.
-pub(super) fn always<M: Mutex>(setup: Setup, ids: &[u32]) -> Vec<Run> {
-    let Some(mut ground) = Ground::<M>::new(setup) else { return Vec::new() };
+pub(super) fn always(algorithm: &str, setup: Setup, ids: &[u32]) -> Vec<Run> {
+    let Some(mut ground) = Ground::new(algorithm, setup) else { return Vec::new() };
     ground.sim.observer.cuts_at_entries = true;
     for _ in 0..ROUNDS_BEFORE + ROUNDS + ROUNDS_AFTER {
-        ids.iter().for_each(|id| ground.act(*id, Deed::Work));
+        ids.iter().for_each(|id| ground.act(*id, "work"));
     }
     // The token of a ring does not rest when the work is done.
-    if M::RESTLESS {
-        ground.sim.stop_when(Guarded::<M>::goal());
+    if let Some(goal) = ground.algorithm.goal.clone().filter(|goal| !goal.at_rest) {
+        ground.sim.stop_when(goal);
     }
     ground.run();
     let round = ids.len();
@@ -105,15 +107,17 @@ fn counted<'a>(before: &'a [u32], then: &'a [u32]) -> impl Iterator<Item = (u32,
 }
 
 /// A cluster in which only the algorithm itself moves: nobody is watched, and nobody dies.
-struct Ground<M: Mutex> {
-    sim: Sim<Guarded<M>, Books>,
+struct Ground {
+    algorithm: Listed,
+    sim: Sim<AnyProcess, Books>,
     /// How often somebody was to enter.
     asked: u64,
     sound: bool,
 }
 
-impl<M: Mutex> Ground<M> {
-    fn new(setup: Setup) -> Option<Self> {
+impl Ground {
+    fn new(algorithm: &str, setup: Setup) -> Option<Self> {
+        let algorithm = listed(algorithm).clone();
         let group = Group::numbered(setup.nodes).ok()?;
         let settings = Settings {
             coordinator: Some(group.highest()),
@@ -121,26 +125,27 @@ impl<M: Mutex> Ground<M> {
             tree: setup.tree,
             ..Settings::new(TIMEOUT)
         };
-        let config = Guarded::<M>::config(&settings, &group);
+        let config = algorithm.config(&settings, &group);
         let network = Network::new(Latency::Fixed(LATENCY));
-        let invariants = Guarded::<M>::invariants();
-        let sim = Sim::new(group, config, &network, SEED, invariants, Books::default());
-        Some(Ground { sim, asked: 0, sound: true })
+        let invariants = algorithm.invariants.clone();
+        let sim = Sim::new(group, config, &network, SEED, invariants, Books::new(&algorithm));
+        Some(Ground { algorithm, sim, asked: 0, sound: true })
     }
 
-    fn act(&mut self, id: u32, deed: Deed) {
-        self.asked += u64::from(Guarded::<M>::is_work(&deed));
-        self.sim.act(Action::Input(NodeId::new(id), deed));
+    fn act(&mut self, id: u32, verb: &str) {
+        let Some(input) = self.algorithm.input(verb) else { return };
+        self.asked += u64::from(self.algorithm.is_work(&input));
+        self.sim.act(Action::Input(NodeId::new(id), input));
     }
 
     fn ask(&mut self, id: u32) {
-        self.act(id, Deed::Request);
+        self.act(id, "request");
         // Whoever must wait does so until another leaves.
         self.run();
     }
 
     fn leave(&mut self, id: u32) {
-        self.act(id, Deed::Release);
+        self.act(id, "release");
         self.run();
     }
 
@@ -162,7 +167,7 @@ impl<M: Mutex> Ground<M> {
 
     /// What was counted. If anything went wrong, no entry is sound.
     fn runs(self) -> Vec<Run> {
-        let Ground { sim, asked, sound } = self;
+        let Ground { sim, asked, sound, .. } = self;
         let granted = sim.observer.entries == asked && sim.observer.refused == 0;
         let sound = sound && granted && sim.violation().is_none();
         let mut runs = sim.observer.runs;
@@ -172,8 +177,8 @@ impl<M: Mutex> Ground<M> {
 }
 
 /// Counts messages and entries.
-#[derive(Debug, Default)]
 struct Books {
+    reads: Option<MilestoneReader<AnyProcess>>,
     cuts_at_entries: bool,
     tally: Tally,
     entries: u64,
@@ -187,6 +192,20 @@ struct Books {
 }
 
 impl Books {
+    fn new(algorithm: &Listed) -> Self {
+        Books {
+            reads: algorithm.milestone_reader(),
+            cuts_at_entries: false,
+            tally: Tally::default(),
+            entries: 0,
+            refused: 0,
+            waiting: 0,
+            left: None,
+            delay_us: None,
+            runs: Vec::new(),
+        }
+    }
+
     /// What has happened since the last time.
     fn cut(&mut self) -> Run {
         let by_kind = std::mem::take(&mut self.tally).protocol();
@@ -200,15 +219,15 @@ impl Books {
     }
 }
 
-impl<A: Algorithm> Observer<A> for Books {
+impl Observer<AnyProcess> for Books {
     const ACTIVE: bool = true;
 
-    fn event(&mut self, at: Time, _: usize, event: Seen<'_, A>) {
+    fn event(&mut self, at: Time, _: usize, event: Seen<'_, AnyProcess>) {
         match event {
             Seen::Send { msg, .. } if msg.kind().role == Role::Protocol => {
                 self.tally.add(msg.kind());
             }
-            Seen::Output(output) => match A::milestone(output) {
+            Seen::Output(output) => match self.reads.as_ref().and_then(|reads| reads(output)) {
                 Some(Milestone::Requested) => self.waiting += 1,
                 Some(Milestone::Entered) => {
                     self.waiting = self.waiting.saturating_sub(1);
@@ -228,5 +247,5 @@ impl<A: Algorithm> Observer<A> for Books {
         }
     }
 
-    fn stepped(&mut self, _: usize, _: &A) {}
+    fn stepped(&mut self, _: usize, _: &AnyProcess) {}
 }

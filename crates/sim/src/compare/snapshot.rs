@@ -1,15 +1,14 @@
 //! What a snapshot costs: a marker on every channel, whatever else is on the way.
 
 use super::measure::{TIMEOUT, count};
-use super::{Case, Claim, Expected, Rank};
+use super::{Case, Claim, Expected, Rank, listed};
 use crate::{Action, Scheduled};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_algorithms::snapshot::{Bank, Snapshots};
+use bellwether_algorithms::definition::Settings;
 use bellwether_core::{Group, NodeId, Time};
 
 use Expected::Exact;
 
-type A = Snapshots<Bank>;
+const A: &str = "chandy-lamport";
 
 /// All cases for a group of this size.
 pub fn snapshot_cases_for(n: u32) -> Vec<Case> {
@@ -55,11 +54,11 @@ fn measure(claim: Claim, n: u32, asked: &[(&str, u32)], ring: bool) -> Option<Ca
     }
     let mut script = Vec::new();
     for (verb, id) in asked {
-        let action = Action::Input(NodeId::new(*id), A::input(verb)?);
+        let action = Action::Input(NodeId::new(*id), listed(A).input(verb)?);
         script.push(Scheduled { at: Time::ZERO, action });
     }
-    let (run, _) = count::<A>(group, settings, script, None);
-    Some(claim.judge(A::ENTRY.name, &[run]))
+    let (run, _) = count(A, group, settings, script, None);
+    Some(claim.judge(A, &[run]))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@ mod mutex;
 
 use super::measure::{Setup, arrangements, bit_reversed};
 use super::*;
-use bellwether_algorithms::election::{Bully, Watched};
 use std::collections::BTreeSet;
 
 #[test]
@@ -28,7 +27,7 @@ fn every_detector_of_a_bully_costs_what_it_should() {
     let n = 9;
     for detector in 1..n {
         let setup = Setup { ring: (1..=n).collect(), dead: Some(n), starters: vec![detector] };
-        let run = measure::run::<Watched<Bully>>(&setup);
+        let run = measure::run("bully", &setup);
         let p = u64::from(n - detector);
         let counts = ["ELECTION", "OK", "COORDINATOR"].map(|kind| run.count(kind));
         assert_eq!(counts, [p * (p + 1) / 2, p * (p - 1) / 2, 7]);

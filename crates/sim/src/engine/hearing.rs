@@ -1,15 +1,57 @@
-//! A referee at a simulated run.
+//! How a simulated run is judged: by invariants, and by a referee.
 
 use super::{CLOCK_START, Sim};
 use crate::attendance::Attendance;
 use crate::fault::FaultKind;
 use crate::observer::Observer;
+use bellwether_algorithms::definition::ClockReader;
 use bellwether_algorithms::referee::{Fact, Picture, Referee};
-use bellwether_core::{NodeId, Process, Time};
+use bellwether_core::{Cluster, InFlight, NodeId, Process};
 
 impl<P: Process, O: Observer<P>> Sim<P, O> {
+    /// Checks, after an event, what is claimed of the whole cluster, if anything is. In the middle
+    /// of one, a message that has left the queue may not have arrived yet.
+    #[inline(always)]
+    pub(super) fn look_at_whole(&mut self) {
+        if self.monitor.looks_at_whole() && self.violation.is_none() {
+            self.check_whole();
+        }
+    }
+
+    #[cold]
+    fn check_whole(&mut self) {
+        let live: Vec<_> = self.live().collect();
+        let waiting = self.oddities.values().flat_map(|oddity| oddity.backlog.iter().flatten());
+        let in_flight = self.world.queue.iter().chain(waiting);
+        let in_flight = in_flight.filter_map(|event| self.letter(event));
+        let in_flight: Vec<_> =
+            in_flight.map(|(_, from, to, msg)| InFlight { from, to, msg }).collect();
+        let cluster = Cluster { live: &live, in_flight: &in_flight };
+        self.violation = self.monitor.whole(self.world.now, &cluster);
+    }
+
+    /// The process at `place` has made a move that may matter to an invariant.
+    #[cold]
+    pub(super) fn do_books(&mut self, place: usize) {
+        let me = self.group.ring()[place];
+        let at = self.world.now;
+        let mut claims = self.nodes[place].claims;
+        let look = |id: NodeId| {
+            let place = self.group.place(id)?;
+            let node = &self.nodes[place];
+            let clock =
+                self.oddities.get(&place).map_or(at + CLOCK_START, |oddity| oddity.shown(at));
+            node.up.then_some((&node.process, clock))
+        };
+        let broken = self.monitor.moved(at, me, &mut claims, &look);
+        self.nodes[place].claims = claims;
+        if self.violation.is_none() {
+            self.violation = broken;
+        }
+    }
+
     /// Lets a referee hear all from now on; `clock` says what the clock of a process shows.
-    pub fn attend(&mut self, referee: Box<dyn Referee<P>>, clock: fn(&P, Time) -> Option<Time>) {
+    pub fn attend(&mut self, referee: Box<dyn Referee<P>>, clock: ClockReader<P>) {
         self.world.attendance = Some(Box::new(Attendance::new(referee, clock)));
     }
 

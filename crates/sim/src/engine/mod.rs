@@ -17,12 +17,13 @@ use crate::plan::FateEntry;
 use crate::prefetch::prefetch;
 use crate::queue::Queue;
 use crate::tally::Tally;
-use bellwether_algorithms::catalogue::Milestone;
+use bellwether_algorithms::definition::MilestoneReader;
 use bellwether_core::{
     Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
 };
 use sink::Sink;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A cluster in virtual time.
 ///
@@ -80,10 +81,15 @@ struct World<P: Process> {
 }
 
 /// A meter, and what outputs mean to it.
-#[derive(Debug)]
 struct Metered<P: Process> {
-    reads: fn(&P::Output) -> Option<Milestone>,
+    reads: MilestoneReader<P>,
     meter: Meter,
+}
+
+impl<P: Process> fmt::Debug for Metered<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.meter.fmt(f)
+    }
 }
 
 /// So many processes are in the processor's cache anyway, and need not be fetched.
@@ -200,6 +206,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             self.nodes[place].up = true;
             self.step(place, |process, cx| process.on_start(None, cx));
         }
+        self.look_at_whole();
     }
 
     /// Makes a run end as soon as the script is over and this holds, with no message of the
@@ -210,7 +217,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     }
 
     /// Measures critical sections from now on; `reads` says what an output means.
-    pub fn measure(&mut self, reads: fn(&P::Output) -> Option<Milestone>) {
+    pub fn measure(&mut self, reads: MilestoneReader<P>) {
         self.world.meter = Some(Box::new(Metered { reads, meter: Meter::default() }));
     }
 
@@ -256,6 +263,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         }
         self.last_action = self.last_action.max(self.world.now);
         self.perform(action);
+        self.look_at_whole();
     }
 
     /// Runs until nothing is left to happen, the goal is reached, an invariant is broken or the
@@ -313,6 +321,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             }
             self.world.now = Time::from_micros(at);
             self.handle(event);
+            self.look_at_whole();
         }
     }
 
@@ -374,7 +383,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     fn fire(&mut self, place: usize, number: u32, timer: P::Timer) {
         let node = &mut self.nodes[place];
         // A crash has disarmed all timers, so a stopped process has none.
-        if !node.timers.fire(timer, number) {
+        if !node.timers.fire(&timer, number) {
             return;
         }
         self.world.events += 1;
@@ -424,26 +433,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         // By the time that the message arrives, its receiver will be at hand.
         if self.nodes.len() > FITS_THE_CACHE {
             prefetch(&self.nodes[self.world.receiver]);
-        }
-    }
-
-    /// The process at `place` has made a move that may matter to an invariant.
-    #[cold]
-    fn do_books(&mut self, place: usize) {
-        let me = self.group.ring()[place];
-        let at = self.world.now;
-        let mut claims = self.nodes[place].claims;
-        let look = |id: NodeId| {
-            let place = self.group.place(id)?;
-            let node = &self.nodes[place];
-            let clock =
-                self.oddities.get(&place).map_or(at + CLOCK_START, |oddity| oddity.shown(at));
-            node.up.then_some((&node.process, clock))
-        };
-        let broken = self.monitor.moved(at, me, &mut claims, &look);
-        self.nodes[place].claims = claims;
-        if self.violation.is_none() {
-            self.violation = broken;
         }
     }
 
@@ -571,9 +560,9 @@ impl<P: Process> World<P> {
     }
 
     #[inline(always)]
-    fn push(&mut self, at: u64, to: u32, from: NodeId, id: u64, msg: P::Msg) {
+    fn push(&mut self, at: u64, to: u32, from: NodeId, id: u64, msg: P::Msg, role: Role) {
         if let Some(in_flight) = &mut self.in_flight
-            && msg.kind().role != Role::Overhead
+            && role != Role::Overhead
         {
             *in_flight += 1;
         }

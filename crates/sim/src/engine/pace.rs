@@ -11,6 +11,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         let Some((at, event)) = self.world.queue.pop(|_| {}) else { return false };
         self.world.now = Time::from_micros(at);
         self.handle(event);
+        self.look_at_whole();
         true
     }
 
@@ -32,7 +33,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         found
     }
 
-    fn letter<'a>(&self, event: &'a Event<P>) -> Option<(u64, NodeId, NodeId, &'a P::Msg)> {
+    /// The message of an event that is still to come.
+    pub(super) fn letter<'a>(
+        &self,
+        event: &'a Event<P>,
+    ) -> Option<(u64, NodeId, NodeId, &'a P::Msg)> {
         match event {
             Event::Deliver { to, from, id, msg } => {
                 Some((*id, *from, self.group.ring()[*to as usize], msg))
@@ -49,7 +54,7 @@ mod tests {
     use crate::fault::Action;
     use crate::network::{Fate, Latency, Network};
     use crate::observer::Silent;
-    use bellwether_algorithms::catalogue::{Algorithm, Settings};
+    use bellwether_algorithms::definition::{Algorithm, Settings};
     use bellwether_algorithms::election::{Bully, Watched};
     use bellwether_core::{Group, NodeId, Time};
     use std::time::Duration;
@@ -61,14 +66,15 @@ mod tests {
         let group = Group::new(vec![p1, p2, p3]).unwrap();
         let mut network = Network::new(Latency::Fixed(Duration::from_millis(10)));
         network.fates.insert((p1, p2, 0), Fate::Twice(1, 3_600_000_000));
-        let config = Watched::<Bully>::config(&Settings::new(Duration::from_millis(100)), &group);
+        let bully = Watched::<Bully>::definition();
+        let config = bully.config(&Settings::new(Duration::from_millis(100)), &group);
         let mut sim = Sim::<Watched<Bully>, _>::new(group, config, &network, 0, vec![], Silent);
         let ways = |sim: &Sim<Watched<Bully>, Silent>| -> Vec<_> {
             let ways = sim.on_the_way();
             ways.into_iter().map(|(id, from, to, _)| (id, from, to)).collect()
         };
         assert!(ways(&sim).is_empty() && sim.armed(p1).is_empty());
-        sim.act(Action::Input(p1, Watched::<Bully>::input("start").unwrap()));
+        sim.act(Action::Input(p1, bully.input("start").unwrap()));
         let to_p3 = (1, p1, p3);
         assert_eq!(ways(&sim), [(0, p1, p2), (0, p1, p2), to_p3]);
         assert_eq!(sim.armed(p1).len(), 1);

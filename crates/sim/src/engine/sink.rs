@@ -90,7 +90,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
                     }
                 }
                 link.latest = link.latest.max(at);
-                return world.push(at, target as u32, self.me, id, msg);
+                return world.push(at, target as u32, self.me, id, msg, kind.role);
             }
             Fate::Twice(first, second) => {
                 world.faults.bite(FaultKind::Duplicate);
@@ -103,7 +103,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
                         world.faults.bite(FaultKind::Reorder);
                     }
                     link.latest = link.latest.max(at);
-                    world.push(at, target as u32, self.me, id, msg.clone());
+                    world.push(at, target as u32, self.me, id, msg.clone(), kind.role);
                 }
                 return;
             }
@@ -121,7 +121,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         }
         let number = *self.timers_set;
         *self.timers_set = number.wrapping_add(1);
-        self.timers.arm(timer, number);
+        self.timers.arm(timer.clone(), number);
         let (low, high) = (micros(after.start), micros(after.end));
         let world = &mut *self.world;
         let span = match (world.oracle.timer(self.me, number, low, high), &self.oddity) {
@@ -133,7 +133,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
     }
 
     fn cancel_timer(&mut self, timer: P::Timer) {
-        self.timers.disarm(timer);
+        self.timers.disarm(&timer);
     }
 
     fn emit(&mut self, output: P::Output) {

@@ -18,7 +18,7 @@ pub use json::json;
 pub use mermaid::mermaid;
 pub use shiviz::shiviz;
 pub use story::story;
-pub use svg::{graphs, illustrated, svg};
+pub use svg::{illustrated, svg};
 pub use text::text;
 
 use crate::observer::Why;

@@ -1,10 +1,12 @@
 //! Traces of real runs for the renderers' tests.
 
 use crate::{Action, Cut, CutKind, Fate, Latency, Network, Recorder, Scheduled, Sim, Trace};
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_algorithms::election::{Bully, ChangRoberts, Input, Watched};
-use bellwether_algorithms::mutex::{Central, Deed, Guarded, Lamport};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_algorithms::catalogue::catalogue;
+use bellwether_algorithms::definition::Settings;
+use bellwether_algorithms::election::Input;
+use bellwether_algorithms::mutex::Deed;
+use bellwether_core::{AnyInput, Group, NodeId, Time};
+use std::fmt::Debug;
 use std::time::Duration;
 
 const MS: u64 = 1000;
@@ -17,7 +19,7 @@ pub(super) fn bully() -> Trace {
         Action::Input(NodeId::new(2), Input::Suspect),
     ];
     let script = actions.map(|action| (0, action));
-    run::<Watched<Bully>>(4, &settings(false), &network(), script, None)
+    run("bully", 4, &settings(false), &network(), script, None)
 }
 
 /// Detection, a crash, a recovery, a pause, a lost message, a doubled one and a partition.
@@ -36,14 +38,14 @@ pub(super) fn stormy() -> Trace {
         (1500, Action::Heal(1)),
         (1600, Action::Recover(id(4))),
     ];
-    run::<Watched<Bully>>(4, &settings(true), &network, script, Some(2000))
+    run("bully", 4, &settings(true), &network, script, Some(2000))
 }
 
 /// Every one of many processes starts an election on a ring: many messages.
 pub(super) fn crowd(processes: u32) -> Trace {
     let script = (1..=processes).map(|n| (0, Action::Input(NodeId::new(n), Input::Start)));
     let settings = Settings { coordinator: None, ..settings(false) };
-    run::<Watched<ChangRoberts>>(processes, &settings, &network(), script, None)
+    run("chang-roberts", processes, &settings, &network(), script, None)
 }
 
 /// P1 visits the section, P2 waits for it, enters and dies inside, and P3 waits for good: P4, the
@@ -56,7 +58,7 @@ pub(super) fn central() -> Trace {
         (75, Action::Input(NodeId::new(3), Deed::Request)),
         (80, Action::Crash(NodeId::new(2))),
     ];
-    run::<Guarded<Central>>(4, &settings(false), &network(), script, None)
+    run("central", 4, &settings(false), &network(), script, None)
 }
 
 /// P4 and P1 visit the section one after the other; afterwards, perhaps, somebody wants an election.
@@ -69,13 +71,13 @@ pub(super) fn lamport(election: bool) -> Trace {
         (90, Action::Input(NodeId::new(1), Deed::Elect(Input::Suspect))),
     ];
     let script = script.into_iter().take(if election { 5 } else { 4 });
-    run::<Guarded<Lamport>>(4, &settings(false), &network(), script, None)
+    run("lamport", 4, &settings(false), &network(), script, None)
 }
 
 /// One process alone, to whom nothing happens.
 pub(super) fn nothing() -> Trace {
     let settings = Settings { coordinator: None, ..settings(false) };
-    run::<Watched<Bully>>(1, &settings, &network(), [], None)
+    run::<Input>("bully", 1, &settings, &network(), [], None)
 }
 
 fn settings(detection: bool) -> Settings {
@@ -90,19 +92,25 @@ fn network() -> Network {
     Network::new(Latency::Fixed(Duration::from_millis(10)))
 }
 
-fn run<A: Algorithm>(
+fn run<I: Clone + Debug + Send + Sync + 'static>(
+    algorithm: &str,
     processes: u32,
     settings: &Settings,
     network: &Network,
-    script: impl IntoIterator<Item = (u64, Action<A::Input>)>,
+    script: impl IntoIterator<Item = (u64, Action<I>)>,
     until_ms: Option<u64>,
 ) -> Trace {
+    let catalogue = catalogue();
+    let algorithm = catalogue.get(algorithm).unwrap();
     let group = Group::numbered(processes).unwrap();
-    let config = A::config(settings, &group);
-    let recorder = Recorder::new(&A::ENTRY, &group, 7);
-    let mut sim = Sim::<A, _>::new(group, config, network, 7, Vec::new(), recorder);
+    let config = algorithm.config(settings, &group);
+    let recorder = Recorder::new(algorithm, &group, 7);
+    let mut sim = Sim::new(group, config, network, 7, Vec::new(), recorder);
     let script = script.into_iter();
-    sim.schedule(script.map(|(ms, action)| Scheduled { at: Time::from_micros(ms * MS), action }));
+    sim.schedule(script.map(|(ms, action)| {
+        let action = action.try_map(|input| Some(AnyInput::new(input))).unwrap();
+        Scheduled { at: Time::from_micros(ms * MS), action }
+    }));
     sim.run(until_ms.map_or(Time::MAX, |ms| Time::from_micros(ms * MS)));
     sim.observer.into_trace()
 }

@@ -14,32 +14,33 @@ mod player;
 
 use crate::observer::Observer;
 use crate::plan::Outcome;
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Group, NodeId, Process, Time};
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::definition::Settings;
+use bellwether_core::{AnyDurable, AnyInput, AnyMsg, AnyProcess, AnyTimer, Group, NodeId, Time};
 use player::Player;
 use std::collections::VecDeque;
 use std::fmt;
 
 /// Something that happened to a process.
 #[derive(Clone, Debug)]
-pub struct Recorded<P: Process> {
+pub struct Recorded {
     /// When, since the beginning of the run, on a clock that all notes share.
     pub at: Time,
     /// To whom.
     pub node: NodeId,
     /// What.
-    pub event: Happened<P>,
+    pub event: Happened,
 }
 
 /// What happened.
 #[derive(Clone, Debug)]
-pub enum Happened<P: Process> {
+pub enum Happened {
     /// A handler was called. The process itself has noted it.
     Step {
         /// What the handler saw on the process's own clock.
         clock: Time,
         /// Which, and with what.
-        came: Came<P>,
+        came: Came,
     },
     /// It was killed.
     Killed,
@@ -51,41 +52,43 @@ pub enum Happened<P: Process> {
 
 /// What came in.
 #[derive(Clone, Debug)]
-pub enum Came<P: Process> {
+pub enum Came {
     /// It started, for the first time or again.
     Start {
         /// Tells its lives apart.
         life: u64,
         /// What an earlier life had saved.
-        saved: Option<P::Durable>,
+        saved: Option<AnyDurable>,
     },
     /// The application asked for something.
-    Input(P::Input),
+    Input(AnyInput),
     /// A message arrived.
     Message {
         /// Who sent it.
         from: NodeId,
         /// In which of its lives.
         life: u64,
-        /// The how-manieth message of that life it was, counted from 0.
+        /// Its index among the messages of that life.
         seq: u64,
         /// The message.
-        msg: P::Msg,
+        msg: AnyMsg,
     },
     /// A timer fired.
-    Timer(P::Timer),
+    Timer(AnyTimer),
 }
 
 /// A run as its processes have noted it.
 #[derive(Clone, Debug)]
-pub struct Replay<A: Algorithm> {
+pub struct Replay {
+    /// What ran.
+    pub algorithm: Listed,
     /// Who took part.
     pub group: Group,
     /// How the algorithm was set.
     pub settings: Settings,
     /// What happened. Each process's events are in their order; how those of different processes
     /// lie to each other is found out by their times.
-    pub events: Vec<Recorded<A>>,
+    pub events: Vec<Recorded>,
     /// When the run ended.
     pub ended: Time,
     /// What a right clock showed when it began.
@@ -121,22 +124,23 @@ impl Open {
     }
 }
 
-impl<A: Algorithm> Replay<A> {
+impl Replay {
     /// Tells it again, to an observer, and judges it.
     ///
     /// An event comes after those that it needs even if their times say otherwise by a little:
     /// a message arrives after it was sent.
-    pub fn run<O: Observer<A>>(self, observer: O) -> Result<Replayed<O>, Divergence> {
-        let mut waiting: Vec<VecDeque<(usize, Recorded<A>)>> = Vec::new();
+    pub fn run<O: Observer<AnyProcess>>(self, observer: O) -> Result<Replayed<O>, Divergence> {
+        let mut waiting: Vec<VecDeque<(usize, Recorded)>> = Vec::new();
         waiting.resize_with(self.group.len(), VecDeque::new);
-        let mut player = Player::new(&self.group, &self.settings, self.clock_start, observer);
+        let mut player =
+            Player::new(&self.algorithm, &self.group, &self.settings, self.clock_start, observer);
         for (index, event) in self.events.into_iter().enumerate() {
             let place = player.place(event.at, event.node)?;
             player.expect(&event);
             waiting[place].push_back((index, event));
         }
         loop {
-            let first = |(place, queue): (usize, &VecDeque<(usize, Recorded<A>)>)| {
+            let first = |(place, queue): (usize, &VecDeque<(usize, Recorded)>)| {
                 queue.front().map(|(index, event)| (event.at, *index, place))
             };
             let ready = waiting.iter().enumerate().filter(|(_, queue)| {

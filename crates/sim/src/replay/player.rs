@@ -8,8 +8,12 @@ use crate::monitor::{Claims, Monitor, Violation};
 use crate::observer::{Observer, Seen, Why};
 use crate::plan::{Outcome, waiting};
 use crate::tally::Tally;
-use bellwether_algorithms::catalogue::{Algorithm, Settings};
-use bellwether_core::{Context, Effects, Goal, Group, Here, Message, NodeId, Role, Time, micros};
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::definition::{MilestoneReader, Settings};
+use bellwether_core::{
+    AnyConfig, AnyDurable, AnyMsg, AnyOutput, AnyProcess, AnyTimer, Cluster, Context, Effects,
+    Group, Here, InFlight, Message, NodeId, Process, Role, Time, micros,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
@@ -17,20 +21,22 @@ use std::time::Duration;
 /// A message by its sender, the sender's life and its number in that life.
 type Key = (NodeId, u64, u64);
 
-pub(super) struct Player<'g, A: Algorithm, O> {
+pub(super) struct Player<'g, O> {
+    algorithm: &'g Listed,
     group: &'g Group,
     detection: bool,
-    config: A::Config,
-    actors: Vec<Actor<A>>,
-    monitor: Monitor<A>,
+    config: AnyConfig,
+    actors: Vec<Actor>,
+    monitor: Monitor<AnyProcess>,
     violation: Option<Violation>,
-    mail: Mail<A>,
+    mail: Mail,
     /// When somebody last did something to the cluster.
     last_action: Time,
     /// Whether the application asked for anything, and how much of it was work.
     asked: bool,
     work: u64,
-    has_sections: bool,
+    /// What outputs mean to the meter, where there are critical sections.
+    reads: Option<MilestoneReader<AnyProcess>>,
     /// What a right clock showed when the run began.
     clock_start: Time,
     events: u64,
@@ -38,40 +44,42 @@ pub(super) struct Player<'g, A: Algorithm, O> {
 }
 
 /// What lies between the processes.
-struct Mail<A: Algorithm> {
+struct Mail {
     now: Time,
     tally: Tally,
     faults: FaultCounts,
     sent: u64,
-    letters: BTreeMap<Key, Letter<A::Msg>>,
+    letters: BTreeMap<Key, Letter>,
     /// The messages of which somebody has noted that they arrived.
     arriving: BTreeSet<Key>,
     /// The messages that do not arrive and of which it is not yet known why, by their ids.
     missing: BTreeMap<u64, Key>,
     meter: Meter,
     /// Who hears what the processes say, if anybody.
-    attendance: Option<Attendance<A>>,
+    attendance: Option<Attendance<AnyProcess>>,
     /// How long messages were on their way, and how many.
     hops_us: (u64, u64),
 }
 
-struct Letter<M> {
+struct Letter {
+    /// Whether it has arrived, or never will.
+    arrived: bool,
     id: u64,
     to: usize,
     at: Time,
-    msg: M,
+    msg: AnyMsg,
 }
 
 /// One process.
-struct Actor<A: Algorithm> {
-    process: A,
+struct Actor {
+    process: AnyProcess,
     up: bool,
     life: u64,
     /// How many messages it has sent in this life.
     sent: u64,
     claims: Claims,
     /// The timers that are set, with when each is due at the earliest.
-    timers: BTreeMap<A::Timer, Time>,
+    timers: BTreeMap<AnyTimer, Time>,
     /// When it last did something, and what its clock showed then.
     read: (Time, Time),
     /// When it was last made to go on.
@@ -79,21 +87,22 @@ struct Actor<A: Algorithm> {
     paused: bool,
     /// What is durable after the last step, and what was before it. Whoever is killed in a step
     /// may come back with either.
-    durable: [Option<A::Durable>; 2],
+    durable: [Option<AnyDurable>; 2],
 }
 
-impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
+impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
     pub(super) fn new(
+        algorithm: &'g Listed,
         group: &'g Group,
         settings: &Settings,
         clock_start: Time,
         observer: O,
     ) -> Self {
-        let config = A::config(settings, group);
-        let referee = A::referee(&config, group);
+        let config = algorithm.config(settings, group);
+        let referee = algorithm.new_referee(&config, group);
         let mut actors = Vec::new();
         actors.resize_with(group.len(), || Actor {
-            process: A::default(),
+            process: AnyProcess::default(),
             up: false,
             life: 0,
             sent: 0,
@@ -105,11 +114,12 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             durable: [None, None],
         });
         Player {
+            algorithm,
             group,
             detection: settings.detection,
             config,
             actors,
-            monitor: Monitor::new(A::invariants()),
+            monitor: Monitor::new(algorithm.invariants.clone()),
             violation: None,
             mail: Mail {
                 now: Time::ZERO,
@@ -120,13 +130,14 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
                 arriving: BTreeSet::new(),
                 missing: BTreeMap::new(),
                 meter: Meter::default(),
-                attendance: referee.map(|referee| Attendance::new(referee, A::clock)),
+                attendance: referee
+                    .map(|referee| Attendance::new(referee, algorithm.clock_reader())),
                 hops_us: (0, 0),
             },
             last_action: Time::ZERO,
             asked: false,
             work: 0,
-            has_sections: A::default().section().is_some(),
+            reads: algorithm.milestone_reader(),
             clock_start,
             events: 0,
             observer,
@@ -139,18 +150,18 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
     }
 
     /// Notes beforehand which messages arrive.
-    pub(super) fn expect(&mut self, event: &Recorded<A>) {
+    pub(super) fn expect(&mut self, event: &Recorded) {
         if let Some(key) = arrival(event) {
             self.mail.arriving.insert(key);
         }
     }
 
     /// Whether all that an event needs has happened.
-    pub(super) fn can_happen(&self, event: &Recorded<A>) -> bool {
+    pub(super) fn can_happen(&self, event: &Recorded) -> bool {
         arrival(event).is_none_or(|key| self.mail.letters.contains_key(&key))
     }
 
-    pub(super) fn never_sent(&self, event: &Recorded<A>) -> Divergence {
+    pub(super) fn never_sent(&self, event: &Recorded) -> Divergence {
         let contradiction = match &event.event {
             Happened::Step { came: Came::Message { from, msg, .. }, .. } => {
                 Contradiction::NeverSent { from: *from, arrived: msg.to_string() }
@@ -160,7 +171,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         Divergence { at: event.at, node: event.node, contradiction }
     }
 
-    pub(super) fn play(&mut self, place: usize, event: Recorded<A>) -> Result<(), Divergence> {
+    pub(super) fn play(&mut self, place: usize, event: Recorded) -> Result<(), Divergence> {
         let Recorded { at, node, event } = event;
         self.look_at_clocks(self.mail.now.max(at));
         self.mail.now = self.mail.now.max(at);
@@ -179,6 +190,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             }
             Happened::Step { clock, came } => self.take_step(place, clock, came),
         };
+        self.violation = self.violation.take().or_else(|| self.look_at_whole());
         done.map_err(|contradiction| Divergence { at, node, contradiction })
     }
 
@@ -198,14 +210,14 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         }
     }
 
-    fn take_step(&mut self, place: usize, clock: Time, came: Came<A>) -> Result<(), Contradiction> {
+    fn take_step(&mut self, place: usize, clock: Time, came: Came) -> Result<(), Contradiction> {
         match came {
             Came::Start { life, saved } => self.start(place, clock, life, saved),
             _ if !self.actors[place].up => Err(Contradiction::NotRunning),
             Came::Input(input) => {
                 self.last_action = self.mail.now;
                 self.asked = true;
-                self.work += u64::from(A::is_work(&input));
+                self.work += u64::from(self.algorithm.is_work(&input));
                 self.see(place, Seen::Input(&input));
                 self.step(place, clock, |process, cx| process.on_input(input, cx));
                 Ok(())
@@ -222,7 +234,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         place: usize,
         clock: Time,
         life: u64,
-        saved: Option<A::Durable>,
+        saved: Option<AnyDurable>,
     ) -> Result<(), Contradiction> {
         let actor = &mut self.actors[place];
         // It had been stopped in an orderly way, or died without anybody noticing.
@@ -252,11 +264,11 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         place: usize,
         clock: Time,
         key: Key,
-        msg: A::Msg,
+        msg: AnyMsg,
     ) -> Result<(), Contradiction> {
         let from = key.0;
         let arrived = || msg.to_string();
-        let Some(letter) = self.mail.letters.get(&key) else {
+        let Some(letter) = self.mail.letters.get_mut(&key) else {
             return Err(Contradiction::NeverSent { from, arrived: arrived() });
         };
         if letter.to != place {
@@ -267,6 +279,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             let sent = letter.msg.to_string();
             return Err(Contradiction::Altered { from, sent, arrived: arrived() });
         }
+        letter.arrived = true;
         let (id, sent) = (letter.id, letter.at);
         let (sum, count) = self.mail.hops_us;
         self.mail.hops_us = (sum + micros(self.mail.now.since(sent)), count + 1);
@@ -276,7 +289,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         Ok(())
     }
 
-    fn fire(&mut self, place: usize, clock: Time, timer: A::Timer) -> Result<(), Contradiction> {
+    fn fire(&mut self, place: usize, clock: Time, timer: AnyTimer) -> Result<(), Contradiction> {
         let Some(due) = self.actors[place].timers.remove(&timer) else {
             return Err(Contradiction::NotSet(format!("{timer:?}")));
         };
@@ -300,7 +313,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             return;
         }
         self.last_action = self.mail.now;
-        actor.process = A::default();
+        actor.process = AnyProcess::default();
         actor.timers.clear();
         (actor.paused, actor.resumed) = (false, None);
         let me = self.group.ring()[place];
@@ -329,7 +342,8 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
     }
 
     fn drop(&mut self, key: Key, why: Why) {
-        if let Some(Letter { id, to, msg, .. }) = self.mail.letters.get(&key) {
+        if let Some(Letter { arrived, id, to, msg, .. }) = self.mail.letters.get_mut(&key) {
+            *arrived = true;
             let seen = Seen::Drop { id: *id, from: key.0, msg, why };
             if O::ACTIVE {
                 self.observer.event(self.mail.now, *to, seen);
@@ -355,7 +369,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         }
     }
 
-    fn see(&mut self, place: usize, seen: Seen<'_, A>) {
+    fn see(&mut self, place: usize, seen: Seen<'_, AnyProcess>) {
         if O::ACTIVE {
             self.observer.event(self.mail.now, place, seen);
         }
@@ -366,7 +380,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         &mut self,
         place: usize,
         clock: Time,
-        handler: impl FnOnce(&mut A, &mut Context<'_, A>),
+        handler: impl FnOnce(&mut AnyProcess, &mut Context<'_, AnyProcess>),
     ) {
         let me = self.group.ring()[place];
         let actor = &mut self.actors[place];
@@ -374,6 +388,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             mail: &mut self.mail,
             observer: &mut self.observer,
             group: self.group,
+            reads: self.reads.as_ref(),
             timers: &mut actor.timers,
             sent: &mut actor.sent,
             life: actor.life,
@@ -411,6 +426,24 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
         }
     }
 
+    /// Checks what is claimed of the whole cluster, once all of it has started.
+    fn look_at_whole(&self) -> Option<Violation> {
+        let started = || self.actors.iter().all(|actor| actor.durable[0].is_some());
+        if !self.monitor.looks_at_whole() || !started() {
+            return None;
+        }
+        let up = self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
+        let live: Vec<_> = up.map(|(id, actor)| (*id, &actor.process)).collect();
+        let letters = self.mail.letters.iter().filter(|(_, letter)| !letter.arrived);
+        let in_flight = letters.map(|((from, ..), letter)| InFlight {
+            from: *from,
+            to: self.group.ring()[letter.to],
+            msg: &letter.msg,
+        });
+        let in_flight: Vec<_> = in_flight.collect();
+        self.monitor.whole(self.mail.now, &Cluster { live: &live, in_flight: &in_flight })
+    }
+
     /// The run is over.
     pub(super) fn finish(mut self, ended: Time) -> Replayed<O> {
         let ended = ended.max(self.mail.now);
@@ -424,21 +457,23 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             }
             self.violation = self.violation.take().or_else(|| attendance.broken().cloned());
         }
-        let up = |(id, actor): (&NodeId, &Actor<A>)| (*id, actor.process.coordinator());
+        let algorithm = self.algorithm;
+        let up = |(id, actor): (&NodeId, &Actor)| (*id, algorithm.coordinator_of(&actor.process));
         let live = || self.group.ring().iter().zip(&self.actors).filter(|(_, actor)| actor.up);
-        let Goal { name, text, holds, at_rest } = A::goal();
-        let agreed = holds(&mut live().map(|(id, actor)| (*id, &actor.process)));
+        let agreed = algorithm.agreed(live().map(|(id, actor)| (*id, &actor.process)));
+        let at_rest = algorithm.goal.as_ref().is_none_or(|goal| goal.at_rest);
         // As of a simulated run: where something goes on for ever the goal is promised some time
         // after the last fault, and without when the application asked and nothing is left to
         // happen.
-        let overdue = self.last_action + A::settles_within(&self.config, self.group, self.work);
+        let overdue =
+            self.last_action + algorithm.settling_time(&self.config, self.group, self.work);
         let promised = (self.detection || !at_rest) && ended >= overdue
             || !self.detection && self.asked && open.is_quiet();
         let (sum, count) = self.mail.hops_us;
         let hop = sum.checked_div(count).map(Duration::from_micros);
-        let unmet = (promised && !agreed).then(|| {
-            let by = waiting(live().map(|(id, actor)| (*id, &actor.process)));
-            Violation { name, text, at: ended, by }
+        let unmet = algorithm.goal.as_ref().filter(|_| promised && !agreed).map(|goal| {
+            let by = waiting(algorithm, live().map(|(id, actor)| (*id, &actor.process)));
+            Violation { name: goal.name, text: goal.text, at: ended, by }
         });
         let outcome = Outcome {
             now: if open.is_quiet() { self.mail.now } else { ended },
@@ -448,9 +483,9 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
             agreed,
             violation: self.violation.or(unmet),
             coordinators: live().map(up).collect(),
-            sections: self.has_sections.then(|| self.mail.meter.sections(hop)),
+            sections: self.reads.is_some().then(|| self.mail.meter.sections(hop)),
             refusals: self.mail.meter.refusals().to_vec(),
-            elects: A::ENTRY.elects(),
+            elects: algorithm.entry.elects(),
             facts: self.mail.attendance.as_ref().map_or_else(Vec::new, Attendance::facts),
             pictures: self.mail.attendance.as_ref().map_or_else(Vec::new, Attendance::pictures),
         };
@@ -459,7 +494,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
 
     fn open(&self) -> Open {
         let letters = self.mail.missing.values().filter_map(|key| self.mail.letters.get(key));
-        let moves = |letter: &&Letter<A::Msg>| letter.msg.kind().role != Role::Overhead;
+        let moves = |letter: &&Letter| letter.msg.kind().role != Role::Overhead;
         Open {
             timers: self.actors.iter().map(|actor| actor.timers.len()).sum(),
             messages: letters.clone().count(),
@@ -469,7 +504,7 @@ impl<'g, A: Algorithm, O: Observer<A>> Player<'g, A, O> {
 }
 
 /// The message that arrives in this event, if one does.
-fn arrival<A: Algorithm>(event: &Recorded<A>) -> Option<Key> {
+fn arrival(event: &Recorded) -> Option<Key> {
     match &event.event {
         Happened::Step { came: Came::Message { from, life, seq, .. }, .. } => {
             Some((*from, *life, *seq))
@@ -479,11 +514,12 @@ fn arrival<A: Algorithm>(event: &Recorded<A>) -> Option<Key> {
 }
 
 /// Where a replayed step's effects go.
-struct Sink<'a, A: Algorithm, O> {
-    mail: &'a mut Mail<A>,
+struct Sink<'a, O> {
+    mail: &'a mut Mail,
     observer: &'a mut O,
     group: &'a Group,
-    timers: &'a mut BTreeMap<A::Timer, Time>,
+    reads: Option<&'a MilestoneReader<AnyProcess>>,
+    timers: &'a mut BTreeMap<AnyTimer, Time>,
     sent: &'a mut u64,
     life: u64,
     place: usize,
@@ -492,16 +528,16 @@ struct Sink<'a, A: Algorithm, O> {
     unreachable: Vec<(Key, usize)>,
 }
 
-impl<A: Algorithm, O: Observer<A>> Sink<'_, A, O> {
-    fn see(&mut self, seen: Seen<'_, A>) {
+impl<O: Observer<AnyProcess>> Sink<'_, O> {
+    fn see(&mut self, seen: Seen<'_, AnyProcess>) {
         if O::ACTIVE {
             self.observer.event(self.mail.now, self.place, seen);
         }
     }
 }
 
-impl<A: Algorithm, O: Observer<A>> Effects<A> for Sink<'_, A, O> {
-    fn send(&mut self, to: NodeId, msg: A::Msg) {
+impl<O: Observer<AnyProcess>> Effects<AnyProcess> for Sink<'_, O> {
+    fn send(&mut self, to: NodeId, msg: AnyMsg) {
         let key = (self.me, self.life, *self.sent);
         *self.sent += 1;
         // A message to somebody who is no member goes nowhere, as in the simulator.
@@ -514,23 +550,23 @@ impl<A: Algorithm, O: Observer<A>> Effects<A> for Sink<'_, A, O> {
             self.unreachable.push((key, target));
         }
         let at = self.mail.now;
-        self.mail.letters.insert(key, Letter { id, to: target, at, msg });
+        self.mail.letters.insert(key, Letter { arrived: false, id, to: target, at, msg });
     }
 
-    fn set_timer(&mut self, timer: A::Timer, after: Range<Duration>) {
+    fn set_timer(&mut self, timer: AnyTimer, after: Range<Duration>) {
         self.timers.insert(timer, self.mail.now + after.start);
     }
 
-    fn cancel_timer(&mut self, timer: A::Timer) {
+    fn cancel_timer(&mut self, timer: AnyTimer) {
         self.timers.remove(&timer);
     }
 
-    fn emit(&mut self, output: A::Output) {
+    fn emit(&mut self, output: AnyOutput) {
         self.see(Seen::Output(&output));
         if let Some(attendance) = &mut self.mail.attendance {
             attendance.hears(self.mail.now, self.me, &output);
         }
-        if let Some(milestone) = A::milestone(&output) {
+        if let Some(milestone) = self.reads.and_then(|reads| reads(&output)) {
             let now = self.mail.now;
             self.mail.meter.note(now, self.place, self.me, milestone);
         }

@@ -10,9 +10,9 @@
 
 use super::command::{Command, Deed, Mend, Setup};
 use super::line::{Line, SyntaxError, comment_start};
-use super::parse::{Known, Scenario};
+use super::parse::Scenario;
 use super::play::Played;
-use bellwether_algorithms::catalogue::Registry;
+use bellwether_algorithms::catalogue::Catalogue;
 use bellwether_core::Time;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -71,14 +71,15 @@ impl std::error::Error for Unbranched {}
 
 /// The scenario of this `text`, which was `played`, with a command that happens right after all
 /// events of the microsecond `after`.
-pub fn branch<R: Registry>(
+pub fn branch(
+    catalogue: &Catalogue,
     text: &str,
     played: &Played,
     after: Time,
     command: &str,
 ) -> Result<Branched, Unbranched> {
-    let scenario = Scenario::parse_in::<R>(text).map_err(Unbranched::Scenario)?;
-    let deed = read::<R>(command, &scenario.setup)?;
+    let scenario = Scenario::parse(catalogue, text).map_err(Unbranched::Scenario)?;
+    let deed = read(command, &scenario.setup)?;
     let commands: Vec<&(usize, Command)> =
         scenario.paragraphs.iter().flat_map(|paragraph| &paragraph.commands).collect();
     let over = played.broken.filter(|broken| *broken <= after);
@@ -119,14 +120,14 @@ enum Spot {
 }
 
 /// Reads the command by itself.
-fn read<R: Registry>(command: &str, setup: &Setup) -> Result<Deed, Unbranched> {
+fn read(command: &str, setup: &Setup) -> Result<Deed, Unbranched> {
     let shown = || command.trim().to_owned();
     if command.contains(['\n', '\r', '#']) {
         return Err(Unbranched::NoDeed(shown()));
     }
     let mut line = Line::new(1, command);
     let Some(verb) = line.take() else { return Err(Unbranched::NoDeed(shown())) };
-    let command = line.command(verb, setup, &Known::of::<R>()).map_err(Unbranched::Command)?;
+    let command = line.command(verb, setup).map_err(Unbranched::Command)?;
     line.end().map_err(Unbranched::Command)?;
     match command {
         Command::Do(deed, None) => Ok(deed),

@@ -3,7 +3,8 @@
 use crate::fault::CutKind;
 use crate::network::{Latency, Network};
 use crate::plan::default_timeout;
-use bellwether_algorithms::catalogue::Settings;
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::definition::Settings;
 use bellwether_algorithms::mutex::Tree;
 use bellwether_algorithms::options::Options;
 use bellwether_core::{Group, NodeId, Time};
@@ -110,10 +111,10 @@ pub enum Expectation {
 }
 
 /// What the `cluster` line and its companions say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Setup {
-    /// The algorithm's name.
-    pub algorithm: String,
+    /// The algorithm.
+    pub algorithm: Listed,
     /// Who takes part, in ring order.
     pub group: Group,
     /// The network.
@@ -145,9 +146,9 @@ pub struct Setup {
 impl Setup {
     /// The usual setup of a group: its largest member coordinates, messages take 10 ms, nobody
     /// detects anything by itself.
-    pub fn new(algorithm: &str, group: Group) -> Self {
+    pub fn new(algorithm: Listed, group: Group) -> Self {
         Setup {
-            algorithm: algorithm.to_owned(),
+            algorithm,
             network: Network::new(Latency::Fixed(Duration::from_millis(10))),
             timeout: None,
             coordinator: Some(group.highest()),

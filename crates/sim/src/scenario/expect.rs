@@ -3,20 +3,19 @@
 use super::command::{Expectation, Who};
 use super::play::Stage;
 use crate::meter::Sections;
-use bellwether_algorithms::catalogue::Algorithm;
 use bellwether_algorithms::mutex::Standing;
-use bellwether_core::NodeId;
+use bellwether_core::{AnyProcess, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-impl<A: Algorithm> Stage<'_, A> {
+impl Stage<'_> {
     /// Whether it is as expected; if not, how it is.
     pub(super) fn check(&self, expectation: &Expectation) -> Result<(), String> {
         match expectation {
             Expectation::Coordinator(Who::All, whom) => {
-                self.sim.live().try_for_each(|(id, process)| follows(id, process, *whom))
+                self.sim.live().try_for_each(|(id, process)| self.follows(id, process, *whom))
             }
             Expectation::Coordinator(Who::These(ids), whom) => {
-                ids.iter().try_for_each(|id| follows(*id, self.live(*id)?, *whom))
+                ids.iter().try_for_each(|id| self.follows(*id, self.live(*id)?, *whom))
             }
             Expectation::Members(id, expected) => self.check_members(*id, expected),
             Expectation::Fact(name, expected) => self.check_fact(name, expected),
@@ -64,7 +63,7 @@ impl<A: Algorithm> Stage<'_, A> {
         wanted: impl Fn(Standing) -> bool,
         expected: &[NodeId],
     ) -> Result<(), String> {
-        let stands = |process: &A| process.section().is_some_and(&wanted);
+        let stands = |process: &AnyProcess| self.algorithm.section_of(process).is_some_and(&wanted);
         let found: BTreeSet<NodeId> =
             self.sim.live().filter(|(_, process)| stands(process)).map(|(id, _)| id).collect();
         if found == expected.iter().copied().collect() {
@@ -73,7 +72,7 @@ impl<A: Algorithm> Stage<'_, A> {
         Err(list(found))
     }
 
-    fn live(&self, id: NodeId) -> Result<&A, String> {
+    fn live(&self, id: NodeId) -> Result<&AnyProcess, String> {
         let found = self.sim.live().find(|(live, _)| *live == id);
         found.map(|(_, process)| process).ok_or_else(|| format!("{id} is down"))
     }
@@ -94,7 +93,7 @@ impl<A: Algorithm> Stage<'_, A> {
     }
 
     fn check_members(&self, id: NodeId, expected: &[NodeId]) -> Result<(), String> {
-        let mut found = self.live(id)?.members().to_vec();
+        let mut found = self.algorithm.members_of(self.live(id)?).to_vec();
         let mut expected = expected.to_vec();
         found.sort_unstable();
         expected.sort_unstable();
@@ -104,13 +103,27 @@ impl<A: Algorithm> Stage<'_, A> {
         Err(list(found))
     }
 
+    fn follows(
+        &self,
+        id: NodeId,
+        process: &AnyProcess,
+        whom: Option<NodeId>,
+    ) -> Result<(), String> {
+        let found = self.algorithm.coordinator_of(process);
+        if found == whom {
+            Ok(())
+        } else {
+            Err(format!("{id} takes {} for the coordinator", name(found)))
+        }
+    }
+
     /// What each live process has: the section or, where there is none, a coordinator.
     fn beliefs(&self) -> String {
-        let belief = |process: &A| match process.section() {
+        let belief = |process: &AnyProcess| match self.algorithm.section_of(process) {
             Some(Standing::Idle) => "idle".to_owned(),
             Some(Standing::Waiting) => "waiting".to_owned(),
             Some(Standing::Inside(_)) => "inside".to_owned(),
-            None => name(process.coordinator()),
+            None => name(self.algorithm.coordinator_of(process)),
         };
         let beliefs = self.sim.live().map(|(id, process)| format!("{id}: {}", belief(process)));
         beliefs.collect::<Vec<_>>().join(", ")
@@ -128,15 +141,6 @@ fn same(found: u64, expected: u64, one: &str, many: &str) -> Result<(), String> 
 fn list(ids: impl IntoIterator<Item = NodeId>) -> String {
     let shown: Vec<String> = ids.into_iter().map(|id| id.number().to_string()).collect();
     if shown.is_empty() { "none".to_owned() } else { shown.join(",") }
-}
-
-fn follows<A: Algorithm>(id: NodeId, process: &A, whom: Option<NodeId>) -> Result<(), String> {
-    let found = process.coordinator();
-    if found == whom {
-        Ok(())
-    } else {
-        Err(format!("{id} takes {} for the coordinator", name(found)))
-    }
 }
 
 fn name(id: Option<NodeId>) -> String {

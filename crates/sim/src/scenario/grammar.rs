@@ -2,7 +2,7 @@
 
 use super::command::{Command, Deed, Expectation, Mend, Setup, Span, Who};
 use super::line::{Line, Parsed, Word};
-use super::parse::{Known, nobody_or, number};
+use super::parse::{nobody_or, number};
 use crate::fault::CutKind;
 use crate::units;
 use bellwether_core::{Group, NodeId};
@@ -10,16 +10,11 @@ use std::collections::BTreeMap;
 
 impl Line<'_> {
     /// The rest of a line that is no set-up.
-    pub(super) fn command(
-        &mut self,
-        verb: Word<'_>,
-        setup: &Setup,
-        known: &Known,
-    ) -> Parsed<Command> {
+    pub(super) fn command(&mut self, verb: Word<'_>, setup: &Setup) -> Parsed<Command> {
         let group = &setup.group;
         let deed = match verb.text {
             "run" => return self.span().map(Command::Run),
-            "expect" => return self.expectation(setup, known).map(Command::Expect),
+            "expect" => return self.expectation(setup).map(Command::Expect),
             "crash" if self.look(1) == Some("sending") => self.crash_sending(group)?,
             "crash" => Deed::Crash(self.members(group)?),
             "recover" => Deed::Recover(self.members(group)?),
@@ -52,11 +47,11 @@ impl Line<'_> {
                 }
                 Deed::Clock(node, offset.unwrap_or(0), drift.unwrap_or(0))
             }
-            input if (known.has_input)(&setup.algorithm, input) => {
+            input if setup.algorithm.input(input).is_some() => {
                 Deed::Input(input.to_owned(), self.who(group)?)
             }
             other => {
-                let inputs = (known.traits)(&setup.algorithm).verbs;
+                let inputs = setup.algorithm.verbs;
                 let message = format!(
                     "no command '{other}'; expected crash, recover, pause, resume, slow, \
                      partition, cut, heal, calm, clock, {}, run or expect",
@@ -96,15 +91,16 @@ impl Line<'_> {
         Ok(Deed::CrashSending(node, kind.text.to_owned(), after))
     }
 
-    fn expectation(&mut self, setup: &Setup, known: &Known) -> Parsed<Expectation> {
+    fn expectation(&mut self, setup: &Setup) -> Parsed<Expectation> {
         let group = &setup.group;
         let subject = self.need("what to expect")?;
-        let has_section = (known.traits)(&setup.algorithm).section;
+        let has_section = setup.algorithm.has_section();
         Ok(match subject.text {
             "inside" | "waiting" | "entries" | "regenerations" | "refusals" if !has_section => {
                 let message = format!(
                     "{} has no critical section, so '{}' means nothing here",
-                    setup.algorithm, subject.text
+                    setup.algorithm.name(),
+                    subject.text
                 );
                 return self.error(subject.column, message);
             }

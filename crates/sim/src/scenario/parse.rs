@@ -4,10 +4,11 @@ use super::command::{Command, Setup, Span};
 use super::line::{Line, Parsed, SyntaxError, Word};
 use crate::network::Fate;
 use crate::units;
-use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Topology, Visitor};
+use bellwether_algorithms::catalogue::Catalogue;
+use bellwether_algorithms::definition::{Definition, Topology};
 use bellwether_algorithms::mutex::UnknownTree;
 use bellwether_algorithms::options::{BadOption, Opt};
-use bellwether_core::{Group, NodeId, Time, micros};
+use bellwether_core::{AnyProcess, Group, NodeId, Time, micros};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -36,19 +37,14 @@ pub struct Paragraph {
 }
 
 impl Scenario {
-    /// Reads a scenario of an algorithm of the catalogue.
-    pub fn parse(text: &str) -> Parsed<Scenario> {
-        Scenario::parse_in::<Catalogue>(text)
-    }
-
-    /// Reads a scenario of an algorithm of this registry.
-    pub fn parse_in<R: Registry>(text: &str) -> Parsed<Scenario> {
-        Scenario::parse_up_to::<R>(text, usize::MAX)
+    /// Reads a scenario of an algorithm of this catalogue.
+    pub fn parse(catalogue: &Catalogue, text: &str) -> Parsed<Scenario> {
+        Scenario::parse_up_to(catalogue, text, usize::MAX)
     }
 
     /// The same, if it has at most so many processes.
-    pub fn parse_up_to<R: Registry>(text: &str, nodes_max: usize) -> Parsed<Scenario> {
-        let mut reader = Reader::new(Known { nodes_max, ..Known::of::<R>() });
+    pub fn parse_up_to(catalogue: &Catalogue, text: &str, nodes_max: usize) -> Parsed<Scenario> {
+        let mut reader = Reader::new(Known { catalogue, nodes_max });
         for (index, source) in text.lines().enumerate() {
             reader.line(index + 1, source)?;
         }
@@ -73,73 +69,15 @@ impl Paragraph {
 }
 
 /// What a scenario may speak of.
-pub(super) struct Known {
-    /// The algorithms.
-    names: Vec<&'static str>,
+struct Known<'a> {
+    catalogue: &'a Catalogue,
     /// How many processes there may be.
     nodes_max: usize,
-    /// Whether an algorithm has an input of a name.
-    pub(super) has_input: fn(&str, &str) -> bool,
-    /// What the algorithm of a name is about.
-    pub(super) traits: fn(&str) -> Traits,
-    /// Whether an algorithm can do anything with its settings.
-    check: fn(&Setup) -> Result<(), BadOption>,
-}
-
-/// What an algorithm is about, as far as the language makes a difference.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Traits {
-    /// What it can be asked for.
-    pub(super) verbs: &'static [&'static str],
-    /// The options that only it has.
-    options: &'static [Opt],
-    /// It is about a critical section.
-    pub(super) section: bool,
-    /// It is on a tree.
-    pub(super) tree: bool,
-}
-
-impl Known {
-    pub(super) fn of<R: Registry>() -> Self {
-        struct Has<'a>(&'a str);
-        impl Visitor for Has<'_> {
-            type Output = bool;
-            fn visit<A: Algorithm>(self) -> bool {
-                A::input(self.0).is_some()
-            }
-        }
-        struct Look;
-        impl Visitor for Look {
-            type Output = Traits;
-            fn visit<A: Algorithm>(self) -> Traits {
-                Traits {
-                    verbs: A::VERBS,
-                    options: A::OPTIONS,
-                    section: A::default().section().is_some(),
-                    tree: A::ENTRY.topology == Topology::Tree,
-                }
-            }
-        }
-        struct Check<'a>(&'a Setup);
-        impl Visitor for Check<'_> {
-            type Output = Result<(), BadOption>;
-            fn visit<A: Algorithm>(self) -> Result<(), BadOption> {
-                A::check(&self.0.settings(), &self.0.group)
-            }
-        }
-        Known {
-            names: R::entries().iter().map(|entry| entry.name).collect(),
-            nodes_max: usize::MAX,
-            has_input: |algorithm, verb| R::visit(algorithm, Has(verb)).unwrap_or(false),
-            traits: |algorithm| R::visit(algorithm, Look).unwrap_or_default(),
-            check: |setup| R::visit(&setup.algorithm, Check(setup)).unwrap_or(Ok(())),
-        }
-    }
 }
 
 /// What has been read so far.
-struct Reader {
-    known: Known,
+struct Reader<'a> {
+    known: Known<'a>,
     setup: Option<Setup>,
     paragraphs: Vec<Paragraph>,
     current: Option<Paragraph>,
@@ -151,8 +89,8 @@ struct Reader {
     passed: Time,
 }
 
-impl Reader {
-    fn new(known: Known) -> Self {
+impl<'a> Reader<'a> {
+    fn new(known: Known<'a>) -> Self {
         Reader {
             known,
             setup: None,
@@ -213,7 +151,7 @@ impl Reader {
             ("timer", Some(setup)) => line.timer(setup)?,
             (_, Some(setup)) => {
                 self.begun = true;
-                let command = line.command(verb, setup, &self.known)?;
+                let command = line.command(verb, setup)?;
                 match &command {
                     Command::Do(_, Some(time)) | Command::Run(Span::Until(time))
                         if *time < self.passed =>
@@ -232,13 +170,13 @@ impl Reader {
 
 /// The lines of the set-up.
 impl Line<'_> {
-    fn cluster(&mut self, known: &Known) -> Parsed<Setup> {
+    fn cluster(&mut self, known: &Known<'_>) -> Parsed<Setup> {
         let name = self.need("an algorithm's name")?;
-        if !known.names.contains(&name.text) {
-            let message =
-                format!("no algorithm '{}'; expected {}", name.text, known.names.join(", "));
+        let Some(algorithm) = known.catalogue.get(name.text) else {
+            let names: Vec<&str> = known.catalogue.iter().map(|listed| listed.name()).collect();
+            let message = format!("no algorithm '{}'; expected {}", name.text, names.join(", "));
             return self.error(name.column, message);
-        }
+        };
         let group = self.read("ids such as 1..4 or 3,5,0,1", |text| {
             let ids = units::ids(text)?;
             if ids.len() > known.nodes_max {
@@ -249,17 +187,22 @@ impl Line<'_> {
             }
             Group::new(ids).map_err(|error| error.to_string())
         })?;
-        let mut setup = Setup::new(name.text, group);
+        let mut setup = Setup::new(algorithm.clone(), group);
         let mut given = BTreeSet::new();
         while let Some(word) = self.take() {
             let (key, value) = word.assignment().unwrap_or((word.text, word));
             if !given.insert(key) {
                 return self.error(word.column, format!("'{key}' is given twice"));
             }
-            self.setting(word, value, &mut setup, (known.traits)(name.text))?;
+            self.setting(word, value, &mut setup, algorithm)?;
         }
-        match (known.check)(&setup) {
-            Ok(()) => Ok(setup),
+        let settings = setup.settings();
+        let checked = algorithm.variant(&settings).and_then(|variant| {
+            variant.check(&settings, &setup.group)?;
+            Ok(variant)
+        });
+        match checked {
+            Ok(variant) => Ok(Setup { algorithm: variant, ..setup }),
             Err(BadOption { option, why }) => {
                 self.error(self.column_of(option).unwrap_or(name.column), why)
             }
@@ -272,17 +215,18 @@ impl Line<'_> {
         word: Word<'_>,
         value: Word<'_>,
         setup: &mut Setup,
-        traits: Traits,
+        algorithm: &Definition<AnyProcess>,
     ) -> Parsed<()> {
+        let on_tree = algorithm.entry.topology == Topology::Tree;
         let network = &mut setup.network;
         match word.assignment().map(|(key, _)| key) {
             None if word.text == "reorder" => network.reorder = true,
             None if word.text == "keep-going" => setup.keeps_going = true,
-            None if word.text == "textbook" && traits.section => setup.textbook = true,
-            Some("section") if traits.section => {
+            None if word.text == "textbook" && algorithm.has_section() => setup.textbook = true,
+            Some("section") if algorithm.has_section() => {
                 setup.section = Some(self.value(value, units::span)?);
             }
-            Some("tree") if traits.tree => {
+            Some("tree") if on_tree => {
                 setup.tree =
                     self.value(value, |text| text.parse().map_err(|e: UnknownTree| e.to_string()))?;
             }
@@ -298,7 +242,7 @@ impl Line<'_> {
                 setup.coordinator = self.value(value, |text| nobody_or(text, &setup.group))?;
             }
             key if let Some(option) =
-                traits.options.iter().find(|option| option.name == key.unwrap_or(word.text)) =>
+                algorithm.options.iter().find(|option| option.name == key.unwrap_or(word.text)) =>
             {
                 match (key, option.value) {
                     (None, None) => setup.options.set(option.name, ""),
@@ -316,16 +260,16 @@ impl Line<'_> {
                 };
             }
             _ => {
-                let own: Vec<String> = traits.options.iter().map(show_option).collect();
-                let sections = if traits.section { "section=, " } else { "" };
-                let tree = if traits.tree { "tree=, " } else { "" };
-                let textbook = if traits.section { "textbook, " } else { "" };
+                let own: Vec<String> = algorithm.options.iter().map(show_option).collect();
+                let sections = if algorithm.has_section() { "section=, " } else { "" };
+                let tree = if on_tree { "tree=, " } else { "" };
+                let textbook = if algorithm.has_section() { "textbook, " } else { "" };
                 let message = format!(
                     "'{}' is no setting of a cluster of {}; expected coordinator=, latency=, \
                      timeout=, seed=, loss=, duplicate=, detection=, acknowledge=, {sections}\
                      {tree}{}show=, {textbook}keep-going or reorder",
                     word.text,
-                    setup.algorithm,
+                    algorithm.name(),
                     own.concat()
                 );
                 return self.error(word.column, message);

@@ -10,8 +10,8 @@ use crate::monitor::Violation;
 use crate::plan::{Outcome, Plan, work};
 use crate::render;
 use crate::trace::{Recorder, Trace};
-use bellwether_algorithms::catalogue::{Algorithm, Catalogue, Registry, Visitor};
-use bellwether_core::{Goal, NodeId, Time};
+use bellwether_algorithms::catalogue::Listed;
+use bellwether_core::{AnyInput, AnyProcess, NodeId, Time};
 use std::fmt;
 use std::time::Duration;
 
@@ -105,30 +105,14 @@ impl fmt::Display for Mismatch {
 impl Scenario {
     /// Plays it from beginning to end.
     pub fn play(&self) -> Played {
-        // The parser accepts only algorithms that the catalogue has.
-        self.play_in::<Catalogue>()
-            .unwrap_or_else(|| unreachable!("the catalogue has {}", self.setup.algorithm))
-    }
-
-    /// Plays it with the algorithms of this registry; nothing if that does not have its algorithm.
-    pub fn play_in<R: Registry>(&self) -> Option<Played> {
-        self.stage::<R>(&Staging::default())
+        self.stage(&Staging::default())
     }
 
     /// The same, with something to say about how.
-    pub fn stage<R: Registry>(&self, staging: &Staging<'_>) -> Option<Played> {
-        R::visit(&self.setup.algorithm, Play(self, staging))
-    }
-}
-
-struct Play<'a>(&'a Scenario, &'a Staging<'a>);
-
-impl Visitor for Play<'_> {
-    type Output = Played;
-
-    fn visit<A: Algorithm>(self) -> Played {
-        let setup = &self.0.setup;
-        let plan = Plan::<A> {
+    pub fn stage(&self, staging: &Staging<'_>) -> Played {
+        let setup = &self.setup;
+        let plan = Plan {
+            algorithm: setup.algorithm.clone(),
             group: setup.group.clone(),
             settings: setup.settings(),
             network: setup.network.clone(),
@@ -136,14 +120,15 @@ impl Visitor for Play<'_> {
             script: Vec::new(),
             until: None,
         };
-        let recorder = Recorder::new(&A::ENTRY, &setup.group, setup.seed).with_tree(setup.tree);
-        let recorder = if self.1.states { recorder.with_states() } else { recorder };
+        let recorder =
+            Recorder::new(&setup.algorithm, &setup.group, setup.seed).with_tree(setup.tree);
+        let recorder = if staging.states { recorder.with_states() } else { recorder };
         let mut stage = Stage {
-            staging: self.1,
+            staging,
+            algorithm: setup.algorithm.clone(),
             runs: Vec::new(),
             cut_off: None,
             sim: plan.set_up(recorder),
-            goal: A::goal(),
             step: plan.settings.timeout.max(plan.network.bound()).saturating_mul(8),
             cuts: 0,
             open: Vec::new(),
@@ -153,7 +138,7 @@ impl Visitor for Play<'_> {
             missed: None,
             signs: Signs::default(),
             refusals: Refusals::default(),
-            has_story: self.0.paragraphs.iter().any(|paragraph| !paragraph.story.is_empty()),
+            has_story: self.paragraphs.iter().any(|paragraph| !paragraph.story.is_empty()),
             last_run: None,
             judged: false,
             mismatches: Vec::new(),
@@ -161,12 +146,8 @@ impl Visitor for Play<'_> {
         if setup.keeps_going {
             stage.sim.keep_going();
         }
-        let rewritten: Vec<String> = self
-            .0
-            .paragraphs
-            .iter()
-            .map(|paragraph| stage.play(paragraph, setup.overhead))
-            .collect();
+        let rewritten: Vec<String> =
+            self.paragraphs.iter().map(|paragraph| stage.play(paragraph, setup.overhead)).collect();
         let mut mismatches = std::mem::take(&mut stage.mismatches);
         let events = &stage.sim.observer.trace().events;
         mismatches.extend(stage.signs.left_over(events, stage.sim.now()));
@@ -191,12 +172,12 @@ impl Visitor for Play<'_> {
 }
 
 /// A cluster that a scenario is being played on.
-pub(super) struct Stage<'a, A: Algorithm> {
-    pub(super) sim: Sim<A, Recorder>,
+pub(super) struct Stage<'a> {
+    pub(super) algorithm: Listed,
+    pub(super) sim: Sim<AnyProcess, Recorder>,
     staging: &'a Staging<'a>,
     runs: Vec<Ran>,
     cut_off: Option<CutOff>,
-    goal: Goal<A>,
     /// Time passes in steps of about this length.
     step: Duration,
     /// How many cuts there have been; the name of the last.
@@ -222,7 +203,7 @@ pub(super) struct Stage<'a, A: Algorithm> {
     mismatches: Vec<Mismatch>,
 }
 
-impl<A: Algorithm> Stage<'_, A> {
+impl Stage<'_> {
     /// Plays a paragraph and writes it anew.
     fn play(&mut self, paragraph: &Paragraph, overhead: bool) -> String {
         for (line, command) in &paragraph.commands {
@@ -270,8 +251,8 @@ impl<A: Algorithm> Stage<'_, A> {
         }
         for action in self.actions(deed)? {
             self.asked |= action.is_input();
-            self.work += work::<A>(&action, self.sim.group());
-            self.refusals.given::<A>(asked, &action, at.unwrap_or(now));
+            self.work += work(&self.algorithm, &action, self.sim.group());
+            self.refusals.given(&self.algorithm, asked, &action, at.unwrap_or(now));
             self.signs.await_sign(asked.clone(), &action, at, now);
             match at {
                 Some(at) => self.sim.schedule([Scheduled { at, action }]),
@@ -281,8 +262,8 @@ impl<A: Algorithm> Stage<'_, A> {
         Ok(())
     }
 
-    fn actions(&mut self, deed: &Deed) -> Result<Vec<Action<A::Input>>, String> {
-        let each = |ids: &[NodeId], action: fn(NodeId) -> Action<A::Input>| {
+    fn actions(&mut self, deed: &Deed) -> Result<Vec<Action<AnyInput>>, String> {
+        let each = |ids: &[NodeId], action: fn(NodeId) -> Action<AnyInput>| {
             ids.iter().copied().map(action).collect()
         };
         Ok(match deed {
@@ -315,7 +296,7 @@ impl<A: Algorithm> Stage<'_, A> {
             Deed::Clock(node, offset_us, drift_ppm) => {
                 vec![Action::Clock { node: *node, offset_us: *offset_us, drift_ppm: *drift_ppm }]
             }
-            Deed::Input(verb, who) => match (A::input(verb), who) {
+            Deed::Input(verb, who) => match (self.algorithm.input(verb), who) {
                 // The parser accepts only verbs that the algorithm knows.
                 (None, _) => Vec::new(),
                 (Some(input), Who::All) => vec![Action::InputAll(input)],
@@ -329,9 +310,9 @@ impl<A: Algorithm> Stage<'_, A> {
     /// Lets time pass. What counts as a missed goal is as in [`Plan::finish`].
     fn run(&mut self, span: Span) -> Result<(), String> {
         let now = self.sim.now();
-        let settles = A::settles_within(self.sim.config(), self.sim.group(), self.work);
+        let settles = self.algorithm.settling_time(self.sim.config(), self.sim.group(), self.work);
         let overdue = self.sim.last_scheduled() + settles;
-        let lasts = A::lasts(self.sim.config());
+        let lasts = self.algorithm.duration(self.sim.config());
         let limit = match span {
             Span::Over if self.sim.has_goal() => overdue,
             Span::Over => lasts.map_or(Time::MAX, |span| now.max(self.sim.last_scheduled()) + span),
@@ -352,9 +333,10 @@ impl<A: Algorithm> Stage<'_, A> {
         if let Ok(Ended::Quiet | Ended::Settled) = ended {
             self.sim.close();
         }
-        self.missed = (promised && !self.agreed()).then(|| Violation {
-            name: self.goal.name,
-            text: self.goal.text,
+        let missed = promised && !self.agreed();
+        self.missed = self.algorithm.goal.as_ref().filter(|_| missed).map(|goal| Violation {
+            name: goal.name,
+            text: goal.text,
             at: self.sim.now(),
             by: Vec::new(),
         });
@@ -366,7 +348,7 @@ impl<A: Algorithm> Stage<'_, A> {
 
     /// Does nothing, but makes its time come: a cluster in which nothing is left to happen, or
     /// whose goal is reached, would otherwise stop the clock.
-    fn alarm(&self) -> Action<A::Input> {
+    fn alarm(&self) -> Action<AnyInput> {
         let group = self.sim.group();
         let nobody = (0..=u32::MAX).map(NodeId::new).find(|id| !group.contains(*id));
         Action::Resume(nobody.unwrap_or(NodeId::new(u32::MAX)))
@@ -411,7 +393,7 @@ impl<A: Algorithm> Stage<'_, A> {
     }
 
     pub(super) fn agreed(&self) -> bool {
-        (self.goal.holds)(&mut self.sim.live())
+        self.algorithm.agreed(self.sim.live())
     }
 
     pub(super) fn violation(&self) -> Option<&Violation> {
@@ -444,7 +426,7 @@ impl<A: Algorithm> Stage<'_, A> {
         }
     }
 
-    fn outcome(&self, plan: &Plan<A>) -> Outcome {
+    fn outcome(&self, plan: &Plan<AnyProcess>) -> Outcome {
         let mut outcome = plan.outcome(&self.sim);
         outcome.violation = self.violation().cloned();
         outcome

@@ -7,9 +7,9 @@ use super::play::Mismatch;
 use super::signs::Asked;
 use crate::fault::Action;
 use crate::meter::Refused;
-use bellwether_algorithms::catalogue::Algorithm;
+use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::mutex::Refusal;
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{AnyInput, NodeId, Time};
 use std::borrow::Cow;
 
 /// Who was asked for what, and which of the refusals the scenario knows of.
@@ -32,10 +32,11 @@ struct Given {
 
 impl Refusals {
     /// A line asks for something.
-    pub(super) fn given<A: Algorithm>(
+    pub(super) fn given(
         &mut self,
+        algorithm: &Listed,
         asked: &Asked,
-        action: &Action<A::Input>,
+        action: &Action<AnyInput>,
         at: Time,
     ) {
         let (to, input) = match action {
@@ -43,7 +44,7 @@ impl Refusals {
             Action::InputAll(input) => (None, input),
             _ => return,
         };
-        self.inputs.push(Given { asked: asked.clone(), at, to, verb: A::verb(input) });
+        self.inputs.push(Given { asked: asked.clone(), at, to, verb: algorithm.verb(input) });
     }
 
     /// The scenario says how many there were up to now; whether that is right is said elsewhere.

@@ -4,13 +4,13 @@ use crate::fault::Action;
 use crate::network::Fate;
 use crate::plan::Plan;
 use crate::units::{show, show_latency, show_span};
-use bellwether_algorithms::catalogue::{Algorithm, Topology};
-use bellwether_core::{NodeId, Time};
+use bellwether_algorithms::definition::{Definition, Topology};
+use bellwether_core::{NodeId, Process, Time};
 use std::fmt::Write;
 use std::time::Duration;
 
 /// The scenario that plays this plan. The story is left for the tool to fill in.
-pub fn write<A: Algorithm>(plan: &Plan<A>) -> String {
+pub fn write<P: Process>(plan: &Plan<P>) -> String {
     let mut text = cluster_line(plan);
     for ((from, to), latency) in &plan.network.links {
         let way = format!("{}->{}", from.number(), to.number());
@@ -36,7 +36,7 @@ pub fn write<A: Algorithm>(plan: &Plan<A>) -> String {
     });
     let cuts: Vec<u32> = cuts.collect();
     for scheduled in &plan.script {
-        let deed = deed::<A>(&scheduled.action, &cuts);
+        let deed = deed(&plan.algorithm, &scheduled.action, &cuts);
         push(&mut text, format_args!("{deed} at={}", scheduled.at));
     }
     match plan.until {
@@ -51,7 +51,7 @@ fn push(text: &mut String, line: std::fmt::Arguments<'_>) {
     let _ = writeln!(text, "{line}");
 }
 
-fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
+fn cluster_line<P: Process>(plan: &Plan<P>) -> String {
     let network = &plan.network;
     let settings = &plan.settings;
     let numbers: Vec<String> = plan.group.ring().iter().map(|id| id.number().to_string()).collect();
@@ -60,7 +60,7 @@ fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
     let on = |on: bool| if on { "on" } else { "off" };
     let mut line = format!(
         "cluster {} {} coordinator={coordinator} latency={} timeout={} detection={} acknowledge={}",
-        A::ENTRY.name,
+        plan.algorithm.name(),
         numbers.join(","),
         show_latency(&network.latency),
         show(settings.timeout),
@@ -78,13 +78,13 @@ fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
     if network.reorder {
         line.push_str(" reorder");
     }
-    if A::default().section().is_some() {
+    if plan.algorithm.has_section() {
         let _ = write!(line, " section={}", show_span(settings.section));
         if settings.textbook {
             line.push_str(" textbook");
         }
     }
-    if A::ENTRY.topology == Topology::Tree {
+    if plan.algorithm.entry.topology == Topology::Tree {
         let _ = write!(line, " tree={}", settings.tree);
     }
     for (name, value) in settings.options.iter() {
@@ -98,7 +98,7 @@ fn cluster_line<A: Algorithm>(plan: &Plan<A>) -> String {
 }
 
 /// An action as a command. A scenario's cuts have no names but their numbers, from 1.
-fn deed<A: Algorithm>(action: &Action<A::Input>, cuts: &[u32]) -> String {
+fn deed<P: Process>(algorithm: &Definition<P>, action: &Action<P::Input>, cuts: &[u32]) -> String {
     match action {
         Action::Crash(id) => format!("crash {}", id.number()),
         Action::CrashSending { node, kind, after } => {
@@ -119,7 +119,7 @@ fn deed<A: Algorithm>(action: &Action<A::Input>, cuts: &[u32]) -> String {
             let sign = if *offset_us < 0 { '-' } else { '+' };
             format!("clock {} offset={sign}{span} drift={drift_ppm}ppm", node.number())
         }
-        Action::Input(id, input) => format!("{} {}", A::verb(input), id.number()),
-        Action::InputAll(input) => format!("{} all", A::verb(input)),
+        Action::Input(id, input) => format!("{} {}", algorithm.verb(input), id.number()),
+        Action::InputAll(input) => format!("{} all", algorithm.verb(input)),
     }
 }

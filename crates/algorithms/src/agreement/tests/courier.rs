@@ -1,6 +1,8 @@
 use super::*;
 use crate::agreement::reliable::Output as Said;
+use crate::referee::Referee;
 use bellwether_core::Time;
+use std::time::Duration;
 
 fn p(number: u32) -> NodeId {
     NodeId::new(number)
@@ -21,7 +23,7 @@ fn verbs_are_words_with_parts() {
     for word in ["work", "send:3"] {
         let input = A::input(word).unwrap();
         assert_eq!(A::verb(&input), word);
-        assert!(A::is_work(&input));
+        assert!(A::definition().is_work(&input));
     }
     for word in ["send", "send:", "send:x", "send:-1", "mail:3"] {
         assert_eq!(A::input(word), None, "{word}");

@@ -1,4 +1,5 @@
 use super::*;
+use crate::referee::Referee;
 use bellwether_core::{Effect, step};
 
 fn group() -> Group {

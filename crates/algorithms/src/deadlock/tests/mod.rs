@@ -1,7 +1,5 @@
 //! What the tests of the family share.
 
-mod explore;
-
 use super::{Edge, Resource, Tx};
 use bellwether_core::NodeId;
 

@@ -4,7 +4,7 @@
 use super::super::tests::id;
 use super::super::{Central, Options, SuzukiKasami, central, suzuki_kasami};
 use super::*;
-use crate::catalogue::{Algorithm, Settings};
+use crate::definition::{Algorithm, Settings};
 use crate::views::{Reported, Survivor, View};
 use bellwether_core::Effect::{Emit, Send, SetTimer};
 use bellwether_core::{Effect, Group, step};
@@ -34,7 +34,7 @@ fn at<M: Mutex>(number: u32) -> Fixture<M> {
 fn start<M: Mutex>(number: u32, textbook: bool) -> Fixture<M> {
     let settings =
         Settings { coordinator: Some(id(3)), textbook, section: SECTION, ..Settings::new(T) };
-    let config = Guarded::<M>::config(&settings, &Group::numbered(3).unwrap());
+    let config = Guarded::<M>::definition().config(&settings, &Group::numbered(3).unwrap());
     let mut fixture = Fixture { number, config, process: Guarded::default() };
     fixture.call(|process, cx| process.on_start(None, cx));
     fixture

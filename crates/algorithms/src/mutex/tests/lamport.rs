@@ -24,27 +24,15 @@ fn behaves_at_random() {
 }
 
 #[test]
-fn behaves_in_every_way() {
-    for wants in [&[4][..], &[2, 2], &[3, 3], &[1, 1, 1]] {
-        let states = Crowd::<Lamport>::new(wants).explore().unwrap();
-        assert!(wants.len() < 3 || states > 10_000, "only {states} states");
-    }
-}
-
-#[test]
-fn behaves_in_every_way_after_an_opening() {
+fn an_opening_with_requests_costs_nothing() {
     let mut opening = opening(3);
     (opening.inside, opening.waiting) = (Some(id(2)), vec![id(3), id(1)]);
     let crowd = Crowd::<Lamport>::open(opening, &[0, 1, 0]).unwrap();
     assert_eq!(crowd.sent, 0);
-    crowd.explore().unwrap();
 }
 
 #[test]
 fn without_fifo_two_are_inside() {
-    let crowd = Crowd::<Lamport>::new(&[1, 1]).with_channels(Channels::Any);
-    let wrong = crowd.explore().unwrap_err();
-    assert!(wrong.contains("is inside"), "{wrong}");
     // The reply of P1 overtakes its request, which has the same time and the smaller number.
     let mut crowd = after(&[1, 1], &[Request(0), Request(1), Deliver(1, 0, 0)]);
     assert_eq!(crowd.applications[0].state, State::Inside);

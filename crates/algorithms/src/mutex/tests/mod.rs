@@ -1,11 +1,9 @@
 //! What the tests of the family share: a crowd of processes of one algorithm, whose messages
-//! arrive in any order that their channels allow, at random or in every way that there is.
+//! arrive in any order that their channels allow, at random.
 
 use super::{Granted, Input, Mutex, Opening, Options};
 use bellwether_core::{Channels, Effect, Group, NodeId, step};
-use std::collections::hash_map::DefaultHasher;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::{Hash, Hasher};
+use std::collections::{BTreeMap, VecDeque};
 
 pub(super) fn id(number: u32) -> NodeId {
     NodeId::new(number)
@@ -208,34 +206,6 @@ impl<M: Mutex> Crowd<M> {
             self.make(moves[(random % moves.len() as u64) as usize])?;
         }
         Err("no end".to_owned())
-    }
-
-    /// Tries all moves in all states, and says how many states there are. Every state in which
-    /// nothing can happen any more must be one in which all are served.
-    pub(super) fn explore(self) -> Result<usize, String> {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![self];
-        while let Some(crowd) = open.pop() {
-            if !seen.insert(crowd.fingerprint()) {
-                continue;
-            }
-            let moves = crowd.moves();
-            if moves.is_empty() && !crowd.is_served() {
-                return Err(format!("starved: {crowd:?}"));
-            }
-            for next in moves {
-                let mut crowd = crowd.clone();
-                crowd.make(next)?;
-                open.push(crowd);
-            }
-        }
-        Ok(seen.len())
-    }
-
-    fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (&self.processes, &self.applications, &self.channels).hash(&mut hasher);
-        hasher.finish()
     }
 }
 

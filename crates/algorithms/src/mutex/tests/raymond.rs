@@ -76,22 +76,6 @@ fn behaves_at_random_on_every_tree() {
 }
 
 #[test]
-fn behaves_in_every_way() {
-    for tree in TREES {
-        grown(tree, &[2], 0).explore().unwrap();
-        grown(tree, &[2, 2], 1).explore().unwrap();
-        for token in 0..3 {
-            let states = grown(tree, &[2, 2, 2], token).explore().unwrap();
-            assert!(states > 1_000, "{tree}: only {states} states");
-        }
-        for token in 0..4 {
-            let states = grown(tree, &[1, 2, 1, 2], token).explore().unwrap();
-            assert!(states > 1_000, "{tree}: only {states} states");
-        }
-    }
-}
-
-#[test]
 fn rm1_an_idle_holder_enters_without_a_word() {
     let mut crowd = grown(Tree::LINE, &[2, 0], 0);
     for entries in 1..=2 {

@@ -16,21 +16,11 @@ fn behaves_at_random() {
 }
 
 #[test]
-fn behaves_in_every_way_in_any_order() {
-    for wants in [&[4][..], &[2, 2], &[3, 3], &[2, 2, 1], &[2, 2, 2]] {
-        let crowd = Crowd::<RicartAgrawala>::new(wants).with_channels(Channels::Any);
-        let states = crowd.explore().unwrap();
-        assert!(wants.len() < 3 || states > 10_000, "only {states} states");
-    }
-}
-
-#[test]
-fn behaves_in_every_way_after_an_opening() {
+fn an_opening_with_requests_costs_nothing() {
     let mut opening = opening(3);
     (opening.inside, opening.waiting) = (Some(id(2)), vec![id(3), id(1)]);
     let crowd = Crowd::<RicartAgrawala>::open(opening, &[1, 1, 1]).unwrap();
     assert_eq!(crowd.sent, 0);
-    crowd.explore().unwrap();
 }
 
 #[test]

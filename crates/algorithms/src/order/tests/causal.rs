@@ -1,7 +1,8 @@
 use super::super::tests::{Crowd, Move, id, message};
 use super::*;
+use crate::definition::Settings;
 use Move::{Broadcast, Deliver};
-use bellwether_core::{Effect, step};
+use bellwether_core::{Effect, Group, step};
 
 fn config(answers: u32) -> Config {
     Config { answers, unordered: false, timeout: Duration::from_millis(30) }
@@ -31,26 +32,6 @@ fn behaves_at_random() {
         held += crowd.held;
     }
     assert!(held > 10_000, "only {held} were held back");
-}
-
-#[test]
-fn behaves_in_every_way_in_any_order() {
-    let mut most = 0;
-    for wants in [&[3][..], &[3, 3], &[1, 1, 1], &[2, 1, 1], &[2, 2, 1]] {
-        most = crowd(wants, 0).explore().unwrap();
-    }
-    assert!(most > 40_000, "only {most} states");
-    // Two chains of answers beside each other.
-    let chains = crowd(&[1, 1, 0], 1).explore().unwrap();
-    assert!(chains > 200, "only {chains} states");
-}
-
-#[test]
-fn without_order_an_answer_comes_before_its_question() {
-    let config = Config { unordered: true, ..config(1) };
-    let crowd = Crowd::<Causal>::new(&[1, 0, 0], config, Input::Broadcast, false);
-    let wrong = crowd.explore().unwrap_err();
-    assert!(wrong.contains("before its cause P1#1"), "{wrong}");
 }
 
 #[test]
@@ -235,14 +216,14 @@ fn a_message_shows_its_vector_as_far_as_it_can_be_read() {
 fn too_many_answers_are_refused_with_the_bound() {
     let group = Group::numbered(3).unwrap();
     let mut settings = Settings::new(Duration::from_millis(30));
-    assert_eq!(Causal::check(&settings, &group), Ok(()));
+    assert_eq!(Causal::definition().check(&settings, &group), Ok(()));
     for (text, why) in [
         ("1001", "1001 answers in a row are too many; at most 1000"),
         ("-1", "'-1' is not a whole number here"),
     ] {
         settings.options.set("answers", text);
-        let bad = Causal::check(&settings, &group).unwrap_err();
+        let bad = Causal::definition().check(&settings, &group).unwrap_err();
         assert_eq!((bad.option, bad.why.as_str()), ("answers", why));
-        assert_eq!(Causal::config(&settings, &group).answers, 0);
+        assert_eq!(Causal::definition().config(&settings, &group).answers, 0);
     }
 }

@@ -1,7 +1,7 @@
 use super::super::tests::{Crowd, Move, id, message};
 use super::*;
 use Move::{Broadcast, Deliver};
-use bellwether_core::step;
+use bellwether_core::{Group, step};
 
 fn config(answers: u32) -> Config {
     Config { answers, timeout: Duration::from_millis(30) }
@@ -30,19 +30,7 @@ fn behaves_at_random() {
 }
 
 #[test]
-fn behaves_in_every_way() {
-    let mut most = 0;
-    for wants in [&[3][..], &[2, 2], &[1, 1, 0], &[1, 1, 1]] {
-        most = crowd(wants, 0).explore().unwrap();
-    }
-    assert!(most > 10_000, "only {most} states");
-}
-
-#[test]
 fn without_fifo_two_orders_are_delivered() {
-    let crowd = crowd(&[1, 1], 0).with_channels(Channels::Any);
-    let wrong = crowd.explore().unwrap_err();
-    assert!(wrong.contains("in another order"), "{wrong}");
     // P1's ACK for P2's message overtakes its own message, which has the same time and the smaller
     // number. P2 takes it for the sign that P1 has nothing earlier.
     let mut crowd = after(&[1, 1], &[Broadcast(0), Broadcast(1), Deliver(1, 0, 0)]);

@@ -1,11 +1,9 @@
 //! What the tests of the family share: a crowd of processes of one algorithm, whose messages arrive
-//! in any order that their channels allow, at random or in every way that there is.
+//! in any order that their channels allow, at random.
 
 use super::{MessageId, Output};
 use bellwether_core::{Channels, Context, Effect, Group, NodeId, Process, step};
-use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::{Hash, Hasher};
 
 pub(super) fn id(number: u32) -> NodeId {
     NodeId::new(number)
@@ -72,12 +70,6 @@ impl<P: Process<Output = Output, Config: Clone>> Crowd<P> {
             crowd.call(place, |process, cx| process.on_start(None, cx)).unwrap();
         }
         crowd
-    }
-
-    /// With channels of this order, whatever the algorithm assumes.
-    pub(super) fn with_channels(mut self, order: Channels) -> Self {
-        self.order = order;
-        self
     }
 
     fn call(
@@ -182,37 +174,5 @@ impl<P: Process<Output = Output, Config: Clone>> Crowd<P> {
             random ^= random << 17;
             self.make(moves[(random % moves.len() as u64) as usize])?;
         }
-    }
-
-    /// Tries all moves in all states, and says how many states there are.
-    pub(super) fn explore(self) -> Result<usize, String> {
-        let mut seen = BTreeSet::new();
-        let mut open = vec![self];
-        while let Some(crowd) = open.pop() {
-            if !seen.insert(crowd.fingerprint()) {
-                continue;
-            }
-            let moves = crowd.moves();
-            if moves.is_empty() && !crowd.is_done() {
-                return Err(format!("lost: {crowd:?}"));
-            }
-            for next in moves {
-                let mut crowd = crowd.clone();
-                crowd.make(next)?;
-                open.push(crowd);
-            }
-        }
-        Ok(seen.len())
-    }
-
-    /// All on which the rest of a run, and what is said of it, depends. In which order messages were
-    /// delivered matters only where there is one order.
-    fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (&self.processes, &self.wants, &self.channels, &self.causes).hash(&mut hasher);
-        if self.total {
-            self.delivered.hash(&mut hasher);
-        }
-        hasher.finish()
     }
 }

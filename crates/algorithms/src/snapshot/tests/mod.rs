@@ -1,11 +1,10 @@
-//! The rules one by one; and every order of delivery that FIFO allows, for small groups.
-
-mod explore;
+//! The rules one by one.
 
 use super::*;
-use crate::catalogue::{Algorithm, Settings};
-use crate::snapshot::{Bank, bank};
+use crate::definition::{Algorithm, Settings};
+use crate::snapshot::{Bank, bank, snapshots};
 use bellwether_core::{Effect, Group, step};
+use std::sync::Arc;
 
 type P = Snapshots<Bank>;
 type Effects = Vec<Effect<P>>;
@@ -18,9 +17,14 @@ fn snapshot(initiator: u32, count: u64) -> SnapshotId {
     SnapshotId { initiator: id(initiator), count }
 }
 
+/// The input that a verb stands for.
+fn input(verb: &str) -> Input<bank::Input> {
+    snapshots(Arc::new(Bank::definition())).input(verb).unwrap()
+}
+
 fn config(routes: Routes) -> Config<bank::Config> {
     let group = Group::numbered(3).unwrap();
-    let below = Bank::config(&Settings::new(Duration::from_millis(10)), &group);
+    let below = Bank::definition().config(&Settings::new(Duration::from_millis(10)), &group);
     Config { routes, below: bank::Config { ring: routes == Routes::Ring, ..below } }
 }
 
@@ -48,8 +52,7 @@ impl One {
     }
 
     fn ask(&mut self, verb: &str) -> Effects {
-        let input = P::input(verb).unwrap();
-        self.step(|process, cx| process.on_input(input, cx))
+        self.step(|process, cx| process.on_input(input(verb), cx))
     }
 
     fn marker(&mut self, from: u32, of: SnapshotId) -> Effects {
@@ -232,11 +235,12 @@ fn the_bank_refuses_what_it_cannot_pay() {
         assert_eq!(output.to_string(), text);
         assert_eq!(one.process.below().balance(), 100);
     }
+    let definition = snapshots(Arc::new(Bank::definition()));
     for verb in ["transfer", "transfer:2", "transfer:x:1", "transfer:2:-1", "transfer:2:0", "pay"] {
-        assert!(P::input(verb).is_none(), "{verb}");
+        assert!(definition.input(verb).is_none(), "{verb}");
     }
     for verb in ["transfer:2:50", "work", "snapshot"] {
-        assert_eq!(P::verb(&P::input(verb).unwrap()), verb);
+        assert_eq!(definition.verb(&input(verb)), verb);
     }
 }
 

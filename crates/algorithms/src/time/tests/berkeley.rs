@@ -211,7 +211,11 @@ fn rounds_of_an_earlier_life_are_told_apart() {
     master.fire(Timer::Round);
     let before = reading(&master, 0, 0);
     master.recover();
-    assert!(master.process.coordinator() == Some(id(3)), "the largest takes over at once");
+    assert_eq!(
+        master.process.election.coordinator(),
+        Some(id(3)),
+        "the largest takes over at once"
+    );
     master.fire(Timer::Round);
     assert_eq!(master.process.last.count(), 1);
     master.deliver(1, before);

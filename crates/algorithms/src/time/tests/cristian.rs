@@ -189,10 +189,10 @@ fn bad_options_are_refused_with_what_would_be_right() {
         (&[("slew", "200ppm")], "slew", "200ppm does not make up for clocks that drift by 100ppm"),
         (&[("max-drift", "1")], "max-drift", "'1' is no rate; expected for example 5% or 100ppm"),
     ] {
-        let refused = Cristian::check(&settings(options), &group).unwrap_err();
+        let refused = Cristian::definition().check(&settings(options), &group).unwrap_err();
         assert_eq!(refused, BadOption { option, why: why.to_owned() });
         // And as if nothing had been said.
-        let usual = Cristian::config(&settings(&[]), &group);
-        assert_eq!(Cristian::config(&settings(options), &group), usual);
+        let usual = Cristian::definition().config(&settings(&[]), &group);
+        assert_eq!(Cristian::definition().config(&settings(options), &group), usual);
     }
 }

@@ -1,7 +1,7 @@
 //! What the tests of the family share: one process, called by hand, whose clock is in our hands.
 
 use super::Output;
-use crate::catalogue::{Algorithm, Settings};
+use crate::definition::{Algorithm, Settings};
 use bellwether_core::{Context, Effect, Group, Here, NodeId, Process, Time};
 use std::time::Duration;
 
@@ -42,8 +42,9 @@ impl<A: Algorithm + Process<Output = Output>> Fixture<A> {
     /// A process that has just started.
     pub(super) fn new(number: u32, nodes: u32, settings: &Settings) -> Self {
         let group = Group::numbered(nodes).unwrap();
-        assert_eq!(A::check(settings, &group), Ok(()));
-        let config = A::config(settings, &group);
+        let definition = A::definition();
+        assert_eq!(definition.check(settings, &group), Ok(()));
+        let config = definition.config(settings, &group);
         let place = group.place(id(number)).unwrap();
         let mut fixture = Fixture { group, place, config, process: A::default(), now: START };
         fixture.call(|process, cx| process.on_start(None, cx));
@@ -83,7 +84,7 @@ impl<A: Algorithm + Process<Output = Output>> Fixture<A> {
 
     /// What the clock of the process shows.
     pub(super) fn shown(&self) -> Time {
-        self.process.clock(self.now).unwrap()
+        (A::definition().clock_reader())(&self.process, self.now).unwrap()
     }
 }
 

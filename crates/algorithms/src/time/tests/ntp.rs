@@ -206,7 +206,7 @@ fn answers_count_once_and_only_from_servers_in_time() {
 fn servers_are_the_three_largest_but_somebody_is_a_client() {
     let servers = |nodes| {
         let group = Group::numbered(nodes).unwrap();
-        let servers = Ntp::config(&settings(&[]), &group).servers;
+        let servers = Ntp::definition().config(&settings(&[]), &group).servers;
         servers.iter().map(|id| id.number()).collect::<Vec<_>>()
     };
     assert_eq!(servers(1), [1]);
@@ -214,7 +214,8 @@ fn servers_are_the_three_largest_but_somebody_is_a_client() {
     assert_eq!(servers(3), [2, 3]);
     assert_eq!(servers(7), [5, 6, 7]);
     let group = Group::numbered(3).unwrap();
-    let refused = |text| Ntp::check(&settings(&[("servers", text)]), &group).unwrap_err().why;
+    let refused =
+        |text| Ntp::definition().check(&settings(&[("servers", text)]), &group).unwrap_err().why;
     assert_eq!(refused("1,9"), "there is no process 9; the members are 1, 2, 3");
     assert_eq!(refused("1,1"), "a server is named twice, and would count twice");
 }

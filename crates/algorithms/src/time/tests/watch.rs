@@ -1,6 +1,7 @@
 //! The referee notices what must not be, and tells what was.
 
 use super::*;
+use crate::definition::Algorithm;
 use crate::time::Cristian;
 use crate::time::tests::{id, ms, settings};
 
@@ -136,8 +137,7 @@ fn it_looks_ten_times_a_round() {
     let every = |interval: &str| {
         let settings = settings(&[("interval", interval), ("samples", "1")]);
         let group = bellwether_core::Group::numbered(3).unwrap();
-        let config = <Cristian as crate::catalogue::Algorithm>::config(&settings, &group);
-        config.pace.look()
+        Cristian::definition().config(&settings, &group).pace.look()
     };
     assert_eq!(every("10s"), ms(100));
     assert_eq!(every("500ms"), ms(50));

@@ -2,9 +2,8 @@
 
 use super::style::{COLOURS, MORE_COLOURS};
 use super::{Panel, Series, promised};
-use crate::compare::Case;
+use crate::compare::{Case, family_of};
 use crate::workload::Load;
-use bellwether_algorithms::catalogue::ENTRIES;
 
 /// What a picture says besides the cases, and how it is laid out.
 pub(super) struct Look {
@@ -36,7 +35,7 @@ impl Look {
             return Look::mutex(loads);
         }
         let first = cases.first().map(|case| case.algorithm);
-        match ENTRIES.iter().find(|entry| Some(entry.name) == first).map(|entry| entry.family) {
+        match first.and_then(family_of) {
             Some("time") => Look::other(
                 "What keeping time costs",
                 "Messages for a round or for a sample, by number of processes n.",

@@ -2,7 +2,7 @@ use super::super::delay::SectionClaim;
 use super::super::sections::{Setup, all_pairs, alone, always, mixed, relay};
 use super::super::*;
 use super::is_well_formed;
-use bellwether_algorithms::mutex::{Central, Lamport, Raymond, Singhal, SuzukiKasami, Tree};
+use bellwether_algorithms::mutex::Tree;
 use std::collections::BTreeSet;
 
 fn find<'a>(cases: &'a [Case], algorithm: &str, case: &str) -> &'a Case {
@@ -63,25 +63,25 @@ fn the_sources_numbers_come_out_for_five_processes() {
 #[test]
 fn every_message_of_an_entry_is_counted_for_it_and_no_other() {
     let setup = Setup::new(4);
-    let runs = alone::<Central>(setup, &[1, 4], &[2, 4, 3]);
+    let runs = alone("central", setup, &[1, 4], &[2, 4, 3]);
     let counts: Vec<u64> = runs.iter().map(|run| run.by_kind.values().sum()).collect();
     assert_eq!(counts, [3, 0, 3]);
-    let runs = relay::<SuzukiKasami>(setup, &[3, 2, 3, 1]);
+    let runs = relay("suzuki-kasami", setup, &[3, 2, 3, 1]);
     let counts: Vec<_> = runs.iter().map(|run| (run.count("TOKEN"), run.delay)).collect();
     assert_eq!(counts, [(1, Some(1)); 3]);
     // Whoever was inside least lately asks all others, whoever was inside last nobody.
-    let runs = alone::<Singhal>(setup, &[4, 2, 1, 3], &[4, 4, 3, 2]);
+    let runs = alone("singhal", setup, &[4, 2, 1, 3], &[4, 4, 3, 2]);
     let counts: Vec<_> = runs.iter().map(|run| run.count("REQUEST")).collect();
     assert_eq!(counts, [3, 0, 1, 3]);
     assert!(runs.iter().all(|run| run.sound && run.delay.is_none()));
-    assert_eq!(always::<Lamport>(setup, &[1, 2, 3, 4]).len(), 8);
+    assert_eq!(always("lamport", setup, &[1, 2, 3, 4]).len(), 8);
 }
 
 #[test]
 fn a_lone_request_in_a_tree_costs_twice_the_distance() {
     let setup = Setup { nodes: 7, tree: Tree::Arity(2) };
     for (before, id, distance) in [(1, 7, 2), (4, 7, 4), (4, 5, 2), (2, 4, 1), (6, 6, 0)] {
-        let runs = alone::<Raymond>(setup, &[before], &[id]);
+        let runs = alone("raymond", setup, &[before], &[id]);
         assert_eq!(runs[0].count("REQUEST"), distance);
         assert_eq!(runs[0].count("PRIVILEGE"), distance);
     }
@@ -101,7 +101,7 @@ fn everybody_follows_everybody_once() {
 #[test]
 fn an_impossible_order_of_entries_is_not_sound() {
     // P2 asks although it is inside already, and is refused.
-    let runs = relay::<Lamport>(Setup::new(3), &[1, 2, 2, 3]);
+    let runs = relay("lamport", Setup::new(3), &[1, 2, 2, 3]);
     assert!(runs.iter().all(|run| !run.sound));
 }
 
@@ -147,7 +147,7 @@ fn a_wrong_formula_for_messages_or_delay_is_reported() {
 #[test]
 fn a_formula_of_another_algorithm_does_not_fit() {
     // Lamport's messages by Ricart and Agrawala's formula.
-    let runs = always::<Lamport>(Setup::new(3), &[1, 2, 3]);
+    let runs = always("lamport", Setup::new(3), &[1, 2, 3]);
     let case = judge(Expected::ExactMean { sum: 24, runs: 6 }, Expected::Exact(1), &runs);
     assert!(!case.sound && case.contradicts());
 }

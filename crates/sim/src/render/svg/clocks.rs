@@ -1,11 +1,9 @@
 //! Clocks over time: how far each is ahead, and how far they are apart.
 
-use super::pen::{Anchor, Pen, Px};
-use super::pictures::{begin, heading};
-use super::{Sheet, layout, style};
 use bellwether_algorithms::referee::Clocks;
 use bellwether_algorithms::time::show;
 use bellwether_core::Time;
+use bellwether_svg::{Anchor, COLOURS, MARGIN, Pen, Px, Sheet, begin, heading};
 use std::time::Duration;
 
 const WIDTH: f64 = 960.0;
@@ -23,7 +21,7 @@ const NAME: f64 = 13.0;
 pub(super) fn draw(clocks: &Clocks) -> Sheet {
     let height = TOP + LEADS + GAP + SPREAD + BOTTOM;
     let mut pen = Pen::default();
-    begin(&mut pen, (WIDTH, height), &clocks.title);
+    begin(&mut pen, (WIDTH, height), &clocks.title, false);
     let about = "above each clock, below how far the outermost are apart, on a logarithmic scale";
     heading(&mut pen, &clocks.title, about);
     let points = clocks.lines.iter().flat_map(|(_, line)| line);
@@ -84,7 +82,7 @@ fn leads(pen: &mut Pen, clocks: &Clocks, (least, most): (f64, f64), x: &impl Fn(
     pen.words("faint", Anchor::Start, 11.5, (LEFT, TOP - 8.0), "ahead by");
     let mut names: Vec<(f64, String, usize)> = Vec::new();
     for (index, (id, line)) in clocks.lines.iter().enumerate() {
-        let colour = index % style::COLOURS;
+        let colour = index % COLOURS;
         let mut shape = String::new();
         for (at, lead) in line {
             let verb = if shape.is_empty() { 'M' } else { 'L' };
@@ -136,5 +134,5 @@ fn spread(pen: &mut Pen, clocks: &Clocks, x: &impl Fn(Time) -> f64) {
         shape.push_str(&format!("{verb}{} {}", Px(x(*at)), Px(y(*spread))));
     }
     pen.raw(&format!("<path class=\"c5\" stroke-width=\"1.8\" d=\"{shape}\"/>\n"));
-    pen.line("axis", 1.2, (layout::MARGIN.max(LEFT), bottom), (WIDTH - RIGHT, bottom));
+    pen.line("axis", 1.2, (MARGIN.max(LEFT), bottom), (WIDTH - RIGHT, bottom));
 }

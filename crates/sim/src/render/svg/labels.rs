@@ -3,9 +3,9 @@
 use super::layout::Layout;
 use super::lives::said;
 use super::model::{Mark, Model, Sign};
-use super::pen::{Anchor, Pen};
-use super::room::{Point, Room, Words, width};
+use super::room::{Room, Words, width};
 use super::{colour, is_proper, sections};
+use bellwether_svg::{Anchor, Pen, Point};
 
 const SIZE: f64 = 11.0;
 /// Below this distance of lifelines there is no room for words.

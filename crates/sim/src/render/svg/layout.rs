@@ -2,11 +2,10 @@
 
 use super::axis::Axis;
 use super::model::{End, Flight, Model, Span};
-use super::room::{Point, width};
+use super::room::width;
 use bellwether_core::Time;
+use bellwether_svg::{MARGIN, Point};
 
-/// From the left edge to the names.
-pub(super) const MARGIN: f64 = 20.0;
 /// From where the lifelines begin to the first moment: what was so before is drawn there.
 const BEFORE_PX: f64 = 36.0;
 /// From the last moment to where the lifelines end.

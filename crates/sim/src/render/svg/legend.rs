@@ -1,11 +1,11 @@
 //! What the colours and signs mean; only those that the picture has.
 
-use super::layout::{Layout, MARGIN};
+use super::layout::Layout;
 use super::lives::{cross, crown, hourglass, triangle};
 use super::model::{End, Model, Sign};
-use super::pen::{Anchor, Pen, Px};
-use super::room::{Point, width};
+use super::room::width;
 use super::{colour, is_proper};
+use bellwether_svg::{Anchor, MARGIN, Pen, Point, Px};
 
 const SIZE: f64 = 11.5;
 const ROW_PX: f64 = 22.0;

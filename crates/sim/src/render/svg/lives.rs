@@ -1,13 +1,13 @@
 //! The processes: their lifelines and what befalls them; and the time that passes meanwhile.
 
 use super::axis::{LABEL_SIZE, label};
-use super::layout::{Layout, MARGIN};
+use super::layout::Layout;
 use super::model::{Life, Model, Sign};
-use super::pen::{Anchor, Pen, Px};
-use super::room::{Point, Room};
+use super::room::Room;
 use super::sections;
 use bellwether_algorithms::mutex::Standing;
 use bellwether_core::{NodeId, Time};
+use bellwether_svg::{Anchor, MARGIN, Pen, Point, Px};
 
 /// The axis with its labels, and a line up from each.
 pub(super) fn time(pen: &mut Pen, layout: &Layout) {

@@ -2,27 +2,24 @@
 
 mod axis;
 mod clocks;
-mod graph;
 mod labels;
 mod layout;
 mod legend;
 mod lives;
 mod model;
-mod pen;
 mod pictures;
 mod room;
 mod sections;
-mod style;
 
-pub use pictures::{graphs, illustrated};
+pub use pictures::illustrated;
 
 use crate::observer::Why;
 use crate::trace::Trace;
 use bellwether_core::{Kind, Role};
+use bellwether_svg::{Anchor, COLOURS, Escaped, MARGIN, Pen, Point, Px, Sheet, begin};
 use layout::Layout;
 use model::{End, Flight, Model};
-use pen::{Anchor, Escaped, Pen, Px};
-use room::{Point, Room};
+use room::Room;
 use std::collections::BTreeMap;
 
 /// A picture of the run, as an SVG that needs nothing else and suits light and dark pages.
@@ -33,13 +30,6 @@ pub fn svg(trace: &Trace) -> String {
     sheet(trace).svg
 }
 
-/// A picture and its size.
-struct Sheet {
-    width: f64,
-    height: f64,
-    svg: String,
-}
-
 fn sheet(trace: &Trace) -> Sheet {
     let model = Model::new(trace);
     let layout = Layout::new(&model);
@@ -48,7 +38,10 @@ fn sheet(trace: &Trace) -> Sheet {
 
     let items = legend::items(&model, &layout);
     let height = legend::height(&items, &layout);
-    begin(&mut pen, trace, &model, &layout, height);
+    let about = format!("{}: space-time diagram of a run", trace.header.title);
+    // Snapshots may be taken of an algorithm with critical sections.
+    let sections = model.exclusive || model.lives.iter().any(|life| !life.stays.is_empty());
+    begin(&mut pen, (layout.width, height), &about, sections);
     title(&mut pen, trace, &model);
     lives::quiet(&mut pen, &layout);
     lives::time(&mut pen, &layout);
@@ -64,23 +57,9 @@ fn sheet(trace: &Trace) -> Sheet {
     Sheet { width: layout.width, height, svg: pen.finish() }
 }
 
-fn begin(pen: &mut Pen, trace: &Trace, model: &Model<'_>, layout: &Layout, height: f64) {
-    let (w, h) = (Px(layout.width.ceil()), Px(height.ceil()));
-    let about = format!("{}: space-time diagram of a run", trace.header.title);
-    pen.raw(&format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"bw\" width=\"{w}\" height=\"{h}\" \
-         viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{}\">\n",
-        Escaped(&about)
-    ));
-    // Snapshots may be taken of an algorithm with critical sections.
-    let sections = model.exclusive || model.lives.iter().any(|life| !life.stays.is_empty());
-    pen.raw(&style::head(sections));
-    pen.bar("paper", (0.0, 0.0), (layout.width.ceil(), height.ceil()), 0.0);
-}
-
 fn title(pen: &mut Pen, trace: &Trace, model: &Model<'_>) {
     let header = &trace.header;
-    pen.words("title", Anchor::Start, 19.0, (layout::MARGIN, 34.0), header.title);
+    pen.words("title", Anchor::Start, 19.0, (MARGIN, 34.0), header.title);
     let count = |role: Role| -> u64 {
         model.kinds.iter().filter(|(kind, _)| kind.role == role).map(|(_, count)| count).sum()
     };
@@ -98,7 +77,7 @@ fn title(pen: &mut Pen, trace: &Trace, model: &Model<'_>) {
     }
     about.push(model.end.to_string());
     about.push(header.chance());
-    pen.words("faint", Anchor::Start, 12.5, (layout::MARGIN, 55.0), &about.join("  \u{b7}  "));
+    pen.words("faint", Anchor::Start, 12.5, (MARGIN, 55.0), &about.join("  \u{b7}  "));
 }
 
 /// Overhead first, so that what matters is drawn over it. Of messages that fly together, each is
@@ -178,7 +157,7 @@ fn about(flight: &Flight<'_>) -> String {
 /// they appear.
 fn colour(model: &Model<'_>, kind: Kind) -> Option<usize> {
     let mut proper = model.kinds.iter().filter(|(kind, _)| kind.role != Role::Overhead);
-    proper.position(|(other, _)| *other == kind).map(|index| index % style::COLOURS)
+    proper.position(|(other, _)| *other == kind).map(|index| index % COLOURS)
 }
 
 /// Whether a flight's message belongs to the algorithm proper.

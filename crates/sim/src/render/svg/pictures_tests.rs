@@ -1,9 +1,10 @@
 //! Pictures above the diagram: what is said must be seen.
 
-use super::{graphs, illustrated};
+use super::illustrated;
 use crate::render::sample;
 use bellwether_algorithms::referee::{Arc, Clocks, Graph, Picture, Vertex};
 use bellwether_core::{NodeId, Time};
+use bellwether_svg::graphs;
 
 fn clocks() -> Picture {
     let at = |second: u64| Time::from_micros(second * 1_000_000);

@@ -1,7 +1,6 @@
 //! Where on the picture there is still room for words.
 
-/// A point on the picture.
-pub(super) type Point = (f64, f64);
+use bellwether_svg::Point;
 
 const CELL_PX: f64 = 3.0;
 /// Finding room is not worth more memory than this.

@@ -3,9 +3,9 @@
 
 use super::layout::Layout;
 use super::model::{Life, Model, Span};
-use super::pen::{Anchor, Pen};
 use super::room::{Room, Words, width};
 use bellwether_core::Time;
+use bellwether_svg::{Anchor, Pen};
 
 /// A visit that takes no time can be seen all the same.
 const WIDTH_MIN: f64 = 9.0;

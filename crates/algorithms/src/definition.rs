@@ -1,0 +1,496 @@
+//! What the laboratory knows of an algorithm beside its process.
+//!
+//! A [`Definition`] is a value: drivers ask it for everything that is not in [`Process`]. It needs
+//! a name and a way to make a configuration; all other parts are optional, and each has a method
+//! here that adds it:
+//!
+//! * what it can be asked for: [`verbs`](Definition::verbs), [`work`](Definition::work);
+//! * how it is set: [`options`](Definition::options), [`checks`](Definition::checks);
+//! * how it is judged: [`invariant`](Definition::invariant), [`goal`](Definition::goal),
+//!   [`referee`](Definition::referee);
+//! * what can be seen of its state: [`coordinator`](Definition::coordinator),
+//!   [`members`](Definition::members), [`section`](Definition::section),
+//!   [`clock`](Definition::clock), [`conserves`](Definition::conserves);
+//! * what it costs: [`costs`](Definition::costs).
+//!
+//! [`Definition::erase`] makes it the definition of an [`AnyProcess`], which is what catalogues
+//! hold and most drivers take.
+
+pub use crate::entry::{Cost, Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, Topology};
+use crate::mutex::Standing;
+use crate::options::{BadOption, Opt};
+use crate::referee::Referee;
+use bellwether_core::{
+    AnyProcess, Assumptions, Codec, Coder, Goal, Group, Invariant, NodeId, Process, Time,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A process with a definition.
+pub trait Algorithm: Process {
+    /// What the laboratory knows of it.
+    fn definition() -> Definition<Self>;
+}
+
+/// What can travel between operating-system processes, or wait in a file.
+pub trait Portable: Serialize + DeserializeOwned + Send + Sync + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Portable for T {}
+
+/// How long a goal may take, and a run without a goal lasts, unless the definition says otherwise.
+const USUAL_SPAN: Duration = Duration::from_secs(60);
+
+/// A function of one value.
+pub(crate) type Of<V, T> = Arc<dyn Fn(&V) -> T + Send + Sync>;
+/// A function of the configuration and the group.
+type InGroup<P, T> = Arc<dyn Fn(&<P as Process>::Config, &Group) -> T + Send + Sync>;
+/// A function of what a user has set.
+type BySettings<T> = Arc<dyn Fn(&Settings, &Group) -> T + Send + Sync>;
+type Read<P> = Arc<dyn Fn(&str) -> Option<<P as Process>::Input> + Send + Sync>;
+type Settles<P> = Arc<dyn Fn(&<P as Process>::Config, &Group, u64) -> Duration + Send + Sync>;
+type Members<P> = Arc<dyn Fn(&P) -> &[NodeId] + Send + Sync>;
+
+/// What an output means to a meter of critical sections.
+pub type MilestoneReader<P> = Of<<P as Process>::Output, Option<Milestone>>;
+
+/// What the clock that a process keeps shows when that of its machine shows a reading.
+pub type ClockReader<P> = Arc<dyn Fn(&P, Time) -> Option<Time> + Send + Sync>;
+
+/// What the laboratory knows of an algorithm beside its process `P`.
+pub struct Definition<P: Process> {
+    /// What it is called, and what is written about it.
+    pub entry: Entry,
+    /// What its processes need to be right.
+    pub assumes: Assumptions,
+    /// By how much clocks may gain or lose, in parts per million, where that matters.
+    pub drift_ppm: u32,
+    /// Whether its processes look at their clocks: what they do then depends on the time, not only
+    /// on the order of events.
+    pub reads_clock: bool,
+    /// How many processes it is for, where only one number makes sense.
+    pub nodes: Option<u32>,
+    /// The options that only it has.
+    pub options: &'static [Opt],
+    /// The verbs that [`input`](Definition::input) knows. Where a verb takes more, it says so:
+    /// `transfer:TO:AMOUNT`.
+    pub verbs: &'static [&'static str],
+    /// The kinds of messages in whose middle it is worth crashing.
+    pub kinds: &'static [&'static str],
+    /// What must hold at every moment.
+    pub invariants: Vec<Invariant<P>>,
+    /// What must hold for good, some time after the last fault, if it has a goal.
+    pub goal: Option<Goal<P>>,
+    /// What it is composed with: a name, and the text of the file that has its rules.
+    pub beside: &'static [Docs],
+    /// How its values travel.
+    pub codec: Codec<P>,
+    pub(crate) configure: BySettings<P::Config>,
+    pub(crate) check: BySettings<Result<(), BadOption>>,
+    pub(crate) read: Read<P>,
+    pub(crate) write: Of<P::Input, Cow<'static, str>>,
+    pub(crate) is_work: Of<P::Input, bool>,
+    pub(crate) settles: Settles<P>,
+    /// Without it, a run ends at the goal, or after the usual time if there is no goal.
+    pub(crate) lasts: Option<Of<P::Config, Option<Duration>>>,
+    pub(crate) referee: InGroup<P, Option<Box<dyn Referee<P>>>>,
+    pub(crate) coordinator: Of<P, Option<NodeId>>,
+    pub(crate) members: Members<P>,
+    pub(crate) standing: Of<P, Option<Standing>>,
+    /// Critical sections are measured if there is one.
+    pub(crate) milestone: Option<MilestoneReader<P>>,
+    pub(crate) clock: ClockReader<P>,
+    pub(crate) quantity: InGroup<P, Option<Quantity>>,
+    pub(crate) held: Of<P, Option<u64>>,
+    pub(crate) carried: Of<P::Msg, u64>,
+    pub(crate) note: Of<P, String>,
+    pub(crate) variant: Option<Of<Settings, Result<Arc<Self>, BadOption>>>,
+    pub(crate) costs: Vec<Cost>,
+    /// The text of a process before it has started.
+    pub(crate) blank: String,
+}
+
+impl<P> Definition<P>
+where
+    P: Process<Msg: Portable, Timer: Portable, Input: Portable, Durable: Portable>,
+{
+    /// An algorithm with this entry, and how its configuration is made of a user's settings.
+    pub fn new(
+        entry: Entry,
+        configure: impl Fn(&Settings, &Group) -> P::Config + Send + Sync + 'static,
+    ) -> Self {
+        let codec = Codec {
+            msg: postcard_coder(),
+            timer: postcard_coder(),
+            input: postcard_coder(),
+            durable: postcard_coder(),
+        };
+        Definition::with_codec(entry, codec, configure)
+    }
+
+    /// An algorithm with this name, whose configuration is always the same.
+    pub fn named(name: &'static str) -> Self
+    where
+        P::Config: Default,
+    {
+        Definition::new(Entry::new(name, P::ASSUMES), |_, _| P::Config::default())
+    }
+}
+
+impl<P: Process> Definition<P> {
+    /// An algorithm whose values travel by a codec of its own.
+    pub fn with_codec(
+        entry: Entry,
+        codec: Codec<P>,
+        configure: impl Fn(&Settings, &Group) -> P::Config + Send + Sync + 'static,
+    ) -> Self {
+        Definition {
+            entry,
+            assumes: P::ASSUMES,
+            drift_ppm: 0,
+            reads_clock: false,
+            nodes: None,
+            options: &[],
+            verbs: &[],
+            kinds: &[],
+            invariants: Vec::new(),
+            goal: None,
+            beside: &[],
+            codec,
+            configure: Arc::new(configure),
+            check: Arc::new(|_, _| Ok(())),
+            read: Arc::new(|_| None),
+            write: Arc::new(|_| Cow::Borrowed("")),
+            is_work: Arc::new(|_| false),
+            settles: Arc::new(|_, _, _| USUAL_SPAN),
+            lasts: None,
+            referee: Arc::new(|_, _| None),
+            coordinator: Arc::new(|_| None),
+            members: Arc::new(|_| &[]),
+            standing: Arc::new(|_| None),
+            milestone: None,
+            clock: Arc::new(|_, _| None),
+            quantity: Arc::new(|_, _| None),
+            held: Arc::new(|_| None),
+            carried: Arc::new(|_| 0),
+            note: Arc::new(|_| String::new()),
+            variant: None,
+            costs: Vec::new(),
+            blank: format!("{:?}", P::default()),
+        }
+    }
+}
+
+/// A coder for what serde can carry.
+fn postcard_coder<T: Portable>() -> Coder<T> {
+    Coder::new(to_bytes, from_bytes)
+}
+
+/// Postcard fails only for types that serde cannot describe at all, and then for every value of
+/// them; such bytes are refused when they are read.
+pub(crate) fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
+    postcard::to_stdvec(value).unwrap_or_default()
+}
+
+/// Decodes a value; nothing may be left over.
+pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(format!("{} bytes too many", rest.len())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The optional parts.
+impl<P: Process> Definition<P> {
+    /// What it can be asked for: the verbs, the input that a verb stands for, and the verb that
+    /// stands for an input. A verb is one word, which may have parts: `transfer:2:50`.
+    pub fn verbs(
+        self,
+        verbs: &'static [&'static str],
+        read: impl Fn(&str) -> Option<P::Input> + Send + Sync + 'static,
+        write: impl Fn(&P::Input) -> Cow<'static, str> + Send + Sync + 'static,
+    ) -> Self {
+        Definition { verbs, read: Arc::new(read), write: Arc::new(write), ..self }
+    }
+
+    /// Which inputs ask for something that takes its time, so that a run with many of them may be
+    /// long.
+    pub fn work(self, is_work: impl Fn(&P::Input) -> bool + Send + Sync + 'static) -> Self {
+        Definition { is_work: Arc::new(is_work), ..self }
+    }
+
+    /// The options that only it has. Each is a flag of the commands and a setting of scenarios.
+    pub fn options(self, options: &'static [Opt]) -> Self {
+        Definition { options, ..self }
+    }
+
+    /// Whether it can do anything with these settings in this group. Drivers ask before they ask
+    /// for a configuration.
+    pub fn checks(
+        self,
+        check: impl Fn(&Settings, &Group) -> Result<(), BadOption> + Send + Sync + 'static,
+    ) -> Self {
+        Definition { check: Arc::new(check), ..self }
+    }
+
+    /// The only number of processes that makes sense.
+    pub fn nodes(self, nodes: u32) -> Self {
+        Definition { nodes: Some(nodes), ..self }
+    }
+
+    /// What it is composed with, whose rules belong to its own.
+    pub fn beside(self, beside: &'static [Docs]) -> Self {
+        Definition { beside, ..self }
+    }
+
+    /// The kinds of messages in whose middle it is worth crashing.
+    pub fn kinds(self, kinds: &'static [&'static str]) -> Self {
+        Definition { kinds, ..self }
+    }
+
+    /// Its processes look at their clocks, which may gain or lose so many parts per million.
+    pub fn reads_clock(self, drift_ppm: u32) -> Self {
+        Definition { reads_clock: true, drift_ppm, ..self }
+    }
+
+    /// What must hold at every moment.
+    pub fn invariant(mut self, invariant: Invariant<P>) -> Self {
+        self.invariants.push(invariant);
+        self
+    }
+
+    /// The same for several invariants.
+    pub fn invariants(mut self, invariants: Vec<Invariant<P>>) -> Self {
+        self.invariants.extend(invariants);
+        self
+    }
+
+    /// What must hold for good, some time after the last fault. A run with detection ends there.
+    pub fn goal(self, goal: Goal<P>) -> Self {
+        Definition { goal: Some(goal), ..self }
+    }
+
+    /// How long after the last fault the goal may still be open, if so many inputs were given that
+    /// are [work](Definition::work); a minute, unless this says otherwise.
+    pub fn settles_within(
+        self,
+        settles: impl Fn(&P::Config, &Group, u64) -> Duration + Send + Sync + 'static,
+    ) -> Self {
+        Definition { settles: Arc::new(settles), ..self }
+    }
+
+    /// How long a run lasts unless the user says otherwise, where it would go on for ever: clocks
+    /// are never done.
+    pub fn lasts(
+        self,
+        lasts: impl Fn(&P::Config) -> Option<Duration> + Send + Sync + 'static,
+    ) -> Self {
+        Definition { lasts: Some(Arc::new(lasts)), ..self }
+    }
+
+    /// Makes the referee of a run, which hears all outputs, judges them and sums them up.
+    pub fn referee(
+        self,
+        referee: impl Fn(&P::Config, &Group) -> Box<dyn Referee<P>> + Send + Sync + 'static,
+    ) -> Self {
+        Definition { referee: Arc::new(move |config, group| Some(referee(config, group))), ..self }
+    }
+
+    /// The process that a process takes for the coordinator, if any.
+    pub fn coordinator(
+        self,
+        coordinator: impl Fn(&P) -> Option<NodeId> + Send + Sync + 'static,
+    ) -> Self {
+        Definition { coordinator: Arc::new(coordinator), ..self }
+    }
+
+    /// The processes that a process knows to be alive, where the algorithm finds that out.
+    pub fn members(self, members: impl Fn(&P) -> &[NodeId] + Send + Sync + 'static) -> Self {
+        Definition { members: Arc::new(members), ..self }
+    }
+
+    /// What a process has of the critical section, and what an output means to a meter of it.
+    pub fn section(
+        self,
+        standing: impl Fn(&P) -> Standing + Send + Sync + 'static,
+        milestone: impl Fn(&P::Output) -> Option<Milestone> + Send + Sync + 'static,
+    ) -> Self {
+        let standing = Arc::new(move |process: &P| Some(standing(process)));
+        Definition { standing, milestone: Some(Arc::new(milestone)), ..self }
+    }
+
+    /// What the clock that a process keeps shows when that of its machine shows a reading, where
+    /// the algorithm is about clocks.
+    pub fn clock(self, clock: impl Fn(&P, Time) -> Option<Time> + Send + Sync + 'static) -> Self {
+        Definition { clock: Arc::new(clock), ..self }
+    }
+
+    /// What there is always the same amount of, in processes and on the way, so that a snapshot can
+    /// be judged by its sum: how much there is in all, how much a process holds (none if nothing is
+    /// promised of the amount in its state), and how much a message carries.
+    pub fn conserves(
+        self,
+        total: impl Fn(&P::Config, &Group) -> Option<Quantity> + Send + Sync + 'static,
+        held: impl Fn(&P) -> Option<u64> + Send + Sync + 'static,
+        carried: impl Fn(&P::Msg) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        let (quantity, held) = (Arc::new(total), Arc::new(held));
+        Definition { quantity, held, carried: Arc::new(carried), ..self }
+    }
+
+    /// A word or two about the state of a process, for pictures.
+    pub fn note(self, note: impl Fn(&P) -> String + Send + Sync + 'static) -> Self {
+        Definition { note: Arc::new(note), ..self }
+    }
+
+    /// What it claims to cost. `compare` measures it.
+    pub fn costs(self, costs: Vec<Cost>) -> Self {
+        Definition { costs, ..self }
+    }
+}
+
+impl Definition<AnyProcess> {
+    /// Which algorithm these settings make of it, where a setting names another algorithm that it
+    /// is wrapped around.
+    pub fn variants(
+        self,
+        variant: impl Fn(&Settings) -> Result<Arc<Self>, BadOption> + Send + Sync + 'static,
+    ) -> Self {
+        Definition { variant: Some(Arc::new(variant)), ..self }
+    }
+}
+
+/// What drivers ask.
+impl<P: Process> Definition<P> {
+    /// Its name on the command line.
+    pub fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// The algorithm that these settings make of it; itself, for nearly all.
+    pub fn variant(self: &Arc<Self>, settings: &Settings) -> Result<Arc<Self>, BadOption> {
+        self.variant.as_ref().map_or_else(|| Ok(self.clone()), |variant| variant(settings))
+    }
+
+    /// Whether it can do anything with these settings in this group.
+    pub fn check(&self, settings: &Settings, group: &Group) -> Result<(), BadOption> {
+        (self.check)(settings, group)
+    }
+
+    /// The configuration for these settings. Options that [`check`](Definition::check) refuses
+    /// count as not given.
+    pub fn config(&self, settings: &Settings, group: &Group) -> P::Config {
+        (self.configure)(settings, group)
+    }
+
+    /// The input that a verb stands for, if it knows the verb.
+    pub fn input(&self, verb: &str) -> Option<P::Input> {
+        (self.read)(verb)
+    }
+
+    /// The verb that stands for an input.
+    pub fn verb(&self, input: &P::Input) -> Cow<'static, str> {
+        (self.write)(input)
+    }
+
+    /// Whether an input is work.
+    pub fn is_work(&self, input: &P::Input) -> bool {
+        (self.is_work)(input)
+    }
+
+    /// Whether the goal holds for these live processes; without a goal, always.
+    pub fn agreed<'a>(&self, mut live: impl Iterator<Item = (NodeId, &'a P)>) -> bool
+    where
+        P: 'a,
+    {
+        self.goal.as_ref().is_none_or(|goal| (goal.holds)(&mut live))
+    }
+
+    /// How long after the last fault the goal may still be open.
+    pub fn settling_time(&self, config: &P::Config, group: &Group, work: u64) -> Duration {
+        (self.settles)(config, group, work)
+    }
+
+    /// How long a run lasts unless the user says otherwise; until the goal, if this is `None`.
+    pub fn duration(&self, config: &P::Config) -> Option<Duration> {
+        match &self.lasts {
+            Some(lasts) => lasts(config),
+            None => self.goal.is_none().then_some(USUAL_SPAN),
+        }
+    }
+
+    /// A new referee for a run.
+    pub fn new_referee(&self, config: &P::Config, group: &Group) -> Option<Box<dyn Referee<P>>> {
+        (self.referee)(config, group)
+    }
+
+    /// The process that a process takes for the coordinator.
+    pub fn coordinator_of(&self, process: &P) -> Option<NodeId> {
+        (self.coordinator)(process)
+    }
+
+    /// The processes that a process knows to be alive.
+    pub fn members_of<'a>(&self, process: &'a P) -> &'a [NodeId] {
+        (self.members)(process)
+    }
+
+    /// Whether it is about a critical section.
+    pub fn has_section(&self) -> bool {
+        self.milestone.is_some()
+    }
+
+    /// What a process has of the critical section, where there is one.
+    pub fn section_of(&self, process: &P) -> Option<Standing> {
+        (self.standing)(process)
+    }
+
+    /// What outputs mean to a meter of critical sections, where there are any.
+    pub fn milestone_reader(&self) -> Option<MilestoneReader<P>> {
+        self.milestone.clone()
+    }
+
+    /// What the clock that a process keeps shows at a reading of its machine's.
+    pub fn clock_reader(&self) -> ClockReader<P> {
+        self.clock.clone()
+    }
+
+    /// What there is always the same amount of.
+    pub fn quantity(&self, config: &P::Config, group: &Group) -> Option<Quantity> {
+        (self.quantity)(config, group)
+    }
+
+    /// How much of it a process has.
+    pub fn held_by(&self, process: &P) -> Option<u64> {
+        (self.held)(process)
+    }
+
+    /// How much of it a message carries.
+    pub fn carried_by(&self, msg: &P::Msg) -> u64 {
+        (self.carried)(msg)
+    }
+
+    /// A word or two about the state of a process.
+    pub fn note_of(&self, process: &P) -> String {
+        (self.note)(process)
+    }
+
+    /// What it claims to cost.
+    pub fn claimed_costs(&self) -> &[Cost] {
+        &self.costs
+    }
+
+    /// How the state of a process looks before it has started.
+    pub fn blank(&self) -> &str {
+        &self.blank
+    }
+}
+
+impl<P: Process> fmt::Debug for Definition<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Definition").field(&self.entry.name).finish()
+    }
+}

@@ -1,0 +1,12 @@
+//! The laboratory's commands, as programs.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bad_input;
+mod check;
+mod commands;
+mod compare_mutex;
+mod families;
+mod host;
+mod lines;
+mod mutex;

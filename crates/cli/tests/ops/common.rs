@@ -1,0 +1,138 @@
+//! A cluster of `up --plain` that a test talks to.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use rustix::process::{Pid, test_kill_process};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+pub(crate) fn command(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
+    command.args(line.split(' '));
+    command
+}
+
+/// The address in a URL, which must be one of this machine alone.
+fn host(url: &str) -> String {
+    let host = url.strip_prefix("http://").unwrap().trim_end_matches('/');
+    assert!(host.starts_with("127.0.0.1:"), "{url}");
+    host.to_owned()
+}
+
+/// A cluster that runs until the test is over. A guard of time ends it if nothing else does.
+pub(crate) struct Up {
+    pub(crate) child: Child,
+    pub(crate) stdin: Option<ChildStdin>,
+    lines: BufReader<ChildStdout>,
+    pub(crate) pids: Vec<Pid>,
+    /// Where the members serve HTTP, by number.
+    pub(crate) members: Vec<String>,
+    /// Where the dashboard is: `host:port`.
+    pub(crate) dashboard: String,
+    /// Where the socket of the first member is.
+    socket: String,
+    /// Where the certificates and configurations are.
+    pub(crate) folder: PathBuf,
+}
+
+impl Up {
+    pub(crate) fn start(line: &str) -> Up {
+        Up::of(&mut command(&format!("up --plain --for 120s {line}")))
+    }
+
+    /// A cluster that only those find who look in the same place.
+    pub(crate) fn start_in(runtime: &Path, line: &str) -> Up {
+        let mut up = command(&format!("up --plain --for 120s {line}"));
+        Up::of(up.env("XDG_RUNTIME_DIR", runtime))
+    }
+
+    fn of(command: &mut Command) -> Up {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        let mut up = Up {
+            stdin: child.stdin.take(),
+            child,
+            lines,
+            pids: Vec::new(),
+            members: Vec::new(),
+            dashboard: String::new(),
+            socket: String::new(),
+            folder: PathBuf::new(),
+        };
+        loop {
+            let line = up.line();
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match words.as_slice() {
+                ["member", _, "pid", pid, http] => {
+                    up.members.push(host(http));
+                    up.pids.push(Pid::from_raw(pid.parse().unwrap()).unwrap());
+                }
+                ["dashboard", http] => up.dashboard = host(http),
+                ["clients:", .., "--socket", path] => up.socket = (*path).to_owned(),
+                ["files:", path, ..] => up.folder = path.trim_end_matches(',').into(),
+                ["Ctrl-C", ..] => return up,
+                _ => {}
+            }
+        }
+    }
+
+    /// Where the socket of a member is.
+    pub(crate) fn socket(&self, id: u32) -> String {
+        let folder = self.socket.strip_suffix("/1.sock").unwrap();
+        format!("{folder}/{id}.sock")
+    }
+
+    /// Where the members listen for each other, and for clients from elsewhere.
+    pub(crate) fn addresses(&self) -> String {
+        let text = std::fs::read_to_string(self.folder.join("member-1.toml")).unwrap();
+        let addresses = text.lines().filter_map(|line| line.strip_prefix("address = "));
+        addresses.map(|address| address.trim_matches('"')).collect::<Vec<_>>().join(",")
+    }
+
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert_ne!(self.lines.read_line(&mut line).unwrap(), 0, "it ended too early");
+        line
+    }
+
+    /// Reads on until a line contains all of these.
+    pub(crate) fn until(&mut self, fragments: &[&str]) -> String {
+        loop {
+            let line = self.line();
+            if fragments.iter().all(|fragment| line.contains(fragment)) {
+                return line;
+            }
+        }
+    }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Whether a process of this number is there. One that nobody has waited for yet is not.
+    pub(crate) fn lives(pid: Pid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
+        let gone = stat.is_ok_and(|stat| stat.contains(") Z "));
+        test_kill_process(pid).is_ok() && !gone
+    }
+
+    /// Waits for the end of all members.
+    pub(crate) fn nobody_is_left(&self) {
+        for _ in 0..1_000_000 {
+            if !self.pids.iter().any(|pid| Up::lives(*pid)) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        panic!("a member outlives its parent");
+    }
+}
+
+impl Drop for Up {
+    fn drop(&mut self) {
+        // Only if the test has failed before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

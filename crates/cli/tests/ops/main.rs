@@ -1,0 +1,14 @@
+//! The operators' commands, as programs, and real clusters that are tortured.
+//!
+//! They are apart from the laboratory's, which would take the time that members need to be on
+//! time.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+mod dashboard;
+mod duties;
+mod node;
+mod running;
+mod torture;
+mod up;

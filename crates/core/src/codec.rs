@@ -1,0 +1,100 @@
+//! How the values of a process travel between operating-system processes or wait in a file.
+
+use crate::{AnyDurable, AnyInput, AnyMsg, AnyProcess, AnyTimer, Erasable, Process};
+use std::fmt;
+use std::sync::Arc;
+
+/// Turns values of one type into bytes and back.
+pub struct Coder<T> {
+    encode: Encode<T>,
+    decode: Decode<T>,
+}
+
+type Encode<T> = Arc<dyn Fn(&T) -> Vec<u8> + Send + Sync>;
+type Decode<T> = Arc<dyn Fn(&[u8]) -> Result<T, String> + Send + Sync>;
+
+impl<T> Coder<T> {
+    /// A coder of these two functions. Decoding says what is wrong with bytes that mean nothing,
+    /// and must not panic: they come from outside.
+    pub fn new(
+        encode: impl Fn(&T) -> Vec<u8> + Send + Sync + 'static,
+        decode: impl Fn(&[u8]) -> Result<T, String> + Send + Sync + 'static,
+    ) -> Self {
+        Coder { encode: Arc::new(encode), decode: Arc::new(decode) }
+    }
+
+    /// The bytes of a value.
+    pub fn encode(&self, value: &T) -> Vec<u8> {
+        (self.encode)(value)
+    }
+
+    /// The value of these bytes, or what is wrong with them.
+    pub fn decode(&self, bytes: &[u8]) -> Result<T, String> {
+        (self.decode)(bytes)
+    }
+
+    /// The same for a value that is wrapped in another type.
+    fn wrap<W: 'static>(
+        self,
+        wrap: fn(T) -> W,
+        inner: for<'a> fn(&'a W) -> Option<&'a T>,
+    ) -> Coder<W>
+    where
+        T: 'static,
+    {
+        let Coder { encode, decode } = self;
+        Coder::new(
+            // A value of another type has no bytes here; decoding refuses them.
+            move |value: &W| inner(value).map_or_else(Vec::new, |value| encode(value)),
+            move |bytes| decode(bytes).map(wrap),
+        )
+    }
+}
+
+impl<T> Clone for Coder<T> {
+    fn clone(&self) -> Self {
+        Coder { encode: self.encode.clone(), decode: self.decode.clone() }
+    }
+}
+
+impl<T> fmt::Debug for Coder<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Coder")
+    }
+}
+
+/// The coders of all that a real run of a process writes down.
+#[derive(Debug)]
+pub struct Codec<P: Process> {
+    /// Of its messages.
+    pub msg: Coder<P::Msg>,
+    /// Of its timers, for journals.
+    pub timer: Coder<P::Timer>,
+    /// Of its inputs, for journals.
+    pub input: Coder<P::Input>,
+    /// Of its durable state.
+    pub durable: Coder<P::Durable>,
+}
+
+impl<P: Process> Clone for Codec<P> {
+    fn clone(&self) -> Self {
+        Codec {
+            msg: self.msg.clone(),
+            timer: self.timer.clone(),
+            input: self.input.clone(),
+            durable: self.durable.clone(),
+        }
+    }
+}
+
+impl<P: Erasable> Codec<P> {
+    /// The codec of the same process, erased.
+    pub fn erase(self) -> Codec<AnyProcess> {
+        Codec {
+            msg: self.msg.wrap(AnyMsg::new, AnyMsg::downcast_ref),
+            timer: self.timer.wrap(AnyTimer::new, AnyTimer::downcast_ref),
+            input: self.input.wrap(AnyInput::new, AnyInput::downcast_ref),
+            durable: self.durable.wrap(AnyDurable::new, AnyDurable::downcast_ref),
+        }
+    }
+}

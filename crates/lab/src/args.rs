@@ -1,0 +1,258 @@
+//! The commands and their arguments.
+
+use crate::own::{AskArgs, OwnArgs};
+use crate::work::WorkArgs;
+use bellwether_shell::{Failure, Verdict};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// The laboratory's commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List the catalogue: family, assumptions, cost, source
+    Algorithms(AlgorithmsArgs),
+    /// Simulate an algorithm, or play a scenario file
+    Sim(Box<SimArgs>),
+    /// Run an algorithm between real processes on this machine
+    Host(Box<crate::host::args::HostArgs>),
+    /// One of the processes that `host` starts
+    #[command(hide = true)]
+    HostProcess(crate::host::args::HostProcessArgs),
+    /// Explore every run of a small cluster, and prove what must hold or show a run in which it
+    /// does not
+    Check(Box<crate::check::args::CheckArgs>),
+    /// Run all checks of a list
+    #[command(hide = true)]
+    Checks(crate::checks::ChecksArgs),
+    /// Measure costs and compare them with the textbook's formulas
+    Compare(CompareArgs),
+    /// See runs in the browser: step through them, break them, send a link
+    Explore(crate::explore::ExploreArgs),
+}
+
+impl Command {
+    /// Carries the command out, with the algorithms of the program's [catalogue](crate::install).
+    pub fn run(self) -> Result<Verdict, Failure> {
+        let catalogue = crate::program::catalogue();
+        match self {
+            Command::Algorithms(args) => crate::algorithms::run(&args, catalogue),
+            Command::Sim(args) => crate::sim::run(&args, catalogue),
+            Command::Host(args) => crate::host::run(&args, catalogue),
+            Command::HostProcess(args) => crate::host::child::run(&args, catalogue),
+            Command::Check(args) => crate::check::run(&args, catalogue),
+            Command::Checks(args) => crate::checks::run(&args),
+            Command::Compare(args) => crate::compare::run(&args, catalogue),
+            Command::Explore(args) => crate::explore::run(&args),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct AlgorithmsArgs {
+    /// Print a JSON array instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The family to compare: election, mutex, time, order, snapshot, deadlock or agreement
+    pub(crate) family: String,
+    /// How many processes, from and to [default: 3..64 for elections; each family has its own]
+    #[arg(long, value_name = "FROM..TO")]
+    pub(crate) nodes: Option<String>,
+    /// Only the cases of mutex under this load: light or saturated
+    #[arg(long, value_name = "LOAD")]
+    pub(crate) load: Option<String>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write a plot to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+}
+
+// Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
+// with it, and is not taken for a flag.
+#[derive(Debug, Args)]
+pub struct SimArgs {
+    /// An algorithm (see `bellwether algorithms`) or a scenario file
+    #[arg(value_name = "ALGORITHM|SCENARIO.txt")]
+    pub(crate) target: String,
+
+    /// Processes 1 to N [default: 5]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Cluster")]
+    pub(crate) nodes: Option<u32>,
+    /// Processes with these ids, in this order on the ring: 3,5,0,1,4,6 or 0..7
+    #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Cluster")]
+    pub(crate) ids: Option<String>,
+    /// The places on the ring
+    #[arg(long, value_enum, conflicts_with = "ids", help_heading = "Cluster")]
+    pub(crate) order: Option<Order>,
+    /// Who coordinates at the beginning: an id or none [default: the largest id]
+    #[arg(long, value_name = "ID|none", help_heading = "Cluster")]
+    pub(crate) coordinator: Option<String>,
+    /// T: how long to wait for an answer [default: three times the longest latency]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, help_heading = "Cluster")]
+    pub(crate) timeout: Option<String>,
+    /// Whether processes watch their coordinator by themselves [default: on, but off with
+    /// --detect or --all-start; where there is a critical section, on only if anything can fail]
+    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
+    pub(crate) detection: Option<Switch>,
+    /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
+    /// if anything can fail]
+    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
+    pub(crate) acknowledge: Option<Switch>,
+
+    /// This process suspects the coordinator then; nobody detects anything by itself
+    #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
+    pub(crate) detect: Vec<String>,
+    /// Everybody starts an election at the beginning; nobody detects anything by itself
+    #[arg(long, help_heading = "What happens")]
+    pub(crate) all_start: bool,
+    /// This process crashes; several ids may be given: 1,4@2s
+    #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
+    pub(crate) crash: Vec<String>,
+    /// This process comes back, with what it had made durable
+    #[arg(long, value_name = "ID@TIME", help_heading = "What happens")]
+    pub(crate) recover: Vec<String>,
+    /// This process stands still: messages and timers wait
+    #[arg(long, value_name = "ID@FROM..TO", help_heading = "What happens")]
+    pub(crate) pause: Vec<String>,
+    /// This process takes so long for every event
+    #[arg(long, value_name = "ID=SPAN@FROM..TO", help_heading = "What happens")]
+    pub(crate) slow: Vec<String>,
+    /// Nobody reaches anybody on another side
+    #[arg(long, value_name = "1,2|3,4,5@FROM..TO", help_heading = "What happens")]
+    pub(crate) partition: Vec<String>,
+    /// The first do not reach the second, but the second reach the first
+    #[arg(long, value_name = "1,2>3@FROM..TO", help_heading = "What happens")]
+    pub(crate) cut: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: AskArgs,
+    /// A random cluster and random crashes and recoveries instead, within what the algorithm
+    /// assumes
+    #[arg(long, help_heading = "What happens")]
+    pub(crate) chaos: bool,
+
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+
+    #[command(flatten)]
+    pub(crate) own: OwnArgs,
+
+    /// How long messages take: 10ms, 5ms..20ms, exp:10ms, lognormal:10ms,0.5 [default: 10ms]
+    #[arg(long, value_name = "LATENCY", allow_hyphen_values = true, help_heading = "Network")]
+    pub(crate) latency: Option<String>,
+    /// A link with a latency of its own: 1->2=50ms
+    #[arg(long, value_name = "LINK=LATENCY", help_heading = "Network")]
+    pub(crate) link: Vec<String>,
+    /// The probability that a message is lost
+    #[arg(long, value_name = "P", allow_negative_numbers = true, help_heading = "Network")]
+    pub(crate) loss: Option<String>,
+    /// The probability that a message arrives twice
+    #[arg(long, value_name = "P", allow_negative_numbers = true, help_heading = "Network")]
+    pub(crate) duplicate: Option<String>,
+    /// Messages may overtake each other on a link
+    #[arg(long, help_heading = "Network")]
+    pub(crate) reorder: bool,
+
+    /// The seed of all that is random [default: 0]
+    #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Run")]
+    pub(crate) seed: Option<u64>,
+    /// Run N seeds from --seed on, on all cores, and list those that fail
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Run")]
+    pub(crate) seeds: Option<u64>,
+    /// Stop at this time [default: when it is over]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
+    pub(crate) until: Option<String>,
+
+    /// Go on after a violation, which otherwise ends the run
+    #[arg(long, conflicts_with = "seeds", help_heading = "Run")]
+    pub(crate) keep_going: bool,
+
+    /// Print every event in this format
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(crate) trace: Option<TraceFormat>,
+    /// Write the trace to this file
+    #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Put what every process holds into a trace in JSON, for the explorer
+    #[arg(long, requires = "trace", help_heading = "Output")]
+    pub(crate) states: bool,
+    /// Print no events, only the summary
+    #[arg(long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Print the summary as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+    /// Write this run, or what is left of it after shrinking if it fails, as a scenario
+    #[arg(long, value_name = "FILE", conflicts_with = "seeds", help_heading = "Output")]
+    pub(crate) save: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// 1, 2, 3, ...
+    Ascending,
+    /// ..., 3, 2, 1
+    Descending,
+    /// At random, by the seed
+    Shuffled,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// An aligned table with Lamport and vector stamps
+    Text,
+    /// JSON Lines; see docs/traces.md
+    Json,
+    /// A space-time diagram, below what else there is to see, such as clocks over time
+    Svg,
+    /// A Mermaid sequence diagram
+    Mermaid,
+    /// For the ShiViz visualiser
+    Shiviz,
+    /// For Graphviz: the graphs that the run is about, such as the deadlocks that were found
+    Dot,
+}
+
+impl SimArgs {
+    /// The flags that say what the cluster is and what happens to it, and whether they are given.
+    pub(crate) fn cluster_flags(&self) -> Vec<(&'static str, bool)> {
+        let mut flags = vec![
+            ("nodes", self.nodes.is_some()),
+            ("ids", self.ids.is_some()),
+            ("order", self.order.is_some()),
+            ("coordinator", self.coordinator.is_some()),
+            ("timeout", self.timeout.is_some()),
+            ("detection", self.detection.is_some()),
+            ("acknowledge", self.acknowledge.is_some()),
+            ("detect", !self.detect.is_empty()),
+            ("all-start", self.all_start),
+            ("crash", !self.crash.is_empty()),
+            ("recover", !self.recover.is_empty()),
+            ("pause", !self.pause.is_empty()),
+            ("slow", !self.slow.is_empty()),
+            ("partition", !self.partition.is_empty()),
+            ("cut", !self.cut.is_empty()),
+            ("offset", !self.asked.offset.is_empty()),
+            ("drift", !self.asked.drift.is_empty()),
+            ("ask", !self.asked.ask.is_empty()),
+            ("latency", self.latency.is_some()),
+            ("link", !self.link.is_empty()),
+            ("loss", self.loss.is_some()),
+            ("duplicate", self.duplicate.is_some()),
+            ("reorder", self.reorder),
+        ];
+        flags.extend(self.work.flags());
+        flags.extend(self.own.flags());
+        flags
+    }
+}

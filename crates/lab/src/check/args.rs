@@ -1,0 +1,217 @@
+//! The flags of `check`.
+
+use crate::args::{Switch, TraceFormat};
+use crate::own::OwnArgs;
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use std::path::PathBuf;
+
+// Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
+// with it, and is not taken for a flag.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// An algorithm (see `bellwether algorithms`)
+    pub(crate) algorithm: String,
+
+    /// Processes 1 to N [default: 3]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Cluster")]
+    pub(crate) nodes: Option<u32>,
+    /// Processes with these ids, in this order on the ring: 3,5,0,1 or 0..3
+    #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Cluster")]
+    pub(crate) ids: Option<String>,
+    /// Who coordinates at the beginning: an id or none [default: the largest id]
+    #[arg(long, value_name = "ID|none", help_heading = "Cluster")]
+    pub(crate) coordinator: Option<String>,
+    /// T: how long to wait for an answer [default: three times the longest delay]
+    #[arg(long, value_name = "T", allow_hyphen_values = true, help_heading = "Cluster")]
+    pub(crate) timeout: Option<String>,
+    /// Whether processes watch their coordinator by themselves [default: on if anybody may crash]
+    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
+    pub(crate) detection: Option<Switch>,
+    /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
+    /// if anything can fail]
+    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
+    pub(crate) acknowledge: Option<Switch>,
+    /// How long each stays in the critical section: 5ms, or anything of 1ms..9ms [default: T]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "Cluster")]
+    pub(crate) section: Option<String>,
+    /// The algorithm just as its paper has it, without what makes it survive crashes
+    #[arg(long, help_heading = "Cluster")]
+    pub(crate) textbook: bool,
+    /// The tree's shape, for algorithms on one: line, binary, star, or how many children each
+    /// process has [default: binary]
+    #[arg(long, value_name = "SHAPE", allow_hyphen_values = true, help_heading = "Cluster")]
+    pub(crate) tree: Option<String>,
+    /// This process's clock is ahead (or, with -, behind)
+    #[arg(long, value_name = "ID=+200ms", allow_hyphen_values = true, help_heading = "Cluster")]
+    pub(crate) offset: Vec<String>,
+
+    /// How many crashes there may be, of anybody, at any moment
+    #[arg(long, value_name = "K", allow_negative_numbers = true, help_heading = "What may happen")]
+    pub(crate) crashes: Option<u32>,
+    /// How often a crashed process may come back
+    #[arg(long, value_name = "R", allow_negative_numbers = true, help_heading = "What may happen")]
+    pub(crate) recoveries: Option<u32>,
+    /// How many messages may be lost
+    #[arg(long, value_name = "L", allow_negative_numbers = true, help_heading = "What may happen")]
+    pub(crate) losses: Option<u32>,
+    /// How many messages may arrive twice
+    #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "What may happen")]
+    pub(crate) duplicates: Option<u32>,
+    /// How often each process may be asked for what the algorithm is for: to work, to elect
+    /// [default: 1; none if there is an --ask, or if processes watch their coordinator]
+    #[arg(long, value_name = "Q", allow_negative_numbers = true, help_heading = "What may happen")]
+    pub(crate) requests: Option<u32>,
+    /// This process may be asked for this, at any moment or never: 1=work
+    #[arg(long, value_name = "ID=VERB", help_heading = "What may happen")]
+    pub(crate) ask: Vec<String>,
+    /// Nobody ever reaches anybody on another side
+    #[arg(long, value_name = "1,2|3", help_heading = "What may happen")]
+    pub(crate) partition: Option<String>,
+
+    /// What is known of time [default: what the algorithm assumes]
+    #[arg(long, value_enum, help_heading = "World")]
+    pub(crate) timing: Option<TimingName>,
+    /// How long messages take where that is bounded: 10ms..20ms
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "World")]
+    pub(crate) delay: Option<String>,
+    /// How finely time is divided [default: T; where delays are bounded, the largest span that
+    /// measures them and T]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "World")]
+    pub(crate) tick: Option<String>,
+    /// How many ticks two clocks may be apart where they drift [default: 1]
+    #[arg(long, value_name = "TICKS", allow_negative_numbers = true, help_heading = "World")]
+    pub(crate) apart: Option<u32>,
+    /// Follow no run further than this, where processes look at their clocks [default: 8 ticks]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "World")]
+    pub(crate) until: Option<String>,
+    /// In which order messages arrive: fifo (in the order of sending, between any two processes),
+    /// reorder (in any order) or causal (none before one that may have caused it) [default: what
+    /// the algorithm assumes]. For chandy-lamport also mesh or ring, as in sim
+    #[arg(long, value_name = "CHANNELS", help_heading = "World")]
+    pub(crate) channels: Vec<String>,
+
+    /// Only this property, and others that are named so; an unknown name lists all
+    #[arg(long, value_name = "NAME", help_heading = "What must hold")]
+    pub(crate) property: Vec<String>,
+    /// Only that nothing wrong happens, not that what must happen does
+    #[arg(long, help_heading = "What must hold")]
+    pub(crate) safety: bool,
+
+    #[command(flatten)]
+    pub(crate) own: FreeOwnArgs,
+
+    /// How many threads explore [default: one for each core]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
+    pub(crate) threads: Option<usize>,
+    /// Stop at so many states
+    #[arg(long, value_name = "M", allow_negative_numbers = true, help_heading = "Limits")]
+    pub(crate) max_states: Option<u64>,
+    /// Stop when the states take so much: 8GiB, 500MiB [default: three quarters of what is free]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
+    pub(crate) max_memory: Option<String>,
+    /// Look no further than so many steps from the beginning
+    #[arg(long, value_name = "STEPS", allow_negative_numbers = true, help_heading = "Limits")]
+    pub(crate) max_depth: Option<u32>,
+    /// Whether steps that only differ in their order may be left out; all states are visited all
+    /// the same [default: on, but without effect where runs must come to a goal]
+    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Limits")]
+    pub(crate) reduction: Option<Switch>,
+
+    /// Show the counterexample in this format
+    #[arg(long, value_enum, help_heading = "Output")]
+    pub(crate) trace: Option<Shape>,
+    /// Write the counterexample to this file
+    #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Output")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print only the verdict
+    #[arg(long, help_heading = "Output")]
+    pub(crate) quiet: bool,
+    /// Print the result as one JSON object
+    #[arg(long, help_heading = "Output")]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimingName {
+    /// A time-out is over only when nothing that could pre-empt it is on its way
+    Synchronous,
+    /// Messages take as long as --delay says, and timers as long as they are set for
+    Bounded,
+    /// Messages take any time, and any timer may fire at any moment
+    Asynchronous,
+    /// Messages take any time, and clocks are at most --apart ticks apart
+    Drifting,
+}
+
+/// The flags of single algorithms, but for those whose names have another meaning here.
+#[derive(Debug, Default)]
+pub(crate) struct FreeOwnArgs(pub(crate) OwnArgs);
+
+/// Chandy-Lamport calls so which processes there are channels between.
+const TAKEN: &[&str] = &["channels"];
+
+impl clap::Args for FreeOwnArgs {
+    fn augment_args(command: Command) -> Command {
+        OwnArgs::augment_except(command, TAKEN)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        FreeOwnArgs::augment_args(command)
+    }
+}
+
+impl FromArgMatches for FreeOwnArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(FreeOwnArgs(OwnArgs::given_except(matches, TAKEN)))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = FreeOwnArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// How a counterexample is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shape {
+    /// An aligned table with Lamport and vector stamps
+    Text,
+    /// JSON Lines; see docs/traces.md
+    Json,
+    /// A space-time diagram
+    Svg,
+    /// A Mermaid sequence diagram
+    Mermaid,
+    /// For the ShiViz visualiser
+    Shiviz,
+    /// For Graphviz: the graphs that the run is about, such as the deadlocks that were found
+    Dot,
+    /// A scenario, which `bellwether sim` plays
+    Scenario,
+}
+
+impl Shape {
+    /// The same as a format of traces; a scenario is none.
+    pub(crate) fn format(self) -> Option<TraceFormat> {
+        Some(match self {
+            Shape::Text => TraceFormat::Text,
+            Shape::Json => TraceFormat::Json,
+            Shape::Svg => TraceFormat::Svg,
+            Shape::Mermaid => TraceFormat::Mermaid,
+            Shape::Shiviz => TraceFormat::Shiviz,
+            Shape::Dot => TraceFormat::Dot,
+            Shape::Scenario => return None,
+        })
+    }
+}
+
+impl TimingName {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            TimingName::Synchronous => "synchronous",
+            TimingName::Bounded => "bounded",
+            TimingName::Asynchronous => "asynchronous",
+            TimingName::Drifting => "drifting",
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What the page asks for, over HTTP.
+
+use super::catalogue::catalogue;
+use super::gallery::gallery;
+use super::{desk, wire};
+use axum::extract::DefaultBodyLimit;
+use axum::extract::rejection::JsonRejection;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use bellwether_api::json::{Here, Problem, Serves};
+use bellwether_http::{Extra, Origins, Refusal, guard, nothing_there, page, wrong_method};
+use std::io;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use utoipa::OpenApi;
+
+/// The largest body of a request, in bytes: a scenario, with all its letters escaped.
+const BODY_MAX: usize = 512 << 10;
+
+/// All that the page knows of the explorer's server, as an OpenAPI document.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Bellwether explorer",
+        description = "Runs of the catalogue's algorithms, for the page in the browser.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    paths(catalogue_of_algorithms, gallery_of_runs, play),
+    components(schemas(wire::Opened))
+)]
+struct Document;
+
+/// The explorer, for a server that has it besides its own.
+pub fn extra() -> Extra {
+    Extra { routes: routes(), document: Document::openapi }
+}
+
+fn routes() -> Router {
+    Router::new()
+        .route("/v1/explore/catalogue", get(catalogue_of_algorithms))
+        .route("/v1/explore/gallery", get(gallery_of_runs))
+        .route("/v1/explore/run", post(play).layer(DefaultBodyLimit::max(BODY_MAX)))
+}
+
+/// A file that is to be shown when the page is opened.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Its name, for people.
+    pub name: String,
+    /// What is in it: a scenario or a trace.
+    pub text: String,
+}
+
+/// Serves the explorer, and nothing else, until the listener fails.
+pub async fn serve(listener: TcpListener, opened: Option<Opened>) -> io::Result<()> {
+    axum::serve(listener, router(opened)).await
+}
+
+/// A server that has the explorer and nothing else, and perhaps a file to begin with.
+pub fn router(opened: Option<Opened>) -> Router {
+    let origins = Arc::new(Origins::default());
+    let mut router = routes().merge(page(&origins));
+    if let Some(Opened { name, text }) = opened {
+        let file = wire::Opened { name, text };
+        router = router.route("/v1/explore/opened", get(async move || Json(file.clone())));
+    }
+    router
+        .route("/v1/here", get(async || Json(Here::new(Serves::Explore))))
+        .route("/openapi.json", get(async || Json(Document::openapi())))
+        .fallback(nothing_there)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(origins, guard))
+}
+
+/// All families and algorithms, with their rules.
+#[utoipa::path(get, path = "/v1/explore/catalogue", responses(
+    (status = 200, body = wire::Catalogue),
+))]
+async fn catalogue_of_algorithms() -> Json<&'static wire::Catalogue> {
+    Json(catalogue())
+}
+
+/// The runs that are worth looking at.
+#[utoipa::path(get, path = "/v1/explore/gallery", responses(
+    (status = 200, body = wire::Gallery),
+))]
+async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
+    Json(gallery())
+}
+
+/// Plays a scenario.
+#[utoipa::path(post, path = "/v1/explore/run", request_body = wire::RunRequest, responses(
+    (status = 200, body = wire::Run),
+    (status = 413, description = "The scenario is too long", body = Problem),
+    (status = 422, description = "It is not understood, or the run gets too long", body = Problem),
+    (status = 503, description = "Too many others are waiting for runs", body = Problem),
+))]
+async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<Response, Refusal> {
+    let run = desk::play(request?.0).await?;
+    Ok(([(CONTENT_TYPE, "application/json")], run).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page's types are generated from this file. `UPDATE=1` writes it.
+    #[test]
+    fn the_document_is_the_one_that_the_page_was_built_from() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/openapi/explorer.json");
+        let document = Document::openapi().to_pretty_json().unwrap() + "\n";
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(path, &document).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap();
+        assert!(written == document, "{path} is old; UPDATE=1 writes it anew");
+    }
+}

@@ -1,0 +1,94 @@
+//! Where runs are asked for: so many at once, for so long, and no more.
+//!
+//! Whoever reaches the page can ask for runs. They must neither keep a member from its real work nor
+//! take all memory, so few are played at a time, each has a deadline, and a queue that moves too
+//! slowly is told to come back.
+
+use super::run::run;
+use super::wire::RunRequest;
+use axum::http::StatusCode;
+use bellwether_core::Panicked;
+use bellwether_http::Refusal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::timeout;
+
+/// How many runs are played at once.
+const PLAYED_AT_ONCE: usize = 2;
+/// How many more may wait.
+const WAITING_MAX: usize = 30;
+/// How long they wait at most.
+const WAITS_FOR: Duration = Duration::from_secs(10);
+/// How long a run may be computed. Usual ones take milliseconds.
+const COMPUTED_FOR: Duration = Duration::from_secs(10);
+
+/// The places, for those who play and for those who may wait.
+struct Desk {
+    playing: Arc<Semaphore>,
+    present: Arc<Semaphore>,
+}
+
+/// One for the whole process, however many servers it has.
+static DESK: LazyLock<Desk> = LazyLock::new(|| Desk {
+    playing: Arc::new(Semaphore::new(PLAYED_AT_ONCE)),
+    present: Arc::new(Semaphore::new(PLAYED_AT_ONCE + WAITING_MAX)),
+});
+
+/// Plays a run as soon as there is a place for it. The answer is JSON already: a long run takes its
+/// time to be written down, and who writes it must have time.
+pub(crate) async fn play(request: RunRequest) -> Result<Vec<u8>, Refusal> {
+    let busy = || {
+        let hint = Some("try again in some seconds");
+        let error = "too many runs are being computed";
+        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error, hint)
+    };
+    let present = DESK.present.clone().try_acquire_owned().map_err(|_| busy())?;
+    let place = timeout(WAITS_FOR, DESK.playing.clone().acquire_owned()).await;
+    let place = place.ok().and_then(Result::ok).ok_or_else(busy)?;
+    let patience = Patience::default();
+    let lasts = patience.0.clone();
+    let mut played = spawn_blocking(move || {
+        // Kept until the run is over, even if nobody waits for it any more.
+        let _places = (present, place);
+        let run = run(&request, &|| !lasts.load(Ordering::Relaxed))?;
+        serde_json::to_vec(&run).map_err(|error| failed(&error.to_string()))
+    });
+    let played = match timeout(COMPUTED_FOR, &mut played).await {
+        Ok(played) => played,
+        Err(_) => {
+            drop(patience);
+            played.await
+        }
+    };
+    played.unwrap_or_else(|error| Err(failed_run(error)))
+}
+
+/// Ends a run that takes too long, or that nobody waits for any more. True when it is at an end.
+#[derive(Default)]
+struct Patience(Arc<AtomicBool>);
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A process of the run panicked, or the server itself.
+fn failed_run(error: JoinError) -> Refusal {
+    match error.try_into_panic().map(|payload| payload.downcast::<Panicked>()) {
+        Ok(Ok(panicked)) => {
+            let hint = Some("correct the process; the server goes on");
+            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, panicked.to_string(), hint)
+        }
+        Ok(Err(_)) => failed("it panicked"),
+        Err(error) => failed(&error.to_string()),
+    }
+}
+
+fn failed(why: &str) -> Refusal {
+    let hint = Some("this is a mistake of ours; please report it with the scenario");
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the run failed: {why}"), hint)
+}

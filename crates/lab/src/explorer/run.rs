@@ -1,0 +1,129 @@
+//! Playing a scenario for the page.
+
+use super::catalogue::LIMITS;
+use super::costs::costs;
+use super::wire::{Branch, Count, Fact, Outcome, Run, RunRequest, Violation};
+use crate::program::catalogue;
+use axum::http::StatusCode;
+use bellwether_core::{NodeId, Role, Time};
+use bellwether_http::Refusal;
+use bellwether_sim::render::json;
+use bellwether_sim::scenario::{CutOff, Played, Scenario, Staging, SyntaxError, branch};
+
+/// Asked now and then whether a run may go on.
+type MayGoOn<'a> = &'a dyn Fn() -> bool;
+
+/// Plays what a page asks for, as long as it may.
+pub(crate) fn run(request: &RunRequest, may_go_on: MayGoOn<'_>) -> Result<Run, Refusal> {
+    let (scenario, played) = play(&request.scenario, may_go_on)?;
+    match &request.branch {
+        None => Ok(answer(request.scenario.clone(), &scenario, &played)),
+        Some(branch) => another_way(&request.scenario, &played, branch, may_go_on),
+    }
+}
+
+/// The same, but from some moment on it goes another way.
+fn another_way(
+    text: &str,
+    played: &Played,
+    request: &Branch,
+    may_go_on: MayGoOn<'_>,
+) -> Result<Run, Refusal> {
+    let Branch { after_us, command } = request;
+    let branched = branch(catalogue(), text, played, Time::from_micros(*after_us), command)
+        .map_err(|error| refuse(error.to_string(), error.hint()))?;
+    let (scenario, played) = play(&branched.text, may_go_on)?;
+    // What cannot be done, such as the crash of a process that is down, is no other way.
+    if let Some(failed) = played.mismatches.iter().find(|wrong| wrong.line == branched.line) {
+        let error = format!("`{}` came to nothing: {}", command.trim(), failed.happened);
+        return Err(refuse(error, "choose another moment, or another process"));
+    }
+    Ok(answer(branched.text, &scenario, &played))
+}
+
+fn play(text: &str, may_go_on: MayGoOn<'_>) -> Result<(Scenario, Played), Refusal> {
+    if text.len() > LIMITS.scenario_bytes {
+        let (size, most) = (text.len(), LIMITS.scenario_bytes);
+        let error = format!("a scenario of {size} bytes is too long; {most} are allowed");
+        let hint = "leave stories and comments out, or use `bellwether sim` on the command line";
+        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, error, Some(hint)));
+    }
+    let scenario = Scenario::parse_up_to(catalogue(), text, LIMITS.nodes as usize)
+        .map_err(|error| mistake(&error))?;
+    let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
+    let staging = Staging { states: true, events_max, may_go_on };
+    let played = scenario.stage(&staging);
+    let shorter = "let it `run until=` an earlier time, take fewer processes, or longer time-outs \
+                   and intervals";
+    match played.cut_off {
+        None => Ok((scenario, played)),
+        Some(CutOff::Long(at)) => {
+            let most = LIMITS.events;
+            Err(refuse(format!("the run has more than {most} events by {at}"), shorter))
+        }
+        Some(CutOff::Stopped(at)) => {
+            Err(refuse(format!("the run takes too long to compute; it came to {at}"), shorter))
+        }
+    }
+}
+
+fn refuse(error: String, hint: &str) -> Refusal {
+    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error, Some(hint))
+}
+
+fn mistake(error: &SyntaxError) -> Refusal {
+    let SyntaxError { line, column, message, source } = error;
+    let error = format!("line {line}, column {column}: {message}");
+    refuse(error, &format!("the line is: {source}"))
+}
+
+fn answer(text: String, scenario: &Scenario, played: &Played) -> Run {
+    let (header, events) = json::parts(&played.trace);
+    let violated = played.outcome.violation.as_ref().map(|broken| format!("violation {broken}"));
+    // That an invariant was broken is said elsewhere.
+    let remarks =
+        played.mismatches.iter().filter(|wrong| Some(&wrong.happened) != violated.as_ref());
+    Run {
+        scenario: text,
+        header,
+        events,
+        outcome: outcome(scenario, played),
+        remarks: remarks.map(ToString::to_string).collect(),
+    }
+}
+
+fn outcome(scenario: &Scenario, played: &Played) -> Outcome {
+    let outcome = &played.outcome;
+    let number = |id: NodeId| id.number();
+    let counts = outcome.tally.iter().map(|(kind, sent)| Count {
+        kind: kind.name.to_owned(),
+        role: json::role(kind.role).to_owned(),
+        sent,
+    });
+    let mut messages: Vec<Count> = counts.collect();
+    messages.sort_by_key(|count| (count.role != json::role(Role::Protocol), count.kind.clone()));
+    let algorithm = &scenario.setup.algorithm;
+    Outcome {
+        us: outcome.now.as_micros(),
+        messages,
+        agreed: outcome.agreed,
+        goal: algorithm.goal.as_ref().map_or("", |goal| goal.text).to_owned(),
+        violation: outcome.violation.as_ref().map(|violation| Violation {
+            name: violation.name.to_owned(),
+            text: violation.text.to_owned(),
+            us: violation.at.as_micros(),
+            by: violation.by.iter().copied().map(number).collect(),
+        }),
+        coordinators: outcome
+            .coordinators
+            .iter()
+            .map(|(id, whom)| (id.number(), whom.map(number)))
+            .collect(),
+        facts: outcome
+            .facts
+            .iter()
+            .map(|fact| Fact { name: fact.name.to_owned(), text: fact.text.clone() })
+            .collect(),
+        costs: costs(algorithm, scenario.setup.group.len()),
+    }
+}

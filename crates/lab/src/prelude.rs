@@ -1,0 +1,12 @@
+//! All that a process of your own needs: `use bellwether_lab::prelude::*;`.
+
+pub use bellwether_algorithms::catalogue::{Catalogue, catalogue};
+pub use bellwether_algorithms::definition::{
+    Algorithm, Cost, Definition, Entry, Milestone, Quantity, Settings, Topology,
+};
+pub use bellwether_algorithms::options::{BadOption, Opt, Options};
+pub use bellwether_algorithms::referee::{Breach, Fact, Picture, Referee};
+pub use bellwether_core::{
+    Assumptions, Channels, Cluster, Context, Goal, Group, InFlight, Invariant, Kind, Message,
+    NodeId, Process, Shape, Time, Timing, Validity,
+};

@@ -1,0 +1,99 @@
+//! A program with the laboratory's commands, for any catalogue.
+
+use crate::args::Command;
+use bellwether_algorithms::catalogue::{self, Catalogue};
+use bellwether_shell::{Failure, exit};
+use clap::{Parser, Subcommand};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+/// The catalogue of this program. A program has one: its flags are made of it.
+static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
+
+/// The catalogue of this program; that of the textbooks, unless one was [installed](install).
+pub(crate) fn catalogue() -> &'static Catalogue {
+    CATALOGUE.get_or_init(default)
+}
+
+#[cfg(not(test))]
+fn default() -> Catalogue {
+    catalogue::catalogue()
+}
+
+/// As the command line has it: the gallery has runs of the member.
+#[cfg(test)]
+fn default() -> Catalogue {
+    catalogue::catalogue().with::<bellwether_member::Member>()
+}
+
+/// Makes this the catalogue of the program. To be called once, before the command line is read.
+///
+/// ```
+/// use bellwether_algorithms::catalogue::Catalogue;
+///
+/// let refused = bellwether_lab::install(Catalogue::empty()).unwrap_err();
+/// assert!(refused.to_string().contains("lists no algorithm"));
+/// ```
+pub fn install(catalogue: Catalogue) -> Result<&'static Catalogue, Failure> {
+    catalogue.check().map_err(|error| Failure::Input(error.to_string()))?;
+    let mut fresh = Some(catalogue);
+    let installed = CATALOGUE.get_or_init(|| fresh.take().unwrap_or_default());
+    if fresh.is_some() {
+        return Err(Failure::Input("this program has a catalogue already".to_owned()));
+    }
+    refuse_taken_flags(installed)?;
+    Ok(installed)
+}
+
+/// Every option becomes a flag, which must not be one of the commands' own.
+fn refuse_taken_flags(catalogue: &Catalogue) -> Result<(), Failure> {
+    let program = Command::augment_subcommands(clap::Command::new("laboratory"));
+    for command in program.get_subcommands() {
+        for listed in catalogue.iter() {
+            for option in listed.options {
+                let same = |arg: &&clap::Arg| arg.get_long() == Some(option.name);
+                if command.get_arguments().filter(same).count() > 1 {
+                    let (algorithm, option) = (listed.name(), option.name);
+                    return Err(Failure::Input(format!(
+                        "{algorithm} declares the option '{option}', but `{}` has a flag --{option} \
+                         for all algorithms; rename the option",
+                        command.get_name()
+                    )));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Simulate, check and see distributed algorithms.
+#[derive(Debug, Parser)]
+#[command(arg_required_else_help = true)]
+struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// A whole program: reads the command line, and carries it out with the algorithms of this
+/// catalogue.
+///
+/// ```no_run
+/// use bellwether_algorithms::catalogue::catalogue;
+/// use std::process::ExitCode;
+///
+/// fn main() -> ExitCode {
+///     bellwether_lab::main(catalogue())
+/// }
+/// ```
+#[must_use]
+pub fn main(catalogue: Catalogue) -> ExitCode {
+    exit(install(catalogue).and_then(|_| Program::parse().command.run()))
+}
+
+/// What this program is called, for commands that users can repeat.
+pub(crate) fn name() -> String {
+    let path = std::env::args().next().unwrap_or_default();
+    let name = Path::new(&path).file_stem().map(|name| name.to_string_lossy().into_owned());
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "bellwether".to_owned())
+}

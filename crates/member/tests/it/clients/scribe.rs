@@ -1,0 +1,175 @@
+//! Writes down what users ask of locks and what they are told, in the order of real time, so that it can
+//! be [judged](bellwether_linear) whether one lock table could have answered so.
+//!
+//! What a coordinator has said is said, whether it is heard or not: it has an end at the moment at which
+//! the reply leaves.
+
+use super::user::LOCKS;
+use super::world::{Msg, Node, Site, Told};
+use bellwether_core::{NodeId, Process, Time};
+use bellwether_duties::{self as duties, Answer, Ask, Number, Refusal, Reply, SessionId, Want};
+use bellwether_linear::locks::{History, Mode, Refused, Request};
+use bellwether_member::mandate::Version;
+use bellwether_member::steward;
+use bellwether_sim::{Observer, Seen};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Writes a history.
+#[derive(Debug, Default)]
+pub(crate) struct Scribe {
+    pub(crate) history: History,
+    /// Counts what is written. Of two things at the same time one comes first.
+    moment: u64,
+    /// What a session's numbers stand for.
+    requests: BTreeMap<(u64, Number), Request>,
+    /// Where the others are written that are answered.
+    others: BTreeMap<(u64, Number), usize>,
+    /// What has its final answer.
+    answered: BTreeSet<(u64, Number)>,
+    /// Which session has which name.
+    named: BTreeMap<SessionId, u64>,
+    /// An answer that no request for locks should get.
+    pub(crate) odd: Option<String>,
+    /// The members that have forgotten everything, by place, and have not got a copy yet.
+    blank: BTreeSet<usize>,
+    /// One of them has voted because nobody can rely on what it forgot any more (M8). So a majority of
+    /// them may have forgotten, and what comes after this is another story. So much is asked in it.
+    pub(crate) forgotten: Option<u64>,
+}
+
+impl Scribe {
+    fn asks(&mut self, session: u64, number: Number, ask: &Ask) {
+        let by = (session, number);
+        let earlier = |earlier: &Number| self.requests.get(&(session, *earlier)).copied();
+        match ask {
+            Ask::Lock { wants, wait } => {
+                let wants = wants.iter().map(want).collect();
+                let request = self.history.asks(session, wants, *wait, self.moment);
+                self.requests.insert(by, request);
+            }
+            Ask::Release(of) => {
+                if let Some(request) = earlier(of) {
+                    self.others.insert(by, self.history.releases(request, self.moment));
+                }
+            }
+            Ask::GiveUp(of) => {
+                if let Some(request) = earlier(of) {
+                    self.others.insert(by, self.history.gives_up(request, self.moment));
+                }
+            }
+            // Roles are no locks.
+            Ask::Campaign { .. }
+            | Ask::Resign { .. }
+            | Ask::Proclaim { .. }
+            | Ask::HandOver { .. } => {}
+        }
+    }
+
+    fn answer(&mut self, session: u64, number: Number, result: &Result<Answer, Refusal>) {
+        let (by, at) = ((session, number), self.moment);
+        if let Err(Refusal::Forgotten(_)) = result {
+            // It was given up meanwhile, and comes late: whatever became of it was said before.
+            return;
+        }
+        let is_final = !matches!(result, Ok(Answer::Waits { .. }));
+        if self.answered.contains(&by) || is_final && !self.answered.insert(by) {
+            return;
+        }
+        if let Some(other) = self.others.get(&by) {
+            return self.history.answered(*other, result.is_ok(), at);
+        }
+        let Some(request) = self.requests.get(&by).copied() else { return };
+        match result {
+            Ok(Answer::Waits { .. }) => self.history.waits(request, at),
+            Ok(Answer::Granted(token)) => self.history.granted(request, token.0, at),
+            Err(Refusal::Busy(lock)) => {
+                self.history.refused(request, Refused::Busy(number_of(lock)), at);
+            }
+            Err(Refusal::AlreadyAsked(lock)) => {
+                self.history.refused(request, Refused::Already(number_of(lock)), at);
+            }
+            Err(Refusal::Deadlock(_)) => self.history.refused(request, Refused::Deadlock, at),
+            Err(Refusal::GaveUp) => self.history.refused(request, Refused::GivenUp, at),
+            odd => self.odd = Some(format!("request {number} was answered by {odd:?}")),
+        }
+    }
+
+    /// Whether a member has voted without a copy: for somebody else, or for itself, and has made one up.
+    fn look_at(&mut self, place: usize, site: &Site) {
+        let Some((version, _)) = site.duties() else {
+            self.blank.insert(place);
+            return;
+        };
+        if self.blank.remove(&place) {
+            let me = NodeId::new(place as u32 + 1);
+            let made_up = site.durable().promised_to == Some(me);
+            self.forgotten = (made_up || version == Version::default()).then_some(0);
+        }
+    }
+
+    /// A coordinator says something to a client.
+    fn says(&mut self, reply: &Reply) {
+        let Some(session) = reply.session().and_then(|id| self.named.get(&id)).copied() else {
+            return;
+        };
+        match reply {
+            Reply::Answered { number, result, .. } => self.answer(session, *number, result),
+            Reply::Ended { .. } => self.history.ended(session, self.moment),
+            _ => {}
+        }
+    }
+}
+
+fn number_of(lock: &str) -> usize {
+    LOCKS.iter().position(|name| *name == lock).unwrap()
+}
+
+fn want(want: &Want) -> (usize, Mode) {
+    let mode = match want.mode {
+        duties::Mode::Exclusive => Mode::Exclusive,
+        duties::Mode::Shared => Mode::Shared,
+        duties::Mode::Permits { take, of } => Mode::Permits { take, of },
+    };
+    (number_of(&want.name), mode)
+}
+
+impl Observer<Node> for Scribe {
+    const ACTIVE: bool = true;
+
+    fn event(&mut self, _: Time, _: usize, event: Seen<'_, Node>) {
+        if let Some(more) = &mut self.forgotten {
+            *more += u64::from(matches!(event, Seen::Output(Told::Asks(..))));
+            return;
+        }
+        self.moment += 1;
+        match event {
+            Seen::Output(Told::Opened(session, id)) => drop(self.named.insert(*id, *session)),
+            Seen::Output(Told::Asks(session, number, ask)) => self.asks(*session, *number, ask),
+            Seen::Output(Told::Hears(session, number, result)) => {
+                self.answer(*session, *number, result);
+            }
+            Seen::Output(Told::Ended(id)) => {
+                if let Some(session) = self.named.get(id) {
+                    self.history.ended(*session, self.moment);
+                }
+            }
+            Seen::Send { msg: Msg::Says(reply), .. } => self.says(reply),
+            Seen::Send { msg: Msg::Members(steward::Msg::Says(replies)), .. } => {
+                replies.iter().for_each(|(_, reply)| self.says(reply));
+            }
+            _ => {}
+        }
+    }
+
+    fn stepped(&mut self, place: usize, node: &Node) {
+        if self.forgotten.is_some() {
+            return;
+        }
+        if let Some(site) = node.site() {
+            self.look_at(place, site);
+        } else if let Some(session) = node.person().and_then(|person| person.user.believes_in()) {
+            self.moment += 1;
+            self.history.believed(session, self.moment);
+        }
+    }
+}

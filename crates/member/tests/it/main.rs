@@ -1,0 +1,7 @@
+//! The production member in scenarios and in storms of faults, alone and with clients.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod clients;
+mod scenarios;
+mod storms;

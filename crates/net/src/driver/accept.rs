@@ -1,0 +1,327 @@
+//! The way in: connections that carry other members' messages here, and those of clients, which are
+//! handed over to whoever serves them.
+//!
+//! Whoever connects is a stranger until it has shown a certificate and said who it is, and has only
+//! a short time for that. Everything that goes wrong is counted by its reason and logged once per
+//! peer and reason; the process goes on.
+
+use super::greeting::{Caller, Expected, Refused, judge, judge_client};
+use super::identity::{client_of, speaks_for};
+use super::protocol::{Msg, Protocol};
+use super::shared::{Admission, Arrival, Peer, Shared};
+use super::stats::{Reason, lock};
+use crate::frame::{self, Broken, Frames};
+use crate::socket;
+use bellwether_api::envelope::{self, Body, ClientHello, Envelope, Hello, Letter, Welcome};
+use bytes::BytesMut;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// The connections in the middle of their greeting, oldest first. Dropping an entry closes it.
+type Ungreeted = Arc<Mutex<BTreeMap<u64, oneshot::Sender<()>>>>;
+
+/// How long a restarted process is given until its former connection is seen to be closed.
+const SETTLE: Duration = Duration::from_millis(50);
+const SETTLE_TRIES: usize = 4;
+
+/// Accepts connections until it is aborted.
+pub(crate) async fn accept<P: Protocol>(
+    listener: TcpListener,
+    shared: Arc<Shared<P>>,
+    inbox: mpsc::Sender<Arrival<P>>,
+) {
+    let ungreeted = Ungreeted::default();
+    let mut connections = JoinSet::new();
+    for serial in 0.. {
+        let (tcp, address) = loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok(accepted) => break accepted,
+                    Err(error) => {
+                        // Most likely too many open files: it passes, and until then hurrying is no
+                        // use.
+                        if shared.stats.first_time("listener", "accept") {
+                            tracing::error!("cannot accept connections for now: {error}");
+                        }
+                        sleep(Duration::from_millis(100)).await;
+                    }
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        };
+        let (keep, evicted) = oneshot::channel();
+        {
+            let mut ungreeted = lock(&ungreeted);
+            while ungreeted.len() >= shared.limits.ungreeted.max(1) {
+                ungreeted.pop_first();
+            }
+            ungreeted.insert(serial, keep);
+        }
+        let (shared, inbox, ungreeted) = (shared.clone(), inbox.clone(), ungreeted.clone());
+        connections.spawn(async move {
+            let greeted = tokio::select! {
+                _ = evicted => Err(Refused::new(
+                    Reason::Overflow,
+                    "too many connections that have not said who they are",
+                )),
+                greeted = timeout(shared.limits.greeting_within, greet(&shared, tcp, address)) => {
+                    let slow = |_| Refused::new(Reason::Slow, "no greeting in time");
+                    greeted.map_err(slow).and_then(|greeted| greeted)
+                }
+            };
+            lock(&ungreeted).remove(&serial);
+            match greeted {
+                Ok(Guest::Member(visitor)) => visitor.read(&shared, &inbox).await,
+                Ok(Guest::Client(client)) => hand_over(&shared, *client),
+                Err(refused) => shared.note_refused(&address.ip().to_string(), &refused),
+            }
+        });
+    }
+}
+
+/// One that was let in.
+enum Guest {
+    Member(Visitor),
+    Client(Box<ClientConnection>),
+}
+
+/// A client that has shown its certificate and said who it is. It waits for its welcome, which is up
+/// to whoever serves it.
+#[derive(Debug)]
+pub struct ClientConnection {
+    /// What it said. Its cluster is the right one.
+    pub hello: ClientHello,
+    /// The version to speak with it.
+    pub version: u32,
+    /// The name in its certificate.
+    pub name: String,
+    /// Where it comes from.
+    pub address: SocketAddr,
+    /// What it says next.
+    pub frames: Frames<ReadHalf<TlsStream<TcpStream>>>,
+    /// The way to answer.
+    pub out: WriteHalf<TlsStream<TcpStream>>,
+}
+
+/// A member that was let in.
+struct Visitor {
+    caller: Caller,
+    admission: Admission,
+    frames: Frames<ReadHalf<TlsStream<TcpStream>>>,
+}
+
+async fn greet<P: Protocol>(
+    shared: &Shared<P>,
+    tcp: TcpStream,
+    address: SocketAddr,
+) -> Result<Guest, Refused> {
+    socket::prepare(&tcp, shared.limits.stalled_after);
+    let tls = TlsAcceptor::from(shared.identity.server()).accept(tcp).await.map_err(no_tls)?;
+    let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
+    let (read, mut out) = split(tls);
+    let mut frames = Frames::new(read, shared.limits.max_frame, shared.limits.stalled_after);
+    let first = frames.next().await?;
+    if let Some((Envelope { body: Some(Body::ClientHello(hello)), .. }, _)) = first {
+        return match examine_client(shared, &hello, certificate.as_ref()) {
+            Ok((name, version)) => {
+                let client = ClientConnection { hello, version, name, address, frames, out };
+                Ok(Guest::Client(Box::new(client)))
+            }
+            Err(refused) => {
+                refuse(&mut out, &refused, shared.limits.stalled_after).await;
+                Err(refused)
+            }
+        };
+    }
+    let hello = match first {
+        Some((Envelope { body: Some(Body::Hello(hello)), .. }, _)) => Ok(hello),
+        Some(_) => Err(Refused::new(Reason::Malformed, "the first frame is no greeting")),
+        None => return Err(Refused::new(Reason::Malformed, "closed before it said who it is")),
+    };
+    let answer = match hello.and_then(|hello| examine(shared, &hello, certificate.as_ref())) {
+        Ok(caller) => enter(shared, caller).await.map(|admission| (caller, admission)),
+        Err(refused) => Err(refused),
+    };
+    let (caller, admission) = match answer {
+        Ok(admitted) => admitted,
+        Err(refused) => {
+            refuse(&mut out, &refused, shared.limits.stalled_after).await;
+            return Err(refused);
+        }
+    };
+    let welcome = Welcome { version: caller.version, instance: shared.instance };
+    let mut bytes = BytesMut::new();
+    let welcome = Envelope::new(envelope::VERSION, Body::Welcome(welcome));
+    let _ = frame::put(&welcome, usize::MAX, &mut bytes);
+    if let Err(error) = frame::write(&mut out, &bytes, shared.limits.stalled_after).await {
+        tracing::debug!(%address, "lost while it was welcomed: {error}");
+    }
+    Ok(Guest::Member(Visitor { caller, admission, frames }))
+}
+
+/// Tells a caller why it stays out, and closes. Whether that arrives is its own concern.
+pub async fn refuse(
+    out: &mut (impl AsyncWrite + Unpin),
+    refused: &Refused,
+    stalled_after: Duration,
+) {
+    let refusal = Envelope::new(envelope::VERSION, Body::Refusal(refused.to_message()));
+    let mut bytes = BytesMut::new();
+    let _ = frame::put(&refusal, usize::MAX, &mut bytes);
+    let _ = frame::write(out, &bytes, stalled_after).await;
+    let _ = out.shutdown().await;
+}
+
+/// Gives a client to whoever serves clients.
+fn hand_over<P: Protocol>(shared: &Shared<P>, client: ClientConnection) {
+    let Some(clients) = &shared.clients else { return };
+    let peer = client.address.ip().to_string();
+    if clients.try_send(client).is_err() {
+        let text = "more clients than can be welcomed at once";
+        shared.note_refused(&peer, &Refused::new(Reason::Overflow, text));
+    }
+}
+
+/// Judges a client's greeting and its certificate together: its name and the version to speak.
+fn examine_client<P: Protocol>(
+    shared: &Shared<P>,
+    hello: &ClientHello,
+    certificate: Option<&rustls::pki_types::CertificateDer<'_>>,
+) -> Result<(String, u32), Refused> {
+    if shared.clients.is_none() {
+        return Err(Refused::new(Reason::Protocol, "this process serves no clients"));
+    }
+    let cluster = shared.identity.cluster();
+    let version = judge_client(hello, cluster, false)?;
+    let name = certificate.and_then(|certificate| client_of(certificate, cluster));
+    let text =
+        "the certificate is not that of a client; `bellwether certs --client NAME` makes one";
+    name.map(|name| (name, version)).ok_or_else(|| Refused::new(Reason::Identity, text))
+}
+
+/// Tells a missing certificate from everything else that can go wrong with TLS.
+fn no_tls(error: io::Error) -> Refused {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let reason = match inner {
+        Some(rustls::Error::NoCertificatesPresented) => Reason::NoCertificate,
+        _ => Reason::Tls,
+    };
+    Refused::new(reason, format!("TLS: {error}"))
+}
+
+/// Judges the greeting and the certificate together.
+fn examine<P: Protocol>(
+    shared: &Shared<P>,
+    hello: &Hello,
+    certificate: Option<&rustls::pki_types::CertificateDer<'_>>,
+) -> Result<Caller, Refused> {
+    let cluster = shared.identity.cluster();
+    let expected = Expected {
+        cluster,
+        protocol: shared.protocol.name(),
+        me: shared.me(),
+        group: &shared.group,
+    };
+    let caller = judge(hello, &expected)?;
+    if !certificate.is_some_and(|certificate| speaks_for(certificate, cluster, caller.id)) {
+        let text = format!("the certificate is not that of member {}", caller.id.number());
+        return Err(Refused::new(Reason::Identity, text));
+    }
+    if caller.other_group && shared.stats.first_time(&caller.id.to_string(), "group") {
+        tracing::warn!(
+            peer = caller.id.number(),
+            "the peer is configured with other members than this process; compare their configurations"
+        );
+    }
+    Ok(caller)
+}
+
+/// Makes the caller's connection the peer's only one.
+async fn enter<P: Protocol>(shared: &Shared<P>, caller: Caller) -> Result<Admission, Refused> {
+    let unknown = || Refused::new(Reason::UnknownId, "no such member");
+    let peer = shared.peers.get(&caller.id).ok_or_else(unknown)?;
+    for attempt in 0..SETTLE_TRIES {
+        if attempt > 0 {
+            sleep(SETTLE).await;
+        }
+        let (now, recent) = (shared.clock.now(), shared.limits.duplicate_within);
+        if let Some(admission) = peer.admit(caller.instance, now, recent) {
+            peer.wake.notify_one();
+            return Ok(admission);
+        }
+    }
+    let text = format!("another process is connected as member {}", caller.id.number());
+    Err(Refused::new(Reason::Duplicate, text))
+}
+
+impl Visitor {
+    /// Reads messages until the connection ends, for whatever reason.
+    async fn read<P: Protocol>(self, shared: &Shared<P>, inbox: &mpsc::Sender<Arrival<P>>) {
+        let Visitor { caller, admission, mut frames } = self;
+        let Some(peer) = shared.peers.get(&caller.id) else { return };
+        let ended = tokio::select! {
+            () = admission.replaced.notified() => Ok(()),
+            ended = async {
+                // Not before the connection that this one replaces has stopped reading.
+                let _reading = peer.reading.lock().await;
+                letters(shared, inbox, peer, &caller, &admission, &mut frames).await
+            } => ended,
+        };
+        peer.gone(&admission);
+        match ended {
+            Ok(()) => tracing::debug!(peer = caller.id.number(), "its connection has ended"),
+            Err(Broken::Io(error)) => {
+                tracing::debug!(peer = caller.id.number(), "its connection broke: {error}");
+            }
+            Err(broken) => shared.note_refused(&caller.id.to_string(), &broken.into()),
+        }
+    }
+}
+
+async fn letters<P: Protocol>(
+    shared: &Shared<P>,
+    inbox: &mpsc::Sender<Arrival<P>>,
+    peer: &Peer<Msg<P>>,
+    caller: &Caller,
+    admission: &Admission,
+    frames: &mut Frames<ReadHalf<TlsStream<TcpStream>>>,
+) -> Result<(), Broken> {
+    while let Some((envelope, length)) = frames.next().await? {
+        peer.heard(admission, shared.clock.now());
+        shared.stats.count(|counters| {
+            counters.frames_in += 1;
+            counters.bytes_in += length as u64;
+        });
+        let Some(Body::Letter(Letter { seq, life, payload: Some(payload) })) = envelope.body else {
+            let what = "not a message of this protocol";
+            return Err(Broken::Malformed(crate::Malformed::new(what)));
+        };
+        if shared.cut_off(caller.id, 1) {
+            continue;
+        }
+        let msg = match shared.protocol.decode(payload) {
+            Ok(msg) => msg,
+            Err(what) if what.foreign => {
+                shared.note_foreign(caller.id, &what);
+                continue;
+            }
+            Err(what) => return Err(Broken::Malformed(what)),
+        };
+        let letter = Arrival::Letter { from: caller.id, life, seq, msg };
+        // When the process does not keep up this waits, and so in the end does the sender.
+        if inbox.send(letter).await.is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}

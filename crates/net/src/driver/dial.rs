@@ -1,0 +1,363 @@
+//! The way out: one connection to each peer, which carries this process's messages there.
+//!
+//! A connection is one-way. All that is read on it is the answer to the greeting, and its end,
+//! which is a hint about the peer.
+
+use super::greeting::fingerprint;
+use super::outbox::{Next, Queued};
+use super::protocol::{Hint, Msg, Protocol};
+use super::shared::{Arrival, Peer, Shared};
+use super::stats::{Dropped, lock};
+use crate::frame::{self, Broken, Frames};
+use crate::identity::server_name;
+use crate::socket;
+use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter};
+use bellwether_core::NodeId;
+use bytes::BytesMut;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+
+/// So many messages are written at once, at most.
+const BATCH: usize = 256;
+
+/// One peer's task.
+pub(crate) struct Dialler<P: Protocol> {
+    pub(crate) shared: Arc<Shared<P>>,
+    pub(crate) id: NodeId,
+    pub(crate) inbox: mpsc::Sender<Arrival<P>>,
+    pub(crate) stopping: watch::Receiver<bool>,
+    /// What the process was told last, so that it is told once per change.
+    pub(crate) told: Option<Hint>,
+}
+
+/// A greeted connection.
+struct Line {
+    frames: Frames<ReadHalf<TlsStream<TcpStream>>>,
+    out: WriteHalf<TlsStream<TcpStream>>,
+    version: u32,
+}
+
+/// Why an attempt failed.
+struct Failure {
+    /// A name for it, by which it is logged once.
+    kind: &'static str,
+    text: String,
+    /// Whether it is worth an operator's attention, unlike a peer that is just not there.
+    loud: bool,
+    refused: bool,
+}
+
+impl Failure {
+    fn new(kind: &'static str, text: impl ToString, loud: bool) -> Self {
+        Failure { kind, text: text.to_string(), loud, refused: false }
+    }
+}
+
+/// How a connection ended.
+enum End {
+    /// All is sent, and the process stops.
+    Stopped,
+    /// The peer closed it, or it broke.
+    Lost(String),
+    /// The peer did not keep up.
+    Overflow,
+}
+
+impl<P: Protocol> Dialler<P> {
+    fn peer(&self) -> Option<&Peer<Msg<P>>> {
+        self.shared.peers.get(&self.id)
+    }
+
+    /// Keeps the connection up until the process stops.
+    pub(crate) async fn run(mut self) {
+        let (shortest, longest) = self.shared.limits.back_off;
+        let mut bound = shortest;
+        let mut connected_before = false;
+        while !*self.stopping.borrow() {
+            let mut stopping = self.stopping.clone();
+            let attempt = tokio::select! {
+                attempt = self.connect() => attempt,
+                _ = stopping.changed() => continue,
+            };
+            match attempt {
+                Ok(line) => {
+                    let since = Instant::now();
+                    self.opened(connected_before);
+                    connected_before = true;
+                    let end = self.serve(line).await;
+                    if self.closed(end).await {
+                        break;
+                    }
+                    // A connection that does not last is no reason to hurry.
+                    if since.elapsed() >= longest {
+                        bound = shortest;
+                    }
+                }
+                Err(failure) => self.failed(failure).await,
+            }
+            self.pause(bound).await;
+            bound = (bound * 2).min(longest);
+        }
+        if let Some(peer) = self.peer() {
+            peer.outbox.clear(Dropped::Stopped);
+        }
+    }
+
+    /// Waits before the next attempt: anything up to the bound, so that many who lost the same peer
+    /// do not come back at once. A sign of life from the peer ends the wait.
+    async fn pause(&mut self, bound: Duration) {
+        let Some(peer) = self.shared.peers.get(&self.id) else { return };
+        peer.outbox.drop_stale(self.shared.clock.now());
+        let pause = bound.mul_f64(rand::random());
+        tokio::select! {
+            () = sleep(pause) => {}
+            () = peer.wake.notified() => {}
+            _ = self.stopping.changed() => {}
+        }
+    }
+
+    async fn connect(&self) -> Result<Line, Failure> {
+        let limits = &self.shared.limits;
+        let Some(peer) = self.peer() else { return Err(Failure::new("unknown", "", false)) };
+        let slow = |_| Failure::new("slow", "no answer in time", false);
+        let tcp = timeout(limits.greeting_within, TcpStream::connect(peer.address.as_str()))
+            .await
+            .map_err(slow)?
+            .map_err(|error| Failure {
+                refused: error.kind() == io::ErrorKind::ConnectionRefused,
+                ..Failure::new("unreachable", format!("{}: {error}", peer.address), false)
+            })?;
+        socket::prepare(&tcp, limits.stalled_after);
+        timeout(limits.greeting_within, self.greet(tcp)).await.map_err(slow)?
+    }
+
+    async fn greet(&self, tcp: TcpStream) -> Result<Line, Failure> {
+        let Shared { identity, limits, .. } = &*self.shared;
+        let name = server_name(identity.cluster(), self.id)
+            .ok_or_else(|| Failure::new("name", "no valid certificate name", true))?;
+        let tls = TlsConnector::from(identity.client())
+            .connect(name, tcp)
+            .await
+            .map_err(|error| Failure::new("tls", format!("TLS: {error}"), is_tls(&error)))?;
+        let (read, mut out) = split(tls);
+        let mut bytes = BytesMut::new();
+        let hello = Envelope::new(envelope::VERSION, Body::Hello(self.hello()));
+        let _ = frame::put(&hello, usize::MAX, &mut bytes);
+        frame::write(&mut out, &bytes, limits.stalled_after)
+            .await
+            .map_err(|error| Failure::new("greeting", error, false))?;
+        let mut frames = Frames::new(read, limits.max_frame, limits.stalled_after);
+        let answer = match frames.next().await {
+            Ok(Some((answer, _))) => answer.body,
+            Ok(None) => return Err(Failure::new("greeting", "closed without an answer", false)),
+            // Under TLS 1.3 this is where a caller learns that its certificate was refused.
+            Err(Broken::Io(error)) => {
+                return Err(Failure::new("tls", format!("TLS: {error}"), is_tls(&error)));
+            }
+            Err(_) => return Err(Failure::new("greeting", "the answer makes no sense", true)),
+        };
+        match answer {
+            Some(Body::Welcome(welcome)) => Ok(Line { frames, out, version: welcome.version }),
+            Some(Body::Refusal(refusal)) => {
+                let kind = refusal.reason().as_str_name();
+                Err(Failure::new(kind, format!("refused: {}", refusal.text), true))
+            }
+            _ => Err(Failure::new("greeting", "the answer makes no sense", true)),
+        }
+    }
+
+    fn hello(&self) -> Hello {
+        Hello {
+            version: envelope::VERSION,
+            oldest: envelope::OLDEST,
+            cluster: self.shared.identity.cluster().to_owned(),
+            protocol: self.shared.protocol.name().to_owned(),
+            from: self.shared.me().number(),
+            to: self.id.number(),
+            life: self.shared.life,
+            instance: self.shared.instance,
+            group: fingerprint(&self.shared.group),
+        }
+    }
+
+    fn opened(&mut self, again: bool) {
+        self.told = None;
+        let now = self.shared.clock.now();
+        self.shared.stats.count(|counters| {
+            counters.connects += 1;
+            counters.reconnects += u64::from(again);
+        });
+        if let Some(peer) = self.peer() {
+            peer.outbox.connected(now);
+            let mut link = lock(&peer.link);
+            link.outgoing = Some(now);
+            link.last_error = None;
+        }
+        tracing::info!(peer = self.id.number(), "connected");
+    }
+
+    /// Notes how a connection ended; whether that was the process's own stop.
+    async fn closed(&mut self, end: End) -> bool {
+        let lost = matches!(end, End::Lost(_));
+        let text = match end {
+            End::Stopped => return true,
+            End::Lost(text) => text,
+            End::Overflow => {
+                if self.shared.stats.first_time(&self.id.to_string(), "overflow") {
+                    tracing::warn!(
+                        peer = self.id.number(),
+                        "the peer does not keep up: its queue is full, the connection is closed"
+                    );
+                }
+                "the peer did not keep up".to_owned()
+            }
+        };
+        if let Some(peer) = self.peer() {
+            peer.outbox.disconnected();
+            let mut link = lock(&peer.link);
+            link.outgoing = None;
+            link.last_error = Some(text.clone());
+        }
+        tracing::info!(peer = self.id.number(), "disconnected: {text}");
+        // What this side closes by itself tells nothing about the peer.
+        if lost {
+            self.tell(Hint::Closed).await;
+        }
+        false
+    }
+
+    async fn failed(&mut self, failure: Failure) {
+        let Failure { kind, text, loud, refused } = failure;
+        if loud && self.shared.stats.first_time(&self.id.to_string(), kind) {
+            tracing::warn!(peer = self.id.number(), "cannot connect: {text}");
+        } else {
+            tracing::debug!(peer = self.id.number(), "cannot connect: {text}");
+        }
+        if let Some(peer) = self.peer() {
+            lock(&peer.link).last_error = Some(text);
+        }
+        if refused {
+            self.tell(Hint::Refused).await;
+        }
+    }
+
+    /// Passes a hint on to the process, once per change.
+    async fn tell(&mut self, hint: Hint) {
+        if self.told == Some(hint) {
+            return;
+        }
+        self.told = Some(hint);
+        if let Some(input) = self.shared.protocol.hint(self.id, hint) {
+            // It fails only when the process has ended.
+            let _ = self.inbox.send(Arrival::Hint(input)).await;
+        }
+    }
+
+    /// Sends what is queued until the connection or the process ends.
+    async fn serve(&mut self, mut line: Line) -> End {
+        let shared = self.shared.clone();
+        let Some(peer) = shared.peers.get(&self.id) else { return End::Stopped };
+        let mut bytes = BytesMut::new();
+        loop {
+            let stopping = *self.stopping.borrow();
+            let now = (!stopping).then(|| shared.clock.now());
+            let pause = match peer.outbox.take(BATCH, now) {
+                Some(Next::Close) => return End::Overflow,
+                Some(Next::Send(batch)) => {
+                    if let Err(end) = self.send(&mut line, batch, &mut bytes).await {
+                        return end;
+                    }
+                    continue;
+                }
+                Some(Next::Wait(pause)) => Some(pause),
+                None if stopping => {
+                    let _ = line.out.shutdown().await;
+                    return End::Stopped;
+                }
+                None => None,
+            };
+            tokio::select! {
+                () = peer.outbox.changed() => {}
+                () = for_so_long(pause) => {}
+                end = ended(&mut line.frames) => return End::Lost(end),
+                _ = self.stopping.changed() => {}
+            }
+        }
+    }
+
+    async fn send(
+        &self,
+        line: &mut Line,
+        batch: Vec<Queued<Msg<P>>>,
+        bytes: &mut BytesMut,
+    ) -> Result<(), End> {
+        if self.shared.cut_off(self.id, batch.len()) {
+            return Ok(());
+        }
+        bytes.clear();
+        let frames = batch.iter().filter(|item| self.put(item, line.version, bytes)).count();
+        let stalled_after = self.shared.limits.stalled_after;
+        let lost = tokio::select! {
+            written = frame::write(&mut line.out, bytes, stalled_after) => match written {
+                Ok(()) => {
+                    self.shared.stats.count(|counters| {
+                        counters.frames_out += frames as u64;
+                        counters.bytes_out += bytes.len() as u64;
+                    });
+                    return Ok(());
+                }
+                Err(error) => error.to_string(),
+            },
+            end = ended(&mut line.frames) => end,
+        };
+        self.shared.stats.dropped(Dropped::Broken, frames);
+        Err(End::Lost(lost))
+    }
+
+    /// Appends one message; `false` if it is too large to be sent to anybody.
+    fn put(&self, item: &Queued<Msg<P>>, version: u32, bytes: &mut BytesMut) -> bool {
+        let payload = self.shared.protocol.encode(&item.msg);
+        let letter = Letter { seq: item.seq, life: self.shared.life, payload: Some(payload) };
+        let envelope = Envelope::new(version, Body::Letter(letter));
+        let fits = frame::put(&envelope, self.shared.limits.max_frame, bytes);
+        if !fits {
+            self.shared.stats.dropped(Dropped::TooLarge, 1);
+            tracing::error!(
+                peer = self.id.number(),
+                largest = self.shared.limits.max_frame,
+                "a message is larger than a frame may be and was not sent"
+            );
+        }
+        fits
+    }
+}
+
+/// Waits for this time, or for ever.
+async fn for_so_long(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => sleep(pause).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the end of a connection on which nothing should come.
+async fn ended(frames: &mut Frames<ReadHalf<TlsStream<TcpStream>>>) -> String {
+    match frames.next().await {
+        Ok(None) => "closed by the peer".to_owned(),
+        Ok(Some(_)) => "the peer sent something on a one-way connection".to_owned(),
+        Err(Broken::Io(error)) => error.to_string(),
+        Err(_) => "the peer sent nonsense on a one-way connection".to_owned(),
+    }
+}
+
+/// Whether it is about certificates, not about a connection that just broke.
+fn is_tls(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+}

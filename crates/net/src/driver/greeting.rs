@@ -1,0 +1,207 @@
+//! Who may come in.
+//!
+//! The first frame on a connection says who calls and what it takes the world to be. Every mistake
+//! in an address, a certificate or a configuration should end here, with words for the person who
+//! made it, before a single message of the algorithm is believed.
+
+use super::stats::Reason;
+use bellwether_api::envelope::{self, ClientHello, Hello, Refusal, common_version};
+use bellwether_core::{Group, NodeId};
+
+/// What the called process knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'a> {
+    /// Its cluster's name.
+    pub cluster: &'a str,
+    /// What it runs.
+    pub protocol: &'a str,
+    /// Its own number.
+    pub me: NodeId,
+    /// All members.
+    pub group: &'a Group,
+}
+
+/// A caller that may come in, if its certificate is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Its number.
+    pub id: NodeId,
+    /// The version to speak with it.
+    pub version: u32,
+    /// The random number of its start.
+    pub instance: u64,
+    /// Whether it has another idea of who the members are.
+    pub other_group: bool,
+}
+
+/// Why a caller stays out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// For programs.
+    pub reason: Reason,
+    /// For people.
+    pub text: String,
+}
+
+impl Refused {
+    /// For this reason, and in these words for people.
+    pub fn new(reason: Reason, text: impl Into<String>) -> Self {
+        Refused { reason, text: text.into() }
+    }
+
+    /// As it is told to the caller.
+    pub fn to_message(&self) -> Refusal {
+        Refusal {
+            reason: self.reason.on_the_wire().into(),
+            text: self.text.clone(),
+            version: envelope::VERSION,
+            oldest: envelope::OLDEST,
+        }
+    }
+}
+
+/// Judges a greeting by itself. The version comes first: if it is not shared, the other fields may
+/// mean something else.
+pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> {
+    let refuse = |reason, text: String| Err(Refused { reason, text });
+    let version = judge_version(hello.version, hello.oldest)?;
+    judge_cluster(&hello.cluster, expected.cluster)?;
+    if hello.protocol != expected.protocol {
+        let text = format!(
+            "the caller runs `{}`, and this process `{}`",
+            printable(&hello.protocol),
+            expected.protocol
+        );
+        return refuse(Reason::Protocol, text);
+    }
+    let (id, me) = (NodeId::new(hello.from), expected.me);
+    if hello.to != me.number() {
+        let text = format!(
+            "the caller wanted member {}, and this is member {}: an address is wrong",
+            hello.to,
+            me.number()
+        );
+        return refuse(Reason::Recipient, text);
+    }
+    if id == me || !expected.group.contains(id) {
+        let text = if id == me {
+            format!("the caller claims number {}, which is this process's own", me.number())
+        } else {
+            format!("member {} knows no member {}", me.number(), id.number())
+        };
+        return refuse(Reason::UnknownId, text);
+    }
+    let other_group = hello.group != fingerprint(expected.group);
+    Ok(Caller { id, version, instance: hello.instance, other_group })
+}
+
+/// Judges a client's greeting by itself, and gives the version to speak. One on the same host need not
+/// know the cluster's name.
+pub fn judge_client(hello: &ClientHello, cluster: &str, local: bool) -> Result<u32, Refused> {
+    let version = judge_version(hello.version, hello.oldest)?;
+    if !(local && hello.cluster.is_empty()) {
+        judge_cluster(&hello.cluster, cluster)?;
+    }
+    Ok(version)
+}
+
+fn judge_version(newest: u32, oldest: u32) -> Result<u32, Refused> {
+    common_version(newest, oldest).ok_or_else(|| {
+        let text = format!(
+            "the caller speaks protocol versions {oldest} to {newest}, and this process {} to {}",
+            envelope::OLDEST,
+            envelope::VERSION
+        );
+        Refused::new(Reason::Version, text)
+    })
+}
+
+fn judge_cluster(theirs: &str, ours: &str) -> Result<(), Refused> {
+    if theirs == ours {
+        return Ok(());
+    }
+    let theirs = printable(theirs);
+    let text = format!("the caller is of cluster `{theirs}`, and this process of `{ours}`");
+    Err(Refused::new(Reason::Cluster, text))
+}
+
+/// A hash of who the members are, whatever their order (FNV-1a over their numbers).
+pub(crate) fn fingerprint(group: &Group) -> u64 {
+    let bytes = group.ascending().flat_map(|id| id.number().to_le_bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// What a stranger says, fit for a log: short and without control characters.
+fn printable(text: &str) -> String {
+    text.chars().take(60).flat_map(char::escape_default).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(change: impl FnOnce(&mut Hello)) -> Result<Caller, Reason> {
+        let group = Group::numbered(3).unwrap();
+        let me = NodeId::new(1);
+        let expected = Expected { cluster: "test", protocol: "member", me, group: &group };
+        let mut hello = Hello {
+            version: envelope::VERSION,
+            oldest: envelope::OLDEST,
+            cluster: "test".into(),
+            protocol: "member".into(),
+            from: 2,
+            to: 1,
+            life: 0,
+            instance: 77,
+            group: fingerprint(&group),
+        };
+        change(&mut hello);
+        judge(&hello, &expected).map_err(|refused| refused.reason)
+    }
+
+    #[test]
+    fn a_right_greeting_is_accepted() {
+        let caller = Caller { id: NodeId::new(2), version: 1, instance: 77, other_group: false };
+        assert_eq!(judged(|_| {}), Ok(caller));
+        assert!(judged(|hello| hello.group = 1).unwrap().other_group);
+        assert_eq!(judged(|hello| hello.version += 1), Ok(caller));
+    }
+
+    #[test]
+    fn every_mistake_has_its_reason() {
+        assert_eq!(judged(|hello| hello.version = 0), Err(Reason::Version));
+        let newer = |hello: &mut Hello| (hello.version, hello.oldest) = (9, 8);
+        assert_eq!(judged(newer), Err(Reason::Version));
+        assert_eq!(judged(|hello| hello.cluster = "prod".into()), Err(Reason::Cluster));
+        assert_eq!(judged(|hello| hello.protocol = "host/bully".into()), Err(Reason::Protocol));
+        assert_eq!(judged(|hello| hello.to = 3), Err(Reason::Recipient));
+        assert_eq!(judged(|hello| hello.from = 4), Err(Reason::UnknownId));
+        assert_eq!(judged(|hello| hello.from = 1), Err(Reason::UnknownId));
+    }
+
+    #[test]
+    fn a_client_says_which_cluster_it_means_unless_it_is_here() {
+        let judged = |cluster: &str, version, local| {
+            let hello =
+                ClientHello { version, oldest: 1, cluster: cluster.into(), ..<_>::default() };
+            judge_client(&hello, "test", local).map_err(|refused| refused.reason)
+        };
+        assert_eq!(judged("test", 1, false), Ok(1));
+        assert_eq!(judged("test", 9, false), Ok(envelope::VERSION));
+        assert_eq!(judged("", 1, true), Ok(1));
+        assert_eq!(judged("", 1, false), Err(Reason::Cluster));
+        assert_eq!(judged("prod", 1, true), Err(Reason::Cluster));
+        assert_eq!(judged("test", 0, true), Err(Reason::Version));
+    }
+
+    #[test]
+    fn the_fingerprint_is_of_the_members_not_of_their_order() {
+        let group = |numbers: &[u32]| {
+            Group::new(numbers.iter().copied().map(NodeId::new).collect()).unwrap()
+        };
+        assert_eq!(fingerprint(&group(&[1, 2, 3])), fingerprint(&group(&[3, 1, 2])));
+        assert_ne!(fingerprint(&group(&[1, 2, 3])), fingerprint(&group(&[1, 2, 4])));
+    }
+}

@@ -1,0 +1,32 @@
+//! What runs a process: connections to and from its peers, its timers, its file, its certificate.
+
+mod accept;
+pub mod certs;
+mod dial;
+pub mod durable;
+pub(crate) mod greeting;
+mod identity;
+pub mod journal;
+mod options;
+mod outbox;
+mod protocol;
+mod runner;
+mod running;
+mod shared;
+mod stats;
+mod step;
+mod timers;
+mod traffic;
+
+pub use accept::{ClientConnection, refuse};
+pub use bellwether_api::envelope::Payload;
+pub use greeting::{Caller, Refused};
+pub use identity::Identity;
+pub use options::Options;
+pub use protocol::{Coded, Config, Durable, Hint, Input, Msg, Output, Protocol, Timer};
+pub use runner::{RunError, View};
+pub use running::{FaultsNotAllowed, Outputs, Running, StartError, start, start_with_journal};
+pub use shared::PeerState;
+pub use stats::{Counters, Dropped, Reason};
+pub use step::{Journal, Step, StepEvent};
+pub use traffic::Traffic;

@@ -1,0 +1,97 @@
+//! What the driver is told: who it is, whom it talks to, and its limits.
+
+use super::accept::ClientConnection;
+use super::identity::Identity;
+use crate::clock::Clock;
+use bellwether_core::{Group, NodeId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+
+/// How to run a process. [`Options::new`] gives the defaults; change what you need.
+#[derive(Debug)]
+pub struct Options {
+    /// Who it is, with its certificate.
+    pub identity: Identity,
+    /// All configured members, itself included.
+    pub group: Group,
+    /// Where the others listen: `host:port`. A name is looked up again at every attempt.
+    pub addresses: BTreeMap<NodeId, String>,
+    /// Where it listens itself. The caller binds it, so that port 0 works and a port in use is the
+    /// caller's error to explain.
+    pub listen: TcpListener,
+    /// The file of the durable state; without one a restart forgets everything.
+    pub data: Option<PathBuf>,
+    /// How many times this process was started before, if the caller counts that: it tells the
+    /// messages of different lives apart in a journal.
+    pub life: u64,
+    /// The process's clock.
+    pub clock: Clock,
+    /// The first step waits until something comes from here, or its other end is dropped; the
+    /// connections do not wait. So many processes that are started together can first find each
+    /// other and then begin at the same moment.
+    pub gate: Option<oneshot::Receiver<()>>,
+    /// Whether [`Running::partition`] is allowed: for development only.
+    ///
+    /// [`Running::partition`]: crate::Running::partition
+    pub dev_faults: bool,
+    /// Where clients go that come to the same address with a client's certificate of the cluster's
+    /// authority. Without it they are refused.
+    pub clients: Option<mpsc::Sender<ClientConnection>>,
+    /// The largest frame, sent or received, in bytes.
+    pub max_frame: usize,
+    /// How many messages may wait for one peer.
+    pub queue: usize,
+    /// How long a message waits for a peer that is not connected.
+    pub stale_after: Duration,
+    /// The shortest and the longest pause between two attempts to connect. The actual pause is
+    /// drawn from zero up to a bound that doubles from the first to the second.
+    pub back_off: (Duration, Duration),
+    /// How long establishing a connection may take, in each of its two parts: reaching the address,
+    /// and TLS with the greeting.
+    pub greeting_within: Duration,
+    /// How long a frame that has begun may take to arrive, and how long a write may make no
+    /// progress.
+    pub stalled_after: Duration,
+    /// How many connections may be in the middle of their greeting; beyond it the oldest is closed.
+    pub ungreeted: usize,
+    /// A second process with the number of a connected one is refused if the first was heard from
+    /// within this time.
+    pub duplicate_within: Duration,
+    /// How long a stop may take to send what is queued.
+    pub flush_within: Duration,
+}
+
+impl Options {
+    /// The defaults for a process with this identity.
+    pub fn new(
+        identity: Identity,
+        group: Group,
+        addresses: BTreeMap<NodeId, String>,
+        listen: TcpListener,
+    ) -> Self {
+        Options {
+            identity,
+            group,
+            addresses,
+            listen,
+            data: None,
+            life: 0,
+            clock: Clock::system(),
+            gate: None,
+            dev_faults: false,
+            clients: None,
+            max_frame: 1 << 20,
+            queue: 1024,
+            stale_after: Duration::from_secs(1),
+            back_off: (Duration::from_millis(20), Duration::from_secs(1)),
+            greeting_within: Duration::from_secs(3),
+            stalled_after: Duration::from_secs(5),
+            ungreeted: 64,
+            duplicate_within: Duration::from_secs(3),
+            flush_within: Duration::from_millis(500),
+        }
+    }
+}

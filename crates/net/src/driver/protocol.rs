@@ -1,0 +1,142 @@
+//! What the driver must know of a process to run it: how its messages look on the wire and its
+//! durable state on disk.
+
+use super::runner::View;
+use crate::decode::Malformed;
+use bellwether_api::envelope::Payload;
+use bellwether_core::{Codec, NodeId, Process};
+use std::fmt;
+
+/// How a process meets the network.
+///
+/// Decoding must not panic, whatever the bytes: they come from outside.
+pub trait Protocol: Send + Sync + 'static {
+    /// The process that is run.
+    type Process: Process<
+            Msg: Send,
+            Timer: Send,
+            Input: Send,
+            Output: Send,
+            Durable: Send,
+            Config: Send + Sync,
+        > + Send
+        + 'static;
+
+    /// What both ends must run alike; the greeting compares it. `host/bully`, `member`.
+    fn name(&self) -> &str;
+
+    /// A message as it travels.
+    fn encode(&self, msg: &Msg<Self>) -> Payload;
+
+    /// A message from what travelled.
+    fn decode(&self, payload: Payload) -> Result<Msg<Self>, Malformed>;
+
+    /// Whether `newer` makes the still unsent `older` to the same peer pointless. A newer
+    /// heartbeat does; a protocol message never does.
+    fn supersedes(&self, newer: &Msg<Self>, older: &Msg<Self>) -> bool {
+        let _ = (newer, older);
+        false
+    }
+
+    /// Whether nobody waits for what this message, which the process has just asked for, will do at
+    /// that peer: then it may stay for a moment, so that later ones go with it.
+    fn can_wait(&self, sender: &View<'_, Self::Process>, to: NodeId, msg: &Msg<Self>) -> bool {
+        let _ = (sender, to, msg);
+        false
+    }
+
+    /// Durable state as the file keeps it.
+    fn encode_durable(&self, durable: &Durable<Self>) -> Vec<u8>;
+
+    /// Durable state from a file.
+    fn decode_durable(&self, bytes: &[u8]) -> Result<Durable<Self>, Malformed>;
+
+    /// What the process is told when the connection to a peer tells something about the peer: a
+    /// hint, never proof. Nothing by default.
+    fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input<Self>> {
+        let _ = (peer, hint);
+        None
+    }
+}
+
+/// The message of a protocol's process.
+pub type Msg<P> = <<P as Protocol>::Process as Process>::Msg;
+/// The timer of a protocol's process.
+pub type Timer<P> = <<P as Protocol>::Process as Process>::Timer;
+/// The input of a protocol's process.
+pub type Input<P> = <<P as Protocol>::Process as Process>::Input;
+/// The output of a protocol's process.
+pub type Output<P> = <<P as Protocol>::Process as Process>::Output;
+/// The durable state of a protocol's process.
+pub type Durable<P> = <<P as Protocol>::Process as Process>::Durable;
+/// The configuration of a protocol's process.
+pub type Config<P> = <<P as Protocol>::Process as Process>::Config;
+
+/// What a connection tells about the process at its other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Nobody listens at its address: it is not running, or not yet.
+    Refused,
+    /// An established connection was closed or reset: it ended, or it was cut off.
+    Closed,
+}
+
+/// The protocol of any process that has a codec: a new algorithm needs no wire code. All processes
+/// must be of the same build; the production member, which outlives builds, has a protocol of its
+/// own.
+pub struct Coded<P: Process> {
+    name: String,
+    codec: Codec<P>,
+}
+
+impl<P: Process> Coded<P> {
+    /// The protocol of a process with this codec, under the name that the greeting compares:
+    /// `host/bully`.
+    pub fn new(name: impl Into<String>, codec: Codec<P>) -> Self {
+        Coded { name: name.into(), codec }
+    }
+}
+
+impl<P: Process> fmt::Debug for Coded<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Coded").field(&self.name).finish()
+    }
+}
+
+impl<P> Protocol for Coded<P>
+where
+    P: Process<
+            Msg: Send,
+            Timer: Send,
+            Input: Send,
+            Output: Send,
+            Durable: Send,
+            Config: Send + Sync,
+        > + Send
+        + 'static,
+{
+    type Process = P;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn encode(&self, msg: &P::Msg) -> Payload {
+        Payload::Serde(self.codec.msg.encode(msg).into())
+    }
+
+    fn decode(&self, payload: Payload) -> Result<P::Msg, Malformed> {
+        match payload {
+            Payload::Serde(bytes) => self.codec.msg.decode(&bytes).map_err(Malformed::new),
+            Payload::Member(_) => Err(Malformed::new("a member's message to a hosted algorithm")),
+        }
+    }
+
+    fn encode_durable(&self, durable: &P::Durable) -> Vec<u8> {
+        self.codec.durable.encode(durable)
+    }
+
+    fn decode_durable(&self, bytes: &[u8]) -> Result<P::Durable, Malformed> {
+        self.codec.durable.decode(bytes).map_err(Malformed::new)
+    }
+}

@@ -1,0 +1,400 @@
+//! The task that owns a process: one event, one handler call.
+//!
+//! After each call the durable state is compared with what is on disk and written if it differs;
+//! only then do the step's messages, timers and outputs take effect, in the order in which the
+//! handler asked for them. The write blocks the task on purpose: nothing of this process may go on
+//! before it is done.
+
+use super::durable::{DurableError, StateFile};
+use super::outbox::Queued;
+use super::protocol::{Config, Durable, Input, Msg, Output, Protocol, Timer};
+use super::shared::{Arrival, Shared};
+use super::stats::Dropped;
+use super::step::{Journal, Step, StepEvent};
+use super::timers::Timers;
+use super::traffic::Tap;
+use crate::clock::Clock;
+use bellwether_core::{Context, Effects, Here, NodeId, Process, Time, micros};
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{broadcast, mpsc};
+use tokio::task::yield_now;
+use tokio::time::sleep;
+
+/// Why a process ended before it was told to.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum RunError {
+    /// Its durable state could not be written, so it may promise nothing more.
+    #[error("stopped, because its state can no longer be made durable: {0}")]
+    Durable(Arc<DurableError>),
+    /// Its journal could not be written.
+    #[error("stopped, because its journal cannot be written: {0}")]
+    Journal(Arc<io::Error>),
+    /// Its code failed.
+    #[error("the process panicked; this is a bug in it or in the driver")]
+    Panicked,
+}
+
+/// A process and its surroundings, as seen from inside its task.
+#[derive(Debug)]
+pub struct View<'a, P: Process> {
+    /// The process.
+    pub process: &'a P,
+    /// Its configuration.
+    pub config: &'a P::Config,
+    /// Its place in the group, and its clock: what a context is made of.
+    pub here: &'a Here<'a>,
+    /// Its number.
+    pub me: NodeId,
+    /// What its clock shows now.
+    pub now: Time,
+}
+
+/// Looks at a process.
+pub(crate) type Look<P> = Box<dyn FnOnce(&View<'_, <P as Protocol>::Process>) + Send>;
+
+/// What the application asks of the task.
+pub(crate) enum Command<P: Protocol> {
+    Input(Input<P>),
+    Inspect(Look<P>),
+    Stop,
+}
+
+/// One thing that a handler asked for.
+enum Effect<P: Process> {
+    Send(NodeId, P::Msg),
+    SetTimer(P::Timer, Range<Duration>),
+    CancelTimer(P::Timer),
+    Emit(P::Output),
+}
+
+struct Sink<'a, P: Process>(&'a mut Vec<Effect<P>>);
+
+impl<P: Process> Effects<P> for Sink<'_, P> {
+    fn send(&mut self, to: NodeId, msg: P::Msg) {
+        self.0.push(Effect::Send(to, msg));
+    }
+    fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>) {
+        self.0.push(Effect::SetTimer(timer, after));
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        self.0.push(Effect::CancelTimer(timer));
+    }
+    fn emit(&mut self, output: P::Output) {
+        self.0.push(Effect::Emit(output));
+    }
+    fn rule(&mut self, _: &'static str) {}
+}
+
+/// What comes next.
+enum Event<P: Protocol> {
+    Start(Option<Durable<P>>),
+    Input(Input<P>),
+    Message { from: NodeId, life: u64, seq: u64, msg: Msg<P> },
+    Timer(Timer<P>),
+}
+
+/// Whose turn it is: no source of events can starve another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    Messages,
+    Timers,
+    Commands,
+}
+
+impl Turn {
+    fn next(self) -> Self {
+        match self {
+            Turn::Messages => Turn::Timers,
+            Turn::Timers => Turn::Commands,
+            Turn::Commands => Turn::Messages,
+        }
+    }
+}
+
+/// So many messages are handled in one turn. More than one: a time-out is wrong if the message that
+/// it waited for is already here.
+const MESSAGES_PER_TURN: u32 = 32;
+/// After so many steps in a row the other tasks of this thread get a chance.
+const STEPS_AT_ONCE: u32 = 128;
+/// A timer this late shows that the process was paused, or the machine.
+const PAUSED: Duration = Duration::from_millis(20);
+/// What arrived during a pause gets so long to come in before the late timers fire.
+const CATCH_UP: Duration = Duration::from_millis(2);
+/// Timers are looked at again after this at the latest: the runtime's clock stands still while the
+/// machine sleeps, and the process's does not.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
+pub(crate) struct Runner<P: Protocol> {
+    pub(crate) shared: Arc<Shared<P>>,
+    pub(crate) process: P::Process,
+    pub(crate) config: Config<P>,
+    pub(crate) file: Option<StateFile>,
+    pub(crate) on_disk: Option<Durable<P>>,
+    pub(crate) journal: Option<Box<dyn Journal<P::Process>>>,
+    pub(crate) inbox: mpsc::Receiver<Arrival<P>>,
+    pub(crate) commands: mpsc::Receiver<Command<P>>,
+    pub(crate) outputs: broadcast::Sender<(Time, Output<P>)>,
+    pub(crate) tap: Tap,
+    pub(crate) state: State<P>,
+}
+
+/// What the task itself keeps.
+pub(crate) struct State<P: Protocol> {
+    timers: Timers<Timer<P>>,
+    effects: Vec<Effect<P::Process>>,
+    /// Messages to itself, with their numbers.
+    to_itself: VecDeque<(u64, Msg<P>)>,
+    sent: u64,
+    turn: Turn,
+    in_turn: u32,
+    at_once: u32,
+    caught_up: Time,
+}
+
+impl<P: Protocol> State<P> {
+    pub(crate) fn new() -> Self {
+        State {
+            timers: Timers::new(),
+            effects: Vec::new(),
+            to_itself: VecDeque::new(),
+            sent: 0,
+            turn: Turn::Messages,
+            in_turn: 0,
+            at_once: 0,
+            caught_up: Time::ZERO,
+        }
+    }
+}
+
+impl<P: Protocol> Runner<P> {
+    /// Runs the process until it is told to stop, or nobody is left who could tell it anything.
+    pub(crate) async fn run(&mut self) -> Result<(), RunError> {
+        let saved = self.on_disk.clone();
+        self.step(Event::Start(saved))?;
+        while let Some(event) = self.next().await {
+            self.step(event)?;
+        }
+        Ok(())
+    }
+
+    /// The next event; `None` when it is over.
+    async fn next(&mut self) -> Option<Event<P>> {
+        self.state.at_once += 1;
+        if self.state.at_once > STEPS_AT_ONCE {
+            self.state.at_once = 0;
+            yield_now().await;
+        }
+        loop {
+            self.catch_up().await;
+            for _ in 0..3 {
+                match self.take_turn() {
+                    Taken::Event(event) => return Some(event),
+                    Taken::Stop => return None,
+                    Taken::Nothing => self.pass_turn(),
+                }
+            }
+            self.state.at_once = 0;
+            let now = self.shared.clock.now();
+            let pause = self.state.timers.next().map_or(LONGEST_SLEEP, |next| next.since(now));
+            tokio::select! {
+                biased;
+                Some(arrival) = self.inbox.recv() => return Some(self.arrived(arrival)),
+                command = self.commands.recv() => match self.obey(command) {
+                    Taken::Event(event) => return Some(event),
+                    Taken::Stop => return None,
+                    Taken::Nothing => {}
+                },
+                () = sleep(pause.min(LONGEST_SLEEP)) => {}
+            }
+        }
+    }
+
+    /// The process as others see it.
+    fn view<'a>(&'a self, here: &'a Here<'a>) -> View<'a, P::Process> {
+        let (process, config, me) = (&self.process, &self.config, self.shared.me());
+        View { process, config, here, me, now: here.now() }
+    }
+
+    fn pass_turn(&mut self) {
+        self.state.turn = self.state.turn.next();
+        self.state.in_turn = 0;
+    }
+
+    /// Takes an event from the source whose turn it is.
+    fn take_turn(&mut self) -> Taken<P> {
+        match self.state.turn {
+            Turn::Messages => {
+                if self.state.in_turn >= MESSAGES_PER_TURN {
+                    return Taken::Nothing;
+                }
+                self.state.in_turn += 1;
+                if let Some((seq, msg)) = self.state.to_itself.pop_front() {
+                    let (from, life) = (self.shared.me(), self.shared.life);
+                    return Taken::Event(Event::Message { from, life, seq, msg });
+                }
+                match self.inbox.try_recv() {
+                    Ok(arrival) => Taken::Event(self.arrived(arrival)),
+                    Err(_) => Taken::Nothing,
+                }
+            }
+            Turn::Timers => {
+                let due = self.state.timers.take_due(self.shared.clock.now());
+                self.pass_turn();
+                due.map_or(Taken::Nothing, |timer| Taken::Event(Event::Timer(timer)))
+            }
+            Turn::Commands => {
+                let command = match self.commands.try_recv() {
+                    Ok(command) => Some(command),
+                    Err(mpsc::error::TryRecvError::Empty) => return Taken::Nothing,
+                    Err(mpsc::error::TryRecvError::Disconnected) => None,
+                };
+                self.pass_turn();
+                self.obey(command)
+            }
+        }
+    }
+
+    fn arrived(&mut self, arrival: Arrival<P>) -> Event<P> {
+        match arrival {
+            Arrival::Letter { from, life, seq, msg } => Event::Message { from, life, seq, msg },
+            Arrival::Hint(input) => Event::Input(input),
+        }
+    }
+
+    fn obey(&mut self, command: Option<Command<P>>) -> Taken<P> {
+        match command {
+            None | Some(Command::Stop) => Taken::Stop,
+            Some(Command::Input(input)) => Taken::Event(Event::Input(input)),
+            Some(Command::Inspect(look)) => {
+                let Shared { group, place, clock, .. } = &*self.shared;
+                let here = Here::new(group, *place, clock.now(), false);
+                look(&self.view(&here));
+                Taken::Nothing
+            }
+        }
+    }
+
+    /// After a pause, lets in what has arrived meanwhile before the late timers fire: otherwise
+    /// everybody would look dead to a process that was itself asleep.
+    async fn catch_up(&mut self) {
+        let now = self.shared.clock.now();
+        let late = self.state.timers.next().map_or(Duration::ZERO, |next| now.since(next));
+        if late >= PAUSED && now.since(self.state.caught_up) >= PAUSED {
+            sleep(CATCH_UP).await;
+            self.state.caught_up = self.shared.clock.now();
+            self.state.turn = Turn::Messages;
+            self.state.in_turn = 0;
+        }
+    }
+
+    /// One handler call, and then its effects.
+    fn step(&mut self, event: Event<P>) -> Result<(), RunError> {
+        let now = self.shared.clock.now();
+        if let Some(journal) = &mut self.journal {
+            let step = Step { at: Clock::shared(), clock: now, event: event.for_journal() };
+            journal.record(&step).map_err(|error| RunError::Journal(Arc::new(error)))?;
+        }
+        if let Event::Message { from, msg, .. } = &event
+            && *from != self.shared.me()
+        {
+            self.tap.received(&self.shared, *from, msg, now);
+        }
+        let mut effects = std::mem::take(&mut self.state.effects);
+        {
+            let here = Here::new(&self.shared.group, self.shared.place, now, false);
+            let mut sink = Sink(&mut effects);
+            let mut cx = Context::new(&here, &self.config, &mut sink);
+            match event {
+                Event::Start(saved) => self.process.on_start(saved, &mut cx),
+                Event::Input(input) => self.process.on_input(input, &mut cx),
+                Event::Message { from, msg, .. } => self.process.on_message(from, msg, &mut cx),
+                Event::Timer(timer) => self.process.on_timer(timer, &mut cx),
+            }
+        }
+        self.shared.stats.count(|counters| counters.steps += 1);
+        self.make_durable()?;
+        for effect in effects.drain(..) {
+            self.perform(effect, now);
+        }
+        self.state.effects = effects;
+        Ok(())
+    }
+
+    fn make_durable(&mut self) -> Result<(), RunError> {
+        let durable = self.process.durable();
+        if self.on_disk.as_ref() == Some(&durable) {
+            return Ok(());
+        }
+        if let Some(file) = &self.file {
+            let begun = Clock::shared();
+            file.write(&self.shared.protocol.encode_durable(&durable)).map_err(|error| {
+                tracing::error!("{error}");
+                RunError::Durable(Arc::new(error))
+            })?;
+            let took = Clock::shared().since(begun);
+            self.shared.stats.count(|counters| {
+                counters.durable_writes += 1;
+                counters.durable_time += took;
+            });
+        }
+        self.on_disk = Some(durable);
+        Ok(())
+    }
+
+    fn perform(&mut self, effect: Effect<P::Process>, now: Time) {
+        match effect {
+            Effect::Send(to, msg) => self.send(to, msg, now),
+            Effect::SetTimer(timer, after) => self.state.timers.set(timer, now + draw(after)),
+            Effect::CancelTimer(timer) => self.state.timers.cancel(&timer),
+            // It fails when nobody listens, which is fine.
+            Effect::Emit(output) => drop(self.outputs.send((now, output))),
+        }
+    }
+
+    fn send(&mut self, to: NodeId, msg: Msg<P>, at: Time) {
+        let seq = self.state.sent;
+        self.state.sent += 1;
+        if to == self.shared.me() {
+            self.state.to_itself.push_back((seq, msg));
+        } else if let Some(peer) = self.shared.peers.get(&to) {
+            self.tap.sent(&self.shared, to, &msg, at);
+            let Shared { protocol, group, place, .. } = &*self.shared;
+            let here = Here::new(group, *place, at, false);
+            let can_wait = protocol.can_wait(&self.view(&here), to, &msg);
+            let supersedes = |newer: &_, older: &_| protocol.supersedes(newer, older);
+            peer.outbox.push(Queued { msg, seq, at, can_wait }, supersedes);
+        } else {
+            self.shared.stats.dropped(Dropped::NoSuchPeer, 1);
+        }
+    }
+}
+
+/// What a turn brought.
+enum Taken<P: Protocol> {
+    Event(Event<P>),
+    Stop,
+    Nothing,
+}
+
+impl<P: Protocol> Event<P> {
+    fn for_journal(&self) -> StepEvent<'_, P::Process> {
+        match self {
+            Event::Start(saved) => StepEvent::Start(saved.as_ref()),
+            Event::Input(input) => StepEvent::Input(input),
+            Event::Message { from, life, seq, msg } => {
+                StepEvent::Message { from: *from, life: *life, seq: *seq, msg }
+            }
+            Event::Timer(timer) => StepEvent::Timer(timer.clone()),
+        }
+    }
+}
+
+/// A delay from the range; an empty range means its beginning.
+fn draw(after: Range<Duration>) -> Duration {
+    let (least, most) = (micros(after.start), micros(after.end));
+    if most <= least { after.start } else { Duration::from_micros(rand::random_range(least..most)) }
+}

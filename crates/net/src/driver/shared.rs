@@ -1,0 +1,220 @@
+//! What the tasks of one process share.
+
+use super::accept::ClientConnection;
+use super::greeting::Refused;
+use super::identity::Identity;
+use super::outbox::Outbox;
+use super::protocol::{Input, Msg, Protocol};
+use super::stats::{Dropped, Reason, Stats, lock};
+use crate::clock::Clock;
+use bellwether_core::{Group, NodeId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+
+/// Something for the process, from one of its connections.
+pub(crate) enum Arrival<P: Protocol> {
+    /// A message.
+    Letter { from: NodeId, life: u64, seq: u64, msg: Msg<P> },
+    /// A hint about a peer.
+    Hint(Input<P>),
+}
+
+/// The limits of the options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) max_frame: usize,
+    pub(crate) back_off: (Duration, Duration),
+    pub(crate) greeting_within: Duration,
+    pub(crate) stalled_after: Duration,
+    pub(crate) ungreeted: usize,
+    pub(crate) duplicate_within: Duration,
+    pub(crate) flush_within: Duration,
+}
+
+pub(crate) struct Shared<P: Protocol> {
+    pub(crate) protocol: P,
+    pub(crate) identity: Identity,
+    pub(crate) group: Group,
+    pub(crate) place: usize,
+    pub(crate) clock: Clock,
+    pub(crate) life: u64,
+    pub(crate) instance: u64,
+    pub(crate) limits: Limits,
+    pub(crate) dev_faults: bool,
+    pub(crate) clients: Option<mpsc::Sender<ClientConnection>>,
+    pub(crate) stats: Arc<Stats>,
+    pub(crate) peers: BTreeMap<NodeId, Peer<Msg<P>>>,
+    pub(crate) blocked: Mutex<BTreeSet<NodeId>>,
+}
+
+/// Everything about one other member.
+pub(crate) struct Peer<M> {
+    pub(crate) address: String,
+    pub(crate) outbox: Outbox<M>,
+    pub(crate) link: Mutex<Link>,
+    /// Wakes whoever waits to connect to it: it has just been heard of.
+    pub(crate) wake: Notify,
+    /// Held by whoever reads its messages, so that those of a new connection never overtake
+    /// those of the one it replaces.
+    pub(crate) reading: tokio::sync::Mutex<()>,
+}
+
+/// The state of the connections with a peer.
+#[derive(Debug, Default)]
+pub(crate) struct Link {
+    pub(crate) outgoing: Option<Time>,
+    pub(crate) incoming: Option<Incoming>,
+    pub(crate) last_error: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Incoming {
+    pub(crate) instance: u64,
+    pub(crate) since: Time,
+    pub(crate) heard: Time,
+    serial: u64,
+    replaced: Arc<Notify>,
+}
+
+/// How a process stands with one other member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerState {
+    /// Its number.
+    pub id: NodeId,
+    /// Where it is looked for.
+    pub address: String,
+    /// Since when messages can go there, if they can.
+    pub outgoing: Option<Time>,
+    /// Since when messages can come from there, if they can.
+    pub incoming: Option<Time>,
+    /// When something last came from there on the present connection.
+    pub heard: Option<Time>,
+    /// How many messages wait to go there.
+    pub queued: usize,
+    /// What went wrong last with the way there.
+    pub last_error: Option<String>,
+}
+
+impl<M> Peer<M> {
+    pub(crate) fn new(address: String, outbox: Outbox<M>) -> Self {
+        Peer {
+            address,
+            outbox,
+            link: Mutex::default(),
+            wake: Notify::new(),
+            reading: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    pub(crate) fn state(&self, id: NodeId) -> PeerState {
+        let link = lock(&self.link);
+        PeerState {
+            id,
+            address: self.address.clone(),
+            outgoing: link.outgoing,
+            incoming: link.incoming.as_ref().map(|incoming| incoming.since),
+            heard: link.incoming.as_ref().map(|incoming| incoming.heard),
+            queued: self.outbox.len(),
+            last_error: link.last_error.clone(),
+        }
+    }
+
+    /// Registers an incoming connection, and tells the one that it replaces to end. `None` if
+    /// another living process with the same number is connected.
+    pub(crate) fn admit(&self, instance: u64, now: Time, recent: Duration) -> Option<Admission> {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let mut link = lock(&self.link);
+        if let Some(old) = &link.incoming {
+            if old.instance != instance && now.since(old.heard) <= recent {
+                return None;
+            }
+            old.replaced.notify_one();
+        }
+        let (serial, replaced) = (SERIAL.fetch_add(1, Ordering::Relaxed), Arc::new(Notify::new()));
+        let incoming =
+            Incoming { instance, since: now, heard: now, serial, replaced: replaced.clone() };
+        link.incoming = Some(incoming);
+        Some(Admission { serial, replaced })
+    }
+
+    /// Something came on this connection.
+    pub(crate) fn heard(&self, admission: &Admission, now: Time) {
+        if let Some(incoming) = &mut lock(&self.link).incoming
+            && incoming.serial == admission.serial
+        {
+            incoming.heard = now;
+        }
+    }
+
+    /// This connection is gone.
+    pub(crate) fn gone(&self, admission: &Admission) {
+        let mut link = lock(&self.link);
+        if link.incoming.as_ref().is_some_and(|incoming| incoming.serial == admission.serial) {
+            link.incoming = None;
+        }
+    }
+}
+
+/// The right to be a peer's incoming connection, until a newer one comes.
+pub(crate) struct Admission {
+    serial: u64,
+    pub(crate) replaced: Arc<Notify>,
+}
+
+impl<P: Protocol> Shared<P> {
+    pub(crate) fn me(&self) -> NodeId {
+        self.identity.id()
+    }
+
+    /// Whether a development partition cuts this peer off; then the messages are counted as lost.
+    pub(crate) fn cut_off(&self, peer: NodeId, messages: usize) -> bool {
+        let cut = self.is_cut_off(peer);
+        if cut {
+            self.stats.dropped(Dropped::Partition, messages);
+        }
+        cut
+    }
+
+    /// The same for one who only looks.
+    pub(crate) fn is_cut_off(&self, peer: NodeId) -> bool {
+        self.dev_faults && lock(&self.blocked).contains(&peer)
+    }
+
+    /// Counts a message that a peer of another version sent and this one does not know, and logs it
+    /// once per peer.
+    pub(crate) fn note_foreign(&self, peer: NodeId, what: &crate::Malformed) {
+        self.stats.dropped(Dropped::NotUnderstood, 1);
+        if self.stats.first_time(&peer.to_string(), Dropped::NotUnderstood.as_str()) {
+            tracing::warn!(%peer, "ignored a message of another version: {what}");
+        }
+    }
+
+    /// Counts a connection that was refused or closed for cause, and logs it once per peer and
+    /// reason.
+    pub(crate) fn note_refused(&self, peer: &str, refused: &Refused) {
+        let Refused { reason, text } = refused;
+        self.stats.refused(*reason);
+        if self.stats.first_time(peer, reason.as_str()) {
+            tracing::warn!(peer, reason = reason.as_str(), "connection refused: {text}");
+        } else {
+            tracing::debug!(peer, reason = reason.as_str(), "connection refused again: {text}");
+        }
+    }
+}
+
+impl From<crate::frame::Broken> for Refused {
+    fn from(broken: crate::frame::Broken) -> Self {
+        use crate::frame::Broken;
+        let text = broken.to_string();
+        let reason = match broken {
+            Broken::TooLarge => Reason::TooLarge,
+            Broken::Malformed(_) => Reason::Malformed,
+            Broken::Slow => Reason::Slow,
+            Broken::Io(_) => Reason::Tls,
+        };
+        Refused { reason, text }
+    }
+}

@@ -1,0 +1,374 @@
+//! One of everything that members say. The golden files have the bytes of it, so what is here stays:
+//! whatever is new becomes an example of its own.
+
+use super::of_mandate;
+use bellwether_core::{NodeId, Time};
+use bellwether_duties::{
+    Answer, Ask, Command, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy, Refusal,
+    Reply, Request, SessionId, Subject, Token, Wait, Want,
+};
+use bellwether_member::mandate::{Msg as M, Sight, Version};
+use bellwether_member::steward::Msg;
+use bellwether_member::{ClockStatus, Epoch};
+use std::sync::Arc;
+
+/// A session of epoch 7.
+pub(crate) fn session(count: u64) -> SessionId {
+    SessionId(7 << 32 | count)
+}
+
+/// A lock, wanted by one alone.
+pub(crate) fn alone(name: &str) -> Want {
+    Want { name: name.to_owned(), mode: Mode::Exclusive }
+}
+
+/// Messages of the mandate by name, at least one of each kind.
+pub(crate) fn mandates() -> Vec<(&'static str, Msg)> {
+    let epoch = Epoch::new(7);
+    let version = Version { epoch: Epoch::new(6), sequence: 300 };
+    let none = Version::default();
+    let sent = Time::from_micros(1_234_567);
+    let clock = Time::from_micros(7_654_321);
+    let node = NodeId::new(5);
+    let rate_ppb = Some(-40_000);
+    let status = ClockStatus { offset_us: -1500, error_us: 250, rate_ppb, drifts: true };
+    let view = vec![
+        Sight { member: node, heard_ms: Some(0), clock: Some(status) },
+        Sight { member: NodeId::new(200), heard_ms: None, clock: None },
+    ];
+    let (copy, appointed, empty) = (Arc::new(state()), false, Arc::new(Duties::default()));
+    let later = Version { epoch, sequence: 12 };
+    let all = vec![
+        ("prepare", M::Prepare { epoch, version: none }),
+        ("prepare-version", M::Prepare { epoch, version }),
+        ("promise", M::Promise { epoch, version, copy: None }),
+        ("promise-copy", M::Promise { epoch, version, copy: Some(copy.clone()) }),
+        ("wait", M::Wait { epoch, leader: Some(node) }),
+        ("wait-restarted", M::Wait { epoch, leader: None }),
+        ("refuse", M::Refuse { epoch, promised: Epoch::new(9) }),
+        ("spread", M::Spread { epoch, sent, version, copy: empty, appointed: true, start: None }),
+        (
+            "spread-state",
+            M::Spread { epoch, sent, version: later, copy: copy.clone(), appointed, start: None },
+        ),
+        (
+            "spread-restarted",
+            M::Spread { epoch, sent, version: later, copy, appointed, start: Some(3) },
+        ),
+        ("append", M::Append { epoch, sent, appointed, after: 0, commands: commands().into() }),
+        (
+            "append-later",
+            M::Append { epoch, sent, appointed: true, after: 300, commands: Arc::new([]) },
+        ),
+        ("beat", M::Beat { epoch, sent, appointed, view: Vec::new(), sequence: 0 }),
+        ("beat-view", M::Beat { epoch, sent, appointed: true, view, sequence: 0 }),
+        ("beat-sequence", M::Beat { epoch, sent, appointed, view: Vec::new(), sequence: 300 }),
+        ("ack", M::Ack { epoch, sent, clock, held: 0 }),
+        ("ack-held", M::Ack { epoch, sent, clock, held: 300 }),
+        ("lack", M::Lack { epoch, held: None, start: None }),
+        ("lack-held", M::Lack { epoch, held: Some(300), start: None }),
+        ("lack-held-none", M::Lack { epoch, held: Some(0), start: None }),
+        ("lack-restarted", M::Lack { epoch, held: None, start: Some(3) }),
+        ("claim", M::Claim { epoch }),
+        ("release", M::Release { epoch, to: Some(node), appointed: true }),
+        ("release-to-nobody", M::Release { epoch, to: None, appointed }),
+    ];
+    all.into_iter().map(|(name, msg)| (name, of_mandate(msg))).collect()
+}
+
+/// What members pass on for clients, by name.
+pub(crate) fn clients() -> Vec<(&'static str, Msg)> {
+    let refused =
+        |refusal| Reply::Answered { session: session(1), number: 4, result: Err(refusal) };
+    let numbered = |first: u64, all: Vec<Reply>| Msg::Says((first..).zip(all).collect());
+    vec![
+        ("wants-nothing", Msg::Wants(Vec::new())),
+        ("wants", Msg::Wants((1 << 60..).zip(requests()).collect())),
+        ("says", numbered(300, replies())),
+        ("says-refusals", numbered(1, refusals().into_iter().map(refused).collect())),
+        ("wants-checks", Msg::Wants((5..).zip(checks()).collect())),
+        ("says-checked", numbered(5, checked())),
+    ]
+}
+
+/// Every kind of request.
+pub(crate) fn requests() -> Vec<Request> {
+    let mut requests = vec![
+        Request::Open { key: KEY, client: "cron@web-1".to_owned(), ttl_ms: 10_000, sent: 300 },
+        Request::KeepAlive { session: session(1), sent: 1 << 40 },
+        Request::Close { session: session(2) },
+        Request::Died { session: session(3) },
+        Request::Force { lock: "disk".to_owned(), session: session(1), by: "ops".to_owned() },
+    ];
+    requests.extend((2..).zip(asks()).map(|(number, ask)| Request::Ask {
+        session: session(1),
+        number,
+        forget_below: number - 1,
+        ask,
+    }));
+    requests
+}
+
+/// Tokens that somebody was shown.
+fn checks() -> Vec<Request> {
+    let token = Token(7 << 32 | 300);
+    let subjects = [Subject::Lock("disk".to_owned()), Subject::Role("cron".to_owned())];
+    let check = |(number, of)| Request::Check { number, of, token };
+    (300..).zip(subjects).map(check).collect()
+}
+
+/// What comes of that.
+fn checked() -> Vec<Reply> {
+    let stale = Refusal::StaleToken(Subject::Lock("disk".to_owned()), Token(7 << 32 | 300));
+    vec![
+        Reply::Checked { number: 300, result: Ok(session(1)) },
+        Reply::Checked { number: 301, result: Err(stale) },
+    ]
+}
+
+/// Something that clients draw.
+const KEY: u128 = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210;
+
+/// Everything that can be asked for.
+fn asks() -> Vec<Ask> {
+    let want = |name: &str, mode| Want { name: name.to_owned(), mode };
+    let role = "cron".to_owned();
+    let stand = |policy| Ask::Campaign {
+        role: "cron".to_owned(),
+        priority: -3,
+        value: vec![0, 255],
+        policy,
+    };
+    vec![
+        Ask::Lock { wants: vec![alone("disk")], wait: false },
+        Ask::Lock {
+            wants: vec![
+                want("table", Mode::Shared),
+                want("pool", Mode::Permits { take: 2, of: 300 }),
+            ],
+            wait: true,
+        },
+        Ask::GiveUp(2),
+        Ask::Release(1),
+        stand(Policy::FirstCome),
+        stand(Policy::Priority { preempt: true }),
+        stand(Policy::Priority { preempt: false }),
+        Ask::Resign { role: role.clone() },
+        Ask::Proclaim { role: role.clone(), value: b"up".to_vec() },
+        Ask::HandOver { role, to: session(2) },
+    ]
+}
+
+/// Every kind of reply, but for refusals.
+fn replies() -> Vec<Reply> {
+    let (lock, role) = ("disk".to_owned(), "cron".to_owned());
+    let answered =
+        |number, answer| Reply::Answered { session: session(1), number, result: Ok(answer) };
+    vec![
+        Reply::Opened { key: KEY, result: Ok(session(1)), sent: 300 },
+        Reply::Opened { key: 1, result: Err(Refusal::TooManySessions(200_000)), sent: 0 },
+        Reply::KeptAlive { session: session(1), sent: 1 << 40 },
+        answered(1, Answer::Granted(Token(7 << 32 | 300))),
+        answered(2, Answer::Leads(Token(7 << 32 | 301))),
+        answered(3, Answer::Waits { behind: 20_000 }),
+        answered(4, Answer::Done),
+        Reply::MakeRoom { session: session(1), role },
+        Reply::Taken { session: session(1), lock: lock.clone(), number: 1, by: "ops".to_owned() },
+        Reply::Forced { lock: lock.clone(), session: session(1), result: Ok(()) },
+        Reply::Forced {
+            lock: lock.clone(),
+            session: session(2),
+            result: Err(Refusal::NotHolder(lock, session(2))),
+        },
+        Reply::Ended { session: session(1), why: None },
+        Reply::Ended { session: session(1), why: Some(Ending::Closed) },
+        Reply::Ended { session: session(1), why: Some(Ending::Expired) },
+        Reply::Ended { session: session(1), why: Some(Ending::Died) },
+        Reply::NoCoordinator,
+    ]
+}
+
+/// Every kind of refusal.
+fn refusals() -> Vec<Refusal> {
+    let (lock, role) = ("disk".to_owned(), "cron".to_owned());
+    let wait = |count: u64, lock: &str| Wait {
+        session: session(count),
+        client: format!("client {count}"),
+        lock: lock.to_owned(),
+        number: count,
+        since: 1_800_000_000_000,
+    };
+    let cycle = vec![wait(1, "b"), wait(2, "a")];
+    let deadlock = Deadlock { cycle, aborted: Some(session(2)), at: 1_800_000_000_300 };
+    vec![
+        Refusal::NoSession(session(1)),
+        Refusal::TooManySessions(1),
+        Refusal::TooManyRequests(2),
+        Refusal::TooManyWaiters(3),
+        Refusal::TooManyWants(4),
+        Refusal::NothingWanted,
+        Refusal::BadName(256),
+        Refusal::ValueTooLarge(4_096),
+        Refusal::BadTtl(100, 60_000),
+        Refusal::NamedTwice(lock.clone()),
+        Refusal::AlreadyAsked(lock.clone()),
+        Refusal::Busy(lock.clone()),
+        Refusal::OtherPermits { lock: lock.clone(), of: 3 },
+        Refusal::BadPermits(lock.clone()),
+        Refusal::NotAsked(5),
+        Refusal::Forgotten(6),
+        Refusal::Deadlock(deadlock),
+        Refusal::AlreadyStands(role.clone()),
+        Refusal::NotCandidate(role.clone()),
+        Refusal::NotLeader(role.clone()),
+        Refusal::NoSuchCandidate(role.clone(), session(2)),
+        Refusal::OtherPolicy(role, Policy::Priority { preempt: true }),
+        Refusal::NotHolder(lock, session(1)),
+        Refusal::GaveUp,
+    ]
+}
+
+/// When something happens in the examples, by the calendar.
+const AT: u64 = 1_800_000_000_000;
+
+/// Commands of every kind that make sense one after the other.
+pub(crate) fn commands() -> Vec<Command> {
+    let limits = Limits::default();
+    let begin = |on_deadlock| Command::Begin { epoch: 7, limits, on_deadlock };
+    let open = |key: u64, client: &str| {
+        let key = KEY + u128::from(key);
+        Command::Open { key, client: client.to_owned(), ttl_ms: 10_000 + key as u64 % 16, at: AT }
+    };
+    let mut commands = vec![begin(OnDeadlock::Report), begin(OnDeadlock::Abort)];
+    commands.extend([open(1, "web-1"), open(2, "web-2"), open(3, "web-3")]);
+    let ask = |count, number, ask| Command::Ask {
+        session: session(count),
+        number,
+        forget_below: 1,
+        ask,
+        at: AT + 300,
+    };
+    commands.extend((1..).zip(asks()).map(|(number, what)| ask(1, number, what)));
+    let lock = |name| Ask::Lock { wants: vec![alone(name)], wait: true };
+    // Two that hold, each wants what the other has; and a third one behind them.
+    commands.extend([ask(1, 20, lock("a")), ask(2, 1, lock("b")), ask(3, 1, lock("a"))]);
+    commands.extend([ask(1, 21, lock("b")), ask(2, 2, lock("a"))]);
+    let policy = Policy::FirstCome;
+    let stand = |value: &[u8]| Ask::Campaign {
+        role: "backup".to_owned(),
+        priority: 5,
+        value: value.to_vec(),
+        policy,
+    };
+    commands.extend([ask(2, 3, stand(b"two")), ask(3, 2, stand(b"three"))]);
+    commands.push(Command::Force {
+        lock: "disk".to_owned(),
+        session: session(1),
+        by: "ops".to_owned(),
+        at: AT + 600,
+    });
+    let end = |count, why| Command::End { session: session(count), why, at: AT + 900 };
+    commands.extend([end(8, Ending::Died), end(9, Ending::Closed), end(9, Ending::Expired)]);
+    commands
+}
+
+/// A state with something of everything in it: what comes of [`commands`].
+pub(crate) fn state() -> Duties {
+    let mut state = Duties::default();
+    for command in commands() {
+        state.apply(command);
+    }
+    state
+}
+
+/// The compiler complains here when there is something new: it needs an example of its own above,
+/// and a line of its own in the golden files.
+#[test]
+fn there_is_an_example_of_everything() {
+    let commands = commands().into_iter().map(|command| match command {
+        Command::Begin { .. } => 0,
+        Command::Open { .. } => 1,
+        Command::Ask { .. } => 2,
+        Command::End { .. } => 3,
+        Command::Force { .. } => 4,
+    });
+    let requests = requests().into_iter().chain(checks()).map(|request| match request {
+        Request::Open { .. } => 0,
+        Request::KeepAlive { .. } => 1,
+        Request::Ask { ask, .. } => match ask {
+            Ask::Lock { .. } => 2,
+            Ask::GiveUp(_) => 3,
+            Ask::Release(_) => 4,
+            Ask::Campaign { .. } => 5,
+            Ask::Resign { .. } => 6,
+            Ask::Proclaim { .. } => 7,
+            Ask::HandOver { .. } => 8,
+        },
+        Request::Close { .. } => 9,
+        Request::Died { .. } => 10,
+        Request::Force { .. } => 11,
+        Request::Check { .. } => 12,
+    });
+    let stale = |reply: &Reply| match reply {
+        Reply::Checked { result, .. } => result.clone().err(),
+        _ => None,
+    };
+    let stale: Vec<_> = checked().iter().filter_map(stale).collect();
+    let replies = replies().into_iter().chain(checked()).map(|reply| match reply {
+        Reply::Opened { .. } => 0,
+        Reply::KeptAlive { .. } => 1,
+        Reply::Answered { result, .. } => match result.unwrap() {
+            Answer::Granted(_) => 2,
+            Answer::Leads(_) => 3,
+            Answer::Waits { .. } => 4,
+            Answer::Done => 5,
+        },
+        Reply::MakeRoom { .. } => 6,
+        Reply::Taken { .. } => 7,
+        Reply::Forced { .. } => 8,
+        Reply::Ended { .. } => 9,
+        Reply::NoCoordinator => 10,
+        Reply::Checked { .. } => 11,
+    });
+    let refusals = refusals().into_iter().chain(stale).map(|refusal| match refusal {
+        Refusal::NoSession(_) => 0,
+        Refusal::TooManySessions(_) => 1,
+        Refusal::TooManyRequests(_) => 2,
+        Refusal::TooManyWaiters(_) => 3,
+        Refusal::TooManyWants(_) => 4,
+        Refusal::NothingWanted => 5,
+        Refusal::BadName(_) => 6,
+        Refusal::ValueTooLarge(_) => 7,
+        Refusal::BadTtl(..) => 8,
+        Refusal::NamedTwice(_) => 9,
+        Refusal::AlreadyAsked(_) => 10,
+        Refusal::Busy(_) => 11,
+        Refusal::OtherPermits { .. } => 12,
+        Refusal::BadPermits(_) => 13,
+        Refusal::NotAsked(_) => 14,
+        Refusal::Forgotten(_) => 15,
+        Refusal::Deadlock(_) => 16,
+        Refusal::AlreadyStands(_) => 17,
+        Refusal::NotCandidate(_) => 18,
+        Refusal::NotLeader(_) => 19,
+        Refusal::NoSuchCandidate(..) => 20,
+        Refusal::OtherPolicy(..) => 21,
+        Refusal::NotHolder(..) => 22,
+        Refusal::GaveUp => 23,
+        Refusal::StaleToken(..) => 24,
+    });
+    let all: [(&str, Vec<usize>, usize); 4] = [
+        ("commands", commands.collect(), 5),
+        ("requests", requests.collect(), 13),
+        ("replies", replies.collect(), 12),
+        ("refusals", refusals.collect(), 25),
+    ];
+    for (what, seen, kinds) in all {
+        let missing: Vec<usize> = (0..kinds).filter(|kind| !seen.contains(kind)).collect();
+        assert!(missing.is_empty(), "{what}: {missing:?}");
+    }
+    let state = state();
+    assert_eq!(state.sessions().len(), 3);
+    assert!(state.deadlocks().count() == 1 && !state.roles().is_empty());
+    assert!(state.locks().values().any(|lock| !lock.queue.is_empty()), "somebody waits");
+}

@@ -1,0 +1,140 @@
+//! The state that members replicate: it survives its journey, with what is not sent because it
+//! follows from the rest; and damaged ones do no harm, whatever is done with them afterwards.
+
+use super::examples::{alone, commands, session, state};
+use super::hostile::Draws;
+use super::{of_mandate, raw, read};
+use bellwether_core::Time;
+use bellwether_duties::{Answer, Ask, Command, Duties, Said};
+use bellwether_member::mandate::{Msg as M, Version};
+use bellwether_member::steward::Msg;
+use bellwether_member::{Epoch, Msg as Member};
+use bellwether_node::codec::encode;
+use std::sync::Arc;
+
+fn spread(state: Duties) -> Vec<u8> {
+    let (epoch, sent, version) = (Epoch::new(7), Time::ZERO, Version::default());
+    let (copy, appointed, start) = (Arc::new(state), false, None);
+    encode(&of_mandate(M::Spread { epoch, sent, version, copy, appointed, start }))
+}
+
+fn promise(state: Duties) -> Vec<u8> {
+    let (epoch, version) = (Epoch::new(7), Version::default());
+    encode(&of_mandate(M::Promise { epoch, version, copy: Some(Arc::new(state)) }))
+}
+
+/// The state in a message, if it is understood.
+fn unpack(bytes: &[u8]) -> Option<Duties> {
+    match read(bytes).ok()? {
+        Msg::Member(Member::Mandate(
+            M::Spread { copy, .. } | M::Promise { copy: Some(copy), .. },
+        )) => Some(Arc::unwrap_or_clone(copy)),
+        _ => None,
+    }
+}
+
+fn edges(state: &Duties) -> Vec<String> {
+    state.waits_for().map(|edge| format!("{edge:?}")).collect()
+}
+
+#[test]
+fn a_state_survives_the_journey_after_every_command() {
+    let mut here = Duties::default();
+    let mut waited = 0;
+    for command in commands() {
+        here.apply(command.clone());
+        for (name, bytes) in [("spread", spread(here.clone())), ("promise", promise(here.clone()))]
+        {
+            let there = unpack(&bytes).unwrap();
+            assert_eq!(there, here, "{name} after {command:?}");
+            assert_eq!(edges(&there), edges(&here), "{name} after {command:?}");
+        }
+        waited += edges(&here).len();
+    }
+    assert!(waited > 0, "somebody must wait");
+}
+
+#[test]
+fn an_empty_copy_is_another_thing_than_none() {
+    assert_eq!(unpack(&promise(Duties::default())), Some(Duties::default()));
+    let (epoch, version) = (Epoch::new(7), Version::default());
+    let none = of_mandate(M::Promise { epoch, version, copy: None });
+    assert_eq!(read(&encode(&none)), Ok(none));
+}
+
+/// Two hold a lock each and one of them waits for the other's. Then the state travels, and the
+/// other comes to wait: the graph that finds the circle was not sent.
+#[test]
+fn a_deadlock_that_closes_after_the_journey_is_found() {
+    let open = |key| Command::Open { key, client: "a".to_owned(), ttl_ms: 10_000, at: 1 };
+    let lock = |count, number, name: &str| {
+        let ask = Ask::Lock { wants: vec![alone(name)], wait: true };
+        Command::Ask { session: session(count), number, forget_below: 0, ask, at: 2 }
+    };
+    let mut here = Duties::default();
+    here.apply(commands().swap_remove(1));
+    for command in [open(1), open(2), lock(1, 1, "a"), lock(2, 1, "b"), lock(1, 2, "b")] {
+        here.apply(command);
+    }
+    let mut there = unpack(&spread(here.clone())).unwrap();
+    let (said, expected) = (there.apply(lock(2, 2, "a")), here.apply(lock(2, 2, "a")));
+    assert!(
+        matches!(&said[..], [Said::Deadlocked(found), ..] if found.cycle.len() == 2),
+        "{said:?}"
+    );
+    assert_eq!((said, &there), (expected, &here));
+    // And whoever waited goes on.
+    let release = Command::Ask {
+        session: session(2),
+        number: 3,
+        forget_below: 0,
+        ask: Ask::Release(1),
+        at: 3,
+    };
+    let said = there.apply(release.clone());
+    let granted = |said: &Said| matches!(said, Said::Answered(id, 2, Ok(Answer::Granted(_))) if *id == session(1));
+    assert!(said.iter().any(granted), "{said:?}");
+    assert_eq!(said, here.apply(release));
+    assert_eq!(edges(&there), Vec::<String>::new());
+}
+
+/// What is damaged and still understood is a state that could be: whatever is asked of it is
+/// answered, and it can travel on.
+#[test]
+fn a_damaged_state_does_no_harm() {
+    let (kind, content) = raw::unblock(&spread(state()));
+    let fields = raw::fields(&content);
+    let (_, packed) = fields.iter().find(|(field, _)| *field == 4).unwrap();
+    let (_, packed) = raw::unblock(packed);
+    let mut draws = Draws(0x9e37_79b9_7f4a_7c15);
+    let (mut refused, mut understood) = (0, 0);
+    for _ in 0..5_000 {
+        let mut damaged = packed.clone();
+        for _ in 0..=draws.below(3) {
+            let at = draws.below(damaged.len() - 1) + 1;
+            match draws.below(8) {
+                0 => drop(damaged.remove(at)),
+                1 => damaged.insert(at, draws.next() as u8),
+                2 => damaged[at] = 0xff,
+                3 => damaged[at] = 0,
+                _ => damaged[at] ^= 1 << draws.below(8),
+            }
+        }
+        let bytes = raw::block(kind, &[content.clone(), raw::block(4, &damaged)].concat());
+        let Some(mut there) = unpack(&bytes) else {
+            refused += 1;
+            continue;
+        };
+        understood += 1;
+        for command in commands() {
+            there.apply(command);
+        }
+        for session in there.sessions().keys().copied().collect::<Vec<_>>() {
+            let why = bellwether_duties::Ending::Expired;
+            there.apply(Command::End { session, why, at: 9 });
+        }
+        assert!(there.sessions().is_empty() && there.locks().is_empty());
+        assert_eq!(unpack(&spread(there.clone())), Some(there));
+    }
+    assert!(refused > 300 && understood > 300, "{refused} refused, {understood} understood");
+}

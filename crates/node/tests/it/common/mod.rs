@@ -1,0 +1,212 @@
+//! Real members in one process, on loopback, and how to ask them over HTTP.
+
+#![allow(unreachable_pub, reason = "what all modules of the tests may use")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use axum::Router;
+use bellwether_api::json;
+use bellwether_core::NodeId;
+use bellwether_http::Extra;
+use bellwether_net::certs::{Files, prepare_all};
+use bellwether_node::Daemon;
+use bellwether_node::config::{Overrides, load};
+use serde::de::DeserializeOwned;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+use utoipa::openapi::{OpenApiBuilder, PathItem, Paths};
+
+/// Where the members believe that their parent is.
+pub const PARENT: &str = "127.0.0.1:9";
+
+/// A guard against hanging, never reached when all is well.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a program has besides its member.
+pub fn extra() -> Extra {
+    let routes = Router::new().route(EXTRA, axum::routing::get(async || "here"));
+    let document = || {
+        let mut paths = Paths::new();
+        paths.paths.insert(EXTRA.to_owned(), PathItem::default());
+        OpenApiBuilder::new().paths(paths).build()
+    };
+    Extra { routes, document }
+}
+
+/// Where that is served.
+pub const EXTRA: &str = "/v1/extra";
+
+/// Some members of a cluster of a certain size.
+pub struct Cluster {
+    pub folder: TempDir,
+    /// Where each member of the configuration listens, or would.
+    pub addresses: Vec<SocketAddr>,
+    pub members: Vec<Daemon>,
+    /// Where each member of the configuration serves HTTP, or would.
+    pub https: Vec<SocketAddr>,
+}
+
+impl Cluster {
+    /// A cluster of which these members are started.
+    pub async fn start(size: u32, started: &[u32]) -> Cluster {
+        let folder = TempDir::new().unwrap();
+        let ids: Vec<NodeId> = (1..=size).map(NodeId::new).collect();
+        prepare_all(folder.path(), "test", &ids, &["app"], 1).unwrap();
+        let (mut listeners, mut doors) = (Vec::new(), Vec::new());
+        for _ in &ids {
+            listeners.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
+            doors.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        }
+        let at = |listener: &TcpListener| listener.local_addr().unwrap();
+        let (addresses, https) =
+            (listeners.iter().map(at).collect(), doors.iter().map(at).collect());
+        let mut cluster = Cluster { folder, addresses, https, members: Vec::new() };
+        for ((id, listener), http) in ids.into_iter().zip(listeners).zip(doors) {
+            if started.contains(&id.number()) {
+                cluster.join(id, listener, http);
+            }
+        }
+        cluster
+    }
+
+    fn join(&mut self, id: NodeId, listener: TcpListener, http: TcpListener) {
+        let file = self.folder.path().join("bellwether.toml");
+        std::fs::write(&file, config(&self.addresses, &self.https)).unwrap();
+        let number = Some(id.number().to_string());
+        let overrides = Overrides { id: number, dev_faults: true, ..Overrides::default() };
+        let mut settings = load(&file, &overrides).unwrap();
+        settings.up = Some(PARENT.to_owned());
+        let identity = Files::of(self.folder.path(), id).load("test", id).unwrap();
+        let daemon = Daemon::start_on(settings, identity, listener, Some(http), extra()).unwrap();
+        self.members.push(daemon);
+    }
+
+    /// The HTTP address of a started member, counted from 0.
+    pub fn http(&self, index: usize) -> SocketAddr {
+        self.members[index].http().unwrap()
+    }
+
+    /// Waits until this member's status is as it should be.
+    pub async fn until(&self, index: usize, fine: impl Fn(&json::Status) -> bool) -> json::Status {
+        let mut last = None;
+        let look = async {
+            loop {
+                let status: json::Status = get(self.http(index), "/v1/status").await;
+                if fine(&status) {
+                    return status;
+                }
+                last = Some(status);
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        match timeout(PATIENCE, look).await {
+            Ok(status) => status,
+            Err(_) => panic!("member at {index} never got there: {last:#?}"),
+        }
+    }
+
+    pub async fn stop(self) {
+        for member in self.members {
+            member.stop().await.unwrap();
+        }
+    }
+}
+
+fn config(addresses: &[SocketAddr], https: &[SocketAddr]) -> String {
+    let mut text = "cluster = \"test\"\ndata = \"data\"\nsocket = \"{id}.sock\"\nheartbeat = \"150ms\"\nlease = \"1500ms\"\n[tls]\nca = \"ca.pem\"\n\
+                    certificate = \"member-{id}.pem\"\nkey = \"member-{id}-key.pem\"\n"
+        .to_owned();
+    for (index, (address, http)) in addresses.iter().zip(https).enumerate() {
+        let id = index + 1;
+        text += &format!("[[member]]\nid = {id}\naddress = \"{address}\"\nhttp = \"{http}\"\n");
+    }
+    text
+}
+
+/// Sends a request and returns the status code, the head and the body.
+pub async fn call(address: SocketAddr, request: &str, body: &str) -> (u16, String, String) {
+    let length = body.len();
+    let text = format!(
+        "{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    exchange(address, &text).await
+}
+
+/// Sends a whole request as it is, which must ask for the connection to be closed.
+pub async fn exchange(address: SocketAddr, text: &str) -> (u16, String, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    timeout(PATIENCE, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (code, head.to_owned(), body.to_owned())
+}
+
+pub async fn get<T: DeserializeOwned>(address: SocketAddr, path: &str) -> T {
+    let (code, _, body) = call(address, &format!("GET {path}"), "").await;
+    assert_eq!(code, 200, "{path}: {body}");
+    serde_json::from_str(&body).unwrap()
+}
+
+pub async fn post<T: DeserializeOwned>(address: SocketAddr, path: &str, body: &str) -> (u16, T) {
+    let (code, _, answer) = call(address, &format!("POST {path}"), body).await;
+    (code, serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{path}: {answer}")))
+}
+
+pub fn led_by(id: u32) -> impl Fn(&json::Status) -> bool {
+    move |status| status.mandate.is_some_and(|mandate| mandate.leader == id)
+}
+
+/// A stream of server-sent events whose data is JSON.
+pub struct Stream {
+    lines: Lines<BufReader<TcpStream>>,
+    /// The head of the answer.
+    pub head: String,
+}
+
+impl Stream {
+    /// Opens one, with further headers, each ending a line.
+    pub async fn open(address: SocketAddr, path: &str, headers: &str) -> Stream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut stream = Stream { lines: BufReader::new(stream).lines(), head: String::new() };
+        loop {
+            match stream.line().await.as_str() {
+                "" => return stream,
+                line => stream.head += &format!("{line}\n"),
+            }
+        }
+    }
+
+    async fn line(&mut self) -> String {
+        timeout(PATIENCE, self.lines.next_line()).await.unwrap().unwrap().unwrap()
+    }
+
+    /// The next event.
+    pub async fn next<T: DeserializeOwned>(&mut self) -> T {
+        loop {
+            if let Some(data) = self.line().await.strip_prefix("data: ") {
+                return serde_json::from_str(data).unwrap();
+            }
+        }
+    }
+
+    /// The next event that is as it should be.
+    pub async fn until<T: DeserializeOwned>(&mut self, fine: impl Fn(&T) -> bool) -> T {
+        let look = async {
+            loop {
+                let event = self.next().await;
+                if fine(&event) {
+                    return event;
+                }
+            }
+        };
+        timeout(PATIENCE, look).await.unwrap()
+    }
+}

@@ -1,0 +1,13 @@
+//! Real members in one process, asked over HTTP and by the client crate.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bad_input;
+mod clients;
+mod cluster;
+mod codec;
+mod common;
+mod dashboard;
+mod duties;
+mod openapi;
+mod parent;

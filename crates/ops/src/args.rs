@@ -1,0 +1,76 @@
+//! The commands.
+
+use bellwether_http::Extra;
+use bellwether_shell::{Failure, Verdict};
+use clap::Subcommand;
+
+/// The commands that run members.
+#[derive(Debug, Subcommand)]
+pub enum ServerCommand {
+    /// Run one member of a real cluster
+    Node(Box<crate::node::NodeArgs>),
+    /// Start a whole cluster on this machine, watch it and break it
+    Up(Box<crate::up::args::UpArgs>),
+    /// One of the members that `up` starts
+    #[command(hide = true)]
+    UpMember(crate::up::args::UpMemberArgs),
+}
+
+impl ServerCommand {
+    /// Carries the command out. The members' HTTP servers serve the extra routes as well.
+    pub fn run(self, extra: Extra) -> Result<Verdict, Failure> {
+        match self {
+            ServerCommand::Node(args) => crate::node::run(&args, extra),
+            ServerCommand::Up(args) => crate::up::run(&args, extra),
+            ServerCommand::UpMember(args) => crate::up::member::run(&args, extra),
+        }
+    }
+}
+
+/// The commands that ask members, and those that run jobs as their clients.
+#[derive(Debug, Subcommand)]
+pub enum ClientCommand {
+    /// Make an authority and certificates for development
+    Certs(crate::certs::CertsArgs),
+    /// Ask a member who coordinates, since when and why
+    Status(crate::status::StatusArgs),
+    /// Ask a member who is there, and how their clocks go
+    Members(crate::members::MembersArgs),
+    /// Run a command only while it is elected
+    Campaign(Box<crate::running::args::CampaignArgs>),
+    /// Run a command holding a lock
+    Lock(Box<crate::running::args::LockArgs>),
+    /// Keeps the job of `campaign` or `lock`
+    #[command(hide = true)]
+    Keep(crate::running::keeper::KeepArgs),
+    /// Becomes the job of `campaign` or `lock`
+    #[command(hide = true)]
+    Become(crate::running::keeper::BecomeArgs),
+    /// List the sessions of clients: what they hold, wait for, lead
+    Sessions(crate::duties::sessions::SessionsArgs),
+    /// List the roles: who leads, who stands, and why it changed
+    Roles(crate::duties::roles::RolesArgs),
+    /// List the locks: who holds them and who waits; or take one away
+    Locks(crate::duties::locks::LocksArgs),
+    /// List the deadlocks that were found, and who waits for whom now
+    Deadlocks(crate::duties::deadlocks::DeadlocksArgs),
+}
+
+impl ClientCommand {
+    /// Carries the command out.
+    pub fn run(self) -> Result<Verdict, Failure> {
+        match self {
+            ClientCommand::Certs(args) => crate::certs::run(&args),
+            ClientCommand::Status(args) => crate::status::run(&args),
+            ClientCommand::Members(args) => crate::members::run(&args),
+            ClientCommand::Campaign(args) => crate::running::campaign::run(&args),
+            ClientCommand::Lock(args) => crate::running::lock::run(&args),
+            ClientCommand::Keep(args) => crate::running::keeper::keep(&args),
+            ClientCommand::Become(args) => crate::running::keeper::become_job(&args),
+            ClientCommand::Sessions(args) => crate::duties::sessions::run(&args),
+            ClientCommand::Roles(args) => crate::duties::roles::run(&args),
+            ClientCommand::Locks(args) => crate::duties::locks::run(&args),
+            ClientCommand::Deadlocks(args) => crate::duties::deadlocks::run(&args),
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Asking a member over HTTP.
+
+use bellwether_api::json::Problem;
+use bellwether_shell::Failure;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// A member on a busy host may take a moment; one that takes longer hangs.
+pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
+
+/// No answer is larger, in bytes.
+const ANSWER_MAX: usize = 8 << 20;
+
+/// Where a member answers: `host:port`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address(String);
+
+impl Address {
+    /// Reads `host:port`, with or without `http://` before it.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        let plain = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        let fine = match plain.rsplit_once(':') {
+            Some((host, port)) => {
+                let plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+                !host.is_empty()
+                    && host.chars().all(plain)
+                    && matches!(port.parse::<u16>(), Ok(1..))
+            }
+            None => false,
+        };
+        if fine {
+            return Ok(Address(plain.to_owned()));
+        }
+        let what = format!(
+            "'{text}' is not the HTTP address of a member; give a host and a port, such as \
+             127.0.0.1:7480 ('http' in the member's configuration)"
+        );
+        Err(Failure::flag("address", what))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// Nobody is there, or nobody who speaks HTTP.
+    Nobody(Address, String),
+    /// Somebody is there and refuses.
+    Refused(Address, StatusCode, Problem),
+    /// Somebody answers what is no answer of a member.
+    Strange(Address, String),
+}
+
+impl fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unanswered::Nobody(address, why) => write!(
+                f,
+                "no member answers at http://{address}: {why}; is it running, and is this its \
+                 HTTP address? Name another one with --address or BELLWETHER_HTTP, or start a \
+                 cluster on this host with `bellwether up`"
+            ),
+            Unanswered::Refused(address, status, problem) => {
+                write!(f, "the member at http://{address} says {}: ", status.as_u16())?;
+                f.write_str(&problem.error)?;
+                problem.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
+            }
+            Unanswered::Strange(address, why) => write!(
+                f,
+                "what answers at http://{address} is no member of this version: {why}; name \
+                 another one with --address or BELLWETHER_HTTP"
+            ),
+        }
+    }
+}
+
+impl Unanswered {
+    /// What a command ends with: the codes of `campaign` and `lock`, where they have one for the same.
+    fn exit_code(&self) -> u8 {
+        let word = match self {
+            Unanswered::Nobody(..) => return 69,
+            Unanswered::Strange(..) => return 65,
+            Unanswered::Refused(_, _, problem) => problem.code.as_deref().unwrap_or_default(),
+        };
+        match word {
+            "no-coordinator" | "no-answer" | "no-copy" => 70,
+            "no-session" => 71,
+            "not-holder" => 72,
+            "bad-name" => 74,
+            "stale-token" => 82,
+            _ => 65,
+        }
+    }
+}
+
+impl From<Unanswered> for Failure {
+    fn from(unanswered: Unanswered) -> Self {
+        Failure::Exit(unanswered.exit_code(), unanswered.to_string())
+    }
+}
+
+/// Asks for something.
+pub async fn get<T: DeserializeOwned>(address: &Address, path: &str) -> Result<T, Unanswered> {
+    get_within(address, path, ANSWERS_WITHIN).await
+}
+
+/// Asks for something, and waits for so long.
+pub(crate) async fn get_within<T: DeserializeOwned>(
+    address: &Address,
+    path: &str,
+    patience: Duration,
+) -> Result<T, Unanswered> {
+    call(address, Method::GET, path, Bytes::new(), patience).await
+}
+
+/// Commands something.
+pub async fn post<B: Serialize, T: DeserializeOwned>(
+    address: &Address,
+    path: &str,
+    body: &B,
+) -> Result<T, Unanswered> {
+    let body = serde_json::to_vec(body).unwrap_or_default();
+    call(address, Method::POST, path, body.into(), ANSWERS_WITHIN).await
+}
+
+async fn call<T: DeserializeOwned>(
+    address: &Address,
+    method: Method,
+    path: &str,
+    body: Bytes,
+    patience: Duration,
+) -> Result<T, Unanswered> {
+    let nobody = |why: String| Unanswered::Nobody(address.clone(), why);
+    let late = |_| nobody(format!("no answer within {patience:?}"));
+    let (status, bytes) = timeout(patience, exchange(address, method, path, body))
+        .await
+        .map_err(late)?
+        .map_err(nobody)?;
+    let strange = |why: serde_json::Error| Unanswered::Strange(address.clone(), why.to_string());
+    if status.is_success() {
+        return serde_json::from_slice(&bytes).map_err(strange);
+    }
+    let problem = serde_json::from_slice(&bytes).map_err(strange)?;
+    Err(Unanswered::Refused(address.clone(), status, problem))
+}
+
+async fn exchange(
+    address: &Address,
+    method: Method,
+    path: &str,
+    body: Bytes,
+) -> Result<(StatusCode, Bytes), String> {
+    let stream = TcpStream::connect(&address.0).await.map_err(|error| plain(&error))?;
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| error.to_string())?;
+    let request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header(HOST, &address.0)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(body))
+        .map_err(|error| error.to_string())?;
+    let driver = tokio::spawn(connection);
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER_MAX);
+        let bytes = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+        Ok((status, bytes))
+    }
+    .await;
+    driver.abort();
+    answer
+}
+
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        for good in ["127.0.0.1:7480", "http://127.0.0.1:7480/", "host-1:80", "[::1]:7480"] {
+            assert!(Address::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "7480", "host", "host:0", "host:70000", "https://h:1", "off", "h:1/x"] {
+            let complaint = Address::parse(bad).unwrap_err().to_string();
+            assert!(complaint.contains("127.0.0.1:7480"), "{bad}: {complaint}");
+        }
+    }
+}

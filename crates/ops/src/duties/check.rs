@@ -1,0 +1,57 @@
+//! `--check NAME --token T`: whether something is held by a token that somebody was shown.
+
+use super::escaped;
+use crate::watching::{AskArgs, runtime};
+use bellwether_api::orders::Bearer;
+use bellwether_shell::{Failure, Verdict, print};
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// Ask whether this one is held by a token: ends with 82 if it is not, and never will be
+    #[arg(long, value_name = "NAME", requires = "token", help_heading = "Tokens")]
+    check: Option<String>,
+    /// The token, as its bearer has it in BELLWETHER_TOKEN
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        requires = "check",
+        allow_negative_numbers = true,
+        help_heading = "Tokens"
+    )]
+    token: Option<String>,
+}
+
+impl CheckArgs {
+    /// What is to be checked, if anything is.
+    pub(super) fn given(&self) -> Option<(&str, &str)> {
+        self.check.as_deref().zip(self.token.as_deref())
+    }
+}
+
+/// Asks. `kind` is `locks` or `roles`, and `held` how that is said.
+pub(super) fn run(
+    ask: &AskArgs,
+    kind: &str,
+    held: &str,
+    (name, token): (&str, &str),
+) -> Result<Verdict, Failure> {
+    if ask.watches() {
+        return Err(Failure::flag(
+            "watch",
+            "a token is checked once; leave --watch or --check away",
+        ));
+    }
+    let Ok(token) = token.parse::<u64>() else {
+        let what = format!("'{token}' is no token: a whole number such as 8589934602");
+        return Err(Failure::flag("token", what));
+    };
+    let path = format!("/v1/{kind}/{}/tokens/{token}", escaped(name));
+    let bearer: Bearer = runtime()?.block_on(ask.whom()?.get(&path))?;
+    if ask.json() {
+        print(&format!("{}\n", serde_json::to_string_pretty(&bearer).unwrap_or_default()))?;
+    } else {
+        print(&format!("'{name}' is {held} by {} with token {token}\n", bearer.session))?;
+    }
+    Ok(Verdict::Well)
+}

@@ -1,0 +1,165 @@
+//! The wait-for graph as a picture, and the circles that were found.
+
+use bellwether_algorithms::referee::{Arc, Graph, Vertex};
+use bellwether_api::duties::{Deadlock, Duties};
+use bellwether_svg::graphs;
+use std::collections::BTreeMap;
+
+/// More sessions than this are a ball of wool and no picture.
+const SESSIONS_MAX: usize = 60;
+/// So many of the circles that were found are drawn, the latest first.
+const CIRCLES_MAX: usize = 12;
+/// So many letters of a name fit into a box or beside an arrow.
+const LETTERS_MAX: usize = 15;
+
+/// The graph of now, and a graph for each circle.
+pub(super) fn draw(all: &Duties) -> String {
+    let mut pictures = vec![now(all)];
+    pictures.extend(all.deadlocks.iter().take(CIRCLES_MAX).map(circle));
+    graphs("Who waits for whom", &pictures)
+}
+
+/// Who waits for whom now. What is part of a circle stands out.
+fn now(all: &Duties) -> Graph {
+    let mut graph = Graph { title: String::new(), nodes: Vec::new(), edges: Vec::new() };
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut left_out = 0;
+    for edge in &all.waits {
+        let mut place = |session: &str| match places.get(session) {
+            Some(place) => Some(*place),
+            None if graph.nodes.len() == SESSIONS_MAX => None,
+            None => {
+                graph.nodes.push(Vertex { name: session.to_owned(), ..Vertex::default() });
+                Some(graph.nodes.len() - 1)
+            }
+        };
+        let (Some(from), Some(to)) = (place(&edge.from), place(&edge.to)) else {
+            left_out += 1;
+            continue;
+        };
+        places.insert(&edge.from, from);
+        places.insert(&edge.to, to);
+        graph.edges.push(Arc { from, to, label: short(&edge.lock), marked: false });
+    }
+    graph.title = match (graph.edges.len(), left_out) {
+        (0, _) => "Nobody waits for anybody".to_owned(),
+        (_, 0) => "Who waits for whom now".to_owned(),
+        (drawn, more) => format!("Who waits for whom now: {drawn} of {}", drawn + more),
+    };
+    mark_circles(&mut graph);
+    graph
+}
+
+/// Marks the edges from which a way leads back, and their ends.
+fn mark_circles(graph: &mut Graph) {
+    let reaches = |from: usize, to: usize| {
+        let mut seen = vec![false; graph.nodes.len()];
+        let mut open = vec![from];
+        while let Some(next) = open.pop() {
+            if next == to {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next], true) {
+                let ways = graph.edges.iter().filter(|arc| arc.from == next);
+                open.extend(ways.map(|arc| arc.to));
+            }
+        }
+        false
+    };
+    let marked: Vec<bool> = graph.edges.iter().map(|arc| reaches(arc.to, arc.from)).collect();
+    for (arc, marked) in graph.edges.iter_mut().zip(marked) {
+        arc.marked = marked;
+        if marked {
+            graph.nodes[arc.from].marked = true;
+            graph.nodes[arc.to].marked = true;
+        }
+    }
+}
+
+/// A circle that was found. Whoever was aborted stands out.
+fn circle(deadlock: &Deadlock) -> Graph {
+    let size = deadlock.cycle.len().min(SESSIONS_MAX);
+    let waits = deadlock.cycle.iter().take(size);
+    let nodes = waits.clone().map(|wait| Vertex {
+        name: wait.session.clone(),
+        note: short(&wait.client),
+        group: String::new(),
+        marked: deadlock.aborted.as_ref() == Some(&wait.session),
+    });
+    let edges = waits.enumerate().map(|(from, wait)| Arc {
+        from,
+        to: (from + 1) % size,
+        label: short(&wait.lock),
+        marked: true,
+    });
+    Graph {
+        title: format!("Found {}", deadlock.at),
+        nodes: nodes.collect(),
+        edges: edges.collect(),
+    }
+}
+
+fn short(name: &str) -> String {
+    if name.chars().count() <= LETTERS_MAX {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(LETTERS_MAX - 1).collect();
+    format!("{begin}\u{2026}")
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use bellwether_api::duties::{Wait, WaitsFor};
+
+    /// Two that locked a, b and b, a; the second was aborted and the first still waits.
+    pub(crate) fn two_in_a_circle() -> Duties {
+        let wait = |session: &str, client: &str, lock: &str, second: u32| Wait {
+            session: session.to_owned(),
+            client: client.to_owned(),
+            lock: lock.to_owned(),
+            since: format!("2026-11-16T09:30:0{second}.000Z"),
+        };
+        let deadlock = Deadlock {
+            at: "2026-11-16T09:30:02.000Z".to_owned(),
+            cycle: vec![wait("s3.2", "second", "a", 2), wait("s3.1", "first", "b", 1)],
+            aborted: Some("s3.2".to_owned()),
+            text: "s3.2 waits".to_owned(),
+        };
+        Duties { deadlocks: vec![deadlock], waits: vec![edge("s3.1", "s3.2")], ..Duties::default() }
+    }
+
+    fn edge(from: &str, to: &str) -> WaitsFor {
+        WaitsFor { from: from.to_owned(), to: to.to_owned(), lock: "b".to_owned() }
+    }
+
+    #[test]
+    fn a_circle_and_the_graph_of_now_are_drawn() {
+        let picture = draw(&two_in_a_circle());
+        assert!(picture.starts_with("<svg"), "{picture}");
+        for fragment in ["s3.1", "s3.2", "second", "Who waits for whom now", "Found 2026"] {
+            assert!(picture.contains(fragment), "no '{fragment}' in\n{picture}");
+        }
+        assert!(draw(&Duties::default()).contains("Nobody waits for anybody"));
+    }
+
+    #[test]
+    fn only_what_is_in_a_circle_stands_out() {
+        let waits = vec![edge("a", "b"), edge("b", "c"), edge("c", "b"), edge("c", "d")];
+        let graph = now(&Duties { waits, ..Duties::default() });
+        let marked: Vec<_> = graph.edges.iter().map(|arc| arc.marked).collect();
+        assert_eq!(marked, [false, true, true, false]);
+        let marked: Vec<_> = graph.nodes.iter().map(|vertex| vertex.marked).collect();
+        assert_eq!(marked, [false, true, true, false]);
+    }
+
+    #[test]
+    fn a_crowd_is_drawn_in_part_and_long_names_are_cut() {
+        let waits = (0..100).map(|n| edge(&format!("s{n}"), &format!("s{}", n + 1))).collect();
+        let graph = now(&Duties { waits, ..Duties::default() });
+        assert_eq!(graph.nodes.len(), SESSIONS_MAX);
+        assert!(graph.title.ends_with("59 of 100"), "{}", graph.title);
+        assert_eq!(short("exactly fifteen"), "exactly fifteen");
+        assert_eq!(short("a name with many letters"), "a name with ma\u{2026}");
+    }
+}

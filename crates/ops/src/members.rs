@@ -1,0 +1,123 @@
+//! `bellwether members`: who is there, and how their clocks go.
+
+use crate::watching::{self, AskArgs, Shown};
+use bellwether_api::json::{Member, Members};
+use bellwether_shell::{Failure, Verdict};
+use clap::Args;
+use comfy_table::{ContentArrangement, Table, presets};
+
+#[derive(Debug, Args)]
+pub struct MembersArgs {
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
+pub(crate) fn run(args: &MembersArgs) -> Result<Verdict, Failure> {
+    watching::run::<Members>(&args.ask)
+}
+
+impl Shown for Members {
+    const PATH: &'static str = "/v1/members";
+
+    fn table(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(110);
+        table.set_header([
+            "member",
+            "role",
+            "health",
+            "heard",
+            "connected",
+            "clock offset",
+            "clock rate",
+            "address",
+        ]);
+        for member in &self.members {
+            table.add_row(row(self, member));
+        }
+        format!("{table}\nas seen by P{} of cluster {}\n", self.id, self.cluster)
+    }
+
+    fn line(&self) -> String {
+        let each = self.members.iter().map(|member| {
+            let star = if member.is_coordinator { "*" } else { "" };
+            format!("P{}{star} {}", member.id, member.health.word())
+        });
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn row(all: &Members, member: &Member) -> [String; 8] {
+    let role = match (member.is_coordinator, member.witness) {
+        (true, _) => "coordinator",
+        (false, true) => "witness",
+        (false, false) => "member",
+    };
+    let heard = match member.heartbeat_age_ms {
+        _ if member.id == all.id => "itself".to_owned(),
+        Some(age) => format!("{age} ms ago"),
+        None => "-".to_owned(),
+    };
+    let offset = match (member.clock_offset_us, member.clock_error_us) {
+        (Some(offset), Some(error)) => {
+            format!("{:+.2} ms ± {:.2}", offset as f64 / 1e3, error as f64 / 1e3)
+        }
+        _ => "-".to_owned(),
+    };
+    let rate = member.clock_rate_ppm.map_or("-".to_owned(), |rate| {
+        let off = if member.clock_drifts { ", too much" } else { "" };
+        format!("{:+.1} ppm{off}", rate.ppb as f64 / 1e3)
+    });
+    [
+        format!("P{}", member.id),
+        format!("{role}{}", priority(member)),
+        member.health.word().to_owned(),
+        heard,
+        if member.connected { "yes" } else { "no" }.to_owned(),
+        offset,
+        rate,
+        member.address.clone(),
+    ]
+}
+
+fn priority(member: &Member) -> String {
+    match member.priority {
+        0 => String::new(),
+        priority => format!(", priority {priority}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellwether_api::json::{Health, Ppm};
+
+    #[test]
+    fn shows_who_coordinates_and_whose_clock_is_off() {
+        let member = |id| Member {
+            id,
+            address: format!("host-{id}:7400"),
+            http: None,
+            priority: if id == 2 { 7 } else { 0 },
+            witness: id == 1,
+            health: Health::Alive,
+            heartbeat_age_ms: Some(40),
+            clock_offset_us: Some(-1_250),
+            clock_error_us: Some(90),
+            clock_rate_ppm: Some(Ppm { ppb: 812_500 }),
+            clock_drifts: id == 2,
+            connected: id != 2,
+            is_coordinator: id == 3,
+        };
+        let members =
+            Members { cluster: "demo".to_owned(), id: 1, members: (1..=3).map(member).collect() };
+        let text = members.table();
+        for fragment in
+            ["coordinator", "witness", "priority 7", "-1.25 ms ± 0.09", "too much", "host-3:7400"]
+        {
+            assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
+        }
+        assert_eq!(members.line(), "P1 alive, P2 alive, P3* alive");
+    }
+}

@@ -1,0 +1,217 @@
+//! The flags of `bellwether campaign` and `bellwether lock`.
+
+use bellwether::{Endpoints, SessionOptions};
+use bellwether_algorithms::options;
+use bellwether_shell::Failure;
+use clap::Args;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Names longer than this are cut where people read them.
+const NAME_MAX: usize = 64;
+
+#[derive(Debug, Args)]
+pub struct CampaignArgs {
+    /// The role
+    pub(super) role: String,
+    /// Higher ones are preferred; the role goes by priority. All candidates must agree on how it
+    /// goes
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Role")]
+    pub(super) priority: Option<String>,
+    /// The role goes by priority, and its leader makes room for a candidate with a higher one
+    #[arg(long, help_heading = "Role")]
+    pub(super) preempt: bool,
+    /// The role goes by priority, this candidate's being 0 if nothing else is said
+    #[arg(long, help_heading = "Role")]
+    pub(super) by_priority: bool,
+    /// What the world is to know of this candidate when it leads
+    #[arg(long, value_name = "TEXT", default_value = "", help_heading = "Role")]
+    pub(super) value: String,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct LockArgs {
+    /// The lock; several, separated by commas or blanks, are had all at once or not at all
+    #[arg(value_name = "NAME", required = true, value_delimiter = ',')]
+    pub(super) names: Vec<String>,
+    /// Together with others that share it
+    #[arg(long, conflicts_with = "permits", help_heading = "Lock")]
+    pub(super) shared: bool,
+    /// As a semaphore: 5 is one of five permits, 2/5 are two of them. All users must agree on
+    /// how many there are
+    #[arg(long, value_name = "[N/]OF", help_heading = "Lock")]
+    pub(super) permits: Option<String>,
+    /// Wait for so long at most; 0s is not at all [default: as long as it takes]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Lock")]
+    pub(super) wait: Option<String>,
+    #[command(flatten)]
+    pub(super) run: RunArgs,
+}
+
+/// What both have in common.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// How long the session outlives its last sign of life; others wait for so long if this host
+    /// is lost
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "10s",
+        allow_hyphen_values = true,
+        help_heading = "Session"
+    )]
+    ttl: String,
+    /// How long the command may take to end when it is asked to (SIGTERM), before it is killed
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "3s",
+        allow_hyphen_values = true,
+        help_heading = "Session"
+    )]
+    grace: String,
+    /// What people see of the session [default: the command's name and this process's number]
+    #[arg(long, value_name = "TEXT", help_heading = "Session")]
+    name: Option<String>,
+    /// The Unix socket of a member on this host; may be given several times [default: those of
+    /// `bellwether up`, or of an installed member]
+    #[arg(
+        long,
+        value_name = "PATH",
+        env = "BELLWETHER_SOCKET",
+        value_delimiter = ',',
+        conflicts_with = "connect",
+        help_heading = "Cluster"
+    )]
+    socket: Vec<PathBuf>,
+    /// The members' addresses, over TLS
+    #[arg(
+        long,
+        value_name = "HOST:PORT,...",
+        env = "BELLWETHER_ENDPOINTS",
+        help_heading = "Cluster"
+    )]
+    connect: Option<String>,
+    /// The directory with ca.pem and the certificate of this client, for --connect
+    #[arg(long, value_name = "DIR", env = "BELLWETHER_CERTS", help_heading = "Cluster")]
+    certs: Option<String>,
+    /// The client whose certificate is used, if the directory has several
+    #[arg(long, value_name = "NAME", env = "BELLWETHER_CLIENT", help_heading = "Cluster")]
+    client: Option<String>,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(super) job: Vec<OsString>,
+}
+
+/// What they come to.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    pub(super) ttl: Duration,
+    pub(super) grace: Duration,
+    pub(super) name: String,
+}
+
+impl RunArgs {
+    pub(super) fn terms(&self) -> Result<Terms, Failure> {
+        let ttl = options::duration(&self.ttl).map_err(|what| Failure::flag("ttl", what))?;
+        let grace = options::duration(&self.grace).map_err(|what| Failure::flag("grace", what))?;
+        if ttl < Duration::from_millis(200) {
+            return Err(Failure::flag("ttl", "it is too short; give at least 200ms"));
+        }
+        // So that an ordinary session never comes near the end of what it can be relied on for.
+        if grace > ttl / 2 {
+            let what = format!(
+                "{grace:?} is more than half of the TTL of {ttl:?}: the command is asked to end so \
+                 long before the session does; give a longer --ttl"
+            );
+            return Err(Failure::flag("grace", what));
+        }
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => {
+                let program = self.job.first().map(Path::new).and_then(Path::file_name);
+                let program = program.unwrap_or_default().to_string_lossy();
+                let program: String = program.chars().take(NAME_MAX).collect();
+                format!("{program}[{}]", std::process::id())
+            }
+        };
+        Ok(Terms { ttl, grace, name })
+    }
+
+    pub(super) fn endpoints(&self) -> Result<Endpoints, Failure> {
+        let failed = |error: bellwether::Error| Failure::Exit(error.exit_code(), error.to_string());
+        let certs = (self.certs.as_deref(), self.client.as_deref());
+        if let Some(list) = &self.connect {
+            return Endpoints::parse(list, certs.0, certs.1).map_err(failed);
+        }
+        let sockets = match self.socket.as_slice() {
+            [] => super::sockets::of_up()?,
+            given => given.to_vec(),
+        };
+        if sockets.is_empty() {
+            return Endpoints::from_env_or_default().map_err(failed);
+        }
+        let list: Vec<_> = sockets.iter().map(|path| format!("unix:{}", path.display())).collect();
+        Endpoints::parse(&list.join(","), None, None).map_err(failed)
+    }
+}
+
+impl Terms {
+    pub(super) fn session(&self) -> SessionOptions {
+        SessionOptions { name: self.name.clone(), ttl: self.ttl }
+    }
+}
+
+impl LockArgs {
+    /// How the locks are wanted.
+    pub(super) fn how(&self) -> Result<How, Failure> {
+        let Some(text) = &self.permits else {
+            return Ok(if self.shared { How::Shared } else { How::Exclusive });
+        };
+        let (take, of) = text.split_once('/').unwrap_or(("1", text));
+        match (take.parse(), of.parse()) {
+            (Ok(take @ 1..), Ok(of)) if take <= of => Ok(How::Permits(take, of)),
+            _ => {
+                let what = format!(
+                    "'{text}' makes no semaphore; 5 is one of five permits, 2/5 are two of them"
+                );
+                Err(Failure::flag("permits", what))
+            }
+        }
+    }
+
+    /// How long to wait; as long as it takes if nothing is said.
+    pub(super) fn patience(&self) -> Result<Option<Duration>, Failure> {
+        let wait = self.wait.as_deref().map(|text| match text {
+            "0" => Ok(Duration::ZERO),
+            text => options::duration(text),
+        });
+        wait.transpose().map_err(|what| Failure::flag("wait", what))
+    }
+}
+
+impl CampaignArgs {
+    pub(super) fn rank(&self) -> Result<Option<i32>, Failure> {
+        let number = |text: &String| {
+            text.parse().map_err(|_| {
+                Failure::flag("priority", format!("'{text}' is no whole number such as 5 or -1"))
+            })
+        };
+        self.priority.as_ref().map(number).transpose()
+    }
+}
+
+/// How a lock is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(super) enum How {
+    Exclusive,
+    Shared,
+    /// So many of so many.
+    Permits(u32, u32),
+}

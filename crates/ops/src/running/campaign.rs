@@ -1,0 +1,169 @@
+//! `bellwether campaign`: a command that runs only while it is elected.
+//!
+//! When the role is lost, or somebody with a higher priority wants it, the command is stopped, and
+//! this stands again, in a new session. It ends when the command ends by itself, or when it is told
+//! to.
+
+use super::args::{CampaignArgs, Terms};
+use super::held::{Held, Outcome, tend};
+use super::job::Standby;
+use super::joining::{Outer, WITHIN};
+use super::signals::Signals;
+use super::{TOLD, close, failed, note, program};
+use bellwether::{Campaign, Client, Endpoints, Error, Session};
+use bellwether_shell::{Failure, Verdict};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// After a failure it tries again after this time.
+const PAUSE: Duration = Duration::from_millis(500);
+
+pub(crate) fn run(args: &CampaignArgs) -> Result<Verdict, Failure> {
+    let (terms, rank) = (args.run.terms()?, args.rank()?);
+    program::check(args.run.job.first().map_or("".as_ref(), |word| word.as_os_str()))?;
+    crate::watching::runtime()?.block_on(stand(args, &terms, rank))
+}
+
+async fn stand(args: &CampaignArgs, terms: &Terms, rank: Option<i32>) -> Result<Verdict, Failure> {
+    let mut signals = Signals::new()?;
+    let endpoints = args.run.endpoints()?;
+    let mut term = Term { args, terms, rank, client: None, led: false };
+    loop {
+        match term.serve(&endpoints, &mut signals).await {
+            Ok(Some(0)) => return Ok(Verdict::Well),
+            Ok(Some(code)) => return Err(Failure::Silent(code)),
+            Ok(None) => {}
+            // Whoever cannot even begin says so; whoever has led once does not give up.
+            Err(failure) if !term.led => return Err(failure),
+            Err(failure) => {
+                note(args.run.quiet, &format!("{failure}; tries again"));
+                tokio::select! {
+                    () = sleep(PAUSE) => {}
+                    signal = signals.next() => return Err(Failure::Silent(TOLD + signal)),
+                }
+            }
+        }
+    }
+}
+
+/// One candidacy after the other.
+struct Term<'a> {
+    args: &'a CampaignArgs,
+    terms: &'a Terms,
+    rank: Option<i32>,
+    client: Option<Client>,
+    /// Whether it has led.
+    led: bool,
+}
+
+impl Term<'_> {
+    /// Stands, and runs the command while it leads. The code to end with, if it is to.
+    async fn serve(
+        &mut self,
+        endpoints: &Endpoints,
+        signals: &mut Signals,
+    ) -> Result<Option<u8>, Failure> {
+        let CampaignArgs { role, run, .. } = self.args;
+        let session = tokio::select! {
+            session = self.open(endpoints) => session.map_err(failed)?,
+            signal = signals.next() => return Ok(Some(TOLD + signal)),
+        };
+        let outer = Outer::start(session.clone(), Vec::new())
+            .map_err(|error| Failure::Exit(71, format!("cannot listen at a socket: {error}")))?;
+        let environment = [
+            ("BELLWETHER_ROLE", role.clone()),
+            ("BELLWETHER_SESSION", session.id().to_string()),
+            (WITHIN, outer.name().to_owned()),
+        ];
+        let standby = Standby::new(&run.job, &environment, self.terms.grace)?;
+        standby.watched_by(&session).await?;
+        let leadership = match self.win(&session, signals).await {
+            Ok(Ok(leadership)) => leadership,
+            Ok(Err(signal)) => {
+                close(session).await;
+                return Ok(Some(TOLD + signal));
+            }
+            // That was not the role's fault.
+            Err(Error::SessionOver { .. }) => return Ok(None),
+            Err(error) => {
+                close(session).await;
+                return Err(failed(error));
+            }
+        };
+        self.led = true;
+        let token = leadership.token();
+        note(run.quiet, &format!("leads '{role}' as {}, token {token}", session.id()));
+        let held = Held::Role(leadership);
+        let mut job = standby.start(held.token(), held.deadline())?;
+        let outcome = tend(&mut job, &held, signals, self.terms.ttl).await;
+        let given_back = match &outcome {
+            Outcome::Lost(_) => Ok(()),
+            _ => held.give_back().await,
+        };
+        if let Err(error) = given_back {
+            note(run.quiet, &error.to_string());
+        }
+        drop(outer);
+        close(session).await;
+        match outcome {
+            Outcome::Ended(code) | Outcome::Told(code) => Ok(Some(code)),
+            Outcome::Lost(how) => {
+                note(run.quiet, &format!("no longer leads '{role}': {how}; stands again"));
+                Ok(None)
+            }
+            Outcome::MakesRoom => {
+                let why = "somebody with a higher priority is there";
+                note(run.quiet, &format!("no longer leads '{role}': {why}; stands again"));
+                Ok(None)
+            }
+        }
+    }
+
+    async fn open(&mut self, endpoints: &Endpoints) -> Result<Session, Error> {
+        let client = match &self.client {
+            Some(client) => client.clone(),
+            None => Client::connect(endpoints.clone()).await?,
+        };
+        self.client = Some(client.clone());
+        client.session(self.terms.session()).await
+    }
+
+    fn campaign(&self, session: &Session) -> Campaign {
+        let CampaignArgs { role, preempt, by_priority, value, .. } = self.args;
+        let mut campaign = session.campaign(role.as_str()).value(value);
+        if let Some(rank) = self.rank {
+            campaign = campaign.priority(rank);
+        }
+        if *by_priority {
+            campaign = campaign.by_priority();
+        }
+        if *preempt {
+            campaign = campaign.preempt();
+        }
+        campaign
+    }
+
+    /// Stands until it leads; or until a signal comes, which is returned then.
+    async fn win(
+        &self,
+        session: &Session,
+        signals: &mut Signals,
+    ) -> Result<Result<bellwether::Leadership, u8>, Error> {
+        let (place, mut places) = watch::channel(None);
+        let campaign = self.campaign(session).tell_place(place);
+        let mut won = std::pin::pin!(campaign.into_future());
+        loop {
+            tokio::select! {
+                won = &mut won => return won.map(Ok),
+                Ok(()) = places.changed() => {
+                    if let Some(behind) = *places.borrow_and_update() {
+                        let CampaignArgs { role, run, .. } = self.args;
+                        note(run.quiet, &format!("stands for '{role}', {behind} before it"));
+                    }
+                }
+                signal = signals.next() => return Ok(Err(signal)),
+            }
+        }
+    }
+}

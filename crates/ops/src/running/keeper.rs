@@ -1,0 +1,469 @@
+//! The keeper of a job: a process between a command and its job that sees to the job's end.
+//!
+//! ```text
+//!   bellwether lock ---- control ---- bellwether keep ---- the job, in a process group of its own
+//!   (holds the session)               (this)                  \---- what the job starts
+//! ```
+//!
+//! # Rules
+//! * J1 The job has a deadline, which the command moves on as often as it hears that its session
+//!   lives. The keeper looks at it by itself: a command that is stopped or starved cannot let its
+//!   job live too long.
+//! * J2 So long before the deadline that there is time for the grace period, the job is asked to end
+//!   (SIGTERM, to its whole group); when the grace period is over it is killed. Nothing that is heard
+//!   afterwards changes that.
+//! * J3 The command's end is the end of the job, at once: the control connection says so, however the
+//!   command ended.
+//! * J4 The keeper's end is the job's end: the system sees to that.
+//! * J5 What the job leaves behind when it ends is ended as the job is. The keeper is the parent of
+//!   all that has lost its own, so what has left the process group does not get away.
+//! * J6 The keeper ends when all of that is dead, and not before. So its death is proof of theirs.
+
+use super::alarm::Alarm;
+use super::wire::{FRAME, Frame, News, Order, receive_first};
+use bellwether_core::Time;
+use bellwether_net::Clock;
+use bellwether_shell::{Failure, Verdict};
+use clap::Args;
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, kill_process_group,
+    set_child_subreaper, set_parent_process_death_signal, wait,
+};
+use std::ffi::OsString;
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+use tokio::signal::unix::{Signal as Incoming, SignalKind, signal};
+
+/// The job is dead so long before its deadline: a kill takes effect within this time.
+pub(super) const MARGIN: Duration = Duration::from_millis(50);
+/// What does not die at once is killed again after this time, for it may have made children.
+const AGAIN: Duration = Duration::from_millis(5);
+
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    /// How long a job has to end when it is asked to, in milliseconds
+    #[arg(long)]
+    grace_ms: u64,
+    /// The job
+    #[arg(last = true, required = true)]
+    job: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct BecomeArgs {
+    /// The keeper, whose death is the job's
+    #[arg(long)]
+    parent: i32,
+    /// The job
+    #[arg(last = true, required = true)]
+    job: Vec<OsString>,
+}
+
+/// Becomes the job, unless the keeper is gone.
+pub(crate) fn become_job(args: &BecomeArgs) -> Result<Verdict, Failure> {
+    // J4. The order matters: a parent that ends between the two is noticed by the second.
+    let bound = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
+    let here = getppid().is_some_and(|parent| parent.as_raw_nonzero().get() == args.parent);
+    let [program, words @ ..] = args.job.as_slice() else { return Ok(Verdict::Well) };
+    if !bound || !here {
+        return Err(Failure::Exit(126, "whoever started this is gone".to_owned()));
+    }
+    let error = Command::new(program).args(words).exec();
+    let (code, why) = super::program::explain(&error);
+    Err(Failure::Exit(code, format!("cannot run {}: {why}", program.display())))
+}
+
+/// Keeps a job until it is dead.
+pub(crate) fn keep(args: &KeepArgs) -> Result<Verdict, Failure> {
+    let failed = |error: io::Error| Failure::Exit(71, format!("cannot keep a job: {error}"));
+    let runtime = crate::watching::runtime()?;
+    let code = runtime.block_on(run(args)).map_err(failed)?;
+    if code == 0 { Ok(Verdict::Well) } else { Err(Failure::Silent(code)) }
+}
+
+async fn run(args: &KeepArgs) -> io::Result<u8> {
+    // Only what is started from here on is this process's child: it is fresh.
+    set_child_subreaper(Some(getpid()))?;
+    let control: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
+    let mut control = StdStream::from(control);
+    // A job that is never to run needs no keeper.
+    let Some((first, stdin)) = receive_first(&control)? else { return Ok(0) };
+    let mut second = [0; FRAME];
+    control.read_exact(&mut second)?;
+    let (Some(Order::Run(token)), Some(Order::Deadline(deadline))) =
+        (Order::read(&first), Order::read(&second))
+    else {
+        return Err(ErrorKind::InvalidData.into());
+    };
+    let mut signals = Signals::new()?;
+    let alarm = Alarm::new()?;
+    let me = getpid().as_raw_nonzero().get().to_string();
+    let job = Command::new("/proc/self/exe")
+        .arg0("bellwether")
+        .args(["become", "--parent", &me, "--"])
+        .args(&args.job)
+        .env("BELLWETHER_TOKEN", token.to_string())
+        .stdin(Stdio::from(stdin))
+        .process_group(0)
+        .spawn()?;
+    let job = Pid::from_child(&job);
+    control.set_nonblocking(true)?;
+    let mut keeper = Keeper {
+        job,
+        status: None,
+        group_gone: false,
+        plan: Plan { grace: Duration::from_millis(args.grace_ms), deadline, phase: Phase::Runs },
+        control: Some(Control {
+            stream: UnixStream::from_std(control)?,
+            frame: [0; FRAME],
+            got: 0,
+        }),
+        alarm,
+    };
+    keeper.tell(News::Runs(job.as_raw_nonzero().get())).await;
+    keeper.run(&mut signals).await;
+    let (code, late) = (keeper.status.map_or(137, code), keeper.plan.phase.is_late());
+    keeper.tell(News::Ended { code, late }).await;
+    Ok(code)
+}
+
+/// What a process ended with, as a shell says it.
+fn code(status: WaitStatus) -> u8 {
+    let code = match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => code,
+        (_, Some(signal)) => 128 + signal,
+        _ => 255,
+    };
+    u8::try_from(code).unwrap_or(u8::MAX)
+}
+
+/// How far it has come with a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Runs,
+    /// It was asked to end, then; perhaps because the deadline came near.
+    Asked {
+        at: Time,
+        late: bool,
+    },
+    /// It was killed, and is killed again.
+    Killed {
+        again: Time,
+        late: bool,
+    },
+}
+
+impl Phase {
+    fn is_late(self) -> bool {
+        match self {
+            Phase::Runs => false,
+            Phase::Asked { late, .. } | Phase::Killed { late, .. } => late,
+        }
+    }
+}
+
+/// When to do what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Plan {
+    grace: Duration,
+    deadline: Time,
+    phase: Phase,
+}
+
+/// What is to be done now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Nothing,
+    Ask,
+    Kill,
+}
+
+impl Plan {
+    /// When something is to be done if nothing is heard.
+    fn next(&self) -> Time {
+        let dead = before(self.deadline, MARGIN);
+        match self.phase {
+            Phase::Runs => before(dead, self.grace),
+            Phase::Asked { at, .. } => (at + self.grace).min(dead),
+            Phase::Killed { again, .. } => again,
+        }
+    }
+
+    /// J1 and J2: time has passed.
+    fn look(&mut self, now: Time) -> Deed {
+        if now < self.next() {
+            return Deed::Nothing;
+        }
+        match self.phase {
+            Phase::Runs => {
+                self.phase = Phase::Asked { at: now, late: true };
+                // There may be no time left for the grace period.
+                match self.look(now) {
+                    Deed::Kill => Deed::Kill,
+                    _ => Deed::Ask,
+                }
+            }
+            Phase::Asked { .. } | Phase::Killed { .. } => self.kill(now),
+        }
+    }
+
+    /// It is to end.
+    fn stop(&mut self, now: Time) -> Deed {
+        if self.phase != Phase::Runs {
+            return Deed::Nothing;
+        }
+        self.phase = Phase::Asked { at: now, late: false };
+        Deed::Ask
+    }
+
+    fn kill(&mut self, now: Time) -> Deed {
+        self.phase = Phase::Killed { again: now + AGAIN, late: self.phase.is_late() };
+        Deed::Kill
+    }
+}
+
+fn before(at: Time, span: Duration) -> Time {
+    let span = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+    Time::from_micros(at.as_micros().saturating_sub(span))
+}
+
+/// The connection to the command.
+struct Control {
+    stream: UnixStream,
+    frame: Frame,
+    got: usize,
+}
+
+impl Control {
+    /// The next order; `None` if the command is gone. May be cancelled.
+    async fn next(&mut self) -> Option<Order> {
+        loop {
+            while self.got < FRAME {
+                match self.stream.read(&mut self.frame[self.got..]).await {
+                    Ok(0) | Err(_) => return None,
+                    Ok(more) => self.got += more,
+                }
+            }
+            self.got = 0;
+            if let Some(order) = Order::read(&self.frame) {
+                return Some(order);
+            }
+        }
+    }
+}
+
+struct Keeper {
+    job: Pid,
+    /// What the job ended with.
+    status: Option<WaitStatus>,
+    /// Whether nobody is left in its process group.
+    group_gone: bool,
+    plan: Plan,
+    control: Option<Control>,
+    alarm: Alarm,
+}
+
+impl Keeper {
+    async fn tell(&mut self, news: News) {
+        if let Some(control) = &mut self.control {
+            // A command that is gone need not know.
+            let _ = control.stream.write_all(&news.frame()).await;
+        }
+    }
+
+    /// Until all are dead.
+    async fn run(&mut self, signals: &mut Signals) {
+        while !self.all_dead() {
+            let next = self.plan.next();
+            let deed = tokio::select! {
+                order = heard(&mut self.control) => match order {
+                    Some(Order::Deadline(at)) => {
+                        self.plan.deadline = at;
+                        Deed::Nothing
+                    }
+                    Some(Order::Run(_)) => Deed::Nothing,
+                    Some(Order::Stop) => self.plan.stop(Clock::shared()),
+                    None => {
+                        // J3.
+                        self.control = None;
+                        self.plan.kill(Clock::shared())
+                    }
+                },
+                end = signals.next() => match end {
+                    true => self.plan.stop(Clock::shared()),
+                    false => Deed::Nothing,
+                },
+                () = self.alarm.ring(Some(next)) => Deed::Nothing,
+            };
+            self.act(deed);
+            let deed = self.plan.look(Clock::shared());
+            self.act(deed);
+        }
+    }
+
+    fn act(&mut self, deed: Deed) {
+        let signals: &[Signal] = match deed {
+            Deed::Nothing => return,
+            // One that is stopped hears it only when it goes on.
+            Deed::Ask => &[Signal::TERM, Signal::CONT],
+            Deed::Kill => &[Signal::KILL],
+        };
+        // Those that are gone meanwhile need no signal.
+        if self.group_lives() {
+            for signal in signals {
+                let _ = kill_process_group(self.job, *signal);
+            }
+        }
+        // As long as the job itself lives, what it has sent away is its own affair, unless it must
+        // die.
+        if self.status.is_some() || deed == Deed::Kill {
+            let me = getpid();
+            for process in processes().filter(|process| process.parent == me) {
+                for signal in signals {
+                    let _ = kill_process(process.pid, *signal);
+                }
+            }
+        }
+    }
+
+    /// Whether the number of the job's group is still its own: as long as the job is not buried, or
+    /// somebody else is in it. Afterwards it may be given to others.
+    fn group_lives(&mut self) -> bool {
+        if self.status.is_some() && !self.group_gone {
+            self.group_gone = !processes().any(|process| process.group == self.job);
+        }
+        !self.group_gone
+    }
+
+    /// Buries whoever is dead. Whether nobody is left.
+    fn all_dead(&mut self) -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) if pid == self.job => {
+                    self.status = Some(status);
+                    // J5.
+                    let deed = self.plan.stop(Clock::shared());
+                    self.act(deed);
+                }
+                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+                Ok(None) => return false,
+                // There are no children.
+                Err(_) => return true,
+            }
+        }
+    }
+}
+
+/// The next order, if there is still somebody to give one.
+async fn heard(control: &mut Option<Control>) -> Option<Order> {
+    match control {
+        Some(control) => control.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// A process of this host.
+struct Process {
+    pid: Pid,
+    parent: Pid,
+    group: Pid,
+}
+
+/// All that there are.
+fn processes() -> impl Iterator<Item = Process> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| {
+        let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
+        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+        // The name of the program is in parentheses and may contain anything.
+        let (_, after) = stat.rsplit_once(") ")?;
+        let mut fields = after.split(' ').skip(1).map(|field| Pid::from_raw(field.parse().ok()?));
+        Some(Process { pid, parent: fields.next()??, group: fields.next()?? })
+    })
+}
+
+struct Signals {
+    child: Incoming,
+    ends: [Incoming; 4],
+}
+
+impl Signals {
+    fn new() -> io::Result<Self> {
+        let kinds = [
+            SignalKind::terminate(),
+            SignalKind::interrupt(),
+            SignalKind::hangup(),
+            SignalKind::quit(),
+        ];
+        let [a, b, c, d] = kinds.map(signal);
+        Ok(Signals { child: signal(SignalKind::child())?, ends: [a?, b?, c?, d?] })
+    }
+
+    /// The next one: whether somebody wants this process to end, and with it the job. If not, a
+    /// child has died.
+    async fn next(&mut self) -> bool {
+        let [a, b, c, d] = &mut self.ends;
+        tokio::select! {
+            _ = self.child.recv() => false,
+            _ = a.recv() => true,
+            _ = b.recv() => true,
+            _ = c.recv() => true,
+            _ = d.recv() => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Time {
+        Time::from_micros(millis * 1_000)
+    }
+
+    fn plan(deadline: u64, grace: u64) -> Plan {
+        let (grace, deadline) = (Duration::from_millis(grace), at(deadline));
+        Plan { grace, deadline, phase: Phase::Runs }
+    }
+
+    #[test]
+    fn j2_a_job_is_asked_then_killed_before_its_deadline() {
+        let mut plan = plan(1_000, 300);
+        assert_eq!(plan.next(), at(650));
+        assert_eq!(plan.look(at(649)), Deed::Nothing);
+        assert_eq!(plan.look(at(651)), Deed::Ask);
+        assert_eq!(plan.next(), at(950));
+        // Too late: it is on its way out.
+        plan.deadline = at(5_000);
+        assert_eq!(plan.look(at(951)), Deed::Kill);
+        assert!(plan.phase.is_late());
+        assert_eq!(plan.look(at(953)), Deed::Nothing);
+        assert_eq!(plan.look(at(956)), Deed::Kill);
+    }
+
+    #[test]
+    fn j2_without_time_for_a_grace_period_there_is_none() {
+        let mut plan = plan(1_000, 300);
+        assert_eq!(plan.look(at(1_200)), Deed::Kill);
+    }
+
+    #[test]
+    fn j1_a_deadline_that_is_moved_on_is_the_one_that_counts() {
+        let mut plan = plan(1_000, 300);
+        plan.deadline = at(2_000);
+        assert_eq!(plan.look(at(999)), Deed::Nothing);
+        assert_eq!(plan.stop(at(1_000)), Deed::Ask);
+        assert_eq!(plan.stop(at(1_001)), Deed::Nothing);
+        assert_eq!(plan.next(), at(1_300));
+        // The deadline cuts the grace period short.
+        plan.deadline = at(1_100);
+        assert_eq!(plan.next(), at(1_050));
+        assert!(!plan.phase.is_late());
+    }
+}

@@ -1,0 +1,49 @@
+//! Commands that run a job only while it is elected, or while it holds locks: `bellwether campaign`
+//! and `bellwether lock`.
+//!
+//! The job is dead before the earliest moment at which anybody else can be granted what it ran
+//! under. [`keeper`] says how; the command itself keeps the session alive and tells the keeper by
+//! when the job must be dead if nothing more is heard.
+//!
+//! Exit codes: those of the job; 126 and 127 if it cannot be run, before anything is asked for; 128
+//! and the number of a signal that came before the job ran; 2 for flags that make no sense; and
+//! those of [`bellwether::Error::exit_code`].
+
+mod alarm;
+pub(crate) mod args;
+pub(crate) mod campaign;
+mod held;
+mod job;
+mod joining;
+pub(crate) mod keeper;
+pub(crate) mod lock;
+mod program;
+mod signals;
+pub(crate) mod sockets;
+mod wire;
+
+use bellwether::{Error, Session};
+use bellwether_shell::{Failure, complain};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// What is added to the number of a signal that ends a command.
+const TOLD: u8 = 128;
+/// The cluster is told so long at most that a session ends. It finds out by itself, too.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+fn failed(error: Error) -> Failure {
+    Failure::Exit(error.exit_code(), error.to_string())
+}
+
+/// Says something to the person at the terminal.
+fn note(quiet: bool, what: &str) {
+    if !quiet {
+        complain(&format!("bellwether: {what}"));
+    }
+}
+
+/// Ends a session.
+async fn close(session: Session) {
+    let _ = timeout(FAREWELL, session.close()).await;
+}

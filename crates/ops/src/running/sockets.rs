@@ -1,0 +1,159 @@
+//! Where `bellwether up` leaves the sockets of its members and the addresses of their HTTP API, so
+//! that commands on the same host find them.
+//!
+//! In a directory that belongs to the user alone there is one for each cluster that runs, by the
+//! number of the process that started it, and in that a socket for each member and a file
+//! with one address in a line. They are short paths, as the system wants them for sockets, wherever
+//! the cluster keeps its other files.
+
+use crate::asking::Address;
+use bellwether_shell::Failure;
+use rustix::process::getuid;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// The file with the addresses of the HTTP API.
+const HTTP: &str = "http";
+
+/// The sockets of one cluster. Their directory goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Sockets {
+    folder: PathBuf,
+}
+
+impl Sockets {
+    /// A place for the sockets of the cluster that this process starts.
+    pub(crate) fn new() -> io::Result<Self> {
+        let folder = home().join(format!("up-{}", std::process::id()));
+        let private = || DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        private()?;
+        if !is_mine(&home()) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        for old in clusters(&home()).iter().filter(|old| **old != folder && is_over(old)) {
+            let _ = fs::remove_dir_all(old);
+        }
+        Ok(Sockets { folder })
+    }
+
+    /// Where the socket of a member is.
+    pub(crate) fn of(&self, member: u32) -> PathBuf {
+        self.folder.join(format!("{member}.sock"))
+    }
+
+    /// Leaves word of where the members serve HTTP.
+    pub(crate) fn tell(&self, http: &[Address]) -> io::Result<()> {
+        let lines: Vec<_> = http.iter().map(|address| format!("{address}\n")).collect();
+        // Whoever looks at this moment finds nothing rather than a half.
+        let draft = self.folder.join(".http");
+        fs::write(&draft, lines.concat())?;
+        fs::rename(draft, self.folder.join(HTTP))
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The directory of this user.
+fn home() -> PathBuf {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    match runtime.filter(|path| path.is_absolute() && is_mine(path)) {
+        Some(runtime) => runtime.join("bellwether"),
+        None => std::env::temp_dir().join(format!("bellwether-{}", getuid().as_raw())),
+    }
+}
+
+/// Whether a directory belongs to this user, who alone may write into it.
+fn is_mine(path: &Path) -> bool {
+    let found = fs::symlink_metadata(path);
+    found.is_ok_and(|found| {
+        found.is_dir() && found.uid() == getuid().as_raw() && found.mode() & 0o022 == 0
+    })
+}
+
+/// The sockets of the cluster that runs on this host, if one does.
+pub(super) fn of_up() -> Result<Vec<PathBuf>, Failure> {
+    let named = |cluster: &Path| cluster.join("1.sock").display().to_string();
+    match running().as_slice() {
+        [] => Ok(Vec::new()),
+        [cluster] => Ok(sockets(cluster)),
+        several => Err(Failure::Exit(64, which("--socket", several.iter().map(|c| named(c))))),
+    }
+}
+
+/// Where the members of that cluster serve HTTP.
+pub(crate) fn http_of_up() -> Result<Vec<Address>, Failure> {
+    let mut found: Vec<_> = running().iter().map(|cluster| http(cluster)).collect();
+    // It is about to start, or of a version that leaves no word.
+    found.retain(|cluster| !cluster.is_empty());
+    match found.as_slice() {
+        [] => Ok(Vec::new()),
+        [cluster] => Ok(cluster.clone()),
+        several => {
+            let first = several.iter().map(|cluster| cluster[0].to_string());
+            Err(Failure::Input(which("--address", first)))
+        }
+    }
+}
+
+/// What to do about several clusters.
+fn which(flag: &str, names: impl Iterator<Item = String>) -> String {
+    let names: Vec<_> = names.map(|name| format!("{flag} {name}")).collect();
+    format!(
+        "{} clusters of `bellwether up` run on this host; say which is meant: {}",
+        names.len(),
+        names.join(", or ")
+    )
+}
+
+/// The clusters that run.
+fn running() -> Vec<PathBuf> {
+    let home = home();
+    if !is_mine(&home) {
+        return Vec::new();
+    }
+    let mut clusters = clusters(&home);
+    clusters.retain(|cluster| answers(cluster));
+    clusters
+}
+
+/// The addresses that a cluster has left word of.
+fn http(cluster: &Path) -> Vec<Address> {
+    let text = fs::read_to_string(cluster.join(HTTP)).unwrap_or_default();
+    text.lines().filter_map(|line| Address::parse(line).ok()).collect()
+}
+
+/// The places of the clusters that run, and of those that were killed.
+fn clusters(home: &Path) -> Vec<PathBuf> {
+    listed(home, |name| name.starts_with("up-"))
+}
+
+/// Whether a member of it does.
+fn answers(cluster: &Path) -> bool {
+    sockets(cluster).iter().any(|socket| UnixStream::connect(socket).is_ok())
+}
+
+/// Whether whoever started it was killed, and could not clear away.
+fn is_over(cluster: &Path) -> bool {
+    let name = cluster.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let pid = name.strip_prefix("up-").unwrap_or_default();
+    !Path::new("/proc").join(pid).exists() && !answers(cluster)
+}
+
+fn sockets(cluster: &Path) -> Vec<PathBuf> {
+    listed(cluster, |name| name.ends_with(".sock") && !name.starts_with('.'))
+}
+
+fn listed(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let found = entries.filter(|entry| entry.file_name().to_str().is_some_and(&wanted));
+    let mut found: Vec<_> = found.map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,195 @@
+//! `bellwether status`: who coordinates, since when and why.
+
+use crate::watching::{self, AskArgs, Shown};
+use bellwether_api::json::{Change, Status};
+use bellwether_shell::{Failure, Verdict};
+use clap::Args;
+use std::fmt::Write;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    ask: AskArgs,
+}
+
+pub(crate) fn run(args: &StatusArgs) -> Result<Verdict, Failure> {
+    watching::run::<Status>(&args.ask)
+}
+
+impl Shown for Status {
+    const PATH: &'static str = "/v1/status";
+
+    fn table(&self) -> String {
+        let mut text = String::new();
+        let mut row = |name: &str, value: String| {
+            let _ = writeln!(text, "{name:<12} {value}");
+        };
+        let election = &self.election;
+        row("cluster", format!("{}, {} members, {election}", self.cluster, self.configured));
+        row("coordinator", coordinator(self));
+        let agree = match self.reachable {
+            Some(heard) => format!("{heard} answer, "),
+            None => String::new(),
+        };
+        row("members", format!("{agree}{} must agree", self.needed));
+        let may = if self.eligible { "" } else { ", may not lead" };
+        row(
+            "this member",
+            format!(
+                "P{}, {}{may}, running for {}",
+                self.id,
+                self.stance.word(),
+                up(self.uptime_ms)
+            ),
+        );
+        if let Some(change) = &self.last_change {
+            row("last change", changed(change));
+        }
+        row(
+            "process",
+            format!("{}, start {}, version {}", self.pid, self.incarnation, self.version),
+        );
+        for warning in &self.warnings {
+            row("warning", warning.clone());
+        }
+        text
+    }
+
+    fn line(&self) -> String {
+        format!("P{} is {}; coordinator {}", self.id, self.stance.word(), brief(self))
+    }
+}
+
+fn coordinator(status: &Status) -> String {
+    match (&status.mandate, status.coordinator) {
+        (Some(mandate), _) => {
+            let appointed = if mandate.appointed { ", appointed" } else { "" };
+            format!("{}{appointed}, lease for another {} ms", brief(status), mandate.lease_ms)
+        }
+        (None, Some(_)) | (None, None) => brief(status),
+    }
+}
+
+/// The same without what changes all the time.
+fn brief(status: &Status) -> String {
+    let why = status.why_no_mandate.as_deref().unwrap_or("nobody says why");
+    match (&status.mandate, status.coordinator) {
+        (Some(mandate), _) => format!("P{} in epoch {}", mandate.leader, mandate.epoch),
+        (None, Some(named)) => format!("P{named} without a mandate: {why}"),
+        (None, None) => format!("none: {why}"),
+    }
+}
+
+pub(crate) fn changed(change: &Change) -> String {
+    let who = |id: Option<u32>| id.map_or("nobody".to_owned(), |id| format!("P{id}"));
+    let epoch = change.epoch.map_or(String::new(), |epoch| format!(" (epoch {epoch})"));
+    let (from, to) = (who(change.from), who(change.to));
+    format!("{}: from {from} to {to}{epoch}: {}", change.at, change.reason)
+}
+
+/// A span as people say it.
+fn up(millis: u64) -> String {
+    let span = Duration::from_millis(millis);
+    match span.as_secs() {
+        0..60 => format!("{:.1} s", span.as_secs_f64()),
+        seconds @ 60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds @ 3_600..86_400 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        seconds => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellwether_api::json::{Mandate, Stance};
+
+    fn status() -> Status {
+        Status {
+            cluster: "demo".to_owned(),
+            id: 3,
+            version: "0.1.0".to_owned(),
+            pid: 4711,
+            election: "bully".to_owned(),
+            stance: Stance::Following,
+            mandate: Some(Mandate { leader: 5, epoch: 7, lease_ms: 412, appointed: false }),
+            coordinator: Some(5),
+            why_no_mandate: None,
+            reachable: None,
+            needed: 3,
+            configured: 5,
+            eligible: true,
+            incarnation: 2,
+            uptime_ms: 192_000,
+            last_change: None,
+            warnings: vec!["mind the gap".to_owned()],
+            lease_full_ms: 500,
+            up: None,
+        }
+    }
+
+    #[test]
+    fn a_follower_names_its_coordinator() {
+        let text = status().table();
+        for fragment in [
+            "demo, 5 members, bully",
+            "P5 in epoch 7, lease for another 412 ms",
+            "3 must agree",
+            "P3, following, running for 3 min 12 s",
+            "warning      mind the gap",
+        ] {
+            assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
+        }
+        assert_eq!(status().line(), "P3 is following; coordinator P5 in epoch 7");
+    }
+
+    #[test]
+    fn a_minority_says_that_it_has_no_mandate() {
+        let lost = Status {
+            mandate: None,
+            stance: Stance::Campaigning,
+            coordinator: Some(3),
+            why_no_mandate: Some("2 of the 3 members needed agree".to_owned()),
+            reachable: Some(2),
+            eligible: false,
+            ..status()
+        };
+        let text = lost.table();
+        for fragment in [
+            "P3 without a mandate: 2 of the 3 members needed agree",
+            "2 answer, 3 must agree",
+            "campaigning, may not lead",
+        ] {
+            assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_change_tells_its_reason() {
+        let change = Change {
+            seq: 9,
+            at: "2026-11-16T09:30:00.125Z".to_owned(),
+            from: Some(5),
+            to: None,
+            epoch: Some(7),
+            reason: "too few members answered within the lease".to_owned(),
+        };
+        assert_eq!(
+            changed(&change),
+            "2026-11-16T09:30:00.125Z: from P5 to nobody (epoch 7): too few members answered \
+             within the lease"
+        );
+    }
+
+    #[test]
+    fn spans_are_short() {
+        for (millis, text) in [
+            (1_500, "1.5 s"),
+            (61_000, "1 min 1 s"),
+            (7_260_000, "2 h 1 min"),
+            (90_000_000, "1 d 1 h"),
+        ] {
+            assert_eq!(up(millis), text);
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! A whole cluster of real members on this machine: its files, its processes and their end.
+
+use super::args::Shape;
+use crate::asking::Address;
+use crate::running::sockets::Sockets;
+use bellwether_core::NodeId;
+use bellwether_member::Choices;
+use bellwether_net::certs::prepare_all;
+use bellwether_node::config::{self, Overrides};
+use bellwether_shell::Failure;
+use rustix::process::{Pid, Signal, kill_process};
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+use tokio::process::{Child, ChildStdin, Command};
+
+/// The name that stands in the certificates.
+const CLUSTER: &str = "up";
+/// The client that has a certificate from the start.
+const CLIENT: &str = "local";
+/// The certificates of a directory that is kept should not run out soon.
+const DAYS: u32 = 3_650;
+/// A member that was told to end and has not by then is killed.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
+/// All members, live and dead.
+pub struct Cluster {
+    program: PathBuf,
+    folder: Folder,
+    /// Where clients on this host come in.
+    sockets: Option<Sockets>,
+    /// In the order of their numbers, which are 1 and so on.
+    pub members: Vec<Member>,
+    /// The time-outs that all members have.
+    pub choices: Choices,
+    /// Where the dashboard is, so that its page may ask the members.
+    dashboard: Option<String>,
+}
+
+/// One member.
+pub struct Member {
+    /// Its number.
+    pub id: u32,
+    /// Where its HTTP API is.
+    pub http: Address,
+    /// Where members and clients reach it over TLS.
+    pub listen: String,
+    running: Option<(Child, Option<ChildStdin>)>,
+    /// What has been done to its process.
+    pub condition: Condition,
+}
+
+/// What has been done to a member's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing: it runs.
+    Running,
+    /// It does not run: a SIGSTOP.
+    Paused,
+    /// There is no process.
+    Dead,
+}
+
+/// Where the files are.
+enum Folder {
+    Temporary(TempDir),
+    Kept(PathBuf),
+}
+
+impl Folder {
+    fn new(kept: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = kept else {
+            let folder = tempfile::Builder::new().prefix("bellwether-up-").tempdir();
+            return folder.map(Folder::Temporary).map_err(|error| {
+                Failure::Input(format!(
+                    "cannot make a temporary directory: {error}; name another one with --dir"
+                ))
+            });
+        };
+        fs::create_dir_all(path)
+            .and_then(|()| fs::canonicalize(path))
+            .map(Folder::Kept)
+            .map_err(|error| unwritable(path, &error))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Folder::Temporary(folder) => folder.path(),
+            Folder::Kept(path) => path,
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let what = format!("cannot write to {}: {error}; name another directory", path.display());
+    Failure::flag("dir", what)
+}
+
+impl Cluster {
+    /// Prepares certificates and configurations, and starts all members.
+    pub fn start(
+        shape: &Shape,
+        kept: Option<&Path>,
+        dashboard: Option<String>,
+    ) -> Result<Self, Failure> {
+        let program = std::env::current_exe().map_err(|error| {
+            Failure::Input(format!("cannot find the program itself to start it again: {error}"))
+        })?;
+        let folder = Folder::new(kept)?;
+        let ids: Vec<NodeId> = (1..=shape.nodes).map(NodeId::new).collect();
+        prepare_all(folder.path(), CLUSTER, &ids, &[CLIENT], DAYS)
+            .map_err(|error| Failure::flag("dir", error))?;
+        let ports = Ports::find(shape)?;
+        // Without it, clients can still come over the network.
+        let sockets = Sockets::new().ok();
+        for id in 1..=shape.nodes {
+            let path = config_path(folder.path(), id);
+            let socket = match &sockets {
+                Some(sockets) => sockets.of(id).display().to_string(),
+                None => "off".to_owned(),
+            };
+            fs::write(&path, configuration(shape, id, &ports, &socket))
+                .map_err(|error| unwritable(&path, &error))?;
+        }
+        let choices = config::load(&config_path(folder.path(), 1), &Overrides::default())
+            .map_err(|error| Failure::Input(error.to_string()))?
+            .choices;
+        let mut members = Vec::new();
+        for id in 1..=shape.nodes {
+            let http = Address::parse(&ports.http(id))?;
+            let (listen, condition) = (ports.listen(id), Condition::Dead);
+            members.push(Member { id, http, listen, running: None, condition });
+        }
+        if let Some(sockets) = &sockets {
+            let http: Vec<_> = members.iter().map(|member| member.http.clone()).collect();
+            // Without it, whoever asks names a member.
+            let _ = sockets.tell(&http);
+        }
+        let mut cluster = Cluster { program, folder, sockets, members, choices, dashboard };
+        // The ports are free again only now, when whoever is to have them takes them.
+        drop(ports);
+        for place in 0..cluster.members.len() {
+            cluster.spawn(place)?;
+        }
+        Ok(cluster)
+    }
+
+    /// Where the files are.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where the socket of a member is.
+    pub fn socket(&self, id: u32) -> Option<PathBuf> {
+        self.sockets.as_ref().map(|sockets| sockets.of(id))
+    }
+
+    /// Whether the files go when the cluster ends.
+    pub(crate) fn is_temporary(&self) -> bool {
+        matches!(self.folder, Folder::Temporary(_))
+    }
+
+    /// The place of a member in the list.
+    pub fn place(&self, id: u32) -> Option<usize> {
+        self.members.iter().position(|member| member.id == id)
+    }
+
+    fn spawn(&mut self, place: usize) -> Result<(), Failure> {
+        let folder = self.folder.path();
+        let member = &mut self.members[place];
+        let id = member.id;
+        let log_path = log_path(folder, id);
+        let log = File::options().create(true).append(true).open(&log_path);
+        let log = log.map_err(|error| unwritable(&log_path, &error))?;
+        let mut child = Command::new(&self.program)
+            .arg("up-member")
+            .arg(std::process::id().to_string())
+            .arg(config_path(folder, id))
+            .args(&self.dashboard)
+            .current_dir(folder)
+            // Held open, so that its end tells the member of ours.
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(log)
+            // Ctrl-C is for the parent, which then ends its children.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| Failure::Input(format!("cannot start member {id}: {error}")))?;
+        let stdin = child.stdin.take();
+        member.running = Some((child, stdin));
+        member.condition = Condition::Running;
+        Ok(())
+    }
+
+    /// Members that have ended by themselves since the last look, and what they said.
+    pub fn deaths(&mut self) -> Vec<(u32, String)> {
+        let mut deaths = Vec::new();
+        for member in &mut self.members {
+            let Some((child, _)) = &mut member.running else { continue };
+            let Ok(Some(status)) = child.try_wait() else { continue };
+            member.running = None;
+            member.condition = Condition::Dead;
+            let log = log_path(self.folder.path(), member.id);
+            deaths.push((member.id, last_words(status, &log)));
+        }
+        deaths
+    }
+
+    /// Kills a member: a SIGKILL.
+    pub async fn kill(&mut self, place: usize) {
+        self.members[place].signal(Signal::KILL);
+        self.members[place].reap().await;
+    }
+
+    /// Starts a dead member again.
+    pub fn revive(&mut self, place: usize) -> Result<(), Failure> {
+        if self.members[place].running.is_some() {
+            return Ok(());
+        }
+        self.spawn(place)
+    }
+
+    /// Ends all members: politely, and not politely whoever does not listen.
+    pub async fn end(&mut self) {
+        for member in &self.members {
+            member.signal(Signal::TERM);
+            // One that is stopped hears it only when it goes on.
+            member.signal(Signal::CONT);
+        }
+        let all = async {
+            for member in &mut self.members {
+                member.reap().await;
+            }
+        };
+        if tokio::time::timeout(ENDS_WITHIN, all).await.is_err() {
+            for place in 0..self.members.len() {
+                self.kill(place).await;
+            }
+        }
+    }
+}
+
+impl Member {
+    /// Its process, if there is one.
+    pub fn pid(&self) -> Option<u32> {
+        self.running.as_ref().and_then(|(child, _)| child.id())
+    }
+
+    /// Sends a signal. A process's number is its own until it has been waited for.
+    pub fn signal(&self, signal: Signal) {
+        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // It may be gone already, which is as good.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// Stops its process: a SIGSTOP.
+    pub fn pause(&mut self) {
+        self.signal(Signal::STOP);
+        self.condition = Condition::Paused;
+    }
+
+    /// Lets its process go on: a SIGCONT.
+    pub fn resume(&mut self) {
+        self.signal(Signal::CONT);
+        self.condition = Condition::Running;
+    }
+
+    async fn reap(&mut self) {
+        if let Some((child, _)) = &mut self.running {
+            let _ = child.wait().await;
+        }
+        self.running = None;
+        self.condition = Condition::Dead;
+    }
+}
+
+fn config_path(folder: &Path, id: u32) -> PathBuf {
+    folder.join(format!("member-{id}.toml"))
+}
+
+/// Where a member's log is.
+pub(crate) fn log_path(folder: &Path, id: u32) -> PathBuf {
+    folder.join(format!("member-{id}.log"))
+}
+
+fn configuration(shape: &Shape, id: u32, ports: &Ports, socket: &str) -> String {
+    let mut text = String::new();
+    let Shape { nodes, election, profile, preempt, .. } = shape;
+    let _ = writeln!(text, "# Written by `bellwether up` at every start.");
+    let _ = writeln!(text, "cluster = \"{CLUSTER}\"\nid = {id}");
+    let _ = writeln!(text, "listen = \"{}\"\nhttp = \"{}\"", ports.listen(id), ports.http(id));
+    let _ = writeln!(text, "socket = \"{socket}\"");
+    let _ = writeln!(text, "data = \"state\"\nelection = \"{election}\"\nprofile = \"{profile}\"");
+    if let Some(preempt) = preempt {
+        let _ = writeln!(text, "preempt = \"{preempt}\"");
+    }
+    let _ = writeln!(text, "\n[tls]\nca = \"ca.pem\"");
+    let _ = writeln!(text, "certificate = \"member-{id}.pem\"\nkey = \"member-{id}-key.pem\"");
+    for member in 1..=*nodes {
+        let _ = writeln!(text, "\n[[member]]\nid = {member}");
+        let _ = writeln!(text, "address = \"{}\"", ports.listen(member));
+        let _ = writeln!(text, "http = \"{}\"", ports.http(member));
+    }
+    text
+}
+
+fn last_words(status: ExitStatus, log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap_or_default();
+    let said = text.lines().rev().find_map(|line| line.strip_prefix("error: "));
+    match said {
+        Some(said) => format!("{status}: {said}"),
+        None => format!("{status}; its log is {}", log.display()),
+    }
+}
+
+/// Ports on loopback, held so that nobody else takes them meanwhile.
+struct Ports {
+    listen: Vec<TcpListener>,
+    http: Vec<TcpListener>,
+}
+
+/// Below the range from which systems take ports for outgoing connections: there, a port of a dead
+/// member could be taken by somebody who calls it.
+const FREE_PORTS: std::ops::Range<u32> = 20_000..32_000;
+
+impl Ports {
+    fn find(shape: &Shape) -> Result<Self, Failure> {
+        let span = FREE_PORTS.end - FREE_PORTS.start;
+        // Another cluster that starts at this moment looks elsewhere first.
+        let first = std::process::id().wrapping_mul(97) % span;
+        let mut free = (0..span)
+            .map(|step| FREE_PORTS.start + (first + step) % span)
+            .filter_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port as u16)).ok());
+        let nobody = || Failure::Input("no free ports on 127.0.0.1".to_owned());
+        let mut take = || free.next().ok_or_else(nobody);
+        let mut ports = Ports { listen: Vec::new(), http: Vec::new() };
+        for place in 0..shape.nodes {
+            ports.listen.push(take()?);
+            let http = match shape.http_port {
+                0 => take()?,
+                base => {
+                    let port = base + place as u16;
+                    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+                        let what = format!(
+                            "cannot use port {port} of 127.0.0.1: {error}; give another port, or \
+                             0 for any"
+                        );
+                        Failure::flag("http-port", what)
+                    })?
+                }
+            };
+            ports.http.push(http);
+        }
+        Ok(ports)
+    }
+
+    fn listen(&self, id: u32) -> String {
+        address(&self.listen[id as usize - 1])
+    }
+
+    fn http(&self, id: u32) -> String {
+        address(&self.http[id as usize - 1])
+    }
+}
+
+fn address(listener: &TcpListener) -> String {
+    listener.local_addr().map_or_else(|error| error.to_string(), |address| address.to_string())
+}

@@ -1,0 +1,44 @@
+//! One of the members that `up` starts.
+//!
+//! It is `bellwether node` with two differences: faults can be made over HTTP, and it ends with
+//! the process that started it, whatever becomes of that one.
+
+use super::args::UpMemberArgs;
+use bellwether_http::Extra;
+use bellwether_node::config::{self, Overrides};
+use bellwether_shell::{Failure, Verdict};
+
+pub(crate) fn run(args: &UpMemberArgs, extra: Extra) -> Result<Verdict, Failure> {
+    if !end_with_parent(args.parent) {
+        return Ok(Verdict::Well);
+    }
+    let failed =
+        |error: bellwether_node::Failure| Failure::Exit(error.exit_code(), error.to_string());
+    let overrides = Overrides { dev_faults: true, ..Overrides::default() };
+    let mut settings = config::load(&args.config, &overrides)
+        .map_err(|error| failed(bellwether_node::Failure::Config(error)))?;
+    settings.up.clone_from(&args.dashboard);
+    bellwether_node::logs::start(&settings.log);
+    bellwether_node::run(settings, extra).map_err(failed)?;
+    Ok(Verdict::Well)
+}
+
+/// From now on the end of the parent is the end of this process, even while it is stopped.
+/// Whether the parent is still there.
+#[cfg(target_os = "linux")]
+pub fn end_with_parent(parent: i32) -> bool {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    // The order matters: a parent that ends between the two is noticed by the second.
+    set_parent_process_death_signal(Some(Signal::KILL)).is_ok()
+        && getppid().is_some_and(|now| now.as_raw_nonzero().get() == parent)
+}
+
+/// The same where the system has no such signal: standard input is closed when the parent ends.
+#[cfg(not(target_os = "linux"))]
+pub fn end_with_parent(_parent: i32) -> bool {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(1);
+    });
+    true
+}

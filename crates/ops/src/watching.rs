@@ -1,0 +1,134 @@
+//! Showing what a member says: once, or again and again.
+
+use crate::asking::Unanswered;
+use crate::whom::Whom;
+use bellwether_shell::{Failure, Verdict, print};
+use clap::Args;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// What all commands that ask a member have in common.
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    /// The HTTP address of any member [default: those of `bellwether up`, or of an installed
+    /// member: 127.0.0.1:7480]
+    #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
+    address: Option<String>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Ask again and again, every second or as often as given: redraws on a terminal, and else
+    /// prints a line whenever something changes
+    #[arg(long, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "1s")]
+    watch: Option<String>,
+}
+
+impl AskArgs {
+    /// Who is asked.
+    pub(crate) fn whom(&self) -> Result<Whom, Failure> {
+        Whom::find(self.address.as_deref())
+    }
+
+    /// Whether JSON is wanted.
+    pub(crate) fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether to go on asking.
+    pub(crate) fn watches(&self) -> bool {
+        self.watch.is_some()
+    }
+}
+
+/// What a member can be asked for.
+pub(crate) trait Shown: Serialize + DeserializeOwned {
+    /// Where.
+    const PATH: &'static str;
+    /// For people.
+    fn table(&self) -> String;
+    /// What is worth a new line when it changes.
+    fn line(&self) -> String;
+}
+
+/// Asks and shows.
+pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
+    let whom = args.whom()?;
+    let interval = args.watch.as_deref().map(interval).transpose()?;
+    runtime()?.block_on(async {
+        match interval {
+            None => {
+                let answer: T = whom.get(T::PATH).await?;
+                print(&shown(&answer, args.json))?;
+                Ok(Verdict::Well)
+            }
+            Some(interval) if io::stdout().is_terminal() && !args.json => {
+                redraw::<T>(&whom, interval).await
+            }
+            Some(interval) => follow::<T>(&whom, interval, args.json).await,
+        }
+    })
+}
+
+/// What runs a command that waits for others.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))
+}
+
+fn interval(text: &str) -> Result<Duration, Failure> {
+    let span = bellwether_algorithms::options::duration(text)
+        .map_err(|what| Failure::flag("watch", what))?;
+    if span < Duration::from_millis(10) {
+        let what = format!("'{text}' is too often; give at least 10ms");
+        return Err(Failure::flag("watch", what));
+    }
+    Ok(span)
+}
+
+fn shown<T: Shown>(answer: &T, json: bool) -> String {
+    if json {
+        return format!("{}\n", serde_json::to_string_pretty(answer).unwrap_or_default());
+    }
+    answer.table()
+}
+
+/// Clears the terminal and draws the answer, for ever.
+async fn redraw<T: Shown>(whom: &Whom, interval: Duration) -> Result<Verdict, Failure> {
+    loop {
+        let answer: Result<T, Unanswered> = whom.get(T::PATH).await;
+        let text = match answer {
+            Ok(answer) => answer.table(),
+            Err(unanswered) => format!("{unanswered}\n"),
+        };
+        print(&format!("\x1b[H\x1b[2J{text}\nasks every {interval:?}; Ctrl-C ends\n"))?;
+        tokio::time::sleep(interval).await;
+    }
+}
+
+/// Prints a line whenever something changes, for ever. A member that does not answer is a change
+/// too; one that never did is an error.
+async fn follow<T: Shown>(whom: &Whom, interval: Duration, json: bool) -> Result<Verdict, Failure> {
+    let mut last: Option<String> = None;
+    loop {
+        let answer: Result<T, Unanswered> = whom.get(T::PATH).await;
+        let (gist, line) = match answer {
+            Ok(answer) if json => {
+                (answer.line(), serde_json::to_string(&answer).unwrap_or_default())
+            }
+            Ok(answer) => (answer.line(), answer.line()),
+            Err(unanswered) if last.is_none() => return Err(unanswered.into()),
+            Err(_) if json => (String::new(), "null".to_owned()),
+            Err(unanswered) => (String::new(), unanswered.to_string()),
+        };
+        if last.as_ref() != Some(&gist) {
+            print(&format!("{line}\n"))?;
+            last = Some(gist);
+        }
+        tokio::time::sleep(interval).await;
+    }
+}

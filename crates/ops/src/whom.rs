@@ -1,0 +1,82 @@
+//! Whom a command asks: the member that was named, or those of the cluster that `bellwether up` runs
+//! on this host.
+//!
+//! Of several the first that answers is as good as any: every member tells what it knows, and says
+//! that it is its word. Whoever has answered once is asked first the next time, so that lines of
+//! `--watch` are the word of one member for as long as it lives.
+
+use crate::asking::{ANSWERS_WITHIN, Address, Unanswered, get_within, post};
+use crate::running::sockets;
+use bellwether_api::json::Status;
+use bellwether_shell::Failure;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::cell::Cell;
+use std::time::Duration;
+
+/// Where an installed member answers.
+const INSTALLED: &str = "127.0.0.1:7480";
+
+/// One of several that takes longer is passed over, until all have been: it may have been stopped.
+const PASSED_OVER: Duration = Duration::from_millis(500);
+
+/// Those who may be asked; there is at least one.
+#[derive(Debug)]
+pub(crate) struct Whom {
+    members: Vec<Address>,
+    /// The place of the one that answered last.
+    first: Cell<usize>,
+}
+
+impl Whom {
+    /// Whoever was named; else the cluster of `bellwether up`; else an installed member.
+    pub(crate) fn find(named: Option<&str>) -> Result<Self, Failure> {
+        let mut members = match named {
+            Some(named) => vec![Address::parse(named)?],
+            None => sockets::http_of_up()?,
+        };
+        if members.is_empty() {
+            members.push(Address::parse(INSTALLED)?);
+        }
+        Ok(Whom { members, first: Cell::new(0) })
+    }
+
+    /// Asks for something.
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Unanswered> {
+        let mut patience = match self.members.len() {
+            1 => ANSWERS_WITHIN,
+            _ => PASSED_OVER,
+        };
+        loop {
+            let mut nobody = None;
+            for step in 0..self.members.len() {
+                let place = (self.first.get() + step) % self.members.len();
+                match get_within(&self.members[place], path, patience).await {
+                    Err(silence @ Unanswered::Nobody(..)) => nobody = nobody.or(Some(silence)),
+                    answer => {
+                        self.first.set(place);
+                        return answer;
+                    }
+                }
+            }
+            match nobody {
+                // The whole host may be busy.
+                Some(silence) if patience >= ANSWERS_WITHIN => return Err(silence),
+                _ => patience = ANSWERS_WITHIN,
+            }
+        }
+    }
+
+    /// Commands something of a member that is known to answer: a command that got no answer may
+    /// have been carried out, and is not given to another one.
+    pub(crate) async fn post<B: Serialize, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<T, Unanswered> {
+        if self.members.len() > 1 {
+            let _: Status = self.get("/v1/status").await?;
+        }
+        post(&self.members[self.first.get()], path, body).await
+    }
+}

@@ -1,0 +1,129 @@
+//! The flags of `bellwether torture`.
+
+use super::plan::Kind;
+use bellwether_shell::Failure;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const MEMBERS: std::ops::RangeInclusive<u64> = 3..=9;
+const CLIENTS: std::ops::RangeInclusive<u64> = 1..=64;
+const LOCKS: std::ops::RangeInclusive<u64> = 1..=1_000;
+const ROLES: std::ops::RangeInclusive<u64> = 0..=1_000;
+/// In a shorter time nothing could happen.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+// Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
+// with it, and is not taken for a flag.
+#[derive(Debug, Args)]
+pub struct TortureArgs {
+    /// Members 1 to N
+    #[arg(long, value_name = "N", default_value = "3", allow_hyphen_values = true)]
+    members: String,
+    /// How many clients; every one is a process with two sessions at a time
+    #[arg(long, value_name = "N", default_value = "6", allow_hyphen_values = true)]
+    clients: String,
+    /// How long faults happen
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
+    length: String,
+    /// What is done and what goes wrong; not when, which is up to the machine [default: another one
+    /// every time]
+    #[arg(long, value_name = "S", allow_hyphen_values = true)]
+    seed: Option<String>,
+    /// What goes wrong, separated by commas, or none: kill, stop and partition of members, of the
+    /// coordinator in particular, the end of a majority at once, step-down; client-kill and
+    /// client-stop [default: all of it]
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    faults: Option<String>,
+    /// How many locks; every third is a semaphore
+    #[arg(long, value_name = "K", default_value = "6", allow_hyphen_values = true)]
+    locks: String,
+    /// How many roles
+    #[arg(long, value_name = "R", default_value = "3", allow_hyphen_values = true)]
+    roles: String,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Keep histories, configurations and logs in this directory, which must be empty or not there
+    /// yet [default: they are kept only if something is wrong]
+    #[arg(long, value_name = "DIR")]
+    pub(super) keep: Option<PathBuf>,
+}
+
+/// What is to be done, checked.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) members: u32,
+    pub(super) clients: u32,
+    pub(super) length: Duration,
+    pub(super) seed: u64,
+    pub(super) faults: Vec<Kind>,
+    pub(super) locks: u64,
+    pub(super) roles: u64,
+}
+
+impl TortureArgs {
+    pub(super) fn setup(&self) -> Result<Setup, Failure> {
+        let length = bellwether_algorithms::options::duration(&self.length)
+            .map_err(|what| Failure::flag("for", what))?;
+        if length < SHORTEST {
+            return Err(Failure::flag("for", "too short for anything to happen; give at least 1s"));
+        }
+        let seed = match &self.seed {
+            Some(text) => text.parse().map_err(|_| {
+                Failure::flag("seed", format!("'{text}' is not a whole number from 0"))
+            })?,
+            None => u64::from(bellwether_net::draw() as u32),
+        };
+        Ok(Setup {
+            members: number("members", &self.members, MEMBERS)? as u32,
+            clients: number("clients", &self.clients, CLIENTS)? as u32,
+            length,
+            seed,
+            faults: kinds(self.faults.as_deref())?,
+            locks: number("locks", &self.locks, LOCKS)?,
+            roles: number("roles", &self.roles, ROLES)?,
+        })
+    }
+}
+
+fn number(flag: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Failure> {
+    text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
+        let what =
+            format!("'{text}' is not a whole number from {} to {}", range.start(), range.end());
+        Failure::flag(flag, what)
+    })
+}
+
+fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Failure> {
+    let mut kinds = Vec::new();
+    for word in text.into_iter().flat_map(|text| text.split(',')).map(str::trim) {
+        if text == Some("none") {
+            return Ok(kinds);
+        }
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == word) else {
+            let known = Kind::ALL.map(Kind::word).join(", ");
+            let what = format!("no fault '{word}'; there are {known}, or none");
+            return Err(Failure::flag("faults", what));
+        };
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    Ok(if text.is_none() { Kind::ALL.to_vec() } else { kinds })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_a_list() {
+        assert_eq!(kinds(None).unwrap(), Kind::ALL);
+        assert_eq!(kinds(Some("none")).unwrap(), []);
+        assert_eq!(kinds(Some("stop, kill,stop")).unwrap(), [Kind::Stop, Kind::Kill]);
+        let complaint = kinds(Some("kill,none")).unwrap_err().to_string();
+        assert!(complaint.contains("no fault 'none'; there are kill, stop"), "{complaint}");
+        assert!(kinds(Some("")).is_err());
+    }
+}

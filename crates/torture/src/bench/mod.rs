@@ -1,0 +1,30 @@
+//! `bellwether bench`: what a real cluster on this machine takes and costs.
+//!
+//! Everything is measured from outside, over the HTTP API: the moment at which a member would tell
+//! a client who coordinates is the one that counts.
+
+pub(crate) mod args;
+mod failover;
+mod quiet;
+mod rig;
+
+use args::{BenchArgs, What};
+use bellwether_ops::cluster::{Signals, runtime};
+use bellwether_shell::{Failure, Verdict};
+
+pub(crate) fn run(args: &BenchArgs) -> Result<Verdict, Failure> {
+    runtime()?.block_on(async {
+        let mut signals = Signals::new()?;
+        let work = async {
+            match &args.what {
+                What::Failover(args) => failover::run(args).await,
+                What::Quiet(args) => quiet::run(args).await,
+            }
+        };
+        tokio::select! {
+            verdict = work => verdict,
+            // The members die with what is dropped here.
+            () = signals.wait() => Err(Failure::Exit(130, "interrupted; nothing was measured".to_owned())),
+        }
+    })
+}

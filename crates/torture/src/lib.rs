@@ -1,0 +1,134 @@
+//! Faults and measurements on real clusters: `bellwether torture` and `bellwether bench`.
+//!
+//! # Torture
+//! Faults on a real cluster under load, with a checked history.
+//!
+//! Members and clients are processes. Clients lock, lead and let go at random and write down what they
+//! ask, hear and see; members and clients are killed, stopped and cut off meanwhile. At last everything is
+//! made good, all clients must come to an end, and the histories are put together and checked. The
+//! seed decides what is done and what goes wrong. When things happen is up to the machine, so the same
+//! seed is a similar run and not the same one.
+
+mod args;
+mod bench;
+mod chance;
+mod check;
+mod client;
+mod conduct;
+mod faults;
+mod field;
+mod figures;
+mod history;
+mod plan;
+mod report;
+
+use args::{Setup, TortureArgs};
+use bellwether_ops::cluster::{Signals, runtime};
+use bellwether_shell::{Failure, Verdict, print};
+use clap::Subcommand;
+use conduct::Conductor;
+use faults::Fault;
+use figures::Figures;
+use report::Report;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Measure a whole cluster on this machine: failover, false alarms, cost
+    Bench(bench::args::BenchArgs),
+    /// Make faults on a whole cluster under load, and check what its clients saw
+    Torture(args::TortureArgs),
+    /// One of the clients that `torture` starts
+    #[command(hide = true)]
+    TortureClient(client::TortureClientArgs),
+}
+
+impl Command {
+    /// Carries the command out.
+    pub fn run(self) -> Result<Verdict, Failure> {
+        match self {
+            Command::Bench(args) => bench::run(&args),
+            Command::Torture(args) => run(&args),
+            Command::TortureClient(args) => client::run(&args),
+        }
+    }
+}
+
+fn run(args: &TortureArgs) -> Result<Verdict, Failure> {
+    let setup = args.setup()?;
+    let folder = Folder::new(args.keep.as_deref())?;
+    runtime()?.block_on(async {
+        let mut signals = Signals::new()?;
+        tokio::select! {
+            verdict = torture(&setup, args.json, folder) => verdict,
+            // Members and clients die with what is dropped here.
+            () = signals.wait() => {
+                Err(Failure::Exit(130, "interrupted; nothing was checked".to_owned()))
+            }
+        }
+    })
+}
+
+async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, Failure> {
+    let mut conductor = Conductor::start(setup, folder.path(), json).await?;
+    let conducted = conductor.conduct().await?;
+    let faults: String = conducted.faults.iter().map(Fault::line).collect();
+    let path = folder.path().join("faults.txt");
+    fs::write(&path, faults).map_err(|error| Failure::Write("keep", path, error))?;
+    let histories = conductor.ground.field.histories()?;
+    let (book, found) = check::check(&histories);
+    let figures = Figures::of(&book, &histories, &conducted.faults);
+    let violations: Vec<_> = conducted.violations.into_iter().chain(found).collect();
+    let kept = folder.settle(!violations.is_empty());
+    let report = Report { setup, figures, violations, histories: &histories, kept };
+    print(&if json { report.json() } else { report.text() })?;
+    Ok(if report.violations.is_empty() { Verdict::Well } else { Verdict::Violated })
+}
+
+/// Where histories, configurations and logs are.
+enum Folder {
+    Temporary(TempDir),
+    Kept(PathBuf),
+}
+
+impl Folder {
+    fn new(kept: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = kept else {
+            let folder = tempfile::Builder::new().prefix("bellwether-torture-").tempdir();
+            return folder.map(Folder::Temporary).map_err(|error| {
+                let what =
+                    format!("cannot make a temporary directory: {error}; name one with --keep");
+                Failure::Input(what)
+            });
+        };
+        let unusable = |what: String| {
+            Failure::flag("keep", format!("{}: {what}; name another directory", path.display()))
+        };
+        fs::create_dir_all(path).map_err(|error| unusable(error.to_string()))?;
+        let mut inside = fs::read_dir(path).map_err(|error| unusable(error.to_string()))?;
+        if inside.next().is_some() {
+            return Err(unusable("it is not empty".to_owned()));
+        }
+        let path = fs::canonicalize(path).map_err(|error| unusable(error.to_string()))?;
+        Ok(Folder::Kept(path))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Folder::Temporary(folder) => folder.path(),
+            Folder::Kept(path) => path,
+        }
+    }
+
+    /// What was to be kept is, and what somebody will want to look at, too.
+    fn settle(self, wanted: bool) -> Option<PathBuf> {
+        match self {
+            Folder::Temporary(folder) if wanted => Some(folder.keep()),
+            Folder::Temporary(_) => None,
+            Folder::Kept(path) => Some(path),
+        }
+    }
+}
