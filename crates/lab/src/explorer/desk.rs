@@ -7,13 +7,12 @@
 use super::run::run;
 use super::wire::RunRequest;
 use axum::http::StatusCode;
-use bellwether_core::Panicked;
 use bellwether_http::Refusal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::sync::Semaphore;
-use tokio::task::{JoinError, spawn_blocking};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 /// How many runs are played at once.
@@ -63,7 +62,7 @@ pub(crate) async fn play(request: RunRequest) -> Result<Vec<u8>, Refusal> {
             played.await
         }
     };
-    played.unwrap_or_else(|error| Err(failed_run(error)))
+    played.unwrap_or_else(|error| Err(failed(&error.to_string())))
 }
 
 /// Ends a run that takes too long, or that nobody waits for any more. True when it is at an end.
@@ -73,18 +72,6 @@ struct Patience(Arc<AtomicBool>);
 impl Drop for Patience {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// A process of the run panicked, or the server itself.
-fn failed_run(error: JoinError) -> Refusal {
-    match error.try_into_panic().map(|payload| payload.downcast::<Panicked>()) {
-        Ok(Ok(panicked)) => {
-            let hint = Some("correct the process; the server goes on");
-            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, panicked.to_string(), hint)
-        }
-        Ok(Err(_)) => failed("it panicked"),
-        Err(error) => failed(&error.to_string()),
     }
 }
 

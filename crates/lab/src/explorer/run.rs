@@ -3,6 +3,7 @@
 use super::catalogue::LIMITS;
 use super::costs::costs;
 use super::wire::{Branch, Count, Fact, Outcome, Run, RunRequest, Violation};
+use crate::panics::caught;
 use crate::program::catalogue;
 use axum::http::StatusCode;
 use bellwether_core::{NodeId, Role, Time};
@@ -52,7 +53,11 @@ fn play(text: &str, may_go_on: MayGoOn<'_>) -> Result<(Scenario, Played), Refusa
         .map_err(|error| mistake(&error))?;
     let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
     let staging = Staging { states: true, events_max, may_go_on };
-    let played = scenario.stage(&staging);
+    let seed = scenario.setup.seed;
+    let played =
+        caught(|| scenario.stage(&staging), || format!("seed {seed}")).map_err(|panicked| {
+            refuse(panicked.to_string(), "correct the process; the server goes on")
+        })?;
     let shorter = "let it `run until=` an earlier time, take fewer processes, or longer time-outs \
                    and intervals";
     match played.cut_off {
