@@ -252,7 +252,7 @@ impl<P: Process> Definition<P> {
         Definition { kinds, ..self }
     }
 
-    /// Its processes look at their clocks, which may gain or lose so many parts per million.
+    /// Its processes look at their clocks, which may gain or lose this many parts per million.
     pub fn reads_clock(self, drift_ppm: u32) -> Self {
         Definition { reads_clock: true, drift_ppm, ..self }
     }
@@ -274,7 +274,7 @@ impl<P: Process> Definition<P> {
         Definition { goal: Some(goal), ..self }
     }
 
-    /// How long after the last fault the goal may still be open, if so many inputs were given that
+    /// How long after the last fault the goal may still be open, given the number of inputs that
     /// are [work](Definition::work); a minute, unless this says otherwise.
     pub fn settles_within(
         self,

@@ -57,7 +57,7 @@ impl<P> Erasable for P where
 #[derive(Default)]
 pub struct AnyProcess(Option<Box<dyn ErasedProcess>>);
 
-/// Which process an [`AnyProcess`] is, and the configuration of that one.
+/// Which process an [`AnyProcess`] is, and the configuration of that process.
 #[derive(Clone)]
 pub struct AnyConfig(Arc<dyn ErasedConfig>);
 

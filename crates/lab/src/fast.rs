@@ -12,7 +12,7 @@ use bellwether_core::{AnyProcess, Erasable};
 use bellwether_sim::{Outcome, Plan, Scheduled, Silent};
 use std::sync::Arc;
 
-/// From so many processes on it is worth the while.
+/// The number of processes from which on the second build pays.
 const MANY: usize = 500;
 
 /// Runs a plan over the algorithm's own types and measures what it takes; nothing if it is not one

@@ -21,7 +21,7 @@
 //! use serde::{Deserialize, Serialize};
 //! use std::{fmt, sync::Arc, time::Duration};
 //!
-//! /// Whoever has the potato can `throw` it to the next.
+//! /// The process that has the potato can `throw` it to the next.
 //! #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 //! struct Hand {
 //!     potato: bool,

@@ -212,8 +212,8 @@ fn costs(ends: &BTreeSet<End>) -> BTreeSet<u64> {
     ends.iter().filter(|end| end.formed > 0).map(|end| end.sent).collect()
 }
 
-/// A cycle over as many sites as there are numbers: each holds the resource of one site and wants
-/// that of the next. Everybody is at home where it holds something, or so many sites further on.
+/// A cycle over as many sites as there are numbers: each transaction holds the resource of one site
+/// and wants that of the next. Its home is the site of what it holds, or `moved` sites further on.
 fn ring(numbers: &[u32], moved: u32) -> Vec<Plan> {
     let sites = numbers.len() as u32;
     let plan = |(site, number): (u32, &u32)| Plan {
@@ -255,7 +255,7 @@ fn distributed_one_site_finds_the_cycle_in_every_order_and_at_the_same_cost() {
     assert!(states > 2_000, "{states} states");
 }
 
-/// Whoever waits may give up at any moment: nobody is aborted for a cycle that never was, and none
+/// A waiting transaction may give up at any moment: none is aborted for a cycle that never was, none
 /// is left.
 fn gives_up(name: &str, rings: &[(&[u32], usize)]) {
     let (mut states, mut spared) = (0, 0);

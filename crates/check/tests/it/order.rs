@@ -13,7 +13,7 @@ use bellwether_core::{AnyProcess, Goal, Group, NodeId};
 use std::collections::BTreeSet;
 use std::iter::repeat_n;
 
-/// Processes that may broadcast so many messages each, of which the largest coordinates.
+/// Processes that may broadcast this many messages each; the largest is the coordinator.
 fn crowd(name: &str, wants: &[u32], options: &[(&str, &str)]) -> Setup {
     let algorithm = listed(name);
     let group = Group::numbered(wants.len() as u32).unwrap();
@@ -106,7 +106,7 @@ fn sequencer(wants: &[u32; 3], uniform: bool) -> Setup {
     crowd("total-order-sequencer", wants, &[("uniform", "")][..usize::from(uniform)])
 }
 
-/// The sequencer may die in the middle of anything, when it has broadcast so many messages itself.
+/// The sequencer may die in the middle of anything, after this many broadcasts of its own.
 /// This process suspects it then.
 fn dies(
     setup: &Setup,

@@ -1,7 +1,7 @@
 //! The mutual exclusion algorithms by themselves, as in their papers: small groups, and every order
 //! in which messages can arrive and applications can ask for the section and leave it.
 //!
-//! Beside each algorithm is an application that wants to be inside so many times. What must hold:
+//! Beside each algorithm is an application that enters a given number of times. What must hold:
 //! at most one is inside; who is let in has asked; entries are numbered one by one, and come in the
 //! order that the algorithm promises; where there is a token, there is one; and in every run all are
 //! served. Nobody crashes, but on the textbook's token ring.
@@ -279,7 +279,7 @@ fn run(model: &Model<AnyProcess>) -> Report {
     check(model, Limits { threads: 2, ..Limits::default() }, &mut |_| {})
 }
 
-/// All is well in all of at least so many states.
+/// Every claim holds, in at least this many states.
 #[track_caller]
 fn behaves(model: Model<AnyProcess>, at_least: u64) {
     let Report { verdict, progress } = run(&model);
@@ -399,7 +399,7 @@ fn ring(wants: &[u32], deaths: &[(usize, u32)], slow: bool, visits: u32) -> Mode
     Model { referee: Some(Box::new(mourner)), ..erase(model) }
 }
 
-/// All ways in which so many processes may die, each after so many wishes of its own.
+/// All ways in which this many processes may die, each after a number of wishes of its own.
 fn deaths(wants: &[u32], count: usize) -> Vec<Vec<(usize, u32)>> {
     let mut all = vec![Vec::new()];
     for _ in 0..count {

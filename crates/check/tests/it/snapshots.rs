@@ -76,7 +76,7 @@ fn explore(setup: &Setup, only: Option<&'static str>) -> (Report, Notes<String>)
     (check(&model, Limits { threads: 2, ..Limits::default() }, &mut |_| {}), cuts)
 }
 
-/// Every order goes well, and there are at least so many states, and so many different cuts with
+/// Every order goes well, and there are at least this many states, and this many different cuts with
 /// money on the way.
 #[track_caller]
 fn all_is_well(channels: &str, script: &[&[&str]], states: u64, busy: usize) {

@@ -6,7 +6,7 @@ use bellwether_check::{Action, Channels, Explorable, Faults, Limits, Model, Verd
 use bellwether_core::{Context, Invariant};
 use std::time::Duration;
 
-/// A token on a ring of three: the first process has it, and whoever gets it keeps it for a while.
+/// A token on a ring of three: the first process has it, and its receiver keeps it for a while.
 fn token_ring() -> Model<Toy> {
     let start = |toy: &mut Toy, cx: &mut Context<'_, Toy>| {
         if cx.place() == 0 {

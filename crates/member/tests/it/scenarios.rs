@@ -1,6 +1,6 @@
 //! Plays the scenarios of the member and compares their stories.
 //!
-//! `UPDATE=1 cargo test -p bellwether-member --test it scenarios` writes the stories anew; `expect`
+//! `UPDATE=1 cargo test -p bellwether-member --test it scenarios` rewrites the stories; `expect`
 //! lines are written by hand and never touched.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

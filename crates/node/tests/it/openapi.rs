@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-/// `UPDATE=1 cargo test -p bellwether-node --test it openapi` writes the file anew.
+/// `UPDATE=1 cargo test -p bellwether-node --test it openapi` rewrites the file.
 #[test]
 fn the_pages_document_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/openapi/member.json");
