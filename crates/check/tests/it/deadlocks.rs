@@ -255,8 +255,8 @@ fn distributed_one_site_finds_the_cycle_in_every_order_and_at_the_same_cost() {
     assert!(states > 2_000, "{states} states");
 }
 
-/// A waiting transaction may give up at any moment: none is aborted for a cycle that never was, none
-/// is left.
+/// A waiting transaction may give up at any moment: none is aborted for a cycle that never was, and
+/// no cycle is left.
 fn gives_up(name: &str, rings: &[(&[u32], usize)]) {
     let (mut states, mut spared) = (0, 0);
     for (numbers, quitters) in rings {
