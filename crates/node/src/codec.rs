@@ -30,10 +30,9 @@ use generated::message::Kind;
 use prost::Message as _;
 use std::sync::Arc;
 
+#[rustfmt::skip]
 #[allow(missing_docs, unreachable_pub, reason = "generated; the .proto file documents it")]
-mod generated {
-    include!(concat!(env!("OUT_DIR"), "/bellwether.member.rs"));
-}
+mod generated;
 
 /// The longest message that is looked at, in bytes. It leaves room for the state of as many sessions
 /// as are served by default. Members have shown certificates before they send anything.

@@ -5,6 +5,7 @@
 
 mod compatible;
 mod examples;
+mod generated;
 mod golden;
 mod hostile;
 mod packed;
