@@ -290,7 +290,10 @@ impl<M: Message> Link<M> {
             // Too late, but a sign of life.
             return self.welcome(from, config, cx);
         }
-        self.unacknowledged.retain(|(sent, _)| *sent != seq);
+        // Nearly always the first: what is sent in order is mostly acknowledged in order.
+        if let Some(index) = self.unacknowledged.iter().position(|(sent, _)| *sent == seq) {
+            self.unacknowledged.remove(index);
+        }
         self.wait(config, cx);
     }
 

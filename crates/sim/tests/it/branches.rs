@@ -37,11 +37,17 @@ fn play(text: &str) -> Played {
     scenario.stage(&Staging { states: true, ..Staging::default() })
 }
 
-/// The events up to and including this microsecond.
-fn up_to(played: &Played, after: Time) -> Vec<Event> {
-    let (_, mut events) = json::parts(&played.trace);
-    events.truncate(events.partition_point(|event| event.us <= after.as_micros()));
-    events
+/// The events, and those among them up to and including a microsecond.
+struct Events(Vec<Event>);
+
+impl Events {
+    fn of(played: &Played) -> Self {
+        Events(json::parts(&played.trace).1)
+    }
+
+    fn up_to(&self, after: Time) -> &[Event] {
+        &self.0[..self.0.partition_point(|event| event.us <= after.as_micros())]
+    }
 }
 
 fn at(us: u64) -> Time {
@@ -64,22 +70,23 @@ fn moments(played: &Played) -> Vec<Time> {
 fn another_way(
     name: &str,
     text: &str,
-    played: &Played,
+    (played, events): (&Played, &Events),
     after: Time,
     command: &str,
-) -> (String, Played) {
+) -> (String, Played, Events) {
     let Branched { text: other, line } = branch(&CATALOGUE, text, played, after, command)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let again = play(&other);
-    let (before, now) = (up_to(played, after), up_to(&again, after));
+    let told = Events::of(&again);
+    let (before, now) = (events.up_to(after), told.up_to(after));
     // At the end of everything it happens at once, and so in the same microsecond. So does what was
     // still to come when an invariant was broken.
     let at_once = played.runs.last().is_none_or(|run| run.to <= after);
-    let same = now.len() >= before.len() && now[..before.len()] == before;
+    let same = now.len() >= before.len() && now[..before.len()] == *before;
     assert!(same && (at_once || now.len() == before.len()), "{name} {after} {command}:\n{other}");
     assert!(other.lines().nth(line - 1).unwrap().starts_with(command), "{name}:\n{other}");
     assert!(!other.contains("---") && !other.contains("\nexpect "), "{name}:\n{other}");
-    (other, again)
+    (other, again, told)
 }
 
 #[test]
@@ -87,6 +94,7 @@ fn the_beginning_stays_the_same_in_every_scenario() {
     let mut branches = 0;
     for (index, (name, text)) in scenarios().into_iter().enumerate() {
         let played = play(&text);
+        let events = Events::of(&played);
         let ring = &played.trace.header.ring;
         let (one, two) = (ring[0].number(), ring[ring.len() - 1].number());
         let commands = [
@@ -99,11 +107,12 @@ fn the_beginning_stays_the_same_in_every_scenario() {
         ];
         for (turn, after) in moments(&played).into_iter().enumerate() {
             let command = &commands[(index + turn) % commands.len()];
-            let (other, again) = another_way(&name, &text, &played, after, command);
+            let (other, again, told) =
+                another_way(&name, &text, (&played, &events), after, command);
             branches += 1;
             // And from there another way again, later or earlier.
             let second = moments(&again)[turn % moments(&again).len()];
-            another_way(&name, &other, &again, second, &format!("resume {one}"));
+            another_way(&name, &other, (&again, &told), second, &format!("resume {one}"));
         }
     }
     assert!(branches > 500, "{branches}");
