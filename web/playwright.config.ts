@@ -1,11 +1,18 @@
 import { defineConfig } from "@playwright/test";
 
 // Tests in a real browser, Debian's; they start the servers that they need. See tests/servers.ts.
+const CLUSTER = /(dashboard|duties-cluster|dev)\.spec\.ts/;
+
 export default defineConfig({
   testDir: "tests",
   outputDir: "out/results",
-  // The dashboard's tests measure real time on a machine that may have two cores.
-  workers: 1,
+  // Real members with short time-outs need the machine for themselves; then come the other tests, two at a time.
+  workers: 2,
+  fullyParallel: true,
+  projects: [
+    { name: "cluster", testMatch: CLUSTER, workers: 1 },
+    { name: "page", testIgnore: CLUSTER, dependencies: ["cluster"] },
+  ],
   // A machine that is busy with something else gets another chance.
   retries: 2,
   timeout: 120_000,

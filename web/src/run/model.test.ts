@@ -146,6 +146,13 @@ test("what a process sends and says belongs to what made it act", () => {
   expect(firedAt(bully.events, 0)).toEqual({ node: null, rules: [] });
 });
 
+test("the step that shows a violation belongs to the last event", () => {
+  const { events } = bully;
+  expect(beganAt(events, events.length + 1)).toBe(beganAt(events, events.length));
+  expect(firedAt(events, events.length + 1)).toEqual(firedAt(events, events.length));
+  expect(beganAt([], 1)).toBe(-1);
+});
+
 test("a cut is healed by its own words, and the last by none", () => {
   const note = (text: string): Event => ({ us: 0, lamport: 0, vector: {}, event: "note", text });
   const notes = ["cut 1<>2", "partition 3", "cut 2>1", "heal cut 1<>2", "heal partition 3", "heal"].map(note);
