@@ -6,6 +6,7 @@
 
 pub mod agreement;
 pub mod catalogue;
+pub mod cost;
 pub mod deadlock;
 pub mod definition;
 pub mod election;
@@ -15,6 +16,7 @@ pub mod mutex;
 pub mod options;
 pub mod order;
 pub mod referee;
+pub mod rings;
 pub mod snapshot;
 pub mod time;
 pub mod views;

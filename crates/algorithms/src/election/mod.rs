@@ -13,6 +13,7 @@ pub mod active_list;
 pub mod any;
 pub mod bully;
 pub mod chang_roberts;
+mod costs;
 pub mod detector;
 pub mod hirschberg_sinclair;
 pub mod link;
@@ -32,6 +33,7 @@ pub use peterson::Peterson;
 pub use ring::Ring;
 pub use watched::{Msg, Timer, Watched};
 
+use crate::cost::Cost;
 use crate::definition::{Docs, Entry, Portable};
 use bellwether_core::{NodeId, Process};
 use rounds::Round;
@@ -67,6 +69,11 @@ pub trait Election:
     /// The longest that an election without new faults can take, in hops per process. It sets
     /// how long the detector waits before it holds an election for stuck.
     const CIRCUITS: u32;
+
+    /// What it claims to cost for n processes.
+    fn costs(_n: u32) -> Vec<Cost> {
+        Vec::new()
+    }
 
     /// Whom this process takes for the coordinator; nobody while it takes part in an election.
     fn coordinator(&self) -> Option<NodeId>;

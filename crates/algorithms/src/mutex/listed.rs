@@ -46,7 +46,8 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
             .settles_within(Self::settles_within)
             .coordinator(|process| process.election().coordinator())
             .members(|process| process.views().view().map_or(&[], |view| view.group.ring()))
-            .section(Self::standing, Self::milestone);
+            .section(Self::standing, Self::milestone)
+            .costs(M::costs);
         if !M::TOKEN {
             return definition;
         }

@@ -10,6 +10,7 @@
 //! the algorithm promises it ([`Mutex::place`]).
 
 pub mod central;
+mod costs;
 mod guarded;
 pub mod lamport;
 mod listed;
@@ -37,6 +38,7 @@ pub use suzuki_kasami::SuzukiKasami;
 pub use token_ring::TokenRing;
 pub use tree::{Tree, UnknownTree};
 
+use crate::cost::Cost;
 use crate::definition::{Entry, Portable};
 use crate::views::Epoch;
 use bellwether_core::Process;
@@ -68,6 +70,11 @@ pub trait Mutex:
 
     /// Whether it sends messages also when nobody wants anything, so that it never rests.
     const RESTLESS: bool = false;
+
+    /// What it claims to cost for n processes.
+    fn costs(_n: u32) -> Vec<Cost> {
+        Vec::new()
+    }
 
     /// Whether this process has the token.
     fn has_token(&self) -> bool {

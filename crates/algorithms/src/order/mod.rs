@@ -22,12 +22,19 @@ pub use lamport::Lamport;
 pub use referee::Promises;
 pub use sequencer::Sequencer;
 
+use crate::cost::Script;
 use crate::definition::Settings;
 use crate::election::{self, Incarnation};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{Group, NodeId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// These broadcast a message each, at the same moment. The largest is the sequencer, where there is
+/// one.
+fn broadcasts(n: u32, senders: impl IntoIterator<Item = u32>) -> Script {
+    Script::of(n).ask_all(senders, "broadcast")
+}
 
 /// What names a message: nobody else has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

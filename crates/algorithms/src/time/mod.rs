@@ -33,3 +33,12 @@ pub use offset::{Offset, clock_face, show, show_roughly};
 pub use sample::{BadSample, Sample, Stamps};
 pub use slewed::{Ppm, Slewed};
 pub use vector::{Causality, OtherGroup, VectorClock};
+
+use crate::cost::Script;
+use std::time::Duration;
+
+/// A run that ends before the second round begins: the first begins after T, and the second after
+/// 10 s more.
+fn one_round(n: u32) -> Script {
+    Script { until: Some(Duration::from_secs(5)), ..Script::of(n) }
+}
