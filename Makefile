@@ -94,8 +94,12 @@ check-all: ## Explore all clusters of docs/verification.txt and write docs/verif
 	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
 	LONG=1 cargo test --release --locked --package bellwether-check --test it -- mandate:: member:: --nocapture
 
+# The algorithms' files. A macro declares them, and cargo fmt does not find them there.
+LISTED   := $(wildcard crates/algorithms/src/*/*.rs)
+
 verify: tools ## Formatting, lints, docs, and cargo-deny if it is installed; never writes to the tree
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(LISTED)
 	cd bench && cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -105,6 +109,7 @@ verify: tools ## Formatting, lints, docs, and cargo-deny if it is installed; nev
 fix: tools ## Format, and apply what clippy can fix by itself
 	cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
 	cargo fmt --all
+	rustfmt --edition 2024 $(LISTED)
 	cd bench && cargo fmt
 
 soak: ## The member in 100,000 storms of faults and more, and real processes tortured under load; 20 minutes

@@ -150,6 +150,9 @@ const WINDOW: u32 = 8;
 /// The largest window: more would only fill the receiver's memory.
 const WIDEST: u32 = 1_024;
 
+/// Letters over a link that bears loss, as the catalogue has it.
+pub type ReliableLink = Reliable<Courier>;
+
 impl Algorithm for Reliable<Courier> {
     fn definition() -> Definition<Self> {
         let entry = Entry {

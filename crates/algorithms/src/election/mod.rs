@@ -9,28 +9,33 @@
 //! every live process. An election starts when a process gets no answer from the coordinator
 //! within T, when it recovers, or when the application asks. Several may run at once.
 
-pub mod active_list;
+/// All elections, for a macro that makes something of each. The first is the default.
+macro_rules! elections {
+    ($use:ident! $($shell:ident:)?) => {
+        $use! {
+            $($shell:)?
+            bully::Bully,
+            ring::Ring,
+            active_list::ActiveList,
+            chang_roberts::ChangRoberts,
+            hirschberg_sinclair::HirschbergSinclair,
+            peterson::Peterson,
+        }
+    };
+}
+
+elections!(family! Watched:);
+
 pub mod any;
-pub mod bully;
-pub mod chang_roberts;
 mod costs;
 pub mod detector;
-pub mod hirschberg_sinclair;
 pub mod link;
-pub mod peterson;
-pub mod ring;
 pub mod rounds;
 #[cfg(test)]
 mod tests;
 mod watched;
 
-pub use active_list::ActiveList;
 pub use any::AnyElection;
-pub use bully::Bully;
-pub use chang_roberts::ChangRoberts;
-pub use hirschberg_sinclair::HirschbergSinclair;
-pub use peterson::Peterson;
-pub use ring::Ring;
 pub use watched::{Msg, Timer, Watched};
 
 use crate::cost::Cost;

@@ -9,33 +9,28 @@
 //! Safety: at most one inside. Liveness: every request is granted in finite time. Fairness where
 //! the algorithm promises it ([`Mutex::place`]).
 
-pub mod central;
+family! { Guarded:
+    central::Central,
+    lamport::Lamport,
+    ricart_agrawala::RicartAgrawala,
+    token_ring::TokenRing,
+    ricart_agrawala_token::RicartAgrawalaToken,
+    suzuki_kasami::SuzukiKasami,
+    raymond::Raymond,
+    singhal::Singhal,
+}
+
 mod costs;
+mod definition;
 mod guarded;
-pub mod lamport;
-mod listed;
 mod opening;
-pub mod raymond;
-pub mod ricart_agrawala;
-pub mod ricart_agrawala_token;
-pub mod singhal;
 mod stamp;
-pub mod suzuki_kasami;
 #[cfg(test)]
 mod tests;
-pub mod token_ring;
 mod tree;
 
-pub use central::Central;
 pub use guarded::{Config, Deed, Durable, Guarded, Msg, Output, Timer};
-pub use lamport::Lamport;
 pub use opening::{Opening, Options, Report};
-pub use raymond::Raymond;
-pub use ricart_agrawala::RicartAgrawala;
-pub use ricart_agrawala_token::RicartAgrawalaToken;
-pub use singhal::Singhal;
-pub use suzuki_kasami::SuzukiKasami;
-pub use token_ring::TokenRing;
 pub use tree::{Tree, UnknownTree};
 
 use crate::cost::Cost;

@@ -10,17 +10,17 @@
 //! answers messages of others if it is set to: an answer is caused by what it answers, so with
 //! answers there is causality to be kept.
 
-pub mod causal;
-pub mod lamport;
+family! {
+    causal::Causal,
+    sequencer::Sequencer,
+    lamport::Lamport,
+}
+
 mod referee;
-pub mod sequencer;
 #[cfg(test)]
 mod tests;
 
-pub use causal::Causal;
-pub use lamport::Lamport;
 pub use referee::Promises;
-pub use sequencer::Sequencer;
 
 use crate::cost::Script;
 use crate::definition::Settings;
