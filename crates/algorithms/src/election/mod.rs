@@ -75,6 +75,10 @@ pub trait Election:
     /// how long the detector waits before it holds an election for stuck.
     const CIRCUITS: u32;
 
+    /// The kinds of messages in whose middle it is worth crashing.
+    const KINDS: &'static [&'static str] =
+        &["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"];
+
     /// What it claims to cost for n processes.
     fn costs(_n: u32) -> Vec<Cost> {
         Vec::new()

@@ -40,7 +40,7 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
                 },
             )
             .work(|deed| matches!(deed, Deed::Work | Deed::Request))
-            .kinds(&["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"])
+            .kinds(M::KINDS)
             .invariants(Self::invariants())
             .goal(Self::goal())
             .settles_within(Self::settles_within)

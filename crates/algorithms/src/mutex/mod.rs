@@ -66,6 +66,10 @@ pub trait Mutex:
     /// Whether it sends messages also when nobody wants anything, so that it never rests.
     const RESTLESS: bool = false;
 
+    /// The kinds of messages in whose middle it is worth crashing.
+    const KINDS: &'static [&'static str] =
+        &["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"];
+
     /// What it claims to cost for n processes.
     fn costs(_n: u32) -> Vec<Cost> {
         Vec::new()

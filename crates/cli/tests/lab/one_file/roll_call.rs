@@ -158,6 +158,8 @@ impl Election for RollCall {
 
     const CIRCUITS: u32 = 0;
 
+    const KINDS: &'static [&'static str] = &["CALL", "HERE"];
+
     fn costs(n: u32) -> Vec<Cost> {
         let all = u64::from(n) * (u64::from(n) - 1);
         let parts: [(Kinds, _, _); 2] = [(&["CALL"], "n(n-1)", all), (&["HERE"], "n(n-1)", all)];
