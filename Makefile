@@ -15,7 +15,7 @@ SCHEDULES    := 20000
 TORTURE      := 5m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools always
+.PHONY: help up web unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,8 +94,12 @@ check-all: ## Explore all clusters of docs/verification.txt and write docs/verif
 	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
 	LONG=1 cargo test --release --locked --package bellwether-check --test it -- mandate:: member:: --nocapture
 
+# The algorithms' files. A macro declares them, and cargo fmt does not find them there.
+LISTED   := $(wildcard crates/algorithms/src/*/*.rs crates/cli/tests/lab/one_file/*.rs)
+
 verify: tools ## Formatting, lints, docs, and cargo-deny if it is installed; never writes to the tree
 	cargo fmt --all --check
+	rustfmt --edition 2024 --check $(LISTED)
 	cd bench && cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -105,6 +109,7 @@ verify: tools ## Formatting, lints, docs, and cargo-deny if it is installed; nev
 fix: tools ## Format, and apply what clippy can fix by itself
 	cargo clippy --workspace --all-targets --fix --allow-dirty --allow-staged
 	cargo fmt --all
+	rustfmt --edition 2024 $(LISTED)
 	cd bench && cargo fmt
 
 soak: ## The member in 100,000 storms of faults and more, and real processes tortured under load; 20 minutes
@@ -144,64 +149,14 @@ peers:
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PEERS) >/dev/null; }
 
 IMAGES   := docs/images
-PICTURES := $(addprefix $(IMAGES)/,bully.svg ring.svg active-list.svg chang-roberts.svg \
-              hirschberg-sinclair.svg peterson.svg partition.svg late.svg no-fifo.svg \
-              central.svg lamport.svg ricart-agrawala.svg token-ring.svg circular.svg raymond.svg \
-              singhal.svg starves.svg holder-dies.svg \
-              clocks-cristian.svg clocks-berkeley-round.svg clocks-berkeley.svg clocks-ntp.svg \
-              causal.svg lamport-order.svg sequencer.svg sequencer-dies.svg \
-              snapshot.svg snapshots-at-once.svg snapshot-token.svg snapshot-reorder.svg \
-              deadlock-two-sites.svg reliable-link.svg two-generals.svg byzantine.svg byzantine-three.svg)
-
-pictures: $(PICTURES) ## Draw the pictures of the documentation anew
-	$(BELLWETHER) compare election --nodes 3..64 --svg $(IMAGES)/compare.svg >/dev/null
-	$(BELLWETHER) compare mutex --nodes 2..64 --svg $(IMAGES)/compare-mutex.svg >/dev/null
-
-# The runs that docs/elections.md shows. A run that breaks an invariant ends with 1, and is meant to.
-$(IMAGES)/bully.svg:               RUN = $(DEMO)
-$(IMAGES)/ring.svg:                RUN = ring --ids 3,5,0,1,4,6 --crash 6 --detect 3
-$(IMAGES)/active-list.svg:         RUN = active-list --nodes 4 --crash 1,4 --detect 2
-$(IMAGES)/chang-roberts.svg:       RUN = chang-roberts --ids 3,5,1,4,2 --all-start
-$(IMAGES)/hirschberg-sinclair.svg: RUN = hirschberg-sinclair --ids 3,1,2 --all-start
-$(IMAGES)/peterson.svg:            RUN = peterson --ids 2,4,1,3 --all-start
-$(IMAGES)/partition.svg:           RUN = scenarios/election/bully-partition.txt
-$(IMAGES)/late.svg:                RUN = bully --nodes 4 --crash 4 --detect 1 --timeout 15ms
-$(IMAGES)/no-fifo.svg:             RUN = scenarios/election/active-list-without-fifo.txt
-# And those of docs/mutual-exclusion.md.
-$(IMAGES)/central.svg:         RUN = scenarios/mutex/central-request-denied-grant-release.txt
-$(IMAGES)/lamport.svg:         RUN = scenarios/mutex/lamport-crossing-requests.txt
-$(IMAGES)/ricart-agrawala.svg: RUN = scenarios/mutex/ricart-agrawala-equal-timestamps.txt
-$(IMAGES)/token-ring.svg:      RUN = scenarios/mutex/token-ring-textbook-bypass.txt
-$(IMAGES)/circular.svg:        RUN = scenarios/mutex/ricart-agrawala-token-circular-search.txt
-$(IMAGES)/raymond.svg:         RUN = scenarios/mutex/raymond-pointers-turn-round.txt
-$(IMAGES)/singhal.svg:         RUN = scenarios/mutex/singhal-staircase.txt
-$(IMAGES)/starves.svg:         RUN = scenarios/mutex/singhal-textbook-starves.txt
-$(IMAGES)/holder-dies.svg:     RUN = scenarios/mutex/token-ring-holder-dies.txt
-# Of docs/clocks.md,
-$(IMAGES)/clocks-cristian.svg:       RUN = cristian --nodes 4 --samples 2 --interval 20s --offset 1=+200ms --offset 2=-120ms --drift 3=80ppm --latency 2ms..20ms
-$(IMAGES)/clocks-berkeley-round.svg: RUN = scenarios/time/berkeley-three-clocks.txt
-$(IMAGES)/clocks-berkeley.svg:       RUN = berkeley --nodes 5 --offset 1=+200ms --offset 4=-150ms --drift 3=50ppm --crash 5@20s --until 60s
-$(IMAGES)/clocks-ntp.svg:            RUN = ntp --nodes 6 --servers 4,5,6 --interval 20s --offset 1=+300ms --offset 2=-200ms --offset 6=+400ms --drift 3=90ppm --latency 2ms..20ms
-# docs/order.md,
-$(IMAGES)/causal.svg:         RUN = scenarios/order/causal-broadcast-question-and-answer.txt
-$(IMAGES)/lamport-order.svg:  RUN = scenarios/order/total-order-lamport-same-time.txt
-$(IMAGES)/sequencer.svg:      RUN = scenarios/order/total-order-sequencer-two-senders.txt
-$(IMAGES)/sequencer-dies.svg: RUN = scenarios/order/total-order-sequencer-dies-numbering.txt
-# docs/snapshots.md,
-$(IMAGES)/snapshot.svg:          RUN = scenarios/snapshot/bank-money-on-the-way.txt
-$(IMAGES)/snapshots-at-once.svg: RUN = scenarios/snapshot/bank-two-at-once.txt
-$(IMAGES)/snapshot-token.svg:    RUN = scenarios/snapshot/over-suzuki-kasami.txt
-$(IMAGES)/snapshot-reorder.svg:  RUN = scenarios/snapshot/bank-reorder-message-first.txt
-# docs/deadlocks.md
-$(IMAGES)/deadlock-two-sites.svg: RUN = scenarios/deadlock/distributed-two-sites.txt
-# and docs/agreement.md.
-$(IMAGES)/reliable-link.svg:   RUN = scenarios/agreement/reliable-link-letter-lost.txt
-$(IMAGES)/two-generals.svg:    RUN = scenarios/agreement/two-generals-last-messenger-lost.txt
-$(IMAGES)/byzantine.svg:       RUN = scenarios/agreement/byzantine-four-one-traitor.txt
-$(IMAGES)/byzantine-three.svg: RUN = scenarios/agreement/byzantine-three-are-too-few.txt
-$(PICTURES): always
-	$(BELLWETHER) sim $(RUN) --trace svg --out $@ --quiet >/dev/null || test $$? -eq 1
-always:
+# Below a picture, its page names in a comment the command that draws it. A run that breaks an invariant ends
+# with 1, and is meant to.
+pictures: ## Draw the pictures of the documentation anew, as the comments below them say
+	@sed -nE '/\]\(images\/.*\.svg\)$$/ { N; s/.*\((.*)\)\n<!-- bellwether (.*) -->$$/\1 \2/p }' docs/*.md | \
+	while read -r picture run; do \
+	  case $$run in compare*) to=--svg ;; *) to='--quiet --trace svg --out' ;; esac; \
+	  echo "docs/$$picture: bellwether $$run"; \
+	  $(BELLWETHER) $$run $$to docs/$$picture </dev/null >/dev/null || test $$? -eq 1 || exit 1; done
 
 # cargo-deny takes minutes to compile, so it is installed only for what no test can do.
 HAS_DENY     := cargo deny --version >/dev/null 2>&1

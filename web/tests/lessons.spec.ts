@@ -1,7 +1,8 @@
 import AxeBuilder from "@axe-core/playwright";
+import { readdirSync } from "node:fs";
 import { expect, test } from "./fixtures";
 
-const NAMES = ["bully", "ring", "active-list", "chang-roberts", "hirschberg-sinclair", "peterson"];
+const NAMES = readdirSync(new URL("../src/lessons/runs", import.meta.url)).map((run) => run.replace(".txt", ""));
 
 for (const name of NAMES) {
   test(`the lesson ${name} fits the run that this program plays`, async ({ page, explore }) => {

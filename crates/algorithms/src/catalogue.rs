@@ -1,17 +1,12 @@
 //! All algorithms by name.
 //!
 //! A [`Catalogue`] is a value: the textbooks' algorithms ([`catalogue`]), or those and some of your
-//! own ([`Catalogue::with`]). To add an algorithm here, write its file and add its line to the list
-//! at the end of this one.
+//! own ([`Catalogue::with`]). To add an algorithm to the former, write its file and add its line to
+//! the list in its family's `mod.rs`.
 
-use crate::agreement::{self, Reliable};
-use crate::deadlock::{self, Site};
 use crate::definition::{Algorithm, Definition};
-use crate::election::{self, Watched};
-use crate::mutex::{self, Guarded};
-use crate::order;
 use crate::snapshot::snapshots_of_any;
-use crate::time;
+use crate::{agreement, deadlock, election, mutex, order, time};
 use bellwether_core::{AnyProcess, Erasable};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -173,43 +168,18 @@ impl Catalogue {
     }
 }
 
-macro_rules! catalogue {
-    ($($algorithm:ty),+ $(,)?) => {
-        /// The textbooks' algorithms, and snapshots of any of them.
-        pub fn catalogue() -> Catalogue {
-            Catalogue::empty()$(.with::<$algorithm>())+.with_snapshots()
-        }
-    };
+/// The textbooks' algorithms, family by family, and snapshots of any of them.
+pub fn catalogue() -> Catalogue {
+    let families = [
+        election::listed,
+        mutex::listed,
+        time::listed,
+        order::listed,
+        deadlock::listed,
+        agreement::listed,
+    ];
+    families.iter().fold(Catalogue::empty(), |all, family| family(all)).with_snapshots()
 }
-
-catalogue![
-    Watched<election::Bully>,
-    Watched<election::Ring>,
-    Watched<election::ActiveList>,
-    Watched<election::ChangRoberts>,
-    Watched<election::HirschbergSinclair>,
-    Watched<election::Peterson>,
-    Guarded<mutex::Central>,
-    Guarded<mutex::Lamport>,
-    Guarded<mutex::RicartAgrawala>,
-    Guarded<mutex::TokenRing>,
-    Guarded<mutex::RicartAgrawalaToken>,
-    Guarded<mutex::SuzukiKasami>,
-    Guarded<mutex::Raymond>,
-    Guarded<mutex::Singhal>,
-    time::Cristian,
-    time::Berkeley,
-    time::Ntp,
-    order::Causal,
-    order::Sequencer,
-    order::Lamport,
-    Site<deadlock::Central>,
-    Site<deadlock::Distributed>,
-    Site<deadlock::EdgeChasing>,
-    Reliable<agreement::Courier>,
-    agreement::TwoGenerals,
-    agreement::Byzantine,
-];
 
 #[cfg(test)]
 mod tests {

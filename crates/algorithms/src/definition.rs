@@ -16,7 +16,8 @@
 //! [`Definition::erase`] makes it the definition of an [`AnyProcess`], which is what catalogues
 //! hold and most drivers take.
 
-pub use crate::entry::{Cost, Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, Topology};
+use crate::cost::Cost;
+pub use crate::entry::{Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, Topology};
 use crate::mutex::Standing;
 use crate::options::{BadOption, Opt};
 use crate::referee::Referee;
@@ -108,7 +109,7 @@ pub struct Definition<P: Process> {
     pub(crate) carried: Of<P::Msg, u64>,
     pub(crate) note: Of<P, String>,
     pub(crate) variant: Option<Of<Settings, Result<Arc<Self>, BadOption>>>,
-    pub(crate) costs: Vec<Cost>,
+    pub(crate) costs: Option<fn(u32) -> Vec<Cost>>,
     /// The text of a process before it has started.
     pub(crate) blank: String,
 }
@@ -178,7 +179,7 @@ impl<P: Process> Definition<P> {
             carried: Arc::new(|_| 0),
             note: Arc::new(|_| String::new()),
             variant: None,
-            costs: Vec::new(),
+            costs: None,
             blank: format!("{:?}", P::default()),
         }
     }
@@ -347,9 +348,9 @@ impl<P: Process> Definition<P> {
         Definition { note: Arc::new(note), ..self }
     }
 
-    /// What it claims to cost. `compare` measures it.
-    pub fn costs(self, costs: Vec<Cost>) -> Self {
-        Definition { costs, ..self }
+    /// What it claims to cost for processes 1 to n, n at least 1. `compare` measures it.
+    pub fn costs(self, costs: fn(u32) -> Vec<Cost>) -> Self {
+        Definition { costs: Some(costs), ..self }
     }
 }
 
@@ -478,9 +479,9 @@ impl<P: Process> Definition<P> {
         (self.note)(process)
     }
 
-    /// What it claims to cost.
-    pub fn claimed_costs(&self) -> &[Cost] {
-        &self.costs
+    /// What it claims to cost for so many processes, if it claims anything.
+    pub fn claimed_costs(&self) -> Option<fn(u32) -> Vec<Cost>> {
+        self.costs
     }
 
     /// How the state of a process looks before it has started.

@@ -143,21 +143,5 @@ pub struct Quantity {
     pub total: u64,
 }
 
-/// A cost in messages that an algorithm claims, for any number of processes.
-#[derive(Clone, Copy, Debug)]
-pub struct Cost {
-    /// The situation, in a few words.
-    pub case: &'static str,
-    /// The formula as text: `2(n-1)`.
-    pub formula: &'static str,
-    /// What it comes to for n processes.
-    pub messages: fn(u32) -> u64,
-    /// Whether it is an upper bound, and not exact.
-    pub at_most: bool,
-    /// What brings the situation about among processes 1 to n: which of them is asked for what, all
-    /// at the beginning.
-    pub asks: fn(u32) -> Vec<(u32, &'static str)>,
-}
-
 /// A name, and the text of the file that has its rules.
 pub type Docs = (&'static str, &'static str);

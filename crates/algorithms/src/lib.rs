@@ -2,10 +2,36 @@
 //!
 //! One algorithm is one file. Its module documentation states the problem, the source, the
 //! numbered rules, what it assumes and what it costs; the code below marks each rule where it is
-//! applied. [`catalogue`] lists them all, and is the only place that a new one must be added to.
+//! applied.
+//!
+//! A family's `mod.rs` lists its algorithms, each in one line: the file and the process in it. All
+//! else that lists algorithms is derived from there, the [`catalogue`] first of all.
+
+/// Declares the algorithms of a family: their modules, and the function `listed`, which adds them to
+/// a catalogue. Where they are listed within a shell, such as the failure detector of elections, the
+/// shell comes first: `Watched: bully::Bully, ring::Ring`.
+macro_rules! family {
+    ($($module:ident::$algorithm:ident),+ $(,)?) => {
+        $(pub mod $module;)+
+        $(pub use $module::$algorithm;)+
+
+        pub(crate) fn listed(catalogue: crate::catalogue::Catalogue) -> crate::catalogue::Catalogue {
+            catalogue$(.with::<$algorithm>())+
+        }
+    };
+    ($shell:ident: $($module:ident::$algorithm:ident),+ $(,)?) => {
+        $(pub mod $module;)+
+        $(pub use $module::$algorithm;)+
+
+        pub(crate) fn listed(catalogue: crate::catalogue::Catalogue) -> crate::catalogue::Catalogue {
+            catalogue$(.with::<$shell<$algorithm>>())+
+        }
+    };
+}
 
 pub mod agreement;
 pub mod catalogue;
+pub mod cost;
 pub mod deadlock;
 pub mod definition;
 pub mod election;
@@ -15,6 +41,7 @@ pub mod mutex;
 pub mod options;
 pub mod order;
 pub mod referee;
+pub mod rings;
 pub mod snapshot;
 pub mod time;
 pub mod views;

@@ -19,7 +19,8 @@
 //!   context lends it.
 //!
 //! [`WaitForGraph`] is here for another reason: the deadlock detectors and the coordinator's lock
-//! service both use it, and neither depends on the other.
+//! service both use it, and neither depends on the other. [`Draws`] is here because the simulator
+//! and the runs by which algorithms show their costs must draw the same numbers everywhere.
 //!
 //! The crate depends on nothing but `std`, and of that only on plain data.
 
@@ -31,6 +32,7 @@ mod few;
 mod group;
 mod invariant;
 mod process;
+mod random;
 mod time;
 mod wait_for;
 
@@ -44,5 +46,6 @@ pub use few::Few;
 pub use group::{Group, GroupError, NodeId};
 pub use invariant::{Cluster, Fence, Goal, Holds, InFlight, Invariant, Shape, Validity};
 pub use process::{Assumptions, Call, Channels, Kind, Message, Process, Role, Timing};
+pub use random::Draws;
 pub use time::{Time, micros};
 pub use wait_for::WaitForGraph;

@@ -24,9 +24,8 @@ impl<'a> Family<'a> {
     /// The family of this name, if there is something to compare in it.
     fn named(name: &'a str, catalogue: &Catalogue) -> Result<Self, Failure> {
         let comparable = |family: &&str| {
-            let known = Family::of(family).is_some();
             let mut relatives = catalogue.iter().filter(|listed| listed.entry.family == *family);
-            known || relatives.any(|listed| !listed.claimed_costs().is_empty())
+            relatives.any(|listed| listed.claimed_costs().is_some())
         };
         let families: Vec<&str> = catalogue.families().into_iter().filter(comparable).collect();
         if !families.contains(&name) {
@@ -34,13 +33,7 @@ impl<'a> Family<'a> {
             let message = format!("no family '{name}' to compare; there are: {known}");
             return Err(Failure::Input(message));
         }
-        let (nodes, most_nodes, instance) = Family::of(name).unwrap_or(("2..32", 128, "a run"));
-        Ok(Family { name, nodes, most_nodes, instance })
-    }
-
-    /// What suits a family of the textbooks.
-    fn of(name: &str) -> Option<(&'static str, u32, &'static str)> {
-        Some(match name {
+        let (nodes, most_nodes, instance) = match name {
             "election" => ("3..64", 512, "an election"),
             "mutex" => ("2..64", 128, "mutual exclusion"),
             "time" => ("2..32", 128, "keeping time"),
@@ -49,8 +42,9 @@ impl<'a> Family<'a> {
             // All arrangements are tried, and messages grow with a power of the processes.
             "deadlock" => ("2..8", 9, "a deadlock over sites"),
             "agreement" => ("2..10", 10, "agreement"),
-            _ => return None,
-        })
+            _ => ("2..32", 128, "a run"),
+        };
+        Ok(Family { name, nodes, most_nodes, instance })
     }
 
     fn is_mutex(&self) -> bool {
@@ -66,7 +60,7 @@ pub(crate) fn run(args: &CompareArgs, catalogue: &Catalogue) -> Result<Verdict, 
     let cases_for = |n| family_cases_for(catalogue, family.name, n, load);
     let cases: Vec<Case> = (from..=to).into_par_iter().flat_map_iter(cases_for).collect();
     if let Some(target) = target {
-        target.write(&plot(&cases))?;
+        target.write(&plot(catalogue, &cases))?;
     }
     let wrong = cases.iter().filter(|case| case.contradicts()).count();
     if args.json {

@@ -1,8 +1,9 @@
 //! All that a process of your own needs: `use bellwether_lab::prelude::*;`.
 
 pub use bellwether_algorithms::catalogue::{Catalogue, catalogue};
+pub use bellwether_algorithms::cost::{Cost, Entries, Expected, Rank, Script};
 pub use bellwether_algorithms::definition::{
-    Algorithm, Cost, Definition, Entry, Milestone, Quantity, Settings, Topology,
+    Algorithm, Definition, Entry, Milestone, Quantity, Settings, Topology,
 };
 pub use bellwether_algorithms::options::{BadOption, Opt, Options};
 pub use bellwether_algorithms::referee::{Breach, Fact, Picture, Referee};

@@ -3,8 +3,8 @@
 use crate::fault::{Action, Cut, CutKind, Scheduled};
 use crate::network::{Latency, Network};
 use crate::plan::{Plan, default_timeout, work};
-use crate::random::Draws;
 use bellwether_algorithms::definition::{Definition, Settings};
+use bellwether_core::Draws;
 use bellwether_core::{Channels, Group, NodeId, Process, Time, Timing, micros};
 use std::collections::BTreeMap;
 use std::sync::Arc;

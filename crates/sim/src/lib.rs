@@ -150,7 +150,6 @@ mod observer;
 mod plan;
 mod prefetch;
 mod queue;
-mod random;
 pub mod render;
 pub mod replay;
 pub mod scenario;
@@ -175,7 +174,7 @@ pub use trace::{Header, Letter, Recorder, Trace, TraceEvent, What};
 
 /// Puts a ring into random order, by the seed.
 pub fn shuffled(ring: &mut [bellwether_core::NodeId], seed: u64) {
-    random::Draws::new(seed).shuffle(ring);
+    bellwether_core::Draws::new(seed).shuffle(ring);
 }
 
 /// The README's examples are tests too.

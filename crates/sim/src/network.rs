@@ -1,6 +1,6 @@
 //! The network model: how long a message takes, and whether it arrives at all.
 
-use crate::random::Draws;
+use bellwether_core::Draws;
 use bellwether_core::{NodeId, micros};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -446,7 +446,7 @@ impl<const LOW: u32, const HIGH: u32> Level<LOW, HIGH> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Draws;
+    use bellwether_core::Draws;
 
     /// The plainest possible queue, to compare with.
     #[derive(Default)]

@@ -7,8 +7,8 @@
 use crate::fault::{Action, Scheduled};
 use crate::network::Network;
 use crate::plan::work;
-use crate::random::Draws;
 use bellwether_algorithms::definition::{Definition, Settings};
+use bellwether_core::Draws;
 use bellwether_core::{Group, NodeId, Process, Time, micros};
 use std::collections::BTreeMap;
 use std::fmt;

@@ -189,12 +189,9 @@ impl Algorithm for Claimer {
             .goal(Goal::<Self>::new("served", "nobody claims or holds it", |mut processes| {
                 Iterator::all(&mut processes, |(_, process)| process.phase == Phase::Idle)
             }))
-            .costs(vec![Cost {
-                case: "one claims",
-                formula: "2(n-1)",
-                messages: |n| 2 * u64::from(n - 1),
-                at_most: false,
-                asks: |_| vec![(1, "claim")],
-            }])
+            .costs(|n| {
+                let messages = Expected::Exact(2 * u64::from(n - 1));
+                vec![Cost::new("one claims", "2(n-1)", messages, [Script::of(n).ask(1, "claim")])]
+            })
     }
 }

@@ -160,7 +160,7 @@ function worthLookingAt(algorithm: Algorithm, nodes: number): Partial<RunForm> {
         timeoutMs: 100,
       };
     case "agreement":
-      if (algorithm.name === "byzantine") return { options: { traitors: "3" }, timeoutMs: 30 };
+      if (algorithm.options.some(({ name }) => name === "traitors")) return { options: { traitors: "3" }, timeoutMs: 30 };
       return {
         asks: [...ask("send", "1", 0, "2"), ...ask("send", "1", 0, "2")],
         timeoutMs: 30,

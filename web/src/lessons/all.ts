@@ -1,10 +1,10 @@
-import { activeList } from "./active-list";
-import { bully } from "./bully";
-import { changRoberts } from "./chang-roberts";
-import { hirschbergSinclair } from "./hirschberg-sinclair";
-import { peterson } from "./peterson";
-import { ring } from "./ring";
-import type { LessonData } from "./types";
+import { LESSONS } from "./list";
+import type { LessonBody, LessonData } from "./types";
+
+const FILES = import.meta.glob<LessonBody>("./*.lesson.ts", { eager: true, import: "lesson" });
 
 /** All lessons, as the gallery lists them. */
-export const ALL: readonly LessonData[] = [bully, ring, activeList, changRoberts, hirschbergSinclair, peterson];
+export const ALL: readonly LessonData[] = LESSONS.flatMap((announced) => {
+  const body = FILES[`./${announced.name}.lesson.ts`];
+  return body ? [{ ...announced, ...body }] : [];
+});

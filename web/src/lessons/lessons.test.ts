@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readTrace } from "../run/trace";
 import { ALL } from "./all";
@@ -12,8 +12,11 @@ function recorded(name: string) {
   return recording;
 }
 
-test("the gallery announces every lesson by its title", () => {
-  expect(LESSONS.map(({ name, title }) => ({ name, title }))).toEqual(ALL.map(({ name, title }) => ({ name, title })));
+test("the gallery announces every lesson by its title, and every file is announced", () => {
+  const files = readdirSync(new URL(".", import.meta.url)).filter((name) => name.endsWith(".lesson.ts"));
+  expect(ALL.map(({ name }) => `${name}.lesson.ts`).sort()).toEqual(files.sort());
+  expect(LESSONS.length).toBe(files.length);
+  for (const { title, about } of LESSONS) expect(title && about).toBeTruthy();
 });
 
 describe.each(ALL)("the lesson $name", (lesson) => {

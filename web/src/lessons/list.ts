@@ -5,36 +5,16 @@ export interface Announced {
   about: string;
 }
 
+const RUNS = import.meta.glob<string>("./runs/*.txt", { eager: true, query: "?raw", import: "default" });
+
+/** A lesson's run begins with its number, its title and what it is about. */
+function announced([path, run]: [string, string]): [number, Announced] {
+  const [, number, title, about] = /^# Lesson (\d+)\. (.+)\n# (.+)\n/.exec(run) ?? [];
+  return [Number(number), { name: path.slice("./runs/".length, -".txt".length), title: title ?? "", about: about ?? "" }];
+}
+
 /** The lessons, in the order in which they are best taken. */
-export const LESSONS: readonly Announced[] = [
-  {
-    name: "bully",
-    title: "Bully: the largest gets its way",
-    about: "Four processes, and two of them die. Why P3, and what happens when the others come back?",
-  },
-  {
-    name: "ring",
-    title: "Ring: a list goes round",
-    about: "A message collects everybody it meets. Two of them at once do no harm; but why?",
-  },
-  {
-    name: "active-list",
-    title: "Active lists: everybody counts",
-    about: "Each number goes round once, and nobody has to announce the winner.",
-  },
-  {
-    name: "chang-roberts",
-    title: "Chang and Roberts: only the largest survives",
-    about: "A number that cannot win is thrown away as early as possible.",
-  },
-  {
-    name: "hirschberg-sinclair",
-    title: "Hirschberg and Sinclair: ask near, then far",
-    about: "Candidates ask ever wider neighbourhoods, and few are left for the dear questions.",
-  },
-  {
-    name: "peterson",
-    title: "Peterson: half of them leave each round",
-    about: "One direction only, and still n log n: numbers move on, and their owners need not.",
-  },
-];
+export const LESSONS: readonly Announced[] = Object.entries(RUNS)
+  .map(announced)
+  .sort(([one], [other]) => one - other)
+  .map(([, lesson]) => lesson);

@@ -1,4 +1,5 @@
 import type { Event } from "../run/recording";
+import type { Announced } from "./list";
 
 /** An event of a lesson's run, by what it is: it is found again as long as the run tells the same story. */
 export interface Mark {
@@ -36,10 +37,8 @@ export interface Stop {
   rules: readonly string[];
 }
 
-/** A run that stops at the moments worth understanding. */
-export interface LessonData {
-  name: string;
-  title: string;
+/** What a lesson's file says. */
+export interface LessonBody {
   /** What the lesson is about, before anything has happened. */
   intro: string;
   scenario: string;
@@ -49,3 +48,6 @@ export interface LessonData {
   /** Where to go on: exhibits, by their ids. */
   further: readonly { exhibit: string; say: string }[];
 }
+
+/** A run that stops at the moments worth understanding. */
+export type LessonData = Announced & LessonBody;

@@ -47,6 +47,7 @@
 use super::byzantine_referee::Judge;
 use super::strategies::{self, Lie, Strategy};
 use super::{LONGEST_PATH, Path, Tree, Value};
+use crate::cost::{Cost, Kinds, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt, member};
 use bellwether_core::{
@@ -384,7 +385,42 @@ impl Algorithm for Byzantine {
                 config.round.saturating_mul(u32::from(config.rounds()).saturating_add(3))
             })
             .referee(|config, group| Box::new(Judge::new(config, group)))
+            .costs(costs)
     }
+}
+
+/// Runs with more messages than this are not compared.
+const MOST_COMPARED: u64 = 200_000;
+
+/// OM(m) for every m that n processes bear, without traitors and with as many as they bear, which
+/// lie in two ways. Each process is the commander of its own value, and each takes M(n, m) messages.
+/// The counts do not depend on what traitors say, as long as they say something.
+fn costs(n: u32) -> Vec<Cost> {
+    let titles = [
+        ["m = 0", ""],
+        ["m = 1", "m = 1, a traitor"],
+        ["m = 2", "m = 2, 2 traitors"],
+        ["m = 3", "m = 3, 3 traitors"],
+        ["m = 4", "m = 4, 4 traitors"],
+    ];
+    let count = u64::from(n);
+    let mut costs = Vec::new();
+    for (m, [honest, treacherous]) in (0..=(count - 1) / 3).zip(titles) {
+        let all = messages(count, m).and_then(|each| each.checked_mul(count));
+        let Some(all) = all.filter(|all| *all <= MOST_COMPARED) else { break };
+        let values = count * (count - 1);
+        let parts: [(Kinds, _, _); 2] =
+            [(&["VALUE"], "n(n-1)", values), (&["RELAY"], "n (M(n,m) - (n-1))", all - values)];
+        let run = || Script::of(n).set("faults", m);
+        costs.push(Cost::sum(honest, "n M(n,m)", &parts, [run()]));
+        if m > 0 {
+            let liars: Vec<String> = (1..=m).map(|id| id.to_string()).collect();
+            let runs = ["two-faced", "colluding"]
+                .map(|lie| run().set("traitors", liars.join(",")).set("strategy", lie));
+            costs.push(Cost::sum(treacherous, "n M(n,m)", &parts, runs));
+        }
+    }
+    costs
 }
 
 impl Byzantine {

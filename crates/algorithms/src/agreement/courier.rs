@@ -17,6 +17,7 @@
 
 use super::postmaster::Postmaster;
 use super::reliable::{self, Reliable};
+use crate::cost::{Cost, Kinds, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt, id};
 use bellwether_core::{
@@ -149,6 +150,9 @@ const WINDOW: u32 = 8;
 /// The largest window: more would only fill the receiver's memory.
 const WIDEST: u32 = 1_024;
 
+/// Letters over a link that bears loss, as the catalogue has it.
+pub type ReliableLink = Reliable<Courier>;
+
 impl Algorithm for Reliable<Courier> {
     fn definition() -> Definition<Self> {
         let entry = Entry {
@@ -181,7 +185,16 @@ impl Algorithm for Reliable<Courier> {
                 each.saturating_mul(letters)
             })
             .referee(|config, _| Box::new(Postmaster::new(config)))
+            .costs(costs)
     }
+}
+
+/// The acknowledgement is what is paid for, so it counts.
+fn costs(n: u32) -> Vec<Cost> {
+    let letters = u64::from(n);
+    let parts: [(Kinds, _, _); 2] = [(&["LETTER"], "n", letters), (&["ACK"], "n", letters)];
+    let trial = Script { overhead: true, ..Script::of(n).ask_all(1..=n, "work") };
+    vec![Cost::sum("n letters, nothing lost", "2n", &parts, [trial])]
 }
 
 impl Reliable<Courier> {

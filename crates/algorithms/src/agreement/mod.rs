@@ -5,21 +5,22 @@
 //! * [`two_generals`]: why even so no two processes can both be sure.
 //! * [`byzantine`]: some processes lie, and the others must come to know the same of everybody.
 
-pub mod byzantine;
+family! {
+    courier::ReliableLink,
+    two_generals::TwoGenerals,
+    byzantine::Byzantine,
+}
+
 mod byzantine_referee;
-pub mod courier;
 mod generals_referee;
 mod postmaster;
 pub mod reliable;
 pub mod strategies;
 mod tree;
-pub mod two_generals;
 mod value;
 
-pub use byzantine::Byzantine;
 pub use courier::Courier;
 pub use reliable::Reliable;
 pub use strategies::{Lie, Strategy};
 pub use tree::{LONGEST_PATH, Path, Tree};
-pub use two_generals::TwoGenerals;
 pub use value::{BadValue, Value};

@@ -30,6 +30,7 @@
 //! K + 1 messengers if none is lost.
 
 use super::generals_referee::Observer;
+use crate::cost::{Cost, Kinds, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
@@ -266,7 +267,17 @@ impl Algorithm for TwoGenerals {
                 config.dawn().saturating_add(config.timeout.saturating_mul(2))
             })
             .referee(|_, group| Box::new(Observer::new(group)))
+            .costs(costs)
     }
+}
+
+fn costs(n: u32) -> Vec<Cost> {
+    let plans = [("K = 0", 0), ("K = 1", 1), ("K = 3", 3), ("K = 8", 8)];
+    let cost = |(case, confirmations)| {
+        let parts: [(Kinds, _, _); 2] = [(&["ORDER"], "1", 1), (&["CONFIRM"], "K", confirmations)];
+        Cost::sum(case, "K+1", &parts, [Script::of(n).set("confirmations", confirmations)])
+    };
+    plans.map(cost).into()
 }
 
 impl TwoGenerals {

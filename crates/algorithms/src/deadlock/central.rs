@@ -37,9 +37,11 @@
 use super::detector::{Detector, Event, SITE, Said, Survey};
 use super::names::{Cycle, Edge, Tx};
 use super::workload;
+use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Docs, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::{BadOption, Opt};
+use crate::rings::ascending;
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Group, Kind, Message, NodeId, Process, Timing,
     WaitForGraph,
@@ -350,6 +352,18 @@ impl Detector for Central {
     const NEEDS_NOTES: bool = false;
     const ONE_FINDER: bool = true;
     const RESTLESS: bool = true;
+
+    /// INITIATE to all others and a GRAPH from each, once.
+    fn costs(n: u32) -> Vec<Cost> {
+        if n == 1 {
+            return Vec::new();
+        }
+        let others = u64::from(n) - 1;
+        let parts: [(Kinds, _, _); 2] =
+            [(&["INITIATE"], "n-1", others), (&["GRAPH"], "n-1", others)];
+        let look = workload::cycle(&ascending(n), 0).set("interval", 0).ask_at(10, n, "detect");
+        vec![Cost::sum("one look finds a cycle", "2(n-1)", &parts, [look]).rank(Rank::Average)]
+    }
 
     fn check(settings: &Settings, _: &Group) -> Result<(), BadOption> {
         settings.options.duration("interval", Duration::ZERO).map(|_| ())

@@ -1,6 +1,7 @@
 //! What the detectors have in common: what they are told, and what they say.
 
 use super::names::{Cycle, Edge, Resource, Tx};
+use crate::cost::Cost;
 use crate::definition::{Docs, Entry, Portable, Settings};
 use crate::election;
 use crate::options::{BadOption, Opt};
@@ -66,6 +67,11 @@ pub trait Detector:
     /// The verb that stands for an event.
     fn verb(_: &Event) -> &'static str {
         "detect"
+    }
+
+    /// What it claims to cost for n sites.
+    fn costs(_n: u32) -> Vec<Cost> {
+        Vec::new()
     }
 
     /// Whom this site takes for the coordinator, where there is one.

@@ -45,8 +45,11 @@ use super::detector::{Detector, Event, Said, Waiter};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Path, Tx};
 use super::workload;
+use crate::cost::Expected::Exact;
+use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Settings, Topology};
 use crate::options::Opt;
+use crate::rings::{ascending, circles, descending};
 use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -215,6 +218,9 @@ impl Distributed {
     }
 }
 
+/// Where not all arrangements of ids can be tried, the mean is taken over this many.
+const SAMPLED_RINGS: u64 = 50;
+
 impl Detector for Distributed {
     const ENTRY: Entry = Entry {
         name: "deadlock-distributed",
@@ -234,6 +240,28 @@ impl Detector for Distributed {
     const NEEDS_NOTES: bool = true;
     const ONE_FINDER: bool = true;
     const RESTLESS: bool = false;
+
+    /// The path of each site travels to the site before that of the next larger transaction: as the
+    /// numbers of Chang and Roberts do, less the last hop of each.
+    fn costs(n: u32) -> Vec<Cost> {
+        if n == 1 {
+            return Vec::new();
+        }
+        let s = u64::from(n);
+        let cost = |case, rank, formula, expected, rings: Vec<Vec<u32>>| {
+            let trials = rings.into_iter().map(|ring| workload::cycle(&ring, 0));
+            let parts = [(&["PATH"][..], formula, expected)];
+            Cost::new(case, formula, expected, trials).rank(rank).parts(parts)
+        };
+        let (mean, rings) = circles(n, SAMPLED_RINGS, 1);
+        let (least, most) = (Exact(s - 1), Exact(s * (s - 1) / 2));
+        let (up, down) = (vec![ascending(n)], vec![descending(n)]);
+        vec![
+            cost("ids rise along the cycle", Rank::Best, "s-1", least, up),
+            cost("all arrangements of ids", Rank::Average, "s(H(s)-1)", mean, rings),
+            cost("ids fall along the cycle", Rank::Worst, "s(s-1)/2", most, down),
+        ]
+    }
 
     fn config(_: &Settings, _: &Group) {}
 

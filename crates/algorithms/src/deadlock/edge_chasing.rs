@@ -36,8 +36,10 @@ use super::detector::{Detector, Event, Said};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Tx};
 use super::workload;
+use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Settings, Topology};
 use crate::options::Opt;
+use crate::rings::ascending;
 use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -213,6 +215,24 @@ impl Detector for EdgeChasing {
     const NEEDS_NOTES: bool = true;
     const ONE_FINDER: bool = false;
     const RESTLESS: bool = false;
+
+    /// If they ask one after the other, all but the first and the last begin a search that gets no
+    /// further than one site; the last request begins one of s-1 probes where it waits and one of s
+    /// where it is waited for. If all ask at once, s searches go all the way round.
+    fn costs(n: u32) -> Vec<Cost> {
+        if n == 1 {
+            return Vec::new();
+        }
+        let s = u64::from(n);
+        let cost = |case, rank, formula, count, apart| {
+            let parts = [(&["PROBE"][..], formula, count)];
+            Cost::sum(case, formula, &parts, [workload::cycle(&ascending(n), apart)]).rank(rank)
+        };
+        vec![
+            cost("one asks after the other", Rank::Best, "3(s-1)", 3 * (s - 1), 2),
+            cost("all ask at once", Rank::Worst, "s^2", s * s, 0),
+        ]
+    }
 
     fn config(_: &Settings, _: &Group) {}
 

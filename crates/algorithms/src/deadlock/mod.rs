@@ -9,12 +9,15 @@
 //! detectors elsewhere, and says which cycle it suspects; the site confirms that and aborts the
 //! youngest. There are three: [`Central`], [`Distributed`] and [`EdgeChasing`].
 
-pub mod central;
+family! { Site:
+    central::Central,
+    distributed::Distributed,
+    edge_chasing::EdgeChasing,
+}
+
+mod definition;
 mod detector;
-pub mod distributed;
-pub mod edge_chasing;
 mod judge;
-mod listed;
 mod local;
 mod locks;
 mod names;
@@ -26,10 +29,7 @@ mod tests;
 mod wire;
 mod workload;
 
-pub use central::Central;
 pub use detector::{Detector, Event, Said, Survey, Waiter};
-pub use distributed::Distributed;
-pub use edge_chasing::EdgeChasing;
 pub use judge::Judge;
 pub use names::{Cycle, Edge, Resource, Tx};
 pub use said::{How, Output, Refusal};

@@ -5,6 +5,7 @@
 //! the job alone, so that a run is the same every time.
 
 use super::names::{Resource, Tx, number};
+use crate::cost::Script;
 use crate::definition::Settings;
 use crate::options::{BadOption, Opt, duration};
 use bellwether_core::Group;
@@ -37,6 +38,22 @@ const UNCONFIRMED: Opt = Opt {
     value: None,
     help: "Abort a victim at once, without asking whether the cycle still stands",
 };
+
+/// One cycle over all sites: transaction i is at home at site i, holds the resource there, and asks
+/// for that of the next site, each so many time-outs after the one before. The transactions have
+/// these numbers, in the order in which they wait for each other, and one of them must be aborted.
+/// Only the detector's own messages count; the locks' and the confirmation's are overhead.
+pub(super) fn cycle(numbers: &[u32], apart: u32) -> Script {
+    let sites = numbers.len() as u32;
+    let lock = |number, site| format!("lock:T{number}:S{site}.a");
+    let homes = || (1..).zip(numbers);
+    let script = homes()
+        .fold(Script::of(sites), |script, (home, number)| script.ask(home, &lock(number, home)));
+    let script = homes().fold(script, |script, (home, number)| {
+        script.ask_at(1 + apart * (home - 1), home, &lock(number, home % sites + 1))
+    });
+    Script { finds: Some(("transactions", "aborted", 1)), ..script }
+}
 
 /// The options that all detectors have.
 pub(super) const OPTIONS: &[Opt] = &[RESOURCES, LOCKS, HOLD, PATIENCE, UNCONFIRMED];

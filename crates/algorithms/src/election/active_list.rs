@@ -30,9 +30,11 @@
 //! 004). Elections are numbered ([`rounds`](super::rounds)), because "the first ELECT seen" must
 //! mean the first of this election, and a message left over from an earlier one is not it.
 
+use super::costs::orphaned;
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
+use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -272,6 +274,18 @@ impl Election for ActiveList {
 
     fn round(&self) -> Round {
         self.round
+    }
+
+    fn costs(n: u32) -> Vec<Cost> {
+        if n == 1 {
+            return Vec::new();
+        }
+        let square = u64::from(n - 1) * u64::from(n - 1);
+        let cost = |case, rank, starters| {
+            let trial = orphaned(n, starters);
+            Cost::sum(case, "k^2", &[(&["ELECT"], "k^2", square)], [trial]).rank(rank)
+        };
+        vec![cost("one starts", Rank::Best, 1..=1), cost("all start", Rank::Worst, 1..=n - 1)]
     }
 
     fn coordinator(&self) -> Option<NodeId> {

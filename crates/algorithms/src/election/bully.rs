@@ -31,8 +31,12 @@
 //! the announcement: an ELECTION that crossed the announcement belongs to the same election and
 //! is answered OK, but does not cause a second announcement.
 
+use super::costs::{one_starts, orphaned};
 use super::{Config, Election, Incarnation, Input, Output};
+use crate::cost::Expected::{Exact, ExactMean};
+use crate::cost::{Cost, Expected, Kinds, Rank};
 use crate::definition::{Entry, Topology};
+use crate::rings::ascending;
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -239,6 +243,54 @@ impl Election for Bully {
     };
 
     const CIRCUITS: u32 = 0;
+
+    /// p = n - d larger ones stand above detector d.
+    fn costs(n: u32) -> Vec<Cost> {
+        const KINDS: [Kinds; 3] = [&["ELECTION"], &["OK"], &["COORDINATOR"]];
+        let parts = |formulas: [(&'static str, Expected); 3]| {
+            KINDS.into_iter().zip(formulas).map(|(kinds, (text, count))| (kinds, text, count))
+        };
+        let count = u64::from(n);
+        let pairs = Exact(count * (count - 1) / 2);
+        let nobody_dead = one_starts(ascending(n), 1);
+        let nobody_dead = Cost::new(
+            "nobody dead, lowest starts",
+            "n^2-1",
+            Exact(count * count - 1),
+            [nobody_dead],
+        )
+        .parts(parts([
+            ("n(n-1)/2", pairs),
+            ("n(n-1)/2", pairs),
+            ("n-1", Exact(count - 1)),
+        ]));
+        if n == 1 {
+            return vec![nobody_dead];
+        }
+        let announced = ("n-2", Exact(count - 2));
+        let next = [orphaned(n, [n - 1])];
+        let next = Cost::new("next-highest detects", "n-1", Exact(count - 1), next)
+            .rank(Rank::Best)
+            .parts(parts([("1", Exact(1)), ("0", Exact(0)), announced]));
+        // The sums over p = 1..n-1 of p^2 + n-2, p(p+1)/2 and p(p-1)/2.
+        let runs = count - 1;
+        let mean = |sum| ExactMean { sum, runs };
+        let total = mean(runs * count * (2 * count - 1) / 6 + runs * (count - 2));
+        let all = (1..n).map(|detector| orphaned(n, [detector]));
+        let average = Cost::new("average detector", "n(2n-1)/6 + n-2", total, all)
+            .rank(Rank::Average)
+            .parts(parts([
+                ("n(n+1)/6", mean(runs * count * (count + 1) / 6)),
+                ("n(n-2)/6", mean(runs * count * (count - 2) / 6)),
+                announced,
+            ]));
+        let answers = Exact((count - 1) * (count - 2) / 2);
+        let total = Exact(count * count - count - 1);
+        let lowest = Cost::new("lowest detects", "n^2-n-1", total, [orphaned(n, [1])])
+            .rank(Rank::Worst)
+            .parts(parts([("n(n-1)/2", pairs), ("(n-1)(n-2)/2", answers), announced]));
+        vec![next, average, lowest, nobody_dead]
+    }
 
     fn coordinator(&self) -> Option<NodeId> {
         match self.phase {

@@ -27,12 +27,19 @@
 //! ELECTION, one initiator: k best, 2k-1 worst, k+(k-1)/2 on average. All initiate: 2k-1 best,
 //! k(k+1)/2 worst, k H(k) on average. Then k ELECTED.
 
+use super::costs::{Race, all_start, one_starts};
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::{Config, Election, Incarnation, Input, Output, link};
+use crate::cost::Expected::{Exact, ExactMean};
+use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
+use crate::rings::{ascending, circles, descending};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// Where not all arrangements of a ring can be tried, the mean is taken over this many.
+const SAMPLED_RINGS: u64 = 100;
 
 /// What goes round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -196,6 +203,43 @@ impl Election for ChangRoberts {
     };
 
     const CIRCUITS: u32 = 3;
+
+    /// A lone starter's number, or a larger one in its place, travels to the largest process, whose
+    /// own then makes the full round: what counts is how far before the largest the starter stands.
+    /// If all start, each number travels to the next larger one: one hop where every successor is
+    /// larger, and as far as possible where every successor is smaller.
+    fn costs(n: u32) -> Vec<Cost> {
+        use Rank::{Average, Best, Worst};
+        let k = u64::from(n);
+        let race = Race { k: n, kinds: &["ELECTION"] };
+        // On the ascending ring the largest is followed by the smallest.
+        let one = |starter| one_starts(ascending(n), starter);
+        let mean = ExactMean { sum: k * k + k * (k - 1) / 2, runs: k };
+        let in_order = ["2k-1", "3k-1"];
+        let (harmonic, rings) = circles(n, SAMPLED_RINGS, 0);
+        let [up, down] = [ascending(n), descending(n)].map(all_start);
+        let most = ["k(k+1)/2", "k(k+3)/2"];
+        vec![
+            race.cost("one starts, the largest", Best, ["k", "2k"], Exact(k), [one(n)]),
+            race.cost(
+                "one starts, average",
+                Average,
+                ["k + (k-1)/2", "2k + (k-1)/2"],
+                mean,
+                (1..=n).map(one),
+            ),
+            race.cost("one starts, farthest", Worst, in_order, Exact(2 * k - 1), [one(1)]),
+            race.cost("all start, ascending", Best, in_order, Exact(2 * k - 1), [up]),
+            race.cost(
+                "all start, average",
+                Average,
+                ["k H(k)", "k H(k) + k"],
+                harmonic,
+                rings.into_iter().map(all_start),
+            ),
+            race.cost("all start, descending", Worst, most, Exact(k * (k + 1) / 2), [down]),
+        ]
+    }
 
     fn coordinator(&self) -> Option<NodeId> {
         match self.phase {

@@ -29,10 +29,14 @@
 //! Elections are numbered ([`rounds`](super::rounds)): a REPLY to a probe of an earlier election
 //! must not promote a candidate of this one.
 
+use super::costs::{BOUND_RINGS, Race, all_start};
 use super::link::{self, AckTimeout, Arrived, Direction, Forward, Link};
 use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output};
+use crate::cost::Expected::{AtMost, Exact};
+use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
+use crate::rings::{ascending, bit_reversed, descending, shuffled};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -361,6 +365,35 @@ impl Election for HirschbergSinclair {
 
     fn round(&self) -> Round {
         self.round
+    }
+
+    /// In phase i a candidate's probes and their replies make 4 * 2^i hops. All k enter phase 0;
+    /// those who enter phase i > 0 have beaten 2^(i-1) on each side and number at most
+    /// k / (2^(i-1) + 1), so that the phase costs less than 8k. The last is the first with 2^i >= k.
+    ///
+    /// Phase 0 costs 3k on every ring, for each pair of neighbours exchanges two probes and one
+    /// reply. On a ring in order nobody but the largest goes on, and in the last phase it spends 2k.
+    fn costs(n: u32) -> Vec<Cost> {
+        let k = u64::from(n);
+        let race = Race { k: n, kinds: &["PROBE", "REPLY"] };
+        // Alone, a process is its own neighbour, and phase 0 is the last.
+        let (least, in_order) = match n {
+            1 => (Exact(2), ["2k", "3k"]),
+            _ => (
+                Exact(5 * k + 4 * u64::from(n.next_power_of_two()) - 8),
+                ["5k + 4*2^ceil(log2 k) - 8", "6k + 4*2^ceil(log2 k) - 8"],
+            ),
+        };
+        let most = AtMost(4 * k + 8 * k * u64::from(n.next_power_of_two().ilog2()));
+        let bound = ["4k + 8k ceil(log2 k)", "5k + 8k ceil(log2 k)"];
+        let [up, down, reversed] = [ascending(n), descending(n), bit_reversed(n)].map(all_start);
+        let random = shuffled(n, BOUND_RINGS).map(all_start);
+        vec![
+            race.cost("all start, ascending", Rank::Best, in_order, least, [up]),
+            race.cost("all start, descending", Rank::Best, in_order, least, [down]),
+            race.cost("all start, bit-reversed", Rank::Other, bound, most, [reversed]),
+            race.cost("all start, worst of 10", Rank::Worst, bound, most, random),
+        ]
     }
 
     fn coordinator(&self) -> Option<NodeId> {

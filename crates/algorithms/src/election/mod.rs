@@ -9,29 +9,36 @@
 //! every live process. An election starts when a process gets no answer from the coordinator
 //! within T, when it recovers, or when the application asks. Several may run at once.
 
-pub mod active_list;
+/// All elections, for a macro that makes something of each. The first is the default.
+macro_rules! elections {
+    ($use:ident! $($shell:ident:)?) => {
+        $use! {
+            $($shell:)?
+            bully::Bully,
+            ring::Ring,
+            active_list::ActiveList,
+            chang_roberts::ChangRoberts,
+            hirschberg_sinclair::HirschbergSinclair,
+            peterson::Peterson,
+        }
+    };
+}
+
+elections!(family! Watched:);
+
 pub mod any;
-pub mod bully;
-pub mod chang_roberts;
+mod costs;
 pub mod detector;
-pub mod hirschberg_sinclair;
 pub mod link;
-pub mod peterson;
-pub mod ring;
 pub mod rounds;
 #[cfg(test)]
 mod tests;
 mod watched;
 
-pub use active_list::ActiveList;
 pub use any::AnyElection;
-pub use bully::Bully;
-pub use chang_roberts::ChangRoberts;
-pub use hirschberg_sinclair::HirschbergSinclair;
-pub use peterson::Peterson;
-pub use ring::Ring;
 pub use watched::{Msg, Timer, Watched};
 
+use crate::cost::Cost;
 use crate::definition::{Docs, Entry, Portable};
 use bellwether_core::{NodeId, Process};
 use rounds::Round;
@@ -67,6 +74,15 @@ pub trait Election:
     /// The longest that an election without new faults can take, in hops per process. It sets
     /// how long the detector waits before it holds an election for stuck.
     const CIRCUITS: u32;
+
+    /// The kinds of messages in whose middle it is worth crashing.
+    const KINDS: &'static [&'static str] =
+        &["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"];
+
+    /// What it claims to cost for n processes.
+    fn costs(_n: u32) -> Vec<Cost> {
+        Vec::new()
+    }
 
     /// Whom this process takes for the coordinator; nobody while it takes part in an election.
     fn coordinator(&self) -> Option<NodeId>;

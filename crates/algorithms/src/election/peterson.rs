@@ -28,10 +28,14 @@
 //! The paper lets processes that do not start be relays. Here they join as active ones: the
 //! largest live process must win, not the largest that happened to start.
 
+use super::costs::{BOUND_RINGS, Race, all_start};
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
+use crate::cost::Expected::{AtMost, Exact};
+use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
+use crate::rings::{ascending, bit_reversed, descending, shuffled};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -256,6 +260,29 @@ impl Election for Peterson {
 
     fn round(&self) -> Round {
         self.round
+    }
+
+    /// A phase costs 2k, and those go on whose predecessor among the active held a number larger
+    /// than both its neighbours'. When one is left, it sends its number round for k more. At most
+    /// every second goes on, which the bit-reversed ring achieves in every phase; on a ring in order
+    /// only one does.
+    fn costs(n: u32) -> Vec<Cost> {
+        let k = u64::from(n);
+        let race = Race { k: n, kinds: &["FIRST", "SECOND"] };
+        let (least, in_order) = match n {
+            1 => (Exact(1), ["k", "2k"]),
+            _ => (Exact(3 * k), ["3k", "4k"]),
+        };
+        let most = 2 * k * u64::from(n.ilog2()) + k;
+        let bound = ["2k floor(log2 k) + k", "2k floor(log2 k) + 2k"];
+        let [up, down, reversed] = [ascending(n), descending(n), bit_reversed(n)].map(all_start);
+        let random = shuffled(n, BOUND_RINGS).map(all_start);
+        vec![
+            race.cost("all start, ascending", Rank::Best, in_order, least, [up]),
+            race.cost("all start, descending", Rank::Best, in_order, least, [down]),
+            race.cost("all start, bit-reversed", Rank::Worst, bound, Exact(most), [reversed]),
+            race.cost("all start, worst of 10", Rank::Other, bound, AtMost(most), random),
+        ]
     }
 
     fn coordinator(&self) -> Option<NodeId> {

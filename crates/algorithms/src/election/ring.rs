@@ -28,8 +28,10 @@
 //! dropping it and taking it over, R5 is the second: the list is complete, so the election can be
 //! brought to its end at once, without anybody having to notice that it stopped.
 
+use super::costs::orphaned;
 use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::{Config, Election, Incarnation, Input, Output, link};
+use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -224,6 +226,22 @@ impl Election for Ring {
     };
 
     const CIRCUITS: u32 = 3;
+
+    fn costs(n: u32) -> Vec<Cost> {
+        if n == 1 {
+            return Vec::new();
+        }
+        let k = u64::from(n - 1);
+        let cost = |case, rank, formula, each, circuit, starters| {
+            let parts: [(Kinds, _, _); 2] =
+                [(&["ELECTION"], each, circuit), (&["COORDINATOR"], each, circuit)];
+            Cost::sum(case, formula, &parts, [orphaned(n, starters)]).rank(rank)
+        };
+        vec![
+            cost("one starts", Rank::Best, "2k", "k", k, 1..=1),
+            cost("all start", Rank::Worst, "2k^2", "k^2", k * k, 1..=n - 1),
+        ]
+    }
 
     fn coordinator(&self) -> Option<NodeId> {
         match self.phase {

@@ -147,7 +147,7 @@ impl<E: Election> Algorithm for Watched<E> {
                 Topology::Mesh | Topology::Tree => &[DETECTOR_DOCS],
             })
             .verbs(&["suspect", "start"], Input::of, |input| input.verb().into())
-            .kinds(&["ELECTION", "COORDINATOR", "ELECT", "ELECTED", "OK", "FIRST", "PROBE"])
+            .kinds(E::KINDS)
             .invariant(
                 Invariant::at_most_one(
                     "one-coordinator",
@@ -164,6 +164,7 @@ impl<E: Election> Algorithm for Watched<E> {
             .settles_within(Self::settles_within)
             .coordinator(Self::coordinator)
             .members(|process| process.election.members())
+            .costs(E::costs)
     }
 }
 

@@ -20,8 +20,12 @@
 //! DENIED and GRANTED carry the place of the request in the order of arrival. When the coordinator
 //! dies, that is how its successor knows who was first.
 
+use super::costs::{Count, RELEASE, REQUEST, saturated};
 use super::{Granted, Input, Mutex, Opening};
+use crate::cost::Expected::Exact;
+use crate::cost::{Cost, Entries, Kinds, Load, Rank};
 use crate::definition::{Entry, Topology};
+use crate::rings::ascending;
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -216,6 +220,49 @@ impl Mutex for Central {
     };
 
     const TOKEN: bool = false;
+
+    /// The source's 3 are for a client; the coordinator asks itself, which costs nothing. If it
+    /// competes too, every n-th entry is its own, and the way to it and from it is one hop instead
+    /// of two.
+    fn costs(n: u32) -> Vec<Cost> {
+        const GRANTED: Kinds = &["GRANTED"];
+        const DENIED: Kinds = &["DENIED"];
+        const THREE: Kinds = &["REQUEST", "GRANTED", "RELEASE"];
+        let clients = ascending(n - 1);
+        let others = u64::from(n) - 1;
+        let each = [REQUEST, GRANTED, RELEASE, DENIED].map(|kind| (kind, "1", 1));
+        let itself = [Entries::new(Load::Alone, [n])];
+        let mut costs =
+            vec![Cost::new("the coordinator asks", "0", Exact(0), itself).rank(Rank::Best)];
+        if n > 1 {
+            let client = [Entries::new(Load::Alone, clients.clone())];
+            costs.push(Cost::sum("a client asks", "3", &each[..3], client).rank(Rank::Average));
+        }
+        if n > 2 {
+            let busy = [Entries::new(Load::Relay, clients.clone())];
+            let busy = Cost::sum("a client asks while it is busy", "3 + 1 DENIED", &each, busy);
+            costs.push(busy.delay("2T", Exact(2)));
+        }
+        let round = |case, formula, parts: &[Count], delay, ids: &[u32]| {
+            let entries = Entries::new(Load::Always, ids.to_vec());
+            saturated(case, formula, parts, (delay, 2 * others), entries)
+        };
+        let (case, formula) = ("all clients ask always", "3 + 1 DENIED");
+        match n {
+            1 => {}
+            // A lone client finds nobody inside.
+            2 => costs.push(round(case, "3", &[(THREE, "3", 3)], "2T", &clients)),
+            _ => {
+                let parts: [Count; 2] = [(THREE, "3", 3 * others), (DENIED, "1", others)];
+                costs.push(round(case, formula, &parts, "2T", &clients));
+            }
+        }
+        let parts: [Count; 2] = [(THREE, "3(n-1)/n", 3 * others), (DENIED, "(n-1)/n", others)];
+        let (formula, delay) = ("(3 + 1 DENIED)(n-1)/n", "2(n-1)/n T");
+        let all = round("all ask always", formula, &parts, delay, &ascending(n));
+        costs.push(all.rank(Rank::Other));
+        costs
+    }
 
     fn place(&self) -> Option<u64> {
         self.arrival

@@ -37,8 +37,10 @@
 //! largest heard of. That is exact: entries go by stamp, so whoever enters has the RELEASE of the
 //! entry just before, as of all earlier ones, and no later one has begun.
 
+use super::costs::{RELEASE, REPLY, REQUEST, all_ask, one_asks};
 use super::stamp::Stamp;
 use super::{Granted, Input, Mutex, Opening};
+use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -281,6 +283,11 @@ impl Mutex for Lamport {
     };
 
     const TOKEN: bool = false;
+
+    fn costs(n: u32) -> Vec<Cost> {
+        let each = [REQUEST, REPLY, RELEASE].map(|kind| (kind, "n-1", u64::from(n) - 1));
+        vec![one_asks(n, "3(n-1)", &each), all_ask(n, "3(n-1)", &each)]
+    }
 
     fn place(&self) -> Option<u64> {
         match self.own {

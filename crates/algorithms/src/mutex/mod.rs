@@ -9,34 +9,31 @@
 //! Safety: at most one inside. Liveness: every request is granted in finite time. Fairness where
 //! the algorithm promises it ([`Mutex::place`]).
 
-pub mod central;
+family! { Guarded:
+    central::Central,
+    lamport::Lamport,
+    ricart_agrawala::RicartAgrawala,
+    token_ring::TokenRing,
+    ricart_agrawala_token::RicartAgrawalaToken,
+    suzuki_kasami::SuzukiKasami,
+    raymond::Raymond,
+    singhal::Singhal,
+}
+
+mod costs;
+mod definition;
 mod guarded;
-pub mod lamport;
-mod listed;
 mod opening;
-pub mod raymond;
-pub mod ricart_agrawala;
-pub mod ricart_agrawala_token;
-pub mod singhal;
 mod stamp;
-pub mod suzuki_kasami;
 #[cfg(test)]
 mod tests;
-pub mod token_ring;
 mod tree;
 
-pub use central::Central;
 pub use guarded::{Config, Deed, Durable, Guarded, Msg, Output, Timer};
-pub use lamport::Lamport;
 pub use opening::{Opening, Options, Report};
-pub use raymond::Raymond;
-pub use ricart_agrawala::RicartAgrawala;
-pub use ricart_agrawala_token::RicartAgrawalaToken;
-pub use singhal::Singhal;
-pub use suzuki_kasami::SuzukiKasami;
-pub use token_ring::TokenRing;
 pub use tree::{Tree, UnknownTree};
 
+use crate::cost::Cost;
 use crate::definition::{Entry, Portable};
 use crate::views::Epoch;
 use bellwether_core::Process;
@@ -68,6 +65,15 @@ pub trait Mutex:
 
     /// Whether it sends messages also when nobody wants anything, so that it never rests.
     const RESTLESS: bool = false;
+
+    /// The kinds of messages in whose middle it is worth crashing.
+    const KINDS: &'static [&'static str] =
+        &["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"];
+
+    /// What it claims to cost for n processes.
+    fn costs(_n: u32) -> Vec<Cost> {
+        Vec::new()
+    }
 
     /// Whether this process has the token.
     fn has_token(&self) -> bool {

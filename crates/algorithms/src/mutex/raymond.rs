@@ -36,8 +36,12 @@
 //! USING means something only where the token is, and ASKED only where it is not, so the two are
 //! parts of HOLDER. PRIVILEGE carries the number of entries.
 
-use super::{Granted, Input, Mutex, Opening};
+use super::costs::{Count, PRIVILEGE, REQUEST, saturated};
+use super::{Granted, Input, Mutex, Opening, Tree};
+use crate::cost::Expected::{AtMost, ExactMean};
+use crate::cost::{Cost, Entries, Load, Rank};
 use crate::definition::{Entry, Topology};
+use crate::rings::{all_pairs, ascending};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -218,6 +222,25 @@ fn is_neighbour(other: NodeId, cx: &Cx<'_>) -> bool {
         .is_some_and(|other| tree.parent(me) == Some(other) || tree.parent(other) == Some(me))
 }
 
+/// The shapes of which the mean distance is known: its average, formula and saturated case.
+const TREES: [(Tree, [&str; 3]); 3] = [
+    (Tree::Arity(2), ["binary tree, average", "2 x mean distance", "binary tree, all ask always"]),
+    (Tree::LINE, ["line, average", "2(n^2-1)/(3n)", "line, all ask always"]),
+    (Tree::Star, ["star, average", "4(n-1)^2/n^2", "star, all ask always"]),
+];
+
+/// How many processes are below each edge of a tree.
+fn sizes(tree: Tree, n: u32) -> Vec<u64> {
+    let mut sizes = vec![1; n as usize];
+    // Children have larger places than their parents.
+    for place in (1..n as usize).rev() {
+        if let Some(parent) = tree.parent(place) {
+            sizes[parent] += sizes[place];
+        }
+    }
+    sizes.split_off(1)
+}
+
 impl Mutex for Raymond {
     const ENTRY: Entry = Entry {
         name: "raymond",
@@ -232,6 +255,40 @@ impl Mutex for Raymond {
     };
 
     const TOKEN: bool = true;
+
+    /// Under a light load the token goes from every holder to every requester, itself too. An edge
+    /// with s processes on one side lies between 2s(n-s) of these pairs, and costs a REQUEST and a
+    /// PRIVILEGE each time. In a round of a saturated load the token goes along every edge and back,
+    /// and each time a REQUEST calls it back.
+    fn costs(n: u32) -> Vec<Cost> {
+        let count = u64::from(n);
+        let others = count - 1;
+        let mut costs = Vec::new();
+        for (tree, [case, formula, always]) in TREES {
+            let is_usual = tree == Tree::default();
+            let ways = || [Entries::new(Load::Alone, all_pairs(n)).after(&[n]).on(tree)];
+            let distances = sizes(tree, n).iter().map(|size| 2 * size * (count - size)).sum();
+            let mean = |sum| ExactMean { sum, runs: count * count };
+            let parts = [REQUEST, PRIVILEGE].map(|kind| (kind, "mean distance", mean(distances)));
+            let rank = if is_usual { Rank::Average } else { Rank::Other };
+            let average = Cost::new(case, formula, mean(2 * distances), ways());
+            costs.push(average.rank(rank).parts(parts));
+            if is_usual {
+                let way = u64::from(n.ilog2());
+                let farthest = AtMost(4 * way);
+                let farthest =
+                    Cost::new("binary tree, farthest", "4 floor(log2 n)", farthest, ways());
+                let parts =
+                    [REQUEST, PRIVILEGE].map(|kind| (kind, "2 floor(log2 n)", AtMost(2 * way)));
+                costs.push(farthest.rank(Rank::Worst).parts(parts));
+            }
+            let round = Entries::new(Load::Always, ascending(n)).on(tree);
+            let parts: [Count; 2] = [REQUEST, PRIVILEGE].map(|kind| (kind, "2(n-1)/n", 2 * others));
+            let full = saturated(always, "4(n-1)/n", &parts, ("2(n-1)/n T", 2 * others), round);
+            costs.push(full.rank(if is_usual { Rank::Worst } else { Rank::Other }));
+        }
+        costs
+    }
 
     fn has_token(&self) -> bool {
         matches!(self.holder, Holder::Here { .. })

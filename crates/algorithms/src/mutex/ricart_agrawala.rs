@@ -35,8 +35,10 @@
 //! first; while it waited and was inside it deferred. So it sent REPLY afterwards, with the number
 //! of that entry. And there is no larger number, because numbers are given from inside only.
 
+use super::costs::{REPLY, REQUEST, all_ask, one_asks};
 use super::stamp::Stamp;
 use super::{Granted, Input, Mutex, Opening};
+use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -234,6 +236,11 @@ impl Mutex for RicartAgrawala {
     };
 
     const TOKEN: bool = false;
+
+    fn costs(n: u32) -> Vec<Cost> {
+        let each = [REQUEST, REPLY].map(|kind| (kind, "n-1", u64::from(n) - 1));
+        vec![one_asks(n, "2(n-1)", &each), all_ask(n, "2(n-1)", &each)]
+    }
 
     fn place(&self) -> Option<u64> {
         match self.own {

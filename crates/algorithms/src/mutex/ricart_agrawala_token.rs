@@ -36,7 +36,9 @@
 //! RA1 in NO-TOKEN is a state of its own here, in which a process waits. The clock counts the own
 //! requests and is not set by those of others: only values of the same clock are ever compared.
 
+use super::costs;
 use super::{Granted, Input, Mutex, Opening};
+use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -241,6 +243,10 @@ impl Mutex for RicartAgrawalaToken {
     };
 
     const TOKEN: bool = true;
+
+    fn costs(n: u32) -> Vec<Cost> {
+        costs::broadcast(n)
+    }
 
     fn has_token(&self) -> bool {
         matches!(self.state, State::Present(_) | State::Held(_))

@@ -64,8 +64,12 @@
 //! # Departures
 //! SG8. Sites are counted from the holder, which need not be the first. The token counts entries.
 
+use super::costs::{Count, REQUEST, TOKEN, all_ask, holder_asks};
 use super::{Granted, Input, Mutex, Opening};
+use crate::cost::Expected::ExactMean;
+use crate::cost::{Cost, Entries, Load, Rank};
 use crate::definition::{Entry, Topology};
+use crate::rings::mixed;
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -329,6 +333,31 @@ impl Mutex for Singhal {
     };
 
     const TOKEN: bool = true;
+
+    /// A requester asks those that were inside since it was so itself. Whatever happened before,
+    /// there is one requester for each number of them from 0 to n-1, so the mean over all is always
+    /// the same.
+    fn costs(n: u32) -> Vec<Cost> {
+        let count = u64::from(n);
+        let before = mixed(n);
+        let asks = |id| Entries::new(Load::Alone, [id]).after(&before);
+        let mean = |sum| ExactMean { sum, runs: count };
+        let sum = mean((count - 1) * (count + 2) / 2);
+        let average = Cost::new("average requester", "(n+1)/2 - 1/n", sum, (1..=n).map(asks))
+            .rank(Rank::Average)
+            .parts([
+                (REQUEST, "(n-1)/2", mean(count * (count - 1) / 2)),
+                (TOKEN, "1 - 1/n", mean(count - 1)),
+            ]);
+        let mut costs = vec![holder_asks(n), average];
+        if n > 1 {
+            let each: [Count; 2] = [(REQUEST, "n-1", count - 1), (TOKEN, "1", 1)];
+            // The first of those before has been away for longest.
+            let longest = Cost::sum("longest away asks", "n", &each, [asks(before[0])]);
+            costs.extend([longest.rank(Rank::Worst), all_ask(n, "n", &each)]);
+        }
+        costs
+    }
 
     fn has_token(&self) -> bool {
         matches!(self.state, State::Executing(_) | State::Holding(_))

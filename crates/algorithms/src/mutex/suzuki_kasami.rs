@@ -17,7 +17,9 @@
 //! # Costs
 //! n messages an entry, none for an idle holder; T between two entries.
 
+use super::costs;
 use super::{Granted, Input, Mutex, Opening};
+use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -242,6 +244,10 @@ impl Mutex for SuzukiKasami {
     };
 
     const TOKEN: bool = true;
+
+    fn costs(n: u32) -> Vec<Cost> {
+        costs::broadcast(n)
+    }
 
     fn has_token(&self) -> bool {
         self.token.is_some()

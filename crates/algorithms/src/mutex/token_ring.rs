@@ -35,7 +35,10 @@
 //! Messages flow also when nobody wants to enter; one an entry if everybody does. Until the token
 //! comes: up to n-1 hops and the sections on the way. From one entry to the next: T to (n-1)T.
 
+use super::costs::{TOKEN, all_ask};
 use super::{Granted, Input, Mutex, Opening};
+use crate::cost::Expected::{self, Exact, ExactMean};
+use crate::cost::{Cost, Entries, Load, Rank};
 use crate::definition::{Entry, Topology};
 use crate::election::link::{self, AckTimeout, Leg, Link, Seq};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
@@ -213,6 +216,35 @@ impl Mutex for TokenRing {
 
     const TOKEN: bool = true;
     const RESTLESS: bool = true;
+
+    /// The token is d places before the requester, for all d. Counted is the way from there: how
+    /// often the token went round in vain before depends on how long nobody asked.
+    fn costs(n: u32) -> Vec<Cost> {
+        if n == 1 {
+            let twice = [Entries::new(Load::Alone, [1, 1])];
+            return vec![Cost::new("alone on the ring", "0", Exact(0), twice)];
+        }
+        // Each d places after the one before, for d = 1 to n-1.
+        let places = (0..n).scan(0, |place, d| {
+            *place = (*place + d) % n;
+            Some(*place + 1)
+        });
+        let places: Vec<u32> = places.collect();
+        let cost = |case, rank, formula, expected: Expected, delay, places: &[u32]| {
+            let way = [Entries::new(Load::Relay, places.to_vec())];
+            let cost = Cost::new(case, formula, expected, way).rank(rank);
+            cost.parts([(TOKEN, formula, expected)]).delay(delay, expected)
+        };
+        let hops = u64::from(n) - 1;
+        let mean = ExactMean { sum: hops * (hops + 1) / 2, runs: hops };
+        let last = &places[n as usize - 2..];
+        vec![
+            cost("the next one asks", Rank::Best, "1", Exact(1), "T", &places[..2]),
+            cost("average way of the token", Rank::Average, "n/2", mean, "n/2 T", &places),
+            cost("the last one asks", Rank::Worst, "n-1", Exact(hops), "(n-1)T", last),
+            all_ask(n, "1", &[(TOKEN, "1", 1)]),
+        ]
+    }
 
     fn has_token(&self) -> bool {
         self.token.is_some()

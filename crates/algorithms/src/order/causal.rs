@@ -33,7 +33,8 @@
 //! at a time and then goes on where it had stopped, so all its looks together cost O(n), however
 //! many are held back beside it.
 
-use super::{ANSWERS, Author, Input, Output, Post, Promises, answers};
+use super::{ANSWERS, Author, Input, Output, Post, Promises, answers, broadcasts};
+use crate::cost::{Cost, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Topology};
 use crate::election::Incarnation;
 use crate::options::Opt;
@@ -314,7 +315,19 @@ impl Algorithm for Causal {
             config.timeout.saturating_mul(config.answers.saturating_add(4))
         })
         .referee(|_, group| Promises::causal().referee(group))
+        .costs(costs)
     }
+}
+
+fn costs(n: u32) -> Vec<Cost> {
+    let k = u64::from(n);
+    let cost = |case, formula, each, count, senders| {
+        Cost::sum(case, formula, &[(&["CBCAST"], each, count)], [broadcasts(n, senders)])
+    };
+    vec![
+        cost("one broadcasts", "n-1", "n-1", k - 1, 1..=1).rank(Rank::Best),
+        cost("all broadcast", "n(n-1) for n", "n(n-1)", k * (k - 1), 1..=n),
+    ]
 }
 
 #[cfg(test)]

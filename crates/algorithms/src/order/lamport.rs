@@ -32,7 +32,8 @@
 //! all others, and later if others broadcast at the same time with earlier stamps. Who is still to be
 //! heard of is counted for the head of the queue only, so an ACK costs O(1) and a delivery O(n).
 
-use super::{ANSWERS, Author, Input, MessageId, Output, Post, Promises, answers};
+use super::{ANSWERS, Author, Input, MessageId, Output, Post, Promises, answers, broadcasts};
+use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Topology};
 use crate::election::Incarnation;
 use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
@@ -263,7 +264,21 @@ impl Algorithm for Lamport {
             config.timeout.saturating_mul(config.answers.saturating_add(4))
         })
         .referee(|_, group| Promises::total(true).referee(group))
+        .costs(costs)
     }
+}
+
+/// The acknowledgements count: the order is made of them.
+fn costs(n: u32) -> Vec<Cost> {
+    let (k, others) = (u64::from(n), u64::from(n) - 1);
+    let one: [(Kinds, _, _); 2] =
+        [(&["MESSAGE"], "n-1", others), (&["ACK"], "(n-1)^2", others * others)];
+    let all: [(Kinds, _, _); 2] =
+        [(&["MESSAGE"], "n(n-1)", k * others), (&["ACK"], "n(n-1)^2", k * others * others)];
+    vec![
+        Cost::sum("one broadcasts", "n(n-1)", &one, [broadcasts(n, [1])]).rank(Rank::Best),
+        Cost::sum("all broadcast", "n^2(n-1) for n", &all, [broadcasts(n, 1..=n)]),
+    ]
 }
 
 #[cfg(test)]

@@ -10,24 +10,31 @@
 //! answers messages of others if it is set to: an answer is caused by what it answers, so with
 //! answers there is causality to be kept.
 
-pub mod causal;
-pub mod lamport;
+family! {
+    causal::Causal,
+    sequencer::Sequencer,
+    lamport::Lamport,
+}
+
 mod referee;
-pub mod sequencer;
 #[cfg(test)]
 mod tests;
 
-pub use causal::Causal;
-pub use lamport::Lamport;
 pub use referee::Promises;
-pub use sequencer::Sequencer;
 
+use crate::cost::Script;
 use crate::definition::Settings;
 use crate::election::{self, Incarnation};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{Group, NodeId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+/// These broadcast a message each, at the same moment. The largest is the sequencer, where there is
+/// one.
+fn broadcasts(n: u32, senders: impl IntoIterator<Item = u32>) -> Script {
+    Script::of(n).ask_all(senders, "broadcast")
+}
 
 /// What names a message: nobody else has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

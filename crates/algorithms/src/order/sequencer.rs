@@ -59,7 +59,8 @@ mod survivor;
 pub use said::{Msg, Said, Timer};
 pub use survivor::{Opening, Report};
 
-use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers};
+use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers, broadcasts};
+use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Docs, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::Opt;
@@ -437,7 +438,28 @@ impl Algorithm for Sequencer {
             .referee(|config, group| Promises::total(config.uniform).referee(group))
             .coordinator(|process| process.election.coordinator())
             .members(|process| process.views.view().map_or(&[], |view| view.group.ring()))
+            .costs(costs)
     }
+}
+
+/// Acknowledgements count where the order is uniform. What tells the sequencer now and then what may
+/// be forgotten is overhead.
+fn costs(n: u32) -> Vec<Cost> {
+    let others = u64::from(n) - 1;
+    let kinds: [Kinds; 3] = [&["ORDER"], &["ACK"], &["STABLE"]];
+    let [order, ack, stable] = kinds.map(|kinds| (kinds, "n-1", others));
+    let publish: (Kinds, _, _) = (&["PUBLISH"], "1", 1);
+    let own = [(publish.0, "0", 0), order];
+    let own = Cost::sum("the sequencer broadcasts", "n-1", &own, [broadcasts(n, [n])]);
+    let mut costs = vec![own.rank(Rank::Best)];
+    if n > 1 {
+        let one = || broadcasts(n, [1]);
+        let member = Cost::sum("a member broadcasts", "1 + (n-1)", &[publish, order], [one()]);
+        let (case, parts) = ("uniform, a member broadcasts", [publish, order, ack, stable]);
+        let uniform = Cost::sum(case, "1 + 3(n-1)", &parts, [one().set("uniform", "")]);
+        costs.extend([member.rank(Rank::Worst), uniform]);
+    }
+    costs
 }
 
 impl Sequencer {

@@ -2,6 +2,7 @@
 
 use super::{Auditor, Bank, Carried, Config, Input, Msg, Routes, Snapshots, bank};
 use crate::catalogue::Listed;
+use crate::cost::{Cost, Kinds, Rank, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology, from_bytes, to_bytes};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
@@ -48,7 +49,7 @@ const KINDS: &[&str] = &["MARKER", "TRANSFER", "REQUEST", "TOKEN"];
 pub fn snapshots_of_any(listed: &[Listed]) -> Definition<AnyProcess> {
     let bank = Arc::new(Bank::definition().erase());
     let below = [std::slice::from_ref(&bank), listed].concat();
-    among(&below, bank).erase().options(OPTIONS).variants(move |settings| {
+    among(&below, bank).erase().options(OPTIONS).costs(costs).variants(move |settings| {
         let over = settings.options.text("over").unwrap_or(Bank::NAME);
         match below.iter().find(|subject| subject.name() == over) {
             Some(subject) => Ok(Arc::new(among(&below, subject.clone()).erase().options(OPTIONS))),
@@ -60,6 +61,28 @@ pub fn snapshots_of_any(listed: &[Listed]) -> Definition<AnyProcess> {
             }
         }
     })
+}
+
+/// A marker on every channel, whatever else is on the way.
+fn costs(n: u32) -> Vec<Cost> {
+    let channels = u64::from(n) * u64::from(n - 1);
+    // The only one of a group of one has nobody to pay.
+    let hops = if n > 1 { u64::from(n) } else { 0 };
+    let cost = |case, formula, (text, markers), paid, trial| {
+        let parts: [(Kinds, _, _); 2] =
+            [(&["MARKER"], text, markers), (&["TRANSFER"], "payments", paid)];
+        Cost::sum(case, formula, &parts, [trial])
+    };
+    let (one, all) = (Script::of(n).ask(1, "snapshot"), ("n(n-1)", channels));
+    let two = one.clone().ask(n, "snapshot");
+    let paying = Script::of(n).ask_all(1..=n, "work").ask(1, "snapshot");
+    let ring = one.clone().set("channels", "ring");
+    vec![
+        cost("one snapshot", "n(n-1)", all, 0, one).rank(Rank::Worst),
+        cost("two at once", "2n(n-1)", ("2n(n-1)", 2 * channels), 0, two),
+        cost("while all pay", "n^2", all, hops, paying),
+        cost("one snapshot, on a ring", "n", ("n", hops), 0, ring).rank(Rank::Best),
+    ]
 }
 
 /// A closure that has the subject's definition for itself.

@@ -44,7 +44,10 @@
 use super::keeping::{INTERVAL, MAX_DRIFT, SLEW};
 use super::offset::clock_face;
 use super::watch::{Against, Watch};
-use super::{Mean, Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps, average};
+use super::{
+    Mean, Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps, average, one_round,
+};
+use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched, bully};
 use crate::options::{BadOption, Opt};
@@ -474,7 +477,26 @@ impl Algorithm for Berkeley {
             .referee(|config, _| Box::new(Watch::new(Against::EachOther, config.pace)))
             .coordinator(|process| process.election.coordinator())
             .clock(|process, reading| Some(process.clock.shown(reading)))
+            .costs(costs)
     }
+}
+
+/// The election beside it is overhead.
+fn costs(n: u32) -> Vec<Cost> {
+    let others = u64::from(n) - 1;
+    let cost = |case, formula, (text, living), trial| {
+        let parts: [(Kinds, _, _); 3] =
+            [(&["POLL"], "n-1", others), (&["READING"], text, living), (&["ADJUST"], text, living)];
+        Cost::sum(case, formula, &parts, [trial])
+    };
+    let mut costs = vec![cost("a round", "3(n-1)", ("n-1", others), one_round(n))];
+    if n > 1 {
+        // The dead one is polled like the others, and that is all.
+        let dead = one_round(n).crash(1);
+        let dead = cost("a round, one dead", "3n-5", ("n-2", others - 1), dead);
+        costs.push(dead.rank(Rank::Faulty));
+    }
+    costs
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@
 use super::keeping::{INTERVAL, Input, MAX_DRIFT, SLEW};
 use super::offset::clock_face;
 use super::watch::{Against, Watch};
-use super::{Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps};
+use super::{Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps, one_round};
+use crate::cost::{Cost, Kinds};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt, member};
@@ -379,7 +380,20 @@ impl Algorithm for Cristian {
             .lasts(|config| config.pace.lasts(config.settles()))
             .referee(|config, _| Box::new(Watch::new(Against::Server(config.server), config.pace)))
             .clock(|process, reading| Some(process.clock.shown(reading)))
+            .costs(costs)
     }
+}
+
+fn costs(n: u32) -> Vec<Cost> {
+    let cost = |case, formula, each, samples: u64| {
+        let asked = samples * (u64::from(n) - 1);
+        let parts: [(Kinds, _, _); 2] = [(&["REQUEST"], each, asked), (&["TIME"], each, asked)];
+        Cost::sum(case, formula, &parts, [one_round(n).set("samples", samples)])
+    };
+    vec![
+        cost("a round of one sample", "2(n-1)", "n-1", 1),
+        cost("a round of four samples", "8(n-1)", "4(n-1)", 4),
+    ]
 }
 
 #[cfg(test)]

@@ -6,14 +6,17 @@
 //! ([`Slewed`]: never back), how another one is looked at ([`Sample`]) and who judges them
 //! ([`watch`]).
 
+family! {
+    cristian::Cristian,
+    berkeley::Berkeley,
+    ntp::Ntp,
+}
+
 mod average;
-pub mod berkeley;
-pub mod cristian;
 mod hybrid;
 mod keeping;
 mod lamport;
 pub mod marzullo;
-pub mod ntp;
 mod offset;
 mod sample;
 mod slewed;
@@ -23,13 +26,19 @@ mod vector;
 pub mod watch;
 
 pub use average::{Mean, average};
-pub use berkeley::Berkeley;
-pub use cristian::Cristian;
 pub use hybrid::{Hybrid, TooFarAhead};
 pub use keeping::{Input, NoMajority, Output, Pace, Question, Setting};
 pub use lamport::Lamport;
-pub use ntp::Ntp;
 pub use offset::{Offset, clock_face, show, show_roughly};
 pub use sample::{BadSample, Sample, Stamps};
 pub use slewed::{Ppm, Slewed};
 pub use vector::{Causality, OtherGroup, VectorClock};
+
+use crate::cost::Script;
+use std::time::Duration;
+
+/// A run that ends before the second round begins: the first begins after T, and the second after
+/// 10 s more.
+fn one_round(n: u32) -> Script {
+    Script { until: Some(Duration::from_secs(5)), ..Script::of(n) }
+}

@@ -48,7 +48,8 @@ use super::keeping::{INTERVAL, Input, MAX_DRIFT, SLEW, majority};
 use super::marzullo::{Intersection, Interval, TooFew, intersect};
 use super::offset::clock_face;
 use super::watch::{Against, Watch};
-use super::{NoMajority, Output, Pace, Question, Sample, Setting, Slewed, Stamps};
+use super::{NoMajority, Output, Pace, Question, Sample, Setting, Slewed, Stamps, one_round};
+use crate::cost::{Cost, Kinds};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt};
@@ -405,8 +406,12 @@ impl Config {
 
 /// The servers, if nobody says which: the largest numbers.
 pub fn usual_servers(group: &Group) -> Vec<NodeId> {
-    let wanted = USUAL_SERVERS.min(group.len() - 1).max(1);
-    group.ascending().skip(group.len() - wanted).collect()
+    group.ascending().skip(group.len() - servers_among(group.len())).collect()
+}
+
+/// How many servers there are among n processes, if nobody says.
+fn servers_among(n: usize) -> usize {
+    USUAL_SERVERS.min(n - 1).max(1)
 }
 
 impl Algorithm for Ntp {
@@ -451,7 +456,15 @@ impl Algorithm for Ntp {
                 Box::new(Watch::new(against, config.pace))
             })
             .clock(|process, reading| Some(process.clock.shown(reading)))
+            .costs(costs)
     }
+}
+
+fn costs(n: u32) -> Vec<Cost> {
+    let servers = servers_among(n as usize) as u64;
+    let polled = servers * (u64::from(n) - servers);
+    let parts: [(Kinds, _, _); 2] = [(&["POLL"], "s(n-s)", polled), (&["TIME"], "s(n-s)", polled)];
+    vec![Cost::sum("a poll of s servers", "2s(n-s)", &parts, [one_round(n)])]
 }
 
 #[cfg(test)]

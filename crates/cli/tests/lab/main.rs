@@ -10,3 +10,5 @@ mod families;
 mod host;
 mod lines;
 mod mutex;
+mod one_file;
+mod readme;

@@ -2,7 +2,7 @@
 
 use crate::fault::{Action, Cut, CutKind, Scheduled};
 use crate::network::{Latency, Network};
-use crate::random::Draws;
+use bellwether_core::Draws;
 use bellwether_core::{Group, NodeId, Time, micros};
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -10,9 +10,10 @@ mod axes;
 mod look;
 mod style;
 
-use super::{Case, Expected, Rank, known};
+use super::{Case, Expected, Rank};
 use crate::workload::Load;
 use axes::{Axes, Label, escape, spread};
+use bellwether_algorithms::catalogue::Catalogue;
 use look::Look;
 use std::fmt::Write;
 use style::{DARK, STYLE};
@@ -85,13 +86,13 @@ impl<'a> Panel<'a> {
 }
 
 /// Sorts cases into panels, in the catalogue's order.
-fn panels<'a>(cases: &'a [Case], look: &Look) -> Vec<Panel<'a>> {
+fn panels<'a>(cases: &'a [Case], look: &Look, rank: impl Fn(&str) -> usize) -> Vec<Panel<'a>> {
     let mut panels: Vec<Panel<'_>> = Vec::new();
     for case in cases {
         let index = panels.iter().position(|panel| panel.algorithm == case.algorithm);
         let index = index.unwrap_or_else(|| {
             let (algorithm, colours) = (case.algorithm, look.colours.len());
-            let colour = rank_in_family(algorithm, colours - 1) % colours;
+            let colour = rank(algorithm) % colours;
             panels.push(Panel { algorithm, colour, series: Vec::new(), free: Vec::new() });
             panels.len() - 1
         });
@@ -112,21 +113,23 @@ fn panels<'a>(cases: &'a [Case], look: &Look) -> Vec<Panel<'a>> {
     for series in panels.iter_mut().flat_map(|panel| &mut panel.series) {
         series.points.sort_by_key(|case| case.nodes);
     }
-    panels.sort_by_key(|panel| rank_in_family(panel.algorithm, look.colours.len() - 1));
+    panels.sort_by_key(|panel| rank(panel.algorithm));
     panels
 }
 
 /// Which of its family an algorithm is, so that it has its colour in every picture.
-fn rank_in_family(name: &str, last: usize) -> usize {
-    let family = known().get(name).map(|listed| listed.entry.family);
-    let mut relatives = known().iter().filter(|listed| Some(listed.entry.family) == family);
+fn rank_in_family(catalogue: &Catalogue, name: &str, last: usize) -> usize {
+    let family = catalogue.get(name).map(|listed| listed.entry.family);
+    let mut relatives = catalogue.iter().filter(|listed| Some(listed.entry.family) == family);
     relatives.position(|listed| listed.name() == name).unwrap_or(last)
 }
 
-/// Draws cases of any number of processes as one picture.
-pub fn plot(cases: &[Case]) -> String {
-    let look = Look::of(cases);
-    let panels = panels(cases, &look);
+/// Draws cases of algorithms of this catalogue, of any number of processes, as one picture.
+pub fn plot(catalogue: &Catalogue, cases: &[Case]) -> String {
+    let first = cases.first().and_then(|case| catalogue.get(case.algorithm));
+    let look = Look::of(first.map_or("", |listed| listed.entry.family), cases);
+    let panels =
+        panels(cases, &look, |name| rank_in_family(catalogue, name, look.colours.len() - 1));
     let rows = panels.len().div_ceil(COLUMNS);
     let height = HEAD + OVERVIEW_HEIGHT + rows as f64 * PANEL_HEIGHT + 12.0;
     let mut svg = String::new();

@@ -5,105 +5,42 @@
 //! happens from one entry to the next: a request may then count for another entry than its own,
 //! but over whole rounds, in which everybody enters once, nothing is counted twice or left out.
 
-use super::listed;
 use super::measure::{LATENCY, Run, SEED, TIMEOUT};
-use crate::random::Draws;
 use crate::{Action, Ended, Latency, Network, Observer, Seen, Sim, Tally};
 use bellwether_algorithms::catalogue::Listed;
+use bellwether_algorithms::cost::{Entries, Load, ROUNDS};
 use bellwether_algorithms::definition::{Milestone, MilestoneReader, Settings};
-use bellwether_algorithms::mutex::Tree;
 use bellwether_core::{AnyProcess, Group, Message, NodeId, Role, Time, micros};
 use std::time::Duration;
 
 /// How long a job takes: so long that whoever leaves and asks again is heard by everybody before
 /// the next one leaves, and no whole number of hops, so that nothing else happens at that moment.
 const SECTION: Duration = Duration::from_millis(25);
-/// So many rounds pass until things have settled, so many are measured, and so many come after.
+/// So many rounds pass until things have settled, [`ROUNDS`] are measured, and so many come after.
 const ROUNDS_BEFORE: u64 = 2;
-pub(super) const ROUNDS: u64 = 2;
 const ROUNDS_AFTER: u64 = 2;
 /// No entry takes so many events for each process.
 const MOST_EVENTS_EACH: u64 = 100;
 
-/// Some processes with an algorithm.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Setup {
-    /// P1 to Pn. Pn coordinates, and P1 has the token.
-    pub(super) nodes: u32,
-    /// The tree, where there is one.
-    pub(super) tree: Tree,
-}
-
-impl Setup {
-    pub(super) fn new(nodes: u32) -> Self {
-        Setup { nodes, tree: Tree::default() }
+/// The entries of processes 1 to n, counted; none if there can be no such group.
+pub(super) fn runs(algorithm: &Listed, n: u32, entries: &Entries) -> Vec<Run> {
+    let Some(mut ground) = Ground::new(algorithm, n, entries) else { return Vec::new() };
+    entries.before.iter().for_each(|id| ground.enter_alone(*id));
+    ground.sim.observer.runs.clear();
+    match entries.load {
+        Load::Alone => entries.ids.iter().for_each(|id| ground.enter_alone(*id)),
+        Load::Relay => ground.relay(&entries.ids),
+        Load::Always => ground.always(&entries.ids),
     }
-}
-
-/// These enter one after the other, each when all is quiet; those in `before` are not counted.
-pub(super) fn alone(algorithm: &str, setup: Setup, before: &[u32], then: &[u32]) -> Vec<Run> {
-    let Some(mut ground) = Ground::new(algorithm, setup) else { return Vec::new() };
-    for (id, counts) in counted(before, then) {
-        ground.ask(id);
-        ground.leave(id);
-        ground.cut(counts);
-    }
-    ground.runs()
-}
-
-/// These enter one after the other, each asking while the one before is inside; the first is not
-/// counted.
-pub(super) fn relay(algorithm: &str, setup: Setup, ids: &[u32]) -> Vec<Run> {
-    let Some(mut ground) = Ground::new(algorithm, setup) else { return Vec::new() };
-    let mut inside = None;
-    for id in ids {
-        ground.ask(*id);
-        let before = inside.replace(*id);
-        before.into_iter().for_each(|before| ground.leave(before));
-        ground.cut(before.is_some());
-    }
-    ground.runs()
-}
-
-/// These want to be inside all the time: whoever leaves asks again at once. Whole rounds are
-/// measured, from the middle of the run.
-pub(super) fn always(algorithm: &str, setup: Setup, ids: &[u32]) -> Vec<Run> {
-    let Some(mut ground) = Ground::new(algorithm, setup) else { return Vec::new() };
-    ground.sim.observer.cuts_at_entries = true;
-    for _ in 0..ROUNDS_BEFORE + ROUNDS + ROUNDS_AFTER {
-        ids.iter().for_each(|id| ground.act(*id, "work"));
-    }
-    // The token of a ring does not rest when the work is done.
-    if let Some(goal) = ground.algorithm.goal.clone().filter(|goal| !goal.at_rest) {
-        ground.sim.stop_when(goal);
-    }
-    ground.run();
-    let round = ids.len();
     let mut runs = ground.runs();
-    // What is sent after an entry and before the next is the next one's.
-    let from = (ROUNDS_BEFORE as usize * round).min(runs.len());
-    runs.drain(..from);
-    runs.truncate(ROUNDS as usize * round);
+    if entries.load == Load::Always {
+        // Whole rounds, from the middle of the run. What is sent after an entry and before the next
+        // is the next one's.
+        let round = entries.ids.len();
+        runs.drain(..(ROUNDS_BEFORE as usize * round).min(runs.len()));
+        runs.truncate(ROUNDS as usize * round);
+    }
     runs
-}
-
-/// P1 to Pn in an order such that, if the last one is inside first, everybody follows everybody,
-/// itself too, exactly once: a sequence of de Bruijn's.
-pub(super) fn all_pairs(n: u32) -> Vec<u32> {
-    let longer = |id: u32| (id + 1..=n).flat_map(move |other| [id, other]);
-    (1..=n).flat_map(|id| std::iter::once(id).chain(longer(id))).collect()
-}
-
-/// P1 to Pn in a random order, always the same.
-pub(super) fn mixed(n: u32) -> Vec<u32> {
-    let mut ids: Vec<u32> = (1..=n).collect();
-    Draws::keyed(SEED, u64::from(n), 0).shuffle(&mut ids);
-    ids
-}
-
-fn counted<'a>(before: &'a [u32], then: &'a [u32]) -> impl Iterator<Item = (u32, bool)> + 'a {
-    let first = before.iter().map(|id| (*id, false));
-    first.chain(then.iter().map(|id| (*id, true)))
 }
 
 /// A cluster in which only the algorithm itself moves: nobody is watched, and nobody dies.
@@ -116,13 +53,13 @@ struct Ground {
 }
 
 impl Ground {
-    fn new(algorithm: &str, setup: Setup) -> Option<Self> {
-        let algorithm = listed(algorithm).clone();
-        let group = Group::numbered(setup.nodes).ok()?;
+    fn new(algorithm: &Listed, n: u32, entries: &Entries) -> Option<Self> {
+        let algorithm = algorithm.clone();
+        let group = Group::numbered(n).ok()?;
         let settings = Settings {
             coordinator: Some(group.highest()),
             section: (SECTION, SECTION),
-            tree: setup.tree,
+            tree: entries.tree,
             ..Settings::new(TIMEOUT)
         };
         let config = algorithm.config(&settings, &group);
@@ -146,6 +83,38 @@ impl Ground {
 
     fn leave(&mut self, id: u32) {
         self.act(id, "release");
+        self.run();
+    }
+
+    /// It enters when all is quiet.
+    fn enter_alone(&mut self, id: u32) {
+        self.ask(id);
+        self.leave(id);
+        self.cut(true);
+    }
+
+    /// These enter one after the other, each asking while the one before is inside; the first is
+    /// not counted.
+    fn relay(&mut self, ids: &[u32]) {
+        let mut inside = None;
+        for id in ids {
+            self.ask(*id);
+            let before = inside.replace(*id);
+            before.into_iter().for_each(|before| self.leave(before));
+            self.cut(before.is_some());
+        }
+    }
+
+    /// These want to be inside all the time: whoever leaves asks again at once.
+    fn always(&mut self, ids: &[u32]) {
+        self.sim.observer.cuts_at_entries = true;
+        for _ in 0..ROUNDS_BEFORE + ROUNDS + ROUNDS_AFTER {
+            ids.iter().for_each(|id| self.act(*id, "work"));
+        }
+        // The token of a ring does not rest when the work is done.
+        if let Some(goal) = self.algorithm.goal.clone().filter(|goal| !goal.at_rest) {
+            self.sim.stop_when(goal);
+        }
         self.run();
     }
 

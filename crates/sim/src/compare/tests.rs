@@ -1,20 +1,124 @@
 mod mutex;
 
-use super::measure::{Setup, arrangements, bit_reversed};
 use super::*;
+use bellwether_algorithms::catalogue::catalogue;
+use bellwether_algorithms::cost::Script;
+use bellwether_algorithms::rings::arrangements;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(catalogue);
+
+fn listed(name: &str) -> &'static Listed {
+    CATALOGUE.get(name).unwrap()
+}
+
+/// All cases of a family.
+fn family(name: &str, nodes: impl IntoIterator<Item = u32>) -> Vec<Case> {
+    nodes.into_iter().flat_map(|n| family_cases_for(&CATALOGUE, name, n, None)).collect()
+}
+
+/// The names of a family.
+fn members(name: &str) -> BTreeSet<&'static str> {
+    let relatives = CATALOGUE.iter().filter(|listed| listed.entry.family == name);
+    relatives.map(|listed| listed.name()).collect()
+}
+
+fn elections(n: u32) -> Vec<Case> {
+    family("election", [n])
+}
+
+/// What the cases of a family measured for so many processes.
+fn measured(name: &str, n: u32) -> Vec<u64> {
+    family(name, [n]).iter().map(|case| case.measured.whole().unwrap()).collect()
+}
 
 #[test]
-fn every_formula_agrees_with_the_simulator() {
-    for case in election(1..=12) {
-        assert!(case.agrees, "{case:#?}");
-        assert!(!case.contradicts());
+fn every_formula_of_every_algorithm_agrees_with_the_simulator() {
+    for listed in CATALOGUE.iter() {
+        let (least, most) = match listed.entry.family {
+            "election" => (1, 12),
+            "deadlock" => (2, 9),
+            "agreement" => (1, 11),
+            _ => (1, 16),
+        };
+        let more = matches!(listed.entry.family, "mutex" | "order").then_some(64);
+        let mut cases = 0;
+        for case in (least..=most).chain(more).flat_map(|n| cases_for(listed, n, None)) {
+            assert!(case.agrees && !case.contradicts() && case.runs > 0, "{case:#?}");
+            cases += 1;
+        }
+        assert!(cases > 0, "{} says nothing of its costs", listed.name());
+        assert!(cases_for(listed, 0, None).is_empty());
     }
 }
 
 #[test]
+fn a_family_has_its_algorithms_in_the_order_of_the_catalogue() {
+    for name in CATALOGUE.families() {
+        let mut names: Vec<_> = family(name, [2]).iter().map(|case| case.algorithm).collect();
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(*name));
+        let relatives = CATALOGUE.iter().filter(|listed| listed.entry.family == name);
+        assert_eq!(names, relatives.map(|listed| listed.name()).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn the_numbers_of_the_sources_come_out_for_five_processes() {
+    assert_eq!(measured("time", 5), [8, 32, 12, 12, 10]);
+    assert_eq!(family("deadlock", [5]).len(), 6);
+    assert_eq!(measured("order", 5), [4, 20, 4, 5, 13, 20, 100]);
+    assert_eq!(measured("snapshot", 5), [20, 40, 25, 5]);
+    assert!(family("order", [1]).iter().all(|case| case.measured.sum == 0));
+    for (n, case, expected) in [
+        (4, "m = 1", 36),
+        (4, "m = 1, a traitor", 36),
+        (7, "m = 2", 7 * 156),
+        (7, "m = 2, 2 traitors", 7 * 156),
+        (10, "m = 3", 36_090),
+        (10, "m = 3, 3 traitors", 36_090),
+        (2, "K = 8", 9),
+        (5, "n letters, nothing lost", 10),
+    ] {
+        let cases = family("agreement", [n]);
+        let found = cases.iter().find(|found| found.case == case).unwrap();
+        assert_eq!(found.measured.whole(), Some(expected), "{n} {case}");
+    }
+    assert!(family("agreement", [3]).iter().all(|case| !case.case.starts_with("m = 1")));
+}
+
+#[test]
+fn a_path_costs_no_less_than_the_best_arrangement_and_no_more_than_the_worst() {
+    let paths = listed("deadlock-distributed");
+    for n in 2..=6 {
+        let s = u64::from(n);
+        let costs = paths.claimed_costs().unwrap()(n);
+        let all = costs.iter().find(|cost| cost.rank == Rank::Average).unwrap();
+        assert_eq!(all.trials.len(), arrangements(n).len());
+        let count = |trial: &Trial| {
+            let Trial::Script(script) = trial else { panic!("{trial:?}") };
+            measure::run(paths, script).unwrap().count("PATH")
+        };
+        let counts: Vec<u64> = all.trials.iter().map(count).collect();
+        let range = (counts.iter().min().copied(), counts.iter().max().copied());
+        assert_eq!(range, (Some(s - 1), Some(s * (s - 1) / 2)), "{n}: {counts:?}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_does_not_count_as_free() {
+    let cost = |trial| Cost::new("test", "0", Expected::Exact(0), [trial]);
+    let judge = |trial| case(listed("bully"), 3, cost(trial)).map(|case| case.agrees);
+    assert_eq!(judge(Script::of(3).ask(1, "sing")), Some(false));
+    assert_eq!(judge(Script::of(3)), Some(true));
+    let refused = Script::of(3).set("confirmations", "many");
+    assert!(case(listed("two-generals"), 3, cost(refused)).is_none());
+}
+
+#[test]
 fn the_textbooks_bully_is_counted_by_kind() {
-    let cases = cases_for(7);
+    let cases = elections(7);
     let lowest = cases.iter().find(|case| case.case == "lowest detects").unwrap();
     let counts: Vec<_> =
         lowest.by_kind.iter().map(|(kind, figure)| (*kind, figure.whole().unwrap())).collect();
@@ -26,8 +130,8 @@ fn the_textbooks_bully_is_counted_by_kind() {
 fn every_detector_of_a_bully_costs_what_it_should() {
     let n = 9;
     for detector in 1..n {
-        let setup = Setup { ring: (1..=n).collect(), dead: Some(n), starters: vec![detector] };
-        let run = measure::run("bully", &setup);
+        let script = Script::of(n).crash(n).ask(detector, "suspect");
+        let run = measure::run(listed("bully"), &script).unwrap();
         let p = u64::from(n - detector);
         let counts = ["ELECTION", "OK", "COORDINATOR"].map(|kind| run.count(kind));
         assert_eq!(counts, [p * (p + 1) / 2, p * (p - 1) / 2, 7]);
@@ -37,17 +141,17 @@ fn every_detector_of_a_bully_costs_what_it_should() {
 
 #[test]
 fn few_processes_have_fewer_cases_and_none_has_none() {
-    assert!(cases_for(0).is_empty());
-    let alone: BTreeSet<_> = cases_for(1).iter().map(|case| case.algorithm).collect();
+    assert!(elections(0).is_empty());
+    let alone: BTreeSet<_> = elections(1).iter().map(|case| case.algorithm).collect();
     assert!(alone.contains("chang-roberts") && !alone.contains("ring"));
-    let two: BTreeSet<_> = cases_for(2).iter().map(|case| case.algorithm).collect();
-    assert_eq!(two.len(), 6);
+    let two: BTreeSet<_> = elections(2).iter().map(|case| case.algorithm).collect();
+    assert_eq!(two, members("election"));
 }
 
 #[test]
 fn a_sample_is_called_a_sample() {
     let average = |n| {
-        let cases = cases_for(n);
+        let cases = elections(n);
         cases.into_iter().find(|case| case.case == "all start, average").unwrap()
     };
     assert_eq!((average(7).expected.judged(), average(7).runs), ("exact", 720));
@@ -62,16 +166,9 @@ fn run(election: u64, elected: u64) -> Run {
 }
 
 fn judge(total: Expected, election: Expected, runs: &[Run]) -> Case {
-    let claim = Claim {
-        case: "test",
-        rank: Rank::Worst,
-        nodes: 3,
-        live: 3,
-        formula: "f",
-        expected: total,
-        parts: vec![(&["ELECTION"], "e", election), (&["ELECTED"], "k", Expected::Exact(3))],
-    };
-    claim.judge("chang-roberts", runs)
+    let parts = [(&["ELECTION"][..], "e", election), (&["ELECTED"], "k", Expected::Exact(3))];
+    let cost = Cost::new("test", "f", total, [] as [Script; 0]).rank(Rank::Worst).parts(parts);
+    super::judge("chang-roberts", 3, cost, runs)
 }
 
 #[test]
@@ -115,16 +212,6 @@ fn a_sampled_mean_is_judged_by_its_spread() {
         assert_eq!(case.agrees, agrees, "{value}");
         assert!(!case.contradicts());
     }
-}
-
-#[test]
-fn all_circles_are_tried_once() {
-    for (k, count) in [(1, 1), (2, 1), (3, 2), (4, 6), (6, 120)] {
-        let all = arrangements(k);
-        assert!(all.iter().all(|ring| ring[0] == k));
-        assert_eq!(all.into_iter().collect::<BTreeSet<_>>().len(), count);
-    }
-    assert_eq!(bit_reversed(8), [1, 5, 3, 7, 2, 6, 4, 8]);
 }
 
 #[test]
@@ -194,8 +281,8 @@ fn the_checker_of_pictures_is_awake() {
 #[test]
 fn the_picture_is_well_formed_and_complete() {
     for nodes in [1..=1, 2..=2, 3..=8, 1..=5] {
-        let cases = election(nodes);
-        let svg = plot(&cases);
+        let cases = family("election", nodes);
+        let svg = plot(&CATALOGUE, &cases);
         assert!(is_well_formed(&svg));
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
         assert!(!svg.contains(r#"class="wrong""#));
@@ -204,13 +291,13 @@ fn the_picture_is_well_formed_and_complete() {
             assert!(svg.contains(case.case), "{}", case.case);
         }
     }
-    assert!(is_well_formed(&plot(&[])));
+    assert!(is_well_formed(&plot(&CATALOGUE, &[])));
 }
 
 #[test]
 fn the_picture_rings_what_is_wrong() {
-    let mut cases = election(3..=24);
+    let mut cases = family("election", 3..=24);
     let last = cases.iter_mut().rfind(|case| case.nodes == 23).unwrap();
     last.agrees = false;
-    assert!(plot(&cases).contains(r#"class="wrong""#));
+    assert!(plot(&CATALOGUE, &cases).contains(r#"class="wrong""#));
 }

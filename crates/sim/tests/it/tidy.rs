@@ -295,6 +295,33 @@ fn the_tree_is_tidy() {
 const NONE: [usize; 0] = [];
 
 /// The lines of this text that break a rule.
+/// `make pictures` draws what the comment below a picture says.
+#[test]
+fn every_picture_has_a_page_that_says_how_it_is_drawn() {
+    let root = root();
+    let mut drawn = BTreeSet::new();
+    for page in files(&root).iter().filter(|path| path.starts_with("docs/")) {
+        if !page.ends_with(".md") {
+            continue;
+        }
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        for (picture, command) in text.lines().zip(text.lines().skip(1)) {
+            if command.starts_with("<!-- bellwether ") && command.ends_with(" -->") {
+                let picture =
+                    picture.split_once("](images/").and_then(|(_, end)| end.split_once(')'));
+                let (picture, _) =
+                    picture.unwrap_or_else(|| panic!("{page}: no picture: {command}"));
+                assert!(drawn.insert(picture.to_owned()), "{page}: {picture} is drawn twice");
+            }
+        }
+    }
+    let names = fs::read_dir(root.join("docs/images")).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    // The checker draws its counterexamples itself.
+    let svg = names.filter(|name| name.ends_with(".svg") && !name.starts_with("check-"));
+    assert_eq!(drawn, svg.collect::<BTreeSet<String>>());
+}
+
 fn lines(path: &str, text: &str) -> Vec<usize> {
     findings(path, text).into_iter().map(|(line, _)| line).collect()
 }

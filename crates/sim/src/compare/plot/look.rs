@@ -2,7 +2,7 @@
 
 use super::style::{COLOURS, MORE_COLOURS};
 use super::{Panel, Series, promised};
-use crate::compare::{Case, family_of};
+use crate::compare::Case;
 use crate::workload::Load;
 
 /// What a picture says besides the cases, and how it is laid out.
@@ -26,7 +26,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn of(cases: &[Case]) -> Self {
+    pub(super) fn of(family: &str, cases: &[Case]) -> Self {
         let all = cases.iter().filter_map(|case| case.load);
         let mut loads: Vec<Load> = all.collect();
         loads.sort_by_key(|load| *load as u8);
@@ -34,29 +34,32 @@ impl Look {
         if !loads.is_empty() {
             return Look::mutex(loads);
         }
-        let first = cases.first().map(|case| case.algorithm);
-        match first.and_then(family_of) {
-            Some("time") => Look::other(
+        match family {
+            "time" => Look::other(
                 "What keeping time costs",
                 "Messages for a round or for a sample, by number of processes n.",
             ),
-            Some("order") => Look::other(
+            "order" => Look::other(
                 "What an ordered broadcast costs",
                 "Messages until everybody has delivered it, by number of processes n.",
             ),
-            Some("snapshot") => Look::other(
+            "snapshot" => Look::other(
                 "What a snapshot costs",
                 "Markers until the cut is complete, by number of processes n.",
             ),
-            Some("deadlock") => Look::other(
+            "deadlock" => Look::other(
                 "What finding a deadlock costs",
                 "Messages until a cycle over n sites is reported; confirming it is counted apart.",
             ),
-            Some("agreement") => Look::other(
+            "agreement" => Look::other(
                 "What agreement costs",
                 "Messages until all correct processes have decided, by number of processes n.",
             ),
-            _ => Look::election(),
+            "election" => Look::election(),
+            _ => Look::other(
+                "What a run costs",
+                "Messages until it is over, by number of processes n.",
+            ),
         }
     }
 

@@ -1,9 +1,7 @@
 import scenario from "./runs/chang-roberts.txt?raw";
-import type { LessonData } from "./types";
+import type { LessonBody } from "./types";
 
-export const changRoberts: LessonData = {
-  name: "chang-roberts",
-  title: "Chang and Roberts: only the largest survives",
+export const lesson: LessonBody = {
   intro:
     "Five processes on a ring, clockwise 3, 1, 5, 2, 4. Each knows only its successor, not even how many there are. Nobody " +
     "coordinates yet. A single number travels instead of a list, and a number that cannot win should not travel far.",

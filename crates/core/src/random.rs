@@ -7,7 +7,7 @@
 
 /// A stream of draws for one key.
 #[derive(Clone, Debug)]
-pub(crate) struct Draws(u64);
+pub struct Draws(u64);
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -20,13 +20,13 @@ fn mix(mut z: u64) -> u64 {
 
 impl Draws {
     /// The stream of a seed.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Draws(mix(seed.wrapping_add(GOLDEN)))
     }
 
     /// The stream of a seed and two further keys.
     #[inline]
-    pub(crate) fn keyed(seed: u64, a: u64, b: u64) -> Self {
+    pub fn keyed(seed: u64, a: u64, b: u64) -> Self {
         let a = a.wrapping_mul(0xa076_1d64_78bd_642f).rotate_left(32);
         let b = b.wrapping_mul(0xd134_2543_de82_ef95);
         Draws(seed.wrapping_mul(GOLDEN) ^ a ^ b)
@@ -34,37 +34,37 @@ impl Draws {
 
     /// 64 bits.
     #[inline]
-    pub(crate) fn bits(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GOLDEN);
         mix(self.0)
     }
 
     /// A number below `limit`, or 0 if there is none.
     #[inline]
-    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u64
     }
 
     /// A number from `low` to `high`, both included.
     #[inline]
-    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below((high - low).saturating_add(1))
     }
 
     /// A number in (0, 1].
     #[inline]
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
     }
 
     /// True with this probability.
     #[inline]
-    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+    pub fn chance(&mut self, probability: f64) -> bool {
         probability > 0.0 && self.unit() <= probability
     }
 
     /// Puts a list into random order.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             items.swap(end, self.below(end as u64 + 1) as usize);
         }

@@ -40,13 +40,14 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
                 },
             )
             .work(|deed| matches!(deed, Deed::Work | Deed::Request))
-            .kinds(&["VIEW", "PROPOSE", "REPORT", "REQUEST", "REPLY", "RELEASE", "TOKEN", "OK"])
+            .kinds(M::KINDS)
             .invariants(Self::invariants())
             .goal(Self::goal())
             .settles_within(Self::settles_within)
             .coordinator(|process| process.election().coordinator())
             .members(|process| process.views().view().map_or(&[], |view| view.group.ring()))
-            .section(Self::standing, Self::milestone);
+            .section(Self::standing, Self::milestone)
+            .costs(M::costs);
         if !M::TOKEN {
             return definition;
         }

@@ -1,9 +1,7 @@
 import scenario from "./runs/ring.txt?raw";
-import type { LessonData } from "./types";
+import type { LessonBody } from "./types";
 
-export const ring: LessonData = {
-  name: "ring",
-  title: "Ring: a list goes round",
+export const lesson: LessonBody = {
   intro:
     "Six processes stand on a ring, clockwise 3, 5, 0, 1, 4, 6, and each sends only to the next. P6 coordinates, and is " +
     "about to fail. Nobody can ask everybody here: a message has to go round and find out who is there.",

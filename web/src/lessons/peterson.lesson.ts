@@ -1,9 +1,7 @@
 import scenario from "./runs/peterson.txt?raw";
-import type { LessonData } from "./types";
+import type { LessonBody } from "./types";
 
-export const peterson: LessonData = {
-  name: "peterson",
-  title: "Peterson: half of them leave each round",
+export const lesson: LessonBody = {
   intro:
     "Four processes on a one-way ring, clockwise 1, 3, 2, 4. All start at once. It would be easy to let each compare itself " +
     "with both neighbours, but messages go in one direction only. The trick: each looks at the two before it, and plays on in " +

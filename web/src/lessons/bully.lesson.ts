@@ -1,9 +1,7 @@
 import scenario from "./runs/bully.txt?raw";
-import type { LessonData } from "./types";
+import type { LessonBody } from "./types";
 
-export const bully: LessonData = {
-  name: "bully",
-  title: "Bully: the largest gets its way",
+export const lesson: LessonBody = {
   intro:
     "Four processes, P1 to P4, and everybody can talk to everybody. One of them is to coordinate the others, always the " +
     "one with the largest number that is alive. So P4 does, until it fails. A message takes 10 ms; whoever waits for an " +

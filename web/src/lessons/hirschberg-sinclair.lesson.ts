@@ -1,9 +1,7 @@
 import scenario from "./runs/hirschberg-sinclair.txt?raw";
-import type { LessonData } from "./types";
+import type { LessonBody } from "./types";
 
-export const hirschbergSinclair: LessonData = {
-  name: "hirschberg-sinclair",
-  title: "Hirschberg and Sinclair: ask near, then far",
+export const lesson: LessonBody = {
   intro:
     "Four processes on a ring, 1, 3, 2, 4, that send both ways. All start at once, and nobody coordinates yet. Each candidate " +
     "asks whether anybody near is larger: first one place to each side, then two, then four. Who finds somebody larger drops " +

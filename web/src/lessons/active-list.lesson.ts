@@ -1,9 +1,7 @@
 import scenario from "./runs/active-list.txt?raw";
-import type { LessonData } from "./types";
+import type { LessonBody } from "./types";
 
-export const activeList: LessonData = {
-  name: "active-list",
-  title: "Active lists: everybody counts",
+export const lesson: LessonBody = {
   intro:
     "P1, P2, P3 and P4 stand on a ring, and each sends only to the next. No message carries a list here: every process sends " +
     "its own number round once, and keeps a list of the numbers that pass by. P4 coordinates, and is about to fail, and P1 " +

@@ -58,6 +58,7 @@ impl<D: Detector> Algorithm for Site<D> {
             Box::new(Judge::new(D::ONE_FINDER, wakes, config.timeout.saturating_mul(ROUNDS)))
         })
         .coordinator(|site| site.detector().coordinator())
+        .costs(D::costs)
     }
 }
 
