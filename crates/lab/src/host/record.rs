@@ -91,6 +91,13 @@ impl Record {
         self.members.iter().map(|(_, lives)| lives).sum()
     }
 
+    /// How long it took, from the moment when all had started.
+    pub(crate) fn length(&self) -> Time {
+        let began = Time::from_micros(self.began_us);
+        let ended = self.ended_us.map_or(began, Time::from_micros);
+        Time::ZERO + ended.since(began)
+    }
+
     /// Reads the notes of a run that was kept in this directory.
     pub(crate) fn load(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(NOTES);
