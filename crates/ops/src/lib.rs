@@ -27,5 +27,6 @@ pub mod cluster {
     pub use crate::up::link::Link;
     pub use crate::up::member::end_with_parent;
     pub use crate::up::world::{Seat, World};
-    pub use crate::up::{Report, Signals, ask, runtime};
+    pub use crate::up::{Report, Signals, ask};
+    pub use crate::watching::runtime;
 }

@@ -20,7 +20,7 @@
 //! * J6 The keeper ends when all of that is dead, and not before. So its death is proof of theirs.
 
 use super::alarm::Alarm;
-use super::wire::{FRAME, Frame, News, Order, receive_first};
+use super::wire::{FRAME, Frames, News, Order, receive_first};
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_shell::{Failure, Verdict};
@@ -36,8 +36,7 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
+use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{Signal as Incoming, SignalKind, signal};
 
 /// The job is dead so long before its deadline: a kill takes effect within this time.
@@ -113,17 +112,12 @@ async fn run(args: &KeepArgs) -> io::Result<u8> {
         .process_group(0)
         .spawn()?;
     let job = Pid::from_child(&job);
-    control.set_nonblocking(true)?;
     let mut keeper = Keeper {
         job,
         status: None,
         group_gone: false,
         plan: Plan { grace: Duration::from_millis(args.grace_ms), deadline, phase: Phase::Runs },
-        control: Some(Control {
-            stream: UnixStream::from_std(control)?,
-            frame: [0; FRAME],
-            got: 0,
-        }),
+        control: Some(Frames::new(control)?),
         alarm,
     };
     keeper.tell(News::Runs(job.as_raw_nonzero().get())).await;
@@ -233,31 +227,6 @@ fn before(at: Time, span: Duration) -> Time {
     Time::from_micros(at.as_micros().saturating_sub(span))
 }
 
-/// The connection to the command.
-struct Control {
-    stream: UnixStream,
-    frame: Frame,
-    got: usize,
-}
-
-impl Control {
-    /// The next order; `None` if the command is gone. May be cancelled.
-    async fn next(&mut self) -> Option<Order> {
-        loop {
-            while self.got < FRAME {
-                match self.stream.read(&mut self.frame[self.got..]).await {
-                    Ok(0) | Err(_) => return None,
-                    Ok(more) => self.got += more,
-                }
-            }
-            self.got = 0;
-            if let Some(order) = Order::read(&self.frame) {
-                return Some(order);
-            }
-        }
-    }
-}
-
 struct Keeper {
     job: Pid,
     /// What the job ended with.
@@ -265,7 +234,7 @@ struct Keeper {
     /// Whether nobody is left in its process group.
     group_gone: bool,
     plan: Plan,
-    control: Option<Control>,
+    control: Option<Frames>,
     alarm: Alarm,
 }
 
@@ -361,10 +330,12 @@ impl Keeper {
 }
 
 /// The next order, if there is still somebody to give one.
-async fn heard(control: &mut Option<Control>) -> Option<Order> {
-    match control {
-        Some(control) => control.next().await,
-        None => std::future::pending().await,
+async fn heard(control: &mut Option<Frames>) -> Option<Order> {
+    let Some(control) = control else { return std::future::pending().await };
+    loop {
+        if let Some(order) = Order::read(&control.next().await?) {
+            return Some(order);
+        }
     }
 }
 

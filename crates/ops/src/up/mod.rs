@@ -15,6 +15,7 @@ mod screen;
 mod view;
 pub(crate) mod world;
 
+use crate::watching::runtime;
 use args::UpArgs;
 use bellwether_api::json::{Members, Stance, Status, UpDone};
 use bellwether_core::Time;
@@ -40,8 +41,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &UpArgs, extra: Extra) -> Result<Verdict, Failure> {
     let (shape, length, port) = (args.shape()?, args.length()?, args.dashboard()?);
-    let runtime = runtime()?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let signals = Signals::new()?;
         let listener = desk::bind(port).await?;
         let cluster = Cluster::start(&shape, args.dir.as_deref(), Some(listener.address()))?;
@@ -58,14 +58,6 @@ pub(crate) fn run(args: &UpArgs, extra: Extra) -> Result<Verdict, Failure> {
         session.cluster.end().await;
         result.map(|()| Verdict::Well)
     })
-}
-
-/// One thread: members end with the thread that started them, so it must be the one that stays.
-pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))
 }
 
 /// The signals that end everything.
