@@ -30,6 +30,7 @@ mod erased;
 mod few;
 mod group;
 mod invariant;
+mod named;
 mod process;
 mod time;
 mod wait_for;
