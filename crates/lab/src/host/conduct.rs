@@ -3,6 +3,7 @@
 use super::cluster::{CERTIFICATES, CLUSTER, Cluster};
 use super::plan::work;
 use super::record::{Record, journalled};
+use crate::program::runtime;
 use bellwether_core::{AnyInput, AnyProcess, Time};
 use bellwether_net::{Clock, certs};
 use bellwether_shell::Failure;
@@ -31,11 +32,9 @@ const MEASURE_EVERY: Duration = Duration::from_millis(500);
 ///
 /// However it ends, no process is left.
 pub(crate) fn conduct(plan: &Plan<AnyProcess>, folder: &Path) -> Result<Record, Failure> {
-    certs::prepare(&folder.join(CERTIFICATES), CLUSTER, plan.group.ring(), CERTIFIED_DAYS)
+    certs::prepare_all(&folder.join(CERTIFICATES), CLUSTER, plan.group.ring(), &[], CERTIFIED_DAYS)
         .map_err(|error| Failure::Input(error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))?;
+    let runtime = runtime()?;
     let mut cluster = Cluster::new(plan, folder.to_owned())?;
     let result = runtime.block_on(async {
         let mut interrupt = Interrupt::new()?;

@@ -5,10 +5,11 @@ use super::wire::Knobs;
 use crate::own;
 use crate::program::catalogue;
 use bellwether_algorithms::catalogue::Listed;
-use bellwether_core::{AnyProcess, Call, Group, NodeId, Time};
+use bellwether_core::{AnyProcess, Group, NodeId, Time};
+use bellwether_net::Step;
 use bellwether_net::journal::{self, JournalError};
 use bellwether_shell::Failure;
-use bellwether_sim::replay::{Came, Happened, Recorded, Replay, Replayed};
+use bellwether_sim::replay::{Happened, Recorded, Replay, Replayed};
 use bellwether_sim::{Observer, Violation};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -199,14 +200,10 @@ impl Record {
         };
         let mut events: Vec<Recorded> = entries
             .into_iter()
-            .map(|journal::Entry { at, clock, came, origin: (life, seq) }| {
-                let came = match came {
-                    Call::Start(saved) => Came::Start { life, saved },
-                    Call::Input(input) => Came::Input(input),
-                    Call::Message(from, msg) => Came::Message { from, life, seq, msg },
-                    Call::Timer(timer) => Came::Timer(timer),
-                };
-                Recorded { at, node, event: Happened::Step { clock, came } }
+            .map(|Step { at, clock, came, origin }| Recorded {
+                at,
+                node,
+                event: Happened::Step { clock, came, origin },
             })
             .collect();
         for deed in self.deeds.iter().filter(|deed| (deed.id, deed.life) == (id, life)) {
