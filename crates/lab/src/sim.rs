@@ -6,10 +6,12 @@ use crate::report::{Cost, Report, World, timed, violation_text};
 use crate::{fast, planning, replay, scenario, sections, sweep};
 use bellwether_algorithms::catalogue::{Catalogue, Listed};
 use bellwether_algorithms::referee::Picture;
-use bellwether_core::AnyProcess;
+use bellwether_core::{AnyProcess, Process};
 use bellwether_shell::{Failure, Target, Verdict, print};
 use bellwether_sim::workload::Downtime;
-use bellwether_sim::{Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink};
+use bellwether_sim::{
+    Observer, Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink,
+};
 use std::path::Path;
 
 /// How many lines of the story are shown when nobody asked for a trace.
@@ -89,17 +91,17 @@ fn simulate(args: &SimArgs, algorithm: &Listed) -> Result<Verdict, Failure> {
         let recorder =
             Recorder::new(&plan.algorithm, &plan.group, seed).with_tree(plan.settings.tree);
         let recorder = if output.states { recorder.with_states() } else { recorder };
-        let (outcome, cost, recorder) = perform(&plan, recorder, args.keep_going)?;
+        let (outcome, cost, recorder) =
+            caught(|| measured(&plan, recorder, args.keep_going), || repeat(&plan))?;
         (outcome, cost, Some(recorder.into_trace()))
     } else {
-        let quick = || fast::perform(&plan, args.keep_going);
-        let (outcome, cost) = match caught(quick, || repeat(&plan))? {
-            Some(done) => done,
-            None => {
-                let (outcome, cost, Silent) = perform(&plan, Silent, args.keep_going)?;
+        let silent = || {
+            fast::perform(&plan, args.keep_going).unwrap_or_else(|| {
+                let (outcome, cost, Silent) = measured(&plan, Silent, args.keep_going);
                 (outcome, cost)
-            }
+            })
         };
+        let (outcome, cost) = caught(silent, || repeat(&plan))?;
         (outcome, cost, None)
     };
     let given = Some(Downtime::of(&plan.script).work(algorithm, &plan.script, &plan.group));
@@ -125,21 +127,18 @@ fn refuse_with_chaos(args: &SimArgs) -> Result<(), Failure> {
 }
 
 /// Runs a plan and measures what it takes.
-fn perform<O: bellwether_sim::Observer<AnyProcess>>(
-    plan: &Plan<AnyProcess>,
+pub(crate) fn measured<P: Process, O: Observer<P>>(
+    plan: &Plan<P>,
     observer: O,
     keep_going: bool,
-) -> Result<(Outcome, Cost, O), Failure> {
-    let run = || {
-        let (mut sim, setup_s) = timed(|| plan.set_up(observer));
-        if keep_going {
-            sim.keep_going();
-        }
-        let (ended, wall_s) = timed(|| plan.play(&mut sim));
-        let outcome = plan.judge(&mut sim, ended);
-        (outcome, Cost { setup_s, wall_s }, sim.observer)
-    };
-    caught(run, || repeat(plan))
+) -> (Outcome, Cost, O) {
+    let (mut sim, setup_s) = timed(|| plan.set_up(observer));
+    if keep_going {
+        sim.keep_going();
+    }
+    let (ended, wall_s) = timed(|| plan.play(&mut sim));
+    let outcome = plan.judge(&mut sim, ended);
+    (outcome, Cost { setup_s, wall_s }, sim.observer)
 }
 
 /// How a run that ended badly is repeated.

@@ -8,7 +8,7 @@ mod failure;
 mod folder;
 mod output;
 
-pub use failure::{Failure, Verdict};
+pub use failure::{Failure, Verdict, whole_number};
 pub use folder::Folder;
 pub use output::{Sheet, Target, complain, print};
 

@@ -64,7 +64,7 @@ fn run(args: &TortureArgs) -> Result<Verdict, Failure> {
         tokio::select! {
             verdict = torture(&setup, args.json, folder) => verdict,
             // Members and clients die with what is dropped here.
-            () = signals.wait() => {
+            _ = signals.next() => {
                 Err(Failure::Exit(130, "interrupted; nothing was checked".to_owned()))
             }
         }

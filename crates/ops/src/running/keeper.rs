@@ -21,13 +21,14 @@
 
 use super::alarm::Alarm;
 use super::wire::{FRAME, Frames, News, Order, receive_first};
+use crate::up::member::end_with_parent;
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_shell::{Failure, Verdict};
 use clap::Args;
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, kill_process_group,
-    set_child_subreaper, set_parent_process_death_signal, wait,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
+    set_child_subreaper, wait,
 };
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
@@ -66,11 +67,9 @@ pub struct BecomeArgs {
 
 /// Becomes the job, unless the keeper is gone.
 pub(crate) fn become_job(args: &BecomeArgs) -> Result<Verdict, Failure> {
-    // J4. The order matters: a parent that ends between the two is noticed by the second.
-    let bound = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
-    let here = getppid().is_some_and(|parent| parent.as_raw_nonzero().get() == args.parent);
     let [program, words @ ..] = args.job.as_slice() else { return Ok(Verdict::Well) };
-    if !bound || !here {
+    // J4.
+    if !end_with_parent(args.parent) {
         return Err(Failure::Exit(126, "whoever started this is gone".to_owned()));
     }
     let error = Command::new(program).args(words).exec();

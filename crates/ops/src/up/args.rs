@@ -1,13 +1,13 @@
 //! The flags of `bellwether up`.
 
 use bellwether_algorithms::election::any::Choice;
-use bellwether_shell::Failure;
+use bellwether_shell::{Failure, whole_number};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// More members than this on one machine would only measure the machine.
-const NODES_MAX: u32 = 64;
+const NODES_MAX: u64 = 64;
 
 const PROFILES: [&str; 3] = ["default", "fast", "wide"];
 
@@ -83,13 +83,7 @@ pub struct Shape {
 impl ShapeArgs {
     /// Checks everything.
     pub fn shape(&self, profile: &str, http_port: u16) -> Result<Shape, Failure> {
-        let nodes = match self.nodes.parse::<u32>() {
-            Ok(nodes @ 1..=NODES_MAX) => nodes,
-            _ => {
-                let what = format!("'{}' is not a whole number from 1 to {NODES_MAX}", self.nodes);
-                return Err(Failure::flag("nodes", what));
-            }
-        };
+        let nodes = whole_number("nodes", &self.nodes, 1..=NODES_MAX)? as u32;
         if Choice::named(&self.election).is_none() {
             let all = Choice::NAMES.join(", ");
             let what = format!("no election '{}'; there are {all}", self.election);
