@@ -202,7 +202,7 @@ mod tests {
         let mut lengths = Vec::new();
         let came = [
             (Call::<Process>::Start(None), (7, 0)),
-            (Call::Input(input.clone()), (0, 0)),
+            (Call::Input(input), (0, 0)),
             (Call::Input(input), (0, 0)),
         ];
         for (at, (came, origin)) in came.into_iter().enumerate() {
