@@ -30,8 +30,8 @@ mod peer;
 use bellwether_algorithms::definition::{Algorithm, Settings};
 use bellwether_algorithms::election::{Bully, Watched};
 use bellwether_algorithms::mutex::{Guarded, RicartAgrawala, SuzukiKasami};
-use bellwether_check::{Explorable, Limits, Model, Setup, Timing, Verdict, check};
-use bellwether_core::{Group, NodeId};
+use bellwether_check::{Limits, Model, Setup, Timing, Verdict, check};
+use bellwether_core::{Erasable, Group, NodeId};
 use models::{listed, typed};
 use peer::Peer;
 use stateright::{Checker as _, Model as _};
@@ -155,7 +155,7 @@ fn turn(who: &str, model: &str) -> Turn {
     }
 }
 
-fn typed_turn<A: Algorithm + Explorable<Config: Send> + 'static>(who: &str, setup: &Setup) -> Turn {
+fn typed_turn<A: Algorithm + Erasable>(who: &str, setup: &Setup) -> Turn {
     let model = typed(setup, A::definition());
     match who {
         "stateright" => measure(model, |model| {
@@ -167,7 +167,7 @@ fn typed_turn<A: Algorithm + Explorable<Config: Send> + 'static>(who: &str, setu
     }
 }
 
-fn explore<P: Explorable>(model: &Model<P>) -> u64 {
+fn explore<P: Erasable>(model: &Model<P>) -> u64 {
     let limits = Limits { threads: threads(), reduce: false, ..Limits::default() };
     let report = check(model, limits, &mut |_| {});
     assert!(!matches!(report.verdict, Verdict::Unfinished(_)), "{:?}", report.verdict);
@@ -175,7 +175,7 @@ fn explore<P: Explorable>(model: &Model<P>) -> u64 {
 }
 
 /// What it costs to find all states.
-fn measure<P: Explorable + 'static>(
+fn measure<P: Erasable>(
     mut model: Model<P>,
     explore: impl FnOnce(&'static Model<P>) -> u64,
 ) -> Turn {

@@ -6,34 +6,7 @@ use crate::model::Model;
 use crate::tables::Library;
 use crate::world::Action;
 use bellwether_algorithms::referee::Breach;
-use bellwether_core::Process;
-
-/// What can be explored by several threads: any process of plain data.
-pub trait Explorable:
-    Process<
-        Msg: Send + Sync,
-        Timer: Send + Sync,
-        Input: Send + Sync,
-        Output: Send + Sync,
-        Durable: Send + Sync,
-        Config: Sync,
-    > + Send
-    + Sync
-{
-}
-
-impl<P> Explorable for P where
-    P: Process<
-            Msg: Send + Sync,
-            Timer: Send + Sync,
-            Input: Send + Sync,
-            Output: Send + Sync,
-            Durable: Send + Sync,
-            Config: Sync,
-        > + Send
-        + Sync
-{
-}
+use bellwether_core::Erasable;
 
 /// What came of a check.
 #[derive(Clone, Debug)]
@@ -69,7 +42,7 @@ pub struct Counterexample {
 }
 
 /// Explores a model.
-pub fn check<P: Explorable>(
+pub fn check<P: Erasable>(
     model: &Model<P>,
     limits: Limits,
     tell: &mut dyn FnMut(&Progress),

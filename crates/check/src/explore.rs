@@ -7,7 +7,6 @@
 //! states that the successors come from. Who did what when makes no difference: any number of
 //! threads finds the same states in the same order.
 
-use crate::check::Explorable;
 use crate::judge::judge;
 use crate::model::Model;
 use crate::sleep::{Bits, Mark, Reduction, Step, ambiguous};
@@ -15,7 +14,7 @@ use crate::store::{Found, GROUP, SHARDS, Shard, StateId, place_of, read, state_i
 use crate::tables::{Library, Numbers, Tables};
 use crate::world::{Action, World};
 use bellwether_algorithms::referee::Breach;
-use bellwether_core::Process;
+use bellwether_core::{Erasable, Process};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -169,7 +168,7 @@ impl Chunk {
     }
 }
 
-impl<'a, P: Explorable> Explorer<'a, P> {
+impl<'a, P: Erasable> Explorer<'a, P> {
     pub(crate) fn new(
         model: &'a Model<P>,
         library: &'a Library<P>,

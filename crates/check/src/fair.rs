@@ -1,13 +1,12 @@
 //! What must happen, if it stays possible.
 
-use crate::check::Explorable;
 use crate::explore::Explorer;
 use crate::model::{Channels, Timing};
 use crate::scc::{Components, Graph};
 use crate::store::StateId;
 use crate::tables::{Id, Numbers, Tables};
 use crate::world::{Action, Players};
-use bellwether_core::{Goal, Process};
+use bellwether_core::{Erasable, Goal, Process};
 
 /// What is due, by a name that it keeps from state to state. An [`Action`] says only where in an
 /// inbox or in a list of timers to look, and there things move.
@@ -65,7 +64,7 @@ pub(crate) struct View<'v, 'a, P: Process> {
     actions: Vec<Action>,
 }
 
-impl<'v, 'a, P: Explorable> View<'v, 'a, P> {
+impl<'v, 'a, P: Erasable> View<'v, 'a, P> {
     pub(crate) fn new(
         explorer: &'v mut Explorer<'a, P>,
         graph: &'v Graph,

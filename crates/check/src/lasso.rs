@@ -1,11 +1,10 @@
 //! A run that goes round for ever, made of a component that may do so.
 
-use crate::check::Explorable;
 use crate::fair::{Due, Step, View};
 use crate::scc::Components;
 use crate::store::StateId;
 use crate::world::Action;
-use bellwether_core::Process;
+use bellwether_core::{Erasable, Process};
 
 /// What is not yet shown of the round: it is finished when nothing is left.
 struct Debts<T> {
@@ -40,7 +39,7 @@ const NOWHERE: StateId = StateId::MAX;
 ///
 /// Whatever is due in all states of the round is due in the first. So what is due there has to
 /// happen somewhere on the round, or not be due somewhere on it; and nothing else has to.
-pub(crate) fn round<P: Explorable>(
+pub(crate) fn round<P: Erasable>(
     view: &mut View<'_, '_, P>,
     component: &Components,
     first: StateId,
@@ -69,7 +68,7 @@ pub(crate) fn round<P: Explorable>(
     if actions.iter().any(moves) { actions } else { Vec::new() }
 }
 
-impl<P: Explorable> Round<'_, '_, '_, P> {
+impl<P: Erasable> Round<'_, '_, '_, P> {
     /// The shortest way to a state; or, if none is named, to a step that settles something.
     fn search(&mut self, from: StateId, to: Option<StateId>) -> Option<Vec<Step<P::Timer>>> {
         for state in self.reached.drain(..) {

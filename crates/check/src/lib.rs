@@ -69,7 +69,7 @@ mod tables;
 mod witness;
 mod world;
 
-pub use check::{Counterexample, Explorable, Report, Verdict, check};
+pub use check::{Counterexample, Report, Verdict, check};
 pub use explore::{Limit, Limits, Progress};
 pub use model::{Aging, Channels, Faults, Model, Spent, Ticks, Timing, Whose};
 pub use plain::Plain;

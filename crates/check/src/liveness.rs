@@ -11,7 +11,7 @@
 //! for something that is due in all of its states has no fair run in any part of it either: there,
 //! too, it is due in all states and has no step.
 
-use crate::check::{Counterexample, Explorable};
+use crate::check::Counterexample;
 use crate::explore::{Explorer, Limit};
 use crate::fair::View;
 use crate::lasso;
@@ -19,10 +19,11 @@ use crate::model::{Model, Timing};
 use crate::scc::{Components, Graph, components};
 use crate::store::{SHARDS, StateId, place_of};
 use bellwether_algorithms::referee::Breach;
+use bellwether_core::Erasable;
 
 /// A run that never comes to its goal for good, if there is one, and if this much memory is enough
 /// to tell.
-pub(crate) fn missed<P: Explorable>(
+pub(crate) fn missed<P: Erasable>(
     model: &Model<P>,
     explorer: &mut Explorer<'_, P>,
     memory: u64,
@@ -50,7 +51,7 @@ pub(crate) fn missed<P: Explorable>(
 }
 
 /// Whether a fair run may stay in a component and miss the goal.
-fn misses<P: Explorable>(
+fn misses<P: Erasable>(
     view: &mut View<'_, '_, P>,
     found: &Components,
     members: &[StateId],
@@ -66,7 +67,7 @@ fn misses<P: Explorable>(
 }
 
 /// Whether whatever is due in all states of a component happens in it.
-fn is_fair<P: Explorable>(
+fn is_fair<P: Erasable>(
     view: &mut View<'_, '_, P>,
     found: &Components,
     members: &[StateId],
@@ -107,7 +108,7 @@ impl Nearest {
         Nearest { any: [NONE; SHARDS], missing: [NONE; SHARDS] }
     }
 
-    fn look<P: Explorable>(&mut self, view: &mut View<'_, '_, P>, members: &[StateId]) {
+    fn look<P: Erasable>(&mut self, view: &mut View<'_, '_, P>, members: &[StateId]) {
         for state in members {
             let (shard, _) = place_of(*state);
             self.any[shard] = self.any[shard].min(*state);
@@ -118,7 +119,7 @@ impl Nearest {
     }
 
     /// The nearest of all; and if there are several, one where the goal does not hold.
-    fn entry<P: Explorable>(&self, view: &mut View<'_, '_, P>) -> Option<StateId> {
+    fn entry<P: Erasable>(&self, view: &mut View<'_, '_, P>) -> Option<StateId> {
         let all = self.any.iter().chain(&self.missing).filter(|state| **state != NONE);
         let far = |state: &StateId| view.explorer.way_to(*state).len();
         let all: Vec<(usize, StateId)> = all.map(|state| (far(state), *state)).collect();

@@ -99,7 +99,7 @@ impl<P: Process> Players for Plain<'_, P> {
         let mut sends = Vec::new();
         // Who does not look at the clock does the same at any time.
         let clock = if self.model.reads_clock { clock } else { 0 };
-        let said = step(self.model, &mut slot, call, clock, &mut sends);
+        let said = step(self.model, &mut slot, call, clock, &mut sends, &mut |_, _| {});
         Reaction { slot: Arc::new(slot), sends: sends.into(), said: Arc::new(said) }
     }
 
@@ -228,19 +228,9 @@ impl<P: Process> Players for Plain<'_, P> {
     }
 }
 
-/// Calls a process: what becomes of it, what it sends and what it says.
+/// Calls a process: what becomes of it, what it sends and what it says. Tells of every timer that
+/// it sets, also of those that it stops in the same step.
 pub(crate) fn step<P: Process>(
-    model: &Model<P>,
-    slot: &mut Slot<P>,
-    call: Call<P::Msg>,
-    clock: Ticks,
-    sends: &mut Vec<(u8, P::Msg)>,
-) -> Said<P> {
-    step_telling(model, slot, call, clock, sends, &mut |_, _| {})
-}
-
-/// The same, and tells of every timer that it sets, also of those that it stops in the same step.
-pub(crate) fn step_telling<P: Process>(
     model: &Model<P>,
     slot: &mut Slot<P>,
     call: Call<P::Msg>,

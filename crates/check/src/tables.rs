@@ -204,6 +204,12 @@ pub struct Tables<'a, P: Process> {
     rests: Shelf<Rest, Arc<Rest>>,
     witnesses: Shelf<Witness<P>, ()>,
     reactions: Vec<(Reacts<Self>, Arc<Said<P>>)>,
+    memos: Memos,
+}
+
+/// What was computed before.
+#[derive(Debug, Default)]
+struct Memos {
     calls: Memo<(Id, Call<Id>, Ticks), u32>,
     heard: Memo<(Id, u32, Ticks), Id>,
     elapsed_slots: Memo<Id, Id>,
@@ -235,19 +241,7 @@ impl<'a, P: Process> Tables<'a, P> {
             rests: Shelf::default(),
             witnesses: Shelf::default(),
             reactions: Vec::new(),
-            calls: Memo::default(),
-            heard: Memo::default(),
-            elapsed_slots: Memo::default(),
-            elapsed_inboxes: Memo::default(),
-            aged: Memo::default(),
-            purged: Memo::default(),
-            taken: Memo::default(),
-            posted: Memo::default(),
-            doubled: Memo::default(),
-            changed: Memo::default(),
-            changed_inboxes: Memo::default(),
-            merged: Memo::default(),
-            set: Memo::default(),
+            memos: Memos::default(),
         }
     }
 
@@ -439,6 +433,17 @@ macro_rules! recall {
     }};
 }
 
+/// The same for what becomes of a part, by its number.
+macro_rules! recall_part {
+    ($self:ident, $memo:ident, $key:expr, $get:ident($id:expr), $do:ident($($arg:expr)?) in $parts:ident) => {
+        recall!($self.memos.$memo, $key, {
+            let before = $self.$get($id);
+            let after = $self.plain.$do(&before $(, $arg)?);
+            $self.library.$parts.lock().number(&after)
+        })
+    };
+}
+
 impl<P: Process> Players for Tables<'_, P> {
     type Process = P;
     type Slot = Id;
@@ -470,11 +475,11 @@ impl<P: Process> Players for Tables<'_, P> {
     }
 
     fn set_rest(&mut self, rest: Rest) -> Id {
-        if let Some(known) = self.set.get(&rest) {
+        if let Some(known) = self.memos.set.get(&rest) {
             return *known;
         }
         let id = self.library.rests.lock().number(&Arc::new(rest.clone()));
-        self.set.insert(rest, id);
+        self.memos.set.insert(rest, id);
         id
     }
 
@@ -482,11 +487,11 @@ impl<P: Process> Players for Tables<'_, P> {
         // Who does not look at the clock does the same at any time.
         let clock = if self.plain.model.reads_clock { clock } else { 0 };
         let key = (*slot, call, clock);
-        let index = match self.calls.get(&key) {
+        let index = match self.memos.calls.get(&key) {
             Some(index) => *index,
             None => {
                 let index = self.call_anew(*slot, call, clock);
-                self.calls.insert(key, index);
+                self.memos.calls.insert(key, index);
                 index
             }
         };
@@ -498,7 +503,7 @@ impl<P: Process> Players for Tables<'_, P> {
         if !self.is_heard(*said) {
             return *witness;
         }
-        recall!(self.heard, (*witness, *said, now), {
+        recall!(self.memos.heard, (*witness, *said, now), {
             let before = self.witness(*witness);
             let said = Arc::clone(&self.reactions[*said as usize].1);
             let after = self.plain.hear(&before, &said, now);
@@ -507,31 +512,19 @@ impl<P: Process> Players for Tables<'_, P> {
     }
 
     fn elapse_slot(&mut self, slot: &Id) -> Id {
-        recall!(self.elapsed_slots, *slot, {
-            let before = self.slot(*slot);
-            let after = self.plain.elapse_slot(&before);
-            self.library.slots.lock().number(&after)
-        })
+        recall_part!(self, elapsed_slots, *slot, slot(*slot), elapse_slot() in slots)
     }
 
     fn elapse_inbox(&mut self, inbox: &Id) -> Id {
-        recall!(self.elapsed_inboxes, *inbox, {
-            let before = self.inbox(*inbox);
-            let after = self.plain.elapse_inbox(&before);
-            self.library.inboxes.lock().number(&after)
-        })
+        recall_part!(self, elapsed_inboxes, *inbox, inbox(*inbox), elapse_inbox() in inboxes)
     }
 
     fn age(&mut self, inbox: &Id, place: u8) -> Id {
-        recall!(self.aged, (*inbox, place), {
-            let before = self.inbox(*inbox);
-            let after = self.plain.age(&before, place);
-            self.library.inboxes.lock().number(&after)
-        })
+        recall_part!(self, aged, (*inbox, place), inbox(*inbox), age(place) in inboxes)
     }
 
     fn purge(&mut self, inbox: &Id, slot: &Id) -> Id {
-        recall!(self.purged, (*inbox, *slot), {
+        recall!(self.memos.purged, (*inbox, *slot), {
             let (before, slot) = (self.inbox(*inbox), self.slot(*slot));
             let after = self.plain.purge(&before, &slot);
             self.library.inboxes.lock().number(&after)
@@ -539,7 +532,7 @@ impl<P: Process> Players for Tables<'_, P> {
     }
 
     fn take(&mut self, inbox: &Id, at: u8) -> Parcel {
-        recall!(self.taken, (*inbox, at), {
+        recall!(self.memos.taken, (*inbox, at), {
             let before = self.inbox(*inbox);
             let Taken { inbox, from, msg, past } = self.plain.take(&before, at);
             Taken {
@@ -553,7 +546,7 @@ impl<P: Process> Players for Tables<'_, P> {
 
     fn post(&mut self, inbox: &Id, from: u8, msg: Id, past: Option<&Id>) -> Id {
         let past = past.copied();
-        recall!(self.posted, (*inbox, from, msg, past), {
+        recall!(self.memos.posted, (*inbox, from, msg, past), {
             let before = self.inbox(*inbox);
             let msg = self.msg(msg);
             let past = past.map(|past| self.past_of(past));
@@ -563,11 +556,7 @@ impl<P: Process> Players for Tables<'_, P> {
     }
 
     fn double(&mut self, inbox: &Id, at: u8) -> Id {
-        recall!(self.doubled, (*inbox, at), {
-            let before = self.inbox(*inbox);
-            let after = self.plain.double(&before, at);
-            self.library.inboxes.lock().number(&after)
-        })
+        recall_part!(self, doubled, (*inbox, at), inbox(*inbox), double(at) in inboxes)
     }
 
     fn is_empty(&mut self, inbox: &Id) -> bool {
@@ -575,23 +564,15 @@ impl<P: Process> Players for Tables<'_, P> {
     }
 
     fn past(&mut self, past: &Id, change: Change) -> Id {
-        recall!(self.changed, (*past, change), {
-            let before = self.past_of(*past);
-            let after = self.plain.past(&before, change);
-            self.library.pasts.lock().number(&after)
-        })
+        recall_part!(self, changed, (*past, change), past_of(*past), past(change) in pasts)
     }
 
     fn pasts(&mut self, inbox: &Id, change: Change) -> Id {
-        recall!(self.changed_inboxes, (*inbox, change), {
-            let before = self.inbox(*inbox);
-            let after = self.plain.pasts(&before, change);
-            self.library.inboxes.lock().number(&after)
-        })
+        recall_part!(self, changed_inboxes, (*inbox, change), inbox(*inbox), pasts(change) in inboxes)
     }
 
     fn merge(&mut self, mine: &Id, theirs: &Id) -> Id {
-        recall!(self.merged, (*mine, *theirs), {
+        recall!(self.memos.merged, (*mine, *theirs), {
             let (mine, theirs) = (self.past_of(*mine), self.past_of(*theirs));
             let after = self.plain.merge(&mine, &theirs);
             self.library.pasts.lock().number(&after)

@@ -64,7 +64,7 @@ impl<T> fmt::Debug for Coder<T> {
 }
 
 /// The coders of all that a real run of a process writes down.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Codec<P: Process> {
     /// Of its messages.
     pub msg: Coder<P::Msg>,
@@ -74,17 +74,6 @@ pub struct Codec<P: Process> {
     pub input: Coder<P::Input>,
     /// Of its durable state.
     pub durable: Coder<P::Durable>,
-}
-
-impl<P: Process> Clone for Codec<P> {
-    fn clone(&self) -> Self {
-        Codec {
-            msg: self.msg.clone(),
-            timer: self.timer.clone(),
-            input: self.input.clone(),
-            durable: self.durable.clone(),
-        }
-    }
 }
 
 impl<P: Erasable> Codec<P> {

@@ -166,8 +166,8 @@ impl<'a, P: Process> Context<'a, P> {
         timer: impl Fn(C::Timer) -> P::Timer,
         step: impl FnOnce(&mut Context<'_, C>),
     ) {
-        let mut voice = Voice::<P, _, _> { parent: &mut *self.effects, msg, timer };
-        step(&mut Context { here: self.here, config, effects: &mut voice });
+        let post = |to, part| Some((to, msg(part)));
+        self.wrapped(self.here, config, post, timer, |parent, output| parent.emit(output), step);
     }
 
     /// Steps a part: wraps what it sends and arms in the parent's own types, and returns what it
@@ -194,10 +194,10 @@ impl<'a, P: Process> Context<'a, P> {
         timer: impl Fn(C::Timer) -> P::Timer,
         step: impl FnOnce(&mut Context<'_, C>),
     ) -> Few<C::Output> {
-        let mut wrap =
-            Wrap::<P, C, _, _> { parent: &mut *self.effects, msg, timer, said: Few::None };
-        step(&mut Context { here, config, effects: &mut wrap });
-        wrap.said
+        let mut said = Few::None;
+        let post = |to, part| Some((to, msg(part)));
+        self.wrapped(here, config, post, timer, |_, output| said.push(output), step);
+        said
     }
 
     /// Steps a part that knows the members by other names: `names` is the same ring in its terms,
@@ -212,10 +212,25 @@ impl<'a, P: Process> Context<'a, P> {
         step: impl FnOnce(&mut Context<'_, C>),
     ) -> Few<C::Output> {
         let here = self.here.renamed(names);
-        let mut rename =
-            Rename::<P, C, _, _> { parent: &mut *self.effects, post, timer, said: Few::None };
-        step(&mut Context { here: &here, config, effects: &mut rename });
-        rename.said
+        let mut said = Few::None;
+        self.wrapped(&here, config, post, timer, |_, output| said.push(output), step);
+        said
+    }
+
+    /// Steps a part. `post` and `timer` turn what it sends and arms into the parent's terms, and
+    /// `hear` takes what it says.
+    #[inline]
+    fn wrapped<C: Process>(
+        &mut self,
+        here: &Here<'_>,
+        config: &C::Config,
+        post: impl Fn(NodeId, C::Msg) -> Option<(NodeId, P::Msg)>,
+        timer: impl Fn(C::Timer) -> P::Timer,
+        hear: impl FnMut(&mut dyn Effects<P>, C::Output),
+        step: impl FnOnce(&mut Context<'_, C>),
+    ) {
+        let mut wrap = Wrap::<P, _, _, _> { parent: &mut *self.effects, post, timer, hear };
+        step(&mut Context { here, config, effects: &mut wrap });
     }
 
     /// Where and when this step happens.
@@ -224,53 +239,23 @@ impl<'a, P: Process> Context<'a, P> {
     }
 }
 
-/// Turns a part's effects into its parent's, and collects what it says.
-struct Wrap<'s, 'a, P: Process, C: Process, M, T> {
-    parent: &'s mut (dyn Effects<P> + 'a),
-    msg: M,
-    timer: T,
-    said: Few<C::Output>,
-}
-
-impl<P, C, M, T> Effects<C> for Wrap<'_, '_, P, C, M, T>
-where
-    P: Process,
-    C: Process,
-    M: Fn(C::Msg) -> P::Msg,
-    T: Fn(C::Timer) -> P::Timer,
-{
-    fn send(&mut self, to: NodeId, msg: C::Msg) {
-        self.parent.send(to, (self.msg)(msg));
-    }
-    fn set_timer(&mut self, timer: C::Timer, after: Range<Duration>) {
-        self.parent.set_timer((self.timer)(timer), after);
-    }
-    fn cancel_timer(&mut self, timer: C::Timer) {
-        self.parent.cancel_timer((self.timer)(timer));
-    }
-    fn emit(&mut self, output: C::Output) {
-        self.said.push(output);
-    }
-    fn rule(&mut self, rule: &'static str) {
-        self.parent.rule(rule);
-    }
-}
-
-/// Turns the effects of a part that knows the members by other names into its parent's.
-struct Rename<'s, 'a, P: Process, C: Process, M, T> {
+/// Turns a part's effects into its parent's.
+struct Wrap<'s, 'a, P: Process, M, T, H> {
     parent: &'s mut (dyn Effects<P> + 'a),
     post: M,
     timer: T,
-    said: Few<C::Output>,
+    hear: H,
 }
 
-impl<P, C, M, T> Effects<C> for Rename<'_, '_, P, C, M, T>
+impl<P, C, M, T, H> Effects<C> for Wrap<'_, '_, P, M, T, H>
 where
     P: Process,
     C: Process,
     M: Fn(NodeId, C::Msg) -> Option<(NodeId, P::Msg)>,
     T: Fn(C::Timer) -> P::Timer,
+    H: FnMut(&mut dyn Effects<P>, C::Output),
 {
+    #[inline]
     fn send(&mut self, to: NodeId, msg: C::Msg) {
         if let Some((to, msg)) = (self.post)(to, msg) {
             self.parent.send(to, msg);
@@ -286,41 +271,9 @@ where
     }
 
     fn emit(&mut self, output: C::Output) {
-        self.said.push(output);
+        (self.hear)(self.parent, output);
     }
 
-    fn rule(&mut self, rule: &'static str) {
-        self.parent.rule(rule);
-    }
-}
-
-/// Turns a part's effects into its parent's, outputs included.
-struct Voice<'s, 'a, P: Process, M, T> {
-    parent: &'s mut (dyn Effects<P> + 'a),
-    msg: M,
-    timer: T,
-}
-
-impl<P, C, M, T> Effects<C> for Voice<'_, '_, P, M, T>
-where
-    P: Process,
-    C: Process<Output = P::Output>,
-    M: Fn(C::Msg) -> P::Msg,
-    T: Fn(C::Timer) -> P::Timer,
-{
-    #[inline]
-    fn send(&mut self, to: NodeId, msg: C::Msg) {
-        self.parent.send(to, (self.msg)(msg));
-    }
-    fn set_timer(&mut self, timer: C::Timer, after: Range<Duration>) {
-        self.parent.set_timer((self.timer)(timer), after);
-    }
-    fn cancel_timer(&mut self, timer: C::Timer) {
-        self.parent.cancel_timer((self.timer)(timer));
-    }
-    fn emit(&mut self, output: C::Output) {
-        self.parent.emit(output);
-    }
     fn rule(&mut self, rule: &'static str) {
         self.parent.rule(rule);
     }

@@ -31,6 +31,7 @@ mod erased;
 mod few;
 mod group;
 mod invariant;
+mod named;
 mod process;
 mod random;
 mod time;

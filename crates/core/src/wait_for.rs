@@ -143,25 +143,6 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
         if was_apart { Vec::new() } else { self.retry() }
     }
 
-    /// Takes a vertex away with all its edges; the answer is as for [`WaitForGraph::remove`].
-    pub fn remove_node(&mut self, vertex: V) -> Vec<Vec<V>> {
-        let touching: Vec<(V, V)> = match self.nodes.get(&vertex) {
-            None => return Vec::new(),
-            Some(node) => {
-                let apart = self.closing.iter().filter(|(f, t)| *f == vertex || *t == vertex);
-                let out = node.out.iter().map(|to| (vertex, *to));
-                out.chain(node.into.iter().map(|from| (*from, vertex)))
-                    .chain(apart.copied())
-                    .collect()
-            }
-        };
-        for (from, to) in touching {
-            self.edges.insert((from, to), 1);
-            self.remove(from, to);
-        }
-        self.retry()
-    }
-
     /// The edges kept apart, tried again.
     fn retry(&mut self) -> Vec<Vec<V>> {
         let mut cycles = Vec::new();

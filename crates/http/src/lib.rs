@@ -5,12 +5,24 @@ mod origins;
 mod page;
 mod refusal;
 
-use axum::Router;
+use axum::{Json, Router, middleware};
+use origins::guard;
+use page::page;
+use refusal::{nothing_there, wrong_method};
+use std::sync::Arc;
 use utoipa::openapi::OpenApi;
 
-pub use origins::{Origins, guard};
-pub use page::page;
-pub use refusal::{Outcome, Refusal, nothing_there, wrong_method};
+pub use origins::Origins;
+pub use refusal::{Outcome, Refusal};
+
+/// A whole server: these routes and the page, for pages of these origins.
+pub fn site(routes: Router, origins: Origins) -> Router {
+    routes
+        .merge(page(&origins))
+        .fallback(nothing_there)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(middleware::from_fn_with_state(Arc::new(origins), guard))
+}
 
 /// What a server serves for another part of the program, which it need not know. Nothing by default.
 #[derive(Clone, Debug)]
@@ -19,6 +31,14 @@ pub struct Extra {
     pub routes: Router,
     /// The document that describes them.
     pub document: fn() -> OpenApi,
+}
+
+impl Extra {
+    /// The document of a server that serves this besides its own.
+    pub fn described(&self, mut own: OpenApi) -> Json<OpenApi> {
+        own.merge((self.document)());
+        Json(own)
+    }
 }
 
 impl Default for Extra {

@@ -67,7 +67,11 @@ impl Origins {
 
 /// A layer that refuses what a foreign page sends in the name of whoever looks at it, and lets the pages of
 /// friends read the answers.
-pub async fn guard(State(origins): State<Arc<Origins>>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(
+    State(origins): State<Arc<Origins>>,
+    request: Request,
+    next: Next,
+) -> Response {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if !reads && !origins.may_write(request.headers()) {
         let error = "this request comes from a page of another site";

@@ -41,7 +41,7 @@ see <code>bellwether --help</code> and <a href=\"/openapi.json\">/openapi.json</
 ";
 
 /// The routes of the page, to be merged into a server's own. It may talk to these servers.
-pub fn page(origins: &Origins) -> Router {
+pub(crate) fn page(origins: &Origins) -> Router {
     let policy = policy(origins);
     let serve = |path: &'static str| {
         let policy = policy.clone();

@@ -70,14 +70,14 @@ impl From<PathRejection> for Refusal {
 }
 
 /// For an address that means nothing.
-pub async fn nothing_there(uri: Uri) -> Refusal {
+pub(crate) async fn nothing_there(uri: Uri) -> Refusal {
     let error = format!("there is nothing at {}", uri.path());
     let hint = "see /openapi.json for what there is";
     Refusal::new(StatusCode::NOT_FOUND, error, Some(hint))
 }
 
 /// For a question that is put as a command, and the other way round.
-pub async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Refusal {
     let error = format!("{method} makes no sense for {}", uri.path());
     let hint = "GET asks and POST commands; see /openapi.json";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, error, Some(hint))

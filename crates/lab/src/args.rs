@@ -1,8 +1,11 @@
 //! The commands and their arguments.
 
 use crate::own::{AskArgs, OwnArgs};
+use crate::report::Report;
+use crate::sim::rendered;
 use crate::work::WorkArgs;
-use bellwether_shell::{Failure, Verdict};
+use bellwether_shell::{Failure, Target, Verdict, print};
+use bellwether_sim::Trace;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -80,36 +83,12 @@ pub struct SimArgs {
     #[arg(value_name = "ALGORITHM|SCENARIO.txt")]
     pub(crate) target: String,
 
-    /// Processes 1 to N [default: 5]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Cluster")]
-    pub(crate) nodes: Option<u32>,
-    /// Processes with these ids, in this order on the ring: 3,5,0,1,4,6 or 0..7
-    #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Cluster")]
-    pub(crate) ids: Option<String>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
     /// The places on the ring
-    #[arg(long, value_enum, conflicts_with = "ids", help_heading = "Cluster")]
+    #[arg(long, value_enum, conflicts_with = "ids", help_heading = "Cluster", display_order = 1)]
     pub(crate) order: Option<Order>,
-    /// Who coordinates at the beginning: an id or none [default: the largest id]
-    #[arg(long, value_name = "ID|none", help_heading = "Cluster")]
-    pub(crate) coordinator: Option<String>,
-    /// T: how long to wait for an answer [default: three times the longest latency]
-    #[arg(long, value_name = "T", allow_hyphen_values = true, help_heading = "Cluster")]
-    pub(crate) timeout: Option<String>,
-    /// Whether processes watch their coordinator by themselves [default: on, but off with
-    /// --detect or --all-start; where there is a critical section, on only if anything can fail]
-    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
-    pub(crate) detection: Option<Switch>,
-    /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
-    /// if anything can fail]
-    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
-    pub(crate) acknowledge: Option<Switch>,
 
-    /// This process suspects the coordinator then; nobody detects anything by itself
-    #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
-    pub(crate) detect: Vec<String>,
-    /// Everybody starts an election at the beginning; nobody detects anything by itself
-    #[arg(long, help_heading = "What happens")]
-    pub(crate) all_start: bool,
     /// This process crashes; several ids may be given: 1,4@2s
     #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
     pub(crate) crash: Vec<String>,
@@ -128,18 +107,10 @@ pub struct SimArgs {
     /// The first do not reach the second, but the second reach the first
     #[arg(long, value_name = "1,2>3@FROM..TO", help_heading = "What happens")]
     pub(crate) cut: Vec<String>,
-    #[command(flatten)]
-    pub(crate) asked: AskArgs,
     /// A random cluster and random crashes and recoveries instead, within what the algorithm
     /// assumes
-    #[arg(long, help_heading = "What happens")]
+    #[arg(long, help_heading = "What happens", display_order = 103)]
     pub(crate) chaos: bool,
-
-    #[command(flatten)]
-    pub(crate) work: WorkArgs,
-
-    #[command(flatten)]
-    pub(crate) own: OwnArgs,
 
     /// How long messages take: 10ms, 5ms..20ms, exp:10ms, lognormal:10ms,0.5 [default: 10ms]
     #[arg(long, value_name = "LATENCY", allow_hyphen_values = true, help_heading = "Network")]
@@ -171,24 +142,77 @@ pub struct SimArgs {
     #[arg(long, conflicts_with = "seeds", help_heading = "Run")]
     pub(crate) keep_going: bool,
 
-    /// Print every event in this format
-    #[arg(long, value_enum, help_heading = "Output")]
-    pub(crate) trace: Option<TraceFormat>,
-    /// Write the trace to this file
-    #[arg(long, value_name = "FILE", requires = "trace", help_heading = "Output")]
-    pub(crate) out: Option<PathBuf>,
-    /// Put what every process holds into a trace in JSON, for the explorer
-    #[arg(long, requires = "trace", help_heading = "Output")]
-    pub(crate) states: bool,
-    /// Print no events, only the summary
-    #[arg(long, help_heading = "Output")]
-    pub(crate) quiet: bool,
-    /// Print the summary as one JSON object
-    #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
     /// Write this run, or what is left of it after shrinking if it fails, as a scenario
     #[arg(long, value_name = "FILE", conflicts_with = "seeds", help_heading = "Output")]
     pub(crate) save: Option<PathBuf>,
+}
+
+/// The flags that `sim` and `host` share.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// This process suspects the coordinator then; nobody detects anything by itself
+    #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
+    pub(crate) detect: Vec<String>,
+    /// Everybody starts an election at the beginning; nobody detects anything by itself
+    #[arg(long, help_heading = "What happens")]
+    pub(crate) all_start: bool,
+    #[command(flatten)]
+    pub(crate) asked: AskArgs,
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+    #[command(flatten)]
+    pub(crate) own: OwnArgs<false>,
+}
+
+/// Who takes part, and how they are set: for `sim` and `host`, and in other words for `check`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct ClusterArgs {
+    /// Processes 1 to N [default: 5]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) nodes: Option<u32>,
+    /// Processes with these ids, in this order on the ring: 3,5,0,1,4,6 or 0..7
+    #[arg(long, value_name = "LIST", conflicts_with = "nodes")]
+    pub(crate) ids: Option<String>,
+    /// Who coordinates at the beginning: an id or none [default: the largest id]
+    #[arg(long, value_name = "ID|none")]
+    pub(crate) coordinator: Option<String>,
+    /// T: how long to wait for an answer [default: three times the longest latency]
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) timeout: Option<String>,
+    /// Whether processes watch their coordinator by themselves [default: on, but off with
+    /// --detect or --all-start; where there is a critical section, on only if anything can fail]
+    #[arg(long, value_enum, value_name = "ON|OFF")]
+    pub(crate) detection: Option<Switch>,
+    /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
+    /// if anything can fail]
+    #[arg(long, value_enum, value_name = "ON|OFF")]
+    pub(crate) acknowledge: Option<Switch>,
+}
+
+/// How a run is shown.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print every event in this format
+    #[arg(long, value_enum)]
+    pub(crate) trace: Option<TraceFormat>,
+    /// Write the trace to this file
+    #[arg(long, value_name = "FILE", requires = "trace")]
+    pub(crate) out: Option<PathBuf>,
+    /// Put what every process holds into a trace in JSON, for the explorer
+    #[arg(long, requires = "trace")]
+    pub(crate) states: bool,
+    /// Print no events, only the summary
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Print the summary as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -226,33 +250,92 @@ pub(crate) enum TraceFormat {
 impl SimArgs {
     /// The flags that say what the cluster is and what happens to it, and whether they are given.
     pub(crate) fn cluster_flags(&self) -> Vec<(&'static str, bool)> {
+        let cluster = &self.run.cluster;
         let mut flags = vec![
-            ("nodes", self.nodes.is_some()),
-            ("ids", self.ids.is_some()),
+            ("nodes", cluster.nodes.is_some()),
+            ("ids", cluster.ids.is_some()),
             ("order", self.order.is_some()),
-            ("coordinator", self.coordinator.is_some()),
-            ("timeout", self.timeout.is_some()),
-            ("detection", self.detection.is_some()),
-            ("acknowledge", self.acknowledge.is_some()),
-            ("detect", !self.detect.is_empty()),
-            ("all-start", self.all_start),
+            ("coordinator", cluster.coordinator.is_some()),
+            ("timeout", cluster.timeout.is_some()),
+            ("detection", cluster.detection.is_some()),
+            ("acknowledge", cluster.acknowledge.is_some()),
+            ("detect", !self.run.detect.is_empty()),
+            ("all-start", self.run.all_start),
             ("crash", !self.crash.is_empty()),
             ("recover", !self.recover.is_empty()),
             ("pause", !self.pause.is_empty()),
             ("slow", !self.slow.is_empty()),
             ("partition", !self.partition.is_empty()),
             ("cut", !self.cut.is_empty()),
-            ("offset", !self.asked.offset.is_empty()),
-            ("drift", !self.asked.drift.is_empty()),
-            ("ask", !self.asked.ask.is_empty()),
+            ("offset", !self.run.asked.offset.is_empty()),
+            ("drift", !self.run.asked.drift.is_empty()),
+            ("ask", !self.run.asked.ask.is_empty()),
             ("latency", self.latency.is_some()),
             ("link", !self.link.is_empty()),
             ("loss", self.loss.is_some()),
             ("duplicate", self.duplicate.is_some()),
             ("reorder", self.reorder),
         ];
-        flags.extend(self.work.flags());
-        flags.extend(self.own.flags());
+        flags.extend(self.run.work.flags());
+        flags.extend(self.run.own.flags());
         flags
+    }
+}
+
+impl OutputArgs {
+    /// Refuses what contradicts itself.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        one_output(self.json, self.quiet, self.shows_trace())?;
+        if self.states && self.trace != Some(TraceFormat::Json) {
+            let what = "only a trace in JSON has states; use --trace json";
+            return Err(Failure::flag("states", what));
+        }
+        Ok(())
+    }
+
+    /// Whether the trace has the whole of standard output.
+    pub(crate) fn shows_trace(&self) -> bool {
+        self.trace.is_some() && self.out.is_none()
+    }
+
+    /// Where the trace goes.
+    pub(crate) fn target(&self) -> Result<Target, Failure> {
+        Target::file_or_terminal("out", self.out.as_deref())
+    }
+
+    /// Shows a run: its trace in the format that was asked for, its story and its summary.
+    pub(crate) fn show(
+        &self,
+        target: Target,
+        trace: Option<&Trace>,
+        story: impl FnOnce(&Trace) -> String,
+        report: &Report<'_>,
+    ) -> Result<(), Failure> {
+        if let (Some(trace), Some(format)) = (trace, self.trace) {
+            target.write(&rendered(trace, &report.outcome.pictures, format)?)?;
+        }
+        if self.json {
+            return print(&report.json());
+        }
+        if self.shows_trace() {
+            return Ok(());
+        }
+        if let Some(trace) = trace.filter(|_| !self.quiet) {
+            print(&story(trace))?;
+        }
+        print(&report.text())
+    }
+}
+
+/// Refuses a trace on standard output beside something else.
+pub(crate) fn one_output(json: bool, quiet: bool, shows_trace: bool) -> Result<(), Failure> {
+    let why = match (json, quiet) {
+        (true, _) => "--json and --trace both want standard output",
+        (false, true) => "--quiet and --trace contradict each other",
+        (false, false) => return Ok(()),
+    };
+    match shows_trace {
+        true => Err(Failure::Input(format!("{why}; give --out FILE for the trace"))),
+        false => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! `bellwether explore`: the explorer's page, on this machine.
 
 use crate::explorer::Opened;
+use crate::program::runtime;
 use bellwether_shell::{Failure, Verdict, complain, print};
 use clap::Args;
 use std::io::ErrorKind;
@@ -23,9 +24,7 @@ pub struct ExploreArgs {
 
 pub(crate) fn run(args: &ExploreArgs) -> Result<Verdict, Failure> {
     let opened = args.open.as_deref().map(read).transpose()?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Input(format!("cannot start: {error}")))?;
-    runtime.block_on(serve(args, opened))
+    runtime()?.block_on(serve(args, opened))
 }
 
 async fn serve(args: &ExploreArgs, opened: Option<Opened>) -> Result<Verdict, Failure> {

@@ -4,7 +4,8 @@
 //! what the user waits for; so the algorithms that scale that far are compiled here a second time,
 //! with their own types. Same seed, same run: `crates/sim/tests/it/erased.rs` compares both.
 
-use crate::report::{Cost, timed};
+use crate::report::Cost;
+use crate::sim::measured;
 use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::election::{ChangRoberts, Watched};
 use bellwether_algorithms::mutex::{Guarded, Raymond, SuzukiKasami};
@@ -45,11 +46,6 @@ fn typed<A: Algorithm + Erasable>(
         script: inputs.collect::<Option<_>>()?,
         until: plan.until,
     };
-    let (mut sim, setup_s) = timed(|| plan.set_up(Silent));
-    if keep_going {
-        sim.keep_going();
-    }
-    let (ended, wall_s) = timed(|| plan.play(&mut sim));
-    let outcome = plan.judge(&mut sim, ended);
-    Some((outcome, Cost { setup_s, wall_s }))
+    let (outcome, cost, Silent) = measured(&plan, Silent, keep_going);
+    Some((outcome, cost))
 }

@@ -11,33 +11,26 @@ use bellwether_shell::Failure;
 use bellwether_sim::{Action, units};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-/// What is asked of single processes, and how wrong their clocks are.
+/// What is asked of single processes, and how wrong their clocks are. Commands have other flags
+/// of what happens, which come first.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "What happens")]
 pub(crate) struct AskArgs {
     /// This process's clock is ahead (or, with -, behind)
-    #[arg(
-        long,
-        value_name = "ID=+200ms",
-        allow_hyphen_values = true,
-        help_heading = "What happens"
-    )]
+    #[arg(long, value_name = "ID=+200ms", allow_hyphen_values = true, display_order = 100)]
     pub(crate) offset: Vec<String>,
     /// This process's clock gains (or, with -, loses)
-    #[arg(
-        long,
-        value_name = "ID=50ppm",
-        allow_hyphen_values = true,
-        help_heading = "What happens"
-    )]
+    #[arg(long, value_name = "ID=50ppm", allow_hyphen_values = true, display_order = 101)]
     pub(crate) drift: Vec<String>,
     /// This process is asked for this then; the algorithm says what it can be asked for: 1=work@1s
-    #[arg(long, value_name = "ID=VERB[@TIME]", help_heading = "What happens")]
+    #[arg(long, value_name = "ID=VERB[@TIME]", display_order = 102)]
     pub(crate) ask: Vec<String>,
 }
 
-/// Flags that are made of what the catalogue's algorithms declare.
+/// Flags that are made of what the catalogue's algorithms declare; for `check` but for those whose
+/// names have another meaning there.
 #[derive(Debug, Default)]
-pub(crate) struct OwnArgs {
+pub(crate) struct OwnArgs<const CHECK: bool> {
     /// Which were given, with their values; a switch has an empty one.
     given: Vec<(&'static str, String)>,
 }
@@ -56,11 +49,15 @@ fn declared() -> Vec<(&'static Opt, Vec<&'static str>)> {
     all
 }
 
-impl OwnArgs {
-    /// Adds the flags to a command that has flags called like some of them.
-    pub(crate) fn augment_except(command: Command, taken: &[&str]) -> Command {
-        let free = declared().into_iter().filter(|(option, _)| !taken.contains(&option.name));
-        free.fold(command, |command, (option, owners)| {
+/// Those of them whose names are free: Chandy-Lamport calls `channels` which processes there are
+/// channels between.
+fn free(check: bool) -> impl Iterator<Item = (&'static Opt, Vec<&'static str>)> {
+    declared().into_iter().filter(move |(option, _)| !check || option.name != "channels")
+}
+
+impl<const CHECK: bool> Args for OwnArgs<CHECK> {
+    fn augment_args(command: Command) -> Command {
+        free(CHECK).fold(command, |command, (option, owners)| {
             let arg = Arg::new(option.name)
                 .long(option.name)
                 .help(format!("{}; {}", owners.join(", "), option.help))
@@ -72,45 +69,28 @@ impl OwnArgs {
         })
     }
 
-    /// Those of the flags that were given.
-    pub(crate) fn given_except(matches: &ArgMatches, taken: &[&str]) -> Self {
-        let mut given = Vec::new();
-        for (option, _) in declared() {
-            if taken.contains(&option.name) {
-                continue;
-            }
-            let value = match option.value {
-                Some(_) => matches.get_one::<String>(option.name).cloned(),
-                None => matches.get_flag(option.name).then(String::new),
-            };
-            given.extend(value.map(|value| (option.name, value)));
-        }
-        OwnArgs { given }
-    }
-}
-
-impl clap::Args for OwnArgs {
-    fn augment_args(command: Command) -> Command {
-        OwnArgs::augment_except(command, &[])
-    }
-
     fn augment_args_for_update(command: Command) -> Command {
-        OwnArgs::augment_args(command)
+        Self::augment_args(command)
     }
 }
 
-impl FromArgMatches for OwnArgs {
+impl<const CHECK: bool> FromArgMatches for OwnArgs<CHECK> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(OwnArgs::given_except(matches, &[]))
+        let value = |option: &Opt| match option.value {
+            Some(_) => matches.get_one::<String>(option.name).cloned(),
+            None => matches.get_flag(option.name).then(String::new),
+        };
+        let given = free(CHECK).filter_map(|(option, _)| Some((option.name, value(option)?)));
+        Ok(OwnArgs { given: given.collect() })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = OwnArgs::from_arg_matches(matches)?;
+        *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
 }
 
-impl OwnArgs {
+impl<const CHECK: bool> OwnArgs<CHECK> {
     /// The flags that were given.
     pub(crate) fn flags(&self) -> impl Iterator<Item = (&'static str, bool)> {
         self.given.iter().map(|(name, _)| (*name, true))

@@ -1,6 +1,6 @@
 //! From flags to a plan.
 
-use crate::args::{Order, SimArgs, Switch};
+use crate::args::{ClusterArgs, Order, RunArgs, SimArgs, Switch};
 use crate::own;
 use crate::work::{MOST_REQUESTS, in_words_of_sections};
 use bellwether_algorithms::catalogue::Listed;
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The largest cluster that may be asked for.
-const MOST_NODES: u32 = 10_000_000;
+const MOST_NODES: usize = 10_000_000;
 
 /// The plan that the flags describe, for one seed.
 pub(crate) fn plan(
@@ -29,82 +29,146 @@ pub(crate) fn plan(
             args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
         return Ok(plan);
     }
-    args.work.suits(algorithm)?;
-    args.work.refuse_elections(&[
-        ("detect", !args.detect.is_empty()),
-        ("all-start", args.all_start),
-        ("detection on", args.detection == Some(Switch::On)),
-    ])?;
-    let group = group(args, algorithm.nodes, seed)?;
+    let run = &args.run;
+    run.suits(algorithm)?;
+    let too_many = |n| format!("{n} processes are too many; at most {MOST_NODES}");
+    let arrange = |ring: &mut [NodeId]| match args.order.unwrap_or(Order::Ascending) {
+        Order::Ascending => {}
+        Order::Descending => ring.reverse(),
+        Order::Shuffled => shuffled(ring, seed),
+    };
+    let group = run.cluster.group(algorithm.nodes.unwrap_or(5), MOST_NODES, too_many, arrange)?;
     let network = network(args, &group)?;
-    let mut script = script(algorithm, args, &group)?;
-    let scripted = !args.detect.is_empty() || args.all_start;
-    let faulty = network.loss > 0.0 || script.iter().any(|s| is_fault(&s.action));
-    let detection = match args.detection {
-        Some(switch) => switch == Switch::On,
-        None => !scripted && watches(algorithm, faulty, args.work.textbook),
+    let script = script(algorithm, args, &group)?;
+    let usual = Usual {
+        timeout: default_timeout(&network),
+        section: network.latency.mean(),
+        most_requests: MOST_REQUESTS,
     };
-    let fallible = detection || faulty;
-    let timeout = match &args.timeout {
-        None => default_timeout(&network),
-        Some(text) => match flag("timeout", units::duration(text))? {
-            Duration::ZERO => return Err(Failure::flag("timeout", "T must be above 0")),
-            timeout => timeout,
-        },
-    };
-    let mut settings = Settings {
-        coordinator: match args.coordinator.as_deref() {
-            None => (!args.all_start).then(|| group.highest()),
-            Some("none") => None,
-            Some(text) => Some(flag("coordinator", units::member(text, &group))?),
-        }
-        .map(|id| refuse_smaller(id, &group, detection))
-        .transpose()?,
-        detection,
-        acknowledge: args.acknowledge.map_or(fallible, |switch| switch == Switch::On),
-        ..Settings::new(timeout)
-    };
-    args.work.apply(&mut settings, network.latency.mean())?;
-    settings.options = args.own.options(algorithm)?;
-    let algorithm = &own::check(algorithm, &settings, &group)?;
-    let asked = !args.asked.ask.is_empty();
-    let jobs = args.work.jobs(
-        algorithm,
-        &group,
-        &settings,
-        &network,
-        seed,
-        &script,
-        MOST_REQUESTS,
-        asked,
-    )?;
-    script.extend(jobs);
     let until = args.until.as_deref().map(|text| flag("until", units::time(text))).transpose()?;
-    Ok(Plan { algorithm: algorithm.clone(), group, settings, network, seed, script, until })
+    run.plan(algorithm, group, network, seed, script, until, &usual)
 }
 
-/// Whether processes watch their coordinator if nobody says. An election has nothing else to do;
-/// beside another algorithm it costs messages, and is worth them only if something can fail.
-pub(crate) fn watches(algorithm: &Listed, faulty: bool, textbook: bool) -> bool {
-    algorithm.entry.elects() || faulty && !textbook
+/// What holds in a world if nobody says.
+pub(crate) struct Usual {
+    pub(crate) timeout: Duration,
+    /// How long a process stays in the critical section.
+    pub(crate) section: Duration,
+    pub(crate) most_requests: u64,
 }
 
-/// Nobody who watches its coordinator follows a smaller number than its own, not even at first.
-pub(crate) fn refuse_smaller(
-    id: NodeId,
-    group: &Group,
-    detection: bool,
-) -> Result<NodeId, Failure> {
-    let largest = group.highest();
-    if detection && id < largest {
-        let message = format!(
-            "{id} is not the largest, so {largest} would depose it at once; give {}, none, or \
-             --detection off",
-            largest.number()
-        );
-        return Err(Failure::flag("coordinator", message));
+impl RunArgs {
+    /// Refuses what the algorithm has no use for.
+    pub(crate) fn suits(&self, algorithm: &Listed) -> Result<(), Failure> {
+        self.work.suits(algorithm)?;
+        self.work.section.refuse_elections(&[
+            ("detect", !self.detect.is_empty()),
+            ("all-start", self.all_start),
+            ("detection on", self.cluster.detection == Some(Switch::On)),
+        ])
     }
-    Ok(id)
+
+    /// A plan of a run whose network and script are known.
+    #[expect(clippy::too_many_arguments, reason = "a run has so many sides")]
+    pub(crate) fn plan(
+        &self,
+        algorithm: &Listed,
+        group: Group,
+        network: Network,
+        seed: u64,
+        script: Vec<Scheduled<AnyInput>>,
+        until: Option<Time>,
+        usual: &Usual,
+    ) -> Result<Plan<AnyProcess>, Failure> {
+        let scripted = !self.detect.is_empty() || self.all_start;
+        let faulty = network.loss > 0.0 || script.iter().any(|s| is_fault(&s.action));
+        let textbook = self.work.section.textbook;
+        // An election has nothing else to do; beside another algorithm watching costs messages, and
+        // is worth them only if something can fail.
+        let watches = !scripted && (algorithm.entry.elects() || faulty && !textbook);
+        let coordinator = (!self.all_start).then(|| group.highest());
+        let timeout = self.cluster.timeout(usual.timeout)?;
+        let mut settings = self.cluster.settings(&group, coordinator, watches, faulty, timeout)?;
+        settings.section = (usual.section, usual.section);
+        self.work.section.apply(&mut settings)?;
+        settings.options = self.own.options(algorithm)?;
+        let algorithm = own::check(algorithm, &settings, &group)?;
+        let mut plan = Plan { algorithm, group, settings, network, seed, script, until };
+        self.work.add_jobs(&mut plan, usual.most_requests, !self.asked.ask.is_empty())?;
+        Ok(plan)
+    }
+}
+
+impl ClusterArgs {
+    /// Who takes part: at most so many, arranged on the ring.
+    pub(crate) fn group(
+        &self,
+        usual: u32,
+        most: usize,
+        too_many: impl Fn(usize) -> String,
+        arrange: impl FnOnce(&mut [NodeId]),
+    ) -> Result<Group, Failure> {
+        let (name, mut ring) = match &self.ids {
+            Some(text) => ("ids", flag("ids", units::ids(text))?),
+            None => {
+                let nodes = self.nodes.unwrap_or(usual);
+                if nodes as usize > most {
+                    return Err(Failure::flag("nodes", too_many(nodes as usize)));
+                }
+                ("nodes", (1..=nodes).map(NodeId::new).collect())
+            }
+        };
+        if ring.is_empty() {
+            let what = "0 processes cannot elect anybody; give at least 1";
+            return Err(Failure::flag(name, what));
+        }
+        if ring.len() > most {
+            return Err(Failure::flag(name, too_many(ring.len())));
+        }
+        arrange(&mut ring);
+        Group::new(ring).map_err(|error| Failure::flag(name, error))
+    }
+
+    /// T.
+    pub(crate) fn timeout(&self, usual: Duration) -> Result<Duration, Failure> {
+        match self.timeout.as_deref().map(|text| flag("timeout", units::duration(text))) {
+            None => Ok(usual),
+            Some(Ok(Duration::ZERO)) => Err(Failure::flag("timeout", "T must be above 0")),
+            Some(timeout) => timeout,
+        }
+    }
+
+    /// How the algorithm is set. If nobody says, this is the coordinator, and processes watch it
+    /// or not.
+    pub(crate) fn settings(
+        &self,
+        group: &Group,
+        coordinator: Option<NodeId>,
+        watches: bool,
+        faulty: bool,
+        timeout: Duration,
+    ) -> Result<Settings, Failure> {
+        let on = |switch: Switch| switch == Switch::On;
+        let detection = self.detection.map_or(watches, on);
+        let coordinator = match self.coordinator.as_deref() {
+            None => coordinator,
+            Some("none") => None,
+            Some(text) => Some(flag("coordinator", units::member(text, group))?),
+        };
+        let largest = group.highest();
+        // Nobody who watches its coordinator follows a smaller number than its own, not even at
+        // first.
+        if let Some(id) = coordinator.filter(|id| detection && *id < largest) {
+            let message = format!(
+                "{id} is not the largest, so {largest} would depose it at once; give {}, none, or \
+                 --detection off",
+                largest.number()
+            );
+            return Err(Failure::flag("coordinator", message));
+        }
+        let acknowledge = self.acknowledge.map_or(detection || faulty, on);
+        Ok(Settings { coordinator, detection, acknowledge, ..Settings::new(timeout) })
+    }
 }
 
 pub(crate) fn flag<T>(name: &str, parsed: Result<T, String>) -> Result<T, Failure> {
@@ -113,28 +177,6 @@ pub(crate) fn flag<T>(name: &str, parsed: Result<T, String>) -> Result<T, Failur
 
 fn is_fault<I>(action: &Action<I>) -> bool {
     !action.is_input() && !matches!(action, Action::Clock { .. })
-}
-
-fn group(args: &SimArgs, usual: Option<u32>, seed: u64) -> Result<Group, Failure> {
-    if let Some(text) = &args.ids {
-        let ids = flag("ids", units::ids(text))?;
-        return Group::new(ids).map_err(|error| Failure::flag("ids", error));
-    }
-    let n = args.nodes.or(usual).unwrap_or(5);
-    if n == 0 {
-        return Err(Failure::flag("nodes", "0 processes cannot elect anybody; give at least 1"));
-    }
-    if n > MOST_NODES {
-        let message = format!("{n} processes are too many; at most {MOST_NODES}");
-        return Err(Failure::flag("nodes", message));
-    }
-    let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
-    match args.order.unwrap_or(Order::Ascending) {
-        Order::Ascending => {}
-        Order::Descending => ring.reverse(),
-        Order::Shuffled => shuffled(&mut ring, seed),
-    }
-    Group::new(ring).map_err(|error| Failure::flag("nodes", error))
 }
 
 fn network(args: &SimArgs, group: &Group) -> Result<Network, Failure> {
@@ -177,6 +219,88 @@ impl Script {
         self.actions.push(Scheduled { at, action });
         self.flags.push(format!("--{flag} {text}"));
     }
+
+    /// `1,4@2s`: something happens to each of these, at the beginning unless it needs a time.
+    pub(crate) fn add_each(
+        &mut self,
+        name: &str,
+        texts: &[String],
+        group: &Group,
+        needs_time: bool,
+        action: impl Fn(NodeId) -> Action<AnyInput>,
+    ) -> Result<(), Failure> {
+        for text in texts {
+            let (ids, at) = ids_at(name, text, group)?;
+            if needs_time && at.is_none() {
+                return Err(Failure::flag(name, format!("'{text}' needs a time: {text}@1s")));
+            }
+            for id in ids {
+                self.add(name, text, at.unwrap_or_default(), action(id));
+            }
+        }
+        Ok(())
+    }
+
+    /// `3@1s..2s`: this process stands still.
+    pub(crate) fn add_pauses(
+        &mut self,
+        name: &str,
+        texts: &[String],
+        group: &Group,
+    ) -> Result<(), Failure> {
+        for text in texts {
+            let (id, from, to) = window(name, text, "3@1s..2s")?;
+            let id = flag(name, units::member(id, group))?;
+            self.add(name, text, from, Action::Pause(id));
+            self.add(name, text, to, Action::Resume(id));
+        }
+        Ok(())
+    }
+
+    /// Adds what the shared flags ask for. All of it must be possible, which is told in the words of
+    /// the command, and come before the end.
+    pub(crate) fn finish(
+        mut self,
+        algorithm: &Listed,
+        args: &RunArgs,
+        group: &Group,
+        end: Option<Time>,
+        in_our_words: impl Fn(&str) -> String,
+    ) -> Result<Vec<Scheduled<AnyInput>>, Failure> {
+        for (id, (offset_us, drift_ppm)) in clocks(&args.asked.offset, &args.asked.drift, group)? {
+            let clock = Action::Clock { node: id, offset_us, drift_ppm };
+            self.add("offset/--drift", &id.number().to_string(), Time::ZERO, clock);
+        }
+        let known = |verb: &str| {
+            algorithm.input(verb).ok_or_else(|| {
+                let name = algorithm.name();
+                Failure::Input(format!("{name} knows no '{verb}'; leave the flag out"))
+            })
+        };
+        if !args.detect.is_empty() {
+            let input = known("suspect")?;
+            let suspect = |id| Action::Input(id, input.clone());
+            self.add_each("detect", &args.detect, group, false, suspect)?;
+        }
+        args.work.deeds(algorithm, group, &mut self)?;
+        own::asks(algorithm, &args.asked.ask, group, &mut self)?;
+        let Script { mut actions, flags } = self;
+        check_script(&actions).map_err(|impossible| {
+            let flag = &flags[impossible.index];
+            let why = in_words_of_sections(flag, &in_our_words(&impossible.why));
+            Failure::Input(format!("{flag}: {why}"))
+        })?;
+        let late = |scheduled: &Scheduled<AnyInput>| end.is_some_and(|end| scheduled.at > end);
+        if let (Some(index), Some(end)) = (actions.iter().position(late), end) {
+            let message = format!("{}: the run ends before that, at {end} (--for)", flags[index]);
+            return Err(Failure::Input(message));
+        }
+        if args.all_start {
+            let input = known("start")?;
+            actions.push(Scheduled { at: Time::ZERO, action: Action::InputAll(input) });
+        }
+        Ok(actions)
+    }
 }
 
 fn script(
@@ -185,26 +309,9 @@ fn script(
     group: &Group,
 ) -> Result<Vec<Scheduled<AnyInput>>, Failure> {
     let mut script = Script::new();
-    for text in &args.crash {
-        let (ids, at) = ids_at("crash", text, group)?;
-        for id in ids {
-            script.add("crash", text, at.unwrap_or_default(), Action::Crash(id));
-        }
-    }
-    for text in &args.recover {
-        let (ids, at) = ids_at("recover", text, group)?;
-        let at = at
-            .ok_or_else(|| Failure::flag("recover", format!("'{text}' needs a time: {text}@1s")))?;
-        for id in ids {
-            script.add("recover", text, at, Action::Recover(id));
-        }
-    }
-    for text in &args.pause {
-        let (ids, from, to) = window("pause", text, "3@1s..2s")?;
-        let id = flag("pause", units::member(ids, group))?;
-        script.add("pause", text, from, Action::Pause(id));
-        script.add("pause", text, to, Action::Resume(id));
-    }
+    script.add_each("crash", &args.crash, group, false, Action::Crash)?;
+    script.add_each("recover", &args.recover, group, true, Action::Recover)?;
+    script.add_pauses("pause", &args.pause, group)?;
     for text in &args.slow {
         let (what, from, to) = window("slow", text, "3=20ms@1s..2s")?;
         let (id, span) = assignment("slow", what, "3=20ms@1s..2s")?;
@@ -228,33 +335,7 @@ fn script(
         script.add("cut", text, from, Action::Cut(Cut { name, kind }));
         script.add("cut", text, to, Action::Heal(name));
     }
-    for (id, (offset_us, drift_ppm)) in clocks(&args.asked.offset, &args.asked.drift, group)? {
-        let clock = Action::Clock { node: id, offset_us, drift_ppm };
-        script.add("offset/--drift", &id.number().to_string(), Time::ZERO, clock);
-    }
-    let missing = |verb: &str| {
-        Failure::Input(format!("{} knows no '{verb}'; leave the flag out", algorithm.name()))
-    };
-    for text in &args.detect {
-        let input = algorithm.input("suspect").ok_or_else(|| missing("suspect"))?;
-        let (ids, at) = ids_at("detect", text, group)?;
-        for id in ids {
-            let action = Action::Input(id, input.clone());
-            script.add("detect", text, at.unwrap_or_default(), action);
-        }
-    }
-    args.work.deeds(algorithm, group, &mut script)?;
-    own::asks(algorithm, &args.asked.ask, group, &mut script)?;
-    let Script { mut actions, flags } = script;
-    check_script(&actions).map_err(|impossible| {
-        let flag = &flags[impossible.index];
-        Failure::Input(format!("{flag}: {}", in_words_of_sections(flag, &impossible.why)))
-    })?;
-    if args.all_start {
-        let input = algorithm.input("start").ok_or_else(|| missing("start"))?;
-        actions.push(Scheduled { at: Time::ZERO, action: Action::InputAll(input) });
-    }
-    Ok(actions)
+    script.finish(algorithm, &args.run, group, None, str::to_owned)
 }
 
 /// How far clocks are off at first, in microseconds, and by how much they gain, in parts per
@@ -296,11 +377,7 @@ pub(crate) fn ids_at(
 }
 
 /// `WHAT@FROM..TO`.
-pub(crate) fn window<'a>(
-    name: &str,
-    text: &'a str,
-    example: &str,
-) -> Result<(&'a str, Time, Time), Failure> {
+fn window<'a>(name: &str, text: &'a str, example: &str) -> Result<(&'a str, Time, Time), Failure> {
     let parts = text.rsplit_once('@').and_then(|(what, span)| Some((what, span.split_once("..")?)));
     let Some((what, (from, to))) = parts else {
         let message = format!("'{text}' needs a beginning and an end: {example}");

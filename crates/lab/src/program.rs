@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use tokio::runtime::Runtime;
 
 /// The catalogue of this program. A program has one: its flags are made of it.
 static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
@@ -89,6 +90,14 @@ struct Program {
 #[must_use]
 pub fn main(catalogue: Catalogue) -> ExitCode {
     exit(install(catalogue).and_then(|_| Program::parse().command.run()))
+}
+
+/// What runs a command that waits for something: one thread is enough.
+pub(crate) fn runtime() -> Result<Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))
 }
 
 /// What this program is called, for commands that users can repeat.

@@ -1,5 +1,6 @@
 //! Summaries, for people and for programs.
 
+use crate::host::record::Record;
 use crate::sections;
 use bellwether_core::{NodeId, Time};
 use bellwether_sim::{FaultCounts, FaultKind, Outcome, Violation};
@@ -13,15 +14,20 @@ const MOST_LISTED: usize = 10_000;
 /// Runs with fewer events are over before one could time them.
 const WORTH_TIMING: u64 = 100_000;
 
-/// A run and what it took.
+/// A run and what came of it.
 pub(crate) struct Report<'a> {
     pub(crate) algorithm: &'a str,
     pub(crate) nodes: usize,
-    pub(crate) seed: u64,
     pub(crate) outcome: &'a Outcome,
     /// How many jobs there were for live processes, if that is known.
     pub(crate) given: Option<u64>,
-    pub(crate) cost: Cost,
+    pub(crate) world: World<'a>,
+}
+
+/// Where a run took place.
+pub(crate) enum World<'a> {
+    Simulated { seed: u64, cost: Cost },
+    Real(&'a Record),
 }
 
 /// What a run took of the machine.
@@ -39,21 +45,33 @@ impl Report<'_> {
         let mut value = json!({
             "algorithm": self.algorithm,
             "nodes": self.nodes,
-            "seed": self.seed,
             "coordinator": coordinators(&outcome.coordinators),
             "agreed": outcome.agreed,
             "messages": outcome.tally.protocol(),
             "overhead": outcome.tally.overhead(),
-            "faults": faults(outcome),
-            "virtual_ms": milliseconds(outcome.now),
+            "faults": faults(&outcome.faults),
             "events": outcome.events,
-            "setup_s": self.cost.setup_s,
-            "wall_s": self.cost.wall_s,
-            "events_per_second": rate(outcome.events, self.cost.wall_s),
-            "peak_rss_bytes": peak_rss_bytes(),
             "warnings": warnings(&outcome.faults),
             "violations": outcome.violation.iter().map(violation).collect::<Vec<_>>(),
         });
+        let more = match &self.world {
+            World::Simulated { seed, cost } => json!({
+                "seed": seed,
+                "virtual_ms": milliseconds(outcome.now),
+                "setup_s": cost.setup_s,
+                "wall_s": cost.wall_s,
+                "events_per_second": rate(outcome.events, cost.wall_s),
+                "peak_rss_bytes": peak_rss_bytes(),
+            }),
+            World::Real(record) => json!({
+                "real": true,
+                "processes": record.processes(),
+                "real_ms": milliseconds(record.length()),
+            }),
+        };
+        if let (Value::Object(value), Value::Object(more)) = (&mut value, more) {
+            value.extend(more);
+        }
         sections::add_json(&mut value, outcome);
         add_facts(&mut value, outcome);
         format!("{value:#}\n")
@@ -69,10 +87,11 @@ impl Report<'_> {
                 let _ = writeln!(text, "{name:<width$} {value}");
             }
         };
-        line(
-            "algorithm",
-            format!("{}, {}, seed {}", self.algorithm, several(self.nodes, "process"), self.seed),
-        );
+        let how = match &self.world {
+            World::Simulated { seed, .. } => format!("seed {seed}"),
+            World::Real(_) => "for real".to_owned(),
+        };
+        line("algorithm", format!("{}, {}, {how}", self.algorithm, several(self.nodes, "process")));
         for (name, value) in sections::lines(outcome, self.given) {
             line(name, value);
         }
@@ -83,19 +102,31 @@ impl Report<'_> {
         let messages = counts(&outcome.tally.protocol());
         line("messages", if messages.is_empty() { "none".to_owned() } else { messages });
         line("overhead", counts(&outcome.tally.overhead()));
-        let bitten: Vec<String> =
-            outcome.faults.iter().map(|(kind, count)| format!("{} {count}", kind.name())).collect();
-        line("faults", bitten.join(", "));
+        line("faults", bitten(&outcome.faults));
         let events = several(outcome.events as usize, "event");
-        line("time", format!("{} virtual, {events}", outcome.now));
-        if outcome.events > WORTH_TIMING {
-            let million = rate(outcome.events, self.cost.wall_s) / 1e6;
-            line(
-                "speed",
-                format!("{:.2} s, {million:.1} million events a second", self.cost.wall_s),
-            );
+        match &self.world {
+            World::Simulated { cost, .. } => {
+                line("time", format!("{} virtual, {events}", outcome.now));
+                if outcome.events > WORTH_TIMING {
+                    let million = rate(outcome.events, cost.wall_s) / 1e6;
+                    let speed = format!("{million:.1} million events a second");
+                    line("speed", format!("{:.2} s, {speed}", cost.wall_s));
+                }
+                line("hint", hint(outcome));
+            }
+            World::Real(record) => {
+                let seconds = record.length().as_micros() as f64 / 1e6;
+                let started = several(record.processes() as usize, "operating-system process");
+                line("time", format!("{seconds:.2} s on the clock, {events}, {started}"));
+                if outcome.events == 0 && record.deeds.is_empty() {
+                    let largest = largest(outcome);
+                    line(
+                        "hint",
+                        format!("nothing happened; try --kill {largest}@500ms, or --help"),
+                    );
+                }
+            }
         }
-        line("hint", hint(outcome));
         for refused in sections::refused(outcome) {
             line("refused", refused);
         }
@@ -106,8 +137,19 @@ impl Report<'_> {
     }
 }
 
+/// The largest id of the live processes.
+fn largest(outcome: &Outcome) -> u32 {
+    outcome.coordinators.iter().map(|(id, _)| id.number()).max().unwrap_or(1)
+}
+
+/// The faults that happened, for people.
+pub(crate) fn bitten(faults: &FaultCounts) -> String {
+    let each = faults.iter().map(|(kind, count)| format!("{} {count}", kind.name()));
+    each.collect::<Vec<_>>().join(", ")
+}
+
 /// Adds what a referee has to say to a summary in JSON.
-pub(crate) fn add_facts(value: &mut Value, outcome: &Outcome) {
+fn add_facts(value: &mut Value, outcome: &Outcome) {
     if !outcome.facts.is_empty() {
         let facts = outcome.facts.iter().map(|fact| (fact.name.to_owned(), fact.value.clone()));
         value["facts"] = Value::Object(facts.collect::<Map<_, _>>());
@@ -126,8 +168,7 @@ fn hint(outcome: &Outcome) -> String {
     } else if nothing && outcome.sections.is_some() {
         "nothing happened; try --requests 10, or --help".to_owned()
     } else if nothing && outcome.elects {
-        let largest = outcome.coordinators.iter().map(|(id, _)| id.number()).max().unwrap_or(1);
-        format!("nothing happened; try --crash {largest}@100ms, or --help")
+        format!("nothing happened; try --crash {}@100ms, or --help", largest(outcome))
     } else if nothing {
         "nothing happened; try without --until, or --help".to_owned()
     } else {
@@ -136,12 +177,12 @@ fn hint(outcome: &Outcome) -> String {
 }
 
 /// How wide labels are: a fact may have a long name.
-pub(crate) fn label_width(outcome: &Outcome) -> usize {
+fn label_width(outcome: &Outcome) -> usize {
     outcome.facts.iter().map(|fact| fact.name.len()).max().unwrap_or(0).max(12)
 }
 
 /// A text of several lines beside a label.
-pub(crate) fn indented(text: &str, width: usize) -> String {
+fn indented(text: &str, width: usize) -> String {
     text.replace('\n', &format!("\n{:1$}", "", width + 1))
 }
 
@@ -159,7 +200,7 @@ pub(crate) fn violation_text(violation: &Violation) -> String {
     format!("violated     {violation}\n")
 }
 
-pub(crate) fn violation(violation: &Violation) -> Value {
+fn violation(violation: &Violation) -> Value {
     json!({
         "name": violation.name,
         "text": violation.text,
@@ -169,7 +210,7 @@ pub(crate) fn violation(violation: &Violation) -> Value {
 }
 
 /// By process; for a very large cluster by how many follow whom.
-pub(crate) fn coordinators(coordinators: &[(NodeId, Option<NodeId>)]) -> Value {
+fn coordinators(coordinators: &[(NodeId, Option<NodeId>)]) -> Value {
     let number = |id: &Option<NodeId>| id.map_or(Value::Null, |id| json!(id.number()));
     if coordinators.len() > MOST_LISTED {
         let first = coordinators.first().map(|(_, whom)| whom);
@@ -182,8 +223,8 @@ pub(crate) fn coordinators(coordinators: &[(NodeId, Option<NodeId>)]) -> Value {
     Value::Object(entries.collect::<Map<_, _>>())
 }
 
-pub(crate) fn faults(outcome: &Outcome) -> Value {
-    let counts = outcome.faults.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count)));
+pub(crate) fn faults(faults: &FaultCounts) -> Value {
+    let counts = faults.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count)));
     Value::Object(counts.collect::<Map<_, _>>())
 }
 
@@ -195,7 +236,7 @@ pub(crate) fn warnings(faults: &FaultCounts) -> Vec<String> {
     faults.idle().map(warn).collect()
 }
 
-pub(crate) fn beliefs(outcome: &Outcome) -> String {
+fn beliefs(outcome: &Outcome) -> String {
     let about_other = !outcome.elects;
     if let Some(followed) = sections::followed(outcome).filter(|_| about_other) {
         return followed;
@@ -218,7 +259,7 @@ pub(crate) fn beliefs(outcome: &Outcome) -> String {
     }
 }
 
-pub(crate) fn counts(counts: &BTreeMap<&'static str, u64>) -> String {
+fn counts(counts: &BTreeMap<&'static str, u64>) -> String {
     let each: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
     let total: u64 = counts.values().sum();
     if each.len() > 1 { format!("{} ({total} in all)", each.join(", ")) } else { each.join(", ") }

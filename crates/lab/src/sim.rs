@@ -2,14 +2,16 @@
 
 use crate::args::{SimArgs, TraceFormat};
 use crate::panics::caught;
-use crate::report::{Cost, Report, timed, violation_text};
+use crate::report::{Cost, Report, World, timed, violation_text};
 use crate::{fast, planning, replay, scenario, sections, sweep};
 use bellwether_algorithms::catalogue::{Catalogue, Listed};
 use bellwether_algorithms::referee::Picture;
-use bellwether_core::AnyProcess;
+use bellwether_core::{AnyProcess, Process};
 use bellwether_shell::{Failure, Target, Verdict, print};
 use bellwether_sim::workload::Downtime;
-use bellwether_sim::{Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink};
+use bellwether_sim::{
+    Observer, Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink,
+};
 use std::path::Path;
 
 /// How many lines of the story are shown when nobody asked for a trace.
@@ -26,36 +28,19 @@ const MOST_SHRUNK_EVENTS: u64 = 500_000;
 const MOST_SHRUNK_LINES: usize = 60;
 
 pub(crate) fn run(args: &SimArgs, catalogue: &Catalogue) -> Result<Verdict, Failure> {
-    if args.json && args.trace.is_some() && args.out.is_none() {
-        return Err(Failure::Input(
-            "--json and --trace both want standard output; give --out FILE for the trace".into(),
-        ));
-    }
-    if args.quiet && args.trace.is_some() && args.out.is_none() {
-        return Err(Failure::Input(
-            "--quiet and --trace contradict each other; give --out FILE for the trace".into(),
-        ));
-    }
-    if args.out.is_some() && args.out == args.save {
+    let output = &args.output;
+    output.check()?;
+    if output.out.is_some() && output.out == args.save {
         return Err(Failure::Input(
             "--out and --save name the same file; the trace and the scenario need one each".into(),
         ));
     }
-    check_states(args.states, args.trace)?;
     match catalogue.get(&args.target) {
         // An algorithm's name is never a file, even if there happens to be one called so.
         Some(algorithm) => simulate(args, algorithm),
         None if is_file(&args.target) => scenario::run(args, catalogue),
         None => Err(unknown(&args.target, catalogue)),
     }
-}
-
-/// States have their place in JSON only.
-pub(crate) fn check_states(states: bool, trace: Option<TraceFormat>) -> Result<(), Failure> {
-    if states && trace != Some(TraceFormat::Json) {
-        return Err(Failure::flag("states", "only a trace in JSON has states; use --trace json"));
-    }
-    Ok(())
 }
 
 /// Whether the target is meant as a scenario file.
@@ -89,7 +74,8 @@ fn simulate(args: &SimArgs, algorithm: &Listed) -> Result<Verdict, Failure> {
     let seed = args.seed.unwrap_or(0);
     let plan = planning::plan(algorithm, args, seed)?;
     let nodes = plan.group.len();
-    if args.trace.is_some() && nodes > MOST_TRACED {
+    let output = &args.output;
+    if output.trace.is_some() && nodes > MOST_TRACED {
         return Err(Failure::flag(
             "trace",
             format!(
@@ -98,41 +84,30 @@ fn simulate(args: &SimArgs, algorithm: &Listed) -> Result<Verdict, Failure> {
             ),
         ));
     }
-    let target = Target::file_or_terminal("out", args.out.as_deref())?;
+    let target = output.target()?;
     let saved = args.save.as_deref().map(|path| Target::file("save", path)).transpose()?;
-    let wants_story = !args.quiet && !args.json && nodes <= MOST_TRACED;
-    let (outcome, cost, trace) = if args.trace.is_some() || wants_story {
+    let wants_story = !output.quiet && !output.json && nodes <= MOST_TRACED;
+    let (outcome, cost, trace) = if output.trace.is_some() || wants_story {
         let recorder =
             Recorder::new(&plan.algorithm, &plan.group, seed).with_tree(plan.settings.tree);
-        let recorder = if args.states { recorder.with_states() } else { recorder };
-        let (outcome, cost, recorder) = perform(&plan, recorder, args.keep_going)?;
+        let recorder = if output.states { recorder.with_states() } else { recorder };
+        let (outcome, cost, recorder) =
+            caught(|| measured(&plan, recorder, args.keep_going), || repeat(&plan))?;
         (outcome, cost, Some(recorder.into_trace()))
     } else {
-        let quick = || fast::perform(&plan, args.keep_going);
-        let (outcome, cost) = match caught(quick, || repeat(&plan))? {
-            Some(done) => done,
-            None => {
-                let (outcome, cost, Silent) = perform(&plan, Silent, args.keep_going)?;
+        let silent = || {
+            fast::perform(&plan, args.keep_going).unwrap_or_else(|| {
+                let (outcome, cost, Silent) = measured(&plan, Silent, args.keep_going);
                 (outcome, cost)
-            }
+            })
         };
+        let (outcome, cost) = caught(silent, || repeat(&plan))?;
         (outcome, cost, None)
     };
-    if let (Some(trace), Some(format)) = (&trace, args.trace) {
-        target.write(&rendered(trace, &outcome.pictures, format)?)?;
-    }
-    let shows_trace = args.trace.is_some() && args.out.is_none();
-    if let Some(trace) = trace.filter(|_| wants_story && !shows_trace) {
-        print(&story(&trace))?;
-    }
     let given = Some(Downtime::of(&plan.script).work(algorithm, &plan.script, &plan.group));
-    let report =
-        Report { algorithm: algorithm.name(), nodes, seed, outcome: &outcome, given, cost };
-    if args.json {
-        print(&report.json())?;
-    } else if !shows_trace {
-        print(&report.text())?;
-    }
+    let world = World::Simulated { seed, cost };
+    let report = Report { algorithm: algorithm.name(), nodes, outcome: &outcome, given, world };
+    output.show(target, trace.as_ref(), story, &report)?;
     let small = explain(args, &plan, &outcome)?;
     if let Some(saved) = saved {
         saved.write(&script::write(small.as_ref().unwrap_or(&plan)))?;
@@ -152,21 +127,18 @@ fn refuse_with_chaos(args: &SimArgs) -> Result<(), Failure> {
 }
 
 /// Runs a plan and measures what it takes.
-fn perform<O: bellwether_sim::Observer<AnyProcess>>(
-    plan: &Plan<AnyProcess>,
+pub(crate) fn measured<P: Process, O: Observer<P>>(
+    plan: &Plan<P>,
     observer: O,
     keep_going: bool,
-) -> Result<(Outcome, Cost, O), Failure> {
-    let run = || {
-        let (mut sim, setup_s) = timed(|| plan.set_up(observer));
-        if keep_going {
-            sim.keep_going();
-        }
-        let (ended, wall_s) = timed(|| plan.play(&mut sim));
-        let outcome = plan.judge(&mut sim, ended);
-        (outcome, Cost { setup_s, wall_s }, sim.observer)
-    };
-    caught(run, || repeat(plan))
+) -> (Outcome, Cost, O) {
+    let (mut sim, setup_s) = timed(|| plan.set_up(observer));
+    if keep_going {
+        sim.keep_going();
+    }
+    let (ended, wall_s) = timed(|| plan.play(&mut sim));
+    let outcome = plan.judge(&mut sim, ended);
+    (outcome, Cost { setup_s, wall_s }, sim.observer)
 }
 
 /// How a run that ended badly is repeated.
@@ -242,7 +214,7 @@ pub(crate) fn explain(
             text.push_str(&format!("    ... {more} more lines; --save FILE writes them all\n"));
         }
     }
-    if args.json {
+    if args.output.json {
         bellwether_shell::complain(text.trim_end())
     } else {
         print(&text)?

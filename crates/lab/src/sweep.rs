@@ -2,7 +2,7 @@
 
 use crate::args::SimArgs;
 use crate::panics::caught;
-use crate::report::{peak_rss_bytes, rate, timed, warnings};
+use crate::report::{bitten, faults, peak_rss_bytes, rate, timed, warnings};
 use crate::sim::explain;
 use crate::{planning, replay, sections};
 use bellwether_algorithms::catalogue::Listed;
@@ -10,7 +10,7 @@ use bellwether_shell::{Failure, Verdict, print};
 use bellwether_sim::{FaultCounts, Silent};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// How many failing seeds are listed for people.
 const MOST_LISTED: usize = 20;
@@ -43,7 +43,7 @@ impl Total {
 }
 
 pub(crate) fn run(algorithm: &Listed, args: &SimArgs, seeds: u64) -> Result<Verdict, Failure> {
-    if args.trace.is_some() {
+    if args.output.trace.is_some() {
         return Err(Failure::Input(
             "--seeds and --trace contradict each other; trace one seed with --seed".into(),
         ));
@@ -57,7 +57,7 @@ pub(crate) fn run(algorithm: &Listed, args: &SimArgs, seeds: u64) -> Result<Verd
     };
     // What is wrong with the flags is wrong for every seed.
     let nodes = planning::plan(algorithm, args, first)?.group.len();
-    let bar = progress(seeds, args.quiet);
+    let bar = progress(seeds, args.output.quiet);
     let (total, wall_s) = timed(|| {
         (first..=last)
             .into_par_iter()
@@ -71,7 +71,7 @@ pub(crate) fn run(algorithm: &Listed, args: &SimArgs, seeds: u64) -> Result<Verd
     bar.finish_and_clear();
     let mut total = total?;
     total.failing.sort_unstable();
-    if args.json {
+    if args.output.json {
         print(&as_json(algorithm, first, seeds, nodes, &total, wall_s))?;
     } else {
         print(&as_text(algorithm, seeds, &total, wall_s))?;
@@ -115,8 +115,6 @@ fn progress(seeds: u64, quiet: bool) -> ProgressBar {
 }
 
 fn as_text(algorithm: &Listed, seeds: u64, total: &Total, wall_s: f64) -> String {
-    let faults: Vec<String> =
-        total.faults.iter().map(|(kind, count)| format!("{} {count}", kind.name())).collect();
     let mut text = format!(
         "{}: {seeds} seeds, {} agreed, {} failed; {} events in {wall_s:.2} s, {:.1} million a second\n",
         algorithm.name(),
@@ -130,8 +128,9 @@ fn as_text(algorithm: &Listed, seeds: u64, total: &Total, wall_s: f64) -> String
         let tokens = if made > 0 { format!("; {made} tokens made anew") } else { String::new() };
         text.push_str(&format!("entries      {}{tokens}\n", total.entries));
     }
+    let faults = bitten(&total.faults);
     if !faults.is_empty() {
-        text.push_str(&format!("faults       {}\n", faults.join(", ")));
+        text.push_str(&format!("faults       {faults}\n"));
     }
     for warning in warnings(&total.faults) {
         text.push_str(&format!("warning      {warning}\n"));
@@ -155,8 +154,6 @@ fn as_json(
     total: &Total,
     wall_s: f64,
 ) -> String {
-    let faults: Map<String, Value> =
-        total.faults.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
     let mut value = json!({
         "algorithm": algorithm.name(),
         "nodes": nodes,
@@ -165,7 +162,7 @@ fn as_json(
         "agreed": total.agreed,
         "failing_seeds": total.failing,
         "replay": total.failing.first().map(|seed| replay::command(*seed)),
-        "faults": faults,
+        "faults": faults(&total.faults),
         "events": total.events,
         "wall_s": wall_s,
         "events_per_second": rate(total.events, wall_s),

@@ -1,15 +1,14 @@
 //! The flags about critical sections, which `sim` and `host` share, and what they ask for.
 
-use crate::planning::{Script, flag, ids_at};
+use crate::planning::{Script, flag};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::{Settings, Topology};
 use bellwether_algorithms::mutex::Tree;
-use bellwether_core::{AnyInput, Group, Time};
+use bellwether_core::{AnyProcess, Group};
 use bellwether_shell::Failure;
 use bellwether_sim::workload::{self, Downtime, Load};
-use bellwether_sim::{Action, Network, Scheduled, units};
+use bellwether_sim::{Action, Plan, units};
 use clap::Args;
-use std::time::Duration;
 
 /// More jobs than this would not fit into memory together with what comes of them.
 pub(crate) const MOST_REQUESTS: u64 = 10_000_000;
@@ -29,27 +28,8 @@ pub(crate) struct WorkArgs {
     /// [default: light]
     #[arg(long, value_name = "LOAD", help_heading = "Work")]
     pub(crate) load: Option<String>,
-    /// How long each stays inside: 5ms, or at random 1ms..9ms [default: as long as a message
-    /// takes]
-    #[arg(
-        long,
-        value_name = "SPAN",
-        allow_hyphen_values = true,
-        help_heading = "Critical section"
-    )]
-    pub(crate) section: Option<String>,
-    /// The algorithm just as its paper has it, without what makes it survive crashes
-    #[arg(long, help_heading = "Critical section")]
-    pub(crate) textbook: bool,
-    /// The tree's shape, for algorithms on one: line, binary, star, or how many children each
-    /// process has [default: binary]
-    #[arg(
-        long,
-        value_name = "SHAPE",
-        allow_hyphen_values = true,
-        help_heading = "Critical section"
-    )]
-    pub(crate) tree: Option<String>,
+    #[command(flatten, next_help_heading = "Critical section")]
+    pub(crate) section: SectionArgs,
     /// This process asks for the section then, and stays inside until it is told to leave
     #[arg(long, value_name = "ID[@TIME]", help_heading = "Critical section")]
     pub(crate) request: Vec<String>,
@@ -58,15 +38,65 @@ pub(crate) struct WorkArgs {
     pub(crate) release: Vec<String>,
 }
 
+/// How critical sections are set: also for `check`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct SectionArgs {
+    /// How long each stays inside: 5ms, or at random 1ms..9ms [default: as long as a message
+    /// takes]
+    #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
+    pub(crate) section: Option<String>,
+    /// The algorithm just as its paper has it, without what makes it survive crashes
+    #[arg(long)]
+    pub(crate) textbook: bool,
+    /// The tree's shape, for algorithms on one: line, binary, star, or how many children each
+    /// process has [default: binary]
+    #[arg(long, value_name = "SHAPE", allow_hyphen_values = true)]
+    pub(crate) tree: Option<String>,
+}
+
+impl SectionArgs {
+    /// Refuses a tree's shape where there is none.
+    pub(crate) fn suits(&self, algorithm: &Listed) -> Result<(), Failure> {
+        if self.tree.is_some() && algorithm.entry.topology != Topology::Tree {
+            let what = format!("{} is on no tree; leave the flag out", algorithm.name());
+            return Err(Failure::flag("tree", what));
+        }
+        Ok(())
+    }
+
+    /// Without elections nobody can be told to elect.
+    pub(crate) fn refuse_elections(&self, given: &[(&str, bool)]) -> Result<(), Failure> {
+        match given.iter().find(|(_, given)| *given && self.textbook) {
+            Some((flag, _)) => Err(Failure::Input(format!(
+                "--textbook and --{flag} contradict each other: in its paper the algorithm has no \
+                 election beside it; leave one of them out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// Fills in the settings.
+    pub(crate) fn apply(&self, settings: &mut Settings) -> Result<(), Failure> {
+        settings.textbook = self.textbook;
+        if let Some(text) = &self.section {
+            settings.section = flag("section", units::span(text))?;
+        }
+        if let Some(text) = &self.tree {
+            settings.tree = flag("tree", text.parse::<Tree>().map_err(|error| error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
 impl WorkArgs {
     /// The flags, and whether they are given.
     pub(crate) fn flags(&self) -> [(&'static str, bool); 7] {
         [
             ("requests", self.requests.is_some()),
             ("load", self.load.is_some()),
-            ("section", self.section.is_some()),
-            ("textbook", self.textbook),
-            ("tree", self.tree.is_some()),
+            ("section", self.section.section.is_some()),
+            ("textbook", self.section.textbook),
+            ("tree", self.section.tree.is_some()),
             ("request", !self.request.is_empty()),
             ("release", !self.release.is_empty()),
         ]
@@ -93,34 +123,7 @@ impl WorkArgs {
                 )),
             };
         }
-        if self.tree.is_some() && algorithm.entry.topology != Topology::Tree {
-            return Err(Failure::flag("tree", format!("{name} is on no tree; leave the flag out")));
-        }
-        Ok(())
-    }
-
-    /// Without elections nobody can be told to elect.
-    pub(crate) fn refuse_elections(&self, given: &[(&str, bool)]) -> Result<(), Failure> {
-        match given.iter().find(|(_, given)| *given && self.textbook) {
-            Some((flag, _)) => Err(Failure::Input(format!(
-                "--textbook and --{flag} contradict each other: in its paper the algorithm has no \
-                 election beside it; leave one of them out"
-            ))),
-            None => Ok(()),
-        }
-    }
-
-    /// Fills in the settings; a message takes about a hop.
-    pub(crate) fn apply(&self, settings: &mut Settings, hop: Duration) -> Result<(), Failure> {
-        settings.textbook = self.textbook;
-        settings.section = match &self.section {
-            Some(text) => flag("section", units::span(text))?,
-            None => (hop, hop),
-        };
-        if let Some(text) = &self.tree {
-            settings.tree = flag("tree", text.parse::<Tree>().map_err(|error| error.to_string()))?;
-        }
-        Ok(())
+        self.section.suits(algorithm)
     }
 
     /// Adds single requests and releases to a script.
@@ -131,34 +134,25 @@ impl WorkArgs {
         script: &mut Script,
     ) -> Result<(), Failure> {
         for (verb, texts) in [("request", &self.request), ("release", &self.release)] {
-            for text in texts {
-                let Some(input) = algorithm.input(verb) else { continue };
-                let (ids, at) = ids_at(verb, text, group)?;
-                for id in ids {
-                    let action = Action::Input(id, input.clone());
-                    script.add(verb, text, at.unwrap_or_default(), action);
-                }
-            }
+            let Some(input) = algorithm.input(verb) else { continue };
+            let asked = |id| Action::Input(id, input.clone());
+            script.add_each(verb, texts, group, false, asked)?;
         }
         Ok(())
     }
 
-    /// The workload's jobs, `most` at most, for those that are up then according to the script.
-    /// Where somebody is asked for something by itself there are none unless they are wanted.
-    #[expect(clippy::too_many_arguments, reason = "a run has so many sides")]
-    pub(crate) fn jobs(
+    /// Adds the workload's jobs to a plan, `most` at most, for those that are up then according to
+    /// its script. Where somebody is asked for something by itself there are none unless they are
+    /// wanted.
+    pub(crate) fn add_jobs(
         &self,
-        algorithm: &Listed,
-        group: &Group,
-        settings: &Settings,
-        network: &Network,
-        seed: u64,
-        script: &[Scheduled<AnyInput>],
+        plan: &mut Plan<AnyProcess>,
         most: u64,
         asked: bool,
-    ) -> Result<Vec<Scheduled<AnyInput>>, Failure> {
+    ) -> Result<(), Failure> {
+        let Plan { algorithm, group, settings, network, seed, script, .. } = plan;
         if algorithm.input("work").is_none() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let load = match &self.load {
             None => Load::default(),
@@ -182,9 +176,10 @@ impl WorkArgs {
             None if single => 0,
             None => (group.len() as u64 * REQUESTS_EACH).min(REQUESTS).min(most),
         };
-        let mut jobs = workload::jobs(algorithm, load, requests, group, settings, network, seed);
+        let mut jobs = workload::jobs(algorithm, load, requests, group, settings, network, *seed);
         Downtime::of(script).spare(&mut jobs);
-        Ok(jobs)
+        script.extend(jobs);
+        Ok(())
     }
 }
 
@@ -196,9 +191,4 @@ pub(crate) fn in_words_of_sections(flag: &str, why: &str) -> String {
         _ => return why.to_owned(),
     };
     why.replace("cannot do anything", deed)
-}
-
-/// Takes out what would come after the end.
-pub(crate) fn until<I>(jobs: &mut Vec<Scheduled<I>>, end: Option<Time>) {
-    jobs.retain(|job| end.is_none_or(|end| job.at <= end));
 }

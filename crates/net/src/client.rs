@@ -13,11 +13,11 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, SignatureScheme};
+use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{error, fmt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -35,24 +35,15 @@ pub struct ClientIdentity {
 }
 
 /// Why there is no connection to a member.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum NoConnection {
     /// It cannot be reached, or not in time.
+    #[error("{0}")]
     Unreachable(io::Error),
     /// It can be reached, and one of the two does not believe the other's certificate.
+    #[error("TLS: {0}")]
     Tls(io::Error),
 }
-
-impl fmt::Display for NoConnection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoConnection::Unreachable(error) => error.fmt(f),
-            NoConnection::Tls(error) => write!(f, "TLS: {error}"),
-        }
-    }
-}
-
-impl error::Error for NoConnection {}
 
 impl ClientIdentity {
     /// Loads three PEM files: the cluster's CA certificate, and the client's certificate and key. The

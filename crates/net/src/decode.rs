@@ -14,7 +14,8 @@ pub use crate::driver::durable::parse as durable;
 pub use crate::driver::greeting::{Expected, judge, judge_client};
 
 /// Bytes that mean nothing to this version.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
 pub struct Malformed {
     /// What is wrong with them.
     pub what: String,
@@ -34,14 +35,6 @@ impl Malformed {
         Malformed { what: what.to_string(), foreign: true }
     }
 }
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 /// The length of the first frame in the buffer, prefix included, if the frame is complete:
 /// `Some(None)` if more must come, `None` if it is announced to be larger than `largest`.

@@ -7,7 +7,6 @@
 use crate::decode::{self, Malformed};
 use bellwether_api::envelope::{Envelope, Message};
 use bytes::{Buf, BufMut, BytesMut};
-use std::fmt;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -50,30 +49,21 @@ pub async fn write(
 }
 
 /// Why no further frame comes.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Broken {
     /// One was announced that is larger than allowed.
+    #[error("a frame larger than allowed")]
     TooLarge,
     /// It means nothing, or ended in the middle.
+    #[error("{0}")]
     Malformed(Malformed),
     /// One was begun and not finished in time.
+    #[error("a frame was begun and not finished in time")]
     Slow,
     /// The connection failed.
+    #[error("{0}")]
     Io(io::Error),
 }
-
-impl fmt::Display for Broken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Broken::TooLarge => f.write_str("a frame larger than allowed"),
-            Broken::Malformed(what) => what.fmt(f),
-            Broken::Slow => f.write_str("a frame was begun and not finished in time"),
-            Broken::Io(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for Broken {}
 
 /// The frames that come in on a connection.
 #[derive(Debug)]

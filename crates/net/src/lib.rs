@@ -45,7 +45,7 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let (group, me) = (Group::numbered(2)?, NodeId::new(1));
 //! let folder = std::path::Path::new("certs");
-//! certs::prepare(folder, "demo", group.ring(), 365)?;
+//! certs::prepare_all(folder, "demo", group.ring(), &[], 365)?;
 //! let identity = certs::Files::of(folder, me).load("demo", me)?;
 //!
 //! let listen = tokio::net::TcpListener::bind("127.0.0.1:7001").await?;

@@ -287,10 +287,10 @@ fn start_member(
     };
     options.dev_faults = settings.dev_faults;
     options.clients = Some(remote);
-    options.max_frame = settings.limits.frame;
-    options.queue = settings.limits.queue;
-    options.stale_after = settings.limits.stale_after;
-    options.ungreeted = settings.limits.greetings;
+    options.limits.max_frame = settings.limits.frame;
+    options.limits.queue = settings.limits.queue;
+    options.limits.stale_after = settings.limits.stale_after;
+    options.limits.ungreeted = settings.limits.greetings;
     let wire = Wire { election: settings.choices.election };
     bellwether_net::start(wire, config, options).map_err(|error| Failure::Start(error.to_string()))
 }

@@ -1,14 +1,38 @@
 //! The stream of events over HTTP.
 
 use crate::history::History;
-use axum::response::Sse;
 use axum::response::sse::{self, KeepAlive};
+use axum::response::{IntoResponse, Response, Sse};
 use bellwether_api::json;
-use futures_util::stream::{self, Stream};
+use futures_util::stream;
+use serde::Serialize;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use tokio::sync::watch;
+
+/// What comes next of a stream.
+pub(crate) trait Listens: Send + 'static {
+    type News: Serialize;
+
+    /// The next; `None` when the stream is over.
+    fn next(&mut self) -> impl Future<Output = Option<Self::News>> + Send;
+
+    /// An event of the stream, but for its data.
+    fn event(_: &Self::News) -> sse::Event {
+        sse::Event::default()
+    }
+}
+
+/// Tells all that a listener hears, each as JSON.
+pub(crate) fn tell<L: Listens>(listener: L) -> Response {
+    let told = stream::unfold(listener, |mut listener| async move {
+        let news = listener.next().await?;
+        let text = serde_json::to_string(&news).unwrap_or_default();
+        Some((Ok::<_, Infallible>(L::event(&news).data(text)), listener))
+    });
+    Sse::new(told).keep_alive(KeepAlive::default()).into_response()
+}
 
 /// Where one listener stands.
 struct Listener {
@@ -20,10 +44,7 @@ struct Listener {
 
 /// The events after this number, for ever; those that are still to come if it is not given. A
 /// listener that is too slow misses what the history has forgotten, and sees that from the numbers.
-pub(crate) fn stream(
-    history: Arc<History>,
-    after: Option<u64>,
-) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
+pub(crate) fn stream(history: Arc<History>, after: Option<u64>) -> Response {
     let mut news = history.watch();
     let newest = *news.borrow_and_update();
     // A number of an earlier start, which had counted further, means: everything of this one.
@@ -33,18 +54,16 @@ pub(crate) fn stream(
         None => newest,
     };
     let pending = history.events_after(last).into();
-    let listener = Listener { history, news, last, pending };
-    let events = stream::unfold(listener, |mut listener| async move {
-        let event = listener.next().await?;
-        let text = serde_json::to_string(&event).unwrap_or_default();
-        let frame = sse::Event::default().id(event.seq.to_string()).event(event.kind).data(text);
-        Some((Ok(frame), listener))
-    });
-    Sse::new(events).keep_alive(KeepAlive::default())
+    tell(Listener { history, news, last, pending })
 }
 
-impl Listener {
-    /// The next event; `None` when the member has ended.
+impl Listens for Listener {
+    type News = json::Event;
+
+    fn event(event: &json::Event) -> sse::Event {
+        sse::Event::default().id(event.seq.to_string()).event(&event.kind)
+    }
+
     async fn next(&mut self) -> Option<json::Event> {
         loop {
             if let Some(event) = self.pending.pop_front() {

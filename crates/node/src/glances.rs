@@ -1,12 +1,10 @@
 //! The stream of glances: everything that a dashboard shows, without asking again and again.
 
+use crate::events::{Listens, tell};
 use crate::history::History;
 use crate::office::Office;
-use axum::response::Sse;
-use axum::response::sse::{self, KeepAlive};
+use axum::response::Response;
 use bellwether_api::json;
-use futures_util::stream::{self, Stream};
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -30,20 +28,14 @@ struct Listener {
 }
 
 /// Glances until the member ends or hangs.
-pub(crate) fn stream(
-    office: Arc<Office>,
-) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
+pub(crate) fn stream(office: Arc<Office>) -> Response {
     let news = office.history.watch();
-    let listener = Listener { office, news, told: 0, last: None };
-    let glances = stream::unfold(listener, |mut listener| async move {
-        let glance = listener.next().await?;
-        let text = serde_json::to_string(&glance).unwrap_or_default();
-        Some((Ok(sse::Event::default().data(text)), listener))
-    });
-    Sse::new(glances).keep_alive(KeepAlive::default())
+    tell(Listener { office, news, told: 0, last: None })
 }
 
-impl Listener {
+impl Listens for Listener {
+    type News = json::Glance;
+
     async fn next(&mut self) -> Option<json::Glance> {
         if let Some(last) = self.last {
             sleep_until(last + AT_MOST).await;

@@ -1,23 +1,21 @@
 //! The HTTP API: for people, pages and curl.
 //!
 //! It has no authentication and therefore listens on the loopback interface unless the operator
-//! says otherwise. Which pages in a browser may use it, [`guard`] decides.
+//! says otherwise. Which pages in a browser may use it, `bellwether_http` decides.
 
 use crate::office::Office;
-use crate::seat::Request;
 use crate::{duties, events, glances, messages, metrics};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
-use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
 use bellwether_core::NodeId;
-use bellwether_http::{Extra, Outcome, Refusal, guard, nothing_there, page, wrong_method};
-use bellwether_member::{Decline, Status};
+use bellwether_http::{Extra, Outcome, Refusal, site};
+use bellwether_member::{Decline, Input, Status};
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::OpenApi;
@@ -62,6 +60,7 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 
 /// All routes, and those that the caller has besides.
 pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
+    let described = extra.clone();
     let mut router = Router::new()
         .route("/v1/here", get(here))
         .route("/v1/status", get(status))
@@ -76,20 +75,14 @@ pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
         .route("/metrics", get(metrics_text))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/openapi.json", get(async move || openapi(extra.document)))
+        .route("/openapi.json", get(async move || described.described(document())))
         .merge(duties::routes());
     if office.settings.dev_faults {
         router = router.route("/dev/partition", post(partition));
     }
-    let origins = Arc::new(office.origins());
-    router
-        .with_state(office)
-        .merge(extra.routes)
-        .merge(page(&origins))
-        .fallback(nothing_there)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(middleware::from_fn_with_state(origins, guard))
+    let origins = office.origins();
+    let router = router.with_state(office).merge(extra.routes);
+    site(router.layer(DefaultBodyLimit::max(BODY_MAX)), origins)
 }
 
 /// The member itself is at fault.
@@ -163,7 +156,7 @@ async fn follow_events(
             Some(number.ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, error, None))?)
         }
     };
-    Ok(events::stream(office.history.clone(), last).into_response())
+    Ok(events::stream(office.history.clone(), last))
 }
 
 /// Everything that a dashboard shows, as server-sent events whose data is a `Glance` in JSON: at
@@ -172,7 +165,7 @@ async fn follow_events(
     (status = 200, body = String, content_type = "text/event-stream"),
 ))]
 async fn watch(State(office): Shared) -> Response {
-    glances::stream(office).into_response()
+    glances::stream(office)
 }
 
 /// The messages between this member and the others as they happen, as server-sent events whose
@@ -181,7 +174,7 @@ async fn watch(State(office): Shared) -> Response {
     (status = 200, body = String, content_type = "text/event-stream"),
 ))]
 async fn follow_messages(State(office): Shared) -> Response {
-    messages::stream(office.seat.clone(), office.settings.id).into_response()
+    messages::stream(office.seat.clone(), office.settings.id)
 }
 
 /// Makes the coordinator hand its mandate over to the best of the others.
@@ -191,7 +184,7 @@ async fn follow_messages(State(office): Shared) -> Response {
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 ))]
 async fn step_down(State(office): Shared) -> Outcome<json::Decided> {
-    decide(&office, Request::StepDown).await
+    decide(&office, Input::StepDown).await
 }
 
 /// Makes the coordinator hand its mandate over to a named member, which then stays even if
@@ -207,7 +200,7 @@ async fn transfer(
     State(office): Shared,
     body: Result<Json<json::Transfer>, JsonRejection>,
 ) -> Outcome<json::Decided> {
-    decide(&office, Request::Transfer(NodeId::new(body?.0.to))).await
+    decide(&office, Input::Transfer(NodeId::new(body?.0.to))).await
 }
 
 /// Makes this member hold an election. A coordinator that works stays.
@@ -216,21 +209,21 @@ async fn transfer(
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 ))]
 async fn elect(State(office): Shared) -> Outcome<json::Decided> {
-    decide(&office, Request::Elect).await
+    decide(&office, Input::Elect).await
 }
 
-async fn decide(office: &Office, request: Request) -> Outcome<json::Decided> {
-    let answer = tokio::time::timeout(crate::office::ANSWERS_WITHIN, office.seat.ask(request));
+async fn decide(office: &Office, input: Input) -> Outcome<json::Decided> {
+    let answer = tokio::time::timeout(crate::office::ANSWERS_WITHIN, office.seat.ask(input));
     let decision = answer.await.ok().flatten().ok_or_else(silent)?;
     match decision {
         Ok(successor) => {
-            let decision = match (request, successor) {
-                (Request::Elect, _) => "holds an election".to_owned(),
+            let decision = match (input, successor) {
+                (Input::Elect, _) => "holds an election".to_owned(),
                 (_, Some(to)) => format!("hands its mandate over to {to}"),
                 (_, None) => "gives up its mandate".to_owned(),
             };
             let successor = successor.map(NodeId::number);
-            tracing::info!(?request, ?successor, "asked over HTTP: {decision}");
+            tracing::info!(request = ?input, ?successor, "asked over HTTP: {decision}");
             Ok(Json(json::Decided { decision, successor }))
         }
         Err(decline) => Err(declined(office, decline)),
@@ -305,12 +298,6 @@ async fn readyz(State(office): Shared) -> Response {
     };
     let status = if probe.ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(probe)).into_response()
-}
-
-fn openapi(extra: fn() -> utoipa::openapi::OpenApi) -> Response {
-    let mut document = document();
-    document.merge(extra());
-    Json(document).into_response()
 }
 
 /// For development: cuts this member off from some others. Not in the document, because it is not

@@ -4,7 +4,6 @@
 //! to the others. This crate is what an operator meets: a file that says who the members are, an
 //! API that says what they do and why, and exit codes that a supervisor understands.
 
-#[allow(dead_code, unused_imports, reason = "the daemon is to use it")]
 mod clients;
 pub mod codec;
 pub mod config;

@@ -4,15 +4,13 @@
 //! for a moment; those of the election and of the mandate are told one by one, heartbeats of one
 //! kind and one way together.
 
+use crate::events::{Listens, tell};
 use crate::seat::Seat;
 use crate::wall;
-use axum::response::Sse;
-use axum::response::sse::{self, KeepAlive};
+use axum::response::Response;
 use bellwether_api::json;
 use bellwether_core::{NodeId, Role, Time};
 use bellwether_net::Traffic;
-use futures_util::stream::{self, Stream};
-use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -31,21 +29,14 @@ struct Listener {
 }
 
 /// The messages of this member from now on, until it ends.
-pub(crate) fn stream(
-    seat: Seat,
-    me: NodeId,
-) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
+pub(crate) fn stream(seat: Seat, me: NodeId) -> Response {
     let traffic = seat.running.traffic();
-    let listener = Listener { seat, me, traffic };
-    let batches = stream::unfold(listener, |mut listener| async move {
-        let batch = listener.next().await?;
-        let text = serde_json::to_string(&batch).unwrap_or_default();
-        Some((Ok(sse::Event::default().data(text)), listener))
-    });
-    Sse::new(batches).keep_alive(KeepAlive::default())
+    tell(Listener { seat, me, traffic })
 }
 
-impl Listener {
+impl Listens for Listener {
+    type News = json::Messages;
+
     /// Waits for a message and then a moment longer; `None` when the member has ended.
     async fn next(&mut self) -> Option<json::Messages> {
         let mut batch = Batch::new(self.me);
@@ -67,7 +58,9 @@ impl Listener {
             }
         }
     }
+}
 
+impl Listener {
     /// A reading of the member's clock as the calendar says it.
     fn wall_time(&self, at: Time) -> String {
         wall::ago(self.seat.running.clock().now().since(at))

@@ -72,17 +72,16 @@ impl Writer<'_> {
         counter.encode(encoder)
     }
 
-    fn gauges<'l>(
+    fn gauges(
         &mut self,
         name: &str,
         help: &str,
-        label: &str,
-        values: impl IntoIterator<Item = (String, f64)> + 'l,
+        values: impl IntoIterator<Item = (String, f64)>,
     ) -> fmt::Result {
         let kind = ConstGauge::new(0.0).metric_type();
         let mut encoder = self.0.encode_descriptor(name, help, None, kind)?;
         for (value, number) in values {
-            let labels = [(label, value)];
+            let labels = [("member", value)];
             ConstGauge::new(number).encode(encoder.encode_family(&labels)?)?;
         }
         Ok(())
@@ -92,13 +91,12 @@ impl Writer<'_> {
         &mut self,
         name: &str,
         help: &str,
-        label: &str,
         values: impl IntoIterator<Item = (&'l str, u64)>,
     ) -> fmt::Result {
         let kind = ConstCounter::new(0_u64).metric_type();
         let mut encoder = self.0.encode_descriptor(name, help, None, kind)?;
         for (value, number) in values {
-            let labels = [(label, value)];
+            let labels = [("reason", value)];
             ConstCounter::new(number).encode(encoder.encode_family(&labels)?)?;
         }
         Ok(())
@@ -166,12 +164,7 @@ impl Snapshot {
 
     fn changes(&self, writer: &mut Writer<'_>) -> fmt::Result {
         let elections = self.tally.elections.iter().map(|(reason, count)| (*reason, *count));
-        writer.counters(
-            "elections",
-            "Elections that this member began, by reason",
-            "reason",
-            elections,
-        )?;
+        writer.counters("elections", "Elections that this member began, by reason", elections)?;
         writer.counter(
             "leader_changes",
             "Changes of the coordinator that this member saw",
@@ -179,12 +172,7 @@ impl Snapshot {
         )?;
         writer.counter("mandates_won", "Mandates that this member won", self.tally.won)?;
         let lost = self.tally.lost.iter().map(|(reason, count)| (*reason, *count));
-        writer.counters(
-            "mandates_lost",
-            "Mandates that this member lost, by reason",
-            "reason",
-            lost,
-        )
+        writer.counters("mandates_lost", "Mandates that this member lost, by reason", lost)
     }
 
     fn members(&self, writer: &mut Writer<'_>) -> fmt::Result {
@@ -199,47 +187,36 @@ impl Snapshot {
         let ages = members
             .iter()
             .filter_map(|member| Some((name(member.id), member.heard?.as_secs_f64())));
-        writer.gauges(
-            "heartbeat_age_seconds",
-            "How long ago a member was last heard",
-            "member",
-            ages,
-        )?;
+        writer.gauges("heartbeat_age_seconds", "How long ago a member was last heard", ages)?;
         let clocks = || members.iter().filter_map(|member| Some((member.id, member.clock?)));
         writer.gauges(
             "clock_offset_seconds",
             "By how much a member's clock is ahead of the average of all",
-            "member",
             clocks().map(|(id, clock)| (name(id), clock.offset_us as f64 / 1e6)),
         )?;
         writer.gauges(
             "clock_error_seconds",
             "How wrong that offset may be",
-            "member",
             clocks().map(|(id, clock)| (name(id), clock.error_us as f64 / 1e6)),
         )?;
         writer.gauges(
             "clock_rate_ppm",
             "By how much a member's clock gains against the average of all, in parts per million",
-            "member",
             clocks().filter_map(|(id, clock)| Some((name(id), clock.rate_ppb? as f64 / 1e3))),
         )?;
         writer.gauges(
             "clock_drifts",
             "1 if a member's clock runs at a rate beyond the bound, so that it may not lead",
-            "member",
             clocks().map(|(id, clock)| (name(id), f64::from(clock.drifts))),
         )?;
         writer.gauges(
             "connected",
             "1 if messages can be sent to a member",
-            "member",
             self.connected.iter().map(|(id, up, _)| (id.to_string(), f64::from(*up))),
         )?;
         writer.gauges(
             "queued_messages",
             "How many messages wait to be sent to a member",
-            "member",
             self.connected.iter().map(|(id, _, queued)| (id.to_string(), *queued as f64)),
         )
     }
@@ -269,20 +246,18 @@ impl Snapshot {
         // All reasons, so that an alert can be written before the first case.
         let refused = Reason::ALL
             .iter()
-            .map(|reason| (reason.as_str(), counters.refused.get(reason).copied().unwrap_or(0)));
+            .map(|reason| (reason.name(), counters.refused.get(reason).copied().unwrap_or(0)));
         writer.counters(
             "refused_connections",
             "Connections that were refused or closed for cause, by reason",
-            "reason",
             refused,
         )?;
         let dropped = Dropped::ALL
             .iter()
-            .map(|reason| (reason.as_str(), counters.dropped.get(reason).copied().unwrap_or(0)));
+            .map(|reason| (reason.name(), counters.dropped.get(reason).copied().unwrap_or(0)));
         writer.counters(
             "dropped_messages",
             "Messages that did not reach their member, by reason",
-            "reason",
             dropped,
         )?;
         writer.gauge(

@@ -5,18 +5,15 @@
 //! so the terminal and the page cannot differ.
 
 use crate::doors::Door;
+use crate::events::{Listens, tell};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
-use axum::response::sse::{self, KeepAlive};
-use axum::response::{IntoResponse, Response, Sse};
+use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Json, Router, middleware};
+use axum::{Json, Router};
 use bellwether_api::json;
-use bellwether_http::{Extra, Origins, Outcome, Refusal, guard, nothing_there, page, wrong_method};
-use futures_util::stream;
-use std::convert::Infallible;
-use std::sync::Arc;
+use bellwether_http::{Extra, Origins, Outcome, Refusal, site};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -114,19 +111,16 @@ pub async fn serve<'a>(
 }
 
 fn router(desk: Desk, origins: Origins, extra: Extra) -> Router {
-    Router::new()
+    let described = extra.clone();
+    let router = Router::new()
         .route("/v1/here", get(async || Json(json::Here::new(json::Serves::Up))))
         .route("/v1/up", get(up))
         .route("/v1/up/watch", get(follow_up))
         .route("/v1/up/command", post(command))
-        .route("/openapi.json", get(async move || openapi(extra.document)))
+        .route("/openapi.json", get(async move || described.described(Document::openapi())))
         .with_state(desk)
-        .merge(extra.routes)
-        .merge(page(&origins))
-        .fallback(nothing_there)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(DefaultBodyLimit::max(BODY_MAX))
-        .layer(middleware::from_fn_with_state(Arc::new(origins), guard))
+        .merge(extra.routes);
+    site(router.layer(DefaultBodyLimit::max(BODY_MAX)), origins)
 }
 
 /// The members' processes, the partition between them, and what has happened.
@@ -142,12 +136,16 @@ async fn up(State(desk): State<Desk>) -> Json<json::Up> {
 async fn follow_up(State(desk): State<Desk>) -> Response {
     let mut up = desk.up;
     up.mark_changed();
-    let views = stream::unfold(up, |mut up| async move {
-        up.changed().await.ok()?;
-        let text = serde_json::to_string(&*up.borrow_and_update()).unwrap_or_default();
-        Some((Ok::<_, Infallible>(sse::Event::default().data(text)), up))
-    });
-    Sse::new(views).keep_alive(KeepAlive::default()).into_response()
+    tell(up)
+}
+
+impl Listens for watch::Receiver<json::Up> {
+    type News = json::Up;
+
+    async fn next(&mut self) -> Option<json::Up> {
+        self.changed().await.ok()?;
+        Some(self.borrow_and_update().clone())
+    }
 }
 
 /// Does something to the cluster: kills, pauses, resumes or revives a member, makes or heals a
@@ -176,10 +174,4 @@ async fn command(
     desk.orders.send(order).await.map_err(|_| ended())?;
     let outcome = timeout(ANSWERS_WITHIN, answered).await.ok().and_then(Result::ok);
     Ok(Json(outcome.ok_or_else(ended)??))
-}
-
-fn openapi(extra: fn() -> utoipa::openapi::OpenApi) -> Response {
-    let mut document = Document::openapi();
-    document.merge(extra());
-    Json(document).into_response()
 }

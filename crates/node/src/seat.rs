@@ -8,17 +8,6 @@ use bellwether_member::steward::Conn;
 use bellwether_member::{Decline, Input, Status, Steward, steward};
 use bellwether_net::{Running, View};
 
-/// What may be asked of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Request {
-    /// Hold an election.
-    Elect,
-    /// Hand the mandate to the best of the others.
-    StepDown,
-    /// Hand the mandate to this member.
-    Transfer(NodeId),
-}
-
 /// What a member decided to do: who is to lead next, if that is said.
 pub(crate) type Decision = Result<Option<NodeId>, Decline>;
 
@@ -49,27 +38,22 @@ impl Seat {
     }
 
     /// Asks it to do something, if it may.
-    pub(crate) async fn ask(&self, request: Request) -> Option<Decision> {
+    pub(crate) async fn ask(&self, input: Input) -> Option<Decision> {
         let decide = move |view: &View<'_, Steward>| {
             let (member, config) = (view.process.member(), &view.config.member);
-            match request {
-                Request::Elect => Ok(None),
-                Request::StepDown => member.may_step_down(view.here, config).map(Some),
-                Request::Transfer(to) => {
+            match input {
+                Input::StepDown => member.may_step_down(view.here, config).map(Some),
+                Input::Transfer(to) => {
                     member.may_transfer(to, view.here, config).map(|()| Some(to))
                 }
+                _ => Ok(None),
             }
         };
         let decision = self.running.inspect(decide).await?;
         if decision.is_ok() {
             // If things have changed since it was asked, it declines by itself and says so among
             // its events.
-            self.input(match request {
-                Request::Elect => Input::Elect,
-                Request::StepDown => Input::StepDown,
-                Request::Transfer(to) => Input::Transfer(to),
-            })
-            .await?;
+            self.input(input).await?;
         }
         Some(decision)
     }

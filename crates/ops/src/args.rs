@@ -1,5 +1,8 @@
 //! The commands.
 
+use crate::duties::sessions::Sessions;
+use crate::watching::{self, AskArgs};
+use bellwether_api::json::{Members, Status};
 use bellwether_http::Extra;
 use bellwether_shell::{Failure, Verdict};
 use clap::Subcommand;
@@ -33,9 +36,9 @@ pub enum ClientCommand {
     /// Make an authority and certificates for development
     Certs(crate::certs::CertsArgs),
     /// Ask a member who coordinates, since when and why
-    Status(crate::status::StatusArgs),
+    Status(AskArgs),
     /// Ask a member who is there, and how their clocks go
-    Members(crate::members::MembersArgs),
+    Members(AskArgs),
     /// Run a command only while it is elected
     Campaign(Box<crate::running::args::CampaignArgs>),
     /// Run a command holding a lock
@@ -47,7 +50,7 @@ pub enum ClientCommand {
     #[command(hide = true)]
     Become(crate::running::keeper::BecomeArgs),
     /// List the sessions of clients: what they hold, wait for, lead
-    Sessions(crate::duties::sessions::SessionsArgs),
+    Sessions(AskArgs),
     /// List the roles: who leads, who stands, and why it changed
     Roles(crate::duties::roles::RolesArgs),
     /// List the locks: who holds them and who waits; or take one away
@@ -61,13 +64,13 @@ impl ClientCommand {
     pub fn run(self) -> Result<Verdict, Failure> {
         match self {
             ClientCommand::Certs(args) => crate::certs::run(&args),
-            ClientCommand::Status(args) => crate::status::run(&args),
-            ClientCommand::Members(args) => crate::members::run(&args),
+            ClientCommand::Status(args) => watching::run::<Status>(&args),
+            ClientCommand::Members(args) => watching::run::<Members>(&args),
             ClientCommand::Campaign(args) => crate::running::campaign::run(&args),
             ClientCommand::Lock(args) => crate::running::lock::run(&args),
             ClientCommand::Keep(args) => crate::running::keeper::keep(&args),
             ClientCommand::Become(args) => crate::running::keeper::become_job(&args),
-            ClientCommand::Sessions(args) => crate::duties::sessions::run(&args),
+            ClientCommand::Sessions(args) => watching::run::<Sessions>(&args),
             ClientCommand::Roles(args) => crate::duties::roles::run(&args),
             ClientCommand::Locks(args) => crate::duties::locks::run(&args),
             ClientCommand::Deadlocks(args) => crate::duties::deadlocks::run(&args),

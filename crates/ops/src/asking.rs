@@ -1,24 +1,18 @@
 //! Asking a member over HTTP.
 
+use crate::up::link::Link;
 use bellwether_api::json::Problem;
 use bellwether_shell::Failure;
-use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HOST};
-use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
+use hyper::{Method, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// A member on a busy host may take a moment; one that takes longer hangs.
 pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(3);
-
-/// No answer is larger, in bytes.
-const ANSWER_MAX: usize = 8 << 20;
 
 /// Where a member answers: `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +140,8 @@ async fn call<T: DeserializeOwned>(
 ) -> Result<T, Unanswered> {
     let nobody = |why: String| Unanswered::Nobody(address.clone(), why);
     let late = |_| nobody(format!("no answer within {patience:?}"));
-    let (status, bytes) = timeout(patience, exchange(address, method, path, body))
+    let mut link = Link::new(address.clone());
+    let (status, bytes) = timeout(patience, link.exchange(method, path, body))
         .await
         .map_err(late)?
         .map_err(nobody)?;
@@ -156,43 +151,6 @@ async fn call<T: DeserializeOwned>(
     }
     let problem = serde_json::from_slice(&bytes).map_err(strange)?;
     Err(Unanswered::Refused(address.clone(), status, problem))
-}
-
-async fn exchange(
-    address: &Address,
-    method: Method,
-    path: &str,
-    body: Bytes,
-) -> Result<(StatusCode, Bytes), String> {
-    let stream = TcpStream::connect(&address.0).await.map_err(|error| plain(&error))?;
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|error| error.to_string())?;
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header(HOST, &address.0)
-        .header(CONTENT_TYPE, "application/json")
-        .body(Full::new(body))
-        .map_err(|error| error.to_string())?;
-    let driver = tokio::spawn(connection);
-    let answer = async {
-        let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_MAX);
-        let bytes = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
-        Ok((status, bytes))
-    }
-    .await;
-    driver.abort();
-    answer
-}
-
-fn plain(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        _ => error.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use bellwether_algorithms::options;
 use bellwether_core::{Group, NodeId};
 use bellwether_net::certs::{Files, prepare_all};
-use bellwether_shell::{Failure, Verdict, print};
+use bellwether_shell::{Failure, Verdict, print, whole_number};
 use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -32,13 +32,7 @@ pub struct CertsArgs {
 
 pub(crate) fn run(args: &CertsArgs) -> Result<Verdict, Failure> {
     let members = args.ids.as_deref().map_or(Ok(Vec::new()), members)?;
-    let days = match args.days.parse::<u32>() {
-        Ok(days @ 1..=3_650) => days,
-        _ => {
-            let what = format!("'{}' is not a whole number from 1 to 3650", args.days);
-            return Err(Failure::flag("days", what));
-        }
-    };
+    let days = whole_number("days", &args.days, 1..=3_650)? as u32;
     bellwether_net::check_cluster(&args.cluster)
         .map_err(|error| Failure::flag("cluster", error))?;
     for name in &args.client {

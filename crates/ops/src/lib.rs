@@ -10,6 +10,7 @@ mod duties;
 mod members;
 mod node;
 mod running;
+mod signals;
 mod status;
 mod up;
 mod watching;
@@ -21,11 +22,13 @@ pub use bellwether_http::Extra;
 /// A whole cluster of real members on this machine, as `bellwether up` has it.
 pub mod cluster {
     pub use crate::asking::{Address, Unanswered, get, post};
+    pub use crate::signals::Signals;
     pub use crate::up::args::{Shape, ShapeArgs};
     pub use crate::up::cluster::{Cluster, Condition, Member};
     pub use crate::up::command::{Command, carry_out, reconcile};
     pub use crate::up::link::Link;
     pub use crate::up::member::end_with_parent;
     pub use crate::up::world::{Seat, World};
-    pub use crate::up::{Report, Signals, ask, runtime};
+    pub use crate::up::{Report, ask};
+    pub use crate::watching::runtime;
 }

@@ -1,29 +1,14 @@
 //! `bellwether members`: who is there, and how their clocks go.
 
-use crate::watching::{self, AskArgs, Shown};
+use crate::duties::table;
+use crate::watching::Shown;
 use bellwether_api::json::{Member, Members};
-use bellwether_shell::{Failure, Verdict};
-use clap::Args;
-use comfy_table::{ContentArrangement, Table, presets};
-
-#[derive(Debug, Args)]
-pub struct MembersArgs {
-    #[command(flatten)]
-    ask: AskArgs,
-}
-
-pub(crate) fn run(args: &MembersArgs) -> Result<Verdict, Failure> {
-    watching::run::<Members>(&args.ask)
-}
 
 impl Shown for Members {
     const PATH: &'static str = "/v1/members";
 
     fn table(&self) -> String {
-        let mut table = Table::new();
-        table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(110);
-        table.set_header([
+        let mut table = table(&[
             "member",
             "role",
             "health",

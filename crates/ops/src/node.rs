@@ -4,7 +4,7 @@ use bellwether_http::Extra;
 use bellwether_node::config::{self, Overrides, Settings};
 use bellwether_shell::{Failure, Verdict, complain, print};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct NodeArgs {
@@ -15,70 +15,37 @@ pub struct NodeArgs {
     #[arg(long)]
     check_config: bool,
 
+    #[command(flatten)]
+    over: OverrideArgs,
+}
+
+/// What is set here goes before what the configuration says.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Over the configuration")]
+struct OverrideArgs {
     /// Which of the members this is
-    #[arg(
-        long,
-        value_name = "ID",
-        env = "BELLWETHER_ID",
-        allow_hyphen_values = true,
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "ID", env = "BELLWETHER_ID", allow_hyphen_values = true)]
     id: Option<String>,
     /// Where to listen for the other members
-    #[arg(
-        long,
-        value_name = "IP:PORT",
-        env = "BELLWETHER_LISTEN",
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "IP:PORT", env = "BELLWETHER_LISTEN")]
     listen: Option<String>,
     /// Where to serve the API and metrics, or off
-    #[arg(
-        long,
-        value_name = "IP:PORT|off",
-        env = "BELLWETHER_HTTP",
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "IP:PORT|off", env = "BELLWETHER_HTTP")]
     http: Option<String>,
     /// The directory of the durable state
-    #[arg(
-        long,
-        value_name = "DIR",
-        env = "BELLWETHER_DATA",
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "DIR", env = "BELLWETHER_DATA")]
     data: Option<String>,
     /// The election; all members must have the same
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "BELLWETHER_ELECTION",
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "NAME", env = "BELLWETHER_ELECTION")]
     election: Option<String>,
     /// The time-outs: default, fast or wide
-    #[arg(
-        long,
-        value_name = "PROFILE",
-        env = "BELLWETHER_PROFILE",
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "PROFILE", env = "BELLWETHER_PROFILE")]
     profile: Option<String>,
     /// What to log: error, warn, info, debug, trace, or levels by module
-    #[arg(
-        long,
-        value_name = "LEVEL",
-        env = "BELLWETHER_LOG",
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "LEVEL", env = "BELLWETHER_LOG")]
     log: Option<String>,
     /// How to log: text or json
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        env = "BELLWETHER_LOG_FORMAT",
-        help_heading = "Over the configuration"
-    )]
+    #[arg(long, value_name = "FORMAT", env = "BELLWETHER_LOG_FORMAT")]
     log_format: Option<String>,
     /// Allow partitions to be made over HTTP: for development only
     #[arg(long, hide = true)]
@@ -86,22 +53,25 @@ pub struct NodeArgs {
 }
 
 pub(crate) fn run(args: &NodeArgs, extra: Extra) -> Result<Verdict, Failure> {
-    let overrides = Overrides {
-        id: args.id.clone(),
-        listen: args.listen.clone(),
-        http: args.http.clone(),
-        data: args.data.clone(),
-        election: args.election.clone(),
-        profile: args.profile.clone(),
-        log: args.log.clone(),
-        log_format: args.log_format.clone(),
-        dev_faults: args.dev_faults,
-    };
-    let settings = config::load(&args.config, &overrides)
-        .map_err(|error| failed(&bellwether_node::Failure::Config(error)))?;
+    let OverrideArgs { id, listen, http, data, election, profile, log, log_format, dev_faults } =
+        args.over.clone();
+    let overrides =
+        Overrides { id, listen, http, data, election, profile, log, log_format, dev_faults };
+    let settings = load(&args.config, &overrides)?;
     if args.check_config {
         return check(&settings);
     }
+    start(settings, extra)
+}
+
+/// Reads a configuration.
+pub(crate) fn load(config: &Path, overrides: &Overrides) -> Result<Settings, Failure> {
+    config::load(config, overrides)
+        .map_err(|error| failed(&bellwether_node::Failure::Config(error)))
+}
+
+/// Is a member until it is told to end.
+pub(crate) fn start(settings: Settings, extra: Extra) -> Result<Verdict, Failure> {
     bellwether_node::logs::start(&settings.log);
     bellwether_node::run(settings, extra).map_err(|error| failed(&error))?;
     Ok(Verdict::Well)

@@ -1,21 +1,9 @@
 //! `bellwether status`: who coordinates, since when and why.
 
-use crate::watching::{self, AskArgs, Shown};
+use crate::watching::Shown;
 use bellwether_api::json::{Change, Status};
-use bellwether_shell::{Failure, Verdict};
-use clap::Args;
 use std::fmt::Write;
 use std::time::Duration;
-
-#[derive(Debug, Args)]
-pub struct StatusArgs {
-    #[command(flatten)]
-    ask: AskArgs,
-}
-
-pub(crate) fn run(args: &StatusArgs) -> Result<Verdict, Failure> {
-    watching::run::<Status>(&args.ask)
-}
 
 impl Shown for Status {
     const PATH: &'static str = "/v1/status";

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 /// What all commands that ask a member have in common.
 #[derive(Debug, Args)]
-pub(crate) struct AskArgs {
+pub struct AskArgs {
     /// The HTTP address of any member [default: those of `bellwether up`, or of an installed
     /// member: 127.0.0.1:7480]
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
@@ -32,9 +32,15 @@ impl AskArgs {
         Whom::find(self.address.as_deref())
     }
 
-    /// Whether JSON is wanted.
-    pub(crate) fn json(&self) -> bool {
-        self.json
+    /// Prints an answer, as JSON or for people.
+    pub(crate) fn print(
+        &self,
+        answer: &impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<Verdict, Failure> {
+        let json = || format!("{}\n", serde_json::to_string_pretty(answer).unwrap_or_default());
+        print(&if self.json { json() } else { text() })?;
+        Ok(Verdict::Well)
     }
 
     /// Whether to go on asking.
@@ -61,8 +67,7 @@ pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
         match interval {
             None => {
                 let answer: T = whom.get(T::PATH).await?;
-                print(&shown(&answer, args.json))?;
-                Ok(Verdict::Well)
+                args.print(&answer, || answer.table())
             }
             Some(interval) if io::stdout().is_terminal() && !args.json => {
                 redraw::<T>(&whom, interval).await
@@ -72,8 +77,9 @@ pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
     })
 }
 
-/// What runs a command that waits for others.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
+/// What runs a command that waits for others. One thread: members end with the thread that started
+/// them, so it must be the one that stays.
+pub fn runtime() -> Result<Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -88,13 +94,6 @@ fn interval(text: &str) -> Result<Duration, Failure> {
         return Err(Failure::flag("watch", what));
     }
     Ok(span)
-}
-
-fn shown<T: Shown>(answer: &T, json: bool) -> String {
-    if json {
-        return format!("{}\n", serde_json::to_string_pretty(answer).unwrap_or_default());
-    }
-    answer.table()
 }
 
 /// Clears the terminal and draws the answer, for ever.

@@ -1,6 +1,7 @@
 //! Why a command could not be carried out.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// What a command that was carried out has found.
@@ -69,6 +70,14 @@ impl fmt::Display for Failure {
             Failure::Silent(code) => write!(f, "ends with {code}"),
         }
     }
+}
+
+/// The value of a flag that is a whole number within these bounds.
+pub fn whole_number(flag: &str, text: &str, allowed: RangeInclusive<u64>) -> Result<u64, Failure> {
+    text.parse().ok().filter(|number| allowed.contains(number)).ok_or_else(|| {
+        let (from, to) = (allowed.start(), allowed.end());
+        Failure::flag(flag, format!("'{text}' is not a whole number from {from} to {to}"))
+    })
 }
 
 /// The error in words of our own where we have some: the library's name our temporary file, which

@@ -5,9 +5,11 @@
 //! 2 the command could not be carried out as given; 3 a limit was reached before the answer.
 
 mod failure;
+mod folder;
 mod output;
 
-pub use failure::{Failure, Verdict};
+pub use failure::{Failure, Verdict, whole_number};
+pub use folder::Folder;
 pub use output::{Sheet, Target, complain, print};
 
 use std::process::ExitCode;

@@ -1,8 +1,8 @@
 //! Random fault schedules that stay inside, or go just outside, what an algorithm assumes.
 
-use crate::fault::{Action, Cut, CutKind, Scheduled};
+use crate::fault::{Action, Scheduled};
 use crate::network::{Latency, Network};
-use crate::plan::{Plan, default_timeout, work};
+use crate::plan::{Plan, default_timeout};
 use bellwether_algorithms::definition::{Definition, Settings};
 use bellwether_core::Draws;
 use bellwether_core::{Channels, Group, NodeId, Process, Time, Timing, micros};
@@ -44,20 +44,6 @@ pub fn random_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Pla
     let algorithm = algorithm.clone();
     let mut plan = Plan { algorithm, group, settings, network, seed, script, until: None };
     work_at_random(&mut plan, &mut draws);
-    plan
-}
-
-/// A random run without any faults, in which messages take any time, and overtake each other where
-/// the algorithm allows it: what an algorithm without views assumes.
-pub fn quiet_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Plan<P> {
-    let mut plan = random_plan(algorithm, seed);
-    let mut draws = Draws::new(seed ^ u64::MAX);
-    plan.script.retain(|scheduled| work(algorithm, &scheduled.action, &plan.group) > 0);
-    plan.settings.detection = false;
-    plan.settings.acknowledge = false;
-    if draws.chance(0.5) {
-        plan.network.latency = Latency::Exponential(Duration::from_millis(10));
-    }
     plan
 }
 
@@ -158,48 +144,4 @@ fn crashes<P: Process>(
         script.extend(action.map(|action| Scheduled { at: now, action }));
     }
     script
-}
-
-/// What lies outside every textbook election's assumptions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beyond {
-    /// The group falls into two halves and grows together again.
-    Partition,
-    /// Some messages take longer than T.
-    Delay,
-    /// A process stands still for longer than T.
-    Pause,
-    /// Messages are lost.
-    Loss,
-}
-
-/// A random run that leaves the algorithm's assumptions in one way.
-pub fn plan_beyond<P: Process>(
-    algorithm: &Arc<Definition<P>>,
-    seed: u64,
-    beyond: Beyond,
-) -> Plan<P> {
-    let mut plan = random_plan(algorithm, seed);
-    let mut draws = Draws::new(!seed);
-    let span = plan.settings.timeout;
-    let from = Time::ZERO + span * draws.below(10) as u32;
-    let to = from + span * draws.between(5, 60) as u32;
-    let ring = plan.group.ring();
-    let someone = ring[draws.below(ring.len() as u64) as usize];
-    match beyond {
-        Beyond::Partition => {
-            let side: Vec<NodeId> = ring.iter().copied().filter(|_| draws.chance(0.5)).collect();
-            let kind = CutKind::Partition(vec![side]);
-            let cut = Action::Cut(Cut { name: 0, kind });
-            plan.script.push(Scheduled { at: from, action: cut });
-            plan.script.push(Scheduled { at: to, action: Action::Heal(0) });
-        }
-        Beyond::Delay => plan.network.latency = Latency::Exponential(span / 3),
-        Beyond::Pause => {
-            plan.script.push(Scheduled { at: from, action: Action::Pause(someone) });
-            plan.script.push(Scheduled { at: to, action: Action::Resume(someone) });
-        }
-        Beyond::Loss => plan.network.loss = 0.1,
-    }
-    plan
 }

@@ -171,64 +171,32 @@ impl ActiveCut {
     }
 }
 
-/// The kinds of faults, each with its own counter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FaultKind {
-    /// A live process was stopped.
-    Crash,
-    /// A stopped process came back.
-    Recover,
-    /// An event had to wait because its process was paused.
-    Pause,
-    /// An event had to wait because its process was slow.
-    Slow,
-    /// A message was stopped by a partition.
-    Partition,
-    /// A message was stopped by a one-way cut.
-    OneWay,
-    /// A message was lost.
-    Loss,
-    /// A message arrived twice.
-    Duplicate,
-    /// A message overtook another on its link.
-    Reorder,
-    /// A process acted while its clock was off.
-    Offset,
-    /// A timer ran on a clock with a wrong rate.
-    Drift,
-}
-
-impl FaultKind {
-    /// All of them.
-    pub const ALL: [FaultKind; 11] = [
-        FaultKind::Crash,
-        FaultKind::Recover,
-        FaultKind::Pause,
-        FaultKind::Slow,
-        FaultKind::Partition,
-        FaultKind::OneWay,
-        FaultKind::Loss,
-        FaultKind::Duplicate,
-        FaultKind::Reorder,
-        FaultKind::Offset,
-        FaultKind::Drift,
-    ];
-
-    /// Its name in summaries.
-    pub fn name(self) -> &'static str {
-        match self {
-            FaultKind::Crash => "crash",
-            FaultKind::Recover => "recover",
-            FaultKind::Pause => "pause",
-            FaultKind::Slow => "slow",
-            FaultKind::Partition => "partition",
-            FaultKind::OneWay => "one-way",
-            FaultKind::Loss => "loss",
-            FaultKind::Duplicate => "duplicate",
-            FaultKind::Reorder => "reorder",
-            FaultKind::Offset => "offset",
-            FaultKind::Drift => "drift",
-        }
+bellwether_core::named! {
+    /// The kinds of faults, each with its own counter.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum FaultKind {
+        /// A live process was stopped.
+        Crash = "crash",
+        /// A stopped process came back.
+        Recover = "recover",
+        /// An event had to wait because its process was paused.
+        Pause = "pause",
+        /// An event had to wait because its process was slow.
+        Slow = "slow",
+        /// A message was stopped by a partition.
+        Partition = "partition",
+        /// A message was stopped by a one-way cut.
+        OneWay = "one-way",
+        /// A message was lost.
+        Loss = "loss",
+        /// A message arrived twice.
+        Duplicate = "duplicate",
+        /// A message overtook another on its link.
+        Reorder = "reorder",
+        /// A process acted while its clock was off.
+        Offset = "offset",
+        /// A timer ran on a clock with a wrong rate.
+        Drift = "drift",
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything that determines a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Plan<P: Process> {
     /// What runs.
     pub algorithm: Arc<Definition<P>>,
@@ -33,20 +33,6 @@ pub struct Plan<P: Process> {
     /// When to stop at the latest. Without, a run goes on until it is over: until nothing is left
     /// to happen or, with detection, until the goal is reached or is overdue.
     pub until: Option<Time>,
-}
-
-impl<P: Process> Clone for Plan<P> {
-    fn clone(&self) -> Self {
-        Plan {
-            algorithm: self.algorithm.clone(),
-            group: self.group.clone(),
-            settings: self.settings.clone(),
-            network: self.network.clone(),
-            seed: self.seed,
-            script: self.script.clone(),
-            until: self.until,
-        }
-    }
 }
 
 /// What came of a run.

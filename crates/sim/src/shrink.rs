@@ -26,21 +26,12 @@ pub struct Shrunk<P: Process> {
 }
 
 /// A piece of a schedule that may be taken away.
+#[derive(Clone)]
 enum Piece<I> {
     Action(Scheduled<I>),
     Fate(FateEntry),
     /// A timer by its process and number, and when it fires.
     Timer((NodeId, u32), u64),
-}
-
-impl<I: Clone> Clone for Piece<I> {
-    fn clone(&self) -> Self {
-        match self {
-            Piece::Action(scheduled) => Piece::Action(scheduled.clone()),
-            Piece::Fate(entry) => Piece::Fate(*entry),
-            Piece::Timer(timer, after) => Piece::Timer(*timer, *after),
-        }
-    }
 }
 
 /// Shrinks a run that violates `name`, in at most so many runs. `None` if the run does not fail

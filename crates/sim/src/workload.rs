@@ -15,34 +15,26 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// How many processes want the section at the same time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Load {
-    /// One random process at a time, and the next one when it has surely left.
-    #[default]
-    Light,
-    /// All have their share of the jobs from the beginning.
-    Saturated,
-    /// All ask at the same moment, and again when all have surely left.
-    Bursts,
-    /// A few ask much more often than the others, at random times and about as often as the
-    /// section can be had, so that queues come and go.
-    Skewed,
-}
-
-impl Load {
-    /// All of them.
-    pub const ALL: [Load; 4] = [Load::Light, Load::Saturated, Load::Bursts, Load::Skewed];
+bellwether_core::named! {
+    /// How many processes want the section at the same time.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub enum Load {
+        /// One random process at a time, and the next one when it has surely left.
+        #[default]
+        Light = "light",
+        /// All have their share of the jobs from the beginning.
+        Saturated = "saturated",
+        /// All ask at the same moment, and again when all have surely left.
+        Bursts = "bursts",
+        /// A few ask much more often than the others, at random times and about as often as the
+        /// section can be had, so that queues come and go.
+        Skewed = "skewed",
+    }
 }
 
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Load::Light => "light",
-            Load::Saturated => "saturated",
-            Load::Bursts => "bursts",
-            Load::Skewed => "skewed",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -62,7 +54,7 @@ impl FromStr for Load {
     type Err = UnknownLoad;
 
     fn from_str(text: &str) -> Result<Self, UnknownLoad> {
-        let named = Load::ALL.into_iter().find(|load| load.to_string() == text);
+        let named = Load::ALL.into_iter().find(|load| load.name() == text);
         named.ok_or_else(|| UnknownLoad(text.to_owned()))
     }
 }

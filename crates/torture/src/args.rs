@@ -1,7 +1,7 @@
 //! The flags of `bellwether torture`.
 
 use super::plan::Kind;
-use bellwether_shell::Failure;
+use bellwether_shell::{Failure, whole_number};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -76,23 +76,15 @@ impl TortureArgs {
             None => u64::from(bellwether_net::draw() as u32),
         };
         Ok(Setup {
-            members: number("members", &self.members, MEMBERS)? as u32,
-            clients: number("clients", &self.clients, CLIENTS)? as u32,
+            members: whole_number("members", &self.members, MEMBERS)? as u32,
+            clients: whole_number("clients", &self.clients, CLIENTS)? as u32,
             length,
             seed,
             faults: kinds(self.faults.as_deref())?,
-            locks: number("locks", &self.locks, LOCKS)?,
-            roles: number("roles", &self.roles, ROLES)?,
+            locks: whole_number("locks", &self.locks, LOCKS)?,
+            roles: whole_number("roles", &self.roles, ROLES)?,
         })
     }
-}
-
-fn number(flag: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Failure> {
-    text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
-        let what =
-            format!("'{text}' is not a whole number from {} to {}", range.start(), range.end());
-        Failure::flag(flag, what)
-    })
 }
 
 fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Failure> {
@@ -101,8 +93,8 @@ fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Failure> {
         if text == Some("none") {
             return Ok(kinds);
         }
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == word) else {
-            let known = Kind::ALL.map(Kind::word).join(", ");
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == word) else {
+            let known = Kind::ALL.map(Kind::name).join(", ");
             let what = format!("no fault '{word}'; there are {known}, or none");
             return Err(Failure::flag("faults", what));
         };

@@ -29,7 +29,7 @@ impl Fault {
     /// A line for whoever wants to know what went wrong when.
     pub(super) fn line(&self) -> String {
         let Fault { kind, what, coordinated, from, until, .. } = self;
-        let (kind, leads) = (kind.word(), if *coordinated { " (it coordinated)" } else { "" });
+        let (kind, leads) = (kind.name(), if *coordinated { " (it coordinated)" } else { "" });
         format!("{from} to {until}  {kind}: {what}{leads}\n")
     }
 }

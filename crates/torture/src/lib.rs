@@ -24,15 +24,14 @@ mod report;
 
 use args::{Setup, TortureArgs};
 use bellwether_ops::cluster::{Signals, runtime};
-use bellwether_shell::{Failure, Verdict, print};
+use bellwether_shell::{Failure, Folder, Verdict, print};
 use clap::Subcommand;
 use conduct::Conductor;
 use faults::Fault;
 use figures::Figures;
 use report::Report;
 use std::fs;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
+use std::path::Path;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -59,13 +58,13 @@ impl Command {
 
 fn run(args: &TortureArgs) -> Result<Verdict, Failure> {
     let setup = args.setup()?;
-    let folder = Folder::new(args.keep.as_deref())?;
+    let folder = place(args.keep.as_deref())?;
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         tokio::select! {
             verdict = torture(&setup, args.json, folder) => verdict,
             // Members and clients die with what is dropped here.
-            () = signals.wait() => {
+            _ = signals.next() => {
                 Err(Failure::Exit(130, "interrupted; nothing was checked".to_owned()))
             }
         }
@@ -82,53 +81,30 @@ async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, F
     let (book, found) = check::check(&histories);
     let figures = Figures::of(&book, &histories, &conducted.faults);
     let violations: Vec<_> = conducted.violations.into_iter().chain(found).collect();
-    let kept = folder.settle(!violations.is_empty());
+    // What was to be kept is, and what somebody will want to look at, too.
+    let wanted = !violations.is_empty() || matches!(folder, Folder::Kept(_));
+    let kept = wanted.then(|| folder.keep());
     let report = Report { setup, figures, violations, histories: &histories, kept };
     print(&if json { report.json() } else { report.text() })?;
     Ok(if report.violations.is_empty() { Verdict::Well } else { Verdict::Violated })
 }
 
 /// Where histories, configurations and logs are.
-enum Folder {
-    Temporary(TempDir),
-    Kept(PathBuf),
-}
-
-impl Folder {
-    fn new(kept: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = kept else {
-            let folder = tempfile::Builder::new().prefix("bellwether-torture-").tempdir();
-            return folder.map(Folder::Temporary).map_err(|error| {
-                let what =
-                    format!("cannot make a temporary directory: {error}; name one with --keep");
-                Failure::Input(what)
-            });
-        };
-        let unusable = |what: String| {
-            Failure::flag("keep", format!("{}: {what}; name another directory", path.display()))
-        };
-        fs::create_dir_all(path).map_err(|error| unusable(error.to_string()))?;
-        let mut inside = fs::read_dir(path).map_err(|error| unusable(error.to_string()))?;
-        if inside.next().is_some() {
-            return Err(unusable("it is not empty".to_owned()));
-        }
-        let path = fs::canonicalize(path).map_err(|error| unusable(error.to_string()))?;
-        Ok(Folder::Kept(path))
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Folder::Temporary(folder) => folder.path(),
-            Folder::Kept(path) => path,
-        }
-    }
-
-    /// What was to be kept is, and what somebody will want to look at, too.
-    fn settle(self, wanted: bool) -> Option<PathBuf> {
-        match self {
-            Folder::Temporary(folder) if wanted => Some(folder.keep()),
-            Folder::Temporary(_) => None,
-            Folder::Kept(path) => Some(path),
-        }
+fn place(kept: Option<&Path>) -> Result<Folder, Failure> {
+    let folder = Folder::new(kept, "bellwether-torture-");
+    let Some(path) = kept else {
+        return folder.map_err(|error| {
+            let what = format!("cannot make a temporary directory: {error}; name one with --keep");
+            Failure::Input(what)
+        });
+    };
+    let unusable = |what: String| {
+        Failure::flag("keep", format!("{}: {what}; name another directory", path.display()))
+    };
+    let folder = folder.map_err(|error| unusable(error.to_string()))?;
+    let mut inside = fs::read_dir(path).map_err(|error| unusable(error.to_string()))?;
+    match inside.next() {
+        Some(_) => Err(unusable("it is not empty".to_owned())),
+        None => Ok(folder),
     }
 }

@@ -13,52 +13,30 @@ use super::args::Setup;
 use super::chance::Chance;
 use std::time::Duration;
 
-/// A kind of fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// A member is killed, and started again.
-    Kill,
-    /// A member is stopped, and goes on.
-    Stop,
-    /// Members are cut off from the others.
-    Partition,
-    /// One of these three happens to the coordinator.
-    Coordinator,
-    /// So many members are killed at once that what they knew is lost.
-    Majority,
-    /// The coordinator is asked to hand over its mandate.
-    StepDown,
-    /// A client is killed, and another one takes its place.
-    ClientKill,
-    /// A client is stopped, and goes on.
-    ClientStop,
+bellwether_core::named! {
+    /// A kind of fault.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(super) enum Kind {
+        /// A member is killed, and started again.
+        Kill = "kill",
+        /// A member is stopped, and goes on.
+        Stop = "stop",
+        /// Members are cut off from the others.
+        Partition = "partition",
+        /// One of these three happens to the coordinator.
+        Coordinator = "coordinator",
+        /// So many members are killed at once that what they knew is lost.
+        Majority = "majority",
+        /// The coordinator is asked to hand over its mandate.
+        StepDown = "step-down",
+        /// A client is killed, and another one takes its place.
+        ClientKill = "client-kill",
+        /// A client is stopped, and goes on.
+        ClientStop = "client-stop",
+    }
 }
 
 impl Kind {
-    pub(super) const ALL: [Kind; 8] = [
-        Kind::Kill,
-        Kind::Stop,
-        Kind::Partition,
-        Kind::Coordinator,
-        Kind::Majority,
-        Kind::StepDown,
-        Kind::ClientKill,
-        Kind::ClientStop,
-    ];
-
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Kind::Kill => "kill",
-            Kind::Stop => "stop",
-            Kind::Partition => "partition",
-            Kind::Coordinator => "coordinator",
-            Kind::Majority => "majority",
-            Kind::StepDown => "step-down",
-            Kind::ClientKill => "client-kill",
-            Kind::ClientStop => "client-stop",
-        }
-    }
-
     pub(super) fn is_for_clients(self) -> bool {
         matches!(self, Kind::ClientKill | Kind::ClientStop)
     }

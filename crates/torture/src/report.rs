@@ -55,7 +55,7 @@ impl Report<'_> {
 
     fn flags(&self) -> String {
         let Setup { members, clients, length, seed, faults, locks, roles } = self.setup;
-        let faults: Vec<_> = faults.iter().map(|kind| kind.word()).collect();
+        let faults: Vec<_> = faults.iter().map(|kind| kind.name()).collect();
         let faults = if faults.is_empty() { "none".to_owned() } else { faults.join(",") };
         format!(
             "--members {members} --clients {clients} --for {} --seed {seed} --locks {locks} \
@@ -92,7 +92,7 @@ impl Report<'_> {
         for kind in &self.setup.faults {
             let (happened, bit) = self.figures.faults.get(kind).copied().unwrap_or_default();
             let note = if bit == 0 { "   it tested nothing" } else { "" };
-            let _ = writeln!(text, "{:<14} {happened:>8} {bit:>6}{note}", kind.word());
+            let _ = writeln!(text, "{:<14} {happened:>8} {bit:>6}{note}", kind.name());
         }
     }
 
@@ -104,7 +104,7 @@ impl Report<'_> {
             .iter()
             .map(|kind| {
                 let (happened, bit) = f.faults.get(kind).copied().unwrap_or_default();
-                serde_json::json!({ "kind": kind.word(), "happened": happened, "bit": bit })
+                serde_json::json!({ "kind": kind.name(), "happened": happened, "bit": bit })
             })
             .collect();
         let violations: Vec<_> = self

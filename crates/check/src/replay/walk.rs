@@ -2,7 +2,7 @@
 
 use crate::model::{Channels, Model};
 use crate::parts::{Slot, State};
-use crate::plain::{Plain, step_telling};
+use crate::plain::{Plain, step};
 use crate::world::{Action, Call, World, clock};
 use bellwether_core::{Process, Time, micros};
 use bellwether_sim as sim;
@@ -261,7 +261,7 @@ impl<'a, P: Process> Walker<'a, P> {
             *count += 1;
         };
         let mut sends = Vec::new();
-        step_telling(self.plain.model, &mut slot, call, clock, &mut sends, &mut tell);
+        step(self.plain.model, &mut slot, call, clock, &mut sends, &mut tell);
         armed.retain(|(whose, timer), index| {
             let set = *whose != place || slot.timers.iter().any(|armed| armed.timer == *timer);
             if !set {

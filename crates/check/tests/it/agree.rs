@@ -12,10 +12,8 @@ use bellwether_algorithms::mutex::{Guarded, Singhal};
 use bellwether_algorithms::order::Causal;
 use bellwether_algorithms::snapshot::{Bank, snapshots};
 use bellwether_algorithms::time::Cristian;
-use bellwether_check::{
-    Channels, Counterexample, Explorable, Faults, Limits, Setup, Timing, Verdict, check,
-};
-use bellwether_core::{Group, NodeId};
+use bellwether_check::{Channels, Counterexample, Faults, Limits, Setup, Timing, Verdict, check};
+use bellwether_core::{Erasable, Group, NodeId};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +25,7 @@ fn cluster(name: &str, nodes: u32) -> Setup {
 }
 
 /// Checks both, with and without what may be left out, and says what was found.
-fn agree<P: Explorable>(setup: &Setup, definition: Definition<P>, states: u64) -> Verdict {
+fn agree<P: Erasable>(setup: &Setup, definition: Definition<P>, states: u64) -> Verdict {
     let (erased, typed) = (setup.model(), typed(setup, definition));
     let asked = usize::from(setup.requests) * setup.group.len() + setup.asks.len();
     assert_eq!(erased.inputs.iter().map(Vec::len).sum::<usize>(), asked);

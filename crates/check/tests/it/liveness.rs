@@ -6,10 +6,10 @@ use crate::models::listed;
 use crate::toy::{Config, Msg, Toy, model, pass_on};
 use bellwether_algorithms::definition::Settings;
 use bellwether_check::{
-    Action, Channels, Counterexample, Explorable, Faults, Limit, Limits, Model, Plain, Report,
-    Setup, Timing, Verdict, World, check,
+    Action, Channels, Counterexample, Faults, Limit, Limits, Model, Plain, Report, Setup, Timing,
+    Verdict, World, check,
 };
-use bellwether_core::{Context, Group, NodeId, Process};
+use bellwether_core::{Context, Erasable, Group, NodeId, Process};
 use stateright::{Checker, Property};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -41,17 +41,17 @@ fn holds<P: Process>(model: &Model<P>, world: &World<Plain<'_, P>>) -> bool {
     (model.goal.as_ref().unwrap().holds)(&mut live)
 }
 
-fn run<P: Explorable>(model: &Model<P>, threads: usize) -> Report {
+fn run<P: Erasable>(model: &Model<P>, threads: usize) -> Report {
     check(model, Limits { threads, ..Limits::default() }, &mut |_| {})
 }
 
-fn is_proved<P: Explorable>(model: &Model<P>) {
+fn is_proved<P: Erasable>(model: &Model<P>) {
     assert_eq!(run(model, 1).verdict, Verdict::Proved);
 }
 
 /// The run that misses the goal: the same for any number of threads, possible step by step, fair,
 /// and missing the goal.
-fn missed<P: Explorable>(model: &Model<P>) -> Counterexample {
+fn missed<P: Erasable>(model: &Model<P>) -> Counterexample {
     let Verdict::Violated(found) = run(model, 1).verdict else { panic!("proved") };
     for threads in [2, 3] {
         assert_eq!(run(model, threads).verdict, Verdict::Violated(found.clone()));

@@ -3,15 +3,16 @@
 //! It plays the processes themselves, where ours plays with numbers that stand for them, and knows
 //! a state again by a hash where ours compares it. Only the world's own rules are the same.
 
-use bellwether_check::{Action, Explorable, Model, Plain, World};
+use bellwether_check::{Action, Model, Plain, World};
+use bellwether_core::Erasable;
 use stateright::Property;
 
 /// A model as stateright sees it.
-pub(crate) struct Peer<P: Explorable + 'static> {
+pub(crate) struct Peer<P: Erasable> {
     model: &'static Model<P>,
 }
 
-impl<P: Explorable + 'static> Peer<P> {
+impl<P: Erasable> Peer<P> {
     /// Stateright's threads outlive the call that starts them, and so must what they explore: it
     /// is never given back.
     pub(crate) fn new(model: &'static Model<P>) -> Self {
@@ -19,7 +20,7 @@ impl<P: Explorable + 'static> Peer<P> {
     }
 }
 
-impl<P: Explorable<Config: Send + Sync> + 'static> stateright::Model for Peer<P> {
+impl<P: Erasable> stateright::Model for Peer<P> {
     type State = World<Plain<'static, P>>;
     type Action = Action;
 

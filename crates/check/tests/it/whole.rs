@@ -2,8 +2,8 @@
 
 use crate::models::erase;
 use crate::toy::{Config, Msg, Toy, model, pass_on};
-use bellwether_check::{Action, Channels, Explorable, Faults, Limits, Model, Verdict, check};
-use bellwether_core::{Context, Invariant};
+use bellwether_check::{Action, Channels, Faults, Limits, Model, Verdict, check};
+use bellwether_core::{Context, Erasable, Invariant};
 use std::time::Duration;
 
 /// A token on a ring of three: the first process has it, and its receiver keeps it for a while.
@@ -52,7 +52,7 @@ fn broken(model: Model<Toy>) -> Option<Vec<Action>> {
     found
 }
 
-fn explored<P: Explorable>(model: &Model<P>) -> Option<Vec<Action>> {
+fn explored<P: Erasable>(model: &Model<P>) -> Option<Vec<Action>> {
     let look = |threads, reduce| {
         let report = check(model, Limits { threads, reduce, ..Limits::default() }, &mut |_| {});
         match report.verdict {

@@ -1,46 +1,35 @@
 //! The flags of `check`.
 
-use crate::args::{Switch, TraceFormat};
+use crate::args::{ClusterArgs, Switch, TraceFormat};
 use crate::own::OwnArgs;
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use crate::work::SectionArgs;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+
+// Flags that `sim` has too, and that have another default here.
+const TIMEOUT: &str = "T: how long to wait for an answer [default: three times the longest delay]";
+const DETECTION: &str = "Whether processes watch their coordinator by themselves [default: on if \
+                         anybody may crash]";
+const SECTION: &str = "How long each stays in the critical section: 5ms, or anything of 1ms..9ms \
+                       [default: T]";
 
 // Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
 // with it, and is not taken for a flag.
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("nodes", |arg| arg.help("Processes 1 to N [default: 3]")),
+    mut_arg("timeout", |arg| arg.help(TIMEOUT)),
+    mut_arg("detection", |arg| arg.help(DETECTION)),
+    mut_arg("section", |arg| arg.help(SECTION)),
+)]
 pub struct CheckArgs {
     /// An algorithm (see `bellwether algorithms`)
     pub(crate) algorithm: String,
 
-    /// Processes 1 to N [default: 3]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Cluster")]
-    pub(crate) nodes: Option<u32>,
-    /// Processes with these ids, in this order on the ring: 3,5,0,1 or 0..3
-    #[arg(long, value_name = "LIST", conflicts_with = "nodes", help_heading = "Cluster")]
-    pub(crate) ids: Option<String>,
-    /// Who coordinates at the beginning: an id or none [default: the largest id]
-    #[arg(long, value_name = "ID|none", help_heading = "Cluster")]
-    pub(crate) coordinator: Option<String>,
-    /// T: how long to wait for an answer [default: three times the longest delay]
-    #[arg(long, value_name = "T", allow_hyphen_values = true, help_heading = "Cluster")]
-    pub(crate) timeout: Option<String>,
-    /// Whether processes watch their coordinator by themselves [default: on if anybody may crash]
-    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
-    pub(crate) detection: Option<Switch>,
-    /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
-    /// if anything can fail]
-    #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Cluster")]
-    pub(crate) acknowledge: Option<Switch>,
-    /// How long each stays in the critical section: 5ms, or anything of 1ms..9ms [default: T]
-    #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "Cluster")]
-    pub(crate) section: Option<String>,
-    /// The algorithm just as its paper has it, without what makes it survive crashes
-    #[arg(long, help_heading = "Cluster")]
-    pub(crate) textbook: bool,
-    /// The tree's shape, for algorithms on one: line, binary, star, or how many children each
-    /// process has [default: binary]
-    #[arg(long, value_name = "SHAPE", allow_hyphen_values = true, help_heading = "Cluster")]
-    pub(crate) tree: Option<String>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) section: SectionArgs,
     /// This process's clock is ahead (or, with -, behind)
     #[arg(long, value_name = "ID=+200ms", allow_hyphen_values = true, help_heading = "Cluster")]
     pub(crate) offset: Vec<String>,
@@ -98,7 +87,7 @@ pub struct CheckArgs {
     pub(crate) safety: bool,
 
     #[command(flatten)]
-    pub(crate) own: FreeOwnArgs,
+    pub(crate) own: OwnArgs<true>,
 
     /// How many threads explore [default: one for each core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
@@ -143,34 +132,6 @@ pub(crate) enum TimingName {
     Drifting,
 }
 
-/// The flags of single algorithms, but for those whose names have another meaning here.
-#[derive(Debug, Default)]
-pub(crate) struct FreeOwnArgs(pub(crate) OwnArgs);
-
-/// Chandy-Lamport calls so which processes there are channels between.
-const TAKEN: &[&str] = &["channels"];
-
-impl clap::Args for FreeOwnArgs {
-    fn augment_args(command: Command) -> Command {
-        OwnArgs::augment_except(command, TAKEN)
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        FreeOwnArgs::augment_args(command)
-    }
-}
-
-impl FromArgMatches for FreeOwnArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(FreeOwnArgs(OwnArgs::given_except(matches, TAKEN)))
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = FreeOwnArgs::from_arg_matches(matches)?;
-        Ok(())
-    }
-}
-
 /// How a counterexample is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Shape {
@@ -202,16 +163,5 @@ impl Shape {
             Shape::Dot => TraceFormat::Dot,
             Shape::Scenario => return None,
         })
-    }
-}
-
-impl TimingName {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            TimingName::Synchronous => "synchronous",
-            TimingName::Bounded => "bounded",
-            TimingName::Asynchronous => "asynchronous",
-            TimingName::Drifting => "drifting",
-        }
     }
 }

@@ -4,10 +4,10 @@ use super::args::CheckArgs;
 use super::time;
 use crate::args::Switch;
 use crate::own;
-use crate::planning::{clocks, flag, refuse_smaller};
+use crate::planning::{clocks, flag};
+use crate::work::SectionArgs;
 use bellwether_algorithms::catalogue::Listed;
-use bellwether_algorithms::definition::{Settings, Topology};
-use bellwether_algorithms::mutex::Tree;
+use bellwether_algorithms::definition::Settings;
 use bellwether_algorithms::options::Options;
 use bellwether_check::{Channels, Faults, Setup, usual_verb};
 use bellwether_core::{Group, NodeId};
@@ -26,31 +26,13 @@ pub(crate) fn setup(algorithm: &Listed, args: &CheckArgs) -> Result<Setup, Failu
     let faults = faults(args)?;
     let partition = partition(args, &group)?;
     let faulty = faults.crashes > 0 || faults.losses > 0 || !partition.is_empty();
-    let detection = match args.detection {
-        Some(switch) => switch == Switch::On,
-        None => faults.crashes > 0 && !args.textbook,
-    };
+    let watches = faults.crashes > 0 && !args.section.textbook;
     let (timing, timeout) = time::timing(algorithm, args)?;
-    let mut settings = Settings {
-        coordinator: match args.coordinator.as_deref() {
-            None => Some(group.highest()),
-            Some("none") => None,
-            Some(text) => Some(flag("coordinator", units::member(text, &group))?),
-        }
-        .map(|id| refuse_smaller(id, &group, detection))
-        .transpose()?,
-        detection,
-        acknowledge: args.acknowledge.map_or(detection || faulty, |switch| switch == Switch::On),
-        textbook: args.textbook,
-        options: args.own.0.options(algorithm)?,
-        ..Settings::new(timeout)
-    };
-    if let Some(text) = &args.section {
-        settings.section = flag("section", units::span(text))?;
-    }
-    if let Some(text) = &args.tree {
-        settings.tree = flag("tree", text.parse::<Tree>().map_err(|error| error.to_string()))?;
-    }
+    let coordinator = Some(group.highest());
+    let mut settings = args.cluster.settings(&group, coordinator, watches, faulty, timeout)?;
+    settings.options = args.own.options(algorithm)?;
+    args.section.apply(&mut settings)?;
+    let detection = settings.detection;
     let channels = channels(algorithm, args, &mut settings.options)?;
     let algorithm = &own::check(algorithm, &settings, &group)?;
     refuse_clocks_below(algorithm, &settings)?;
@@ -75,15 +57,14 @@ fn suits(algorithm: &Listed, args: &CheckArgs) -> Result<(), Failure> {
     let name = algorithm.name();
     let refuse = |flag: &str, why: String| Err(Failure::flag(flag, why));
     if !algorithm.has_section() {
-        for (flag, given) in [("section", args.section.is_some()), ("textbook", args.textbook)] {
+        let SectionArgs { section, textbook, .. } = &args.section;
+        for (flag, given) in [("section", section.is_some()), ("textbook", *textbook)] {
             if given {
                 return refuse(flag, format!("{name} has no critical section; leave the flag out"));
             }
         }
     }
-    if args.tree.is_some() && algorithm.entry.topology != Topology::Tree {
-        return refuse("tree", format!("{name} is on no tree; leave the flag out"));
-    }
+    args.section.suits(algorithm)?;
     if !algorithm.reads_clock {
         for (flag, given) in [("until", args.until.is_some()), ("offset", !args.offset.is_empty())]
         {
@@ -95,14 +76,8 @@ fn suits(algorithm: &Listed, args: &CheckArgs) -> Result<(), Failure> {
             }
         }
     }
-    if args.textbook && args.detection == Some(Switch::On) {
-        return Err(Failure::Input(
-            "--textbook and --detection on contradict each other: in its paper the algorithm has \
-             no election beside it; leave one of them out"
-                .to_owned(),
-        ));
-    }
-    Ok(())
+    let detection = args.cluster.detection == Some(Switch::On);
+    args.section.refuse_elections(&[("detection on", detection)])
 }
 
 /// Flags were read for an algorithm that does not look at clocks; what it is put around may.
@@ -117,28 +92,16 @@ fn refuse_clocks_below(algorithm: &Listed, settings: &Settings) -> Result<(), Fa
 }
 
 fn group(args: &CheckArgs, usual: Option<u32>) -> Result<Group, Failure> {
-    let too_many = |flag: &str, count: usize| {
-        let message = format!(
-            "{count} processes have more states than any memory holds; at most {MOST_NODES}, and \
-             begin with 3"
-        );
-        Err(Failure::flag(flag, message))
-    };
-    if let Some(text) = &args.ids {
-        let ids = flag("ids", units::ids(text))?;
-        if ids.len() > MOST_NODES {
-            return too_many("ids", ids.len());
-        }
-        return Group::new(ids).map_err(|error| Failure::flag("ids", error));
-    }
-    let n = args.nodes.or(usual).unwrap_or(NODES);
-    if n == 0 {
+    if args.cluster.nodes == Some(0) {
         return Err(Failure::flag("nodes", "0 processes have nothing to check; give at least 1"));
     }
-    if n as usize > MOST_NODES {
-        return too_many("nodes", n as usize);
-    }
-    Group::new((1..=n).map(NodeId::new).collect()).map_err(|error| Failure::flag("nodes", error))
+    let too_many = |count| {
+        format!(
+            "{count} processes have more states than any memory holds; at most {MOST_NODES}, and \
+             begin with 3"
+        )
+    };
+    args.cluster.group(usual.unwrap_or(NODES), MOST_NODES, too_many, |_| {})
 }
 
 fn faults(args: &CheckArgs) -> Result<Faults, Failure> {

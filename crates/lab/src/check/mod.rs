@@ -10,6 +10,7 @@ mod steps;
 mod time;
 mod words;
 
+use crate::args::one_output;
 use crate::panics::caught;
 use crate::replay::bare;
 use crate::report::timed;
@@ -22,16 +23,7 @@ use limits::Watcher;
 use result::Found;
 
 pub(crate) fn run(args: &CheckArgs, catalogue: &Catalogue) -> Result<Verdict, Failure> {
-    if args.json && args.trace.is_some() && args.out.is_none() {
-        return Err(Failure::Input(
-            "--json and --trace both want standard output; give --out FILE for the trace".into(),
-        ));
-    }
-    if args.quiet && args.trace.is_some() && args.out.is_none() {
-        return Err(Failure::Input(
-            "--quiet and --trace contradict each other; give --out FILE for the trace".into(),
-        ));
-    }
+    one_output(args.json, args.quiet, args.trace.is_some() && args.out.is_none())?;
     let Some(algorithm) = catalogue.get(&args.algorithm) else {
         return Err(unknown(&args.algorithm, catalogue));
     };

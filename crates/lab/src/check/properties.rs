@@ -4,7 +4,7 @@ use super::args::CheckArgs;
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::referee::{Breach, Fact, Referee};
 use bellwether_check::Model;
-use bellwether_core::{AnyProcess, NodeId, Process, Time};
+use bellwether_core::{AnyOutput, AnyProcess, NodeId, Time};
 use bellwether_shell::Failure;
 use std::sync::Arc;
 
@@ -73,13 +73,26 @@ pub(crate) fn choose(
 }
 
 /// A referee of whose claims only some are wanted.
-#[derive(Debug)]
-struct Only<P: Process> {
-    whole: Box<dyn Referee<P>>,
+#[derive(Clone, Debug, Eq)]
+struct Only {
+    whole: Box<dyn Referee<AnyProcess>>,
     claims: Arc<[&'static str]>,
 }
 
-impl<P: Process> Only<P> {
+// Derived, it would move what is in the box.
+impl PartialEq for Only {
+    fn eq(&self, other: &Self) -> bool {
+        *self.whole == *other.whole && self.claims == other.claims
+    }
+}
+
+impl std::hash::Hash for Only {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        self.whole.hash(hasher);
+    }
+}
+
+impl Only {
     fn wanted(&self, judged: Result<(), Breach>) -> Result<(), Breach> {
         judged.or_else(|breach| match self.claims.contains(&breach.name) {
             true => Err(breach),
@@ -88,8 +101,8 @@ impl<P: Process> Only<P> {
     }
 }
 
-impl<P: Process + 'static> Referee<P> for Only<P> {
-    fn hears(&mut self, at: Time, who: NodeId, output: &P::Output) -> Result<(), Breach> {
+impl Referee<AnyProcess> for Only {
+    fn hears(&mut self, at: Time, who: NodeId, output: &AnyOutput) -> Result<(), Breach> {
         let judged = self.whole.hears(at, who, output);
         self.wanted(judged)
     }
@@ -109,27 +122,5 @@ impl<P: Process + 'static> Referee<P> for Only<P> {
 
     fn facts(&self) -> Vec<Fact> {
         self.whole.facts()
-    }
-}
-
-// Derived, these would ask the same of the process.
-
-impl<P: Process> Clone for Only<P> {
-    fn clone(&self) -> Self {
-        Only { whole: self.whole.clone(), claims: Arc::clone(&self.claims) }
-    }
-}
-
-impl<P: Process> PartialEq for Only<P> {
-    fn eq(&self, other: &Self) -> bool {
-        *self.whole == *other.whole && self.claims == other.claims
-    }
-}
-
-impl<P: Process> Eq for Only<P> {}
-
-impl<P: Process> std::hash::Hash for Only<P> {
-    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
-        self.whole.hash(hasher);
     }
 }

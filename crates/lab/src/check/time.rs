@@ -7,6 +7,7 @@ use bellwether_check::{Ticks, Timing};
 use bellwether_core as core;
 use bellwether_shell::Failure;
 use bellwether_sim::{Latency, Network, default_timeout, units};
+use clap::ValueEnum;
 use std::time::Duration;
 
 /// How long a message takes if nobody says: only T and counterexamples depend on it.
@@ -20,7 +21,8 @@ const MOST_TICKS: u128 = 1_000;
 pub(crate) fn timing(algorithm: &Listed, args: &CheckArgs) -> Result<(Timing, Duration), Failure> {
     let name = timing_name(algorithm, args)?;
     let delay = delay(args, name)?;
-    let timeout = timeout(args, delay)?;
+    let network = Network::new(Latency::Uniform(delay.0, delay.1));
+    let timeout = args.cluster.timeout(default_timeout(&network))?;
     Ok((in_ticks(args, name, delay, timeout)?, timeout))
 }
 
@@ -42,6 +44,11 @@ fn timing_name(algorithm: &Listed, args: &CheckArgs) -> Result<TimingName, Failu
     Ok(name)
 }
 
+/// As the flag has it.
+fn word(name: TimingName) -> String {
+    name.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
 /// How long messages take.
 fn delay(args: &CheckArgs, name: TimingName) -> Result<(Duration, Duration), Failure> {
     match (&args.delay, name) {
@@ -54,20 +61,10 @@ fn delay(args: &CheckArgs, name: TimingName) -> Result<(Duration, Duration), Fai
             "delay",
             format!(
                 "in {} time messages have no bounds; give --timing bounded, or leave the flag out",
-                name.name()
+                word(name)
             ),
         )),
         (None, _) => Ok((HOP, HOP)),
-    }
-}
-
-fn timeout(args: &CheckArgs, (low, high): (Duration, Duration)) -> Result<Duration, Failure> {
-    let Some(text) = &args.timeout else {
-        return Ok(default_timeout(&Network::new(Latency::Uniform(low, high))));
-    };
-    match flag("timeout", units::duration(text))? {
-        Duration::ZERO => Err(Failure::flag("timeout", "T must be above 0")),
-        timeout => Ok(timeout),
     }
 }
 
@@ -80,7 +77,7 @@ fn in_ticks(
     if args.apart.is_some() && name != TimingName::Drifting {
         let message = format!(
             "in {} time no two clocks differ; give --timing drifting, or leave the flag out",
-            name.name()
+            word(name)
         );
         return Err(Failure::flag("apart", message));
     }

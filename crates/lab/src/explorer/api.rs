@@ -8,13 +8,13 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router, middleware};
+use axum::{Json, Router};
 use bellwether_api::json::{Here, Problem, Serves};
-use bellwether_http::{Extra, Origins, Refusal, guard, nothing_there, page, wrong_method};
+use bellwether_http::{Extra, Origins, Refusal, site};
 use std::io;
-use std::sync::Arc;
 use tokio::net::TcpListener;
 use utoipa::OpenApi;
+pub use wire::Opened;
 
 /// The largest body of a request, in bytes: a scenario, with all its letters escaped.
 const BODY_MAX: usize = 512 << 10;
@@ -44,15 +44,6 @@ fn routes() -> Router {
         .route("/v1/explore/run", post(play).layer(DefaultBodyLimit::max(BODY_MAX)))
 }
 
-/// A file that is to be shown when the page is opened.
-#[derive(Clone, Debug)]
-pub struct Opened {
-    /// Its name, for people.
-    pub name: String,
-    /// What is in it: a scenario or a trace.
-    pub text: String,
-}
-
 /// Serves the explorer, and nothing else, until the listener fails.
 pub async fn serve(listener: TcpListener, opened: Option<Opened>) -> io::Result<()> {
     axum::serve(listener, router(opened)).await
@@ -60,18 +51,14 @@ pub async fn serve(listener: TcpListener, opened: Option<Opened>) -> io::Result<
 
 /// A server that has the explorer and nothing else, and perhaps a file to begin with.
 pub fn router(opened: Option<Opened>) -> Router {
-    let origins = Arc::new(Origins::default());
-    let mut router = routes().merge(page(&origins));
-    if let Some(Opened { name, text }) = opened {
-        let file = wire::Opened { name, text };
+    let mut router = routes();
+    if let Some(file) = opened {
         router = router.route("/v1/explore/opened", get(async move || Json(file.clone())));
     }
-    router
+    let router = router
         .route("/v1/here", get(async || Json(Here::new(Serves::Explore))))
-        .route("/openapi.json", get(async || Json(Document::openapi())))
-        .fallback(nothing_there)
-        .method_not_allowed_fallback(wrong_method)
-        .layer(middleware::from_fn_with_state(origins, guard))
+        .route("/openapi.json", get(async || Json(Document::openapi())));
+    site(router, Origins::default())
 }
 
 /// All families and algorithms, with their rules.

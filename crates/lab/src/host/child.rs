@@ -6,6 +6,7 @@
 use super::args::HostProcessArgs;
 use super::wire::{Order, Reply, Setup, line};
 use crate::own;
+use crate::program::runtime;
 use bellwether_algorithms::catalogue::{Catalogue, Listed};
 use bellwether_algorithms::definition::Settings;
 use bellwether_core::{AnyProcess, Group, NodeId};
@@ -30,10 +31,8 @@ pub(crate) fn run(args: &HostProcessArgs, catalogue: &Catalogue) -> Result<Verdi
     // Standard input does not help a process that is stopped while its parent dies.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| failure("start the runtime", error))?;
     match catalogue.get(&args.algorithm) {
-        Some(algorithm) => runtime.block_on(host(algorithm, args.port)).map(|()| Verdict::Well),
+        Some(algorithm) => runtime()?.block_on(host(algorithm, args.port)).map(|()| Verdict::Well),
         None => Err(Failure::Input(format!("no algorithm '{}'", args.algorithm))),
     }
 }
@@ -70,7 +69,7 @@ async fn host(algorithm: &Listed, port: u16) -> Result<(), Failure> {
     let algorithm = own::check(algorithm, &settings, &group)?;
     let config = algorithm.config(&settings, &group);
     let codec = algorithm.codec.clone();
-    let journal = FileJournal::create(Path::new(&setup.journal), setup.life, codec.clone())
+    let journal = FileJournal::create(Path::new(&setup.journal), codec.clone())
         .map_err(|error| failure("create its journal", error))?;
     let mut options = options(&setup, group, &settings, listen)?;
     let (open, gate) = oneshot::channel();
@@ -127,10 +126,10 @@ fn options(
     options.clock = Clock::wrong(offset_us, drift_ppm);
     // A message that is older than T means something else than its sender meant: silence for so
     // long says that its receiver is dead.
-    options.stale_after = settings.timeout;
+    options.limits.stale_after = settings.timeout;
     // Who comes back is soon found.
-    let longest = settings.timeout.min(options.back_off.1).max(options.back_off.0);
-    options.back_off.1 = longest;
+    let longest = settings.timeout.min(options.limits.back_off.1).max(options.limits.back_off.0);
+    options.limits.back_off.1 = longest;
     Ok(options)
 }
 

@@ -2,10 +2,10 @@
 
 use super::record::{Deed, Did, Record, journal_name};
 use super::wire::{Knobs, Order, Reply, Setup, line};
-use bellwether_algorithms::definition::Settings;
-use bellwether_core::{Group, NodeId};
+use bellwether_core::{AnyInput, AnyProcess, NodeId};
 use bellwether_net::Clock;
 use bellwether_shell::Failure;
+use bellwether_sim::{Action, Plan, Scheduled};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -56,21 +56,21 @@ enum Heard {
 
 impl Cluster {
     /// A cluster of which nothing runs yet.
-    pub(crate) fn new(
-        algorithm: &'static str,
-        group: &Group,
-        settings: &Settings,
-        clocks: BTreeMap<NodeId, (i64, i64)>,
-        folder: PathBuf,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn new(plan: &Plan<AnyProcess>, folder: PathBuf) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::Input(format!("cannot find the program itself to start it again: {error}"))
         })?;
         let member =
             |id: &NodeId| Member { id: id.number(), life: 0, port: 0, asked: 0, running: None };
         let (says, hears) = mpsc::unbounded_channel();
-        let members = group.ring().iter().map(member).collect();
-        let record = Record::new(algorithm, group, Knobs::from(settings));
+        let members = plan.group.ring().iter().map(member).collect();
+        let clock = |scheduled: &Scheduled<AnyInput>| match scheduled.action {
+            Action::Clock { node, offset_us, drift_ppm } => Some((node, (offset_us, drift_ppm))),
+            _ => None,
+        };
+        let clocks = plan.script.iter().filter_map(clock).collect();
+        let algorithm = plan.algorithm.name();
+        let record = Record::new(algorithm, &plan.group, Knobs::from(&plan.settings));
         Ok(Cluster { program, folder, algorithm, clocks, members, hears, says, record })
     }
 

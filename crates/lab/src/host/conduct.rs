@@ -1,12 +1,13 @@
 //! Conducting a real run: when to do what, and when it is over.
 
 use super::cluster::{CERTIFICATES, CLUSTER, Cluster};
-use super::plan::HostPlan;
+use super::plan::work;
 use super::record::{Record, journalled};
-use bellwether_core::{AnyInput, Time};
+use crate::program::runtime;
+use bellwether_core::{AnyInput, AnyProcess, Time};
 use bellwether_net::{Clock, certs};
 use bellwether_shell::Failure;
-use bellwether_sim::{Action, Silent};
+use bellwether_sim::{Action, Plan, Silent};
 use std::path::Path;
 use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -30,20 +31,11 @@ const MEASURE_EVERY: Duration = Duration::from_millis(500);
 /// Runs it in this directory, leaves the journals there, and returns what the parent noted.
 ///
 /// However it ends, no process is left.
-pub(crate) fn conduct(plan: &HostPlan, folder: &Path) -> Result<Record, Failure> {
-    certs::prepare(&folder.join(CERTIFICATES), CLUSTER, plan.group.ring(), CERTIFIED_DAYS)
+pub(crate) fn conduct(plan: &Plan<AnyProcess>, folder: &Path) -> Result<Record, Failure> {
+    certs::prepare_all(&folder.join(CERTIFICATES), CLUSTER, plan.group.ring(), &[], CERTIFIED_DAYS)
         .map_err(|error| Failure::Input(error.to_string()))?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))?;
-    let (group, settings) = (&plan.group, &plan.settings);
-    let mut cluster = Cluster::new(
-        plan.algorithm.name(),
-        group,
-        settings,
-        plan.clocks.clone(),
-        folder.to_owned(),
-    )?;
+    let runtime = runtime()?;
+    let mut cluster = Cluster::new(plan, folder.to_owned())?;
     let result = runtime.block_on(async {
         let mut interrupt = Interrupt::new()?;
         let started = tokio::select! {
@@ -97,13 +89,13 @@ async fn storm(folder: &Path) {
 }
 
 /// Does what the script says and waits until the run is over.
-async fn play(plan: &HostPlan, cluster: &mut Cluster) -> Result<(), Failure> {
+async fn play(plan: &Plan<AnyProcess>, cluster: &mut Cluster) -> Result<(), Failure> {
     let began = Time::from_micros(cluster.record.began_us);
     for scheduled in &plan.script {
         wait_until(began + scheduled.at.since(Time::ZERO), cluster).await?;
         act(plan, &scheduled.action, cluster).await?;
     }
-    if let Some(length) = plan.length {
+    if let Some(length) = plan.until {
         return wait_until(began + length.since(Time::ZERO), cluster).await;
     }
     let config = plan.algorithm.config(&plan.settings, &plan.group);
@@ -112,7 +104,7 @@ async fn play(plan: &HostPlan, cluster: &mut Cluster) -> Result<(), Failure> {
         return wait_until(Clock::shared() + span.min(LASTS), cluster).await;
     }
     // Every action has been taken by now. What it led to takes no longer than this.
-    let overdue = Clock::shared() + plan.algorithm.settling_time(&config, &plan.group, plan.work());
+    let overdue = Clock::shared() + plan.algorithm.settling_time(&config, &plan.group, work(plan));
     loop {
         let now = Clock::shared();
         if (!cluster.is_busy() && is_over(plan, cluster)) || now > overdue {
@@ -125,7 +117,7 @@ async fn play(plan: &HostPlan, cluster: &mut Cluster) -> Result<(), Failure> {
 
 /// As in the simulator: with detection when the goal holds and no message of the algorithm is on
 /// the way; without when nothing is left to happen.
-fn is_over(plan: &HostPlan, cluster: &Cluster) -> bool {
+fn is_over(plan: &Plan<AnyProcess>, cluster: &Cluster) -> bool {
     let now = Clock::shared().as_micros();
     let at_rest = plan.algorithm.goal.as_ref().is_none_or(|goal| goal.at_rest);
     // If the journals so far make no sense, the end will show it.
@@ -150,7 +142,7 @@ async fn wait_until(at: Time, cluster: &mut Cluster) -> Result<(), Failure> {
 }
 
 async fn act(
-    plan: &HostPlan,
+    plan: &Plan<AnyProcess>,
     action: &Action<AnyInput>,
     cluster: &mut Cluster,
 ) -> Result<(), Failure> {
@@ -165,7 +157,7 @@ async fn act(
                 cluster.input(*id, &plan.algorithm.verb(input)).await?;
             }
         }
-        // No flag asks for anything else.
+        // Clocks are wrong from the beginning, and no flag asks for anything else.
         _ => {}
     }
     Ok(())

@@ -5,10 +5,11 @@ use super::wire::Knobs;
 use crate::own;
 use crate::program::catalogue;
 use bellwether_algorithms::catalogue::Listed;
-use bellwether_core::{AnyProcess, Call, Group, NodeId, Time};
+use bellwether_core::{AnyProcess, Group, NodeId, Time};
+use bellwether_net::Step;
 use bellwether_net::journal::{self, JournalError};
 use bellwether_shell::Failure;
-use bellwether_sim::replay::{Came, Happened, Recorded, Replay, Replayed};
+use bellwether_sim::replay::{Happened, Recorded, Replay, Replayed};
 use bellwether_sim::{Observer, Violation};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -89,6 +90,13 @@ impl Record {
     /// How many operating-system processes there were.
     pub(crate) fn processes(&self) -> u64 {
         self.members.iter().map(|(_, lives)| lives).sum()
+    }
+
+    /// How long it took, from the moment when all had started.
+    pub(crate) fn length(&self) -> Time {
+        let began = Time::from_micros(self.began_us);
+        let ended = self.ended_us.map_or(began, Time::from_micros);
+        Time::ZERO + ended.since(began)
     }
 
     /// Reads the notes of a run that was kept in this directory.
@@ -192,14 +200,10 @@ impl Record {
         };
         let mut events: Vec<Recorded> = entries
             .into_iter()
-            .map(|journal::Entry { at, clock, came, origin: (life, seq) }| {
-                let came = match came {
-                    Call::Start(saved) => Came::Start { life, saved },
-                    Call::Input(input) => Came::Input(input),
-                    Call::Message(from, msg) => Came::Message { from, life, seq, msg },
-                    Call::Timer(timer) => Came::Timer(timer),
-                };
-                Recorded { at, node, event: Happened::Step { clock, came } }
+            .map(|Step { at, clock, came, origin }| Recorded {
+                at,
+                node,
+                event: Happened::Step { clock, came, origin },
             })
             .collect();
         for deed in self.deeds.iter().filter(|deed| (deed.id, deed.life) == (id, life)) {

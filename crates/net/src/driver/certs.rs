@@ -141,18 +141,8 @@ fn valid_for(params: &mut CertificateParams, days: u32) {
     params.not_after = now + Duration::from_secs(u64::from(days.clamp(1, 36_500)) * 86_400);
 }
 
-/// Makes what is missing in a directory: the authority, and the certificates of these members.
-/// What exists is never overwritten. Returns the files that were written.
-pub fn prepare(
-    folder: &Path,
-    cluster: &str,
-    members: &[NodeId],
-    days: u32,
-) -> Result<Vec<PathBuf>, CertError> {
-    prepare_all(folder, cluster, members, &[], days)
-}
-
-/// The same with the certificates of these clients.
+/// Makes what is missing in a directory: the authority, and the certificates of these members and
+/// clients. What exists is never overwritten. Returns the files that were written.
 pub fn prepare_all(
     folder: &Path,
     cluster: &str,

@@ -12,7 +12,7 @@
 //! Numbers are little-endian, bodies are serde-encoded. The length has a checksum of its own, so
 //! that a damaged one is not taken for a record that was cut short.
 
-use super::step::{Journal, Step, StepEvent};
+use super::step::{Journal, Step};
 use bellwether_core::{Call, Codec, NodeId, Process, Time};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -22,21 +22,7 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8; 8] = b"BWSTEPS2";
 const HEADER: usize = 4 + 4 + 4;
 
-/// One step as a journal keeps it.
-#[derive(Clone, Debug)]
-pub struct Entry<P: Process> {
-    /// When, on the clock that all processes of this host share.
-    pub at: Time,
-    /// What the handler read as its own clock.
-    pub clock: Time,
-    /// What came in.
-    pub came: Call<P>,
-    /// Of a start, which life it begins; of a message, which of the sender's lives it is from, and
-    /// its index among the messages of that life.
-    pub origin: (u64, u64),
-}
-
-/// The same in bytes.
+/// A step in bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     at: Time,
@@ -53,7 +39,7 @@ enum Came {
 }
 
 impl Record {
-    fn decode<P: Process>(self, codec: &Codec<P>) -> Result<Entry<P>, String> {
+    fn decode<P: Process>(self, codec: &Codec<P>) -> Result<Step<P>, String> {
         let (came, origin) = match self.came {
             Came::Start { life, saved } => {
                 let saved = saved.map(|saved| codec.durable.decode(&saved)).transpose()?;
@@ -65,7 +51,7 @@ impl Record {
             }
             Came::Timer(timer) => (Call::Timer(codec.timer.decode(&timer)?), (0, 0)),
         };
-        Ok(Entry { at: self.at, clock: self.clock, came, origin })
+        Ok(Step { at: self.at, clock: self.clock, came, origin })
     }
 }
 
@@ -73,35 +59,31 @@ impl Record {
 #[derive(Debug)]
 pub struct FileJournal<P: Process> {
     file: File,
-    life: u64,
     codec: Codec<P>,
     buffer: Vec<u8>,
 }
 
 impl<P: Process> FileJournal<P> {
-    /// A new journal of a process in this life. The file must not exist: a journal is never
-    /// overwritten.
-    pub fn create(path: &Path, life: u64, codec: Codec<P>) -> io::Result<Self> {
+    /// A new journal of a process. The file must not exist: a journal is never overwritten.
+    pub fn create(path: &Path, codec: Codec<P>) -> io::Result<Self> {
         let mut file = OpenOptions::new().append(true).create_new(true).open(path)?;
         file.write_all(MAGIC)?;
-        Ok(FileJournal { file, life, codec, buffer: Vec::new() })
+        Ok(FileJournal { file, codec, buffer: Vec::new() })
     }
 }
 
 impl<P: Process> Journal<P> for FileJournal<P> {
-    fn record(&mut self, step: &Step<'_, P>) -> io::Result<()> {
-        let codec = &self.codec;
-        let came = match &step.event {
-            StepEvent::Start(saved) => Came::Start {
-                life: self.life,
-                saved: saved.map(|saved| codec.durable.encode(saved)),
-            },
-            StepEvent::Input(input) => Came::Input(codec.input.encode(input)),
-            StepEvent::Message { from, life, seq, msg } => {
-                let msg = codec.msg.encode(msg);
-                Came::Message { from: *from, life: *life, seq: *seq, msg }
+    fn record(&mut self, step: &Step<P>) -> io::Result<()> {
+        let (codec, (life, seq)) = (&self.codec, step.origin);
+        let came = match &step.came {
+            Call::Start(saved) => {
+                Came::Start { life, saved: saved.as_ref().map(|saved| codec.durable.encode(saved)) }
             }
-            StepEvent::Timer(timer) => Came::Timer(codec.timer.encode(timer)),
+            Call::Input(input) => Came::Input(codec.input.encode(input)),
+            Call::Message(from, msg) => {
+                Came::Message { from: *from, life, seq, msg: codec.msg.encode(msg) }
+            }
+            Call::Timer(timer) => Came::Timer(codec.timer.encode(timer)),
         };
         let record = Record { at: step.at, clock: step.clock, came };
         let body = postcard::to_stdvec(&record).map_err(io::Error::other)?;
@@ -143,7 +125,7 @@ pub enum JournalError {
 
 /// All complete records of a journal. A last one that was cut short is left out; anything else that
 /// is wrong is an error.
-pub fn read<P: Process>(path: &Path, codec: &Codec<P>) -> Result<Vec<Entry<P>>, JournalError> {
+pub fn read<P: Process>(path: &Path, codec: &Codec<P>) -> Result<Vec<Step<P>>, JournalError> {
     let bytes =
         std::fs::read(path).map_err(|error| JournalError::Io { path: path.to_owned(), error })?;
     parse(&bytes, codec).map_err(|fault| match fault {
@@ -160,7 +142,7 @@ enum Fault {
     Damaged { offset: usize, what: String },
 }
 
-fn parse<P: Process>(bytes: &[u8], codec: &Codec<P>) -> Result<Vec<Entry<P>>, Fault> {
+fn parse<P: Process>(bytes: &[u8], codec: &Codec<P>) -> Result<Vec<Step<P>>, Fault> {
     let Some(mut rest) = bytes.strip_prefix(MAGIC) else {
         // Killed right after its creation.
         return if MAGIC.starts_with(bytes) { Ok(Vec::new()) } else { Err(Fault::Foreign) };
@@ -215,16 +197,17 @@ mod tests {
     fn sample() -> (tempfile::TempDir, PathBuf, Vec<usize>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
-        let mut journal = FileJournal::create(&path, 7, codec()).unwrap();
+        let mut journal = FileJournal::create(&path, codec()).unwrap();
         let input = Process::definition().input("suspect").unwrap();
         let mut lengths = Vec::new();
-        for (at, event) in
-            [StepEvent::Start(None), StepEvent::<Process>::Input(&input), StepEvent::Input(&input)]
-                .into_iter()
-                .enumerate()
-        {
+        let came = [
+            (Call::<Process>::Start(None), (7, 0)),
+            (Call::Input(input), (0, 0)),
+            (Call::Input(input), (0, 0)),
+        ];
+        for (at, (came, origin)) in came.into_iter().enumerate() {
             let at = Time::from_micros(at as u64);
-            journal.record(&Step { at, clock: at, event }).unwrap();
+            journal.record(&Step { at, clock: at, came, origin }).unwrap();
             lengths.push(std::fs::metadata(&path).unwrap().len() as usize);
         }
         (folder, path, lengths)
@@ -271,7 +254,7 @@ mod tests {
     #[test]
     fn a_journal_is_never_overwritten() {
         let (_folder, path, _) = sample();
-        let error = FileJournal::create(&path, 8, codec()).unwrap_err();
+        let error = FileJournal::create(&path, codec()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
     }
 }

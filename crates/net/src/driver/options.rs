@@ -40,6 +40,37 @@ pub struct Options {
     /// Where clients go that come to the same address with a client's certificate of the cluster's
     /// authority. Without it they are refused.
     pub clients: Option<mpsc::Sender<ClientConnection>>,
+    /// What it may take.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// The defaults for a process with this identity.
+    pub fn new(
+        identity: Identity,
+        group: Group,
+        addresses: BTreeMap<NodeId, String>,
+        listen: TcpListener,
+    ) -> Self {
+        Options {
+            identity,
+            group,
+            addresses,
+            listen,
+            data: None,
+            life: 0,
+            clock: Clock::system(),
+            gate: None,
+            dev_faults: false,
+            clients: None,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What a process and its connections may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
     /// The largest frame, sent or received, in bytes.
     pub max_frame: usize,
     /// How many messages may wait for one peer.
@@ -64,25 +95,9 @@ pub struct Options {
     pub flush_within: Duration,
 }
 
-impl Options {
-    /// The defaults for a process with this identity.
-    pub fn new(
-        identity: Identity,
-        group: Group,
-        addresses: BTreeMap<NodeId, String>,
-        listen: TcpListener,
-    ) -> Self {
-        Options {
-            identity,
-            group,
-            addresses,
-            listen,
-            data: None,
-            life: 0,
-            clock: Clock::system(),
-            gate: None,
-            dev_faults: false,
-            clients: None,
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
             max_frame: 1 << 20,
             queue: 1024,
             stale_after: Duration::from_secs(1),

@@ -4,7 +4,7 @@
 use super::runner::View;
 use crate::decode::Malformed;
 use bellwether_api::envelope::Payload;
-use bellwether_core::{Codec, NodeId, Process};
+use bellwether_core::{Codec, Erasable, NodeId, Process};
 use std::fmt;
 
 /// How a process meets the network.
@@ -12,15 +12,7 @@ use std::fmt;
 /// Decoding must not panic, whatever the bytes: they come from outside.
 pub trait Protocol: Send + Sync + 'static {
     /// The process that is run.
-    type Process: Process<
-            Msg: Send,
-            Timer: Send,
-            Input: Send,
-            Output: Send,
-            Durable: Send,
-            Config: Send + Sync,
-        > + Send
-        + 'static;
+    type Process: Erasable;
 
     /// What both ends must run alike; the greeting compares it. `host/bully`, `member`.
     fn name(&self) -> &str;
@@ -103,18 +95,7 @@ impl<P: Process> fmt::Debug for Coded<P> {
     }
 }
 
-impl<P> Protocol for Coded<P>
-where
-    P: Process<
-            Msg: Send,
-            Timer: Send,
-            Input: Send,
-            Output: Send,
-            Durable: Send,
-            Config: Send + Sync,
-        > + Send
-        + 'static,
-{
+impl<P: Erasable> Protocol for Coded<P> {
     type Process = P;
 
     fn name(&self) -> &str {

@@ -10,11 +10,11 @@ use super::outbox::Queued;
 use super::protocol::{Config, Durable, Input, Msg, Output, Protocol, Timer};
 use super::shared::{Arrival, Shared};
 use super::stats::Dropped;
-use super::step::{Journal, Step, StepEvent};
+use super::step::{Journal, Step};
 use super::timers::Timers;
 use super::traffic::Tap;
 use crate::clock::Clock;
-use bellwether_core::{Context, Effects, Here, NodeId, Process, Time, micros};
+use bellwether_core::{Call, Context, Effect, Here, NodeId, Process, Time, micros};
 use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
@@ -63,39 +63,8 @@ pub(crate) enum Command<P: Protocol> {
     Stop,
 }
 
-/// One thing that a handler asked for.
-enum Effect<P: Process> {
-    Send(NodeId, P::Msg),
-    SetTimer(P::Timer, Range<Duration>),
-    CancelTimer(P::Timer),
-    Emit(P::Output),
-}
-
-struct Sink<'a, P: Process>(&'a mut Vec<Effect<P>>);
-
-impl<P: Process> Effects<P> for Sink<'_, P> {
-    fn send(&mut self, to: NodeId, msg: P::Msg) {
-        self.0.push(Effect::Send(to, msg));
-    }
-    fn set_timer(&mut self, timer: P::Timer, after: Range<Duration>) {
-        self.0.push(Effect::SetTimer(timer, after));
-    }
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.0.push(Effect::CancelTimer(timer));
-    }
-    fn emit(&mut self, output: P::Output) {
-        self.0.push(Effect::Emit(output));
-    }
-    fn rule(&mut self, _: &'static str) {}
-}
-
-/// What comes next.
-enum Event<P: Protocol> {
-    Start(Option<Durable<P>>),
-    Input(Input<P>),
-    Message { from: NodeId, life: u64, seq: u64, msg: Msg<P> },
-    Timer(Timer<P>),
-}
+/// What comes next, and where from; see [`Step::origin`].
+type Event<P> = (Call<<P as Protocol>::Process>, (u64, u64));
 
 /// Whose turn it is: no source of events can starve another.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -115,6 +84,8 @@ impl Turn {
     }
 }
 
+/// Timers and inputs come from nowhere else.
+const NOWHERE: (u64, u64) = (0, 0);
 /// So many messages are handled in one turn. More than one: a time-out is wrong if the message that
 /// it waited for is already here.
 const MESSAGES_PER_TURN: u32 = 32;
@@ -174,7 +145,7 @@ impl<P: Protocol> Runner<P> {
     /// Runs the process until it is told to stop, or nobody is left who could tell it anything.
     pub(crate) async fn run(&mut self) -> Result<(), RunError> {
         let saved = self.on_disk.clone();
-        self.step(Event::Start(saved))?;
+        self.step((Call::Start(saved), (self.shared.life, 0)))?;
         while let Some(event) = self.next().await {
             self.step(event)?;
         }
@@ -234,7 +205,7 @@ impl<P: Protocol> Runner<P> {
                 self.state.in_turn += 1;
                 if let Some((seq, msg)) = self.state.to_itself.pop_front() {
                     let (from, life) = (self.shared.me(), self.shared.life);
-                    return Taken::Event(Event::Message { from, life, seq, msg });
+                    return Taken::Event((Call::Message(from, msg), (life, seq)));
                 }
                 match self.inbox.try_recv() {
                     Ok(arrival) => Taken::Event(self.arrived(arrival)),
@@ -244,7 +215,7 @@ impl<P: Protocol> Runner<P> {
             Turn::Timers => {
                 let due = self.state.timers.take_due(self.shared.clock.now());
                 self.pass_turn();
-                due.map_or(Taken::Nothing, |timer| Taken::Event(Event::Timer(timer)))
+                due.map_or(Taken::Nothing, |timer| Taken::Event((Call::Timer(timer), NOWHERE)))
             }
             Turn::Commands => {
                 let command = match self.commands.try_recv() {
@@ -260,15 +231,15 @@ impl<P: Protocol> Runner<P> {
 
     fn arrived(&mut self, arrival: Arrival<P>) -> Event<P> {
         match arrival {
-            Arrival::Letter { from, life, seq, msg } => Event::Message { from, life, seq, msg },
-            Arrival::Hint(input) => Event::Input(input),
+            Arrival::Letter { from, life, seq, msg } => (Call::Message(from, msg), (life, seq)),
+            Arrival::Hint(input) => (Call::Input(input), NOWHERE),
         }
     }
 
     fn obey(&mut self, command: Option<Command<P>>) -> Taken<P> {
         match command {
             None | Some(Command::Stop) => Taken::Stop,
-            Some(Command::Input(input)) => Taken::Event(Event::Input(input)),
+            Some(Command::Input(input)) => Taken::Event((Call::Input(input), NOWHERE)),
             Some(Command::Inspect(look)) => {
                 let Shared { group, place, clock, .. } = &*self.shared;
                 let here = Here::new(group, *place, clock.now(), false);
@@ -292,29 +263,24 @@ impl<P: Protocol> Runner<P> {
     }
 
     /// One handler call, and then its effects.
-    fn step(&mut self, event: Event<P>) -> Result<(), RunError> {
+    fn step(&mut self, (call, origin): Event<P>) -> Result<(), RunError> {
         let now = self.shared.clock.now();
-        if let Some(journal) = &mut self.journal {
-            let step = Step { at: Clock::shared(), clock: now, event: event.for_journal() };
-            journal.record(&step).map_err(|error| RunError::Journal(Arc::new(error)))?;
-        }
-        if let Event::Message { from, msg, .. } = &event
+        let call = match &mut self.journal {
+            None => call,
+            Some(journal) => {
+                let step = Step { at: Clock::shared(), clock: now, came: call, origin };
+                journal.record(&step).map_err(|error| RunError::Journal(Arc::new(error)))?;
+                step.came
+            }
+        };
+        if let Call::Message(from, msg) = &call
             && *from != self.shared.me()
         {
             self.tap.received(&self.shared, *from, msg, now);
         }
         let mut effects = std::mem::take(&mut self.state.effects);
-        {
-            let here = Here::new(&self.shared.group, self.shared.place, now, false);
-            let mut sink = Sink(&mut effects);
-            let mut cx = Context::new(&here, &self.config, &mut sink);
-            match event {
-                Event::Start(saved) => self.process.on_start(saved, &mut cx),
-                Event::Input(input) => self.process.on_input(input, &mut cx),
-                Event::Message { from, msg, .. } => self.process.on_message(from, msg, &mut cx),
-                Event::Timer(timer) => self.process.on_timer(timer, &mut cx),
-            }
-        }
+        let here = Here::new(&self.shared.group, self.shared.place, now, false);
+        call.make(&mut self.process, &mut Context::new(&here, &self.config, &mut effects));
         self.shared.stats.count(|counters| counters.steps += 1);
         self.make_durable()?;
         for effect in effects.drain(..) {
@@ -378,19 +344,6 @@ enum Taken<P: Protocol> {
     Event(Event<P>),
     Stop,
     Nothing,
-}
-
-impl<P: Protocol> Event<P> {
-    fn for_journal(&self) -> StepEvent<'_, P::Process> {
-        match self {
-            Event::Start(saved) => StepEvent::Start(saved.as_ref()),
-            Event::Input(input) => StepEvent::Input(input),
-            Event::Message { from, life, seq, msg } => {
-                StepEvent::Message { from: *from, life: *life, seq: *seq, msg }
-            }
-            Event::Timer(timer) => StepEvent::Timer(timer.clone()),
-        }
-    }
 }
 
 /// A delay from the range; an empty range means its beginning.

@@ -7,7 +7,7 @@ use super::options::Options;
 use super::outbox::Outbox;
 use super::protocol::{Config, Input, Output, Protocol};
 use super::runner::{Command, RunError, Runner, State, View};
-use super::shared::{Limits, Peer, PeerState, Shared};
+use super::shared::{Peer, PeerState, Shared};
 use super::stats::{Counters, Stats, lock};
 use super::step::Journal;
 use super::traffic::{Tap, Traffic};
@@ -144,7 +144,8 @@ fn share<P: Protocol>(
     protocol: P,
     options: Options,
 ) -> Result<(Arc<Shared<P>>, TcpListener), StartError> {
-    let Options { identity, group, mut addresses, listen, life, clock, dev_faults, .. } = options;
+    let Options { identity, group, mut addresses, listen, life, clock, .. } = options;
+    let Options { dev_faults, clients, limits, .. } = options;
     let me = identity.id();
     let no_member = || StartError::NotAMember(me, group.ring().to_vec());
     let place = group.place(me).ok_or_else(no_member)?;
@@ -152,20 +153,10 @@ fn share<P: Protocol>(
     let mut peers = BTreeMap::new();
     for id in group.ascending().filter(|id| *id != me) {
         let address = addresses.remove(&id).ok_or(StartError::NoAddress(id))?;
-        let outbox = Outbox::new(stats.clone(), options.queue, options.stale_after);
+        let outbox = Outbox::new(stats.clone(), limits.queue, limits.stale_after);
         peers.insert(id, Peer::new(address, outbox));
     }
-    let limits = Limits {
-        max_frame: options.max_frame,
-        back_off: options.back_off,
-        greeting_within: options.greeting_within,
-        stalled_after: options.stalled_after,
-        ungreeted: options.ungreeted,
-        duplicate_within: options.duplicate_within,
-        flush_within: options.flush_within,
-    };
     let (instance, blocked) = (rand::random(), Mutex::default());
-    let clients = options.clients;
     let shared = Shared {
         protocol,
         identity,

@@ -3,6 +3,7 @@
 use super::accept::ClientConnection;
 use super::greeting::Refused;
 use super::identity::Identity;
+use super::options::Limits;
 use super::outbox::Outbox;
 use super::protocol::{Input, Msg, Protocol};
 use super::stats::{Dropped, Reason, Stats, lock};
@@ -20,18 +21,6 @@ pub(crate) enum Arrival<P: Protocol> {
     Letter { from: NodeId, life: u64, seq: u64, msg: Msg<P> },
     /// A hint about a peer.
     Hint(Input<P>),
-}
-
-/// The limits of the options.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) max_frame: usize,
-    pub(crate) back_off: (Duration, Duration),
-    pub(crate) greeting_within: Duration,
-    pub(crate) stalled_after: Duration,
-    pub(crate) ungreeted: usize,
-    pub(crate) duplicate_within: Duration,
-    pub(crate) flush_within: Duration,
 }
 
 pub(crate) struct Shared<P: Protocol> {
@@ -187,7 +176,7 @@ impl<P: Protocol> Shared<P> {
     /// once per peer.
     pub(crate) fn note_foreign(&self, peer: NodeId, what: &crate::Malformed) {
         self.stats.dropped(Dropped::NotUnderstood, 1);
-        if self.stats.first_time(&peer.to_string(), Dropped::NotUnderstood.as_str()) {
+        if self.stats.first_time(&peer.to_string(), Dropped::NotUnderstood.name()) {
             tracing::warn!(%peer, "ignored a message of another version: {what}");
         }
     }
@@ -197,10 +186,10 @@ impl<P: Protocol> Shared<P> {
     pub(crate) fn note_refused(&self, peer: &str, refused: &Refused) {
         let Refused { reason, text } = refused;
         self.stats.refused(*reason);
-        if self.stats.first_time(peer, reason.as_str()) {
-            tracing::warn!(peer, reason = reason.as_str(), "connection refused: {text}");
+        if self.stats.first_time(peer, reason.name()) {
+            tracing::warn!(peer, reason = reason.name(), "connection refused: {text}");
         } else {
-            tracing::debug!(peer, reason = reason.as_str(), "connection refused again: {text}");
+            tracing::debug!(peer, reason = reason.name(), "connection refused again: {text}");
         }
     }
 }

@@ -33,75 +33,41 @@ pub struct Counters {
     pub durable_time: Duration,
 }
 
-/// Why an incoming connection was refused or closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    /// It was no TLS, or its certificate is not of the cluster's authority, or expired.
-    Tls,
-    /// It showed no certificate.
-    NoCertificate,
-    /// Its certificate is not for the number or the cluster that it claims.
-    Identity,
-    /// It claims a number that no other member has.
-    UnknownId,
-    /// It wanted to reach another process.
-    Recipient,
-    /// It belongs to another cluster.
-    Cluster,
-    /// It runs another protocol.
-    Protocol,
-    /// It speaks no version that this process knows.
-    Version,
-    /// Another process with its number is connected and alive.
-    Duplicate,
-    /// It announced a frame larger than allowed.
-    TooLarge,
-    /// It sent something that is no message, or ended in the middle of one.
-    Malformed,
-    /// It took too long to say who it is, or to finish a frame.
-    Slow,
-    /// Too many connections were in the middle of their greeting, and it was the oldest; or as many
-    /// clients are connected as are served.
-    Overflow,
+bellwether_core::named! {
+    /// Why an incoming connection was refused or closed.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Reason {
+        /// It was no TLS, or its certificate is not of the cluster's authority, or expired.
+        Tls = "tls",
+        /// It showed no certificate.
+        NoCertificate = "no-certificate",
+        /// Its certificate is not for the number or the cluster that it claims.
+        Identity = "wrong-identity",
+        /// It claims a number that no other member has.
+        UnknownId = "unknown-id",
+        /// It wanted to reach another process.
+        Recipient = "wrong-recipient",
+        /// It belongs to another cluster.
+        Cluster = "cluster",
+        /// It runs another protocol.
+        Protocol = "protocol",
+        /// It speaks no version that this process knows.
+        Version = "version",
+        /// Another process with its number is connected and alive.
+        Duplicate = "duplicate",
+        /// It announced a frame larger than allowed.
+        TooLarge = "too-large",
+        /// It sent something that is no message, or ended in the middle of one.
+        Malformed = "malformed",
+        /// It took too long to say who it is, or to finish a frame.
+        Slow = "slow",
+        /// Too many connections were in the middle of their greeting, and it was the oldest; or as many
+        /// clients are connected as are served.
+        Overflow = "overflow",
+    }
 }
 
 impl Reason {
-    /// All of them.
-    pub const ALL: [Reason; 13] = [
-        Reason::Tls,
-        Reason::NoCertificate,
-        Reason::Identity,
-        Reason::UnknownId,
-        Reason::Recipient,
-        Reason::Cluster,
-        Reason::Protocol,
-        Reason::Version,
-        Reason::Duplicate,
-        Reason::TooLarge,
-        Reason::Malformed,
-        Reason::Slow,
-        Reason::Overflow,
-    ];
-
-    /// Its name in metrics and logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Reason::Tls => "tls",
-            Reason::NoCertificate => "no-certificate",
-            Reason::Identity => "wrong-identity",
-            Reason::UnknownId => "unknown-id",
-            Reason::Recipient => "wrong-recipient",
-            Reason::Cluster => "cluster",
-            Reason::Protocol => "protocol",
-            Reason::Version => "version",
-            Reason::Duplicate => "duplicate",
-            Reason::TooLarge => "too-large",
-            Reason::Malformed => "malformed",
-            Reason::Slow => "slow",
-            Reason::Overflow => "overflow",
-        }
-    }
-
     /// How a refusal says it to the caller.
     pub(crate) fn on_the_wire(self) -> envelope::Reason {
         match self {
@@ -121,70 +87,40 @@ impl Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        f.pad(self.name())
     }
 }
 
-/// Why a message was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Dropped {
-    /// A newer one made it pointless before it was sent.
-    Superseded,
-    /// Its peer was not connected for too long.
-    Stale,
-    /// Too many waited for a peer that was not connected.
-    Unreachable,
-    /// Too many waited for a connected peer; the connection was closed.
-    Overflow,
-    /// It was being written when the connection broke.
-    Broken,
-    /// It is larger than a frame may be.
-    TooLarge,
-    /// It was for a number that is no member's.
-    NoSuchPeer,
-    /// The process was stopping and its peer could not be reached in time.
-    Stopped,
-    /// A partition made for development swallowed it.
-    Partition,
-    /// It came from a member of another version, and this one does not know it.
-    NotUnderstood,
-}
-
-impl Dropped {
-    /// All of them.
-    pub const ALL: [Dropped; 10] = [
-        Dropped::Superseded,
-        Dropped::Stale,
-        Dropped::Unreachable,
-        Dropped::Overflow,
-        Dropped::Broken,
-        Dropped::TooLarge,
-        Dropped::NoSuchPeer,
-        Dropped::Stopped,
-        Dropped::Partition,
-        Dropped::NotUnderstood,
-    ];
-
-    /// Its name in metrics and logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Dropped::Superseded => "superseded",
-            Dropped::Stale => "stale",
-            Dropped::Unreachable => "unreachable",
-            Dropped::Overflow => "overflow",
-            Dropped::Broken => "broken",
-            Dropped::TooLarge => "too-large",
-            Dropped::NoSuchPeer => "no-such-peer",
-            Dropped::Stopped => "stopped",
-            Dropped::Partition => "partition",
-            Dropped::NotUnderstood => "not-understood",
-        }
+bellwether_core::named! {
+    /// Why a message was dropped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Dropped {
+        /// A newer one made it pointless before it was sent.
+        Superseded = "superseded",
+        /// Its peer was not connected for too long.
+        Stale = "stale",
+        /// Too many waited for a peer that was not connected.
+        Unreachable = "unreachable",
+        /// Too many waited for a connected peer; the connection was closed.
+        Overflow = "overflow",
+        /// It was being written when the connection broke.
+        Broken = "broken",
+        /// It is larger than a frame may be.
+        TooLarge = "too-large",
+        /// It was for a number that is no member's.
+        NoSuchPeer = "no-such-peer",
+        /// The process was stopping and its peer could not be reached in time.
+        Stopped = "stopped",
+        /// A partition made for development swallowed it.
+        Partition = "partition",
+        /// It came from a member of another version, and this one does not know it.
+        NotUnderstood = "not-understood",
     }
 }
 
 impl fmt::Display for Dropped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        f.pad(self.name())
     }
 }
 
@@ -245,9 +181,9 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let names: BTreeSet<_> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+        let names: BTreeSet<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
         assert_eq!(names.len(), Reason::ALL.len());
-        let names: BTreeSet<_> = Dropped::ALL.iter().map(|reason| reason.as_str()).collect();
+        let names: BTreeSet<_> = Dropped::ALL.iter().map(|reason| reason.name()).collect();
         assert_eq!(names.len(), Dropped::ALL.len());
     }
 }

@@ -4,7 +4,8 @@
 use crate::common::{Cluster, id, soon};
 use bellwether_algorithms::definition::{Algorithm, Settings};
 use bellwether_algorithms::election::{Bully, Watched};
-use bellwether_net::{Coded, Journal, Payload, Protocol, Step, StepEvent, start_with_journal};
+use bellwether_core::Call;
+use bellwether_net::{Coded, Journal, Payload, Protocol, Step, start_with_journal};
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,8 +18,8 @@ type Heard = Arc<Mutex<Vec<(u32, u64, u64)>>>;
 struct Notes(Heard);
 
 impl Journal<Election> for Notes {
-    fn record(&mut self, step: &Step<'_, Election>) -> io::Result<()> {
-        if let StepEvent::Message { from, life, seq, .. } = step.event {
+    fn record(&mut self, step: &Step<Election>) -> io::Result<()> {
+        if let (Call::Message(from, _), (life, seq)) = (&step.came, step.origin) {
             self.0.lock().unwrap().push((from.number(), life, seq));
         }
         Ok(())

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 fn what_is_missing_is_made_and_what_exists_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("certs");
-    let written = certs::prepare(&folder, "test", &[id(1), id(2)], 30).unwrap();
+    let written = certs::prepare_all(&folder, "test", &[id(1), id(2)], &[], 30).unwrap();
     assert_eq!(written.len(), 6);
     for path in &written {
         let mode = std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -17,8 +17,8 @@ fn what_is_missing_is_made_and_what_exists_is_kept() {
         assert_eq!(mode & 0o077 == 0, key, "{} {mode:o}", path.display());
     }
     let before: Vec<_> = written.iter().map(|path| std::fs::read(path).unwrap()).collect();
-    assert!(certs::prepare(&folder, "test", &[id(1), id(2)], 30).unwrap().is_empty());
-    assert_eq!(certs::prepare(&folder, "test", &[id(2), id(3)], 30).unwrap().len(), 2);
+    assert!(certs::prepare_all(&folder, "test", &[id(1), id(2)], &[], 30).unwrap().is_empty());
+    assert_eq!(certs::prepare_all(&folder, "test", &[id(2), id(3)], &[], 30).unwrap().len(), 2);
     let after: Vec<_> = written.iter().map(|path| std::fs::read(path).unwrap()).collect();
     assert_eq!(before, after);
     for number in 1..=3 {
@@ -26,8 +26,8 @@ fn what_is_missing_is_made_and_what_exists_is_kept() {
     }
     // The authority's key is needed only to sign.
     std::fs::rename(folder.join("ca-key.pem"), folder.join("away")).unwrap();
-    assert!(certs::prepare(&folder, "test", &[id(1)], 30).unwrap().is_empty());
-    let error = certs::prepare(&folder, "test", &[id(4)], 30).unwrap_err().to_string();
+    assert!(certs::prepare_all(&folder, "test", &[id(1)], &[], 30).unwrap().is_empty());
+    let error = certs::prepare_all(&folder, "test", &[id(4)], &[], 30).unwrap_err().to_string();
     assert!(error.contains("ca-key.pem") && error.contains("is not"), "{error}");
 }
 
@@ -35,7 +35,7 @@ fn what_is_missing_is_made_and_what_exists_is_kept() {
 fn errors_name_the_file_and_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    certs::prepare(folder, "test", &[id(1), id(2)], 30).unwrap();
+    certs::prepare_all(folder, "test", &[id(1), id(2)], &[], 30).unwrap();
     let files = certs::Files::of(folder, id(1));
     let other = certs::Files::of(folder, id(2));
     let error = |files: &certs::Files, cluster, number| {

@@ -40,7 +40,7 @@ fn hello(cluster: &str) -> Vec<u8> {
 }
 
 async fn refused(running: &Running<Talk>, reason: Reason) {
-    until(reason.as_str(), || running.counters().refused.contains_key(&reason)).await;
+    until(reason.name(), || running.counters().refused.contains_key(&reason)).await;
 }
 
 #[tokio::test]

@@ -158,7 +158,7 @@ async fn dropping_the_last_handle_stops_the_process() {
 #[tokio::test]
 async fn a_newer_heartbeat_replaces_an_unsent_older_one() {
     let cluster = Cluster::new(2);
-    let one = cluster.start_with(1, |options| options.stale_after = Duration::from_secs(60));
+    let one = cluster.start_with(1, |options| options.limits.stale_after = Duration::from_secs(60));
     let words = [Msg::Beat(1), Msg::Say(1), Msg::Beat(2), Msg::Say(2), Msg::Beat(3)];
     one.input(Input::Send(id(2), words.to_vec())).await;
     let two = cluster.start(2);
@@ -173,8 +173,8 @@ async fn a_newer_heartbeat_replaces_an_unsent_older_one() {
 async fn old_messages_do_not_wait_for_a_peer_that_is_away() {
     let cluster = Cluster::new(2);
     let one = cluster.start_with(1, |options| {
-        options.stale_after = Duration::from_millis(20);
-        options.greeting_within = Duration::from_millis(200);
+        options.limits.stale_after = Duration::from_millis(20);
+        options.limits.greeting_within = Duration::from_millis(200);
     });
     one.input(Input::Send(id(2), vec![Msg::Say(1), Msg::Say(2)])).await;
     until("them to be stale", || one.counters().dropped.get(&Dropped::Stale) == Some(&2)).await;
@@ -188,7 +188,7 @@ async fn old_messages_do_not_wait_for_a_peer_that_is_away() {
 #[tokio::test]
 async fn a_peer_that_does_not_keep_up_is_disconnected_and_nothing_vanishes_silently() {
     let cluster = Cluster::new(2);
-    let (one, two) = (cluster.start_with(1, |options| options.queue = 8), cluster.start(2));
+    let (one, two) = (cluster.start_with(1, |options| options.limits.queue = 8), cluster.start(2));
     let mut outputs = two.outputs();
     connected(&one, 1).await;
     connected(&two, 1).await;
@@ -209,7 +209,7 @@ async fn a_peer_that_does_not_keep_up_is_disconnected_and_nothing_vanishes_silen
 #[tokio::test]
 async fn a_message_that_fits_in_no_frame_is_counted() {
     let cluster = Cluster::new(2);
-    let change = |options: &mut bellwether_net::Options| options.max_frame = 2000;
+    let change = |options: &mut bellwether_net::Options| options.limits.max_frame = 2000;
     let (one, two) = (cluster.start_with(1, change), cluster.start(2));
     let mut outputs = two.outputs();
     connected(&one, 1).await;

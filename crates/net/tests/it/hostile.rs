@@ -38,7 +38,7 @@ impl Scene {
 
     /// Waits for the refusal, and checks that the good ones did not notice.
     async fn expect(&mut self, reason: Reason, times: u64) {
-        until(reason.as_str(), || self.refused(reason) >= times).await;
+        until(reason.name(), || self.refused(reason) >= times).await;
         assert_eq!(self.refused(reason), times);
         self.said += 1;
         self.two.input(Input::Send(id(1), vec![Msg::Say(self.said)])).await;
@@ -159,7 +159,8 @@ async fn greetings_of_strangers() {
 
 #[tokio::test]
 async fn a_duplicated_id() {
-    let mut scene = Scene::new(|options| options.duplicate_within = Duration::from_secs(60)).await;
+    let mut scene =
+        Scene::new(|options| options.limits.duplicate_within = Duration::from_secs(60)).await;
     let mut first = scene.enter(1).await;
     let mut second = scene.greet(|hello| hello.instance = 2).await;
     assert_eq!(refusal(&mut second).await.reason(), envelope::Reason::Duplicate);
@@ -181,7 +182,8 @@ async fn a_duplicated_id() {
 
 #[tokio::test]
 async fn a_silent_process_does_not_keep_its_successor_out() {
-    let scene = Scene::new(|options| options.duplicate_within = Duration::from_millis(10)).await;
+    let scene =
+        Scene::new(|options| options.limits.duplicate_within = Duration::from_millis(10)).await;
     let mut first = scene.enter(1).await;
     tokio::time::sleep(Duration::from_millis(50)).await;
     scene.enter(2).await;
@@ -190,7 +192,7 @@ async fn a_silent_process_does_not_keep_its_successor_out() {
 
 #[tokio::test]
 async fn frames_that_are_none() {
-    let mut scene = Scene::new(|options| options.max_frame = 5000).await;
+    let mut scene = Scene::new(|options| options.limits.max_frame = 5000).await;
     // Too large, before and after the greeting.
     let mut tls = scene.tls(Some(&scene.pair(3))).await;
     tls.write_all(&[0, 1, 0, 0]).await.unwrap();
@@ -247,8 +249,8 @@ async fn random_bytes_instead_of_tls() {
 #[tokio::test]
 async fn slow_strangers() {
     let mut scene = Scene::new(|options| {
-        options.greeting_within = Duration::from_secs(1);
-        options.stalled_after = Duration::from_millis(300);
+        options.limits.greeting_within = Duration::from_secs(1);
+        options.limits.stalled_after = Duration::from_millis(300);
     })
     .await;
     // One says nothing, one dribbles, one never finishes its greeting, one its first message.
@@ -286,8 +288,8 @@ async fn slow_strangers() {
 #[tokio::test]
 async fn a_crowd_of_strangers_does_not_keep_a_member_out() {
     let mut scene = Scene::new(|options| {
-        options.ungreeted = 8;
-        options.greeting_within = Duration::from_secs(60);
+        options.limits.ungreeted = 8;
+        options.limits.greeting_within = Duration::from_secs(60);
     })
     .await;
     let mut crowd = Vec::new();

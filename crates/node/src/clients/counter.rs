@@ -130,6 +130,7 @@ impl Counter {
     }
 
     /// How many clients there are.
+    #[cfg(test)]
     pub(crate) fn visitors(&self) -> usize {
         lock(&self.inner).trays.len()
     }
@@ -193,32 +194,26 @@ impl Visitor {
     /// Waits for the next note; `None` if so many waited that the client is sent away. May be
     /// cancelled: nothing is lost.
     pub(crate) async fn next(&self) -> Option<Note> {
+        self.pick(VecDeque::pop_front).await
+    }
+
+    /// Waits for notes and takes all that are there; `false` if so many waited that the client is
+    /// sent away. May be cancelled: nothing is lost.
+    pub(crate) async fn take(&self, all: &mut VecDeque<Note>) -> bool {
+        let pick = |queue: &mut VecDeque<Note>| (!queue.is_empty()).then(|| all.append(queue));
+        self.pick(pick).await.is_some()
+    }
+
+    /// Waits until something is picked of the notes; `None` if the client is sent away.
+    async fn pick<T>(&self, mut pick: impl FnMut(&mut VecDeque<Note>) -> Option<T>) -> Option<T> {
         loop {
             {
                 let mut notes = lock(&self.tray.notes);
                 if notes.full {
                     return None;
                 }
-                if let Some(note) = notes.queue.pop_front() {
-                    return Some(note);
-                }
-            }
-            self.tray.wake.notified().await;
-        }
-    }
-
-    /// Waits for notes and takes all that are there; `false` if so many waited that the client is
-    /// sent away. May be cancelled: nothing is lost.
-    pub(crate) async fn take(&self, all: &mut VecDeque<Note>) -> bool {
-        loop {
-            {
-                let mut notes = lock(&self.tray.notes);
-                if notes.full {
-                    return false;
-                }
-                if !notes.queue.is_empty() {
-                    all.append(&mut notes.queue);
-                    return true;
+                if let Some(picked) = pick(&mut notes.queue) {
+                    return Some(picked);
                 }
             }
             self.tray.wake.notified().await;

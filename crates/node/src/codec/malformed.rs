@@ -1,20 +1,24 @@
 //! Why bytes are no message of a member.
 
 use super::{LONGEST, value};
-use std::fmt;
 
 /// Why bytes are no message of a member, or none for this one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// So many bytes are more than [`LONGEST`].
+    #[error("a message of {0} bytes; at most {LONGEST} are allowed")]
     TooLong(usize),
     /// They are not protobuf, or not of these messages.
-    Protobuf(prost::DecodeError),
+    #[error("no message of a member: {0}")]
+    Protobuf(#[source] prost::DecodeError),
     /// A kind of message that this version does not know: from a newer one.
+    #[error("a kind of message that this version does not know; upgrade this member")]
     Unknown,
     /// This part is required.
+    #[error("{0} is missing")]
     Missing(&'static str),
     /// This number must fit into 32 bits.
+    #[error("{field} is {value}; at most {} is allowed", u32::MAX)]
     OutOfRange {
         /// Where it stands.
         field: &'static str,
@@ -22,6 +26,10 @@ pub enum Malformed {
         value: u64,
     },
     /// The sender runs another election than this member.
+    #[error(
+        "a message of election '{theirs}', but this member runs '{ours}'; configure the same \
+         election for all members"
+    )]
     OtherElection {
         /// The sender's, shortened if it is long.
         theirs: String,
@@ -29,11 +37,16 @@ pub enum Malformed {
         ours: &'static str,
     },
     /// An election's message is nested deeper than any that is meant well.
+    #[error("election.body is nested more than {} deep", value::DEEPEST)]
     TooDeep,
     /// An election's message does not fit the election: its name is right, its content is not. May
     /// be from a newer version.
+    #[error("election.body is no message of this version's election: {0}")]
     Misfit(String),
     /// Something of the coordinator's state is packed in a format that this version does not know.
+    #[error(
+        "{field} is packed in format {format}, and this version knows another; upgrade this member"
+    )]
     Format {
         /// Where it stands.
         field: &'static str,
@@ -41,6 +54,7 @@ pub enum Malformed {
         format: u8,
     },
     /// Something of the coordinator's state is of the right format and makes no sense in it.
+    #[error("{field} makes no sense: {why}")]
     Packed {
         /// Where it stands.
         field: &'static str,
@@ -93,49 +107,4 @@ fn quotable(text: &str) -> String {
         quoted.push('…');
     }
     quoted
-}
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Malformed::TooLong(length) => {
-                write!(f, "a message of {length} bytes; at most {LONGEST} are allowed")
-            }
-            Malformed::Protobuf(error) => write!(f, "no message of a member: {error}"),
-            Malformed::Unknown => f.write_str(
-                "a kind of message that this version does not know; upgrade this member",
-            ),
-            Malformed::Missing(field) => write!(f, "{field} is missing"),
-            Malformed::OutOfRange { field, value } => {
-                write!(f, "{field} is {value}; at most {} is allowed", u32::MAX)
-            }
-            Malformed::OtherElection { theirs, ours } => write!(
-                f,
-                "a message of election '{theirs}', but this member runs '{ours}'; configure the \
-                 same election for all members"
-            ),
-            Malformed::TooDeep => {
-                write!(f, "election.body is nested more than {} deep", value::DEEPEST)
-            }
-            Malformed::Misfit(why) => {
-                write!(f, "election.body is no message of this version's election: {why}")
-            }
-            Malformed::Format { field, format } => {
-                write!(
-                    f,
-                    "{field} is packed in format {format}, and this version knows another; upgrade this member"
-                )
-            }
-            Malformed::Packed { field, why } => write!(f, "{field} makes no sense: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for Malformed {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Malformed::Protobuf(error) => Some(error),
-            _ => None,
-        }
-    }
 }

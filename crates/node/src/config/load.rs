@@ -124,16 +124,14 @@ impl<'t> Loader<'_, 't> {
     /// What a flag says, or else what the file says.
     fn text(
         &mut self,
-        root: Section<'t>,
+        section: Option<Section<'t>>,
         key: &str,
-        flag: Option<&String>,
+        flag: &Option<String>,
         names: (&'static str, &'static str),
     ) -> Option<Given<String>> {
-        let given = self.reader.text(root, key);
-        match flag {
-            Some(text) => Some(Given { value: text.clone(), place: Place::Flag(names.0, names.1) }),
-            None => given,
-        }
+        let given = section.and_then(|section| self.reader.text(section, key));
+        let place = Place::Flag(names.0, names.1);
+        flag.clone().map(|value| Given { value, place }).or(given)
     }
 
     fn cluster(&mut self, root: Section<'t>) -> Option<String> {
@@ -250,7 +248,7 @@ impl<'t> Loader<'_, 't> {
         members: &[Peer],
     ) -> Option<SocketAddr> {
         let names = ("--listen", "BELLWETHER_LISTEN");
-        let given = self.text(root, "listen", self.overrides.listen.as_ref(), names);
+        let given = self.text(Some(root), "listen", &self.overrides.listen, names);
         if given.is_some() {
             return self.reader.parse("listen", given, listen).map(|given| given.value);
         }
@@ -261,7 +259,7 @@ impl<'t> Loader<'_, 't> {
     /// The inner option is whether HTTP is served, the outer whether that makes sense.
     fn http(&mut self, root: Section<'t>) -> Option<Option<SocketAddr>> {
         let names = ("--http", "BELLWETHER_HTTP");
-        let given = self.text(root, "http", self.overrides.http.as_ref(), names);
+        let given = self.text(Some(root), "http", &self.overrides.http, names);
         match given {
             None => Some(Some(HTTP)),
             Some(given) if given.value == "off" => Some(None),
@@ -276,12 +274,12 @@ impl<'t> Loader<'_, 't> {
     fn choices(&mut self, root: Section<'t>, members: &[Peer]) -> (Profile, Option<Choices>) {
         let before = self.reader.problems.len();
         let names = ("--election", "BELLWETHER_ELECTION");
-        let given = self.text(root, "election", self.overrides.election.as_ref(), names);
+        let given = self.text(Some(root), "election", &self.overrides.election, names);
         let election = self.reader.parse("election", given, |name| {
             Choice::named(name).ok_or_else(|| unknown(name, Choice::NAMES))
         });
         let names = ("--profile", "BELLWETHER_PROFILE");
-        let given = self.text(root, "profile", self.overrides.profile.as_ref(), names);
+        let given = self.text(Some(root), "profile", &self.overrides.profile, names);
         let profile = self.reader.parse("profile", given, |name| {
             [Profile::Default, Profile::Fast, Profile::Wide]
                 .into_iter()
@@ -334,7 +332,7 @@ impl<'t> Loader<'_, 't> {
 
     fn data(&mut self, root: Section<'t>, id: Option<NodeId>) -> Option<PathBuf> {
         let names = ("--data", "BELLWETHER_DATA");
-        match self.text(root, "data", self.overrides.data.as_ref(), names) {
+        match self.text(Some(root), "data", &self.overrides.data, names) {
             Some(given) => self.path("data", given, id),
             None if self.has_problem("data") => None,
             None => self.missing(
@@ -391,31 +389,18 @@ impl<'t> Loader<'_, 't> {
 
     fn log(&mut self, root: Section<'t>) -> Option<Log> {
         let section = self.reader.table(root, "log", LOG);
-        let mut texts = [
-            ("format", "--log-format", "BELLWETHER_LOG_FORMAT"),
-            ("level", "--log", "BELLWETHER_LOG"),
-        ]
-        .map(|(key, flag, variable)| {
-            let given = section.and_then(|section| self.reader.text(section, key));
-            let over = match key {
-                "format" => &self.overrides.log_format,
-                _ => &self.overrides.log,
-            };
-            match over {
-                Some(text) => {
-                    Some(Given { value: text.clone(), place: Place::Flag(flag, variable) })
-                }
-                None => given,
-            }
-        });
-        let format = self.reader.parse("log.format", texts[0].take(), |name| match name {
+        let names = ("--log-format", "BELLWETHER_LOG_FORMAT");
+        let given = self.text(section, "format", &self.overrides.log_format, names);
+        let format = self.reader.parse("log.format", given, |name| match name {
             "text" => Ok(LogFormat::Text),
             "json" => Ok(LogFormat::Json),
             _ => Err(unknown(name, &["text", "json"])),
         });
-        let level = self.reader.parse("log.level", texts[1].take(), |text| {
-            crate::logs::check(text).map(|()| text.to_owned())
-        });
+        let names = ("--log", "BELLWETHER_LOG");
+        let given = self.text(section, "level", &self.overrides.log, names);
+        let level = self
+            .reader
+            .parse("log.level", given, |text| crate::logs::check(text).map(|()| text.to_owned()));
         Some(Log {
             format: format.map_or(LogFormat::Text, |given| given.value),
             level: level.map_or_else(|| "info".to_owned(), |given| given.value),

@@ -8,7 +8,7 @@ use crate::office::Office;
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use bellwether_api::{duties as shown, json};
 use bellwether_http::{Outcome, Refusal};
 use serde::Deserialize;
@@ -94,7 +94,7 @@ pub(super) async fn deadlocks(State(office): Shared, limit: Asked) -> Outcome<sh
     (status = 200, body = String, content_type = "text/event-stream"),
 ))]
 pub(super) async fn watch(State(office): Shared, asked: Asked) -> Result<Response, Refusal> {
-    Ok(everything(office, limit(asked)?).into_response())
+    Ok(everything(office, limit(asked)?))
 }
 
 /// One role as server-sent events whose data is a `Role` in JSON: at once, and whenever it
@@ -109,5 +109,5 @@ pub(super) async fn watch_role(
     role: Result<Path<String>, PathRejection>,
     asked: Asked,
 ) -> Result<Response, Refusal> {
-    Ok(one_role(office, role?.0, limit(asked)?).into_response())
+    Ok(one_role(office, role?.0, limit(asked)?))
 }

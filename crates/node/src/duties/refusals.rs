@@ -9,50 +9,38 @@ use bellwether_http::Refusal as Answer;
 /// What the coordinator refused.
 pub(super) fn refused(refusal: &Refusal) -> Answer {
     use Refusal::*;
+    let (conflict, crowded) = (StatusCode::CONFLICT, StatusCode::TOO_MANY_REQUESTS);
+    let senseless = StatusCode::UNPROCESSABLE_ENTITY;
     let (status, code, hint) = match refusal {
         NoSession(_) => (StatusCode::GONE, "no-session", "open one with POST /v1/sessions"),
         TooManySessions(_) => (
-            StatusCode::TOO_MANY_REQUESTS,
+            crowded,
             "too-many-sessions",
             "end some, or raise [sessions] in the configuration of the members",
         ),
-        TooManyRequests(_) => (
-            StatusCode::TOO_MANY_REQUESTS,
-            "too-many-requests",
-            "release what is not needed, or use another session",
-        ),
-        TooManyWaiters(_) => (StatusCode::TOO_MANY_REQUESTS, "too-many-waiters", "try again later"),
-        TooManyWants(_) => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "too-many-locks", "ask for fewer at once")
+        TooManyRequests(_) => {
+            (crowded, "too-many-requests", "release what is not needed, or use another session")
         }
-        NothingWanted => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "nothing-wanted", "name at least one lock")
+        TooManyWaiters(_) => (crowded, "too-many-waiters", "try again later"),
+        TooManyWants(_) => (senseless, "too-many-locks", "ask for fewer at once"),
+        NothingWanted => (senseless, "nothing-wanted", "name at least one lock"),
+        BadName(_) => (senseless, "bad-name", "choose another name"),
+        ValueTooLarge(_) => {
+            (senseless, "value-too-large", "keep the value elsewhere and proclaim where")
         }
-        BadName(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad-name", "choose another name"),
-        ValueTooLarge(_) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "value-too-large",
-            "keep the value elsewhere and proclaim where",
-        ),
-        BadTtl(..) => (StatusCode::UNPROCESSABLE_ENTITY, "bad-ttl", "choose another ttl_ms"),
-        NamedTwice(_) => (StatusCode::UNPROCESSABLE_ENTITY, "named-twice", "name each lock once"),
-        AlreadyAsked(_) => {
-            (StatusCode::CONFLICT, "already-asked", "release it first, or use another session")
-        }
-        Busy(_) => (StatusCode::CONFLICT, "busy", "try again later, or wait with wait_ms"),
+        BadTtl(..) => (senseless, "bad-ttl", "choose another ttl_ms"),
+        NamedTwice(_) => (senseless, "named-twice", "name each lock once"),
+        AlreadyAsked(_) => (conflict, "already-asked", "release it first, or use another session"),
+        Busy(_) => (conflict, "busy", "try again later, or wait with wait_ms"),
         OtherPermits { .. } => (
-            StatusCode::CONFLICT,
+            conflict,
             "other-permits",
             "all that use a semaphore must name the same number of permits",
         ),
-        BadPermits(_) => {
-            (StatusCode::UNPROCESSABLE_ENTITY, "bad-permits", "see 'permits' and 'of'")
-        }
-        NotAsked(_) => {
-            (StatusCode::CONFLICT, "not-held", "see /v1/locks for who holds what, and by what")
-        }
+        BadPermits(_) => (senseless, "bad-permits", "see 'permits' and 'of'"),
+        NotAsked(_) => (conflict, "not-held", "see /v1/locks for who holds what, and by what"),
         Forgotten(_) => (
-            StatusCode::CONFLICT,
+            conflict,
             "forgotten",
             "numbers grow within a session: number all its requests, or none",
         ),
@@ -60,31 +48,25 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             let hint = "release what this session holds, then ask again; ask for locks in the \
                         same order everywhere, or for all of them at once";
             let circle = shown::deadlock(deadlock);
-            return Answer::new(StatusCode::CONFLICT, refusal.to_string(), Some(hint))
+            return Answer::new(conflict, refusal.to_string(), Some(hint))
                 .coded("deadlock")
                 .deadlocked(circle);
         }
-        AlreadyStands(_) => {
-            (StatusCode::CONFLICT, "already-stands", "resign first, or use another session")
+        AlreadyStands(_) => (conflict, "already-stands", "resign first, or use another session"),
+        NotCandidate(_) => (conflict, "not-candidate", "see /v1/roles for who stands"),
+        NotLeader(_) => (conflict, "not-leader", "see /v1/roles for who leads"),
+        NoSuchCandidate(..) => (conflict, "no-such-candidate", "see /v1/roles for who stands"),
+        OtherPolicy(..) => {
+            (conflict, "other-policy", "all candidates of a role must name the same policy")
         }
-        NotCandidate(_) => (StatusCode::CONFLICT, "not-candidate", "see /v1/roles for who stands"),
-        NotLeader(_) => (StatusCode::CONFLICT, "not-leader", "see /v1/roles for who leads"),
-        NoSuchCandidate(..) => {
-            (StatusCode::CONFLICT, "no-such-candidate", "see /v1/roles for who stands")
-        }
-        OtherPolicy(..) => (
-            StatusCode::CONFLICT,
-            "other-policy",
-            "all candidates of a role must name the same policy",
-        ),
-        NotHolder(..) => (StatusCode::CONFLICT, "not-holder", "see /v1/locks for who holds it"),
+        NotHolder(..) => (conflict, "not-holder", "see /v1/locks for who holds it"),
         GaveUp => (
             StatusCode::REQUEST_TIMEOUT,
             "waited-in-vain",
             "wait longer with wait_ms; see /v1/locks for who holds it",
         ),
         StaleToken(..) => (
-            StatusCode::CONFLICT,
+            conflict,
             "stale-token",
             "its bearer has lost what it was given for, and has to ask for it again",
         ),

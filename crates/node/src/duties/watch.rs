@@ -2,14 +2,12 @@
 
 use super::look::{Blind, Version, look};
 use super::shown::{Part, lists, role};
+use crate::events::{Listens, tell};
 use crate::office::Office;
-use axum::response::Sse;
-use axum::response::sse::{self, KeepAlive};
+use axum::response::Response;
 use bellwether_api::duties as shown;
 use bellwether_duties::Duties;
-use futures_util::stream::{self, Stream};
 use serde::Serialize;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -20,25 +18,16 @@ const LOOKS_EVERY: Duration = Duration::from_millis(100);
 const AT_LEAST: Duration = Duration::from_secs(5);
 
 /// Everything, until the member ends or hangs.
-pub(super) fn everything(
-    office: Arc<Office>,
-    limit: usize,
-) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
+pub(super) fn everything(office: Arc<Office>, limit: usize) -> Response {
     let id = office.settings.id.number();
-    let watch = Watch::new(office, Some(AT_LEAST), move |duties: &Duties, version: Version| {
+    tell(Watch::new(office, Some(AT_LEAST), move |duties: &Duties, version: Version| {
         framed(lists(duties, Part::All, limit), id, version)
-    });
-    watch.stream()
+    }))
 }
 
 /// One role, until the member ends or hangs.
-pub(super) fn one_role(
-    office: Arc<Office>,
-    name: String,
-    limit: usize,
-) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
-    let watch = Watch::new(office, None, move |duties: &Duties, _| role(duties, &name, limit));
-    watch.stream()
+pub(super) fn one_role(office: Arc<Office>, name: String, limit: usize) -> Response {
+    tell(Watch::new(office, None, move |duties: &Duties, _: Version| role(duties, &name, limit)))
 }
 
 /// The lists, with who tells of them and when.
@@ -59,23 +48,18 @@ struct Watch<T, F> {
     last: Option<(T, Version, Instant)>,
 }
 
-impl<T, F> Watch<T, F>
-where
-    T: Clone + PartialEq + Serialize + Send + 'static,
-    F: Fn(&Duties, Version) -> T + Send + Sync + 'static,
-{
+impl<T, F> Watch<T, F> {
     fn new(office: Arc<Office>, at_least: Option<Duration>, see: F) -> Self {
         Watch { office, at_least, see: Arc::new(see), last: None }
     }
+}
 
-    fn stream(self) -> Sse<impl Stream<Item = Result<sse::Event, Infallible>>> {
-        let told = stream::unfold(self, |mut watch| async move {
-            let seen = watch.next().await?;
-            let text = serde_json::to_string(&seen).unwrap_or_default();
-            Some((Ok(sse::Event::default().data(text)), watch))
-        });
-        Sse::new(told).keep_alive(KeepAlive::default())
-    }
+impl<T, F> Listens for Watch<T, F>
+where
+    T: Clone + PartialEq + Serialize + Send + Sync + 'static,
+    F: Fn(&Duties, Version) -> T + Send + Sync + 'static,
+{
+    type News = T;
 
     /// The next that is worth telling; nothing if the member has ended or hangs.
     async fn next(&mut self) -> Option<T> {

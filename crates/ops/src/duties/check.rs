@@ -3,22 +3,17 @@
 use super::escaped;
 use crate::watching::{AskArgs, runtime};
 use bellwether_api::orders::Bearer;
-use bellwether_shell::{Failure, Verdict, print};
+use bellwether_shell::{Failure, Verdict};
 use clap::Args;
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Tokens")]
 pub(super) struct CheckArgs {
     /// Ask whether this one is held by a token: ends with 82 if it is not, and never will be
-    #[arg(long, value_name = "NAME", requires = "token", help_heading = "Tokens")]
+    #[arg(long, value_name = "NAME", requires = "token")]
     check: Option<String>,
     /// The token, as its bearer has it in BELLWETHER_TOKEN
-    #[arg(
-        long,
-        value_name = "TOKEN",
-        requires = "check",
-        allow_negative_numbers = true,
-        help_heading = "Tokens"
-    )]
+    #[arg(long, value_name = "TOKEN", requires = "check", allow_negative_numbers = true)]
     token: Option<String>,
 }
 
@@ -48,10 +43,6 @@ pub(super) fn run(
     };
     let path = format!("/v1/{kind}/{}/tokens/{token}", escaped(name));
     let bearer: Bearer = runtime()?.block_on(ask.whom()?.get(&path))?;
-    if ask.json() {
-        print(&format!("{}\n", serde_json::to_string_pretty(&bearer).unwrap_or_default()))?;
-    } else {
-        print(&format!("'{name}' is {held} by {} with token {token}\n", bearer.session))?;
-    }
-    Ok(Verdict::Well)
+    let text = format!("'{name}' is {held} by {} with token {token}\n", bearer.session);
+    ask.print(&bearer, || text)
 }

@@ -3,7 +3,7 @@
 use super::{below, clock, count, picture, table};
 use crate::watching::{self, AskArgs, Shown, runtime};
 use bellwether_api::duties::Duties;
-use bellwether_shell::{Failure, Target, Verdict, print};
+use bellwether_shell::{Failure, Target, Verdict};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -29,12 +29,7 @@ pub(crate) fn run(args: &DeadlocksArgs) -> Result<Verdict, Failure> {
     let whom = args.ask.whom()?;
     let all: Deadlocks = runtime()?.block_on(whom.get(Deadlocks::PATH))?;
     target.write(&picture::draw(&all.0))?;
-    if args.ask.json() {
-        print(&format!("{}\n", serde_json::to_string_pretty(&all).unwrap_or_default()))?;
-    } else {
-        print(&all.table())?;
-    }
-    Ok(Verdict::Well)
+    args.ask.print(&all, || all.table())
 }
 
 /// The deadlocks, as a member shows them.

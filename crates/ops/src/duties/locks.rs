@@ -60,12 +60,7 @@ fn force(args: &LocksArgs, lock: &str, session: &str) -> Result<Verdict, Failure
     let order = ForceOrder { session: session.to_owned(), by: args.reason.clone() };
     let path = format!("/v1/locks/{}/force", escaped(lock));
     let done: Done = runtime()?.block_on(whom.post(&path, &order))?;
-    if args.ask.json() {
-        print(&format!("{}\n", serde_json::to_string_pretty(&done).unwrap_or_default()))?;
-    } else {
-        print(&format!("{}\n", done.done))?;
-    }
-    Ok(Verdict::Well)
+    args.ask.print(&done, || format!("{}\n", done.done))
 }
 
 fn confirmed(lock: &str, session: &str) -> Result<bool, Failure> {

@@ -12,7 +12,7 @@ use bellwether_api::duties::Duties;
 use comfy_table::{ContentArrangement, Table, presets};
 
 /// A table with these columns.
-fn table(header: &[&str]) -> Table {
+pub(crate) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(110);

@@ -1,26 +1,14 @@
 //! `bellwether sessions`: the clients, and what they have.
 
 use super::{below, clock, count, names, table};
-use crate::watching::{self, AskArgs, Shown};
+use crate::watching::Shown;
 use bellwether_api::duties::Duties;
-use bellwether_shell::{Failure, Verdict};
-use clap::Args;
 use serde::{Deserialize, Serialize};
-
-#[derive(Debug, Args)]
-pub struct SessionsArgs {
-    #[command(flatten)]
-    ask: AskArgs,
-}
-
-pub(crate) fn run(args: &SessionsArgs) -> Result<Verdict, Failure> {
-    watching::run::<Sessions>(&args.ask)
-}
 
 /// The sessions, as a member shows them.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Sessions(Duties);
+pub(crate) struct Sessions(Duties);
 
 impl Shown for Sessions {
     const PATH: &'static str = "/v1/sessions";

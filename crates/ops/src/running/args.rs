@@ -54,28 +54,36 @@ pub struct LockArgs {
 /// What both have in common.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(super) quiet: bool,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(super) job: Vec<OsString>,
+    #[command(flatten)]
+    session: SessionArgs,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Session")]
+struct SessionArgs {
     /// How long the session outlives its last sign of life; others wait for so long if this host
     /// is lost
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "10s",
-        allow_hyphen_values = true,
-        help_heading = "Session"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "10s", allow_hyphen_values = true)]
     ttl: String,
     /// How long the command may take to end when it is asked to (SIGTERM), before it is killed
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "3s",
-        allow_hyphen_values = true,
-        help_heading = "Session"
-    )]
+    #[arg(long, value_name = "TIME", default_value = "3s", allow_hyphen_values = true)]
     grace: String,
     /// What people see of the session [default: the command's name and this process's number]
-    #[arg(long, value_name = "TEXT", help_heading = "Session")]
+    #[arg(long, value_name = "TEXT")]
     name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+struct ClusterArgs {
     /// The Unix socket of a member on this host; may be given several times [default: those of
     /// `bellwether up`, or of an installed member]
     #[arg(
@@ -83,30 +91,18 @@ pub(crate) struct RunArgs {
         value_name = "PATH",
         env = "BELLWETHER_SOCKET",
         value_delimiter = ',',
-        conflicts_with = "connect",
-        help_heading = "Cluster"
+        conflicts_with = "connect"
     )]
     socket: Vec<PathBuf>,
     /// The members' addresses, over TLS
-    #[arg(
-        long,
-        value_name = "HOST:PORT,...",
-        env = "BELLWETHER_ENDPOINTS",
-        help_heading = "Cluster"
-    )]
+    #[arg(long, value_name = "HOST:PORT,...", env = "BELLWETHER_ENDPOINTS")]
     connect: Option<String>,
     /// The directory with ca.pem and the certificate of this client, for --connect
-    #[arg(long, value_name = "DIR", env = "BELLWETHER_CERTS", help_heading = "Cluster")]
+    #[arg(long, value_name = "DIR", env = "BELLWETHER_CERTS")]
     certs: Option<String>,
     /// The client whose certificate is used, if the directory has several
-    #[arg(long, value_name = "NAME", env = "BELLWETHER_CLIENT", help_heading = "Cluster")]
+    #[arg(long, value_name = "NAME", env = "BELLWETHER_CLIENT")]
     client: Option<String>,
-    /// Say nothing but errors
-    #[arg(long)]
-    pub(super) quiet: bool,
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    pub(super) job: Vec<OsString>,
 }
 
 /// What they come to.
@@ -119,8 +115,10 @@ pub(super) struct Terms {
 
 impl RunArgs {
     pub(super) fn terms(&self) -> Result<Terms, Failure> {
-        let ttl = options::duration(&self.ttl).map_err(|what| Failure::flag("ttl", what))?;
-        let grace = options::duration(&self.grace).map_err(|what| Failure::flag("grace", what))?;
+        let ttl =
+            options::duration(&self.session.ttl).map_err(|what| Failure::flag("ttl", what))?;
+        let grace = &self.session.grace;
+        let grace = options::duration(grace).map_err(|what| Failure::flag("grace", what))?;
         if ttl < Duration::from_millis(200) {
             return Err(Failure::flag("ttl", "it is too short; give at least 200ms"));
         }
@@ -132,7 +130,7 @@ impl RunArgs {
             );
             return Err(Failure::flag("grace", what));
         }
-        let name = match &self.name {
+        let name = match &self.session.name {
             Some(name) => name.clone(),
             None => {
                 let program = self.job.first().map(Path::new).and_then(Path::file_name);
@@ -146,11 +144,11 @@ impl RunArgs {
 
     pub(super) fn endpoints(&self) -> Result<Endpoints, Failure> {
         let failed = |error: bellwether::Error| Failure::Exit(error.exit_code(), error.to_string());
-        let certs = (self.certs.as_deref(), self.client.as_deref());
-        if let Some(list) = &self.connect {
-            return Endpoints::parse(list, certs.0, certs.1).map_err(failed);
+        let ClusterArgs { socket, connect, certs, client } = &self.cluster;
+        if let Some(list) = connect {
+            return Endpoints::parse(list, certs.as_deref(), client.as_deref()).map_err(failed);
         }
-        let sockets = match self.socket.as_slice() {
+        let sockets = match socket.as_slice() {
             [] => super::sockets::of_up()?,
             given => given.to_vec(),
         };

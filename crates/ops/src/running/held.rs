@@ -2,7 +2,7 @@
 
 use super::job::{Ended, Job};
 use super::joining::Joined;
-use super::signals::Signals;
+use crate::signals::Signals;
 use bellwether::{Error, Leadership, Lock};
 use bellwether_core::Time;
 use bellwether_net::Clock;

@@ -1,6 +1,6 @@
 //! A job, as the command sees it: its keeper, and what that is told.
 
-use super::wire::{FRAME, Frame, News, Order, send_first};
+use super::wire::{Frames, News, Order, send_first};
 use bellwether::{Error, Session};
 use bellwether_core::Time;
 use bellwether_shell::Failure;
@@ -12,8 +12,6 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::process::Stdio;
 use std::time::Duration;
-use tokio::io::AsyncReadExt;
-use tokio::net::UnixStream;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
@@ -29,9 +27,7 @@ pub(super) struct Standby {
 /// A job that runs.
 pub(super) struct Job {
     keeper: Child,
-    control: UnixStream,
-    frame: Frame,
-    got: usize,
+    control: Frames,
     group: Option<Pid>,
 }
 
@@ -99,9 +95,7 @@ impl Standby {
             send_first(&self.control, first, stdin.as_fd())?;
         }
         self.control.write_all(&Order::Deadline(deadline).frame())?;
-        self.control.set_nonblocking(true)?;
-        let control = UnixStream::from_std(self.control)?;
-        Ok(Job { keeper: self.keeper, control, frame: [0; FRAME], got: 0, group: None })
+        Ok(Job { keeper: self.keeper, control: Frames::new(self.control)?, group: None })
     }
 }
 
@@ -122,13 +116,13 @@ impl Job {
 
     fn say(&self, order: Order) {
         // A keeper that takes no more orders is on its way out.
-        let _ = self.control.try_write(&order.frame());
+        let _ = self.control.stream.try_write(&order.frame());
     }
 
     /// Waits until the job and all that it left behind are dead. May be cancelled.
     pub(super) async fn ended(&mut self) -> Ended {
         let ended = loop {
-            match self.next().await {
+            match self.control.next().await.and_then(|frame| News::read(&frame)) {
                 Some(News::Runs(group)) => self.group = Pid::from_raw(group),
                 Some(News::Ended { code, late }) => break Ended { code, late },
                 None => {
@@ -139,17 +133,6 @@ impl Job {
         };
         let _ = self.keeper.wait().await;
         ended
-    }
-
-    async fn next(&mut self) -> Option<News> {
-        while self.got < FRAME {
-            match self.control.read(&mut self.frame[self.got..]).await {
-                Ok(0) | Err(_) => return None,
-                Ok(more) => self.got += more,
-            }
-        }
-        self.got = 0;
-        News::read(&self.frame)
     }
 
     /// Somebody killed the keeper. The job itself dies with it; the rest of its group is killed

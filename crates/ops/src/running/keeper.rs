@@ -20,14 +20,15 @@
 //! * J6 The keeper ends when all of that is dead, and not before. So its death is proof of theirs.
 
 use super::alarm::Alarm;
-use super::wire::{FRAME, Frame, News, Order, receive_first};
+use super::wire::{FRAME, Frames, News, Order, receive_first};
+use crate::up::member::end_with_parent;
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_shell::{Failure, Verdict};
 use clap::Args;
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, getppid, kill_process, kill_process_group,
-    set_child_subreaper, set_parent_process_death_signal, wait,
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
+    set_child_subreaper, wait,
 };
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
@@ -36,8 +37,7 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::UnixStream;
+use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{Signal as Incoming, SignalKind, signal};
 
 /// The job is dead so long before its deadline: a kill takes effect within this time.
@@ -67,11 +67,9 @@ pub struct BecomeArgs {
 
 /// Becomes the job, unless the keeper is gone.
 pub(crate) fn become_job(args: &BecomeArgs) -> Result<Verdict, Failure> {
-    // J4. The order matters: a parent that ends between the two is noticed by the second.
-    let bound = set_parent_process_death_signal(Some(Signal::KILL)).is_ok();
-    let here = getppid().is_some_and(|parent| parent.as_raw_nonzero().get() == args.parent);
     let [program, words @ ..] = args.job.as_slice() else { return Ok(Verdict::Well) };
-    if !bound || !here {
+    // J4.
+    if !end_with_parent(args.parent) {
         return Err(Failure::Exit(126, "whoever started this is gone".to_owned()));
     }
     let error = Command::new(program).args(words).exec();
@@ -113,17 +111,12 @@ async fn run(args: &KeepArgs) -> io::Result<u8> {
         .process_group(0)
         .spawn()?;
     let job = Pid::from_child(&job);
-    control.set_nonblocking(true)?;
     let mut keeper = Keeper {
         job,
         status: None,
         group_gone: false,
         plan: Plan { grace: Duration::from_millis(args.grace_ms), deadline, phase: Phase::Runs },
-        control: Some(Control {
-            stream: UnixStream::from_std(control)?,
-            frame: [0; FRAME],
-            got: 0,
-        }),
+        control: Some(Frames::new(control)?),
         alarm,
     };
     keeper.tell(News::Runs(job.as_raw_nonzero().get())).await;
@@ -233,31 +226,6 @@ fn before(at: Time, span: Duration) -> Time {
     Time::from_micros(at.as_micros().saturating_sub(span))
 }
 
-/// The connection to the command.
-struct Control {
-    stream: UnixStream,
-    frame: Frame,
-    got: usize,
-}
-
-impl Control {
-    /// The next order; `None` if the command is gone. May be cancelled.
-    async fn next(&mut self) -> Option<Order> {
-        loop {
-            while self.got < FRAME {
-                match self.stream.read(&mut self.frame[self.got..]).await {
-                    Ok(0) | Err(_) => return None,
-                    Ok(more) => self.got += more,
-                }
-            }
-            self.got = 0;
-            if let Some(order) = Order::read(&self.frame) {
-                return Some(order);
-            }
-        }
-    }
-}
-
 struct Keeper {
     job: Pid,
     /// What the job ended with.
@@ -265,7 +233,7 @@ struct Keeper {
     /// Whether nobody is left in its process group.
     group_gone: bool,
     plan: Plan,
-    control: Option<Control>,
+    control: Option<Frames>,
     alarm: Alarm,
 }
 
@@ -361,10 +329,12 @@ impl Keeper {
 }
 
 /// The next order, if there is still somebody to give one.
-async fn heard(control: &mut Option<Control>) -> Option<Order> {
-    match control {
-        Some(control) => control.next().await,
-        None => std::future::pending().await,
+async fn heard(control: &mut Option<Frames>) -> Option<Order> {
+    let Some(control) = control else { return std::future::pending().await };
+    loop {
+        if let Some(order) = Order::read(&control.next().await?) {
+            return Some(order);
+        }
     }
 }
 

@@ -18,7 +18,6 @@ mod joining;
 pub(crate) mod keeper;
 pub(crate) mod lock;
 mod program;
-mod signals;
 pub(crate) mod sockets;
 mod wire;
 

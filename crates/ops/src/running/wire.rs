@@ -11,6 +11,9 @@ use rustix::net::{
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use tokio::io::AsyncReadExt;
+use tokio::net::UnixStream;
 
 /// The length of a frame.
 pub(super) const FRAME: usize = 9;
@@ -40,6 +43,32 @@ pub(super) enum News {
         /// Whether it was ended because its deadline came near.
         late: bool,
     },
+}
+
+/// The frames that come over a connection.
+pub(super) struct Frames {
+    pub(super) stream: UnixStream,
+    frame: Frame,
+    got: usize,
+}
+
+impl Frames {
+    pub(super) fn new(stream: StdStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Frames { stream: UnixStream::from_std(stream)?, frame: [0; FRAME], got: 0 })
+    }
+
+    /// The next frame; `None` if the other end is gone. May be cancelled.
+    pub(super) async fn next(&mut self) -> Option<Frame> {
+        while self.got < FRAME {
+            match self.stream.read(&mut self.frame[self.got..]).await {
+                Ok(0) | Err(_) => return None,
+                Ok(more) => self.got += more,
+            }
+        }
+        self.got = 0;
+        Some(self.frame)
+    }
 }
 
 fn frame(tag: u8, number: u64) -> Frame {

@@ -1,42 +1,31 @@
 //! The flags of `bellwether up`.
 
 use bellwether_algorithms::election::any::Choice;
-use bellwether_shell::Failure;
+use bellwether_shell::{Failure, whole_number};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// More members than this on one machine would only measure the machine.
-const NODES_MAX: u32 = 64;
+const NODES_MAX: u64 = 64;
 
 const PROFILES: [&str; 3] = ["default", "fast", "wide"];
 
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Cluster")]
 pub struct UpArgs {
     #[command(flatten)]
     pub(crate) shape: ShapeArgs,
     /// Keep certificates, configurations, states and logs in this directory, and go on from what
     /// is there [default: a temporary one]
-    #[arg(long, value_name = "DIR", help_heading = "Cluster")]
+    #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// The HTTP port of member 1; the others follow. 0: any that are free
-    #[arg(
-        long,
-        value_name = "PORT",
-        default_value = "0",
-        allow_negative_numbers = true,
-        help_heading = "Cluster"
-    )]
+    #[arg(long, value_name = "PORT", default_value = "0", allow_negative_numbers = true)]
     pub(crate) http_port: String,
     /// The HTTP port of the dashboard, from which the cluster can be watched and broken. 0: any that
     /// is free
-    #[arg(
-        long,
-        value_name = "PORT",
-        default_value = "0",
-        allow_negative_numbers = true,
-        help_heading = "Cluster"
-    )]
+    #[arg(long, value_name = "PORT", default_value = "0", allow_negative_numbers = true)]
     pub(crate) http: String,
     /// End after this time [default: when told to]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
@@ -48,25 +37,20 @@ pub struct UpArgs {
 
 /// What all commands that start a whole cluster have in common.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Cluster")]
 pub struct ShapeArgs {
     /// Members 1 to N
-    #[arg(
-        long,
-        value_name = "N",
-        default_value = "5",
-        allow_negative_numbers = true,
-        help_heading = "Cluster"
-    )]
+    #[arg(long, value_name = "N", default_value = "5", allow_negative_numbers = true)]
     pub(crate) nodes: String,
     /// The election (see `bellwether algorithms`)
-    #[arg(long, value_name = "NAME", default_value = "bully", help_heading = "Cluster")]
+    #[arg(long, value_name = "NAME", default_value = "bully")]
     pub(crate) election: String,
     /// The time-outs: default, fast or wide
-    #[arg(long, value_name = "PROFILE", help_heading = "Cluster")]
+    #[arg(long, value_name = "PROFILE")]
     pub(crate) profile: Option<String>,
     /// When a stronger member takes over from a weaker one: always, never or "after 30s"
     /// [default: always]
-    #[arg(long, value_name = "WHEN", help_heading = "Cluster")]
+    #[arg(long, value_name = "WHEN")]
     pub(crate) preempt: Option<String>,
 }
 
@@ -99,13 +83,7 @@ pub struct Shape {
 impl ShapeArgs {
     /// Checks everything.
     pub fn shape(&self, profile: &str, http_port: u16) -> Result<Shape, Failure> {
-        let nodes = match self.nodes.parse::<u32>() {
-            Ok(nodes @ 1..=NODES_MAX) => nodes,
-            _ => {
-                let what = format!("'{}' is not a whole number from 1 to {NODES_MAX}", self.nodes);
-                return Err(Failure::flag("nodes", what));
-            }
-        };
+        let nodes = whole_number("nodes", &self.nodes, 1..=NODES_MAX)? as u32;
         if Choice::named(&self.election).is_none() {
             let all = Choice::NAMES.join(", ");
             let what = format!("no election '{}'; there are {all}", self.election);

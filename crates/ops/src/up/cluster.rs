@@ -7,7 +7,7 @@ use bellwether_core::NodeId;
 use bellwether_member::Choices;
 use bellwether_net::certs::prepare_all;
 use bellwether_node::config::{self, Overrides};
-use bellwether_shell::Failure;
+use bellwether_shell::{Failure, Folder};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fmt::Write;
 use std::fs::{self, File};
@@ -15,7 +15,6 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
-use tempfile::TempDir;
 use tokio::process::{Child, ChildStdin, Command};
 
 /// The name that stands in the certificates.
@@ -65,36 +64,6 @@ pub enum Condition {
     Dead,
 }
 
-/// Where the files are.
-enum Folder {
-    Temporary(TempDir),
-    Kept(PathBuf),
-}
-
-impl Folder {
-    fn new(kept: Option<&Path>) -> Result<Self, Failure> {
-        let Some(path) = kept else {
-            let folder = tempfile::Builder::new().prefix("bellwether-up-").tempdir();
-            return folder.map(Folder::Temporary).map_err(|error| {
-                Failure::Input(format!(
-                    "cannot make a temporary directory: {error}; name another one with --dir"
-                ))
-            });
-        };
-        fs::create_dir_all(path)
-            .and_then(|()| fs::canonicalize(path))
-            .map(Folder::Kept)
-            .map_err(|error| unwritable(path, &error))
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Folder::Temporary(folder) => folder.path(),
-            Folder::Kept(path) => path,
-        }
-    }
-}
-
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     let what = format!("cannot write to {}: {error}; name another directory", path.display());
     Failure::flag("dir", what)
@@ -110,7 +79,12 @@ impl Cluster {
         let program = std::env::current_exe().map_err(|error| {
             Failure::Input(format!("cannot find the program itself to start it again: {error}"))
         })?;
-        let folder = Folder::new(kept)?;
+        let folder = Folder::new(kept, "bellwether-up-").map_err(|error| match kept {
+            Some(path) => unwritable(path, &error),
+            None => Failure::Input(format!(
+                "cannot make a temporary directory: {error}; name another one with --dir"
+            )),
+        })?;
         let ids: Vec<NodeId> = (1..=shape.nodes).map(NodeId::new).collect();
         prepare_all(folder.path(), CLUSTER, &ids, &[CLIENT], DAYS)
             .map_err(|error| Failure::flag("dir", error))?;

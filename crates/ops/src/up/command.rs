@@ -6,6 +6,7 @@ use crate::asking::{Unanswered, post};
 use bellwether_api::json::{Decided, Partition, Transfer, UpCommand};
 use bellwether_node::parent::{Complaint, Fault};
 use hyper::StatusCode;
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Something to do to a cluster.
@@ -207,24 +208,25 @@ pub async fn carry_out(
             reconcile(cluster, world).await;
             Ok("everybody reaches everybody again".to_owned())
         }
-        Command::StepDown => {
-            let place = leader(cluster, world)?;
-            let decided = post::<_, Decided>(&cluster.members[place].http, "/v1/step-down", &());
-            decided.await.map(|decided| said(cluster, place, &decided)).map_err(declined)
-        }
+        Command::StepDown => hand_over(cluster, world, "/v1/step-down", &()).await,
         Command::Transfer(to) => {
-            let place = leader(cluster, world)?;
-            let (http, body) = (&cluster.members[place].http, Transfer { to: *to });
-            let decided = post::<_, Decided>(http, "/v1/transfer", &body).await;
-            decided.map(|decided| said(cluster, place, &decided)).map_err(declined)
+            hand_over(cluster, world, "/v1/transfer", &Transfer { to: *to }).await
         }
         Command::Status => Ok(world.summary(cluster)),
         Command::Quit => Ok("ends".to_owned()),
     }
 }
 
-fn said(cluster: &Cluster, place: usize, decided: &Decided) -> String {
-    format!("member {} {}", cluster.members[place].id, decided.decision)
+/// Asks the coordinator to let another one take over.
+async fn hand_over(
+    cluster: &Cluster,
+    world: &World,
+    path: &str,
+    body: &impl Serialize,
+) -> Result<String, Complaint> {
+    let member = &cluster.members[leader(cluster, world)?];
+    let decided: Decided = post(&member.http, path, body).await.map_err(declined)?;
+    Ok(format!("member {} {}", member.id, decided.decision))
 }
 
 /// A member was asked to do something, and did not.

@@ -1,25 +1,26 @@
 //! Asking one member again and again over one connection.
 
 use crate::asking::Address;
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::Request;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::HOST;
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
+use std::io::ErrorKind;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// No answer is larger, in bytes.
-const ANSWER_MAX: usize = 1 << 20;
+const ANSWER_MAX: usize = 8 << 20;
 
 /// A connection that is opened when it is needed and kept while it works.
 pub struct Link {
     address: Address,
-    open: Option<(SendRequest<Empty<Bytes>>, JoinHandle<()>)>,
+    open: Option<(SendRequest<Full<Bytes>>, JoinHandle<()>)>,
 }
 
 impl Link {
@@ -37,21 +38,33 @@ impl Link {
 
     /// The same for what is no JSON.
     pub async fn get_text(&mut self, path: &str, within: Duration) -> Option<Bytes> {
-        let answer = timeout(within, self.exchange(path)).await.ok().flatten();
+        let answer = timeout(within, self.exchange(Method::GET, path, Bytes::new())).await;
+        let answer = answer.ok().and_then(Result::ok);
         if answer.is_none() {
             // Whatever is still to come on this connection answers a question of the past.
             self.close();
         }
-        answer
+        answer.filter(|(status, _)| status.is_success()).map(|(_, body)| body)
     }
 
-    async fn exchange(&mut self, path: &str) -> Option<Bytes> {
+    /// Sends a request over the connection, which is opened if it is not; or says why not.
+    pub(crate) async fn exchange(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<(StatusCode, Bytes), String> {
+        let plain = |error: hyper::Error| error.to_string();
         let sender = match &mut self.open {
             Some((sender, _)) => sender,
             None => {
-                let stream = TcpStream::connect(self.address.to_string()).await.ok()?;
-                stream.set_nodelay(true).ok()?;
-                let (sender, connection) = handshake(TokioIo::new(stream)).await.ok()?;
+                let stream = TcpStream::connect(self.address.to_string()).await;
+                let stream = stream.map_err(|error| match error.kind() {
+                    ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+                    _ => error.to_string(),
+                })?;
+                stream.set_nodelay(true).map_err(|error| error.to_string())?;
+                let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(plain)?;
                 let driver = tokio::spawn(async move {
                     // Its end shows in the next request.
                     let _ = connection.await;
@@ -59,13 +72,18 @@ impl Link {
                 &mut self.open.insert((sender, driver)).0
             }
         };
-        let request = Request::get(path).header(HOST, self.address.to_string());
-        let request = request.body(Empty::new()).ok()?;
-        sender.ready().await.ok()?;
-        let response = sender.send_request(request).await.ok()?;
-        let fine = response.status().is_success();
-        let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await.ok()?;
-        fine.then(|| body.to_bytes())
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, self.address.to_string())
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(body))
+            .map_err(|error| error.to_string())?;
+        sender.ready().await.map_err(plain)?;
+        let response = sender.send_request(request).await.map_err(plain)?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
+        Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
     }
 
     /// Forgets the connection.

@@ -4,23 +4,19 @@
 //! the process that started it, whatever becomes of that one.
 
 use super::args::UpMemberArgs;
+use crate::node;
 use bellwether_http::Extra;
-use bellwether_node::config::{self, Overrides};
+use bellwether_node::config::Overrides;
 use bellwether_shell::{Failure, Verdict};
 
 pub(crate) fn run(args: &UpMemberArgs, extra: Extra) -> Result<Verdict, Failure> {
     if !end_with_parent(args.parent) {
         return Ok(Verdict::Well);
     }
-    let failed =
-        |error: bellwether_node::Failure| Failure::Exit(error.exit_code(), error.to_string());
     let overrides = Overrides { dev_faults: true, ..Overrides::default() };
-    let mut settings = config::load(&args.config, &overrides)
-        .map_err(|error| failed(bellwether_node::Failure::Config(error)))?;
+    let mut settings = node::load(&args.config, &overrides)?;
     settings.up.clone_from(&args.dashboard);
-    bellwether_node::logs::start(&settings.log);
-    bellwether_node::run(settings, extra).map_err(failed)?;
-    Ok(Verdict::Well)
+    node::start(settings, extra)
 }
 
 /// From now on the end of the parent is the end of this process, even while it is stopped.

@@ -15,6 +15,8 @@ mod screen;
 mod view;
 pub(crate) mod world;
 
+use crate::signals::Signals;
+use crate::watching::runtime;
 use args::UpArgs;
 use bellwether_api::json::{Members, Stance, Status, UpDone};
 use bellwether_core::Time;
@@ -28,7 +30,6 @@ use desk::Desk;
 use link::Link;
 use std::io::IsTerminal;
 use std::time::Duration;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
 use world::World;
@@ -40,8 +41,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &UpArgs, extra: Extra) -> Result<Verdict, Failure> {
     let (shape, length, port) = (args.shape()?, args.length()?, args.dashboard()?);
-    let runtime = runtime()?;
-    runtime.block_on(async {
+    runtime()?.block_on(async {
         let signals = Signals::new()?;
         let listener = desk::bind(port).await?;
         let cluster = Cluster::start(&shape, args.dir.as_deref(), Some(listener.address()))?;
@@ -58,41 +58,6 @@ pub(crate) fn run(args: &UpArgs, extra: Extra) -> Result<Verdict, Failure> {
         session.cluster.end().await;
         result.map(|()| Verdict::Well)
     })
-}
-
-/// One thread: members end with the thread that started them, so it must be the one that stays.
-pub fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Input(format!("cannot start the runtime: {error}")))
-}
-
-/// The signals that end everything.
-pub struct Signals(Signal, Signal, Signal);
-
-impl Signals {
-    /// Waits for them from now on, instead of being ended by them.
-    pub fn new() -> Result<Self, Failure> {
-        let wait = |kind| {
-            signal(kind)
-                .map_err(|error| Failure::Input(format!("cannot wait for signals: {error}")))
-        };
-        Ok(Signals(
-            wait(SignalKind::interrupt())?,
-            wait(SignalKind::terminate())?,
-            wait(SignalKind::hangup())?,
-        ))
-    }
-
-    /// Returns when one has come.
-    pub async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.0.recv() => {}
-            _ = self.1.recv() => {}
-            _ = self.2.recv() => {}
-        }
-    }
 }
 
 /// What comes next.
@@ -143,7 +108,7 @@ impl Session {
     /// Waits for the next thing to happen.
     pub(crate) async fn next(&mut self) -> Next {
         tokio::select! {
-            () = self.signals.wait() => return Next::End,
+            _ = self.signals.next() => return Next::End,
             Some(order) = self.desk.orders.recv() => return Next::Order(order),
             Some((place, status, members)) = self.reports.recv() => {
                 self.take(place, status, members).await;

@@ -7,6 +7,7 @@ mod dot;
 pub mod json;
 mod mermaid;
 #[cfg(test)]
+#[path = "sample_tests.rs"]
 mod sample;
 mod shiviz;
 mod story;

@@ -16,7 +16,7 @@ use crate::observer::Observer;
 use crate::plan::Outcome;
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Settings;
-use bellwether_core::{AnyDurable, AnyInput, AnyMsg, AnyProcess, AnyTimer, Group, NodeId, Time};
+use bellwether_core::{AnyProcess, Call, Group, NodeId, Time};
 use player::Player;
 use std::collections::VecDeque;
 use std::fmt;
@@ -40,7 +40,10 @@ pub enum Happened {
         /// What the handler saw on the process's own clock.
         clock: Time,
         /// Which, and with what.
-        came: Came,
+        came: Call<AnyProcess>,
+        /// Of a start, which life it begins; of a message, which of the sender's lives it is from,
+        /// and its index among the messages of that life.
+        origin: (u64, u64),
     },
     /// It was killed.
     Killed,
@@ -48,33 +51,6 @@ pub enum Happened {
     Stopped,
     /// It was made to go on.
     Continued,
-}
-
-/// What came in.
-#[derive(Clone, Debug)]
-pub enum Came {
-    /// It started, for the first time or again.
-    Start {
-        /// Tells its lives apart.
-        life: u64,
-        /// What an earlier life had saved.
-        saved: Option<AnyDurable>,
-    },
-    /// The application asked for something.
-    Input(AnyInput),
-    /// A message arrived.
-    Message {
-        /// Who sent it.
-        from: NodeId,
-        /// In which of its lives.
-        life: u64,
-        /// Its index among the messages of that life.
-        seq: u64,
-        /// The message.
-        msg: AnyMsg,
-    },
-    /// A timer fired.
-    Timer(AnyTimer),
 }
 
 /// A run as its processes have noted it.

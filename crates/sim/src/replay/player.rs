@@ -1,6 +1,6 @@
 //! The processes of a replayed run, and what lies between them.
 
-use super::{Came, Contradiction, Divergence, Happened, Open, Recorded, Replayed};
+use super::{Contradiction, Divergence, Happened, Open, Recorded, Replayed};
 use crate::attendance::Attendance;
 use crate::fault::{FaultCounts, FaultKind};
 use crate::meter::Meter;
@@ -11,8 +11,8 @@ use crate::tally::Tally;
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::{MilestoneReader, Settings};
 use bellwether_core::{
-    AnyConfig, AnyDurable, AnyMsg, AnyOutput, AnyProcess, AnyTimer, Cluster, Context, Effects,
-    Group, Here, InFlight, Message, NodeId, Process, Role, Time, micros,
+    AnyConfig, AnyDurable, AnyMsg, AnyOutput, AnyProcess, AnyTimer, Call, Cluster, Context,
+    Effects, Group, Here, InFlight, Message, NodeId, Process, Role, Time, micros,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -163,7 +163,7 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
 
     pub(super) fn never_sent(&self, event: &Recorded) -> Divergence {
         let contradiction = match &event.event {
-            Happened::Step { came: Came::Message { from, msg, .. }, .. } => {
+            Happened::Step { came: Call::Message(from, msg), .. } => {
                 Contradiction::NeverSent { from: *from, arrived: msg.to_string() }
             }
             _ => Contradiction::NotRunning,
@@ -188,7 +188,7 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
                 self.go_on(place);
                 Ok(())
             }
-            Happened::Step { clock, came } => self.take_step(place, clock, came),
+            Happened::Step { clock, came, origin } => self.take_step(place, clock, came, origin),
         };
         self.violation = self.violation.take().or_else(|| self.look_at_whole());
         done.map_err(|contradiction| Divergence { at, node, contradiction })
@@ -210,11 +210,17 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
         }
     }
 
-    fn take_step(&mut self, place: usize, clock: Time, came: Came) -> Result<(), Contradiction> {
+    fn take_step(
+        &mut self,
+        place: usize,
+        clock: Time,
+        came: Call<AnyProcess>,
+        (life, seq): (u64, u64),
+    ) -> Result<(), Contradiction> {
         match came {
-            Came::Start { life, saved } => self.start(place, clock, life, saved),
+            Call::Start(saved) => self.start(place, clock, life, saved),
             _ if !self.actors[place].up => Err(Contradiction::NotRunning),
-            Came::Input(input) => {
+            Call::Input(input) => {
                 self.last_action = self.mail.now;
                 self.asked = true;
                 self.work += u64::from(self.algorithm.is_work(&input));
@@ -222,10 +228,8 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
                 self.step(place, clock, |process, cx| process.on_input(input, cx));
                 Ok(())
             }
-            Came::Message { from, life, seq, msg } => {
-                self.deliver(place, clock, (from, life, seq), msg)
-            }
-            Came::Timer(timer) => self.fire(place, clock, timer),
+            Call::Message(from, msg) => self.deliver(place, clock, (from, life, seq), msg),
+            Call::Timer(timer) => self.fire(place, clock, timer),
         }
     }
 
@@ -506,7 +510,7 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
 /// The message that arrives in this event, if one does.
 fn arrival(event: &Recorded) -> Option<Key> {
     match &event.event {
-        Happened::Step { came: Came::Message { from, life, seq, .. }, .. } => {
+        Happened::Step { came: Call::Message(from, _), origin: (life, seq), .. } => {
             Some((*from, *life, *seq))
         }
         _ => None,

@@ -9,6 +9,7 @@ use crate::fault::Action;
 use crate::trace::{TraceEvent, What};
 use bellwether_core::{NodeId, Time};
 use std::collections::BTreeSet;
+use std::mem::discriminant;
 
 /// The signs that are still to be seen.
 #[derive(Debug, Default)]
@@ -36,30 +37,8 @@ struct Awaited {
     at: Time,
     /// Whether it happens only when the cluster runs, even if its time is now.
     scheduled: bool,
-    /// `None` for what is always possible.
-    sign: Option<(NodeId, Sign)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
-    Crash,
-    Recover,
-    Pause,
-    Resume,
-    Input,
-}
-
-impl Sign {
-    fn of(what: &What) -> Option<Sign> {
-        match what {
-            What::Crash => Some(Sign::Crash),
-            What::Recover => Some(Sign::Recover),
-            What::Pause => Some(Sign::Pause),
-            What::Resume => Some(Sign::Resume),
-            What::Input(_) => Some(Sign::Input),
-            _ => None,
-        }
-    }
+    /// Who shows it by which kind of event; `None` for what is always possible.
+    sign: Option<(NodeId, What)>,
 }
 
 impl Signs {
@@ -72,11 +51,11 @@ impl Signs {
         now: Time,
     ) {
         let sign = match action {
-            Action::Crash(id) => Some((*id, Sign::Crash)),
-            Action::Recover(id) => Some((*id, Sign::Recover)),
-            Action::Pause(id) => Some((*id, Sign::Pause)),
-            Action::Resume(id) => Some((*id, Sign::Resume)),
-            Action::Input(id, _) => Some((*id, Sign::Input)),
+            Action::Crash(id) => Some((*id, What::Crash)),
+            Action::Recover(id) => Some((*id, What::Recover)),
+            Action::Pause(id) => Some((*id, What::Pause)),
+            Action::Resume(id) => Some((*id, What::Resume)),
+            Action::Input(id, _) => Some((*id, What::Input(String::new()))),
             Action::CrashSending { node, .. } => {
                 self.traps.push((asked.clone(), *node));
                 None
@@ -105,10 +84,10 @@ impl Signs {
         let found = (asked.since..events.len()).find(|index| {
             let event = &events[*index];
             let same = event.at == at && event.node == Some(node);
-            same && Sign::of(&event.what) == Some(sign) && !self.seen.contains(index)
+            same && discriminant(&event.what) == discriminant(&sign) && !self.seen.contains(index)
         });
         let why = match (found, sign) {
-            (Some(index), Sign::Pause) if was_paused(node, &events[..index]) => {
+            (Some(index), What::Pause) if was_paused(node, &events[..index]) => {
                 format!("{node} is paused already")
             }
             (Some(index), _) => {
@@ -117,15 +96,15 @@ impl Signs {
             }
             // Nobody knows when a process crashes in the middle of sending; a scenario may make
             // sure of it.
-            (None, Sign::Crash) if self.traps.iter().any(|(_, trapped)| *trapped == node) => {
+            (None, What::Crash) if self.traps.iter().any(|(_, trapped)| *trapped == node) => {
                 return None;
             }
             // It waits until the process goes on, like everything else.
-            (None, Sign::Input) if was_paused(node, &events[..upto(events, at)]) => return None,
-            (None, Sign::Recover) => format!("{node} cannot recover at {at}: it is up"),
-            (None, Sign::Resume) => format!("{node} cannot resume at {at}: it is not paused"),
-            (None, Sign::Crash) => format!("{node} cannot crash at {at}: it is down already"),
-            (None, Sign::Pause | Sign::Input) => format!("nothing at {at}: {node} is down"),
+            (None, What::Input(_)) if was_paused(node, &events[..upto(events, at)]) => return None,
+            (None, What::Recover) => format!("{node} cannot recover at {at}: it is up"),
+            (None, What::Resume) => format!("{node} cannot resume at {at}: it is not paused"),
+            (None, What::Crash) => format!("{node} cannot crash at {at}: it is down already"),
+            (None, _) => format!("nothing at {at}: {node} is down"),
         };
         Some(asked.instead(why))
     }

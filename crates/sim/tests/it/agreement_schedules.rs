@@ -3,13 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::beyond::quiet_plan;
 use crate::support::listed;
 use bellwether_algorithms::agreement::{Reliable, reliable, strategies};
 use bellwether_algorithms::definition::{Algorithm, Settings};
 use bellwether_algorithms::mutex::{Deed, Guarded, Lamport};
 use bellwether_algorithms::options::Options;
 use bellwether_core::{AnyProcess, Goal, Group, Invariant, NodeId, Process, Time};
-use bellwether_sim::chaos::{quiet_plan, random_plan};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{
     Action, Ended, FaultKind, Latency, Network, Observer, Outcome, Plan, Scheduled, Seen, Silent,
     Sim, default_timeout, scenario, shrink,

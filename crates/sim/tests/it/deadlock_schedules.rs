@@ -3,10 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::beyond::quiet_plan;
 use crate::support::{each_of, listed};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_core::AnyProcess;
-use bellwether_sim::chaos::{quiet_plan, random_plan};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{FaultKind, Outcome, Plan, Silent, scenario, shrink};
 
 const SCHEDULES: u64 = 10_000;

@@ -1,5 +1,6 @@
 //! A process runs alike whether or not the simulator knows its type.
 
+use crate::beyond::{Beyond, plan_beyond};
 use bellwether_algorithms::agreement::Byzantine;
 use bellwether_algorithms::deadlock::{EdgeChasing, Site};
 use bellwether_algorithms::definition::Algorithm;
@@ -8,7 +9,7 @@ use bellwether_algorithms::mutex::{Guarded, Raymond};
 use bellwether_algorithms::order::Sequencer;
 use bellwether_algorithms::time::Berkeley;
 use bellwether_core::{Erasable, Message, Process, Time};
-use bellwether_sim::chaos::{Beyond, plan_beyond, random_plan};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{Observer, Plan, Seen, Silent, shrink};
 use std::fmt::Write;
 use std::sync::Arc;

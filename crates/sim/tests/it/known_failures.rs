@@ -4,11 +4,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that cannot go on fails its test")]
 
+use crate::beyond::{Beyond, plan_beyond};
 use crate::support::{family, listed};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Settings;
 use bellwether_core::{AnyInput, AnyProcess, Channels, Group, NodeId, Time};
-use bellwether_sim::chaos::{Beyond, plan_beyond};
 use bellwether_sim::{
     Action, Cut, CutKind, Ended, Fate, Latency, Network, Outcome, Plan, Scheduled, Silent, Sim,
     shuffled,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod agreement_schedules;
+mod beyond;
 mod branches;
 mod deadlock_schedules;
 mod determinism;

@@ -4,11 +4,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::beyond::{Beyond, plan_beyond, quiet_plan};
 use crate::support::{CATALOGUE, each_of, listed};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Settings;
 use bellwether_core::{AnyProcess, Group, NodeId, Time};
-use bellwether_sim::chaos::{Beyond, plan_beyond, quiet_plan};
 use bellwether_sim::scenario::{Scenario, write};
 use bellwether_sim::{Action, Ended, Latency, Network, Plan, Scheduled, Silent, Sim, shrink, work};
 use std::time::Duration;

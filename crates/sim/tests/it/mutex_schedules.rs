@@ -4,13 +4,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::beyond::quiet_plan;
 use crate::support::each_of;
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::election::ChangRoberts;
 use bellwether_algorithms::mutex::{Guarded, SuzukiKasami};
 use bellwether_core::AnyProcess;
-use bellwether_sim::chaos::{quiet_plan, random_plan};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{FaultCounts, FaultKind, Plan, Sections, Silent, scenario, shrink};
 use std::sync::Arc;
 

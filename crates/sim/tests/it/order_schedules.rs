@@ -4,12 +4,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::beyond::{Beyond, plan_beyond, quiet_plan};
 use crate::support::{each_of, listed};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::order::{Promises, Sequencer};
 use bellwether_core::{AnyProcess, Channels, Group, Message, NodeId, Process, Time, micros};
-use bellwether_sim::chaos::{Beyond, plan_beyond, quiet_plan, random_plan};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{
     Action, FaultCounts, FaultKind, Latency, Network, Observer, Outcome, Plan, Scheduled, Seen,
     Silent, scenario, shrink,

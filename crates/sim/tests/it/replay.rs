@@ -6,9 +6,9 @@ use crate::support::{CATALOGUE, family, listed};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Settings;
 use bellwether_algorithms::election::Incarnation;
-use bellwether_core::{AnyDurable, AnyInput, AnyProcess, Group, NodeId, Process, Time};
+use bellwether_core::{AnyDurable, AnyInput, AnyProcess, Call, Group, NodeId, Process, Time};
 use bellwether_sim::chaos::random_plan;
-use bellwether_sim::replay::{Came, Contradiction, Happened, Recorded, Replay};
+use bellwether_sim::replay::{Contradiction, Happened, Recorded, Replay};
 use bellwether_sim::{
     Action, CLOCK_START, FaultKind, Latency, Network, Observer, Outcome, Plan, Recorder, Scheduled,
     Seen, Silent, Trace, What, render,
@@ -32,7 +32,7 @@ impl Notes {
         let start = |node: &NodeId| Recorded {
             at: Time::ZERO,
             node: *node,
-            event: step(Time::ZERO, Came::Start { life: 1, saved: None }),
+            event: step(Time::ZERO, Call::Start(None), (1, 0)),
         };
         Notes {
             events: ring.iter().map(start).collect(),
@@ -44,8 +44,8 @@ impl Notes {
     }
 }
 
-fn step(at: Time, came: Came) -> Happened {
-    Happened::Step { clock: at + CLOCK_START, came }
+fn step(at: Time, came: Call<AnyProcess>, origin: (u64, u64)) -> Happened {
+    Happened::Step { clock: at + CLOCK_START, came, origin }
 }
 
 impl Observer<AnyProcess> for Notes {
@@ -60,17 +60,17 @@ impl Observer<AnyProcess> for Notes {
                 *sent += 1;
                 None
             }
-            Seen::Input(input) => Some(step(at, Came::Input((*input).clone()))),
+            Seen::Input(input) => Some(step(at, Call::Input((*input).clone()), (0, 0))),
             Seen::Receive { id, msg, .. } => {
                 let (from, life, seq) = self.letters[id];
-                Some(step(at, Came::Message { from, life, seq, msg: (*msg).clone() }))
+                Some(step(at, Call::Message(from, (*msg).clone()), (life, seq)))
             }
-            Seen::Timer(timer) => Some(step(at, Came::Timer((*timer).clone()))),
+            Seen::Timer(timer) => Some(step(at, Call::Timer((*timer).clone()), (0, 0))),
             Seen::Crash => Some(Happened::Killed),
             Seen::Recover => {
                 let (life, sent, saved) = &mut self.lives[place];
                 (*life, *sent) = (*life + 1, 0);
-                Some(step(at, Came::Start { life: *life, saved: saved.clone() }))
+                Some(step(at, Call::Start(saved.clone()), (*life, 0)))
             }
             Seen::Pause => Some(Happened::Stopped),
             Seen::Resume => Some(Happened::Continued),
@@ -243,7 +243,7 @@ fn tampered(mut change: impl FnMut(&mut Recorded) -> bool) -> Option<Contradicti
 #[test]
 fn a_message_that_nobody_sent_is_found() {
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came: Came::Message { seq, .. }, .. } => {
+        Happened::Step { came: Call::Message(..), origin: (_, seq), .. } => {
             *seq += 100;
             true
         }
@@ -255,7 +255,7 @@ fn a_message_that_nobody_sent_is_found() {
 #[test]
 fn a_message_of_another_life_is_found() {
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came: Came::Message { life, .. }, .. } => {
+        Happened::Step { came: Call::Message(..), origin: (life, _), .. } => {
             *life += 1;
             true
         }
@@ -270,12 +270,12 @@ fn a_message_that_was_changed_on_its_way_is_found() {
     let messages: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.event {
-            Happened::Step { came: Came::Message { msg, .. }, .. } => Some(msg.clone()),
+            Happened::Step { came: Call::Message(_, msg), .. } => Some(msg.clone()),
             _ => None,
         })
         .collect();
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came: Came::Message { msg, .. }, .. } => {
+        Happened::Step { came: Call::Message(_, msg), .. } => {
             *msg = messages.iter().find(|other| *other != msg).unwrap().clone();
             true
         }
@@ -287,7 +287,7 @@ fn a_message_that_was_changed_on_its_way_is_found() {
 #[test]
 fn a_message_to_somebody_else_is_found() {
     let found = tampered(|event| match &event.event {
-        Happened::Step { came: Came::Message { from, .. }, .. } => {
+        Happened::Step { came: Call::Message(from, _), .. } => {
             event.node = if *from == NodeId::new(2) { *from } else { NodeId::new(3) };
             true
         }
@@ -301,14 +301,14 @@ fn a_timer_that_was_not_set_is_found() {
     let mut timer = None;
     let (_, events) = notes();
     for event in events {
-        if let Happened::Step { came: Came::Timer(fired), .. } = event.event {
+        if let Happened::Step { came: Call::Timer(fired), .. } = event.event {
             timer = Some(fired);
         }
     }
     let timer = timer.unwrap();
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came, .. } if matches!(came, Came::Input(_)) => {
-            *came = Came::Timer(timer.clone());
+        Happened::Step { came, .. } if matches!(came, Call::Input(_)) => {
+            *came = Call::Timer(timer.clone());
             true
         }
         _ => false,
@@ -320,7 +320,7 @@ fn a_timer_that_was_not_set_is_found() {
 fn who_does_something_before_its_start_is_found() {
     let found = tampered(|event| match &mut event.event {
         Happened::Step { came, .. } if event.node == NodeId::new(2) => {
-            *came = Came::Input(listed("bully").input("start").unwrap());
+            *came = Call::Input(listed("bully").input("start").unwrap());
             true
         }
         _ => false,
@@ -345,8 +345,8 @@ fn who_comes_back_with_what_it_never_saved_is_found() {
     let found = |saved: Option<_>| {
         let mut events = notes.events.clone();
         let at = Time::from_micros(900_000);
-        let came = Came::Start { life: 2, saved };
-        events.push(Recorded { at, node: NodeId::new(4), event: step(at, came) });
+        let event = step(at, Call::Start(saved), (2, 0));
+        events.push(Recorded { at, node: NodeId::new(4), event });
         replay(&plan, events, at, at).run(Silent).err()
     };
     assert_eq!(found(Some(saved.clone())), None);
@@ -362,7 +362,7 @@ fn a_message_arrives_after_it_was_sent_whatever_the_clocks_say() {
     let (plan, mut events) = notes();
     let told = tell(&plan, events.clone(), Time::from_micros(1_000_000));
     for event in &mut events {
-        if let Happened::Step { came: Came::Message { .. }, .. } = event.event {
+        if let Happened::Step { came: Call::Message(..), .. } = event.event {
             // Each message now seems to arrive before it was sent.
             event.at = Time::from_micros(event.at.as_micros().saturating_sub(10_050));
         }
@@ -387,7 +387,7 @@ fn a_message_arrives_after_it_was_sent_whatever_the_clocks_say() {
 fn what_never_arrived_died_with_its_sender_or_found_nobody() {
     let (plan, events) = notes();
     let is_message =
-        |event: &Recorded| matches!(event.event, Happened::Step { came: Came::Message { .. }, .. });
+        |event: &Recorded| matches!(event.event, Happened::Step { came: Call::Message(..), .. });
     let first = events.iter().position(is_message).unwrap();
     let at = Time::from_micros(50_000);
     // P2 has told P3 and P4, which is down, of its election.

@@ -6,9 +6,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::beyond::{Beyond, plan_beyond};
 use crate::support::{CATALOGUE, listed};
 use bellwether_core::{AnyProcess, NodeId, Time};
-use bellwether_sim::chaos::{Beyond, plan_beyond, random_plan};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::scenario::{Mismatch, Played, Scenario, write};
 use bellwether_sim::{Action, Cut, CutKind, Fate, Outcome, Plan, Scheduled, Silent};
 use std::fs;

@@ -3,10 +3,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that cannot go on fails its test")]
 
+use crate::beyond::{Beyond, plan_beyond};
 use crate::support::listed;
 use bellwether_algorithms::definition::Settings;
 use bellwether_core::{AnyInput, AnyProcess, Group, NodeId, Time};
-use bellwether_sim::chaos::{Beyond, plan_beyond};
 use bellwether_sim::{
     Action, Cut, CutKind, Latency, Network, Plan, Scheduled, Shrunk, Silent, shrink,
 };

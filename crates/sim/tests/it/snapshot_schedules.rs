@@ -4,11 +4,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::beyond::quiet_plan;
 use crate::support::{CATALOGUE, listed};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Settings;
 use bellwether_core::{AnyProcess, Time};
-use bellwether_sim::chaos::{quiet_plan, random_plan};
+use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{Action, Outcome, Plan, Scheduled, Silent, scenario, shrink};
 use std::time::Duration;
 

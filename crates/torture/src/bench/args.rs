@@ -19,8 +19,6 @@ pub(crate) enum What {
 
 #[derive(Debug, Args)]
 pub(crate) struct FailoverArgs {
-    #[command(flatten)]
-    pub(crate) shape: ShapeArgs,
     /// How often each kind of fault happens
     #[arg(long, value_name = "N", default_value = "30", allow_negative_numbers = true)]
     pub(crate) trials: String,
@@ -30,12 +28,12 @@ pub(crate) struct FailoverArgs {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) shape: ShapeArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct QuietArgs {
-    #[command(flatten)]
-    pub(crate) shape: ShapeArgs,
     /// For how long
     #[arg(long = "for", value_name = "TIME", default_value = "10m", allow_hyphen_values = true)]
     pub(crate) length: String,
@@ -45,4 +43,6 @@ pub(crate) struct QuietArgs {
     /// Print JSON instead of a table
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) shape: ShapeArgs,
 }

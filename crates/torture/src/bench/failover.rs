@@ -6,7 +6,7 @@ use super::rig::Rig;
 use bellwether_api::json::{Decided, Mandate, Partition, Transfer};
 use bellwether_net::Clock;
 use bellwether_ops::cluster::post;
-use bellwether_shell::{Failure, Verdict, print};
+use bellwether_shell::{Failure, Verdict, print, whole_number};
 use rustix::process::Signal;
 use std::fmt::Write;
 use std::time::Duration;
@@ -58,13 +58,7 @@ impl Series {
 
 pub(super) async fn run(args: &FailoverArgs) -> Result<Verdict, Failure> {
     let shape = args.shape.shape("fast", 0)?;
-    let trials = match args.trials.parse::<usize>() {
-        Ok(trials @ 1..=10_000) => trials,
-        _ => {
-            let what = format!("'{}' is not a whole number from 1 to 10000", args.trials);
-            return Err(Failure::flag("trials", what));
-        }
-    };
+    let trials = whole_number("trials", &args.trials, 1..=10_000)?;
     if shape.nodes < 3 {
         let what = "fewer than 3 members have no majority without the coordinator; give 3 or more";
         return Err(Failure::flag("nodes", what));

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Verdict, Failure> {
         tokio::select! {
             verdict = work => verdict,
             // The members die with what is dropped here.
-            () = signals.wait() => Err(Failure::Exit(130, "interrupted; nothing was measured".to_owned())),
+            _ = signals.next() => Err(Failure::Exit(130, "interrupted; nothing was measured".to_owned())),
         }
     })
 }

@@ -23,10 +23,10 @@ mod stories;
 mod walk;
 
 use bellwether_check::{
-    Action, Aging, Channels, Counterexample, Explorable, Faults, Limits, Model, Plain, Report,
-    Ticks, Timing, Verdict, Whose, check,
+    Action, Aging, Channels, Counterexample, Faults, Limits, Model, Plain, Report, Ticks, Timing,
+    Verdict, Whose, check,
 };
-use bellwether_core::{Group, Invariant, NodeId};
+use bellwether_core::{Erasable, Group, Invariant, NodeId};
 use bellwether_member::mandate::{Input, Timer};
 use probe::{Flaw, Probe, Scope, TICK};
 use stories::{Event, Story};
@@ -93,7 +93,7 @@ fn invariants() -> Vec<Invariant<Probe>> {
     ]
 }
 
-fn explore<P: Explorable>(name: &str, model: &Model<P>) -> Report {
+fn explore<P: Erasable>(name: &str, model: &Model<P>) -> Report {
     let limits = Limits { threads: 2, memory: 8 << 30, ..Limits::default() };
     let mut next = 0;
     let report = check(model, limits, &mut |so_far| {
@@ -106,7 +106,7 @@ fn explore<P: Explorable>(name: &str, model: &Model<P>) -> Report {
     report
 }
 
-fn prove<P: Explorable>(name: &str, model: &Model<P>) {
+fn prove<P: Erasable>(name: &str, model: &Model<P>) {
     let report = explore(name, model);
     if let Verdict::Violated(found) = &report.verdict {
         eprintln!("{}", tell(model, found));
@@ -115,7 +115,7 @@ fn prove<P: Explorable>(name: &str, model: &Model<P>) {
 }
 
 /// A counterexample as people read it.
-fn tell<P: Explorable>(model: &Model<P>, found: &Counterexample) -> String {
+fn tell<P: Erasable>(model: &Model<P>, found: &Counterexample) -> String {
     let mut plain = Plain { model };
     let mut world = plain.start();
     let mut lines = vec![format!("{:?}", found.breach)];
@@ -132,7 +132,7 @@ fn tell<P: Explorable>(model: &Model<P>, found: &Counterexample) -> String {
     lines.join("\n")
 }
 
-fn refute<P: Explorable>(name: &str, model: &Model<P>) -> Counterexample {
+fn refute<P: Erasable>(name: &str, model: &Model<P>) -> Counterexample {
     match explore(name, model).verdict {
         Verdict::Violated(found) => found,
         other => unreachable!("{name}: {other:?}"),

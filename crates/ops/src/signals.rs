@@ -4,14 +4,15 @@ use bellwether_shell::Failure;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Those that are waited for.
-pub(super) struct Signals {
+pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
 }
 
 impl Signals {
-    pub(super) fn new() -> Result<Self, Failure> {
+    /// Waits for them from now on, instead of being ended by them.
+    pub fn new() -> Result<Self, Failure> {
         let unable =
             |error| Failure::Exit(71, format!("cannot wait for signals: {error}; try again"));
         let wait = |kind| signal(kind).map_err(unable);
@@ -23,7 +24,7 @@ impl Signals {
     }
 
     /// The number of the next one. May be cancelled.
-    pub(super) async fn next(&mut self) -> u8 {
+    pub async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.terminate.recv() => 15,
             _ = self.interrupt.recv() => 2,
