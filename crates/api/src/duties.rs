@@ -5,10 +5,10 @@
 //! this is for people and pages. Clients are only told what a majority has.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// Everything at once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Duties {
     /// The member whose copy this is.
     pub id: u32,
@@ -35,7 +35,8 @@ pub struct Duties {
 }
 
 /// One client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Session {
     /// Its name, like `s3.17`.
     pub session: String,
@@ -56,7 +57,8 @@ pub struct Session {
 }
 
 /// How a lock is wanted or held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// By one alone.
@@ -68,7 +70,8 @@ pub enum Mode {
 }
 
 /// One lock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Lock {
     /// Its name.
     pub name: String,
@@ -83,7 +86,8 @@ pub struct Lock {
 }
 
 /// One who holds a lock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Holder {
     /// The session.
     pub session: String,
@@ -100,7 +104,8 @@ pub struct Holder {
 }
 
 /// One who waits for a lock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Waiter {
     /// The session.
     pub session: String,
@@ -117,7 +122,8 @@ pub struct Waiter {
 }
 
 /// How a role is filled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// In the order of arrival.
@@ -129,7 +135,8 @@ pub enum Policy {
 }
 
 /// One role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Role {
     /// Its name.
     pub name: String,
@@ -144,7 +151,8 @@ pub struct Role {
 }
 
 /// Who leads a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Leader {
     /// The session.
     pub session: String,
@@ -159,7 +167,8 @@ pub struct Leader {
 }
 
 /// One who stands for a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Candidate {
     /// The session.
     pub session: String,
@@ -176,7 +185,8 @@ pub struct Candidate {
 }
 
 /// A change of a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RoleChange {
     /// When.
     pub at: String,
@@ -191,7 +201,8 @@ pub struct RoleChange {
 }
 
 /// A circle of sessions that wait, or waited, for each other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Deadlock {
     /// When it was found.
     pub at: String,
@@ -204,7 +215,8 @@ pub struct Deadlock {
 }
 
 /// One who waits in a deadlock.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Wait {
     /// The session.
     pub session: String,
@@ -217,7 +229,8 @@ pub struct Wait {
 }
 
 /// An edge of the wait-for graph.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct WaitsFor {
     /// The session that waits.
     pub from: String,

@@ -6,10 +6,10 @@
 
 use crate::duties::Deadlock;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// Who answers here. The same page comes from several kinds of servers and has to know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Here {
     /// What there is to see.
     pub serves: Serves,
@@ -18,7 +18,8 @@ pub struct Here {
 }
 
 /// What a server has for the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Serves {
     /// One member of a cluster, and the explorer.
@@ -37,7 +38,8 @@ impl Here {
 }
 
 /// What one member says about itself and its cluster, at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Status {
     /// The cluster's name.
     pub cluster: String,
@@ -83,7 +85,8 @@ pub struct Status {
 }
 
 /// What a member is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Stance {
     /// It has just started and listens whether anybody leads.
@@ -112,7 +115,8 @@ impl Stance {
 }
 
 /// A mandate as one member sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Mandate {
     /// Who holds it.
     pub leader: u32,
@@ -125,7 +129,8 @@ pub struct Mandate {
 }
 
 /// All members, as one of them sees them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Members {
     /// The cluster's name.
     pub cluster: String,
@@ -136,7 +141,8 @@ pub struct Members {
 }
 
 /// One member, as another one sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Member {
     /// Its number.
     pub id: u32,
@@ -186,16 +192,19 @@ impl<'de> Deserialize<'de> for Ppm {
     }
 }
 
+#[cfg(feature = "schema")]
 impl utoipa::PartialSchema for Ppm {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         f64::schema()
     }
 }
 
-impl ToSchema for Ppm {}
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for Ppm {}
 
 /// Whether a member lives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Health {
     /// Heard lately.
@@ -218,7 +227,8 @@ impl Health {
 }
 
 /// The changes of the coordinator that a member saw since its start, the latest last.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct History {
     /// The member that answers.
     pub id: u32,
@@ -227,7 +237,8 @@ pub struct History {
 }
 
 /// One change of the coordinator, as one member saw it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Change {
     /// The number of the event that made it, as in the stream of events.
     pub seq: u64,
@@ -244,7 +255,8 @@ pub struct Change {
 }
 
 /// Something that happened at a member.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Event {
     /// Counts the events of this member since it started, from 1.
     pub seq: u64,
@@ -264,7 +276,8 @@ pub struct Event {
 }
 
 /// What came of a request to change something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Decided {
     /// What was decided, in words. It happens within the next moments.
     pub decision: String,
@@ -273,7 +286,8 @@ pub struct Decided {
 }
 
 /// To whom the mandate is to be handed over.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
     /// The number of the member.
@@ -281,7 +295,8 @@ pub struct Transfer {
 }
 
 /// Whom a member is not to reach, for experiments.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Partition {
     /// Nothing is sent to these members and nothing heard from them. None: all is well again.
@@ -290,7 +305,8 @@ pub struct Partition {
 
 /// Everything that a dashboard shows of a member, at one moment: the data of the stream
 /// `/v1/watch`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Glance {
     /// What the member says about itself.
     pub status: Status,
@@ -305,7 +321,8 @@ pub struct Glance {
 
 /// Messages between members that one of them sent or received: the data of the stream
 /// `/v1/messages`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Messages {
     /// The member that tells of them.
     pub id: u32,
@@ -316,7 +333,8 @@ pub struct Messages {
 }
 
 /// A message between two members, or several of the same kind that are not worth a line each.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Message {
     /// When, by the wall clock of the member that tells of it (RFC 3339, UTC); of several, the
     /// last.
@@ -341,7 +359,8 @@ pub struct Message {
 }
 
 /// Which way a message went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Away from the member that tells of it.
@@ -351,7 +370,8 @@ pub enum Direction {
 }
 
 /// A whole cluster that `bellwether up` started, as its parent sees it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Up {
     /// The members, by number.
     pub members: Vec<UpMember>,
@@ -365,7 +385,8 @@ pub struct Up {
 }
 
 /// One member's process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UpMember {
     /// Its number.
     pub id: u32,
@@ -380,7 +401,8 @@ pub struct UpMember {
 }
 
 /// What has been done to a member's process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessState {
     /// It runs.
@@ -392,7 +414,8 @@ pub enum ProcessState {
 }
 
 /// A line of what has happened to a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UpNews {
     /// Counts the lines, from 1.
     pub seq: u64,
@@ -403,7 +426,8 @@ pub struct UpNews {
 }
 
 /// Something that can be done to a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UpCommand {
     /// How it is written: `kill ID`.
     pub usage: String,
@@ -412,7 +436,8 @@ pub struct UpCommand {
 }
 
 /// Asks for something to be done to a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UpOrder {
     /// A line as `bellwether up --plain` reads it: `kill 5`, `partition 1,2|3,4,5`.
@@ -420,7 +445,8 @@ pub struct UpOrder {
 }
 
 /// What was done to a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UpDone {
     /// In words.
     pub done: String,
@@ -429,7 +455,8 @@ pub struct UpDone {
 }
 
 /// Why a request was not carried out.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Problem {
     /// What is wrong.
     pub error: String,
@@ -444,7 +471,8 @@ pub struct Problem {
 }
 
 /// Whether a member lives, or is ready for work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Probe {
     /// Whether it is.
     pub ok: bool,

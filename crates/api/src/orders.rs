@@ -8,10 +8,10 @@
 
 use crate::duties::{Mode, Policy};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// A session is to begin.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OpenSession {
     /// What the client calls itself, for people.
@@ -25,7 +25,8 @@ pub struct OpenSession {
 }
 
 /// A session is open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Opened {
     /// Its name, like `s3.17`.
     pub session: String,
@@ -37,14 +38,16 @@ pub struct Opened {
 }
 
 /// A session lives.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct KeptAlive {
     /// Its name. It lives for its TTL from the moment at which the request was *sent*.
     pub session: String,
 }
 
 /// Locks are wanted: all of them or none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LockOrder {
     /// Which, and how.
@@ -58,7 +61,8 @@ pub struct LockOrder {
 }
 
 /// A lock and how it is wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     /// Its name.
@@ -79,7 +83,8 @@ fn exclusive() -> Mode {
 }
 
 /// The locks are held.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Granted {
     /// By whom.
     pub session: String,
@@ -92,7 +97,8 @@ pub struct Granted {
 }
 
 /// Something is held by this token.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Bearer {
     /// The lock or the role.
     pub name: String,
@@ -105,7 +111,8 @@ pub struct Bearer {
 }
 
 /// A session is to stand for a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CampaignOrder {
     /// The session.
@@ -132,7 +139,8 @@ fn first_come() -> Policy {
 }
 
 /// A session stands for a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Standing {
     /// The role.
     pub role: String,
@@ -149,7 +157,8 @@ pub struct Standing {
 }
 
 /// A session is to leave a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ResignOrder {
     /// The session.
@@ -160,7 +169,8 @@ pub struct ResignOrder {
 }
 
 /// A leader is to be known by another value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProclaimOrder {
     /// The session that leads.
@@ -173,7 +183,8 @@ pub struct ProclaimOrder {
 }
 
 /// A leader is to give its role to a candidate.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HandOverOrder {
     /// The session that leads.
@@ -186,7 +197,8 @@ pub struct HandOverOrder {
 }
 
 /// A lock is to be taken away from a session that holds it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ForceOrder {
     /// The session, as the operator saw it.
@@ -196,7 +208,8 @@ pub struct ForceOrder {
 }
 
 /// Something was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Done {
     /// What, in words.
     pub done: String,

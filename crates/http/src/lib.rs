@@ -9,8 +9,8 @@ use axum::{Json, Router, middleware};
 use origins::guard;
 use page::page;
 use refusal::{nothing_there, wrong_method};
+use serde_json::{Map, Value};
 use std::sync::Arc;
-use utoipa::openapi::OpenApi;
 
 pub use origins::Origins;
 pub use refusal::{Outcome, Refusal};
@@ -25,24 +25,25 @@ pub fn site(routes: Router, origins: Origins) -> Router {
 }
 
 /// What a server serves for another part of the program, which it need not know. Nothing by default.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Extra {
     /// The routes, to be merged into the server's own.
     pub routes: Router,
-    /// The document that describes them.
-    pub document: fn() -> OpenApi,
+    /// The OpenAPI document that describes them; may be empty.
+    pub document: &'static str,
 }
 
 impl Extra {
-    /// The document of a server that serves this besides its own.
-    pub fn described(&self, mut own: OpenApi) -> Json<OpenApi> {
-        own.merge((self.document)());
-        Json(own)
-    }
-}
-
-impl Default for Extra {
-    fn default() -> Self {
-        Extra { routes: Router::new(), document: OpenApi::default }
+    /// The document of a server that serves this besides its own: all paths and schemas of both.
+    pub fn described(&self, own: &'static str) -> Json<Value> {
+        let read = |document| serde_json::from_str(document).unwrap_or(Value::Null);
+        let (mut both, mut extra): (Value, Value) = (read(own), read(self.document));
+        for place in ["/paths", "/components/schemas"] {
+            let more = extra.pointer_mut(place).and_then(Value::as_object_mut).map(std::mem::take);
+            if let Some(own) = both.pointer_mut(place).and_then(Value::as_object_mut) {
+                own.extend(more.unwrap_or_else(Map::new));
+            }
+        }
+        Json(both)
     }
 }

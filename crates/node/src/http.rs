@@ -18,45 +18,14 @@ use bellwether_http::{Extra, Outcome, Refusal, site};
 use bellwether_member::{Decline, Input, Status};
 use serde::Deserialize;
 use std::sync::Arc;
-use utoipa::OpenApi;
 
 /// The largest body of a request, in bytes: none needs more.
 const BODY_MAX: usize = 16 << 10;
 
 type Shared = State<Arc<Office>>;
 
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Bellwether member",
-        description = "One member of a Bellwether cluster: who coordinates, since when and why.",
-        license(name = "MIT OR Apache-2.0")
-    ),
-    paths(
-        here,
-        status,
-        members,
-        history,
-        follow_events,
-        watch,
-        follow_messages,
-        step_down,
-        transfer,
-        elect,
-        metrics_text,
-        healthz,
-        readyz
-    ),
-    components(schemas(json::Event, json::Glance, json::Messages))
-)]
-struct Document;
-
-/// All that a member answers for itself.
-pub(crate) fn document() -> utoipa::openapi::OpenApi {
-    let mut document = Document::openapi();
-    document.merge(duties::Document::openapi());
-    document
-}
+/// All that a member answers for itself, as an OpenAPI document.
+const DOCUMENT: &str = include_str!("../../../web/openapi/member.json");
 
 /// All routes, and those that the caller has besides.
 pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
@@ -75,7 +44,7 @@ pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
         .route("/metrics", get(metrics_text))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/openapi.json", get(async move || described.described(document())))
+        .route("/openapi.json", get(async move || described.described(DOCUMENT)))
         .merge(duties::routes());
     if office.settings.dev_faults {
         router = router.route("/dev/partition", post(partition));
@@ -96,41 +65,42 @@ async fn ask(office: &Office) -> Result<Status, Refusal> {
 }
 
 /// Who answers: a member, the parent of a local cluster, or the explorer alone.
-#[utoipa::path(get, path = "/v1/here", responses((status = 200, body = json::Here)))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/here", responses((status = 200, body = json::Here))))]
 async fn here() -> Json<json::Here> {
     Json(json::Here::new(json::Serves::Member))
 }
 
 /// What this member does, who coordinates, and since when and why.
-#[utoipa::path(get, path = "/v1/status", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/status", responses(
     (status = 200, body = json::Status),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+)))]
 async fn status(State(office): Shared) -> Outcome<json::Status> {
     let status = ask(&office).await?;
     Ok(Json(office.status(&status)))
 }
 
 /// All members: whether they live, how their clocks go, whether they are connected.
-#[utoipa::path(get, path = "/v1/members", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/members", responses(
     (status = 200, body = json::Members),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+)))]
 async fn members(State(office): Shared) -> Outcome<json::Members> {
     let status = ask(&office).await?;
     Ok(Json(office.members(&status)))
 }
 
 /// The changes of the coordinator that this member saw, each with its reason.
-#[utoipa::path(get, path = "/v1/history", responses((status = 200, body = json::History)))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/history", responses((status = 200, body = json::History))))]
 async fn history(State(office): Shared) -> Json<json::History> {
     let changes = office.history.changes();
     Json(json::History { id: office.settings.id.number(), changes })
 }
 
 /// Where to begin in the stream of events.
-#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 struct Since {
     /// The number of the last event that is known already; 0 for all that are kept.
     since: Option<u64>,
@@ -138,10 +108,10 @@ struct Since {
 
 /// Events as they happen, as server-sent events whose data is an `Event` in JSON. Without `since`
 /// and without the header `Last-Event-ID` the stream begins now.
-#[utoipa::path(get, path = "/v1/events", params(Since), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/events", params(Since), responses(
     (status = 200, body = String, content_type = "text/event-stream"),
     (status = 400, description = "`since` is no number", body = json::Problem),
-))]
+)))]
 async fn follow_events(
     State(office): Shared,
     since: Result<Query<Since>, QueryRejection>,
@@ -161,41 +131,41 @@ async fn follow_events(
 
 /// Everything that a dashboard shows, as server-sent events whose data is a `Glance` in JSON: at
 /// once, whenever something happens, and at least four times a second.
-#[utoipa::path(get, path = "/v1/watch", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/watch", responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-))]
+)))]
 async fn watch(State(office): Shared) -> Response {
     glances::stream(office)
 }
 
 /// The messages between this member and the others as they happen, as server-sent events whose
 /// data is a `Messages` in JSON. Each tells of at most a tenth of a second.
-#[utoipa::path(get, path = "/v1/messages", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/messages", responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-))]
+)))]
 async fn follow_messages(State(office): Shared) -> Response {
     messages::stream(office.seat.clone(), office.settings.id)
 }
 
 /// Makes the coordinator hand its mandate over to the best of the others.
-#[utoipa::path(post, path = "/v1/step-down", responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/step-down", responses(
     (status = 200, body = json::Decided),
     (status = 409, description = "It does not coordinate, or nobody else could", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+)))]
 async fn step_down(State(office): Shared) -> Outcome<json::Decided> {
     decide(&office, Input::StepDown).await
 }
 
 /// Makes the coordinator hand its mandate over to a named member, which then stays even if
 /// stronger ones are there.
-#[utoipa::path(post, path = "/v1/transfer", request_body = json::Transfer, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/transfer", request_body = json::Transfer, responses(
     (status = 200, body = json::Decided),
     (status = 404, description = "There is no such member", body = json::Problem),
     (status = 409, description = "It does not coordinate, or that member cannot", body = json::Problem),
     (status = 422, description = "The body is not understood", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+)))]
 async fn transfer(
     State(office): Shared,
     body: Result<Json<json::Transfer>, JsonRejection>,
@@ -204,10 +174,10 @@ async fn transfer(
 }
 
 /// Makes this member hold an election. A coordinator that works stays.
-#[utoipa::path(post, path = "/v1/elect", responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/elect", responses(
     (status = 200, body = json::Decided),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+)))]
 async fn elect(State(office): Shared) -> Outcome<json::Decided> {
     decide(&office, Input::Elect).await
 }
@@ -259,10 +229,10 @@ fn declined(office: &Office, decline: Decline) -> Refusal {
 }
 
 /// Metrics in the Prometheus text format.
-#[utoipa::path(get, path = "/metrics", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/metrics", responses(
     (status = 200, body = String, content_type = "application/openmetrics-text"),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+)))]
 async fn metrics_text(State(office): Shared) -> Result<Response, Refusal> {
     let status = ask(&office).await?;
     let text = metrics::render(&office, status).map_err(|_| silent())?;
@@ -271,10 +241,10 @@ async fn metrics_text(State(office): Shared) -> Result<Response, Refusal> {
 }
 
 /// Whether the process lives and its task answers. A member without a mandate is healthy.
-#[utoipa::path(get, path = "/healthz", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/healthz", responses(
     (status = 200, body = json::Probe),
     (status = 503, body = json::Probe),
-))]
+)))]
 async fn healthz(State(office): Shared) -> Response {
     match office.ask().await {
         Some(_) => Json(json::Probe { ok: true, why: "it answers".to_owned() }).into_response(),
@@ -287,10 +257,10 @@ async fn healthz(State(office): Shared) -> Response {
 }
 
 /// Whether the member leads or follows under a mandate.
-#[utoipa::path(get, path = "/readyz", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/readyz", responses(
     (status = 200, body = json::Probe),
     (status = 503, description = "It has no coordinator, and why", body = json::Probe),
-))]
+)))]
 async fn readyz(State(office): Shared) -> Response {
     let probe = match office.ask().await {
         Some(status) => office.ready(&status),
@@ -328,14 +298,4 @@ async fn partition(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_document_lists_every_route() {
-        let document = serde_json::to_value(document()).unwrap();
-        let paths = document["paths"].as_object().unwrap();
-        assert_eq!(paths.len(), 13 + 18, "{:?}", paths.keys());
-        assert!(document["components"]["schemas"]["Status"].is_object());
-    }
-}
+mod described;

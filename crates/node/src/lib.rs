@@ -27,13 +27,3 @@ mod wire;
 pub use daemon::{Daemon, Failure, identity, run};
 pub use priority::low_priority;
 pub use wire::Wire;
-
-use utoipa::OpenApi;
-
-/// All that the page's dashboard knows of the servers: of a member, and of whoever started a whole
-/// cluster.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    let mut document = http::document();
-    document.merge(parent::Document::openapi());
-    document
-}

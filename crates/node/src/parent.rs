@@ -18,7 +18,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
-use utoipa::OpenApi;
 
 /// The largest body of a request, in bytes: a partition of 64 members is far smaller.
 const BODY_MAX: usize = 4 << 10;
@@ -86,7 +85,11 @@ pub struct Desk {
     pub orders: mpsc::Sender<Order>,
 }
 
-#[derive(OpenApi)]
+/// All that the parent answers for itself, as an OpenAPI document.
+const DOCUMENT: &str = include_str!("../../../web/openapi/up.json");
+
+#[cfg(test)]
+#[derive(utoipa::OpenApi)]
 #[openapi(
     info(
         title = "Bellwether up",
@@ -117,22 +120,22 @@ fn router(desk: Desk, origins: Origins, extra: Extra) -> Router {
         .route("/v1/up", get(up))
         .route("/v1/up/watch", get(follow_up))
         .route("/v1/up/command", post(command))
-        .route("/openapi.json", get(async move || described.described(Document::openapi())))
+        .route("/openapi.json", get(async move || described.described(DOCUMENT)))
         .with_state(desk)
         .merge(extra.routes);
     site(router.layer(DefaultBodyLimit::max(BODY_MAX)), origins)
 }
 
 /// The members' processes, the partition between them, and what has happened.
-#[utoipa::path(get, path = "/v1/up", responses((status = 200, body = json::Up)))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/up", responses((status = 200, body = json::Up))))]
 async fn up(State(desk): State<Desk>) -> Json<json::Up> {
     Json(desk.up.borrow().clone())
 }
 
 /// The same whenever it changes, as server-sent events whose data is an `Up` in JSON.
-#[utoipa::path(get, path = "/v1/up/watch", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/up/watch", responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-))]
+)))]
 async fn follow_up(State(desk): State<Desk>) -> Response {
     let mut up = desk.up;
     up.mark_changed();
@@ -150,7 +153,7 @@ impl Listens for watch::Receiver<json::Up> {
 
 /// Does something to the cluster: kills, pauses, resumes or revives a member, makes or heals a
 /// partition, hands the mandate over. Only from a page of this very server.
-#[utoipa::path(post, path = "/v1/up/command", request_body = json::UpOrder, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/up/command", request_body = json::UpOrder, responses(
     (status = 200, body = json::UpDone),
     (status = 400, description = "There is no such command", body = json::Problem),
     (status = 403, description = "It comes from a page of another site", body = json::Problem),
@@ -159,7 +162,7 @@ impl Listens for watch::Receiver<json::Up> {
     (status = 422, description = "The body is not understood", body = json::Problem),
     (status = 502, description = "A member did not do its part", body = json::Problem),
     (status = 503, description = "The cluster is about to end", body = json::Problem),
-))]
+)))]
 async fn command(
     State(desk): State<Desk>,
     body: Result<Json<json::UpOrder>, JsonRejection>,

@@ -1,4 +1,5 @@
 import type { components } from "../api/member";
+import type { components as OfUp } from "../api/up";
 import type { Duties } from "./duties/types";
 
 type Schemas = components["schemas"];
@@ -9,8 +10,8 @@ export type Change = Schemas["Change"];
 export type Glance = Schemas["Glance"];
 export type Message = Schemas["Message"];
 export type Messages = Schemas["Messages"];
-export type Up = Schemas["Up"];
-export type UpDone = Schemas["UpDone"];
+export type Up = OfUp["schemas"]["Up"];
+export type UpDone = OfUp["schemas"]["UpDone"];
 
 /** Something came that this page makes no sense of: from another version, or from no member at all. */
 export class Misunderstood extends Error {}

@@ -9,32 +9,21 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use bellwether_api::json::{Here, Problem, Serves};
+use bellwether_api::json::{Here, Serves};
 use bellwether_http::{Extra, Origins, Refusal, site};
 use std::io;
 use tokio::net::TcpListener;
-use utoipa::OpenApi;
 pub use wire::Opened;
 
 /// The largest body of a request, in bytes: a scenario, with all its letters escaped.
 const BODY_MAX: usize = 512 << 10;
 
 /// All that the page knows of the explorer's server, as an OpenAPI document.
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Bellwether explorer",
-        description = "Runs of the catalogue's algorithms, for the page in the browser.",
-        license(name = "MIT OR Apache-2.0")
-    ),
-    paths(catalogue_of_algorithms, gallery_of_runs, play),
-    components(schemas(wire::Opened))
-)]
-struct Document;
+const DOCUMENT: &str = include_str!("../../../../web/openapi/explorer.json");
 
 /// The explorer, for a server that has it besides its own.
 pub fn extra() -> Extra {
-    Extra { routes: routes(), document: Document::openapi }
+    Extra { routes: routes(), document: DOCUMENT }
 }
 
 fn routes() -> Router {
@@ -57,33 +46,33 @@ pub fn router(opened: Option<Opened>) -> Router {
     }
     let router = router
         .route("/v1/here", get(async || Json(Here::new(Serves::Explore))))
-        .route("/openapi.json", get(async || Json(Document::openapi())));
+        .route("/openapi.json", get(async || ([(CONTENT_TYPE, "application/json")], DOCUMENT)));
     site(router, Origins::default())
 }
 
 /// All families and algorithms, with their rules.
-#[utoipa::path(get, path = "/v1/explore/catalogue", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/explore/catalogue", responses(
     (status = 200, body = wire::Catalogue),
-))]
+)))]
 async fn catalogue_of_algorithms() -> Json<&'static wire::Catalogue> {
     Json(catalogue())
 }
 
 /// The runs that are worth looking at.
-#[utoipa::path(get, path = "/v1/explore/gallery", responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/explore/gallery", responses(
     (status = 200, body = wire::Gallery),
-))]
+)))]
 async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
     Json(gallery())
 }
 
 /// Plays a scenario.
-#[utoipa::path(post, path = "/v1/explore/run", request_body = wire::RunRequest, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/explore/run", request_body = wire::RunRequest, responses(
     (status = 200, body = wire::Run),
-    (status = 413, description = "The scenario is too long", body = Problem),
-    (status = 422, description = "It is not understood, or the run gets too long", body = Problem),
-    (status = 503, description = "Too many others are waiting for runs", body = Problem),
-))]
+    (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
+    (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
+    (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
+)))]
 async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<Response, Refusal> {
     let run = desk::play(request?.0).await?;
     Ok(([(CONTENT_TYPE, "application/json")], run).into_response())
@@ -92,6 +81,19 @@ async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use utoipa::OpenApi;
+
+    #[derive(OpenApi)]
+    #[openapi(
+        info(
+            title = "Bellwether explorer",
+            description = "Runs of the catalogue's algorithms, for the page in the browser.",
+            license(name = "MIT OR Apache-2.0")
+        ),
+        paths(catalogue_of_algorithms, gallery_of_runs, play),
+        components(schemas(wire::Opened))
+    )]
+    struct Document;
 
     /// The page's types are generated from this file. `UPDATE=1` writes it.
     #[test]
@@ -102,6 +104,6 @@ mod tests {
             std::fs::write(path, &document).unwrap();
         }
         let written = std::fs::read_to_string(path).unwrap();
-        assert!(written == document, "{path} is old; UPDATE=1 writes it anew");
+        assert!(written == document, "{path} is out of date; UPDATE=1 writes it");
     }
 }

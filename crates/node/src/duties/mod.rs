@@ -17,14 +17,13 @@ use crate::office::Office;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{delete, get, post};
-use bellwether_api::duties;
 use std::sync::Arc;
-use utoipa::OpenApi;
 
 /// The largest body of a request here, in bytes: many locks with long names, or a long value.
 const BODY_MAX: usize = 256 << 10;
 
-#[derive(OpenApi)]
+#[cfg(test)]
+#[derive(utoipa::OpenApi)]
 #[openapi(
     paths(
         reads::all,
@@ -47,7 +46,7 @@ const BODY_MAX: usize = 256 << 10;
         tokens::of_lock,
         tokens::of_role
     ),
-    components(schemas(duties::Duties, duties::Role))
+    components(schemas(bellwether_api::duties::Duties, bellwether_api::duties::Role))
 )]
 pub(crate) struct Document;
 

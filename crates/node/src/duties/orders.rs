@@ -9,11 +9,11 @@ use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use bellwether_api::duties as shown;
 use bellwether_api::orders::{
     CampaignOrder, Done, ForceOrder, Granted, HandOverOrder, KeptAlive, LockOrder, OpenSession,
     Opened, ProclaimOrder, ResignOrder, Standing, Wanted,
 };
-use bellwether_api::{duties as shown, json};
 use bellwether_duties::{Answer, Ask, Mode, Policy, SessionId, Want};
 use bellwether_http::{Outcome, Refusal};
 use std::sync::Arc;
@@ -46,12 +46,12 @@ fn done(what: String) -> Outcome<Done> {
 }
 
 /// Begins a session. It lives for its TTL, and is then kept alive or ends.
-#[utoipa::path(post, path = "/v1/sessions", request_body = OpenSession, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/sessions", request_body = OpenSession, responses(
     (status = 200, body = Opened),
-    (status = 422, description = "The TTL, the name or the key makes no sense", body = json::Problem),
-    (status = 429, description = "There are too many sessions", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 422, description = "The TTL, the name or the key makes no sense", body = bellwether_api::json::Problem),
+    (status = 429, description = "There are too many sessions", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn open(State(office): Shared, body: Body<OpenSession>) -> Outcome<Opened> {
     let OpenSession { client, ttl_ms, key } = body?.0;
     let key = match key {
@@ -72,14 +72,14 @@ fn key_of(text: &str) -> Result<u128, Refusal> {
 }
 
 /// Keeps a session alive: its TTL begins anew.
-#[utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(
     ("session" = String, Path, description = "The session, like s3.17"),
 ), responses(
     (status = 200, body = KeptAlive),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 410, description = "The session has ended", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn keep_alive(State(office): Shared, id: Named<String>) -> Outcome<KeptAlive> {
     let session = session(&id?.0)?;
     Errand::new(&office).keep_alive(session).await?;
@@ -87,13 +87,13 @@ pub(super) async fn keep_alive(State(office): Shared, id: Named<String>) -> Outc
 }
 
 /// Ends a session: its locks are given back and its roles left.
-#[utoipa::path(delete, path = "/v1/sessions/{session}", params(
+#[cfg_attr(test, utoipa::path(delete, path = "/v1/sessions/{session}", params(
     ("session" = String, Path, description = "The session, like s3.17"),
 ), responses(
     (status = 200, body = Done),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn close(State(office): Shared, id: Named<String>) -> Outcome<Done> {
     let session = session(&id?.0)?;
     Errand::new(&office).close(session).await?;
@@ -101,18 +101,18 @@ pub(super) async fn close(State(office): Shared, id: Named<String>) -> Outcome<D
 }
 
 /// Asks for locks: all of them or none, at once or within some time.
-#[utoipa::path(post, path = "/v1/sessions/{session}/locks", params(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/sessions/{session}/locks", params(
     ("session" = String, Path, description = "The session, like s3.17"),
 ), request_body = LockOrder, responses(
     (status = 200, body = Granted),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 408, description = "It waited in vain", body = json::Problem),
-    (status = 409, description = "A lock is busy, or a deadlock", body = json::Problem),
-    (status = 410, description = "The session has ended", body = json::Problem),
-    (status = 422, description = "The request makes no sense", body = json::Problem),
-    (status = 429, description = "Too many wait", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 408, description = "It waited in vain", body = bellwether_api::json::Problem),
+    (status = 409, description = "A lock is busy, or a deadlock", body = bellwether_api::json::Problem),
+    (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
+    (status = 422, description = "The request makes no sense", body = bellwether_api::json::Problem),
+    (status = 429, description = "Too many wait", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn lock(
     State(office): Shared,
     id: Named<String>,
@@ -147,16 +147,16 @@ fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
 }
 
 /// Gives back what a request was granted.
-#[utoipa::path(delete, path = "/v1/sessions/{session}/locks/{number}", params(
+#[cfg_attr(test, utoipa::path(delete, path = "/v1/sessions/{session}/locks/{number}", params(
     ("session" = String, Path, description = "The session, like s3.17"),
     ("number" = u64, Path, description = "The number of the request that was granted"),
 ), responses(
     (status = 200, body = Done),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 409, description = "The request holds nothing", body = json::Problem),
-    (status = 410, description = "The session has ended", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 409, description = "The request holds nothing", body = bellwether_api::json::Problem),
+    (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn release(State(office): Shared, path: Named<(String, u64)>) -> Outcome<Done> {
     let Path((id, number)) = path?;
     let (session, granted) = (session(&id)?, Numbered::of(numbered(Some(number))?));
@@ -165,17 +165,17 @@ pub(super) async fn release(State(office): Shared, path: Named<(String, u64)>) -
 }
 
 /// Makes a session stand for a role. It leads at once or when its turn comes.
-#[utoipa::path(post, path = "/v1/roles/{role}/campaign", params(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/campaign", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = CampaignOrder, responses(
     (status = 200, description = "It leads", body = Standing),
     (status = 202, description = "It stands, and others are before it", body = Standing),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 409, description = "It stands already, or the policy is another", body = json::Problem),
-    (status = 410, description = "The session has ended", body = json::Problem),
-    (status = 422, description = "The request makes no sense", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 409, description = "It stands already, or the policy is another", body = bellwether_api::json::Problem),
+    (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
+    (status = 422, description = "The request makes no sense", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn campaign(
     State(office): Shared,
     role: Named<String>,
@@ -205,15 +205,15 @@ pub(super) async fn campaign(
 }
 
 /// Makes a session leave a role, whether it leads it or not.
-#[utoipa::path(post, path = "/v1/roles/{role}/resign", params(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/resign", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = ResignOrder, responses(
     (status = 200, body = Done),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 409, description = "It does not stand for the role", body = json::Problem),
-    (status = 410, description = "The session has ended", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 409, description = "It does not stand for the role", body = bellwether_api::json::Problem),
+    (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn resign(
     State(office): Shared,
     role: Named<String>,
@@ -227,16 +227,16 @@ pub(super) async fn resign(
 }
 
 /// Changes what the world knows of the leader.
-#[utoipa::path(post, path = "/v1/roles/{role}/proclaim", params(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/proclaim", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = ProclaimOrder, responses(
     (status = 200, body = Done),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 409, description = "It does not lead the role", body = json::Problem),
-    (status = 410, description = "The session has ended", body = json::Problem),
-    (status = 422, description = "The value is too large", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 409, description = "It does not lead the role", body = bellwether_api::json::Problem),
+    (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
+    (status = 422, description = "The value is too large", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn proclaim(
     State(office): Shared,
     role: Named<String>,
@@ -250,15 +250,15 @@ pub(super) async fn proclaim(
 }
 
 /// Gives a role to a named candidate.
-#[utoipa::path(post, path = "/v1/roles/{role}/hand-over", params(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/hand-over", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = HandOverOrder, responses(
     (status = 200, body = Done),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 409, description = "It does not lead, or the other does not stand", body = json::Problem),
-    (status = 410, description = "The session has ended", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 409, description = "It does not lead, or the other does not stand", body = bellwether_api::json::Problem),
+    (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn hand_over(
     State(office): Shared,
     role: Named<String>,
@@ -273,15 +273,15 @@ pub(super) async fn hand_over(
 
 /// Takes a lock away from a session that holds it. That session may not know yet: whatever the lock
 /// protects must look at fencing tokens.
-#[utoipa::path(post, path = "/v1/locks/{name}/force", params(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/locks/{name}/force", params(
     ("name" = String, Path, description = "The lock"),
 ), request_body = ForceOrder, responses(
     (status = 200, body = Done),
-    (status = 404, description = "There is no such session", body = json::Problem),
-    (status = 409, description = "The session does not hold the lock", body = json::Problem),
-    (status = 422, description = "The reason is missing or too long", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
+    (status = 409, description = "The session does not hold the lock", body = bellwether_api::json::Problem),
+    (status = 422, description = "The reason is missing or too long", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn force(
     State(office): Shared,
     name: Named<String>,

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::Response;
-use bellwether_api::{duties as shown, json};
+use bellwether_api::duties as shown;
 use bellwether_http::{Outcome, Refusal};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -23,8 +23,9 @@ type Shared = State<Arc<Office>>;
 type Asked = Result<Query<Limit>, QueryRejection>;
 
 /// How much to show.
-#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
-#[into_params(parameter_in = Query)]
+#[derive(Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(utoipa::IntoParams))]
+#[cfg_attr(test, into_params(parameter_in = Query))]
 pub(super) struct Limit {
     /// At most so many of each list, up to 10,000; 1,000 if it is left out.
     limit: Option<usize>,
@@ -44,66 +45,66 @@ async fn show(office: &Office, part: Part, asked: Asked) -> Outcome<shown::Dutie
 }
 
 /// Sessions, roles, locks, deadlocks and who waits for whom, by this member's copy.
-#[utoipa::path(get, path = "/v1/duties", params(Limit), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/duties", params(Limit), responses(
     (status = 200, body = shown::Duties),
-    (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+    (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn all(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
     show(&office, Part::All, limit).await
 }
 
 /// The sessions alone.
-#[utoipa::path(get, path = "/v1/sessions", params(Limit), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/sessions", params(Limit), responses(
     (status = 200, body = shown::Duties),
-    (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+    (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn sessions(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
     show(&office, Part::Sessions, limit).await
 }
 
 /// The roles alone.
-#[utoipa::path(get, path = "/v1/roles", params(Limit), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/roles", params(Limit), responses(
     (status = 200, body = shown::Duties),
-    (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+    (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn roles(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
     show(&office, Part::Roles, limit).await
 }
 
 /// The locks alone.
-#[utoipa::path(get, path = "/v1/locks", params(Limit), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/locks", params(Limit), responses(
     (status = 200, body = shown::Duties),
-    (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+    (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn locks(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
     show(&office, Part::Locks, limit).await
 }
 
 /// The deadlocks that were found lately, and who waits for whom now.
-#[utoipa::path(get, path = "/v1/deadlocks", params(Limit), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/deadlocks", params(Limit), responses(
     (status = 200, body = shown::Duties),
-    (status = 503, description = "The member has ended or hangs", body = json::Problem),
-))]
+    (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn deadlocks(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
     show(&office, Part::Deadlocks, limit).await
 }
 
 /// All of it as server-sent events whose data is a `Duties` in JSON: at once, when something
 /// changes, at most ten times a second and at least every five seconds.
-#[utoipa::path(get, path = "/v1/duties/watch", params(Limit), responses(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/duties/watch", params(Limit), responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-))]
+)))]
 pub(super) async fn watch(State(office): Shared, asked: Asked) -> Result<Response, Refusal> {
     Ok(everything(office, limit(asked)?))
 }
 
 /// One role as server-sent events whose data is a `Role` in JSON: at once, and whenever it
 /// changes. One that nobody stands for is there too, without a leader.
-#[utoipa::path(get, path = "/v1/roles/{role}/watch", params(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/roles/{role}/watch", params(
     ("role" = String, Path, description = "The role"), Limit,
 ), responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-))]
+)))]
 pub(super) async fn watch_role(
     State(office): Shared,
     role: Result<Path<String>, PathRejection>,

@@ -8,7 +8,6 @@ use crate::office::Office;
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use bellwether_api::json;
 use bellwether_api::orders::Bearer;
 use bellwether_duties::{Subject, Token};
 use bellwether_http::Outcome;
@@ -18,30 +17,30 @@ type Shared = State<Arc<Office>>;
 type Named = Result<Path<(String, u64)>, PathRejection>;
 
 /// Whether a lock is held by this token, and by whom.
-#[utoipa::path(get, path = "/v1/locks/{name}/tokens/{token}", params(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/locks/{name}/tokens/{token}", params(
     ("name" = String, Path, description = "The lock"),
     ("token" = u64, Path, description = "The token that somebody has shown"),
 ), responses(
     (status = 200, body = Bearer),
-    (status = 400, description = "The token is no number", body = json::Problem),
-    (status = 409, description = "The lock is not held by it: it is over", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 400, description = "The token is no number", body = bellwether_api::json::Problem),
+    (status = 409, description = "The lock is not held by it: it is over", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn of_lock(State(office): Shared, path: Named) -> Outcome<Bearer> {
     let Path((name, token)) = path?;
     check(&office, Subject::Lock(name.clone()), name, token).await
 }
 
 /// Whether a role is led by this token, and by whom.
-#[utoipa::path(get, path = "/v1/roles/{role}/tokens/{token}", params(
+#[cfg_attr(test, utoipa::path(get, path = "/v1/roles/{role}/tokens/{token}", params(
     ("role" = String, Path, description = "The role"),
     ("token" = u64, Path, description = "The token that somebody has shown"),
 ), responses(
     (status = 200, body = Bearer),
-    (status = 400, description = "The token is no number", body = json::Problem),
-    (status = 409, description = "The role is not led by it: it is over", body = json::Problem),
-    (status = 503, description = "Nobody coordinates", body = json::Problem),
-))]
+    (status = 400, description = "The token is no number", body = bellwether_api::json::Problem),
+    (status = 409, description = "The role is not led by it: it is over", body = bellwether_api::json::Problem),
+    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+)))]
 pub(super) async fn of_role(State(office): Shared, path: Named) -> Outcome<Bearer> {
     let Path((name, token)) = path?;
     check(&office, Subject::Role(name.clone()), name, token).await

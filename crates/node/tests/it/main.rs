@@ -9,5 +9,4 @@ mod codec;
 mod common;
 mod dashboard;
 mod duties;
-mod openapi;
 mod parent;

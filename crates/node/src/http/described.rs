@@ -1,0 +1,56 @@
+//! The OpenAPI documents that are served are files, which the page's types are generated from. Here
+//! they are made of the handlers and their types, so that a member need not carry the generator.
+
+use super::*;
+use crate::parent;
+use utoipa::OpenApi;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Bellwether member",
+        description = "One member of a Bellwether cluster: who coordinates, since when and why.",
+        license(name = "MIT OR Apache-2.0")
+    ),
+    paths(
+        here,
+        status,
+        members,
+        history,
+        follow_events,
+        watch,
+        follow_messages,
+        step_down,
+        transfer,
+        elect,
+        metrics_text,
+        healthz,
+        readyz
+    ),
+    components(schemas(json::Event, json::Glance, json::Messages))
+)]
+struct Document;
+
+/// `UPDATE=1 cargo test -p bellwether-node described` writes the files.
+#[test]
+fn the_documents_are_up_to_date() {
+    let mut member = Document::openapi();
+    member.merge(duties::Document::openapi());
+    for (name, document) in [("member", member), ("up", parent::Document::openapi())] {
+        let path = format!("{}/../../web/openapi/{name}.json", env!("CARGO_MANIFEST_DIR"));
+        let described = document.to_pretty_json().unwrap() + "\n";
+        if std::env::var_os("UPDATE").is_some_and(|value| value != "0") {
+            std::fs::write(&path, &described).unwrap();
+        }
+        let written = std::fs::read_to_string(&path).unwrap();
+        assert!(written == described, "{path} is out of date; UPDATE=1 writes it");
+    }
+}
+
+#[test]
+fn the_document_lists_every_route() {
+    let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
+    let paths = document["paths"].as_object().unwrap();
+    assert_eq!(paths.len(), 13 + 18, "{:?}", paths.keys());
+    assert!(document["components"]["schemas"]["Status"].is_object());
+}
