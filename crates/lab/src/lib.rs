@@ -21,7 +21,6 @@ mod checks;
 mod compare;
 mod explore;
 pub mod explorer;
-mod fast;
 mod host;
 mod own;
 mod panics;

@@ -3,15 +3,13 @@
 use crate::args::{SimArgs, TraceFormat};
 use crate::panics::caught;
 use crate::report::{Cost, Report, World, timed, violation_text};
-use crate::{fast, planning, replay, scenario, sections, sweep};
+use crate::{planning, replay, scenario, sections, sweep};
 use bellwether_algorithms::catalogue::{Catalogue, Listed};
 use bellwether_algorithms::referee::Picture;
-use bellwether_core::{AnyProcess, Process};
+use bellwether_core::AnyProcess;
 use bellwether_shell::{Failure, Target, Verdict, print};
 use bellwether_sim::workload::Downtime;
-use bellwether_sim::{
-    Observer, Outcome, Plan, Recorder, Silent, Trace, render, scenario as script, shrink,
-};
+use bellwether_sim::{Outcome, Plan, Recorder, Trace, render, scenario as script, shrink, silent};
 use std::path::Path;
 
 /// How many lines of the story are shown when nobody asked for a trace.
@@ -92,16 +90,15 @@ fn simulate(args: &SimArgs, algorithm: &Listed) -> Result<Verdict, Failure> {
             Recorder::new(&plan.algorithm, &plan.group, seed).with_tree(plan.settings.tree);
         let recorder = if output.states { recorder.with_states() } else { recorder };
         let (outcome, cost, recorder) =
-            caught(|| measured(&plan, recorder, args.keep_going), || repeat(&plan))?;
+            caught(|| recorded(&plan, recorder, args.keep_going), || repeat(&plan))?;
         (outcome, cost, Some(recorder.into_trace()))
     } else {
-        let silent = || {
-            fast::perform(&plan, args.keep_going).unwrap_or_else(|| {
-                let (outcome, cost, Silent) = measured(&plan, Silent, args.keep_going);
-                (outcome, cost)
-            })
+        let unseen = || {
+            let (mut run, setup_s) = timed(|| silent::set_up(&plan, args.keep_going));
+            let ((), wall_s) = timed(|| run.play());
+            (run.judge(), Cost { setup_s, wall_s })
         };
-        let (outcome, cost) = caught(silent, || repeat(&plan))?;
+        let (outcome, cost) = caught(unseen, || repeat(&plan))?;
         (outcome, cost, None)
     };
     let given = Some(Downtime::of(&plan.script).work(algorithm, &plan.script, &plan.group));
@@ -126,13 +123,13 @@ fn refuse_with_chaos(args: &SimArgs) -> Result<(), Failure> {
     }
 }
 
-/// Runs a plan and measures what it takes.
-pub(crate) fn measured<P: Process, O: Observer<P>>(
-    plan: &Plan<P>,
-    observer: O,
+/// Runs a recorded plan and measures what it takes.
+fn recorded(
+    plan: &Plan<AnyProcess>,
+    recorder: Recorder,
     keep_going: bool,
-) -> (Outcome, Cost, O) {
-    let (mut sim, setup_s) = timed(|| plan.set_up(observer));
+) -> (Outcome, Cost, Recorder) {
+    let (mut sim, setup_s) = timed(|| plan.set_up(recorder));
     if keep_going {
         sim.keep_going();
     }

@@ -154,6 +154,7 @@ pub mod render;
 pub mod replay;
 pub mod scenario;
 mod shrink;
+pub mod silent;
 mod state;
 mod tally;
 mod trace;
