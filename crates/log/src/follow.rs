@@ -1,10 +1,7 @@
 //! G4 Log and the follower's half of G7 Lease: hearing a leader, appending, committing.
 
-use crate::lead::Phase;
 use crate::message::{Ack, Beat, Msg};
-use crate::types::{
-    Durability, Entry, Index, Loss, Machine, Output, Payload, Position, Quorum, Term,
-};
+use crate::types::{Durability, Entry, Index, Machine, Output, Payload, Position, Quorum, Term};
 use crate::{Cx, Lease, Log, Memory, Role, Whole};
 use bellwether_core::NodeId;
 use std::sync::Arc;
@@ -82,13 +79,7 @@ impl<M: Machine> Log<M> {
             Role::Follower => {}
             Role::Candidate(campaign) if campaign.term > beat.term && campaign.claim => {}
             Role::Candidate(_) => self.stop_campaign(cx),
-            Role::Leader(office, _) => {
-                let is_successor = office.hand_over.as_ref().is_some_and(|hand_over| {
-                    hand_over.to == leader && hand_over.phase == Phase::Yielded
-                });
-                let superseded = Loss::Superseded(beat.term);
-                self.retire(if is_successor { Loss::HandedOver(leader) } else { superseded }, cx);
-            }
+            Role::Leader(..) => self.retire(self.loss_to(leader, beat.term), cx),
         }
     }
 
@@ -159,8 +150,18 @@ impl<M: Machine> Log<M> {
         whole.written = whole.tail.last().index;
         for entry in added {
             self.rely_on(entry);
+            self.know_term(entry.position.term);
         }
         Appended::Matches(matched.index)
+    }
+
+    /// G1: a log is never of a later term than was promised. A member that adopts a log from one that
+    /// does not lead (G5) has no use for leaders of earlier terms.
+    pub(crate) fn know_term(&mut self, term: Term) {
+        if term > self.promised {
+            (self.promised, self.vote) = (term, None);
+            self.seen = self.seen.max(term);
+        }
     }
 
     /// G4 and G6: the log matches the leader's up to here, and its commit index counts so far.

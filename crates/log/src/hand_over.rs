@@ -137,6 +137,17 @@ impl<M: Machine> Log<M> {
         cx.emit(Output::HandingOver(to));
     }
 
+    /// Why it leads no more when another member does.
+    pub(crate) fn loss_to(&self, other: NodeId, term: Term) -> Loss {
+        let hand_over = self.office().and_then(|office| office.hand_over.as_ref());
+        match hand_over {
+            Some(HandOver { to, phase: Phase::Yielded, .. }) if *to == other => {
+                Loss::HandedOver(other)
+            }
+            Some(_) | None => Loss::Superseded(term),
+        }
+    }
+
     /// Timer HandOver: nothing came of it.
     pub(crate) fn end_hand_over(&mut self, cx: &mut Cx<'_, M>) {
         let now = cx.now();

@@ -1,7 +1,6 @@
 //! G6 Commit and the leader's half of G7 Lease: appending, counting, being in office.
 
-use crate::hand_over::HandOver;
-pub(crate) use crate::hand_over::Phase;
+use crate::hand_over::{HandOver, Phase};
 use crate::message::{Ack, Beat, Entries, Msg};
 use crate::types::{
     Birth, Durability, Entry, Index, Loss, Machine, Output, Payload, Position, Roster, Term, Timer,

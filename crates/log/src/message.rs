@@ -209,7 +209,10 @@ pub enum Body<M: Machine> {
         next: Option<M::Cursor>,
     },
     /// "I do not have the entry that you want the next ones of: ask from your commit index."
-    Mismatch,
+    Mismatch {
+        /// That entry. A late answer to another question must not be taken for one to this.
+        after: Position,
+    },
 }
 
 /// What a message weighs besides entries and parts.
@@ -281,7 +284,7 @@ impl<M: Machine> fmt::Display for Msg<M> {
             Msg::Supply { body: Body::Parts { at, parts, .. }, .. } => {
                 write!(f, "{name}({} parts of {at})", parts.len())
             }
-            Msg::Supply { body: Body::Mismatch, .. } => write!(f, "{name}(mismatch)"),
+            Msg::Supply { body: Body::Mismatch { after }, .. } => write!(f, "{name}(not {after})"),
             Msg::Claim { term } | Msg::Invite { term, .. } => write!(f, "{name}({term})"),
             Msg::Yield { term, generation, to: Some(to), .. } => {
                 write!(f, "{name}({term}.{generation}, to {to})")

@@ -149,7 +149,7 @@ impl<M: Machine> Log<M> {
                 }
                 gets_on
             }
-            Body::Mismatch => {
+            Body::Mismatch { .. } => {
                 let commit = self.commit();
                 if fetch.place == Place::After(commit) {
                     return self.diverge(from, beat, cx);
@@ -235,6 +235,7 @@ impl<M: Machine> Log<M> {
         let Ok(state) = state.complete() else { return false };
         let (state, tail) = (Arc::new(state), Tail::new(at));
         self.memory = Memory::Whole(Whole { state, commit: at, roster, tail, written: at.index });
+        self.know_term(at.term);
         self.rely_on_all();
         self.reach_floor(cx);
         true
@@ -259,12 +260,12 @@ impl<M: Machine> Fetching<M> {
     fn answers(&self, body: &Body<M>) -> bool {
         match (&self.place, body) {
             (Place::After(wanted), Body::Entries { prev, .. }) => wanted == prev,
-            (Place::After(_), Body::Mismatch) => true,
+            (Place::After(wanted), Body::Mismatch { after }) => wanted == after,
             (Place::After(_), Body::Parts { from, .. }) => *from == M::Cursor::default(),
             (Place::Part { at, cursor }, Body::Parts { at: sent, from, .. }) => {
                 at == sent && cursor == from || *from == M::Cursor::default()
             }
-            (Place::Part { .. }, Body::Entries { .. } | Body::Mismatch) => false,
+            (Place::Part { .. }, Body::Entries { .. } | Body::Mismatch { .. }) => false,
         }
     }
 }
@@ -281,7 +282,9 @@ impl<M: Machine> Log<M> {
                 let entries = whole.tail.after::<M>(position.index, budget).into();
                 Body::Entries { prev: position, entries }
             }
-            Place::After(position) if position.index >= whole.tail.base().index => Body::Mismatch,
+            Place::After(position) if position.index >= whole.tail.base().index => {
+                Body::Mismatch { after: position }
+            }
             Place::After(_) => self.cut_parts(Position::ZERO, M::Cursor::default(), budget, cx),
             Place::Part { at, cursor } => self.cut_parts(at, cursor, budget, cx),
         };
@@ -302,7 +305,7 @@ impl<M: Machine> Log<M> {
         budget: usize,
         cx: &Cx<'_, M>,
     ) -> Body<M> {
-        let Some(offer) = self.freeze(cx.now()) else { return Body::Mismatch };
+        let Some(offer) = self.freeze(cx.now()) else { return Body::Mismatch { after: at } };
         let cursor = if offer.at == at { cursor } else { M::Cursor::default() };
         let (parts, next) = offer.state.cut(&cursor, budget);
         Body::Parts { at: offer.at, roster: offer.roster.clone(), from: cursor, parts, next }

@@ -31,6 +31,8 @@ pub(crate) struct Campaign {
     raised: bool,
     /// Rounds without a majority.
     rounds: u8,
+    /// Whether all members have had a round to answer.
+    waited: bool,
     /// Whether the leader in the way was asked to hand over in this round.
     claimed: bool,
     pub(crate) answers: BTreeMap<NodeId, Standing>,
@@ -71,6 +73,7 @@ impl Campaign {
             permit,
             raised: false,
             rounds: 0,
+            waited: false,
             claimed: false,
             answers: BTreeMap::new(),
             complete: None,
@@ -112,6 +115,16 @@ impl Campaign {
             Standing::Behind(_) => false,
         };
         self.answers.values().filter(would).count()
+    }
+
+    /// How many would vote, now or later, without a wait for what they forgot (G9).
+    fn remembering(&self) -> usize {
+        let remembers = |standing: &&Standing| match standing {
+            Standing::Yes { after, .. } => after.is_zero(),
+            Standing::Free { .. } => true,
+            Standing::Behind(_) => false,
+        };
+        self.answers.values().filter(remembers).count()
     }
 
     fn has_voted(&self, member: NodeId) -> bool {
@@ -213,7 +226,7 @@ impl<M: Machine> Log<M> {
             Role::Follower => {}
             Role::Candidate(campaign) if campaign.term > term => {}
             Role::Candidate(_) => self.stop_campaign(cx),
-            Role::Leader(..) => self.retire(Loss::Superseded(term), cx),
+            Role::Leader(..) => self.retire(self.loss_to(other, term), cx),
         }
     }
 }
@@ -274,7 +287,9 @@ impl<M: Machine> Log<M> {
         cx.rule("G2");
         // With a disk, what is missing is with another member, and only there.
         let lacks = self.last() < self.floor || self.whole().is_none();
-        if lacks && cx.config().durability == Durability::Disk {
+        let lacks = lacks && cx.config().durability == Durability::Disk;
+        // G10: its own vote is needed, and one of an emptied folder does not count.
+        if lacks || !self.counts_vote(cx.me(), self.birth) {
             let needed = cx.config().needed(cx.group());
             return cx.emit(Output::Stuck { heard: 0, needed });
         }
@@ -365,9 +380,9 @@ impl<M: Machine> Log<M> {
     fn raise(&mut self, cx: &mut Cx<'_, M>) {
         let term = self.next_term(cx);
         let Some(campaign) = self.campaign_mut() else { return };
-        let Campaign { claim, appointed, permit, rounds, .. } = *campaign;
-        *campaign =
-            Campaign { raised: true, rounds, ..Campaign::new(term, claim, appointed, permit) };
+        let Campaign { claim, appointed, permit, rounds, waited, .. } = *campaign;
+        let fresh = Campaign::new(term, claim, appointed, permit);
+        *campaign = Campaign { raised: true, rounds, waited, ..fresh };
         cx.emit(Output::Asks(term));
         self.ask_all(cx);
     }
@@ -380,6 +395,13 @@ impl<M: Machine> Log<M> {
             return self.tally_votes(cx);
         }
         let Some(free) = campaign.majority_at(me, needed, now) else { return };
+        // G9, G10: members without a log may be a new cluster, or may have forgotten an old one. Every
+        // member that has its log gets a round to say so.
+        let is_doubtful = self.last() == Position::ZERO || campaign.remembering() < needed;
+        let is_known = campaign.answers.len() == cx.group().len() || campaign.waited;
+        if is_doubtful && (!is_known || campaign.newest().is_some()) {
+            return;
+        }
         if free <= now {
             return self.become_sure(cx);
         }
@@ -458,7 +480,8 @@ impl<M: Machine> Log<M> {
     /// Timer Ask: a majority is free now, or a round is over.
     pub(crate) fn end_round(&mut self, cx: &mut Cx<'_, M>) {
         let needed = cx.config().needed(cx.group());
-        let Some(campaign) = self.campaign() else { return };
+        let Some(campaign) = self.campaign_mut() else { return };
+        campaign.waited = true;
         let was_sure = campaign.sure;
         self.tally(cx);
         let Some(campaign) = self.campaign() else { return };
@@ -469,18 +492,21 @@ impl<M: Machine> Log<M> {
             return self.raise(cx);
         }
         let heard = campaign.heard();
-        let is_waiting = campaign.complete.is_some() || !campaign.sure && heard >= needed;
-        if is_waiting && !campaign.claim {
-            return self.ask_all(cx);
-        }
+        let will_be_free = campaign.majority_at(cx.me(), needed, cx.now()).is_some();
+        let is_waiting = campaign.complete.is_some() || !campaign.sure && will_be_free;
         let (rounds, claim) = (campaign.rounds + 1, campaign.claim);
         let newest = campaign.newest().filter(|(_, last)| *last > self.last());
+        // G9: a member that remembers has come back while this one waited for it.
+        if is_waiting && !claim && newest.is_none() {
+            return self.ask_all(cx);
+        }
         if heard < needed {
             cx.emit(Output::TooFew { heard, needed });
         }
         if let Some((of, last)) = newest {
             self.stop_campaign(cx);
             cx.emit(Output::Behind { of, last });
+            self.fetch_from(of, cx);
         } else if rounds >= 2 {
             self.stop_campaign(cx);
             // A claim that is not heard leaves a leader that works.

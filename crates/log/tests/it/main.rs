@@ -1,0 +1,6 @@
+//! The log in the simulator: random faults of every kind at once.
+
+mod machine;
+mod node;
+mod storms;
+mod witness;
