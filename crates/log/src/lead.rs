@@ -21,7 +21,7 @@ pub(crate) struct Office {
     /// G8: since when; only leases from what was sent after that count.
     pub(crate) resumed: Time,
     /// Where its `Begin` is.
-    begin: Index,
+    pub(crate) begin: Index,
     /// G10: the births in its `Begin`.
     pub(crate) births: Roster,
     /// G7: until when a majority's leases last, on its own clock.
@@ -322,7 +322,7 @@ impl<M: Machine> Log<M> {
         let peer = office.peers.entry(from).or_insert(Peer::new(&ack));
         // G9, G10: an earlier start, or another folder's late answer.
         if peer.birth == ack.birth && ack.start < peer.start
-            || peer.birth != ack.birth && ack.sent < peer.answered
+            || peer.birth != ack.birth && ack.sent <= peer.answered
         {
             return;
         }

@@ -169,11 +169,18 @@ impl<M: Machine> Log<M> {
     /// G10: whether an ACK counts at the leader.
     pub(crate) fn counts_ack(&self, member: NodeId, birth: Birth) -> bool {
         let (Some(whole), Some(office)) = (self.whole(), self.office()) else { return false };
-        let admitted = match whole.roster.get(&member) {
-            Some(known) => *known == birth,
-            None => office.births.get(&member) == Some(&birth),
+        let is_it = |known: Option<&Birth>| known == Some(&birth);
+        let committed = is_it(whole.roster.get(&member));
+        let admitted = match office.births.get(&member) {
+            _ if whole.commit.index >= office.begin => committed,
+            // Its vote made this leader. Without those votes nothing could be committed.
+            Some(voted) => *voted == birth,
+            None => committed && is_it(self.latest(member).as_ref()),
         };
-        admitted && self.latest(member) == Some(birth)
+        let joins = |entry: &Arc<Entry<M::Command>>| matches!(entry.payload, Payload::Joined { member: id, .. } if id == member);
+        let since = whole.commit.index.max(office.begin);
+        let mut uncommitted = whole.tail.iter().rev().take_while(|e| e.position.index > since);
+        admitted && !uncommitted.any(joins)
     }
 }
 

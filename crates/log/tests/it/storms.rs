@@ -52,12 +52,12 @@ fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
     let n = one_of(&[1, 2, 3, 3, 3, 3, 4, 5, 5]) as u32;
     let group = Group::numbered(n).unwrap();
     let drift_ppm = one_of(&[500, 10_000, 100_000]) as u32;
-    let least = one_of(&[64, 512, 4_096]) as u32;
+    let least = one_of(&[128, 512, 4_096]) as u32;
     let durability = [Durability::Disk, Durability::Memory][one_of(&[0, 0, 1])];
     let log = log::Config {
         durability,
-        keep_bytes: one_of(&[1_000, 4_000, 100_000]),
-        push_bytes: one_of(&[1, 100, 100_000]),
+        keep_bytes: one_of(&[1_500, 4_000, 100_000]),
+        push_bytes: one_of(&[200, 1_000, 100_000]),
         piece: (least, least * 8),
         ..log::Config::new(Duration::from_millis(100), Duration::from_millis(500), drift_ppm)
     };
@@ -140,8 +140,10 @@ fn perform(run: Run, seed: u64) -> Outcome {
     let Run { group, config, script, network, calm, wipe } = run;
     let needed = config.log.needed(&group);
     let until = calm + bound(&config);
+    let forgets = config.log.durability == Durability::Memory;
+    let witness = Witness::new(forgets);
     let mut sim: Sim<Node, Witness> =
-        Sim::new(group, config, &network, seed, invariants(), Witness::default());
+        Sim::new(group, config, &network, seed, invariants(), witness);
     sim.schedule(script);
     sim.stop_after(MOST_EVENTS);
     if let Some((at, victim)) = wipe {
