@@ -70,6 +70,16 @@ impl<M: Machine> Log<M> {
         matches!(self.role, Role::Candidate(_) | Role::Leader(_, Some(_)))
     }
 
+    /// The term that it asks votes for, and whether it asks for the votes themselves (G2).
+    pub fn asks(&self) -> Option<(Term, bool)> {
+        match &self.role {
+            Role::Candidate(campaign) | Role::Leader(_, Some(campaign)) => {
+                Some((campaign.term, campaign.sure))
+            }
+            Role::Follower | Role::Leader(_, None) => None,
+        }
+    }
+
     /// The leader that it is bound to, or itself in office; with the term.
     pub fn leader(&self, me: NodeId, now: Time) -> Option<(NodeId, Term)> {
         let bound = self.lease.filter(|lease| now < lease.until);

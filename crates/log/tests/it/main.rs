@@ -4,3 +4,4 @@ mod machine;
 mod node;
 mod storms;
 mod witness;
+mod worlds;
