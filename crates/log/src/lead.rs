@@ -340,15 +340,15 @@ impl<M: Machine> Log<M> {
     /// G10: enters a data folder that the log does not know.
     fn admit(&mut self, member: NodeId, birth: Birth, cx: &mut Cx<'_, M>) {
         let is_idle = self.commit() == self.last();
+        if self.latest(member) == Some(birth) {
+            return;
+        }
         let Some(office) = self.office_mut().filter(|office| office.takes_entries()) else {
             return;
         };
         let term = office.term;
         if is_idle {
             office.progress = cx.now();
-        }
-        if self.latest(member) == Some(birth) {
-            return;
         }
         cx.rule("G10");
         if self.enter(term, Payload::Joined { member, birth }).is_some() {

@@ -201,3 +201,16 @@ fn g8_a_leader_that_ends_hands_over_first() {
         said(&one.fire(Timer::HandOver)).contains(&Output::LostOffice(Term::new(1), Loss::GivenUp))
     );
 }
+
+#[test]
+fn g8_a_leader_that_does_not_come_back_into_office_gives_up() {
+    let mut one = yielded();
+    one.fire(Timer::HandOver);
+    for _ in 0..10 {
+        one.pass(ms(100));
+        let lagging = Ack { holds: false, ..one.ack_of() };
+        one.get(3, Msg::Ack(lagging));
+        one.fire(Timer::Heartbeat);
+    }
+    assert_eq!(one.log.leads(), None);
+}
