@@ -41,6 +41,7 @@ const PURE_SOURCES: &[&str] = &[
     "crates/linear/src/",
     "crates/check/src/",
     "crates/duties/src/",
+    "crates/log/src/",
     "crates/member/src/",
 ];
 

@@ -1,0 +1,445 @@
+//! G6 Commit and the leader's half of G7 Lease: appending, counting, being in office.
+
+use crate::hand_over::{HandOver, Phase};
+use crate::message::{Ack, Beat, Entries, Msg};
+use crate::types::{
+    Birth, Durability, Entry, Index, Loss, Machine, Output, Payload, Position, Roster, Term, Timer,
+};
+use crate::vote::Campaign;
+use crate::{Cx, Log, Memory, Role};
+use bellwether_core::{NodeId, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a leader knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Office {
+    pub(crate) term: Term,
+    pub(crate) appointed: bool,
+    /// G8: how often it has come back into office.
+    pub(crate) generation: u32,
+    /// G8: since when; only leases from what was sent after that count.
+    pub(crate) resumed: Time,
+    /// Where its `Begin` is.
+    pub(crate) begin: Index,
+    /// G10: the births in its `Begin`.
+    pub(crate) births: Roster,
+    /// G7: until when a majority's leases last, on its own clock.
+    pub(crate) until: Time,
+    /// Whether it has been in office in this term.
+    pub(crate) served: bool,
+    pub(crate) peers: BTreeMap<NodeId, Peer>,
+    /// G7: when something last advanced.
+    pub(crate) progress: Time,
+    /// G8: who has claimed since the last heartbeat.
+    pub(crate) claimant: Option<NodeId>,
+    pub(crate) hand_over: Option<HandOver>,
+}
+
+/// What a leader knows of a follower that has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Peer {
+    /// G7: when this leader sent the newest message that was answered by a lease.
+    pub(crate) lease: Option<Time>,
+    /// When it sent the newest message that was answered at all.
+    answered: Time,
+    pub(crate) heard: Time,
+    pub(crate) matched: Index,
+    /// The next entry to push; none if the follower does not keep up, and fetches.
+    next: Option<Index>,
+    /// When entries were last sent, and how many bytes are not acknowledged.
+    pushed: Time,
+    unacked: usize,
+    start: u32,
+    pub(crate) lost: bool,
+    pub(crate) birth: Birth,
+}
+
+impl Office {
+    fn is_silent(&self) -> bool {
+        self.hand_over.as_ref().is_some_and(|hand_over| hand_over.phase == Phase::Yielded)
+    }
+
+    pub(crate) fn takes_entries(&self) -> bool {
+        self.hand_over.as_ref().is_none_or(|hand_over| hand_over.phase == Phase::Invited)
+    }
+}
+
+/// Becoming and ceasing to be the leader.
+impl<M: Machine> Log<M> {
+    /// G3: a majority has voted.
+    pub(crate) fn lead(&mut self, cx: &mut Cx<'_, M>) {
+        let Role::Candidate(campaign) = std::mem::take(&mut self.role) else { return };
+        cx.rule("G3");
+        for timer in [Timer::Ask, Timer::Wait, Timer::Fetch] {
+            cx.cancel_timer(timer);
+        }
+        (self.fetch, self.lease) = (None, None);
+        // G9: it was voted for as it is, after a wait if need be. What it has forgotten is over.
+        self.forget_floor();
+        let Campaign { term, appointed, .. } = campaign;
+        let births: Roster = campaign.births().collect();
+        let begin =
+            Payload::Begin { leader: cx.me(), births: births.clone().into_iter().collect() };
+        let Some(begin) = self.enter(term, begin) else { return };
+        self.outcomes.clear();
+        self.role = Role::Leader(
+            Box::new(Office {
+                term,
+                appointed,
+                generation: 0,
+                resumed: cx.now(),
+                begin: begin.index,
+                births,
+                until: Time::ZERO,
+                served: false,
+                peers: BTreeMap::new(),
+                progress: cx.now(),
+                claimant: None,
+                hand_over: None,
+            }),
+            None,
+        );
+        cx.emit(Output::Leads(term));
+        self.send_to_strangers(cx);
+        cx.set_timer(Timer::Heartbeat, cx.config().heartbeat);
+        self.write_soon(cx);
+    }
+
+    fn forget_floor(&mut self) {
+        if self.whole().is_none() {
+            self.memory = Memory::default();
+        }
+        (self.floor, self.lost) = (Position::ZERO, false);
+    }
+
+    /// The term's first entry, to those who have not answered in this term.
+    fn send_to_strangers(&mut self, cx: &mut Cx<'_, M>) {
+        let (Some(whole), Some(office)) = (self.whole(), self.office()) else { return };
+        let prev = whole.tail.position_at(office.begin.prev()).unwrap_or_default();
+        let entries: Entries<M> = whole.tail.after::<M>(prev.index, cx.config().push_bytes).into();
+        for other in cx.others() {
+            if let Some(beat) = self.beat_for(other, cx.now()) {
+                cx.send(other, Msg::Append { beat, prev, entries: entries.clone() });
+            }
+        }
+    }
+
+    /// Leads no more.
+    pub(crate) fn retire(&mut self, loss: Loss, cx: &mut Cx<'_, M>) {
+        for timer in
+            [Timer::Ask, Timer::Wait, Timer::Heartbeat, Timer::Lapse, Timer::Write, Timer::HandOver]
+        {
+            cx.cancel_timer(timer);
+        }
+        if let Some(whole) = self.whole_mut() {
+            whole.written = whole.tail.last().index;
+        }
+        if let Role::Leader(office, _) = std::mem::take(&mut self.role) {
+            self.outcomes.clear();
+            cx.emit(Output::LostOffice(office.term, loss));
+        }
+    }
+
+    /// Appends an entry to the own log.
+    fn enter(&mut self, term: Term, payload: Payload<M::Command>) -> Option<Position> {
+        let whole = self.whole_mut()?;
+        let position = Position { term, index: whole.tail.last().index.next() };
+        let entry = Arc::new(Entry { position, payload });
+        if !whole.tail.push::<M>(entry.clone()) {
+            return None;
+        }
+        self.rely_on(&entry);
+        Some(position)
+    }
+}
+
+/// Entries.
+impl<M: Machine> Log<M> {
+    /// Proposes commands. False if it is not in office or hands over: then nothing happened.
+    pub fn propose(&mut self, commands: Vec<M::Command>, cx: &mut Cx<'_, M>) -> bool {
+        let now = cx.now();
+        let is_idle = self.commit() == self.last();
+        let Some(term) = self.in_office(now) else { return false };
+        let Some(office) = self.office_mut().filter(|office| office.takes_entries()) else {
+            return false;
+        };
+        if is_idle {
+            office.progress = now;
+        }
+        for command in commands {
+            if self.enter(term, Payload::Command(command)).is_none() {
+                return false;
+            }
+        }
+        self.push(cx);
+        self.write_soon(cx);
+        true
+    }
+
+    /// G6: on a disk entries are written beside being sent, all that have come meanwhile at once.
+    fn write_soon(&mut self, cx: &mut Cx<'_, M>) {
+        match cx.config().durability {
+            Durability::Memory => self.write(cx),
+            Durability::Disk => cx.set_timer(Timer::Write, std::time::Duration::ZERO),
+        }
+    }
+
+    pub(crate) fn write(&mut self, cx: &mut Cx<'_, M>) {
+        if let Some(whole) = self.whole_mut() {
+            whole.written = whole.tail.last().index;
+        }
+        self.advance(cx);
+        self.renew(cx);
+        self.drain(cx);
+    }
+
+    /// Sends new entries to the followers that keep up.
+    pub(crate) fn push(&mut self, cx: &mut Cx<'_, M>) {
+        let (now, most) = (cx.now(), cx.config().push_bytes);
+        let Some(office) = self.office().filter(|office| !office.is_silent()) else { return };
+        let keeps_up = |(id, peer): (&NodeId, &Peer)| {
+            let next = peer.next.filter(|_| peer.unacked < most)?;
+            Some((*id, next, most - peer.unacked))
+        };
+        let due: Vec<_> = office.peers.iter().filter_map(keeps_up).collect();
+        for (id, next, budget) in due {
+            let Some(whole) = self.whole() else { return };
+            let Some(prev) = whole.tail.position_at(next.prev()) else { continue };
+            let entries: Entries<M> = whole.tail.after::<M>(prev.index, budget).into();
+            let Some(last) = entries.last().map(|entry| entry.position.index) else { continue };
+            let bytes: usize = entries.iter().map(|entry| entry.weight::<M>()).sum();
+            if let Some(peer) = self.peer_mut(id) {
+                peer.next = Some(last.next());
+                peer.unacked = peer.unacked.saturating_add(bytes);
+                peer.pushed = now;
+            }
+            if let Some(beat) = self.beat_for(id, now) {
+                cx.send(id, Msg::Append { beat, prev, entries });
+            }
+        }
+    }
+
+    fn peer_mut(&mut self, id: NodeId) -> Option<&mut Peer> {
+        self.office_mut()?.peers.get_mut(&id)
+    }
+
+    /// G5: a follower that fetched was sent everything: it will keep up from here.
+    pub(crate) fn note_supplied(&mut self, to: NodeId, reached: Position, now: Time) {
+        if reached == self.last()
+            && let Some(peer) = self.peer_mut(to)
+        {
+            (peer.next, peer.unacked, peer.pushed) = (Some(reached.index.next()), 0, now);
+        }
+    }
+
+    /// What a leader says in every message; none if it does not lead, or has left office for another.
+    pub(crate) fn beat_for(&self, to: NodeId, now: Time) -> Option<Beat> {
+        let (whole, office) = (self.whole()?, self.office()?);
+        if office.is_silent() {
+            return None;
+        }
+        let lost = office.peers.get(&to).filter(|peer| peer.lost);
+        Some(Beat {
+            term: office.term,
+            generation: office.generation,
+            sent: now,
+            commit: whole.commit.index,
+            last: whole.tail.last(),
+            appointed: office.appointed,
+            welcome: lost.map(|peer| peer.start),
+        })
+    }
+
+    /// G6: commits what a majority has, if that reaches an entry of this term.
+    pub(crate) fn advance(&mut self, cx: &mut Cx<'_, M>) {
+        let needed = cx.config().needed(cx.group());
+        // Committing may admit a member (G10), whose ACKs then count.
+        while let Some(index) = self.majority_has(needed) {
+            if let Some(office) = self.office_mut() {
+                office.progress = cx.now();
+            }
+            self.commit_to(index, cx);
+        }
+    }
+
+    /// How far a majority's logs reach, if that is a step forward.
+    fn majority_has(&self, needed: usize) -> Option<Index> {
+        let (whole, office) = (self.whole()?, self.office()?);
+        let counts =
+            |(id, peer): &(&NodeId, &Peer)| !peer.lost && self.counts_ack(**id, peer.birth);
+        let mut others: Vec<Index> =
+            office.peers.iter().filter(counts).map(|(_, peer)| peer.matched).collect();
+        others.sort_unstable_by(|a, b| b.cmp(a));
+        let reached = match needed.checked_sub(2) {
+            None => whole.written,
+            Some(least) => others.get(least)?.min(&whole.written).to_owned(),
+        };
+        let is_own = whole.tail.term_at(reached) == Some(office.term);
+        (is_own && reached > whole.commit.index).then_some(reached)
+    }
+}
+
+/// Office.
+impl<M: Machine> Log<M> {
+    pub(crate) fn heartbeat(&mut self, cx: &mut Cx<'_, M>) {
+        let now = cx.now();
+        let last = self.last();
+        let is_waiting = self.commit() < last;
+        let Some(office) = self.office_mut() else { return };
+        // G7: an office in which nothing can be done keeps others from one in which something can.
+        let is_idle = !is_waiting && now < office.until;
+        if !is_idle && office.progress + cx.config().stall <= now {
+            cx.rule("G7");
+            return self.retire(Loss::Stalled, cx);
+        }
+        if is_idle {
+            office.progress = now;
+        }
+        office.claimant = None;
+        for other in cx.others() {
+            if let Some(beat) = self.beat_for(other, now) {
+                cx.send(other, Msg::Append { beat, prev: last, entries: Arc::new([]) });
+            }
+        }
+        let stall = cx.config().stall;
+        self.offer = self.offer.take().filter(|offer| now < offer.wanted + stall);
+        cx.set_timer(Timer::Heartbeat, cx.config().heartbeat);
+        // Where its own vote is enough, no answer renews the office.
+        self.renew(cx);
+    }
+
+    pub(crate) fn count_ack(&mut self, from: NodeId, ack: Ack, cx: &mut Cx<'_, M>) {
+        let now = cx.now();
+        let last = self.last();
+        let Some(office) = self.office_mut() else { return };
+        // What was sent in the future was not sent by this process.
+        if office.term != ack.term || ack.sent > now {
+            return;
+        }
+        cx.emit(Output::Reading { member: from, sent: ack.sent, clock: ack.clock });
+        let resumed = office.resumed;
+        let peer = office.peers.entry(from).or_insert(Peer::new(&ack));
+        // G9, G10: an earlier start, or another folder's late answer.
+        if peer.birth == ack.birth && ack.start < peer.start
+            || peer.birth != ack.birth && ack.sent <= peer.answered
+        {
+            return;
+        }
+        if (peer.birth, peer.start) != (ack.birth, ack.start) {
+            *peer = Peer::new(&ack);
+        }
+        peer.hear(&ack, resumed, last.index, now);
+        self.admit(from, ack.birth, cx);
+        self.advance(cx);
+        self.renew(cx);
+        self.push(cx);
+        self.drain(cx);
+    }
+
+    /// G10: enters a data folder that the log does not know.
+    fn admit(&mut self, member: NodeId, birth: Birth, cx: &mut Cx<'_, M>) {
+        let is_idle = self.commit() == self.last();
+        if self.latest(member) == Some(birth) {
+            return;
+        }
+        let Some(office) = self.office_mut().filter(|office| office.takes_entries()) else {
+            return;
+        };
+        let term = office.term;
+        if is_idle {
+            office.progress = cx.now();
+        }
+        cx.rule("G10");
+        if self.enter(term, Payload::Joined { member, birth }).is_some() {
+            cx.emit(Output::Joined(member));
+            self.push(cx);
+            self.write_soon(cx);
+        }
+    }
+
+    /// G7: how long the office lasts with the leases that count.
+    pub(crate) fn renew(&mut self, cx: &mut Cx<'_, M>) {
+        let (needed, now) = (cx.config().needed(cx.group()), cx.now());
+        let begun = self.commit().index;
+        let leased = self.leased_since(needed, now);
+        let Some(office) = self.office_mut().filter(|office| !office.is_silent()) else { return };
+        let until = leased.map_or(Time::ZERO, |sent| sent + cx.config().reliance());
+        office.until = if begun < office.begin { Time::ZERO } else { until };
+        let (term, until, served) = (office.term, office.until, office.served);
+        if now >= until {
+            return;
+        }
+        office.served = true;
+        cx.set_timer(Timer::Lapse, until.since(now));
+        if !served {
+            cx.rule("G7");
+            cx.emit(Output::InOffice(term));
+        }
+    }
+
+    /// When it sent what the slowest of its fastest majority has answered by a lease.
+    fn leased_since(&self, needed: usize, now: Time) -> Option<Time> {
+        let office = self.office()?;
+        let counts = |id: NodeId, peer: &Peer| {
+            !peer.lost && !self.drifting.contains(&id) && self.counts_ack(id, peer.birth)
+        };
+        let leases = office.peers.iter().filter(|(id, peer)| counts(**id, peer));
+        let mut leases: Vec<Time> = leases.filter_map(|(_, peer)| peer.lease).collect();
+        leases.sort_unstable_by(|a, b| b.cmp(a));
+        match needed.checked_sub(2) {
+            None => Some(now),
+            Some(slowest) => leases.get(slowest).copied(),
+        }
+    }
+
+    /// Timer Lapse: the office has run out, or has been renewed meanwhile.
+    pub(crate) fn lapse(&mut self, cx: &mut Cx<'_, M>) {
+        let now = cx.now();
+        let Some(office) = self.office().filter(|office| !office.is_silent()) else { return };
+        if now < office.until {
+            return cx.set_timer(Timer::Lapse, office.until.since(now));
+        }
+        if office.served {
+            cx.rule("G7");
+            self.retire(Loss::Lapsed, cx);
+        }
+    }
+}
+
+impl Peer {
+    fn new(ack: &Ack) -> Self {
+        Peer {
+            lease: None,
+            answered: ack.sent,
+            heard: Time::ZERO,
+            matched: Index::ZERO,
+            next: None,
+            pushed: Time::ZERO,
+            unacked: 0,
+            start: ack.start,
+            lost: ack.lost,
+            birth: ack.birth,
+        }
+    }
+
+    /// Takes in an ACK of this start and this folder.
+    fn hear(&mut self, ack: &Ack, resumed: Time, last: Index, now: Time) {
+        self.answered = self.answered.max(ack.sent);
+        self.heard = now;
+        self.lost = ack.lost;
+        // What a start has it keeps: within a term its log only grows.
+        self.matched = self.matched.max(ack.matched.min(last));
+        if ack.holds && !ack.lost && ack.sent >= resumed {
+            self.lease = self.lease.max(Some(ack.sent));
+        }
+        if self.matched == last {
+            (self.next, self.unacked) = (Some(last.next()), 0);
+        } else if self.next.is_some_and(|next| self.matched.next() >= next) {
+            self.unacked = 0;
+        } else if ack.sent > self.pushed {
+            // It had everything that was sent before, or something was lost: it fetches.
+            self.next = None;
+        }
+    }
+}

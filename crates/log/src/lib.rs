@@ -1,0 +1,346 @@
+//! A replicated log: what the leader does becomes entries, numbered by term and index; what a
+//! majority holds is committed, and only that is applied, told, read or relied on.
+//!
+//! The log and its voting rule are Raft's (Ongaro and Ousterhout 2014; Ongaro's thesis): a member
+//! votes only for a log that is not older than its own, and a leader commits entries of its own
+//! term. Two things are from viewstamped replication revisited (Liskov and Cowling 2012, VRR): a
+//! candidate may fetch a newer log from a voter, and members without disks recover by asking the
+//! leader. Leases are Gray and Cheriton's (1989). An election outside of this crate says who
+//! should campaign, so there are no random election time-outs here. [`safety`] says why it is safe.
+//!
+//! # Rules
+//! * **G1 Terms.** A member promises a term once, to one candidate, and only terms above all that it
+//!   has promised; the promise is durable before it is sent. A message of a lower term is answered
+//!   with what was promised, and nothing else happens. \[Raft §5.1, §5.2; VRR §4.2\]
+//! * **G2 Campaign.** A candidate asks all members, itself included, whether they would vote for it
+//!   (not `sure`), in a term above all that it knows. When a majority says yes, or will be free at a
+//!   time that it names, the candidate asks for the votes themselves (`sure`) as soon as a majority
+//!   is free, its own vote first. Nothing durable changes before that. A leader that is refused
+//!   because of a higher term does the same beside leading, and leads on until a majority says yes.
+//!   Two rounds without a majority end a campaign. \[Raft thesis §9.6, §3.10\]
+//! * **G3 Vote.** A voter says yes only to a candidate whose log is not older than its own, and only
+//!   if it is not bound by a lease to another leader and not within one lease of its own restart. It
+//!   says until when it is bound. A candidate whose log is older fetches what it lacks (G5). A
+//!   majority of votes, its own among them, makes a leader. Its first entry is `Begin`, so from then
+//!   on its log is newer than every other. \[Raft §5.4.1, §8; thesis §6.4.1; VRR §4.2\]
+//! * **G4 Log.** A follower appends entries whose predecessor it has, drops its own entries that
+//!   contradict them, and says how far its log matches the leader's. It never drops what it knows to
+//!   be committed. \[Raft §5.3; VRR §4.1\]
+//! * **G5 Pieces.** A member that sees that another one has a newer log fetches it: the entries after
+//!   its own last one; after its commit index if the other does not have that one; a snapshot in
+//!   parts if the other has dropped those entries. Pieces are bounded by bytes and asked for one at
+//!   a time. Only a newer log is adopted, from any member. A member that receives a snapshot drops
+//!   its own state and remembers its position as its `floor`: it votes as if it had that log until
+//!   it has one as new. \[VRR §5.2, §5.1; Raft §7; the floor is our own\]
+//! * **G6 Commit.** An entry is committed when it is of the leader's own term (or before such a one),
+//!   in the leader's own written log and in those of a majority. Only committed entries are applied;
+//!   what comes of them is told while in office. \[Raft §5.4.2, §5.3; VRR §4.1; thesis §10.2.1\]
+//! * **G7 Lease.** A follower that hears a leader of a term not below its promise is bound to it for
+//!   one lease of its own clock. It says whether its log holds everything that the message says is
+//!   committed, and only then does the leader count the lease. A leader is in office while a
+//!   majority's leases, each counted from when the leader *sent* what is answered and shortened by
+//!   what two clocks may drift apart, have not run out, and `Begin` is committed. A drifting clock
+//!   does not count. A leader for which nothing advances for `stall` gives up. \[Raft thesis §6.4.1,
+//!   §6.2; VRR §6.3; the stall is our own\]
+//! * **G8 Hand-over.** The leader invites a member, or agrees to a claim. The successor has a
+//!   majority's answers first (G2). The leader takes no new entries until the successor has all of
+//!   them, then leaves office, sends it YIELD, and nothing else. The permit names the leader's term
+//!   and *generation*: it frees a voter from leases of that generation. After two heartbeats without
+//!   a new leader the old one goes on in the same term with the next generation, and counts only
+//!   leases of that one. A leader that ends for good yields to all. \[Raft thesis §3.10; the
+//!   generation is our own\]
+//! * **G9 Restart.** A member that restarts does not vote for one lease: it has forgotten to whom it
+//!   was bound. With a disk it has forgotten nothing else. Every ACK says which start it is from:
+//!   what an earlier start acknowledged does not count once a later one is heard. Without a disk a
+//!   restarted member is *lost* and counts for nothing until a leader has answered to this very start
+//!   (`welcome`); the position of that leader's log is its `floor`, and it fills by G5. A lost member,
+//!   and one that is asked for a vote below its floor, votes only with a wait: such a vote counts when
+//!   a majority has voted and that long has passed since. The wait is the longest time for which a
+//!   client may rely on what the member acknowledged. \[VRR §4.3; one answer is enough because terms
+//!   and votes are durable\]
+//! * **G10 Births.** ACKs and votes carry the sender's birth, which names its data folder. A vote
+//!   counts only if the candidate knows no other birth of the voter, by its whole log. An ACK counts
+//!   only if its birth is in the committed roster or in the `Begin` of this term, and no later entry
+//!   names another. A leader that meets a birth that its log does not have enters it by `Joined`;
+//!   until that is committed neither the old folder nor the new one counts. \[our own\]
+//!
+//! # Assumes
+//! Clock rates within the bound; nothing else for safety: messages may be lost, repeated, late and
+//! out of order, processes may stop, pause and come back. To make progress, a majority that can talk.
+//!
+//! # Costs
+//! Three round trips from free voters to office, two if the first one happens while a lease runs
+//! out. One HEARTBEAT and one ACK per follower and heartbeat; one APPEND and one ACK per follower and
+//! batch of entries.
+
+mod follow;
+mod hand_over;
+mod lead;
+mod message;
+mod restart;
+pub mod safety;
+mod status;
+mod tail;
+mod transfer;
+mod types;
+mod vote;
+
+#[cfg(test)]
+mod tests;
+
+pub use message::{Ack, Answer, Beat, Body, Entries, Msg, Permit, Place};
+pub use restart::{Durable, Saved};
+pub use status::{Completeness, PeerReport, Report};
+pub use tail::Tail;
+pub use types::{
+    Birth, Config, Durability, Entry, Index, Input, Loss, Machine, Misfit, Output, Payload,
+    Position, Quorum, Roster, Term, Timer, Unsound,
+};
+
+use bellwether_core::{Assumptions, Channels, Context, NodeId, Process, Time, Timing};
+use lead::Office;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use transfer::{Fetching, Partial, Snapshot};
+use vote::{Ask, Campaign};
+
+/// One member's part in the replicated log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Log<M: Machine> {
+    /// G10: which data folder this is.
+    birth: Birth,
+    /// G9: how often a process has started with it.
+    starts: u32,
+    /// G1: the highest term that was promised, and to whom.
+    promised: Term,
+    vote: Option<NodeId>,
+    /// G9: without a disk, the longest time for which a client may rely on what was acknowledged.
+    reliance_ms: u64,
+    /// G5, G9: a position that the log had and has not reached again; zero if it has.
+    floor: Position,
+    /// Whether it keeps its log only in memory, so that a restart forgets it.
+    forgets: bool,
+    /// G9: a restart has forgotten what was acknowledged, and no leader has answered yet.
+    lost: bool,
+    memory: Memory<M>,
+    lease: Option<Lease>,
+    /// G9: one lease after a restart.
+    no_vote_until: Option<Time>,
+    /// The highest term that any member spoke of.
+    seen: Term,
+    role: Role,
+    fetch: Option<Fetching<M>>,
+    /// G5: how many bytes to fetch next; zero before the first time.
+    budget: u32,
+    offer: Option<Snapshot<M>>,
+    /// G7: members whose clocks do not count for leases.
+    drifting: BTreeSet<NodeId>,
+    /// G6: what came of committed commands, until [`Log::take_outcomes`].
+    outcomes: Vec<M::Outcome>,
+}
+
+/// Before the first start.
+impl<M: Machine> Default for Log<M> {
+    fn default() -> Self {
+        Log {
+            birth: Birth::default(),
+            starts: 0,
+            promised: Term::ZERO,
+            vote: None,
+            reliance_ms: 0,
+            floor: Position::ZERO,
+            forgets: false,
+            lost: false,
+            memory: Memory::default(),
+            lease: None,
+            no_vote_until: None,
+            seen: Term::ZERO,
+            role: Role::default(),
+            fetch: None,
+            budget: 0,
+            offer: None,
+            drifting: BTreeSet::new(),
+            outcomes: Vec::new(),
+        }
+    }
+}
+
+/// What a member has of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Memory<M: Machine> {
+    /// A prefix of some leader's log.
+    Whole(Whole<M>),
+    /// Nothing: it has dropped that and receives a snapshot; none of it before the first part.
+    Filling(Option<Partial<M>>),
+}
+
+impl<M: Machine> Default for Memory<M> {
+    fn default() -> Self {
+        Memory::Whole(Whole {
+            state: Arc::default(),
+            commit: Position::ZERO,
+            roster: Roster::new(),
+            tail: Tail::new(Position::ZERO),
+            written: Index::ZERO,
+        })
+    }
+}
+
+/// The state at the commit index, and the entries after the base, which is not after the commit
+/// index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Whole<M: Machine> {
+    state: Arc<M>,
+    commit: Position,
+    /// G10: at the commit index.
+    roster: Roster,
+    tail: Tail<M::Command>,
+    /// G6: the log is durable up to here. Below the last index only at a leader, between proposing
+    /// and writing.
+    written: Index,
+}
+
+/// G7: what binds a follower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Lease {
+    leader: NodeId,
+    term: Term,
+    generation: u32,
+    until: Time,
+    appointed: bool,
+    /// G4: up to here the own log is known to match this leader's.
+    matched: Index,
+    /// What the leader last said is committed, and the position of its log.
+    commit: Index,
+    last: Position,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+enum Role {
+    #[default]
+    Follower,
+    Candidate(Campaign),
+    /// G2: with a campaign for a higher term if it was refused.
+    Leader(Box<Office>, Option<Campaign>),
+}
+
+type Cx<'a, M> = Context<'a, Log<M>>;
+
+impl<M: Machine> Process for Log<M> {
+    type Msg = Msg<M>;
+    type Timer = Timer;
+    type Input = Input;
+    type Output = Output;
+    type Durable = Durable<M>;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Assumptions {
+        timing: Timing::Asynchronous,
+        channels: Channels::Any,
+        loss: true,
+        duplication: true,
+        crashes: true,
+        recoveries: true,
+    };
+
+    fn durable(&self) -> Durable<M> {
+        self.saved()
+    }
+
+    fn on_start(&mut self, saved: Option<Durable<M>>, cx: &mut Cx<'_, M>) {
+        self.start(saved, cx.now(), cx.config());
+    }
+
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_, M>) {
+        match input {
+            Input::Campaign { claim, appointed } => self.be_asked_to_campaign(claim, appointed, cx),
+            Input::Desist => self.desist(cx),
+            Input::HandOver { to, appointed } => self.hand_over(to, appointed, false, cx),
+            Input::Resign { to } => self.resign(to, cx),
+            Input::Drifts(member, true) => drop(self.drifting.insert(member)),
+            Input::Drifts(member, false) => drop(self.drifting.remove(&member)),
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg<M>, cx: &mut Cx<'_, M>) {
+        if from == cx.me() || !cx.group().contains(from) {
+            return;
+        }
+        match msg {
+            Msg::RequestVote { term, last, sure, permit } => {
+                self.be_asked_for_a_vote(from, Ask { term, last, sure, permit }, cx);
+            }
+            Msg::Vote { term, sure, answer, birth } => {
+                self.count_vote(from, (term, sure), answer, birth, cx);
+            }
+            Msg::Append { beat, prev, entries } => self.hear_append(from, beat, prev, &entries, cx),
+            Msg::Ack(ack) => self.count_ack(from, ack, cx),
+            Msg::Refuse { term, promised } => self.be_refused(term, promised, cx),
+            Msg::Fetch { place, budget } => self.supply(from, place, budget, cx),
+            Msg::Supply { beat, last, body } => self.take_supply(from, beat, last, body, cx),
+            Msg::Claim { .. } => self.hear_claim(from, cx),
+            Msg::Invite { term, appointed } => self.hear_invite(from, term, appointed, cx),
+            Msg::Yield { term, generation, to, appointed } => {
+                let permit = Permit { leader: from, term, generation };
+                self.hear_yield(permit, to, appointed, cx);
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_, M>) {
+        match timer {
+            Timer::Ask => self.end_round(cx),
+            Timer::Wait => self.tally(cx),
+            Timer::Heartbeat => self.heartbeat(cx),
+            Timer::Lapse => self.lapse(cx),
+            Timer::Write => self.write(cx),
+            Timer::Fetch => self.fetch_again(cx),
+            Timer::HandOver => self.end_hand_over(cx),
+        }
+    }
+}
+
+/// What all parts use.
+impl<M: Machine> Log<M> {
+    fn whole(&self) -> Option<&Whole<M>> {
+        match &self.memory {
+            Memory::Whole(whole) => Some(whole),
+            Memory::Filling(_) => None,
+        }
+    }
+
+    fn whole_mut(&mut self) -> Option<&mut Whole<M>> {
+        match &mut self.memory {
+            Memory::Whole(whole) => Some(whole),
+            Memory::Filling(_) => None,
+        }
+    }
+
+    /// The position of the log that it has; zero if it has none.
+    fn last(&self) -> Position {
+        self.whole().map_or(Position::ZERO, |whole| whole.tail.last())
+    }
+
+    /// G3, G5: the position that it votes by.
+    fn position(&self) -> Position {
+        self.last().max(self.floor)
+    }
+
+    fn commit(&self) -> Position {
+        self.whole().map_or(Position::ZERO, |whole| whole.commit)
+    }
+
+    fn office(&self) -> Option<&Office> {
+        match &self.role {
+            Role::Leader(office, _) => Some(office),
+            Role::Follower | Role::Candidate(_) => None,
+        }
+    }
+
+    fn office_mut(&mut self) -> Option<&mut Office> {
+        match &mut self.role {
+            Role::Leader(office, _) => Some(office),
+            Role::Follower | Role::Candidate(_) => None,
+        }
+    }
+}

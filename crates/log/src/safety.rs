@@ -1,0 +1,68 @@
+//! Why the log is safe. The rules G1 to G10 are in the [crate's documentation](crate).
+//!
+//! **S1 One leader per term.** G1 and majorities meet. For an emptied data folder see S6. Without
+//! majorities (`Quorum::None`) every member has terms of its own.
+//!
+//! **S2 Matching.** The one leader of its term makes an entry, at one index, and it is appended only
+//! where its predecessor is. So two logs with the same position at an index are the same up to there
+//! (Raft §5.3).
+//!
+//! **S3 Every newer log has what is committed.** Let *e* be committed in term *t*. Every log of any
+//! member at any time has *e* if its last term is above *t*, or is *t* and it reaches *e*'s index. For
+//! term *t* that is S2. For *t' > t*: the last entry comes from the leader of *t'*, which had its log
+//! before it made `Begin`. Some member of *e*'s majority voted for it, had *e* when it voted (after
+//! that it acknowledges nothing of term *t*), and voted only for a log not older; so by induction
+//! over terms that log has *e*. This is Raft's leader completeness, said of all logs. Two things follow
+//! that Raft does not use:
+//!
+//! * *Any member may adopt a newer log from any other (G5).* What it drops because it contradicts the
+//!   newer log is not committed and never will be, or the newer log would have it. What both logs have
+//!   stays. So this holds for every prefix of the newer log, and for pieces: the adopting member's
+//!   position may fall for a while, but not below anything committed that it had.
+//! * *A position is enough to vote (the floor).* G3 compares positions. A member that has dropped or
+//!   forgotten entries, but knows a position not below that of its former log, votes as safely as if it
+//!   had them. A snapshot may end before the floor, so the floor stays until the log has reached it.
+//!   A follower needs a snapshot only if its log ends before the leader's base, which is not after the
+//!   commit index; so a majority without it holds everything committed.
+//!
+//! **S4 One in office at a time.** L is in office in term T by leases of a majority Q. L' with T' > T has
+//! votes of a majority V'; take Y in both. If Y had promised T' before it accepted the message that its
+//! lease is from, it would have refused that. So it promised later, and by G3 its lease had run out by
+//! its clock, hence before by L's (G7: counted from sending, shortened by the drift of two clocks); or
+//! L' is L, which leaves office before it asks for votes; or L' showed a permit of L, of a generation
+//! not below that of the lease. In the last case L had left office before it gave the permit. If L is in
+//! office again, that is by leases of a later generation, which Y grants only while it has not promised
+//! T', and after which the permit is worth nothing at Y. If Y restarted in between, it does not vote
+//! within a lease of its start, permit or not. Y may be L itself: it gives up office in the step in which
+//! it promises. Clock rates are the only assumption.
+//!
+//! **S5 Memory mode.** R restarts without its log; its promise is durable. The leader L whose answer to
+//! this start R accepts has a term T not below R's promise, so all that R ever acknowledged is of terms up
+//! to T. Of term T: L made it before R acknowledged it, and L answered after R's restart, so L's position
+//! covers it. Of a lower term and committed: L has it by S3. So L's position is a valid floor. (VRR needs
+//! f+1 answers because its replicas forget view numbers.) If L counts an ACK of R's former start before it
+//! hears of the restart, that entry is in L's log, hence below the floor.
+//! Before that R's vote could break S3. So it counts only when (a) a majority has promised, so that no other
+//! leader is in office and nothing is confirmed to clients any more, and (b) since then the longest time has
+//! passed for which a client may rely on anything that R had acknowledged. The wait begins with (a), not
+//! with R's start, so keep-alives cannot outlive it. Terms, and with them tokens, still grow.
+//!
+//! **S6 Births.** An emptied data folder has forgotten its promises too. Its votes do not count for a
+//! candidate that has the old birth in its log. An ACK counts only after its birth is in the log that is
+//! acknowledged: either in the `Begin` of the term, because the member voted, or in a `Joined` that was
+//! committed by others. In the second case a majority M of the *others* has the entry. A candidate C that
+//! needs the emptied member's vote has k more of the 2k others, M has k+1 of them: they share one, which
+//! votes only for a log with `Joined`, so C knows the old birth. The same holds for a late vote of the old
+//! folder after the new one has joined. Late ACKs of the old folder are about entries before `Joined`,
+//! which the majority of the others has. What remains is for operators: if a member is emptied whose birth
+//! is only in a `Begin`, and of the others only those can be reached that have never had that entry, they
+//! look like a new cluster. Do not empty a folder while a majority of the *other* members is down.
+//!
+//! **S7 Reads.** A leader in office has applied everything that was ever told: its own `Begin` is committed,
+//! so everything committed before is applied, and later outcomes it tells itself. No other leader is in
+//! office. So a read of the applied state, with a look at the clock in the same step, is linearizable.
+//!
+//! **S8 Two histories.** After a vote that waited (S5), or with `Quorum::None`, a member may come back that
+//! has committed what the leader does not have. The leader's log contradicts it at or below its commit
+//! index; it tells `Diverged` and takes over the leader's history by a snapshot. With a disk and a majority
+//! this cannot happen unless data was lost: then the member does not follow, and says so.

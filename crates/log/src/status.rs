@@ -1,0 +1,208 @@
+//! What others may know of the log.
+
+use crate::tail::Tail;
+use crate::types::{Birth, Index, Machine, Position, Roster, Term};
+use crate::{Log, Role};
+use bellwether_core::{Invariant, NodeId, Time};
+
+/// How much of the log a member has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Completeness {
+    /// Everything that it ever acknowledged.
+    Whole,
+    /// It knows that it lacks something, and receives it.
+    Filling,
+    /// It has forgotten what it acknowledged, and no leader has answered yet.
+    Lost,
+}
+
+/// How a member's log stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The position of its log.
+    pub last: Position,
+    /// The commit index and its term.
+    pub commit: Position,
+    /// The highest term that was promised.
+    pub promised: Term,
+    /// How much of the log it has.
+    pub completeness: Completeness,
+    /// Entries that its leader has and it has not.
+    pub behind: u64,
+    /// Bytes of the entries that it keeps.
+    pub bytes: usize,
+    /// Which start of the process this is.
+    pub starts: u32,
+    /// What a leader knows of its followers.
+    pub peers: Vec<PeerReport>,
+}
+
+/// What a leader knows of a follower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerReport {
+    /// Who.
+    pub member: NodeId,
+    /// How far its log matches.
+    pub matched: Index,
+    /// Whether it has forgotten its log.
+    pub lost: bool,
+    /// When it was last heard, on the leader's clock.
+    pub heard: Time,
+}
+
+impl<M: Machine> Log<M> {
+    /// G7: the term in which this member is in office when its clock shows `now`.
+    pub fn in_office(&self, now: Time) -> Option<Term> {
+        self.office().filter(|office| now < office.until).map(|office| office.term)
+    }
+
+    pub(crate) fn office_until(&self, now: Time) -> Option<Time> {
+        self.office().map(|office| office.until).filter(|until| now < *until)
+    }
+
+    /// The term that this member leads, in office or not.
+    pub fn leads(&self) -> Option<Term> {
+        self.office().map(|office| office.term)
+    }
+
+    /// Whether it asks for votes.
+    pub fn campaigns(&self) -> bool {
+        matches!(self.role, Role::Candidate(_) | Role::Leader(_, Some(_)))
+    }
+
+    /// The term that it asks votes for, and whether it asks for the votes themselves (G2).
+    pub fn asks(&self) -> Option<(Term, bool)> {
+        match &self.role {
+            Role::Candidate(campaign) | Role::Leader(_, Some(campaign)) => {
+                Some((campaign.term, campaign.sure))
+            }
+            Role::Follower | Role::Leader(_, None) => None,
+        }
+    }
+
+    /// The leader that it is bound to, or itself in office; with the term.
+    pub fn leader(&self, me: NodeId, now: Time) -> Option<(NodeId, Term)> {
+        let bound = self.lease.filter(|lease| now < lease.until);
+        let bound = bound.map(|lease| (lease.leader, lease.term));
+        self.in_office(now).map(|term| (me, term)).or(bound)
+    }
+
+    /// Whether an operator appointed the leader that it knows.
+    pub fn is_appointed(&self) -> bool {
+        let led = self.office().map(|office| office.appointed);
+        led.or(self.lease.map(|lease| lease.appointed)).unwrap_or(false)
+    }
+
+    /// The committed state and its position; none while a snapshot is being received.
+    pub fn state(&self) -> Option<(Position, &M)> {
+        self.whole().map(|whole| (whole.commit, &*whole.state))
+    }
+
+    /// G10: the committed roster.
+    pub fn roster(&self) -> Option<&Roster> {
+        self.whole().map(|whole| &whole.roster)
+    }
+
+    /// Which data folder this is.
+    pub fn birth(&self) -> Birth {
+        self.birth
+    }
+
+    /// The highest term that was promised, and to whom.
+    pub fn promise(&self) -> (Term, Option<NodeId>) {
+        (self.promised, self.vote)
+    }
+
+    /// What came of committed commands of this term. Told only in office; kept until then.
+    pub fn take_outcomes(&mut self, now: Time) -> Vec<M::Outcome> {
+        match self.in_office(now) {
+            Some(_) => std::mem::take(&mut self.outcomes),
+            None => Vec::new(),
+        }
+    }
+
+    /// How many entries are not committed.
+    pub fn underway(&self) -> u64 {
+        self.last().index.number().saturating_sub(self.commit().index.number())
+    }
+
+    /// Whether it has everything, and holds all that its leader said is committed.
+    pub fn is_complete(&self, now: Time) -> bool {
+        let holds = |lease: crate::Lease| now < lease.until && lease.matched >= lease.commit;
+        let has_all = self.completeness() == Completeness::Whole;
+        has_all && (self.in_office(now).is_some() || self.lease.is_some_and(holds))
+    }
+
+    /// How much of the log it has.
+    pub fn completeness(&self) -> Completeness {
+        if self.lost {
+            Completeness::Lost
+        } else if self.whole().is_none() || self.last() < self.floor {
+            Completeness::Filling
+        } else {
+            Completeness::Whole
+        }
+    }
+
+    /// For a store: the entries, and the index up to which they are to be on disk.
+    pub fn written(&self) -> Option<(Index, &Tail<M::Command>)> {
+        self.whole().map(|whole| (whole.written, &whole.tail))
+    }
+
+    /// How the log stands.
+    pub fn report(&self) -> Report {
+        let whole = self.whole();
+        let led = self.lease.map_or(Position::ZERO, |lease| lease.last);
+        let last = self.last();
+        let peers = self.office().into_iter().flat_map(|office| &office.peers);
+        Report {
+            last,
+            commit: self.commit(),
+            promised: self.promised,
+            completeness: self.completeness(),
+            behind: led.index.number().saturating_sub(last.index.number()),
+            bytes: whole.map_or(0, |whole| whole.tail.bytes()),
+            starts: self.starts,
+            peers: peers
+                .map(|(id, peer)| PeerReport {
+                    member: *id,
+                    matched: peer.matched,
+                    lost: peer.lost,
+                    heard: peer.heard,
+                })
+                .collect(),
+        }
+    }
+
+    /// What must hold at every moment.
+    pub fn invariants() -> Vec<Invariant<Self>> {
+        vec![
+            Invariant::<Self>::at_most_one_now(
+                "one-office",
+                "at most one member is in office at any moment",
+                |_, log, now| log.in_office(now).map(|_| 0),
+            ),
+            Invariant::<Self>::fenced(
+                "terms",
+                "each term has one leader in office, and terms only grow, over restarts too",
+                |_, log, now| log.in_office(now).map(|term| term.number().into()),
+            ),
+            Invariant::<Self>::each(
+                "sound",
+                "base, commit index, written index and last index are in order",
+                |_, log| log.is_sound(),
+            ),
+        ]
+    }
+
+    fn is_sound(&self) -> bool {
+        let Some(whole) = self.whole() else { return true };
+        let (base, last) = (whole.tail.base().index, whole.tail.last().index);
+        let matched = self.lease.map_or(Index::ZERO, |lease| lease.matched);
+        base <= whole.commit.index
+            && whole.commit.index <= whole.written
+            && whole.written <= last
+            && matched <= last
+            && whole.tail.last().term <= self.promised
+    }
+}

@@ -1,0 +1,326 @@
+//! G5 Pieces: fetching a newer log, entry by entry or as a snapshot in parts.
+
+use crate::follow::Appended;
+use crate::message::{Beat, Body, Msg, Place};
+use crate::tail::Tail;
+use crate::types::{Machine, Output, Position, Roster, Timer};
+use crate::{Cx, Log, Memory, Role, Whole};
+use bellwether_core::{NodeId, Time};
+use std::sync::Arc;
+
+/// A piece that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Fetching<M: Machine> {
+    pub(crate) from: NodeId,
+    pub(crate) place: Place<M>,
+    sent: Time,
+}
+
+/// A snapshot of which some parts have come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Partial<M: Machine> {
+    at: Position,
+    roster: Roster,
+    state: M,
+    next: M::Cursor,
+}
+
+/// A state that is sent in parts: frozen, while the running one goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Snapshot<M: Machine> {
+    pub(crate) at: Position,
+    roster: Roster,
+    state: Arc<M>,
+    pub(crate) wanted: Time,
+}
+
+/// The receiver.
+impl<M: Machine> Log<M> {
+    /// Asks for the next piece, unless one is under way. What a leader has is worth more than what
+    /// another member has.
+    pub(crate) fn fetch_from(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
+        let is_leader = self.lease.is_some_and(|lease| lease.leader == from);
+        let under_way = self.fetch.as_ref().is_some_and(|f| f.from == from || !is_leader);
+        if under_way || matches!(self.role, Role::Leader(..)) {
+            return;
+        }
+        let place = match &self.memory {
+            Memory::Whole(whole) => Place::After(whole.tail.last()),
+            Memory::Filling(Some(Partial { at, next, .. })) => {
+                Place::Part { at: *at, cursor: next.clone() }
+            }
+            Memory::Filling(None) => first_part(),
+        };
+        self.fetch_place(from, place, cx);
+    }
+
+    /// A snapshot from its beginning, though this member has a log (S8).
+    pub(crate) fn fetch_snapshot(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
+        if self.fetch.as_ref().is_none_or(|f| matches!(f.place, Place::After(_))) {
+            self.fetch_place(from, first_part(), cx);
+        }
+    }
+
+    fn fetch_place(&mut self, from: NodeId, place: Place<M>, cx: &mut Cx<'_, M>) {
+        cx.rule("G5");
+        let (least, most) = cx.config().piece;
+        self.budget = self.budget.clamp(least, most.max(least));
+        self.fetch = Some(Fetching { from, place: place.clone(), sent: cx.now() });
+        cx.send(from, Msg::Fetch { place, budget: self.budget });
+        cx.set_timer(Timer::Fetch, cx.config().patience());
+    }
+
+    /// No answer: a smaller piece, if it is from the leader; another supplier has its own reasons to
+    /// be asked again.
+    pub(crate) fn fetch_again(&mut self, cx: &mut Cx<'_, M>) {
+        let Some(Fetching { from, place, .. }) = self.fetch.take() else { return };
+        self.budget /= 2;
+        if self.lease.is_some_and(|lease| lease.leader == from) {
+            match place {
+                Place::After(_) => self.fetch_from(from, cx),
+                Place::Part { .. } if self.whole().is_some() => self.fetch_snapshot(from, cx),
+                Place::Part { .. } => self.fetch_from(from, cx),
+            }
+        }
+    }
+
+    pub(crate) fn take_supply(
+        &mut self,
+        from: NodeId,
+        beat: Option<Beat>,
+        last: Position,
+        body: Body<M>,
+        cx: &mut Cx<'_, M>,
+    ) {
+        if let Some(beat) = &beat
+            && !self.accept(from, beat, cx)
+        {
+            return;
+        }
+        let is_sure = matches!(&self.role, Role::Candidate(campaign) if campaign.sure);
+        let expected = self.fetch.as_ref().is_some_and(|f| f.from == from && f.answers(&body));
+        // Only a newer log is adopted: a leader's always is, once it has begun.
+        let is_newer = beat.is_some() || last > self.last() && last >= self.floor;
+        if expected && is_newer && !is_sure && self.office().is_none() {
+            self.take_piece(from, beat.as_ref(), last, body, cx);
+        }
+        if let Some(beat) = &beat {
+            self.acknowledge(from, beat, cx);
+        }
+    }
+
+    fn take_piece(
+        &mut self,
+        from: NodeId,
+        beat: Option<&Beat>,
+        last: Position,
+        body: Body<M>,
+        cx: &mut Cx<'_, M>,
+    ) {
+        let Some(fetch) = self.fetch.take() else { return };
+        cx.cancel_timer(Timer::Fetch);
+        self.judge_budget(fetch.sent, cx);
+        let before = self.last();
+        let goes_on = match body {
+            Body::Entries { prev, entries } => match self.append(prev, &entries) {
+                Appended::Matches(index) => {
+                    match beat {
+                        Some(beat) => self.match_to(index, beat, cx),
+                        None => self.reach_floor(cx),
+                    }
+                    self.last() != before
+                }
+                Appended::Gap => false,
+                Appended::Diverges => {
+                    return self.diverge(from, beat, cx);
+                }
+            },
+            Body::Parts { at, roster, from: cursor, parts, next } => {
+                let starts_over = matches!(fetch.place, Place::Part { .. });
+                if !self.is_wanted(at, starts_over) {
+                    return;
+                }
+                let gets_on = self.take_parts(from, (at, roster, cursor), parts, next, cx);
+                // A leader's snapshot is a prefix of its log.
+                if let Some(beat) = beat
+                    && self.whole().is_some()
+                {
+                    self.match_to(at.index, beat, cx);
+                }
+                gets_on
+            }
+            Body::Mismatch { .. } => {
+                let commit = self.commit();
+                if fetch.place == Place::After(commit) {
+                    return self.diverge(from, beat, cx);
+                }
+                return self.fetch_place(from, Place::After(commit), cx);
+            }
+        };
+        if goes_on && self.last() < last {
+            self.fetch_from(from, cx);
+        }
+        self.ask_with_newer_log(cx);
+    }
+
+    /// A piece should take from a quarter of a heartbeat to a half: so a heartbeat never waits long
+    /// behind one, on a link of any bandwidth.
+    fn judge_budget(&mut self, sent: Time, cx: &Cx<'_, M>) {
+        let (took, heartbeat) = (cx.now().since(sent), cx.config().heartbeat);
+        if took <= heartbeat / 4 {
+            self.budget = self.budget.saturating_mul(2);
+        } else if took > heartbeat / 2 {
+            self.budget /= 2;
+        }
+    }
+
+    /// Whether a snapshot leads further than what it has; if it asked for one, it needs one.
+    fn is_wanted(&self, at: Position, asked_for: bool) -> bool {
+        self.whole().is_none_or(|whole| asked_for || at.index > whole.commit.index)
+    }
+
+    /// Whether it got on.
+    fn take_parts(
+        &mut self,
+        from: NodeId,
+        (at, roster, cursor): (Position, Roster, M::Cursor),
+        parts: Vec<M::Part>,
+        next: Option<M::Cursor>,
+        cx: &mut Cx<'_, M>,
+    ) -> bool {
+        let continues = |partial: &Partial<M>| {
+            partial.at == at && partial.next == cursor && partial.roster == roster
+        };
+        let goes_on = matches!(&self.memory, Memory::Filling(Some(p)) if continues(p));
+        if !goes_on {
+            if cursor != M::Cursor::default() {
+                return false;
+            }
+            self.begin_filling(from, at, roster, cx);
+        }
+        let Memory::Filling(slot) = &mut self.memory else { return false };
+        let Some(mut partial) = slot.take() else { return false };
+        // A snapshot that does not get on would be fetched for ever.
+        let gets_on = next.as_ref().is_none_or(|next| *next > cursor);
+        if !gets_on || partial.state.absorb(parts).is_err() {
+            return false;
+        }
+        match next {
+            Some(next) => {
+                partial.next = next;
+                *slot = Some(partial);
+                true
+            }
+            None => self.end_filling(partial, cx),
+        }
+    }
+
+    /// Drops what it has, and remembers how far that went.
+    fn begin_filling(&mut self, from: NodeId, at: Position, roster: Roster, cx: &mut Cx<'_, M>) {
+        cx.rule("G5");
+        let was_whole = self.whole().is_some();
+        self.floor = self.position();
+        if let Some(lease) = &mut self.lease {
+            lease.matched = Default::default();
+        }
+        let next = M::Cursor::default();
+        self.memory = Memory::Filling(Some(Partial { at, roster, state: M::default(), next }));
+        if was_whole {
+            cx.emit(Output::Filling { from, floor: self.floor });
+        }
+    }
+
+    fn end_filling(&mut self, partial: Partial<M>, cx: &mut Cx<'_, M>) -> bool {
+        let Partial { at, roster, state, .. } = partial;
+        let Ok(state) = state.complete() else { return false };
+        let (state, tail) = (Arc::new(state), Tail::new(at));
+        self.memory = Memory::Whole(Whole { state, commit: at, roster, tail, written: at.index });
+        self.know_term(at.term);
+        self.rely_on_all();
+        self.reach_floor(cx);
+        true
+    }
+
+    /// G5: has it the log again that it once had?
+    pub(crate) fn reach_floor(&mut self, cx: &mut Cx<'_, M>) {
+        if self.floor > Position::ZERO && self.whole().is_some() && self.last() >= self.floor {
+            self.floor = Position::ZERO;
+            cx.emit(Output::Recovered);
+            self.rely_on_state();
+        }
+    }
+}
+
+fn first_part<M: Machine>() -> Place<M> {
+    Place::Part { at: Position::ZERO, cursor: M::Cursor::default() }
+}
+
+impl<M: Machine> Fetching<M> {
+    /// Whether this is the piece, or a snapshot instead of it.
+    fn answers(&self, body: &Body<M>) -> bool {
+        match (&self.place, body) {
+            (Place::After(wanted), Body::Entries { prev, .. }) => wanted == prev,
+            (Place::After(wanted), Body::Mismatch { after }) => wanted == after,
+            (Place::After(_), Body::Parts { from, .. }) => *from == M::Cursor::default(),
+            (Place::Part { at, cursor }, Body::Parts { at: sent, from, .. }) => {
+                at == sent && cursor == from || *from == M::Cursor::default()
+            }
+            (Place::Part { .. }, Body::Entries { .. } | Body::Mismatch { .. }) => false,
+        }
+    }
+}
+
+/// The supplier.
+impl<M: Machine> Log<M> {
+    pub(crate) fn supply(&mut self, to: NodeId, place: Place<M>, budget: u32, cx: &mut Cx<'_, M>) {
+        let (least, most) = cx.config().piece;
+        let budget = budget.clamp(least, most.max(least)) as usize;
+        let Some(whole) = self.whole() else { return };
+        let last = whole.tail.last();
+        let body = match place {
+            Place::After(position) if whole.tail.has(position) => {
+                let entries = whole.tail.after::<M>(position.index, budget).into();
+                Body::Entries { prev: position, entries }
+            }
+            Place::After(position) if position.index >= whole.tail.base().index => {
+                Body::Mismatch { after: position }
+            }
+            Place::After(_) => self.cut_parts(Position::ZERO, M::Cursor::default(), budget, cx),
+            Place::Part { at, cursor } => self.cut_parts(at, cursor, budget, cx),
+        };
+        cx.rule("G5");
+        if let Body::Entries { entries, .. } = &body {
+            let reached = entries.last().map_or(last, |entry| entry.position);
+            self.note_supplied(to, reached, cx.now());
+        }
+        let beat = self.beat_for(to, cx.now());
+        cx.send(to, Msg::Supply { beat, last, body });
+    }
+
+    /// Parts of the snapshot that was asked for, if it is still there; else the first ones of another.
+    fn cut_parts(
+        &mut self,
+        at: Position,
+        cursor: M::Cursor,
+        budget: usize,
+        cx: &Cx<'_, M>,
+    ) -> Body<M> {
+        let Some(offer) = self.freeze(cx.now()) else { return Body::Mismatch { after: at } };
+        let cursor = if offer.at == at { cursor } else { M::Cursor::default() };
+        let (parts, next) = offer.state.cut(&cursor, budget);
+        Body::Parts { at: offer.at, roster: offer.roster.clone(), from: cursor, parts, next }
+    }
+
+    /// The snapshot that is offered. One whose next entry is not kept any more is of no use.
+    fn freeze(&mut self, now: Time) -> Option<&Snapshot<M>> {
+        let Memory::Whole(whole) = &self.memory else { return None };
+        let offer = self.offer.take().filter(|offer| whole.tail.has(offer.at));
+        let offer = offer.unwrap_or_else(|| Snapshot {
+            at: whole.commit,
+            roster: whole.roster.clone(),
+            state: whole.state.clone(),
+            wanted: now,
+        });
+        Some(self.offer.insert(Snapshot { wanted: now, ..offer }))
+    }
+}

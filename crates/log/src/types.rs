@@ -1,0 +1,523 @@
+//! Terms, indexes, entries, the state machine's contract, and what the log is told and tells.
+
+use bellwether_core::{Group, NodeId, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug};
+use std::hash::Hash;
+use std::time::Duration;
+
+/// Numbers terms: each has at most one leader, and they only grow. 0 is before the first.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Term(u64);
+
+impl Term {
+    /// Before the first.
+    pub const ZERO: Term = Term(0);
+
+    /// The term of this number.
+    pub const fn new(number: u64) -> Self {
+        Term(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The one after it.
+    pub const fn next(self) -> Self {
+        Term(self.0.saturating_add(1))
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Numbers entries from 1. 0 is before the first.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Index(u64);
+
+impl Index {
+    /// Before the first.
+    pub const ZERO: Index = Index(0);
+
+    /// The index of this number.
+    pub const fn new(number: u64) -> Self {
+        Index(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The one after it.
+    pub const fn next(self) -> Self {
+        Index(self.0.saturating_add(1))
+    }
+
+    /// The one before it; zero has none and stays.
+    pub const fn prev(self) -> Self {
+        Index(self.0.saturating_sub(1))
+    }
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// Where an entry is. A log's position is that of its last entry. Ordered by term first: the log
+/// with the larger position is the newer one (Raft §5.4.1).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Position {
+    /// The term in which a leader made the entry.
+    pub term: Term,
+    /// Its place in the log.
+    pub index: Index,
+}
+
+impl Position {
+    /// Before the first entry.
+    pub const ZERO: Position = Position { term: Term::ZERO, index: Index::ZERO };
+
+    /// The position of this index in this term.
+    pub const fn new(term: u64, index: u64) -> Self {
+        Position { term: Term(term), index: Index(index) }
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.term, self.index)
+    }
+}
+
+/// Names a data folder: an emptied folder gets another one (G10).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Birth(u64);
+
+impl Birth {
+    /// The birth with this number.
+    pub const fn new(number: u64) -> Self {
+        Birth(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
+
+/// Which data folder of each member counts (G10).
+pub type Roster = BTreeMap<NodeId, Birth>;
+
+/// One entry of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Entry<C> {
+    /// Where it is. Two entries with the same position are the same entry (S2).
+    pub position: Position,
+    /// What it says.
+    pub payload: Payload<C>,
+}
+
+/// What an entry says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Payload<C> {
+    /// The first entry of a term.
+    Begin {
+        /// The term's leader.
+        leader: NodeId,
+        /// The births of the members whose votes made it the leader, its own included.
+        births: Vec<(NodeId, Birth)>,
+    },
+    /// G10: from now on this is the member's data folder.
+    Joined {
+        /// Which member.
+        member: NodeId,
+        /// Which folder.
+        birth: Birth,
+    },
+    /// A command for the state machine.
+    Command(C),
+}
+
+/// What an entry weighs besides its command.
+const ENTRY_WEIGHT: usize = 32;
+
+impl<C> Entry<C> {
+    /// Its bytes on the wire, roughly.
+    pub fn weight<M: Machine<Command = C>>(&self) -> usize {
+        let payload = match &self.payload {
+            Payload::Begin { births, .. } => births.len() * 16,
+            Payload::Joined { .. } => 16,
+            Payload::Command(command) => M::weight(command),
+        };
+        payload.saturating_add(ENTRY_WEIGHT)
+    }
+}
+
+/// The state machine that the log replicates. The same commands in the same order give the same
+/// state and the same outcomes.
+pub trait Machine: Clone + Debug + Default + Eq + Hash + Send + Sync + 'static {
+    /// What changes the state.
+    type Command: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// What comes of a command. The leader tells it when the command is committed.
+    type Outcome: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// The smallest unit in which a snapshot travels.
+    type Part: Clone + Debug + Eq + Hash + Send + Sync + 'static;
+    /// Where in a snapshot the next part begins; the default is its beginning.
+    type Cursor: Clone + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static;
+
+    /// Executes a command.
+    fn apply(&mut self, command: &Self::Command) -> Vec<Self::Outcome>;
+
+    /// A command's bytes on the wire, roughly: never below nine tenths of them.
+    fn weight(command: &Self::Command) -> usize;
+
+    /// A part's bytes on the wire, roughly.
+    fn part_weight(part: &Self::Part) -> usize;
+
+    /// The parts from this cursor on, up to `budget` bytes but at least one if there is one, and
+    /// where the next ones begin. The cursor may come from the network: any value is possible.
+    fn cut(&self, from: &Self::Cursor, budget: usize) -> (Vec<Self::Part>, Option<Self::Cursor>);
+
+    /// Adds parts to a state that began as the default.
+    fn absorb(&mut self, parts: Vec<Self::Part>) -> Result<(), Unsound>;
+
+    /// All parts are there: derives what does not travel, and refuses a state that no commands can
+    /// have made.
+    fn complete(self) -> Result<Self, Unsound>;
+
+    /// The longest time for which a client may go on to rely on this state after it is lost (G9).
+    fn reliance(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// The same for what this command may add.
+    fn reliance_of(_command: &Self::Command) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// What is wrong with parts of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Unsound(pub &'static str);
+
+impl fmt::Display for Unsound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Unsound {}
+
+/// No state at all: for those who only want a leader.
+impl Machine for () {
+    type Command = ();
+    type Outcome = ();
+    type Part = ();
+    type Cursor = ();
+
+    fn apply(&mut self, _command: &()) -> Vec<()> {
+        Vec::new()
+    }
+
+    fn weight(_command: &()) -> usize {
+        0
+    }
+
+    fn part_weight(_part: &()) -> usize {
+        0
+    }
+
+    fn cut(&self, _from: &(), _budget: usize) -> (Vec<()>, Option<()>) {
+        (Vec::new(), None)
+    }
+
+    fn absorb(&mut self, _parts: Vec<()>) -> Result<(), Unsound> {
+        Ok(())
+    }
+
+    fn complete(self) -> Result<Self, Unsound> {
+        Ok(self)
+    }
+}
+
+/// Whose agreement a leader needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Quorum {
+    /// A majority of all configured members.
+    Majority,
+    /// Only its own: the textbook's behaviour. In a partition every side has a leader.
+    None,
+}
+
+/// Whether the log survives a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Durability {
+    /// Everything that a member acknowledges is on its disk.
+    Disk,
+    /// Only promises are on its disk; entries are in memory (G9).
+    Memory,
+}
+
+/// What is fixed while a member runs. All members must agree on `lease`, `drift_ppm` and `quorum`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How often a leader shows that it lives.
+    pub heartbeat: Duration,
+    /// How long a follower stays bound to a leader that it heard.
+    pub lease: Duration,
+    /// By how much a clock may be too fast or too slow, in parts per million.
+    pub drift_ppm: u32,
+    /// Whose agreement a leader needs.
+    pub quorum: Quorum,
+    /// Whether the log survives a restart.
+    pub durability: Durability,
+    /// G7: a leader for which nothing advances for this long gives up. Two leases by default.
+    pub stall: Duration,
+    /// Bytes of committed entries that are kept for followers that lag.
+    pub keep_bytes: usize,
+    /// Bytes of entries that may be on their way to one follower.
+    pub push_bytes: usize,
+    /// The smallest and the largest piece that is fetched, in bytes.
+    pub piece: (u32, u32),
+    /// G10: what a new data folder is called. Without it, the clock's reading at the first start,
+    /// which is enough where the clock never begins again.
+    pub birth: Option<Birth>,
+}
+
+impl Config {
+    /// The usual configuration for these times.
+    pub fn new(heartbeat: Duration, lease: Duration, drift_ppm: u32) -> Self {
+        Config {
+            heartbeat,
+            lease,
+            drift_ppm,
+            quorum: Quorum::Majority,
+            durability: Durability::Disk,
+            stall: lease * 2,
+            keep_bytes: 8 << 20,
+            push_bytes: 1 << 20,
+            piece: (4 << 10, 1 << 20),
+            birth: None,
+        }
+    }
+
+    /// How many members must agree.
+    pub fn needed(&self, group: &Group) -> usize {
+        match self.quorum {
+            Quorum::Majority => group.len() / 2 + 1,
+            Quorum::None => 1,
+        }
+    }
+
+    /// How long a leader may rely on a lease, on its own clock, from the moment at which it sent
+    /// what is answered. The follower's clock may be too fast and its own too slow, each by the
+    /// bound.
+    pub fn reliance(&self) -> Duration {
+        let million = 1_000_000_u128;
+        let drift = u128::from(self.drift_ppm).min(million);
+        let micros = self.lease.as_micros() * (million - drift) / (million + drift);
+        // A clock is read in whole microseconds: one may be lost at either end of either clock.
+        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX).saturating_sub(4))
+    }
+}
+
+/// What the log waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Timer {
+    /// The time to ask again for votes, or the moment at which a majority is free (G2).
+    Ask,
+    /// The end of the wait that forgetful voters asked for (G9).
+    Wait,
+    /// The time of the next heartbeat (G7).
+    Heartbeat,
+    /// The end of the own office, unless followers renew it (G7).
+    Lapse,
+    /// The time to write what was proposed (G6).
+    Write,
+    /// A piece that was fetched should have come (G5).
+    Fetch,
+    /// A hand-over should have come to its end (G8).
+    HandOver,
+}
+
+/// What the rest of the member wants of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Input {
+    /// Become the leader.
+    Campaign {
+        /// Whether a working leader should be asked to hand over.
+        claim: bool,
+        /// Whether an operator wants it so.
+        appointed: bool,
+    },
+    /// Stop asking for votes.
+    Desist,
+    /// Hand over to this member if it can take over.
+    HandOver {
+        /// Who should lead.
+        to: NodeId,
+        /// Whether an operator wants it so.
+        appointed: bool,
+    },
+    /// This process is about to end: hand over to this member if it can be, and else free all.
+    Resign {
+        /// Who should lead.
+        to: Option<NodeId>,
+    },
+    /// The member's verdict on a clock: whether it drifts beyond the bound.
+    Drifts(NodeId, bool),
+}
+
+/// What the log tells the rest of the member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Votes are being asked for.
+    Asks(Term),
+    /// Fewer members than needed would vote for this one.
+    TooFew {
+        /// Members that would, itself included.
+        heard: usize,
+        /// Members that must.
+        needed: usize,
+    },
+    /// Two rounds without a majority: another member should try.
+    Stuck {
+        /// Members that would vote for this one.
+        heard: usize,
+        /// Members that must.
+        needed: usize,
+    },
+    /// Another member has a newer log, and this one cannot win without it: that one should try.
+    Behind {
+        /// Who has it.
+        of: NodeId,
+        /// Its position.
+        last: Position,
+    },
+    /// G9: a majority has voted, some of it only with a wait: for these members, or this long.
+    Waiting {
+        /// Members whose return would end the wait.
+        members: Vec<NodeId>,
+        /// How long it lasts at most.
+        left: Duration,
+    },
+    /// This member leads, and is not in office yet.
+    Leads(Term),
+    /// This member is in office: it may serve.
+    InOffice(Term),
+    /// It leads no more.
+    LostOffice(Term, Loss),
+    /// A leader showed that it lives.
+    Heard {
+        /// Who.
+        leader: NodeId,
+        /// Its term.
+        term: Term,
+    },
+    /// Another member asks for votes: it lives.
+    Asked(NodeId),
+    /// Another member wants this one to hand over. [`Input::HandOver`] to it says yes.
+    Claimed(NodeId),
+    /// The leader wants this member to take over.
+    Invited {
+        /// The leader.
+        by: NodeId,
+        /// Whether an operator wants it so.
+        appointed: bool,
+    },
+    /// This leader has left office for that member.
+    HandingOver(NodeId),
+    /// A hand-over came to nothing: this leader goes on.
+    HandOverFailed(NodeId),
+    /// A leader left office, for that member if it names one.
+    Yielded {
+        /// The leader that was.
+        by: NodeId,
+        /// Who should lead.
+        to: Option<NodeId>,
+        /// Whether an operator wants it so.
+        appointed: bool,
+    },
+    /// This member dropped its state and receives another one.
+    Filling {
+        /// From whom.
+        from: NodeId,
+        /// The position that its log had.
+        floor: Position,
+    },
+    /// It has everything again that it ever acknowledged.
+    Recovered,
+    /// A leader enters another data folder of this member (G10).
+    Joined(NodeId),
+    /// The leader's log contradicts what this member knows to be committed (S8).
+    Diverged {
+        /// The leader.
+        leader: NodeId,
+        /// What this member had committed.
+        at: Index,
+    },
+    /// A follower's clock, for those who measure clocks.
+    Reading {
+        /// Whose.
+        member: NodeId,
+        /// When this leader sent what is answered, on its own clock.
+        sent: Time,
+        /// What the follower's clock showed.
+        clock: Time,
+    },
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// Why a leader leads no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Loss {
+    /// Its leases ran out.
+    Lapsed,
+    /// It handed over.
+    HandedOver(NodeId),
+    /// It was told to end.
+    GivenUp,
+    /// A higher term began.
+    Superseded(Term),
+    /// Nothing advanced (G7).
+    Stalled,
+}
+
+/// Why a member cannot take over (G8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Misfit {
+    /// This member does not lead.
+    NotLeading,
+    /// It has not answered this leader, or is not counted (G10).
+    Unknown,
+    /// It has been silent for a lease.
+    Silent,
+    /// Its clock drifts.
+    Drifts,
+    /// It has forgotten its log.
+    Lost,
+    /// It lacks committed entries.
+    Behind,
+}

@@ -1,0 +1,7 @@
+//! The log in the simulator: random faults of every kind at once.
+
+mod machine;
+mod node;
+mod storms;
+mod witness;
+mod worlds;

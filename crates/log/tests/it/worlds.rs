@@ -1,0 +1,390 @@
+//! Every run of three members, within bounds: how many terms there may be, what may be asked for, how
+//! often a member may crash, how far clocks go. Messages arrive in any order, any number of times or
+//! never. `LONG=1` explores more of the worlds that are too large to be explored to their end.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test may panic, and tell how far it is"
+)]
+
+use crate::machine::List;
+use bellwether_check::{
+    Action, Channels, Counterexample, Faults, Limits, Model, Plain, Ticks, Timing, Verdict, check,
+};
+use bellwether_core::{
+    Assumptions, Cluster, Context, Effect, Group, Invariant, NodeId, Process, Time,
+};
+use bellwether_log::{
+    self as log, Answer, Birth, Config, Durable, Log, Msg, Output, Position, Saved, Tail, Term,
+    Timer,
+};
+use std::time::Duration;
+
+const TICK: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug)]
+struct Scope {
+    config: Config,
+    /// Steps that would lead to a term above this are not taken.
+    terms: u64,
+    /// The timers that fire; the others are late for ever.
+    timers: &'static [Timer],
+    flaw: Option<Flaw>,
+}
+
+/// What a member could do wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flaw {
+    /// It says that its log is as new as can be (against G3).
+    ClaimsANewLog,
+    /// It forgets that it was bound before its restart (against G9).
+    VotesAtOnce,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Probe {
+    log: Log<List>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Wish {
+    Log(log::Input),
+    Propose(u64),
+}
+
+type Cx<'a> = Context<'a, Probe>;
+type Step<'s> = dyn FnOnce(&mut Log<List>, &mut Context<'_, Log<List>>) + 's;
+
+impl Probe {
+    fn call(&mut self, cx: &mut Cx<'_>, step: Box<Step<'_>>) {
+        let Scope { config, terms, timers, flaw } = cx.config();
+        let mut after = self.log.clone();
+        let mut effects: Vec<Effect<Log<List>>> = Vec::new();
+        step(&mut after, &mut Context::new(cx.here(), config, &mut effects));
+        let beyond = |effect: &Effect<Log<List>>| matches!(effect, Effect::Emit(Output::Asks(term)) if term.number() > *terms);
+        if effects.iter().any(beyond) || after.promise().0.number() > *terms {
+            return;
+        }
+        after.take_outcomes(cx.now());
+        self.log = after;
+        for effect in effects {
+            match effect {
+                Effect::Send(to, mut msg) => {
+                    distort(&mut msg, *flaw);
+                    cx.send(to, msg);
+                }
+                Effect::SetTimer(timer, span) if timers.contains(&timer) => {
+                    cx.set_timer_within(timer, span);
+                }
+                Effect::CancelTimer(timer) => cx.cancel_timer(timer),
+                Effect::SetTimer(..) | Effect::Emit(_) => {}
+            }
+        }
+    }
+}
+
+fn distort(msg: &mut Msg<List>, flaw: Option<Flaw>) {
+    // What a follower's clock shows is for those who measure clocks.
+    if let Msg::Ack(ack) = msg {
+        ack.clock = Time::ZERO;
+    }
+    if let (Some(Flaw::ClaimsANewLog), Msg::RequestVote { last, .. }) = (flaw, msg) {
+        *last = Position::new(9, 9);
+    }
+}
+
+impl Process for Probe {
+    type Msg = Msg<List>;
+    type Timer = Timer;
+    type Input = Wish;
+    type Output = Output;
+    type Durable = Durable<List>;
+    type Config = Scope;
+
+    const ASSUMES: Assumptions = Log::<List>::ASSUMES;
+
+    fn durable(&self) -> Durable<List> {
+        self.log.durable()
+    }
+
+    fn on_start(&mut self, saved: Option<Durable<List>>, cx: &mut Cx<'_>) {
+        let is_first = saved.is_none();
+        let saved = saved.unwrap_or_else(|| founded(cx.me()));
+        let config = cx.config();
+        let forgets = is_first || config.flaw == Some(Flaw::VotesAtOnce);
+        let lease = if forgets { Duration::ZERO } else { config.config.lease };
+        let config = Config { lease, ..config.config.clone() };
+        let mut effects: Vec<Effect<Log<List>>> = Vec::new();
+        let mut inner = Context::new(cx.here(), &config, &mut effects);
+        self.log.on_start(Some(saved), &mut inner);
+        // P1 already has the vote of P2 for the second term.
+        if is_first && cx.me() == id(1) {
+            self.log.on_input(log::Input::Campaign { claim: false, appointed: false }, &mut inner);
+            for sure in [false, true] {
+                let answer = Answer::Yes { after: Duration::ZERO };
+                let vote = Msg::Vote { term: Term::new(2), sure, answer, birth: Birth::new(1) };
+                self.log.on_message(id(2), vote, &mut inner);
+            }
+            for effect in effects {
+                match effect {
+                    Effect::Send(to, msg @ Msg::Append { .. }) => cx.send(to, msg),
+                    Effect::SetTimer(Timer::Write, span) => cx.set_timer_within(Timer::Write, span),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn on_input(&mut self, wish: Wish, cx: &mut Cx<'_>) {
+        self.call(
+            cx,
+            Box::new(|log, cx| match wish {
+                Wish::Log(input) => log.on_input(input, cx),
+                Wish::Propose(command) => _ = log.propose(vec![command], cx),
+            }),
+        );
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Msg<List>, cx: &mut Cx<'_>) {
+        self.call(cx, Box::new(|log, cx| log.on_message(from, msg, cx)));
+    }
+
+    fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_>) {
+        self.call(cx, Box::new(|log, cx| log.on_timer(timer, cx)));
+    }
+}
+
+/// What all have at the beginning: the first entry of a first term is committed and known to all, and
+/// P2 has voted for P1 in the second.
+fn founded(me: NodeId) -> Durable<List> {
+    let (birth, commit) = (Birth::new(1), Position::new(1, 1));
+    let roster = (1..=3).map(|number| (id(number), birth)).collect();
+    let log = Saved::Whole { state: Default::default(), commit, roster, tail: Tail::new(commit) };
+    Durable {
+        birth,
+        starts: 0,
+        promised: Term::new(if me == id(2) { 2 } else { 1 }),
+        vote: (me == id(2)).then_some(id(1)),
+        reliance_ms: 0,
+        floor: Position::ZERO,
+        lost: false,
+        log,
+    }
+}
+
+fn id(number: u32) -> NodeId {
+    NodeId::new(number)
+}
+
+const CAMPAIGN: Wish = Wish::Log(log::Input::Campaign { claim: false, appointed: false });
+const HAND_OVER: Wish = Wish::Log(log::Input::HandOver { to: NodeId::new(2), appointed: false });
+const CRASH: Faults = Faults { crashes: 1, recoveries: 1, losses: 0, duplicates: 0 };
+
+/// Clocks stand still and no lease binds: any order of votes, entries and crashes.
+fn timeless(terms: u64) -> Model<Probe> {
+    let config = Config { piece: (1_000_000, 1_000_000), ..Config::new(TICK, Duration::ZERO, 0) };
+    let config = Config { stall: TICK, ..config };
+    let timers = &[Timer::Write];
+    model(Scope { config, terms, timers, flaw: None }, Timing::Asynchronous, None)
+}
+
+/// Clocks that go on for a while, and come a tick apart; a lease of three ticks, of which the leader
+/// relies on one.
+fn timed(terms: u64, horizon: Ticks) -> Model<Probe> {
+    let config = Config { piece: (1_000_000, 1_000_000), ..Config::new(TICK, TICK * 3, 500_000) };
+    // A heartbeat and a round take no time: timers fire when they like.
+    let config = Config { heartbeat: Duration::ZERO, stall: TICK * 100, ..config };
+    let timers = &[Timer::Write, Timer::HandOver];
+    let timing = Timing::Drifting { tick: TICK, apart: 1 };
+    model(Scope { config, terms, timers, flaw: None }, timing, Some(horizon))
+}
+
+fn model(scope: Scope, timing: Timing, horizon: Option<Ticks>) -> Model<Probe> {
+    Model {
+        group: Group::numbered(3).unwrap(),
+        config: scope,
+        timing,
+        channels: Channels::Unreliable,
+        faults: Faults::default(),
+        inputs: Vec::new(),
+        sides: Vec::new(),
+        invariants: invariants(),
+        goal: None,
+        referee: None,
+        reads_clock: horizon.is_some(),
+        clocks: Vec::new(),
+        horizon,
+        aging: None,
+        spent: Some(|probe, _, _, _, msg| is_spent(&probe.log, msg)),
+    }
+}
+
+/// Whether a message can make no difference any more, whenever it arrives: an answer to what is not
+/// asked any more, and never will be, because later questions are about later terms.
+fn is_spent(log: &Log<List>, msg: &Msg<List>) -> bool {
+    let promised = log.promise().0;
+    match msg {
+        Msg::Vote { term, sure, .. } => *term <= promised && log.asks() != Some((*term, *sure)),
+        Msg::Ack(ack) => {
+            let may_lead = log.leads() == Some(ack.term) || log.asks() == Some((ack.term, true));
+            ack.term <= promised && !may_lead
+        }
+        Msg::Refuse { term, .. } => *term <= promised && log.leads() != Some(*term),
+        _ => false,
+    }
+}
+
+fn invariants() -> Vec<Invariant<Probe>> {
+    vec![
+        Invariant::<Probe>::at_most_one(
+            "one-leader",
+            "a term has at most one leader",
+            |_, probe| probe.log.leads().map(|term| term.number()),
+        ),
+        Invariant::<Probe>::at_most_one_now(
+            "one-office",
+            "at most one member is in office at any moment",
+            |_, probe, now| probe.log.in_office(now).map(|_| 0),
+        ),
+        Invariant::<Probe>::whole(
+            "nothing-lost",
+            "a leader has everything that was committed in its term or before",
+            |cluster| {
+                pairs(cluster).all(|(leader, other)| {
+                    let Some((commit, _)) = other.state() else { return true };
+                    let tail = leader.written().map(|(_, tail)| tail);
+                    let is_later = leader.leads().is_some_and(|term| commit.term <= term);
+                    !is_later || tail.is_some_and(|tail| tail.has(commit))
+                })
+            },
+        ),
+        Invariant::<Probe>::whole(
+            "agreement",
+            "two members that have committed an index have committed the same entry",
+            |cluster| {
+                pairs(cluster).all(|(one, other)| {
+                    let (Some((here, _)), Some((there, _))) = (one.state(), other.state()) else {
+                        return true;
+                    };
+                    let tail = other.written().map(|(_, tail)| tail);
+                    here.index > there.index || tail.is_some_and(|tail| tail.has(here))
+                })
+            },
+        ),
+    ]
+}
+
+fn pairs<'a>(
+    cluster: &'a Cluster<'_, Probe>,
+) -> impl Iterator<Item = (&'a Log<List>, &'a Log<List>)> {
+    let live = cluster.live;
+    live.iter().flat_map(move |(_, a)| live.iter().map(move |(_, b)| (&a.log, &b.log)))
+}
+
+/// How many states are looked at.
+fn most() -> u64 {
+    if std::env::var_os("LONG").is_some() { 100_000_000 } else { 600_000 }
+}
+
+fn explore(name: &str, model: &Model<Probe>) -> Verdict {
+    let limits = Limits { threads: 2, memory: 6 << 30, states: most(), ..Limits::default() };
+    let report = check(model, limits, &mut |_| {});
+    eprintln!("{name}: {:?}, finished {}", report.progress, report.verdict == Verdict::Proved);
+    report.verdict
+}
+
+/// Explores all of it.
+fn prove(name: &str, model: &Model<Probe>) {
+    match explore(name, model) {
+        Verdict::Proved => {}
+        Verdict::Violated(found) => panic!("{name}: {}", tell(model, &found)),
+        Verdict::Unfinished(limit) => panic!("{name}: {limit:?}"),
+    }
+}
+
+/// Explores the shortest runs, as many as there is time for. These worlds have not been explored to
+/// their end: clock readings in messages make too many states.
+fn hold(name: &str, model: &Model<Probe>) {
+    if let Verdict::Violated(found) = explore(name, model) {
+        panic!("{name}: {}", tell(model, &found));
+    }
+}
+
+fn refute(name: &str, model: &Model<Probe>) -> &'static str {
+    match explore(name, model) {
+        Verdict::Violated(found) => found.breach.name,
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn tell(model: &Model<Probe>, found: &Counterexample) -> String {
+    let mut plain = Plain { model };
+    let mut world = plain.start();
+    let mut lines = vec![format!("{:?}", found.breach)];
+    for action in &found.stem {
+        lines.push(match *action {
+            Action::Deliver { to, at } => {
+                let flight = &world.inboxes[usize::from(to)].flights[usize::from(at)];
+                format!("place {to} gets {} from place {}", flight.msg, flight.from)
+            }
+            other => format!("{other:?}"),
+        });
+        world.step(&mut plain, *action);
+    }
+    lines.join("\n")
+}
+
+/// P1 leads, and P2 campaigns.
+fn two_campaign() -> Vec<Vec<Wish>> {
+    vec![vec![], vec![CAMPAIGN], vec![]]
+}
+
+#[test]
+fn a_take_over_loses_nothing() {
+    prove("take-over", &Model { inputs: two_campaign(), ..timeless(3) });
+}
+
+#[test]
+fn a_restart_from_disk_loses_nothing() {
+    prove("restart", &Model { inputs: two_campaign(), faults: CRASH, ..timeless(3) });
+}
+
+#[test]
+fn a_vote_for_an_older_log_loses_something() {
+    let mut flawed = timeless(3);
+    flawed.config.flaw = Some(Flaw::ClaimsANewLog);
+    let breach = refute("older log", &Model { inputs: two_campaign(), ..flawed });
+    assert!(["nothing-lost", "agreement"].contains(&breach), "{breach}");
+}
+
+#[test]
+fn one_is_in_office_while_two_campaign() {
+    hold("offices", &Model { inputs: two_campaign(), ..timed(3, 3) });
+}
+
+#[test]
+fn one_is_in_office_while_a_hand_over_fails() {
+    let inputs = vec![vec![HAND_OVER], vec![], vec![]];
+    hold("hand-over", &Model { inputs, ..timed(3, 3) });
+}
+
+#[test]
+fn one_is_in_office_while_a_member_restarts() {
+    hold("crash", &Model { inputs: two_campaign(), faults: CRASH, ..timed(3, 3) });
+}
+
+#[test]
+fn a_member_that_votes_at_once_after_a_restart_makes_two() {
+    let mut flawed = timed(3, 0);
+    flawed.config.flaw = Some(Flaw::VotesAtOnce);
+    let breach =
+        refute("votes at once", &Model { inputs: two_campaign(), faults: CRASH, ..flawed });
+    assert_eq!(breach, "one-office");
+}
+
+#[test]
+fn a_command_survives_a_take_over() {
+    let inputs = vec![vec![Wish::Propose(7)], vec![CAMPAIGN], vec![]];
+    hold("command", &Model { inputs, ..timed(3, 3) });
+}
