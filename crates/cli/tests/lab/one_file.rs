@@ -16,7 +16,8 @@ use std::process::{Child, Command, Stdio};
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// What is copied: the whole workspace, for a part of it would have other features, and its
 /// dependencies would be compiled again.
-const COPIED: [&str; 5] = ["Cargo.toml", "Cargo.lock", "crates", "examples", "scenarios"];
+const COPIED: [&str; 6] =
+    ["Cargo.toml", "Cargo.lock", "crates", "examples", "scenarios", "web/openapi"];
 const FILE: &str = "crates/algorithms/src/election/roll_call.rs";
 const LIST: &str = "crates/algorithms/src/election/mod.rs";
 const LAST: &str = "            peterson::Peterson,\n";
