@@ -151,7 +151,7 @@ peers:
 IMAGES   := docs/images
 # Below a picture, its page names in a comment the command that draws it. A run that breaks an invariant ends
 # with 1, and is meant to.
-pictures: ## Draw the pictures of the documentation anew, as the comments below them say
+pictures: ## Redraw the pictures of the documentation, as the comments below them say
 	@sed -nE '/\]\(images\/.*\.svg\)$$/ { N; s/.*\((.*)\)\n<!-- bellwether (.*) -->$$/\1 \2/p }' docs/*.md | \
 	while read -r picture run; do \
 	  case $$run in compare*) to=--svg ;; *) to='--quiet --trace svg --out' ;; esac; \

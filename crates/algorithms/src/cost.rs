@@ -194,7 +194,7 @@ impl Script {
         self.ask_at(0, id, verb)
     }
 
-    /// The same with something asked for after so many time-outs.
+    /// The same with something asked for after this number of time-outs.
     pub fn ask_at(mut self, at: u32, id: u32, verb: &str) -> Self {
         self.asks.push(Ask { at, id, verb: verb.to_owned() });
         self

@@ -479,7 +479,7 @@ impl<P: Process> Definition<P> {
         (self.note)(process)
     }
 
-    /// What it claims to cost for so many processes, if it claims anything.
+    /// What it claims to cost for this number of processes, if it claims anything.
     pub fn claimed_costs(&self) -> Option<fn(u32) -> Vec<Cost>> {
         self.costs
     }

@@ -58,7 +58,7 @@ pub fn arrangements(k: u32) -> Vec<Vec<u32>> {
     all
 }
 
-/// Circles of k processes, all of them or so many random ones, and the mean over them of how far
+/// Circles of k processes, all of them or a number of random ones, and the mean over them of how far
 /// all numbers together travel if each goes to the next larger one, the largest all the way round:
 /// k H(k). Each number may stop some hops earlier.
 pub fn circles(k: u32, samples: u64, earlier: u32) -> (Expected, Vec<Vec<u32>>) {

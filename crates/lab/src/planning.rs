@@ -69,7 +69,7 @@ impl RunArgs {
     }
 
     /// A plan of a run whose network and script are known.
-    #[expect(clippy::too_many_arguments, reason = "a run has so many sides")]
+    #[expect(clippy::too_many_arguments, reason = "a run has all these sides")]
     pub(crate) fn plan(
         &self,
         algorithm: &Listed,
@@ -100,7 +100,7 @@ impl RunArgs {
 }
 
 impl ClusterArgs {
-    /// Who takes part: at most so many, arranged on the ring.
+    /// Who takes part, up to this number, arranged on the ring.
     pub(crate) fn group(
         &self,
         usual: u32,

@@ -27,7 +27,7 @@
 //!   contradict them, and says how far its log matches the leader's. It never drops what it knows to
 //!   be committed. \[Raft §5.3; VRR §4.1\]
 //! * **G5 Pieces.** A member that sees that another one has a newer log fetches it: the entries after
-//!   its own last one; after its commit index if the other does not have that one; a snapshot in
+//!   its own last one; after its commit index if the other does not have it; a snapshot in
 //!   parts if the other has dropped those entries. Pieces are bounded by bytes and asked for one at
 //!   a time. Only a newer log is adopted, from any member. A member that receives a snapshot drops
 //!   its own state and remembers its position as its `floor`: it votes as if it had that log until
@@ -47,7 +47,7 @@
 //!   them, then leaves office, sends it YIELD, and nothing else. The permit names the leader's term
 //!   and *generation*: it frees a voter from leases of that generation. After two heartbeats without
 //!   a new leader the old one goes on in the same term with the next generation, and counts only
-//!   leases of that one. A leader that ends for good yields to all. \[Raft thesis §3.10; the
+//!   leases of the new generation. A leader that ends for good yields to all. \[Raft thesis §3.10; the
 //!   generation is our own\]
 //! * **G9 Restart.** A member that restarts does not vote for one lease: it has forgotten to whom it
 //!   was bound. With a disk it has forgotten nothing else. Every ACK says which start it is from:

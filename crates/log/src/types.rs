@@ -404,7 +404,7 @@ pub enum Output {
         /// Members that must.
         needed: usize,
     },
-    /// Another member has a newer log, and this one cannot win without it: that one should try.
+    /// Another member has a newer log, and this one cannot win without it: the other one should try.
     Behind {
         /// Who has it.
         of: NodeId,

@@ -25,7 +25,7 @@ bellwether_core::named! {
         Partition = "partition",
         /// One of these three happens to the coordinator.
         Coordinator = "coordinator",
-        /// So many members are killed at once that what they knew is lost.
+        /// A majority is killed at once, and what they knew is lost.
         Majority = "majority",
         /// The coordinator is asked to hand over its mandate.
         StepDown = "step-down",

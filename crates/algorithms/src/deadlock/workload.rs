@@ -40,7 +40,7 @@ const UNCONFIRMED: Opt = Opt {
 };
 
 /// One cycle over all sites: transaction i is at home at site i, holds the resource there, and asks
-/// for that of the next site, each so many time-outs after the one before. The transactions have
+/// for that of the next site, each a fixed number of time-outs after the one before. The transactions have
 /// these numbers, in the order in which they wait for each other, and one of them must be aborted.
 /// Only the detector's own messages count; the locks' and the confirmation's are overhead.
 pub(super) fn cycle(numbers: &[u32], apart: u32) -> Script {

@@ -5,9 +5,9 @@
 //! at a time; under a saturated one everybody wants to enter always, and the mean is taken over
 //! whole rounds.
 //!
-//! A saturated load means that whoever leaves and asks again is heard of by all before the next one
+//! A saturated load means that all hear of a process that leaves and asks again before the next one
 //! leaves. It takes sections longer than messages: where they are short and some messages are slow,
-//! whoever has the token of a tree enters again before it knows that others wait, and an entry
+//! the holder of the token of a tree enters again before it knows that others wait, and an entry
 //! costs less than the formula says.
 
 use crate::cost::Expected::{Exact, ExactMean};
@@ -51,17 +51,17 @@ pub(super) fn saturated(
     let cost = Cost::new(case, formula, total, [entries])
         .rank(Rank::Worst)
         .parts(round.iter().map(|(kinds, text, count)| (*kinds, *text, mean(*count))));
-    // Whoever is alone waits for nobody.
+    // A process that is alone has nothing to wait for.
     if size > 1 { cost.delay(delay, mean(hops)) } else { cost }
 }
 
-/// Whoever has the token enters for nothing.
+/// The holder of the token enters for nothing.
 pub(super) fn holder_asks(n: u32) -> Cost {
     let again = |id| Entries::new(Alone, [id]).after(&[id]);
     Cost::new("the holder asks", "0", Exact(0), mixed(n).into_iter().map(again)).rank(Rank::Best)
 }
 
-/// Whoever has no token asks all others for it.
+/// A process without the token asks all others for it.
 pub(super) fn broadcast(n: u32) -> Vec<Cost> {
     if n == 1 {
         return vec![holder_asks(n)];

@@ -218,7 +218,7 @@ impl Mutex for TokenRing {
     const RESTLESS: bool = true;
 
     /// The token is d places before the requester, for all d. Counted is the way from there: how
-    /// often the token went round in vain before depends on how long nobody asked.
+    /// often the token went round unused before depends on how long nobody asked.
     fn costs(n: u32) -> Vec<Cost> {
         if n == 1 {
             let twice = [Entries::new(Load::Alone, [1, 1])];

@@ -153,7 +153,7 @@ fn an_algorithm_is_one_file_and_one_line() {
 
     let catalogue = said("algorithms --json");
     assert!(catalogue.contains("\"roll-call\"") && said("algorithms").contains("roll-call"));
-    // The README's check fails until its tables are written anew.
+    // The README's check fails until its tables are rewritten.
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
     let line =
         "| `roll-call` | Roll call | 2n(n-1), however many start | mesh | any | ARCHITECTURE.md |";

@@ -1,6 +1,6 @@
 //! The README's tables of algorithms are written from the catalogue.
 //!
-//! `UPDATE=1 cargo test -p bellwether-cli --test lab readme` writes them anew.
+//! `UPDATE=1 cargo test -p bellwether-cli --test lab readme` rewrites them.
 
 use super::lines::said;
 use serde_json::Value;
@@ -52,7 +52,7 @@ fn the_readme_has_the_algorithms_of_the_catalogue() {
     }
     assert!(
         right == readme,
-        "README.md has other algorithms than the catalogue; write its tables anew: \
+        "README.md has other algorithms than the catalogue; rewrite its tables: \
          UPDATE=1 cargo test -p bellwether-cli --test lab readme"
     );
 }

@@ -111,7 +111,7 @@ fn g8_a_permit_frees_from_leases_of_its_generation_and_no_later_one() {
     let mut one = One::new(1);
     one.beat(2, Beat { generation: 1, ..beat(1, at(1, 1), 0) });
     assert!(matches!(answer(&one.get(3, ask(0))), Answer::Wait { .. }));
-    // A late message of an earlier generation does not bring that one back.
+    // A late message of an earlier generation does not bring its leases back.
     one.beat(2, beat(1, at(1, 1), 0));
     assert!(matches!(answer(&one.get(3, ask(0))), Answer::Wait { .. }));
     assert_eq!(answer(&one.get(3, ask(1))), YES);

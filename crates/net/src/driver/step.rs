@@ -1,4 +1,4 @@
-//! What a process was called with, for whoever wants to write it down.
+//! What a process was called with, for journals.
 
 use bellwether_core::{Call, Process, Time};
 use std::io;

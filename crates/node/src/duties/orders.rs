@@ -106,7 +106,7 @@ pub(super) async fn close(State(office): Shared, id: Named<String>) -> Outcome<D
 ), request_body = LockOrder, responses(
     (status = 200, body = Granted),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
-    (status = 408, description = "It waited in vain", body = bellwether_api::json::Problem),
+    (status = 408, description = "It waited too long", body = bellwether_api::json::Problem),
     (status = 409, description = "A lock is busy, or a deadlock", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
     (status = 422, description = "The request makes no sense", body = bellwether_api::json::Problem),

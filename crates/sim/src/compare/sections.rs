@@ -13,10 +13,10 @@ use bellwether_algorithms::definition::{Milestone, MilestoneReader, Settings};
 use bellwether_core::{AnyProcess, Group, Message, NodeId, Role, Time, micros};
 use std::time::Duration;
 
-/// How long a job takes: so long that whoever leaves and asks again is heard by everybody before
+/// How long a job takes: so long that a process that leaves and asks again is heard by everybody before
 /// the next one leaves, and no whole number of hops, so that nothing else happens at that moment.
 const SECTION: Duration = Duration::from_millis(25);
-/// So many rounds pass until things have settled, [`ROUNDS`] are measured, and so many come after.
+/// Rounds before the [`ROUNDS`] that are measured, until things have settled, and as many after them.
 const ROUNDS_BEFORE: u64 = 2;
 const ROUNDS_AFTER: u64 = 2;
 /// No entry takes so many events for each process.
@@ -105,7 +105,7 @@ impl Ground {
         }
     }
 
-    /// These want to be inside all the time: whoever leaves asks again at once.
+    /// These want to be inside all the time: a process that leaves asks again at once.
     fn always(&mut self, ids: &[u32]) {
         self.sim.observer.cuts_at_entries = true;
         for _ in 0..ROUNDS_BEFORE + ROUNDS + ROUNDS_AFTER {

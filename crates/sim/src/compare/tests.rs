@@ -28,7 +28,7 @@ fn elections(n: u32) -> Vec<Case> {
     family("election", [n])
 }
 
-/// What the cases of a family measured for so many processes.
+/// What the cases of a family measured for a number of processes.
 fn measured(name: &str, n: u32) -> Vec<u64> {
     family(name, [n]).iter().map(|case| case.measured.whole().unwrap()).collect()
 }
