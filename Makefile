@@ -13,6 +13,7 @@ SCHEDULES    := 20000
 
 # How long it then makes faults on real members and clients, with three members and with five.
 TORTURE      := 5m
+NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
 .PHONY: help up web unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools
@@ -92,7 +93,8 @@ check-quick: ## Explore every run of the small clusters of docs/verification.txt
 
 check-all: ## Explore all clusters of docs/verification.txt and write docs/verification.md; takes long
 	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
-	LONG=1 cargo test --release --locked --package bellwether-check --test it -- mandate:: member:: --nocapture
+	LONG=1 cargo test --release --locked --package bellwether-check --test it -- member:: --nocapture
+	LONG=1 cargo test --release --locked --package bellwether-log --test it -- worlds:: --include-ignored --nocapture
 
 # The algorithms' files. A macro declares them, and cargo fmt does not find them there.
 LISTED   := $(wildcard crates/algorithms/src/*/*.rs crates/cli/tests/lab/one_file/*.rs)
@@ -112,11 +114,13 @@ fix: tools ## Format, and apply what clippy can fix by itself
 	rustfmt --edition 2024 $(LISTED)
 	cd bench && cargo fmt
 
-soak: ## The member in 100,000 storms of faults and more, and real processes tortured under load; 20 minutes
+soak: ## The member in 100,000 storms of faults and more, and real processes tortured under load; 20 minutes, and 10 more as root
 	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test it storms:: -- --nocapture --test-threads 1
 	SCHEDULES=100000 cargo test --locked --release --package bellwether-member --test it clients:: -- --nocapture
 	$(BELLWETHER) torture --members 3 --for $(TORTURE)
 	$(BELLWETHER) torture --members 5 --for $(TORTURE)
+	@if [ "$$(id -u)" = 0 ]; then $(BELLWETHER) torture --namespaces --members 5 --for $(NAMESPACES); \
+	  else echo "torture --namespaces is skipped: it needs root"; fi
 
 bench: ## Measure the simulator, clocks, graphs and waits beside bare loops, the checker beside stateright
 	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-duties --package bellwether-check

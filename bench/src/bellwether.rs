@@ -43,7 +43,14 @@ pub(crate) struct Bellwether {
 
 impl Bellwether {
     /// Starts the members and waits until one of them coordinates. They have the usual time-outs.
-    pub(crate) async fn start(program: &Path, folder: &Path) -> Outcome<Self> {
+    pub(crate) async fn start(
+        program: &Path,
+        folder: &Path,
+        durability: &str,
+    ) -> Outcome<Self> {
+        let folder = &folder.join(durability);
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let program = fs::canonicalize(program).map_err(|error| {
             format!("no Bellwether at {}: {error}; run make build", program.display())
         })?;
@@ -51,7 +58,7 @@ impl Bellwether {
         let ports = ports(MEMBERS as usize)?;
         let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let config = folder.join("bellwether.toml");
-        fs::write(&config, configuration(&addresses))
+        fs::write(&config, configuration(&addresses, durability))
             .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
         let mut members = Vec::new();
         for id in 1..=MEMBERS {
@@ -149,9 +156,10 @@ async fn make_certificates(program: &Path, folder: &Path) -> Outcome<()> {
     }
 }
 
-fn configuration(addresses: &[String]) -> String {
+fn configuration(addresses: &[String], durability: &str) -> String {
     let mut text = format!(
         "cluster = \"{CLUSTER}\"\ndata = \"data-{{id}}\"\nsocket = \"{{id}}.sock\"\nhttp = \"off\"\n\
+         durability = \"{durability}\"\n\
          [log]\nlevel = \"warn\"\n\
          [tls]\nca = \"certs/ca.pem\"\ncertificate = \"certs/member-{{id}}.pem\"\n\
          key = \"certs/member-{{id}}-key.pem\"\n"

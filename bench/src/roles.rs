@@ -109,7 +109,7 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
         etcd.end().await;
     }
     if args.what.has(Peer::Bellwether) {
-        let cluster = Bellwether::start(&args.what.bellwether, folder.path()).await?;
+        let cluster = Bellwether::start(&args.what.bellwether, folder.path(), "disk").await?;
         let endpoints = [cluster.endpoint()];
         all.push((OURS.to_owned(), trials("bellwether", &endpoints, args.trials).await?));
         cluster.end().await;

@@ -93,7 +93,7 @@ test("everything a member says is there", async ({ page }) => {
   }
   await expect(page.getByRole("region", { name: "Elections" })).toContainText(/heard of nobody since the start|it coordinated already|another member called for it/);
   const live = page.getByRole("region", { name: "Live messages" });
-  await expect(live).toContainText(/BEAT\s+[\d.]+\/s/);
+  await expect(live).toContainText(/HEARTBEAT\s+[\d.]+\/s/);
   await expect(live.getByRole("row", { name: /^P5 / })).toContainText(/\d/);
   await expect(page.getByText("anybody who reaches HTTP can cut this member off")).toBeVisible();
   // Only the page of whoever started the members can break them.

@@ -54,7 +54,7 @@ const ROOMS: Record<string, { path: string; ready: (page: Page) => Promise<void>
       const cluster = await Cluster.start();
       return { url: cluster.dashboard, stop: () => cluster.stop() };
     },
-    ready: (page) => expect(page.getByRole("region", { name: "Live messages" })).toContainText(/BEAT\s+[\d.]+\/s/),
+    ready: (page) => expect(page.getByRole("region", { name: "Live messages" })).toContainText(/HEARTBEAT\s+[\d.]+\/s/),
   },
   duties: {
     path: "/",

@@ -1,8 +1,7 @@
 //! What a member says about sessions, roles, locks and deadlocks, as JSON: see [`crate::json`].
 //!
-//! A member tells what its own copy shows. Copies of followers are behind the coordinator's by a
-//! message or so, and a change that is shown may be one that a majority has not acknowledged yet:
-//! this is for people and pages. Clients are only told what a majority has.
+//! A member shows what it knows to be committed. Followers are behind the coordinator by a message or
+//! so: this is for people and pages.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,11 +9,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Duties {
-    /// The member whose copy this is.
+    /// The member that tells it.
     pub id: u32,
     /// Who coordinates, as far as it knows.
     pub coordinator: Option<u32>,
-    /// The epoch in which the copy was last changed.
+    /// The epoch of the last entry that is committed, as far as the member knows.
     pub epoch: u64,
     /// How often it was changed in that epoch.
     pub sequence: u64,

@@ -66,7 +66,7 @@ pub struct Status {
     pub needed: u32,
     /// How many members are configured.
     pub configured: u32,
-    /// Whether it may lead: no witness, and its clock is in order.
+    /// Whether it may lead now: no witness, its clock in order, with its log, and not just passed.
     pub eligible: bool,
     /// How often it has started.
     pub incarnation: u32,
@@ -76,12 +76,57 @@ pub struct Status {
     pub last_change: Option<Change>,
     /// What an operator should know about the configuration or the state.
     pub warnings: Vec<String>,
+    /// How its replicated log stands.
+    #[serde(default)]
+    pub log: Log,
     /// How long a mandate lasts when it is fresh.
     #[serde(default)]
     pub lease_full_ms: u64,
     /// Where `bellwether up` serves its dashboard, `host:port`, if that started this member.
     #[serde(default)]
     pub up: Option<String>,
+}
+
+/// How a member's replicated log stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Log {
+    /// The term of its last entry.
+    pub last_term: u64,
+    /// The index of its last entry.
+    pub last_index: u64,
+    /// The commit index: everything up to here is in the logs of a majority.
+    pub commit_index: u64,
+    /// How much of the log it has.
+    pub completeness: Completeness,
+    /// How many entries its coordinator has and it has not.
+    pub behind: u64,
+    /// What its campaign waits for, if it does.
+    pub waiting: Option<Waiting>,
+}
+
+/// How much of the log a member has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Completeness {
+    /// Everything that it ever acknowledged.
+    #[default]
+    Whole,
+    /// It knows that it lacks something, and receives it.
+    Filling,
+    /// A restart has forgotten its log, and no coordinator has answered yet.
+    Lost,
+}
+
+/// Too few members remember what was acknowledged: a campaign waits until clients rely on it no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Waiting {
+    /// The return of these members would end the wait.
+    pub members: Vec<u32>,
+    /// How long it lasts at most.
+    pub left_ms: u64,
 }
 
 /// What a member is doing.
@@ -168,6 +213,11 @@ pub struct Member {
     pub clock_drifts: bool,
     /// Whether messages can be sent to it: a connection stands. Always true of oneself.
     pub connected: bool,
+    /// What went wrong last with the connection to it, while there is none.
+    pub trouble: Option<String>,
+    /// How many entries of the log it lacks, as far as the coordinator knows.
+    #[serde(default)]
+    pub behind: Option<u64>,
     /// Whether it coordinates, by the view of the member that answers.
     pub is_coordinator: bool,
 }
@@ -345,7 +395,7 @@ pub struct Message {
     pub to: u32,
     /// Its kind, in the word of the paper: `ELECTION`, `BEAT`.
     pub kind: String,
-    /// The message with what it carries: `PREPARE(3)`; of several, the last.
+    /// The message with what it carries: `CLAIM(3)`; of several, the last.
     pub text: String,
     /// Whether the member that tells of it sent or received it.
     pub direction: Direction,

@@ -144,7 +144,8 @@ impl Error {
                 Refusal::TooManySessions(_)
                 | Refusal::TooManyRequests(_)
                 | Refusal::TooManyWaiters(_)
-                | Refusal::TooManyWants(_) => 73,
+                | Refusal::TooManyWants(_)
+                | Refusal::StateFull(_) => 73,
                 Refusal::BadName(_) => 74,
                 Refusal::Busy(_) | Refusal::GaveUp => 75,
                 Refusal::Deadlock(_) => 76,
@@ -204,6 +205,7 @@ fn advice(refusal: &Refusal) -> &'static str {
         | Refusal::StaleToken(..)
         | Refusal::GaveUp => "",
         Refusal::TooManySessions(_) => "; close some, or raise sessions.max of the members",
+        Refusal::StateFull(_) => ", or raise sessions.bytes_max of the members",
         Refusal::TooManyWaiters(_) => "; try again later",
         Refusal::TooManyWants(_) => "; ask for fewer",
         Refusal::NothingWanted => "; name at least one",

@@ -82,15 +82,14 @@ fn time(stamp: Stamp) -> SystemTime {
 ///
 /// # What is seen
 /// * First how it stands now, and then every change, in order, each with its reason.
-/// * The member answers from its own copy. One that does not coordinate may be behind by some milliseconds; one that
+/// * The member answers from what it knows to be committed. One that does not coordinate may be behind by some milliseconds; one that
 ///   is cut off from the others by as long as that lasts. Nothing is ever seen that is older than what was seen before.
 /// * When the connection breaks or the coordinator changes it goes on by itself with whichever member is found. The
 ///   latest is not missed; what came and went in between may be.
 /// * So may the oldest of more than a thousand changes that were not taken, and of more than thirty-two that came within
 ///   the same few milliseconds.
-/// * That somebody is seen to lead proves nothing: it may have stopped in this moment, and if a coordinator dies in
-///   the moment at which it appoints somebody, its successor may appoint another. What must not be done by two is done
-///   under a [token](crate::Leadership::token).
+/// * That a session is seen to lead proves nothing: it may have stopped in this moment. What must not be done by two is
+///   done under a [token](crate::Leadership::token).
 pub struct Observer {
     client: Client,
     role: String,

@@ -457,11 +457,16 @@ any_value! {
 
 trait ErasedMessage: ErasedDurable + Display {
     fn kind(&self) -> Kind;
+    fn weight(&self) -> usize;
 }
 
 impl<M: Message + Send + Sync + 'static> ErasedMessage for M {
     fn kind(&self) -> Kind {
         Message::kind(self)
+    }
+
+    fn weight(&self) -> usize {
+        Message::weight(self)
     }
 }
 
@@ -476,6 +481,10 @@ impl Display for AnyMsg {
 impl Message for AnyMsg {
     fn kind(&self) -> Kind {
         self.0.kind()
+    }
+
+    fn weight(&self) -> usize {
+        self.0.weight()
     }
 }
 

@@ -18,6 +18,8 @@
 //!   and a trace can show them. What never changes (members, configuration) is not state: the
 //!   context lends it.
 //!
+//! A [`Machine`] is the state that a replicated log carries, with the contract for its snapshots.
+//!
 //! [`WaitForGraph`] is here for another reason: the deadlock detectors and the coordinator's lock
 //! service both use it, and neither depends on the other. [`Draws`] is here because the simulator
 //! and the runs by which algorithms show their costs must draw the same numbers everywhere.
@@ -31,6 +33,7 @@ mod erased;
 mod few;
 mod group;
 mod invariant;
+mod machine;
 mod named;
 mod process;
 mod random;
@@ -46,6 +49,7 @@ pub use erased::{
 pub use few::Few;
 pub use group::{Group, GroupError, NodeId};
 pub use invariant::{Cluster, Fence, Goal, Holds, InFlight, Invariant, Shape, Validity};
+pub use machine::{Machine, Unsound};
 pub use process::{Assumptions, Call, Channels, Kind, Message, Process, Role, Timing};
 pub use random::Draws;
 pub use time::{Time, micros};

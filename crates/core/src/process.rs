@@ -74,6 +74,12 @@ impl<P: Process> Call<P> {
 pub trait Message: Clone + Debug + Display + Eq + Hash {
     /// What it is counted as.
     fn kind(&self) -> Kind;
+
+    /// Its bytes on the wire, roughly: for networks that lose by size or carry so many bytes a second.
+    /// Without it a message takes no room.
+    fn weight(&self) -> usize {
+        0
+    }
 }
 
 /// The name under which messages are counted.

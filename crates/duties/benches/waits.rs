@@ -26,11 +26,11 @@ impl World {
     fn new(sessions: usize, on_deadlock: OnDeadlock) -> Self {
         let limits = Limits { sessions: 1 << 20, waiters: 1 << 20, ..Limits::default() };
         let mut duties = Duties::default();
-        duties.apply(Command::Begin { epoch: 1, limits, on_deadlock });
+        duties.apply(&Command::Begin { epoch: 1, limits, on_deadlock });
         let opened = (0..sessions).filter_map(|key| {
             let client = format!("client {key}");
             let open = Command::Open { key: key as u128, client, ttl_ms: 60_000, at: 0 };
-            match duties.apply(open).pop() {
+            match duties.apply(&open).pop() {
                 Some(Said::Opened(Ok(id), _)) => Some(id),
                 _ => None,
             }
@@ -44,7 +44,7 @@ impl World {
         let (session, number) = (self.sessions[place], self.number);
         // The client has had all answers before.
         let command = Command::Ask { session, number, forget_below: number, ask, at: 0 };
-        black_box(self.duties.apply(command));
+        black_box(self.duties.apply(&command));
         number
     }
 

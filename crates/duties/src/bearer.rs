@@ -16,6 +16,15 @@ pub enum Subject {
     Role(String),
 }
 
+impl Subject {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Subject::Lock(name) | Subject::Role(name) => name,
+        }
+    }
+}
+
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -29,14 +38,14 @@ impl Duties {
     /// The session that holds this lock, or leads this role, by this token.
     pub fn bearer(&self, of: &Subject, token: Token) -> Result<SessionId, Refusal> {
         let bearer = match of {
-            Subject::Lock(name) => self.locks.get(name).and_then(|lock| {
+            Subject::Lock(name) => self.locks.get(name.as_str()).and_then(|lock| {
                 let by = |id, number| self.request(id, number).and_then(|claim| claim.token);
                 let mut holders = lock.holders.iter();
                 let found = holders.find(|(id, (number, _))| by(**id, *number) == Some(token));
                 found.map(|(id, _)| *id)
             }),
             Subject::Role(name) => {
-                let leader = self.roles.get(name).and_then(|role| role.leader);
+                let leader = self.roles.get(name.as_str()).and_then(|role| role.leader);
                 leader.filter(|(_, by)| *by == token).map(|(id, _)| id)
             }
         };

@@ -247,10 +247,15 @@ pub struct RoleChange {
     pub at: Stamp,
 }
 
+/// As many waits of a deadlock are kept at most, and told: more than a person reads, and few enough to
+/// travel in one piece.
+pub const WAITS_KEPT: usize = 4_096;
+
 /// A circle of sessions that wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Deadlock {
-    /// Each waits for the next one, and the last one for the first.
+    /// Each waits for the next one, and the last one for the first. Of a longer circle these are the
+    /// first [`WAITS_KEPT`].
     pub cycle: Vec<Wait>,
     /// Whose request was aborted, if one was.
     pub aborted: Option<SessionId>,
@@ -295,6 +300,10 @@ pub enum OnDeadlock {
     Report,
 }
 
+/// No session outlives its client by more than an hour, whatever the limits say: what relies on a TTL
+/// has a bound.
+pub const LONGEST_TTL_MS: u64 = 3_600_000;
+
 /// How much is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Limits {
@@ -314,6 +323,9 @@ pub struct Limits {
     pub ttl_min_ms: u64,
     /// The longest.
     pub ttl_max_ms: u64,
+    /// Bytes of memory that the state may take, by [`Duties::bytes`](crate::Duties::bytes). Beyond
+    /// it nothing is added, and giving back goes on.
+    pub bytes: u64,
 }
 
 impl Default for Limits {
@@ -327,6 +339,7 @@ impl Default for Limits {
             value: 4_096,
             ttl_min_ms: 100,
             ttl_max_ms: 60_000,
+            bytes: 512 << 20,
         }
     }
 }
@@ -389,6 +402,8 @@ pub enum Refusal {
     GaveUp,
     /// This is not held by that token: it was given back or lost, or the token was never given.
     StaleToken(Subject, Token),
+    /// The state takes as many bytes as are served.
+    StateFull(u64),
 }
 
 impl fmt::Display for Refusal {
@@ -437,6 +452,10 @@ impl fmt::Display for Refusal {
                 f,
                 "{of} is not held by token {token} of epoch {}; refuse whoever shows it",
                 token.epoch()
+            ),
+            StateFull(max) => write!(
+                f,
+                "sessions, locks and roles take {max} bytes, and no more are served; release some"
             ),
         }
     }

@@ -8,6 +8,7 @@ use crate::role::Role;
 use crate::state::Duties;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// So many are remembered.
 pub(crate) const IDLE_ROLES_KEPT: usize = 256;
@@ -38,7 +39,7 @@ fn left(role: &Role) -> Option<Stamp> {
 impl Duties {
     /// Somebody is about to stand for this role, which may have been idle.
     pub(crate) fn awaken(&mut self, name: &str) {
-        if let Some(at) = self.roles.get(name).and_then(left) {
+        if let Some(at) = self.roles.get(name).and_then(|role| left(role)) {
             self.idle.0.remove(&(at, name.to_owned()));
         }
     }
@@ -46,18 +47,21 @@ impl Duties {
     /// R5: nobody stands for this role any more. The one that was left first is forgotten if there are
     /// too many; of several that were left at the same moment, the first by name.
     pub(crate) fn rest(&mut self, name: &str) {
-        let Some(at) = self.roles.get(name).and_then(left) else { return };
+        let Some(at) = self.roles.get(name).and_then(|role| left(role)) else { return };
         self.idle.0.insert((at, name.to_owned()));
         // A copy that came from elsewhere may have had more.
         while self.idle.0.len() > IDLE_ROLES_KEPT {
             let Some((_, oldest)) = self.idle.0.pop_first() else { return };
-            self.roles.remove(&oldest);
+            if let Some(role) = self.roles.remove(oldest.as_str()) {
+                self.bytes = self.bytes.saturating_sub(role.bytes(&oldest));
+            }
         }
     }
 
     /// Finds them again in a state that came from elsewhere.
     pub(crate) fn find_idle(&mut self) {
-        let idle = |(name, role): (&String, &Role)| left(role).map(|at| (at, name.clone()));
+        let idle =
+            |(name, role): (&Arc<str>, &Arc<Role>)| left(role).map(|at| (at, name.to_string()));
         self.idle.0 = self.roles.iter().filter_map(idle).collect();
     }
 }

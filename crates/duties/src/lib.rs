@@ -32,12 +32,15 @@
 mod bearer;
 mod client;
 mod command;
+mod encoded;
 mod idle;
 mod ids;
 mod lock;
 mod locking;
+mod parts;
 mod role;
 mod session;
+mod sizes;
 mod sound;
 mod state;
 mod stuck;
@@ -47,11 +50,12 @@ mod waits;
 pub use bearer::Subject;
 pub use client::{Client, Heard, Over, Setup};
 pub use command::{
-    Answer, Ask, Command, Deadlock, Ending, Limits, Mode, OnDeadlock, Policy, Refusal, RoleChange,
-    Said, Stamp, Wait, Want,
+    Answer, Ask, Command, Deadlock, Ending, LONGEST_TTL_MS, Limits, Mode, OnDeadlock, Policy,
+    Refusal, RoleChange, Said, Stamp, WAITS_KEPT, Wait, Want,
 };
 pub use ids::{NoSessionId, Number, SessionId, Token};
 pub use lock::Lock;
+pub use parts::{Cursor, OfRole, OfSession, Part};
 pub use role::{Candidate, Role};
 pub use session::{Claim, Session};
 pub use state::Duties;

@@ -8,34 +8,43 @@ use crate::command::{Answer, Limits, Mode, Refusal, Said, Stamp, Want};
 use crate::ids::{Number, SessionId};
 use crate::session::Claim;
 use crate::state::Duties;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The locks that a request names.
+pub(crate) fn names(wants: &[Want]) -> Vec<Cow<'_, str>> {
+    wants.iter().map(|want| Cow::Borrowed(want.name.as_str())).collect()
+}
 
 impl Duties {
     pub(crate) fn lock(
         &mut self,
         id: SessionId,
         number: Number,
-        wants: Vec<Want>,
+        wants: &[Want],
         wait: bool,
         at: Stamp,
         said: &mut Vec<Said>,
     ) {
-        if let Err(refusal) = self.may_ask(id, &wants, wait) {
+        if let Err(refusal) = self.may_ask(id, wants, wait) {
             return self.answer(id, number, Err(refusal), said);
         }
         self.asked += 1;
-        let names: Vec<_> = wants.iter().map(|want| want.name.clone()).collect();
-        for want in &wants {
-            let lock = self.locks.entry(want.name.clone()).or_default();
+        for want in wants {
+            // Most locks are not there yet; of those that are, the name is.
+            let lock = match self.locks.get_mut(want.name.as_str()) {
+                Some(lock) => lock,
+                None => self.locks.entry(want.name.as_str().into()).or_default(),
+            };
+            let lock = Arc::make_mut(lock);
             if let Mode::Permits { of, .. } = want.mode {
                 lock.permits = of;
             }
             self.waits.push(lock, (id, number, want.mode));
         }
-        let request = Claim { wants, order: self.asked, since: at, token: None };
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.requests.insert(number, request);
-        }
-        self.grant(names, said);
+        let request = Claim { wants: wants.to_vec(), order: self.asked, since: at, token: None };
+        self.change_session(id, |session| session.add_claim(number, request));
+        self.grant(names(wants), said);
         let Some(request) = self.request(id, number) else { return };
         if request.token.is_some() {
             return;
@@ -75,7 +84,7 @@ impl Duties {
                 Mode::Permits { of, .. } => of,
                 Mode::Exclusive | Mode::Shared => 0,
             };
-            let Some(lock) = self.locks.get(name) else { continue };
+            let Some(lock) = self.locks.get(name.as_str()) else { continue };
             if lock.permits != permits {
                 return Err(Refusal::OtherPermits { lock: name.clone(), of: lock.permits });
             }
@@ -96,7 +105,7 @@ impl Duties {
 
     /// How many are before a request in the longest of its queues.
     pub fn behind(&self, id: SessionId, wants: &[Want]) -> u64 {
-        let place = |want: &Want| self.locks.get(&want.name)?.place(id);
+        let place = |want: &Want| self.locks.get(want.name.as_str())?.place(id);
         wants.iter().filter_map(place).max().unwrap_or_default() as u64
     }
 
@@ -111,8 +120,8 @@ impl Duties {
     ) -> Result<Answer, Refusal> {
         match self.answered(id, earlier) {
             Some(Ok(Answer::Waits { .. })) => {
-                if let Some(request) = self.request(id, earlier).cloned() {
-                    self.abort(id, earlier, &request, Refusal::GaveUp, said);
+                if self.request(id, earlier).is_some() {
+                    self.abort(id, earlier, Refusal::GaveUp, said);
                 } else if let Some(role) = self.role_by(id, earlier).cloned() {
                     self.resign(id, &role, at, said)?;
                 }
@@ -128,13 +137,12 @@ impl Duties {
         &mut self,
         id: SessionId,
         number: Number,
-        request: &Claim,
         why: Refusal,
         said: &mut Vec<Said>,
     ) {
-        self.withdraw(id, number, request);
+        let Some(request) = self.withdraw(id, number) else { return };
         self.answer(id, number, Err(why), said);
-        self.grant(request.wants.iter().map(|want| want.name.clone()).collect(), said);
+        self.grant(names(&request.wants), said);
     }
 
     pub(crate) fn release(
@@ -143,87 +151,79 @@ impl Duties {
         number: Number,
         said: &mut Vec<Said>,
     ) -> Result<Answer, Refusal> {
-        let request = self.request(id, number).filter(|request| request.token.is_some()).cloned();
+        let holds = self.request(id, number).is_some_and(|request| request.token.is_some());
+        let request = if holds { self.withdraw(id, number) } else { None };
         let request = request.ok_or(Refusal::NotAsked(number))?;
-        self.withdraw(id, number, &request);
-        self.grant(request.wants.iter().map(|want| want.name.clone()).collect(), said);
+        self.grant(names(&request.wants), said);
         Ok(Answer::Done)
     }
 
     /// Takes a request out of all locks, whether it holds them or waits.
-    pub(crate) fn withdraw(&mut self, id: SessionId, number: Number, request: &Claim) {
+    pub(crate) fn withdraw(&mut self, id: SessionId, number: Number) -> Option<Claim> {
+        let request = self.change_session(id, |session| session.remove_claim(number))??;
         for want in &request.wants {
-            let Some(lock) = self.locks.get_mut(&want.name) else { continue };
+            let Some(lock) = self.locks.get_mut(want.name.as_str()) else { continue };
+            let lock = Arc::make_mut(lock);
             match request.token {
                 Some(_) => self.waits.remove_holder(lock, id, number),
                 None => self.waits.remove_waiter(lock, id, number),
             }
             if lock.is_idle() {
-                self.locks.remove(&want.name);
+                self.locks.remove(want.name.as_str());
             }
-        }
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.requests.remove(&number);
         }
         if request.token.is_some() {
             // If it comes again it is not told of what it had.
             self.settle(id, number, Err(Refusal::NotAsked(number)));
         }
+        Some(request)
     }
 
     /// Takes one lock away from its holder. What else its request was granted stays.
-    pub(crate) fn force(&mut self, name: String, id: SessionId, by: String, said: &mut Vec<Said>) {
-        let held = self.locks.get(&name).and_then(|lock| lock.holders.get(&id));
+    pub(crate) fn force(&mut self, name: &str, id: SessionId, by: &str, said: &mut Vec<Said>) {
+        let (lock, by) = (name.to_owned(), by.to_owned());
+        let held = self.locks.get(name).and_then(|lock| lock.holders.get(&id));
         let Some((number, _)) = held.copied() else {
-            let done = Err(Refusal::NotHolder(name.clone(), id));
-            let number = None;
-            return said.push(Said::Forced { lock: name, session: id, number, by, done });
+            let done = Err(Refusal::NotHolder(name.to_owned(), id));
+            return said.push(Said::Forced { lock, session: id, number: None, by, done });
         };
-        if let Some(lock) = self.locks.get_mut(&name) {
+        if let Some(lock) = self.locks.get_mut(name) {
+            let lock = Arc::make_mut(lock);
             self.waits.remove_holder(lock, id, number);
             if lock.is_idle() {
-                self.locks.remove(&name);
+                self.locks.remove(name);
             }
         }
-        if let Some(session) = self.sessions.get_mut(&id)
-            && let Some(request) = session.requests.get_mut(&number)
-        {
-            request.wants.retain(|want| want.name != name);
-            if request.wants.is_empty() {
-                session.requests.remove(&number);
-                self.settle(id, number, Err(Refusal::NotAsked(number)));
-            }
+        if self.change_session(id, |session| session.drop_want(number, name)) == Some(true) {
+            self.settle(id, number, Err(Refusal::NotAsked(number)));
         }
-        let number = Some(number);
-        said.push(Said::Forced { lock: name.clone(), session: id, number, by, done: Ok(()) });
-        self.grant(vec![name], said);
+        said.push(Said::Forced { lock, session: id, number: Some(number), by, done: Ok(()) });
+        self.grant(vec![Cow::Borrowed(name)], said);
     }
 
     /// Grants what can be granted, after something has changed about these locks.
-    pub(crate) fn grant(&mut self, changed: Vec<String>, said: &mut Vec<Said>) {
+    pub(crate) fn grant(&mut self, changed: Vec<Cow<'_, str>>, said: &mut Vec<Said>) {
         // Mostly it is one. Of several, the first by name comes first, for everybody alike.
         let mut changed = changed;
         changed.sort_unstable_by(|one, other| other.cmp(one));
         while let Some(name) = changed.pop() {
             while let Some((id, number)) = self.grantable(&name) {
                 let token = self.next_token();
-                let Some(request) = self
-                    .sessions
-                    .get_mut(&id)
-                    .and_then(|session| session.requests.get_mut(&number))
-                else {
+                let session = self.sessions.get_mut(&id).map(Arc::make_mut);
+                let Some(request) = session.and_then(|it| it.requests.get_mut(&number)) else {
                     break;
                 };
                 request.token = Some(token);
                 for want in &request.wants {
-                    if let Some(lock) = self.locks.get_mut(&want.name) {
-                        self.waits.admit(lock);
+                    if let Some(lock) = self.locks.get_mut(want.name.as_str()) {
+                        self.waits.admit(Arc::make_mut(lock));
                     }
                     // The next one may be of those who share it.
                     if want.name != name
-                        && let Err(place) = changed.binary_search_by(|it| want.name.cmp(it))
+                        && let Err(place) =
+                            changed.binary_search_by(|it| want.name.as_str().cmp(it))
                     {
-                        changed.insert(place, want.name.clone());
+                        changed.insert(place, Cow::Owned(want.name.clone()));
                     }
                 }
                 said.push(Said::Answered(id, number, Ok(Answer::Granted(token))));
@@ -236,7 +236,7 @@ impl Duties {
         let (id, number, _) = *self.locks.get(name)?.queue.front()?;
         let request = self.request(id, number)?;
         let can = |want: &Want| {
-            let lock = self.locks.get(&want.name);
+            let lock = self.locks.get(want.name.as_str());
             lock.is_some_and(|lock| lock.is_next(id) && lock.admits(want.mode))
         };
         request.wants.iter().all(can).then_some((id, number))

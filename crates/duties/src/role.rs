@@ -5,6 +5,7 @@ use crate::ids::{Number, SessionId, Token};
 use crate::state::Duties;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// So many changes of a role are remembered.
 pub(crate) const CHANGES_KEPT: usize = 32;
@@ -22,6 +23,9 @@ pub struct Role {
     pub candidates: Vec<Candidate>,
     /// The changes, the latest last. Old ones are forgotten.
     pub history: VecDeque<RoleChange>,
+    /// The memory that candidates and changes hold: it follows from them, so it is not sent.
+    #[serde(skip)]
+    pub(crate) content: u64,
 }
 
 /// One who stands for a role.
@@ -40,6 +44,48 @@ pub struct Candidate {
 }
 
 impl Role {
+    /// One that has had no candidate yet.
+    pub(crate) fn new(policy: Policy) -> Self {
+        Role {
+            policy,
+            leader: None,
+            asked_to_go: false,
+            candidates: Vec::new(),
+            history: VecDeque::new(),
+            content: 0,
+        }
+    }
+
+    pub(crate) fn add_candidate(&mut self, candidate: Candidate) {
+        self.content += candidate.bytes();
+        self.candidates.push(candidate);
+    }
+
+    fn remove_candidate(&mut self, id: SessionId) {
+        if let Some(place) = self.place(id) {
+            let candidate = self.candidates.remove(place);
+            self.content = self.content.saturating_sub(candidate.bytes());
+        }
+    }
+
+    fn set_value(&mut self, place: usize, value: &[u8]) {
+        let candidate = &mut self.candidates[place];
+        let before = candidate.bytes();
+        candidate.value = value.to_vec();
+        self.content = (self.content + candidate.bytes()).saturating_sub(before);
+    }
+
+    /// Remembers a change; the oldest is forgotten if there are too many.
+    pub(crate) fn add_change(&mut self, change: RoleChange) {
+        if self.history.len() == CHANGES_KEPT
+            && let Some(oldest) = self.history.pop_front()
+        {
+            self.content = self.content.saturating_sub(oldest.bytes());
+        }
+        self.content += change.bytes();
+        self.history.push_back(change);
+    }
+
     /// The place of a candidate among those that stand, from 0.
     pub fn place(&self, session: SessionId) -> Option<usize> {
         self.candidates.iter().position(|candidate| candidate.session == session)
@@ -90,34 +136,33 @@ impl Duties {
         &mut self,
         id: SessionId,
         number: Number,
-        (name, priority, value, policy): (String, i32, Vec<u8>, Policy),
+        (name, priority, value, policy): (&str, i32, &[u8], Policy),
         at: Stamp,
         said: &mut Vec<Said>,
     ) {
-        if let Err(refusal) = self.may_stand(id, &name, &value, policy) {
+        if let Err(refusal) = self.may_stand(id, name, value, policy) {
             return self.answer(id, number, Err(refusal), said);
         }
-        self.awaken(&name);
-        let role = self.roles.entry(name.clone()).or_insert_with(|| Role {
-            policy,
-            leader: None,
-            asked_to_go: false,
-            candidates: Vec::new(),
-            history: VecDeque::new(),
-        });
-        // One that nobody stood for may be filled in another way from now on.
-        role.policy = policy;
-        role.candidates.push(Candidate { session: id, number, priority, value, since: at });
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.roles.insert(name.clone(), number);
+        self.awaken(name);
+        if !self.roles.contains_key(name) {
+            let role = Role::new(policy);
+            self.bytes += role.bytes(name);
+            self.roles.insert(name.into(), Arc::new(role));
         }
-        self.fill(&name, "the first to stand for it", at, said);
-        let Some(role) = self.roles.get(&name) else { return };
+        let value = value.to_vec();
+        self.change_role(name, |role| {
+            // One that had no candidate may be filled in another way from now on.
+            role.policy = policy;
+            role.add_candidate(Candidate { session: id, number, priority, value, since: at });
+        });
+        self.change_session(id, |session| session.add_role(name, number));
+        self.fill(name, "the first to stand for it", at, said);
+        let Some(role) = self.roles.get(name) else { return };
         if role.leader.is_some_and(|(leader, _)| leader == id) {
             return;
         }
         said.push(Said::Answered(id, number, Ok(role.answer(id))));
-        self.make_room(&name, said);
+        self.make_room(name, said);
     }
 
     fn may_stand(
@@ -162,7 +207,7 @@ impl Duties {
 
     fn appoint(&mut self, name: &str, who: usize, reason: &str, at: Stamp, said: &mut Vec<Said>) {
         let token = self.next_token();
-        let Some(role) = self.roles.get_mut(name) else { return };
+        let Some(role) = self.roles.get_mut(name).map(Arc::make_mut) else { return };
         let Candidate { session, number, .. } = role.candidates[who];
         role.leader = Some((session, token));
         role.asked_to_go = false;
@@ -178,7 +223,7 @@ impl Duties {
         let leads = role.place(leader).map(|place| role.candidates[place].priority);
         let better = leads.is_none_or(|priority| role.candidates[best].priority > priority);
         if better && !role.asked_to_go {
-            role.asked_to_go = true;
+            Arc::make_mut(role).asked_to_go = true;
             said.push(Said::MakeRoom { session: leader, role: name.to_owned() });
         }
     }
@@ -219,20 +264,24 @@ impl Duties {
         at: Stamp,
         said: &mut Vec<Said>,
     ) {
-        let Some(role) = self.roles.get_mut(name) else { return };
-        role.candidates.retain(|candidate| candidate.session != id);
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.roles.remove(name);
-        }
-        if role.leader.is_some_and(|(leader, _)| leader == id) {
-            role.leader = None;
-            role.asked_to_go = false;
-            if role.candidates.is_empty() {
+        let left = self.change_role(name, |role| {
+            role.remove_candidate(id);
+            let led = role.leader.is_some_and(|(leader, _)| leader == id);
+            if led {
+                role.leader = None;
+                role.asked_to_go = false;
+            }
+            (led, role.candidates.is_empty())
+        });
+        let Some((led, empty)) = left else { return };
+        self.change_session(id, |session| session.remove_role(name));
+        match (led, empty) {
+            (false, _) => {}
+            (true, true) => {
                 self.note(name, reason, at, said);
                 self.rest(name);
-            } else {
-                self.fill(name, reason, at, said);
             }
+            (true, false) => self.fill(name, reason, at, said),
         }
     }
 
@@ -240,14 +289,13 @@ impl Duties {
         &mut self,
         id: SessionId,
         name: &str,
-        value: Vec<u8>,
+        value: &[u8],
         at: Stamp,
         said: &mut Vec<Said>,
     ) -> Result<Answer, Refusal> {
-        self.check_value(&value)?;
-        let role = self.led(id, name)?;
-        if let Some(place) = role.place(id) {
-            role.candidates[place].value = value;
+        self.check_value(value)?;
+        if let Some(place) = self.led(id, name)?.place(id) {
+            self.change_role(name, |role| role.set_value(place, value));
         }
         self.note(name, &format!("session {id} proclaimed another value"), at, said);
         Ok(Answer::Done)
@@ -269,29 +317,30 @@ impl Duties {
     }
 
     /// The role, if this session leads it.
-    fn led(&mut self, id: SessionId, name: &str) -> Result<&mut Role, Refusal> {
-        let role = self.roles.get_mut(name);
-        let leads = |role: &&mut Role| role.leader.is_some_and(|(leader, _)| leader == id);
+    fn led(&self, id: SessionId, name: &str) -> Result<&Role, Refusal> {
+        let role = self.roles.get(name).map(|role| &**role);
+        let leads = |role: &&Role| role.leader.is_some_and(|(leader, _)| leader == id);
         role.filter(leads).ok_or_else(|| Refusal::NotLeader(name.to_owned()))
     }
 
     /// Writes a change down and tells of it.
     fn note(&mut self, name: &str, reason: &str, at: Stamp, said: &mut Vec<Said>) {
-        let Some(role) = self.roles.get_mut(name) else { return };
-        let leader = role.leader.map(|(leader, _)| leader);
-        let candidate = leader.and_then(|leader| role.place(leader));
-        let change = RoleChange {
-            role: name.to_owned(),
-            leader,
-            token: role.leader.map(|(_, token)| token),
-            value: candidate.map(|place| role.candidates[place].value.clone()).unwrap_or_default(),
-            reason: reason.to_owned(),
-            at,
-        };
-        if role.history.len() == CHANGES_KEPT {
-            role.history.pop_front();
-        }
-        role.history.push_back(change.clone());
+        let change = self.change_role(name, |role| {
+            let leader = role.leader.map(|(leader, _)| leader);
+            let candidate = leader.and_then(|leader| role.place(leader));
+            let value = candidate.map(|place| role.candidates[place].value.clone());
+            let change = RoleChange {
+                role: name.to_owned(),
+                leader,
+                token: role.leader.map(|(_, token)| token),
+                value: value.unwrap_or_default(),
+                reason: reason.to_owned(),
+                at,
+            };
+            role.add_change(change.clone());
+            change
+        });
+        let Some(change) = change else { return };
         said.push(Said::RoleChanged(change));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::command::{Answer, Refusal, Stamp, Want};
 use crate::ids::{Number, Token};
+use crate::sizes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -25,6 +26,9 @@ pub struct Session {
     pub(crate) answers: BTreeMap<Number, Result<Answer, Refusal>>,
     /// Requests below this number are not done again: those that neither hold nor wait are over.
     pub(crate) forgotten: Number,
+    /// The memory that its requests, answers and roles hold: it follows from them, so it is not sent.
+    #[serde(skip)]
+    pub(crate) content: u64,
 }
 
 /// A request for locks that holds them or waits.
@@ -60,19 +64,69 @@ impl Session {
         if number < self.forgotten {
             return;
         }
-        self.answers.insert(number, answer);
-        if self.answers.len() > most
-            && let Some((oldest, _)) = self.answers.pop_first()
+        self.keep_answer(number, answer);
+        while self.answers.len() > most
+            && let Some((oldest, answer)) = self.answers.pop_first()
         {
+            self.content = self.content.saturating_sub(sizes::of_answer(&answer));
             self.forgotten = oldest.saturating_add(1);
+        }
+    }
+
+    pub(crate) fn keep_answer(&mut self, number: Number, answer: Result<Answer, Refusal>) {
+        self.content += sizes::of_answer(&answer);
+        if let Some(before) = self.answers.insert(number, answer) {
+            self.content = self.content.saturating_sub(sizes::of_answer(&before));
         }
     }
 
     /// The client has the answers below this number.
     pub(crate) fn forget_below(&mut self, number: Number) {
-        if number > self.forgotten {
-            self.answers = self.answers.split_off(&number);
-            self.forgotten = number;
+        while let Some(first) = self.answers.first_entry()
+            && *first.key() < number
+        {
+            let answer = first.remove();
+            self.content = self.content.saturating_sub(sizes::of_answer(&answer));
+        }
+        self.forgotten = self.forgotten.max(number);
+    }
+
+    /// Adds a request that waits, or holds what it wants.
+    pub(crate) fn add_claim(&mut self, number: Number, claim: Claim) {
+        self.content += claim.bytes();
+        if let Some(before) = self.requests.insert(number, claim) {
+            self.content = self.content.saturating_sub(before.bytes());
+        }
+    }
+
+    pub(crate) fn remove_claim(&mut self, number: Number) -> Option<Claim> {
+        let claim = self.requests.remove(&number)?;
+        self.content = self.content.saturating_sub(claim.bytes());
+        Some(claim)
+    }
+
+    /// Takes one lock out of a request. Whether the request has no other, and is over.
+    pub(crate) fn drop_want(&mut self, number: Number, lock: &str) -> bool {
+        let Some(claim) = self.requests.get_mut(&number) else { return false };
+        let before = claim.bytes();
+        claim.wants.retain(|want| want.name != lock);
+        self.content = (self.content + claim.bytes()).saturating_sub(before);
+        let over = claim.wants.is_empty();
+        if over {
+            self.requests.remove(&number);
+        }
+        over
+    }
+
+    pub(crate) fn add_role(&mut self, role: &str, by: Number) {
+        if self.roles.insert(role.to_owned(), by).is_none() {
+            self.content += sizes::of_role_name(role);
+        }
+    }
+
+    pub(crate) fn remove_role(&mut self, role: &str) {
+        if self.roles.remove(role).is_some() {
+            self.content = self.content.saturating_sub(sizes::of_role_name(role));
         }
     }
 

@@ -4,7 +4,7 @@
 //! the other way round. A copy that does not keep to that was damaged or made up, and going on with
 //! it might never end.
 
-use crate::command::Mode;
+use crate::command::{Mode, WAITS_KEPT};
 use crate::ids::{SessionId, Token};
 use crate::lock::Lock;
 use crate::role::{CHANGES_KEPT, Role};
@@ -25,8 +25,10 @@ impl Duties {
             Some("a lock and those who asked for it do not fit")
         } else if !self.roles_fit() {
             Some("a role and those who stand for it do not fit")
-        } else if self.deadlocks.len() > DEADLOCKS_KEPT {
-            Some("more deadlocks than are remembered")
+        } else if self.deadlocks.len() > DEADLOCKS_KEPT
+            || self.deadlocks.iter().any(|deadlock| deadlock.cycle.len() > WAITS_KEPT)
+        {
+            Some("more deadlocks, or longer ones, than are remembered")
         } else {
             None
         }

@@ -1,22 +1,33 @@
 //! The state, and what a command does to it.
 
 use crate::command::{
-    Answer, Ask, Command, Deadlock, Ending, Limits, OnDeadlock, Refusal, Said, Stamp,
+    Answer, Ask, Command, Deadlock, Ending, LONGEST_TTL_MS, Limits, OnDeadlock, Refusal, Said,
+    Stamp,
 };
 use crate::idle::Idle;
 use crate::ids::{Number, SessionId, Token};
 use crate::lock::Lock;
+use crate::locking::names;
+use crate::parts::Filling;
 use crate::role::Role;
-use crate::session::Session;
+use crate::session::{Claim, Session};
 use crate::waits::Waits;
 use serde::{Deserialize, Serialize};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// So many deadlocks are remembered, for those who ask later.
 pub(crate) const DEADLOCKS_KEPT: usize = 100;
 
+/// Beyond [`Limits::bytes`] as many answers are remembered for a session, so that a client that only
+/// asks and gives back cannot make the state grow.
+const ANSWERS_KEPT_WHEN_FULL: usize = 16;
+
 /// All that a coordinator keeps for its clients.
+///
+/// Values are shared between copies until one of them changes, so a copy costs the maps alone: a
+/// snapshot is such a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Duties {
     pub(crate) limits: Limits,
@@ -27,41 +38,47 @@ pub struct Duties {
     pub(crate) opened: u64,
     /// How many requests for locks there have been.
     pub(crate) asked: u64,
-    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    pub(crate) sessions: BTreeMap<SessionId, Arc<Session>>,
     pub(crate) keys: BTreeMap<u128, SessionId>,
     /// How many sessions have which TTL: it follows from the sessions, so it is not sent.
     #[serde(skip)]
     pub(crate) ttls: BTreeMap<u64, usize>,
-    pub(crate) locks: BTreeMap<String, Lock>,
-    pub(crate) roles: BTreeMap<String, Role>,
+    pub(crate) locks: BTreeMap<Arc<str>, Arc<Lock>>,
+    pub(crate) roles: BTreeMap<Arc<str>, Arc<Role>>,
     /// Those of them that nobody stands for.
     #[serde(skip)]
     pub(crate) idle: Idle,
     /// Who waits for whom.
     #[serde(skip)]
     pub(crate) waits: Waits,
-    pub(crate) deadlocks: VecDeque<Deadlock>,
+    pub(crate) deadlocks: VecDeque<Arc<Deadlock>>,
+    /// The memory that all this takes.
+    #[serde(skip)]
+    pub(crate) bytes: u64,
+    /// While it is put together from parts: what the head said of them.
+    #[serde(skip)]
+    pub(crate) filling: Option<Filling>,
 }
 
 impl Duties {
     /// Carries out a command and tells what came of it, in order.
-    pub fn apply(&mut self, command: Command) -> Vec<Said> {
+    pub fn apply(&mut self, command: &Command) -> Vec<Said> {
         let mut said = Vec::new();
-        match command {
+        match *command {
             Command::Begin { epoch, limits, on_deadlock } => {
                 self.limits = limits;
                 self.on_deadlock = on_deadlock;
                 self.token = self.token.max(Token::before(epoch));
                 self.opened = self.opened.max(Token::before(epoch).0);
             }
-            Command::Open { key, client, ttl_ms, at } => {
+            Command::Open { key, ref client, ttl_ms, at } => {
                 said.push(Said::Opened(self.open(key, client, ttl_ms, at), key));
             }
-            Command::Ask { session, number, forget_below, ask, at } => {
+            Command::Ask { session, number, forget_below, ref ask, at } => {
                 self.ask(session, number, forget_below, ask, at, &mut said);
             }
             Command::End { session, why, at } => self.end(session, why, at, &mut said),
-            Command::Force { lock, session, by, .. } => {
+            Command::Force { ref lock, session, ref by, .. } => {
                 self.force(lock, session, by, &mut said);
             }
         }
@@ -69,7 +86,7 @@ impl Duties {
     }
 
     /// The sessions.
-    pub fn sessions(&self) -> &BTreeMap<SessionId, Session> {
+    pub fn sessions(&self) -> &BTreeMap<SessionId, Arc<Session>> {
         &self.sessions
     }
 
@@ -84,18 +101,18 @@ impl Duties {
     }
 
     /// The locks that are held.
-    pub fn locks(&self) -> &BTreeMap<String, Lock> {
+    pub fn locks(&self) -> &BTreeMap<Arc<str>, Arc<Lock>> {
         &self.locks
     }
 
     /// The roles that somebody stands for, and some that have a history (R5).
-    pub fn roles(&self) -> &BTreeMap<String, Role> {
+    pub fn roles(&self) -> &BTreeMap<Arc<str>, Arc<Role>> {
         &self.roles
     }
 
     /// The deadlocks that were found, the latest last. Old ones are forgotten.
     pub fn deadlocks(&self) -> impl Iterator<Item = &Deadlock> {
-        self.deadlocks.iter()
+        self.deadlocks.iter().map(|deadlock| &**deadlock)
     }
 
     /// What is served.
@@ -111,36 +128,42 @@ impl Duties {
     fn open(
         &mut self,
         key: u128,
-        client: String,
+        client: &str,
         ttl_ms: u64,
         at: Stamp,
     ) -> Result<SessionId, Refusal> {
         if let Some(before) = self.keys.get(&key) {
             return Ok(*before);
         }
-        let Limits { sessions, ttl_min_ms, ttl_max_ms, .. } = self.limits;
+        let Limits { sessions, ttl_min_ms, ttl_max_ms, bytes, .. } = self.limits;
+        let ttl_max_ms = ttl_max_ms.min(LONGEST_TTL_MS);
         if self.sessions.len() >= sessions as usize {
             return Err(Refusal::TooManySessions(sessions));
+        }
+        if self.is_full() {
+            return Err(Refusal::StateFull(bytes));
         }
         if !(ttl_min_ms..=ttl_max_ms).contains(&ttl_ms) {
             return Err(Refusal::BadTtl(ttl_min_ms, ttl_max_ms));
         }
-        self.check_name(&client)?;
+        self.check_name(client)?;
         self.opened += 1;
         let id = SessionId(self.opened);
         self.keys.insert(key, id);
         *self.ttls.entry(ttl_ms).or_default() += 1;
         let session = Session {
             key,
-            client,
+            client: client.to_owned(),
             ttl_ms,
             since: at,
             requests: BTreeMap::new(),
             roles: Default::default(),
             answers: BTreeMap::new(),
             forgotten: 0,
+            content: 0,
         };
-        self.sessions.insert(id, session);
+        self.bytes += session.bytes();
+        self.sessions.insert(id, Arc::new(session));
         Ok(id)
     }
 
@@ -149,27 +172,31 @@ impl Duties {
         id: SessionId,
         number: Number,
         forget_below: Number,
-        ask: Ask,
+        ask: &Ask,
         at: Stamp,
         said: &mut Vec<Said>,
     ) {
         let most = self.limits.requests as usize;
-        let Some(session) = self.sessions.get_mut(&id) else {
+        let busy = self.change_session(id, |session| {
+            session.forget_below(forget_below);
+            session.answers.len().max(session.requests.len() + session.roles.len()) >= most
+        });
+        let Some(busy) = busy else {
             return said.push(Said::Answered(id, number, Err(Refusal::NoSession(id))));
         };
-        session.forget_below(forget_below);
-        let busy = session.answers.len().max(session.requests.len() + session.roles.len()) >= most;
         if let Some(answer) = self.answered(id, number) {
             return said.push(Said::Answered(id, number, answer));
         }
         // Giving back is always possible: it makes room.
         let gives = matches!(ask, Ask::GiveUp(_) | Ask::Release(_) | Ask::Resign { .. });
-        let answer = match ask {
+        let adds = matches!(ask, Ask::Lock { .. } | Ask::Campaign { .. } | Ask::Proclaim { .. });
+        let answer = match *ask {
             _ if busy && !gives => Err(Refusal::TooManyRequests(self.limits.requests)),
-            Ask::Lock { wants, wait } => return self.lock(id, number, wants, wait, at, said),
+            _ if adds && self.is_full() => Err(Refusal::StateFull(self.limits.bytes)),
+            Ask::Lock { ref wants, wait } => return self.lock(id, number, wants, wait, at, said),
             Ask::GiveUp(request) => self.give_up(id, number, request, at, said),
             Ask::Release(request) => self.release(id, request, said),
-            Ask::Campaign { role, priority, value, policy } => {
+            Ask::Campaign { ref role, priority, ref value, policy } => {
                 return self.campaign(id, number, (role, priority, value, policy), at, said);
             }
             Ask::Resign { ref role }
@@ -179,9 +206,9 @@ impl Duties {
             {
                 Err(Refusal::NotCandidate(role.clone()))
             }
-            Ask::Resign { role } => self.resign(id, &role, at, said),
-            Ask::Proclaim { role, value } => self.proclaim(id, &role, value, at, said),
-            Ask::HandOver { role, to } => self.hand_over(id, &role, to, at, said),
+            Ask::Resign { ref role } => self.resign(id, role, at, said),
+            Ask::Proclaim { ref role, ref value } => self.proclaim(id, role, value, at, said),
+            Ask::HandOver { ref role, to } => self.hand_over(id, role, to, at, said),
         };
         self.answer(id, number, answer, said);
     }
@@ -197,7 +224,7 @@ impl Duties {
             }));
         }
         if let Some(name) = self.role_by(id, number) {
-            return self.roles.get(name).map(|role| Ok(role.answer(id)));
+            return self.roles.get(name.as_str()).map(|role| Ok(role.answer(id)));
         }
         session.past_answer(number)
     }
@@ -228,27 +255,54 @@ impl Duties {
         answer: Result<Answer, Refusal>,
     ) {
         // Twice as many as are served: so those who only give back are never refused.
-        let most = self.limits.requests.saturating_mul(2) as usize;
-        if let Some(session) = self.sessions.get_mut(&id) {
-            session.settle(number, answer, most);
-        }
+        let most = match self.limits.requests.saturating_mul(2) as usize {
+            most if self.is_full() => most.min(ANSWERS_KEPT_WHEN_FULL),
+            most => most,
+        };
+        self.change_session(id, |session| session.settle(number, answer, most));
+    }
+
+    /// Changes a session, and counts the memory that it takes now.
+    pub(crate) fn change_session<R>(
+        &mut self,
+        id: SessionId,
+        change: impl FnOnce(&mut Session) -> R,
+    ) -> Option<R> {
+        let session = Arc::make_mut(self.sessions.get_mut(&id)?);
+        let before = session.bytes();
+        let result = change(session);
+        self.bytes = (self.bytes + session.bytes()).saturating_sub(before);
+        Some(result)
+    }
+
+    /// The same for a role.
+    pub(crate) fn change_role<R>(
+        &mut self,
+        name: &str,
+        change: impl FnOnce(&mut Role) -> R,
+    ) -> Option<R> {
+        let role = Arc::make_mut(self.roles.get_mut(name)?);
+        let before = role.bytes(name);
+        let result = change(role);
+        self.bytes = (self.bytes + role.bytes(name)).saturating_sub(before);
+        Some(result)
     }
 
     fn end(&mut self, id: SessionId, why: Ending, at: Stamp, said: &mut Vec<Said>) {
         let Some(session) = self.sessions.get(&id) else { return };
-        let (roles, requests) = (session.roles.clone(), session.requests.clone());
+        let roles = session.roles.clone();
+        let requests: Vec<Number> = session.requests.keys().copied().collect();
         let reason = format!("session {id} ended: {why}");
         for role in roles.keys() {
             self.leave(id, role, &reason, at, said);
         }
-        let mut free = Vec::new();
-        for (number, request) in &requests {
-            self.withdraw(id, *number, request);
-            free.extend(request.wants.iter().map(|want| want.name.clone()));
-        }
+        let requests = requests.into_iter().filter_map(|number| self.withdraw(id, number));
+        let requests: Vec<Claim> = requests.collect();
+        let free = requests.iter().flat_map(|request| names(&request.wants)).collect();
         if let Some(session) = self.sessions.remove(&id) {
             self.keys.remove(&session.key);
             self.forget_ttl(session.ttl_ms);
+            self.bytes = self.bytes.saturating_sub(session.bytes());
         }
         said.push(Said::Ended(id, why));
         self.grant(free, said);
@@ -274,10 +328,13 @@ impl Duties {
     }
 
     pub(crate) fn remember(&mut self, deadlock: Deadlock, said: &mut Vec<Said>) {
-        if self.deadlocks.len() == DEADLOCKS_KEPT {
-            self.deadlocks.pop_front();
+        if self.deadlocks.len() == DEADLOCKS_KEPT
+            && let Some(oldest) = self.deadlocks.pop_front()
+        {
+            self.bytes = self.bytes.saturating_sub(oldest.bytes());
         }
-        self.deadlocks.push_back(deadlock.clone());
+        self.bytes += deadlock.bytes();
+        self.deadlocks.push_back(Arc::new(deadlock.clone()));
         said.push(Said::Deadlocked(deadlock));
     }
 }

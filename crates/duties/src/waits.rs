@@ -12,7 +12,7 @@
 //! them to go away. So a cycle is only a reason to look ([`stuck`](crate::stuck)). What is decided follows from the locks alone, never from how the graph came about:
 //! members that have applied the commands and those that have got a copy decide alike.
 
-use crate::command::{Deadlock, Mode, OnDeadlock, Refusal, Said, Stamp, Wait, Want};
+use crate::command::{Deadlock, Mode, OnDeadlock, Refusal, Said, Stamp, WAITS_KEPT, Wait, Want};
 use crate::ids::{Number, SessionId};
 use crate::lock::Lock;
 use crate::state::Duties;
@@ -20,6 +20,7 @@ use crate::stuck::{WayBack, unwind};
 use bellwether_core::WaitForGraph;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// The edges. They follow from the locks, so they are neither compared nor sent.
 #[derive(Clone, Debug, Default)]
@@ -122,6 +123,19 @@ impl Waits {
 impl Duties {
     /// The state with all that follows from it, after a journey that left that behind.
     pub fn restored(mut self) -> Self {
+        for session in self.sessions.values_mut() {
+            Arc::make_mut(session).recount();
+        }
+        for role in self.roles.values_mut() {
+            Arc::make_mut(role).recount();
+        }
+        self.bytes = self.count_bytes();
+        self.derive();
+        self
+    }
+
+    /// Finds what follows from sessions, locks and roles.
+    pub(crate) fn derive(&mut self) {
         self.ttls.clear();
         for session in self.sessions.values() {
             *self.ttls.entry(session.ttl_ms).or_default() += 1;
@@ -133,7 +147,6 @@ impl Duties {
             }
         }
         self.find_idle();
-        self
     }
 
     /// The wait-for graph as it is now, lock by lock: who waits, for whom, and because of which
@@ -147,7 +160,7 @@ impl Duties {
             let edges = places.flat_map(|(place, (waiter, ..))| {
                 lock.waits_for(place).into_iter().map(|other| (*waiter, other))
             });
-            edges.map(|(waiter, other)| (waiter, other, name.as_str()))
+            edges.map(|(waiter, other)| (waiter, other, &**name))
         })
     }
 
@@ -158,11 +171,12 @@ impl Duties {
         if !self.waits.may_close(id) {
             return None;
         }
-        let cycle = match self.way_back(id) {
+        let mut cycle = match self.way_back(id) {
             WayBack::Found(cycle) => cycle,
             WayBack::None => return None,
             WayBack::Unsure => self.circle(id, &self.stuck_with(id))?,
         };
+        cycle.truncate(WAITS_KEPT);
         let aborted = (self.on_deadlock == OnDeadlock::Abort).then_some(id);
         Some(Deadlock { cycle, aborted, at })
     }
@@ -170,10 +184,8 @@ impl Duties {
     /// Does something about a deadlock that this request of its victim has closed.
     pub(crate) fn resolve(&mut self, deadlock: Deadlock, number: Number, said: &mut Vec<Said>) {
         self.remember(deadlock.clone(), said);
-        if let Some(id) = deadlock.aborted
-            && let Some(request) = self.request(id, number).cloned()
-        {
-            self.abort(id, number, &request, Refusal::Deadlock(deadlock), said);
+        if let Some(id) = deadlock.aborted {
+            self.abort(id, number, Refusal::Deadlock(deadlock), said);
         }
     }
 
@@ -204,7 +216,7 @@ impl Duties {
         let mut found = Vec::new();
         for (number, request) in session.waiting() {
             for Want { name, mode } in &request.wants {
-                let Some(lock) = self.locks.get(name) else { continue };
+                let Some(lock) = self.locks.get(name.as_str()) else { continue };
                 let before = lock.queue.iter().take_while(|(waiter, ..)| *waiter != id);
                 let before = before.map(|(waiter, ..)| *waiter).filter(|id| stuck.contains(id));
                 let others = match before.last() {

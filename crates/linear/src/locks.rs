@@ -85,6 +85,8 @@ enum Op {
     Release(Request),
     /// The session ends, and gives back all it has. Whether somebody has heard of it.
     End(Session, bool),
+    /// Whether the request's token is one by which something is held, if the answer is known.
+    Check(Request, Option<bool>),
 }
 
 /// The state of locks.
@@ -128,6 +130,11 @@ impl Object for Locks<'_> {
 
     fn step(&self, table: &Table, op: &Op) -> Option<Table> {
         let session = match *op {
+            // Any client may ask, at any time.
+            Op::Check(request, held) => {
+                let fits = held.is_none_or(|held| held == table.holds(request));
+                return fits.then(|| table.clone());
+            }
             Op::Already(session, _) | Op::End(session, _) => session,
             Op::Ask(request)
             | Op::Holds(request)
@@ -159,11 +166,19 @@ impl Object for Locks<'_> {
             }
             Op::GiveUp(request, done) => self.give_up(table.clone(), request, done),
             Op::End(session, heard) => self.end(table.clone(), session, heard),
+            Op::Check(..) => None,
         }
     }
 
     fn only_looks(&self, op: &Op) -> bool {
-        matches!(op, Op::Holds(_) | Op::Busy(..) | Op::Already(..) | Op::GiveUp(_, Some(false)))
+        matches!(
+            op,
+            Op::Holds(_)
+                | Op::Busy(..)
+                | Op::Already(..)
+                | Op::Check(..)
+                | Op::GiveUp(_, Some(false))
+        )
     }
 }
 
@@ -373,6 +388,19 @@ impl History {
         self.add(Op::GiveUp(request, None), at)
     }
 
+    /// It is asked whether a request that was granted still holds, by its token.
+    pub fn checks(&mut self, request: Request, at: Moment) -> usize {
+        self.add(Op::Check(request, None), at)
+    }
+
+    /// It is heard whether it does. Only the first answer counts.
+    pub fn checked(&mut self, operation: usize, held: bool, at: Moment) {
+        let Operation { op, heard, .. } = &mut self.operations[operation];
+        if let (Op::Check(_, result @ None), None) = (op, &heard) {
+            (*result, *heard) = (Some(held), Some(at));
+        }
+    }
+
     /// It is heard that this is done; or, for a request that was to be given up, that it did not wait.
     pub fn answered(&mut self, operation: usize, done: bool, at: Moment) {
         let operation = &mut self.operations[operation];
@@ -481,6 +509,7 @@ impl History {
                 | Op::Holds(request)
                 | Op::Abort(request)
                 | Op::GiveUp(request, _)
+                | Op::Check(request, _)
                 | Op::Release(request) => first(request),
             };
             let Some(part) = lock.map(|lock| object_of(&lock)) else { continue };

@@ -368,3 +368,24 @@ fn locks_that_have_nothing_to_do_with_each_other_are_judged_one_by_one() {
     assert_eq!(effort.operations, 40 * 3 * 3);
     assert!(longest < 40, "{longest}");
 }
+
+#[test]
+fn a_token_is_good_while_its_request_holds() {
+    let (mut history, first, _) = one_holds();
+    let check = |history: &mut History, held, at| {
+        let check = history.checks(first, at);
+        history.checked(check, held, at + 1);
+        history.checked(check, !held, at + 1);
+    };
+    check(&mut history, true, 30);
+    assert!(fits(&history));
+    let release = history.releases(first, 40);
+    let mut stale = history.clone();
+    check(&mut stale, false, 34);
+    assert!(!fits(&stale), "it was not given back yet");
+    history.answered(release, true, 50);
+    check(&mut history, false, 60);
+    assert!(fits(&history));
+    check(&mut history, true, 70);
+    assert!(!fits(&history), "not twice");
+}

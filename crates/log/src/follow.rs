@@ -1,9 +1,9 @@
 //! G4 Log and the follower's half of G7 Lease: hearing a leader, appending, committing.
 
 use crate::message::{Ack, Beat, Msg};
-use crate::types::{Durability, Entry, Index, Machine, Output, Payload, Position, Quorum, Term};
+use crate::types::{Durability, Entry, Index, Output, Payload, Position, Quorum, Term};
 use crate::{Cx, Lease, Log, Memory, Role, Whole};
-use bellwether_core::NodeId;
+use bellwether_core::{Machine, NodeId};
 use std::sync::Arc;
 
 /// What became of entries that were to be appended.
@@ -173,6 +173,17 @@ impl<M: Machine> Log<M> {
         self.reach_floor(cx);
     }
 
+    /// G6: what the leader that it is bound to says is committed, outside of an APPEND.
+    pub fn hear_commit(&mut self, from: NodeId, term: Term, commit: Index, cx: &mut Cx<'_, M>) {
+        let now = cx.now();
+        let is_bound =
+            |lease: &&mut Lease| lease.leader == from && lease.term == term && now < lease.until;
+        let Some(lease) = self.lease.as_mut().filter(is_bound) else { return };
+        lease.commit = lease.commit.max(commit);
+        let committed = lease.matched.min(commit);
+        self.commit_to(committed, cx);
+    }
+
     /// G7: says how far its log matches, and whether that is all that is committed.
     pub(crate) fn acknowledge(&mut self, leader: NodeId, beat: &Beat, cx: &mut Cx<'_, M>) {
         let Some(Lease { matched, .. }) = self.lease else { return };
@@ -232,7 +243,7 @@ impl<M: Machine> Log<M> {
 
 impl<M: Machine> Whole<M> {
     /// The next entry is committed.
-    fn apply(&mut self, entry: &Entry<M::Command>) -> Vec<M::Outcome> {
+    pub(crate) fn apply(&mut self, entry: &Entry<M::Command>) -> Vec<M::Outcome> {
         self.commit = entry.position;
         match &entry.payload {
             Payload::Begin { births, .. } => {

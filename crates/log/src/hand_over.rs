@@ -1,9 +1,9 @@
 //! G8 Hand-over: inviting, draining, yielding, and going on if nothing came of it.
 
 use crate::message::{Msg, Permit};
-use crate::types::{Config, Loss, Machine, Misfit, Output, Term, Timer};
+use crate::types::{Config, Loss, Misfit, Output, Term, Timer};
 use crate::{Cx, Log};
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{Machine, NodeId, Time};
 
 /// A hand-over under way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -3,11 +3,11 @@
 use crate::hand_over::{HandOver, Phase};
 use crate::message::{Ack, Beat, Entries, Msg};
 use crate::types::{
-    Birth, Durability, Entry, Index, Loss, Machine, Output, Payload, Position, Roster, Term, Timer,
+    Birth, Durability, Entry, Index, Loss, Output, Payload, Position, Roster, Term, Timer,
 };
 use crate::vote::Campaign;
 use crate::{Cx, Log, Memory, Role};
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{Machine, NodeId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +31,8 @@ pub(crate) struct Office {
     pub(crate) peers: BTreeMap<NodeId, Peer>,
     /// G7: when something last advanced.
     pub(crate) progress: Time,
+    /// When the next heartbeat is due.
+    pub(crate) next_beat: Time,
     /// G8: who has claimed since the last heartbeat.
     pub(crate) claimant: Option<NodeId>,
     pub(crate) hand_over: Option<HandOver>,
@@ -95,6 +97,7 @@ impl<M: Machine> Log<M> {
                 served: false,
                 peers: BTreeMap::new(),
                 progress: cx.now(),
+                next_beat: cx.now() + cx.config().heartbeat,
                 claimant: None,
                 hand_over: None,
             }),
@@ -260,6 +263,21 @@ impl<M: Machine> Log<M> {
                 office.progress = cx.now();
             }
             self.commit_to(index, cx);
+            self.tell_commit_soon(cx);
+        }
+    }
+
+    /// G6: followers apply what is committed when a message says so. If no entries follow, that is a
+    /// heartbeat, which then comes a little earlier.
+    fn tell_commit_soon(&mut self, cx: &mut Cx<'_, M>) {
+        let soon = cx.config().heartbeat / 20;
+        let (now, is_silent) = (cx.now(), self.office().is_none_or(Office::is_silent));
+        if let Some(office) = self.office_mut()
+            && now + soon < office.next_beat
+            && !is_silent
+        {
+            office.next_beat = now + soon;
+            cx.set_timer(Timer::Heartbeat, soon);
         }
     }
 
@@ -304,6 +322,9 @@ impl<M: Machine> Log<M> {
         }
         let stall = cx.config().stall;
         self.offer = self.offer.take().filter(|offer| now < offer.wanted + stall);
+        if let Some(office) = self.office_mut() {
+            office.next_beat = now + cx.config().heartbeat;
+        }
         cx.set_timer(Timer::Heartbeat, cx.config().heartbeat);
         // Where its own vote is enough, no answer renews the office.
         self.renew(cx);

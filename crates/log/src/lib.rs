@@ -89,13 +89,18 @@ mod vote;
 mod tests;
 
 pub use message::{Ack, Answer, Beat, Body, Entries, Msg, Permit, Place};
-pub use restart::{Durable, Saved};
+pub use restart::{Durable, Hard, Saved};
 pub use status::{Completeness, PeerReport, Report};
 pub use tail::Tail;
 pub use types::{
-    Birth, Config, Durability, Entry, Index, Input, Loss, Machine, Misfit, Output, Payload,
-    Position, Quorum, Roster, Term, Timer, Unsound,
+    Birth, Config, Durability, Entry, Index, Input, Loss, Misfit, Output, Payload, Portable,
+    Position, Quorum, Roster, Term, Timer,
 };
+
+pub use bellwether_core::{Machine, Unsound};
+
+/// The rules, as they stand at the top of this file: for pages that show them.
+pub const DOCS: &str = include_str!("lib.rs");
 
 use bellwether_core::{Assumptions, Channels, Context, NodeId, Process, Time, Timing};
 use lead::Office;

@@ -1,13 +1,14 @@
 //! What members send each other.
 
-use crate::types::{Birth, Entry, Index, Machine, Position, Roster, Term};
-use bellwether_core::{Kind, Message, NodeId, Time};
+use crate::types::{Birth, Entry, Index, Portable, Position, Roster, Term};
+use bellwether_core::{Kind, Machine, Message, NodeId, Time};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What every message of a leader says, so that each of them is a sign of life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Beat {
     /// The leader's term.
     pub term: Term,
@@ -26,7 +27,7 @@ pub struct Beat {
 }
 
 /// G8: a leader has left office; leases of this generation bind nobody who is shown this.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Permit {
     /// Who left.
     pub leader: NodeId,
@@ -40,7 +41,8 @@ pub struct Permit {
 pub type Entries<M> = Arc<[Arc<Entry<<M as Machine>::Command>>]>;
 
 /// What members send each other.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(bound = "M: Portable")]
 pub enum Msg<M: Machine> {
     /// "Would you vote for me?", or "Vote for me."
     RequestVote {
@@ -124,7 +126,7 @@ pub enum Msg<M: Machine> {
 }
 
 /// What a follower acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ack {
     /// The leader's term.
     pub term: Term,
@@ -145,7 +147,7 @@ pub struct Ack {
 }
 
 /// What a voter answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Answer {
     /// It votes, or would. One that has forgotten asks the candidate to wait this long (G9).
     Yes {
@@ -172,7 +174,8 @@ pub enum Answer {
 }
 
 /// What is fetched.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(bound = "M: Portable")]
 pub enum Place<M: Machine> {
     /// The entries after this one.
     After(Position),
@@ -186,7 +189,8 @@ pub enum Place<M: Machine> {
 }
 
 /// A piece.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(bound = "M: Portable")]
 pub enum Body<M: Machine> {
     /// Entries.
     Entries {
@@ -249,6 +253,10 @@ impl<M: Machine> Message for Msg<M> {
             Msg::Invite { .. } => Kind::protocol("INVITE"),
             Msg::Yield { .. } => Kind::protocol("YIELD"),
         }
+    }
+
+    fn weight(&self) -> usize {
+        Msg::weight(self)
     }
 }
 

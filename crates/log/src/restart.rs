@@ -1,14 +1,18 @@
 //! G9 Restart and G10 Births: what survives, what is forgotten, and which data folders count.
 
 use crate::tail::Tail;
-use crate::types::{Birth, Config, Durability, Entry, Machine, Payload, Position, Roster, Term};
+use crate::types::{
+    Birth, Config, Durability, Entry, Index, Payload, Portable, Position, Roster, Term,
+};
 use crate::{Log, Memory, Whole};
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{Machine, NodeId, Time};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// What must survive a crash.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(bound = "M: Portable")]
 pub struct Durable<M: Machine> {
     /// Names this data folder.
     pub birth: Birth,
@@ -29,7 +33,8 @@ pub struct Durable<M: Machine> {
 }
 
 /// What is on disk of the log.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(bound = "M: Portable")]
 pub enum Saved<M: Machine> {
     /// No log was kept: memory mode.
     Nothing,
@@ -48,7 +53,64 @@ pub enum Saved<M: Machine> {
     },
 }
 
+/// What is durable besides the entries: small, and it changes rarely (Raft calls it the hard state).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Hard {
+    /// Names this data folder.
+    pub birth: Birth,
+    /// How often a process has started with it.
+    pub starts: u32,
+    /// The highest term that was promised.
+    pub promised: Term,
+    /// To whom.
+    pub vote: Option<NodeId>,
+    /// Without a disk: how long a client may rely on what was acknowledged.
+    pub reliance_ms: u64,
+    /// A position that the log had and has not reached again; zero if it has.
+    pub floor: Position,
+    /// Whether it has forgotten what it acknowledged.
+    pub lost: bool,
+    /// Whether the log is kept, too: not in memory mode.
+    pub keeps_log: bool,
+}
+
+impl<M: Machine> Saved<M> {
+    /// The log as a store finds it: the state and the roster at a snapshot, the entries after it, and
+    /// up to where they are known to be committed. These are applied.
+    pub fn recovered(
+        state: M,
+        at: Position,
+        roster: Roster,
+        tail: Tail<M::Command>,
+        committed: Index,
+    ) -> Self {
+        let written = tail.last().index;
+        let mut whole = Whole { state: Arc::new(state), commit: at, roster, tail, written };
+        while whole.commit.index < committed
+            && let Some(entry) = whole.tail.get(whole.commit.index.next()).cloned()
+        {
+            whole.apply(&entry);
+        }
+        let Whole { state, commit, roster, tail, .. } = whole;
+        Saved::Whole { state, commit, roster, tail }
+    }
+}
+
 impl<M: Machine> Log<M> {
+    /// For a store: what is durable besides the entries.
+    pub fn hard(&self) -> Hard {
+        Hard {
+            birth: self.birth,
+            starts: self.starts,
+            promised: self.promised,
+            vote: self.vote,
+            reliance_ms: self.reliance_ms,
+            floor: self.floor,
+            lost: self.lost,
+            keeps_log: !self.forgets,
+        }
+    }
+
     /// What is durable now. Whether a log is kept was decided at the start: a member in memory mode
     /// keeps none, see [`Log::start`].
     pub(crate) fn saved(&self) -> Durable<M> {

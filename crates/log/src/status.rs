@@ -1,9 +1,13 @@
 //! What others may know of the log.
 
+use crate::lead::{Office, Peer};
 use crate::tail::Tail;
-use crate::types::{Birth, Index, Machine, Position, Roster, Term};
+use crate::types::{Birth, Index, Position, Roster, Term};
 use crate::{Log, Role};
-use bellwether_core::{Invariant, NodeId, Time};
+use bellwether_core::{Invariant, Machine, NodeId, Time};
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// How much of the log a member has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +102,11 @@ impl<M: Machine> Log<M> {
         self.whole().map(|whole| (whole.commit, &*whole.state))
     }
 
+    /// The same, to be kept while the log goes on.
+    pub fn frozen(&self) -> Option<(Position, Arc<M>)> {
+        self.whole().map(|whole| (whole.commit, whole.state.clone()))
+    }
+
     /// G10: the committed roster.
     pub fn roster(&self) -> Option<&Roster> {
         self.whole().map(|whole| &whole.roster)
@@ -121,6 +130,54 @@ impl<M: Machine> Log<M> {
         }
     }
 
+    /// Which start of the process this is.
+    pub fn starts(&self) -> u32 {
+        self.starts
+    }
+
+    /// When a leader last heard a follower.
+    pub fn heard(&self, member: NodeId) -> Option<Time> {
+        self.office()?.peers.get(&member).map(|peer| peer.heard)
+    }
+
+    /// How many entries a follower lacks; unknown if it has not answered, has forgotten its log or is not
+    /// admitted yet (G10).
+    pub fn lacks(&self, member: NodeId) -> Option<u64> {
+        let counts = |peer: &&Peer| !peer.lost && self.counts_ack(member, peer.birth);
+        let peer = self.office()?.peers.get(&member).filter(counts)?;
+        Some(self.last().index.number().saturating_sub(peer.matched.number()))
+    }
+
+    /// How many members would vote for this candidate, itself included.
+    pub fn supporters(&self) -> Option<usize> {
+        match &self.role {
+            Role::Candidate(campaign) => Some(campaign.heard()),
+            Role::Follower | Role::Leader(..) => None,
+        }
+    }
+
+    /// How long the lease, or the office, lasts that [`Log::leader`] is from.
+    pub fn lease_left(&self, now: Time) -> Option<Duration> {
+        let bound = self.lease.map(|lease| lease.until).filter(|until| now < *until);
+        self.office_until(now).or(bound).map(|until| until.since(now))
+    }
+
+    /// Whether this member leads and a majority has more of the log than that follower: what it is
+    /// sent may come a little later.
+    pub fn is_spare(&self, follower: NodeId, needed: usize) -> bool {
+        let Some(office) = self.office() else { return false };
+        let rank = |id: NodeId, matched: Index| (Reverse(matched), id);
+        let matched = office.peers.get(&follower).map_or(Index::ZERO, |peer| peer.matched);
+        let own = rank(follower, matched);
+        let is_ahead = |(id, peer): &(&NodeId, &Peer)| rank(**id, peer.matched) < own;
+        office.peers.iter().filter(is_ahead).count() + 1 >= needed
+    }
+
+    /// Whether it is in office and takes commands; it does not while it hands over.
+    pub fn takes_entries(&self, now: Time) -> bool {
+        self.in_office(now).is_some() && self.office().is_some_and(Office::takes_entries)
+    }
+
     /// How many entries are not committed.
     pub fn underway(&self) -> u64 {
         self.last().index.number().saturating_sub(self.commit().index.number())
@@ -131,6 +188,11 @@ impl<M: Machine> Log<M> {
         let holds = |lease: crate::Lease| now < lease.until && lease.matched >= lease.commit;
         let has_all = self.completeness() == Completeness::Whole;
         has_all && (self.in_office(now).is_some() || self.lease.is_some_and(holds))
+    }
+
+    /// G9: whether a lease has passed since its restart, so that it may vote, for itself too.
+    pub fn may_vote(&self, now: Time) -> bool {
+        self.no_vote_until.is_none_or(|until| until <= now)
     }
 
     /// How much of the log it has.

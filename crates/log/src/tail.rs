@@ -1,12 +1,14 @@
 //! The entries that a member keeps: those after its base, without holes.
 
-use crate::types::{Entry, Index, Machine, Position, Term};
+use crate::types::{Entry, Index, Position, Term};
+use bellwether_core::Machine;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Entries after a base, without holes: each index is the one before it plus one, and terms do not
 /// fall.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tail<C> {
     base: Position,
     entries: VecDeque<Arc<Entry<C>>>,

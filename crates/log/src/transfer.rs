@@ -3,9 +3,9 @@
 use crate::follow::Appended;
 use crate::message::{Beat, Body, Msg, Place};
 use crate::tail::Tail;
-use crate::types::{Machine, Output, Position, Roster, Timer};
+use crate::types::{Output, Position, Roster, Timer};
 use crate::{Cx, Log, Memory, Role, Whole};
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{Machine, NodeId, Time};
 use std::sync::Arc;
 
 /// A piece that was asked for.
@@ -39,7 +39,7 @@ impl<M: Machine> Log<M> {
     /// Asks for the next piece, unless one is under way. What a leader has is worth more than what
     /// another member has.
     pub(crate) fn fetch_from(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
-        let is_leader = self.lease.is_some_and(|lease| lease.leader == from);
+        let is_leader = self.is_led_by(from, cx.now());
         let under_way = self.fetch.as_ref().is_some_and(|f| f.from == from || !is_leader);
         if under_way || matches!(self.role, Role::Leader(..)) {
             return;
@@ -75,13 +75,18 @@ impl<M: Machine> Log<M> {
     pub(crate) fn fetch_again(&mut self, cx: &mut Cx<'_, M>) {
         let Some(Fetching { from, place, .. }) = self.fetch.take() else { return };
         self.budget /= 2;
-        if self.lease.is_some_and(|lease| lease.leader == from) {
+        if self.is_led_by(from, cx.now()) {
             match place {
                 Place::After(_) => self.fetch_from(from, cx),
                 Place::Part { .. } if self.whole().is_some() => self.fetch_snapshot(from, cx),
                 Place::Part { .. } => self.fetch_from(from, cx),
             }
         }
+    }
+
+    /// Whether this member is bound to that leader. One that is gone has nothing to supply.
+    fn is_led_by(&self, member: NodeId, now: Time) -> bool {
+        self.lease.is_some_and(|lease| lease.leader == member && now < lease.until)
     }
 
     pub(crate) fn take_supply(

@@ -1,10 +1,10 @@
-//! Terms, indexes, entries, the state machine's contract, and what the log is told and tells.
+//! Terms, indexes, entries, and what the log is told and tells.
 
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Group, Machine, NodeId, Time};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt::{self, Debug};
-use std::hash::Hash;
+use std::fmt;
 use std::time::Duration;
 
 /// Numbers terms: each has at most one leader, and they only grow. 0 is before the first.
@@ -170,91 +170,24 @@ impl<C> Entry<C> {
     }
 }
 
-/// The state machine that the log replicates. The same commands in the same order give the same
-/// state and the same outcomes.
-pub trait Machine: Clone + Debug + Default + Eq + Hash + Send + Sync + 'static {
-    /// What changes the state.
-    type Command: Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// What comes of a command. The leader tells it when the command is committed.
-    type Outcome: Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// The smallest unit in which a snapshot travels.
-    type Part: Clone + Debug + Eq + Hash + Send + Sync + 'static;
-    /// Where in a snapshot the next part begins; the default is its beginning.
-    type Cursor: Clone + Debug + Default + Eq + Ord + Hash + Send + Sync + 'static;
-
-    /// Executes a command.
-    fn apply(&mut self, command: &Self::Command) -> Vec<Self::Outcome>;
-
-    /// A command's bytes on the wire, roughly: never below nine tenths of them.
-    fn weight(command: &Self::Command) -> usize;
-
-    /// A part's bytes on the wire, roughly.
-    fn part_weight(part: &Self::Part) -> usize;
-
-    /// The parts from this cursor on, up to `budget` bytes but at least one if there is one, and
-    /// where the next ones begin. The cursor may come from the network: any value is possible.
-    fn cut(&self, from: &Self::Cursor, budget: usize) -> (Vec<Self::Part>, Option<Self::Cursor>);
-
-    /// Adds parts to a state that began as the default.
-    fn absorb(&mut self, parts: Vec<Self::Part>) -> Result<(), Unsound>;
-
-    /// All parts are there: derives what does not travel, and refuses a state that no commands can
-    /// have made.
-    fn complete(self) -> Result<Self, Unsound>;
-
-    /// The longest time for which a client may go on to rely on this state after it is lost (G9).
-    fn reliance(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    /// The same for what this command may add.
-    fn reliance_of(_command: &Self::Command) -> Duration {
-        Duration::ZERO
-    }
+/// A machine whose values can wait in a file or travel as serde has them.
+pub trait Portable:
+    Machine<
+        Command: Serialize + DeserializeOwned,
+        Part: Serialize + DeserializeOwned,
+        Cursor: Serialize + DeserializeOwned,
+    > + Serialize
+    + DeserializeOwned
+{
 }
 
-/// What is wrong with parts of a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Unsound(pub &'static str);
-
-impl fmt::Display for Unsound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for Unsound {}
-
-/// No state at all: for those who only want a leader.
-impl Machine for () {
-    type Command = ();
-    type Outcome = ();
-    type Part = ();
-    type Cursor = ();
-
-    fn apply(&mut self, _command: &()) -> Vec<()> {
-        Vec::new()
-    }
-
-    fn weight(_command: &()) -> usize {
-        0
-    }
-
-    fn part_weight(_part: &()) -> usize {
-        0
-    }
-
-    fn cut(&self, _from: &(), _budget: usize) -> (Vec<()>, Option<()>) {
-        (Vec::new(), None)
-    }
-
-    fn absorb(&mut self, _parts: Vec<()>) -> Result<(), Unsound> {
-        Ok(())
-    }
-
-    fn complete(self) -> Result<Self, Unsound> {
-        Ok(self)
-    }
+impl<M> Portable for M
+where
+    M: Machine + Serialize + DeserializeOwned,
+    M::Command: Serialize + DeserializeOwned,
+    M::Part: Serialize + DeserializeOwned,
+    M::Cursor: Serialize + DeserializeOwned,
+{
 }
 
 /// Whose agreement a leader needs.
@@ -431,7 +364,7 @@ pub enum Output {
         /// Its term.
         term: Term,
     },
-    /// Another member asks for votes: it lives.
+    /// Another member asks for votes, because a majority would vote for it.
     Asked(NodeId),
     /// Another member wants this one to hand over. [`Input::HandOver`] to it says yes.
     Claimed(NodeId),
@@ -503,6 +436,18 @@ pub enum Loss {
     Superseded(Term),
     /// Nothing advanced (G7).
     Stalled,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Loss::Lapsed => f.write_str("too few members answered within the lease"),
+            Loss::HandedOver(member) => write!(f, "handed over to {member}"),
+            Loss::GivenUp => f.write_str("given up"),
+            Loss::Superseded(term) => write!(f, "term {term} has begun"),
+            Loss::Stalled => f.write_str("entries could not be committed"),
+        }
+    }
 }
 
 /// Why a member cannot take over (G8).

@@ -1,11 +1,9 @@
 //! G1 Terms, G2 Campaign and G3 Vote: how a member becomes the leader.
 
 use crate::message::{Answer, Msg, Permit};
-use crate::types::{
-    Birth, Config, Durability, Loss, Machine, Output, Position, Quorum, Term, Timer,
-};
+use crate::types::{Birth, Config, Durability, Loss, Output, Position, Quorum, Term, Timer};
 use crate::{Cx, Lease, Log, Role};
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{Machine, NodeId, Time};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -29,6 +27,8 @@ pub(crate) struct Campaign {
     pub(crate) permit: Option<Permit>,
     /// Whether a refusal has already led to a higher term in this round.
     raised: bool,
+    /// Whether a member has answered in this round that its promise is another's.
+    refused: bool,
     /// Rounds without a majority.
     rounds: u8,
     /// Whether all members have had a round to answer.
@@ -72,6 +72,7 @@ impl Campaign {
             appointed,
             permit,
             raised: false,
+            refused: false,
             rounds: 0,
             waited: false,
             claimed: false,
@@ -108,7 +109,7 @@ impl Campaign {
     }
 
     /// How many have voted; before votes are asked for, how many would, now or later.
-    fn heard(&self) -> usize {
+    pub(crate) fn heard(&self) -> usize {
         let would = |standing: &&Standing| match standing {
             Standing::Yes { .. } => true,
             Standing::Free { .. } => !self.sure,
@@ -131,20 +132,18 @@ impl Campaign {
         self.sure && matches!(self.answers.get(&member), Some(Standing::Yes { .. }))
     }
 
-    /// G9: how long to wait with the votes that came, if they are enough.
+    /// G9: how long to wait with the votes that came, if they are enough. The candidate's own must be
+    /// there, but need not be one of those that count: if it has forgotten, and a majority that has
+    /// not votes for the log that it has now, nothing is missing in that.
     fn wait(&self, me: NodeId, needed: usize) -> Option<Duration> {
         let after = |standing: &Standing| match standing {
             Standing::Yes { after, .. } => Some(*after),
             Standing::Free { .. } | Standing::Behind(_) => None,
         };
-        let own = self.answers.get(&me).and_then(after)?;
-        let others = self.answers.iter().filter(|(id, _)| **id != me);
-        let mut others: Vec<Duration> = others.filter_map(|(_, s)| after(s)).collect();
-        others.sort_unstable();
-        match needed.checked_sub(2) {
-            None => Some(own),
-            Some(most) => others.get(most).map(|after| own.max(*after)),
-        }
+        self.answers.get(&me).and_then(after)?;
+        let mut all: Vec<Duration> = self.answers.values().filter_map(after).collect();
+        all.sort_unstable();
+        all.get(needed.saturating_sub(1)).copied()
     }
 
     /// The newest log that it was told of.
@@ -207,9 +206,9 @@ impl<M: Machine> Log<M> {
     }
 
     pub(crate) fn be_asked_for_a_vote(&mut self, from: NodeId, ask: Ask, cx: &mut Cx<'_, M>) {
-        cx.emit(Output::Asked(from));
         // A term that is only spoken of leaves no trace (G2).
         if ask.sure {
+            cx.emit(Output::Asked(from));
             self.seen = self.seen.max(ask.term);
         }
         let answer = self.answer(from, &ask, cx);
@@ -306,13 +305,14 @@ impl<M: Machine> Log<M> {
     fn ask_all(&mut self, cx: &mut Cx<'_, M>) {
         let (last, birth, me) = (self.last(), self.birth, cx.me());
         let Some(campaign) = self.campaign_mut() else { return };
-        campaign.claimed = false;
+        (campaign.claimed, campaign.refused) = (false, false);
         if !campaign.sure {
             campaign.answers.clear();
         }
         let Campaign { term, sure, permit, .. } = *campaign;
-        let missing: Vec<NodeId> =
-            cx.group().ring().iter().copied().filter(|id| !campaign.has_voted(*id)).collect();
+        // G9: while it waits, those who have voted should know that it still does.
+        let is_missing = |id: &NodeId| !campaign.has_voted(*id) || campaign.complete.is_some();
+        let missing: Vec<NodeId> = cx.group().ring().iter().copied().filter(is_missing).collect();
         let ask = Ask { term, last, sure, permit };
         if missing.contains(&me) {
             let answer = self.answer(me, &ask, cx);
@@ -362,6 +362,7 @@ impl<M: Machine> Log<M> {
             self.seen = self.seen.max(promised);
         }
         let Some(campaign) = self.campaign_mut() else { return };
+        campaign.refused |= matches!(answer, Answer::No { .. });
         let standing = match answer {
             Answer::Yes { after } if counts => Standing::Yes { after, birth },
             Answer::Wait { leader, left } if counts => {
@@ -413,6 +414,7 @@ impl<M: Machine> Log<M> {
 
     /// G8: a majority would vote if its leader let it.
     fn claim(&mut self, cx: &mut Cx<'_, M>) {
+        let (me, needed) = (cx.me(), cx.config().needed(cx.group()));
         let Some(campaign) = self.campaign_mut().filter(|campaign| !campaign.claimed) else {
             return;
         };
@@ -421,6 +423,17 @@ impl<M: Machine> Log<M> {
             Standing::Yes { .. } | Standing::Behind(_) => None,
         });
         let Some(leader) = leaders.max().filter(|leader| *leader != cx.me()) else { return };
+        // Only this leader may be in the way of a majority, the candidate among it: a member that has
+        // just restarted would not be free when the leader has yielded (G9).
+        let yields = |standing: &Standing| match standing {
+            Standing::Yes { .. } => true,
+            Standing::Free { leader: bound, .. } => *bound == Some(leader),
+            Standing::Behind(_) => false,
+        };
+        let own = campaign.answers.get(&me).is_some_and(yields);
+        if !own || campaign.answers.values().filter(|s| yields(s)).count() < needed {
+            return;
+        }
         campaign.claimed = true;
         let term = campaign.term;
         cx.rule("G8");
@@ -488,7 +501,8 @@ impl<M: Machine> Log<M> {
         if campaign.sure && !was_sure {
             return;
         }
-        if self.seen >= campaign.term && campaign.complete.is_none() {
+        // G9: one that waits may get a vote without a wait in a higher term.
+        if self.seen >= campaign.term && (campaign.complete.is_none() || campaign.refused) {
             return self.raise(cx);
         }
         let heard = campaign.heard();

@@ -95,7 +95,10 @@ impl Clocks {
         if rates.len() < 3 {
             return Vec::new();
         }
-        let median = median(rates.iter().map(|(_, rate)| rate.ppb));
+        let middle = median(rates.iter().map(|(_, rate)| rate.ppb));
+        // The true median lies between these two: on a slow link all others may seem to run off.
+        let lowest = median(rates.iter().map(|(_, rate)| rate.ppb - rate.error_ppb));
+        let highest = median(rates.iter().map(|(_, rate)| rate.ppb + rate.error_ppb));
         // A clock that is fast by the bound, seen by one that is slow by it.
         let bound =
             2 * i64::from(bound_ppm) * 1_000_000_000 / (1_000_000 - i64::from(bound_ppm)).max(1);
@@ -105,8 +108,9 @@ impl Clocks {
                 Some(track) => &mut track.drifts,
                 None => &mut self.own_drifts,
             };
-            let off = rate.ppb - median;
-            let beyond = off.abs() - rate.error_ppb > bound;
+            let off = rate.ppb - middle;
+            let beyond = rate.ppb - rate.error_ppb > highest + bound
+                || rate.ppb + rate.error_ppb < lowest - bound;
             if std::mem::replace(drifts, beyond) != beyond {
                 verdicts.push(match beyond {
                     true => Verdict::Drifts(member, off),
@@ -211,6 +215,25 @@ mod tests {
     use super::*;
 
     const ME: NodeId = NodeId::new(1);
+
+    /// Requests wait behind others from the fifth second on, and answers do not.
+    #[test]
+    fn c4_a_coordinator_on_slow_links_does_not_take_its_own_clock_for_wrong() {
+        let mut clocks = Clocks::default();
+        let mut verdicts = Vec::new();
+        for tick in 10..200_u64 {
+            let sent = Time::from_micros(tick * 100_000);
+            let (there, back) = (if tick < 50 { 1_000 } else { 41_000 }, 1_000);
+            for member in 2..=5 {
+                let clock = sent + Duration::from_micros(there);
+                let now = clock + Duration::from_micros(back);
+                if clocks.read(NodeId::new(member), sent, clock, now) {
+                    verdicts.extend(clocks.judge(ME, 500));
+                }
+            }
+        }
+        assert_eq!(verdicts, []);
+    }
 
     /// Reads clocks with these offsets and rates for a while, by round trips of 2 ms.
     fn watch(seconds: u64, others: &[(u32, i64, i64)]) -> (Clocks, Vec<Verdict>) {

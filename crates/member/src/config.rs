@@ -4,30 +4,22 @@ use crate::ranks::Ranks;
 use bellwether_algorithms::definition::Settings;
 use bellwether_algorithms::election::any;
 use bellwether_core::{Group, NodeId};
+use bellwether_log::{self as log, Durability, Quorum};
 use std::fmt;
 use std::time::Duration;
 
-/// Everything that is fixed while a member runs. All members of a cluster should agree on it; what
-/// they must agree on for the mandate to be safe is `lease`, `drift_ppm` and `quorum`.
+/// Everything that is fixed while a member runs. All members of a cluster should agree on it; they must
+/// agree on the log's lease, drift bound and quorum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Who is stronger than whom, and who only votes.
+    /// Which member is stronger than which, and which ones only vote.
     pub ranks: Ranks,
-    /// How often a coordinator shows that it lives.
-    pub heartbeat: Duration,
-    /// How long a follower promises not to follow another after it heard its coordinator.
-    pub lease: Duration,
-    /// By how much a member's clock may be too fast or too slow, in parts per million.
-    pub drift_ppm: u32,
-    /// How long a coordinator may be silent: at least and at most. The detector adapts in between.
+    /// Heartbeats, leases, quorum and durability.
+    pub log: log::Config,
+    /// How long a leader may be silent: at least and at most. The detector adapts in between.
     pub suspect_after: (Duration, Duration),
-    /// What a stronger member does when a weaker one coordinates.
+    /// What a stronger member does when a weaker one leads.
     pub preempt: Preempt,
-    /// Whose agreement a mandate needs.
-    pub quorum: Quorum,
-    /// How long after a restart a member still keeps out of votes, besides the lease: as long as a
-    /// client may believe in something that only this member remembered.
-    pub amnesia: Duration,
     /// How long an election, and the take-over after it, may last before it is held again.
     pub patience: Duration,
     /// Which election it is, and that election's own settings.
@@ -43,15 +35,6 @@ pub enum Preempt {
     After(Duration),
     /// A working coordinator stays.
     Never,
-}
-
-/// Whose agreement a mandate needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quorum {
-    /// A majority of all configured members.
-    Majority,
-    /// Nobody's: the textbook's behaviour. In a partition every side has a coordinator.
-    None,
 }
 
 /// Why these times do not fit together.
@@ -86,10 +69,10 @@ pub struct Choices {
     pub election_timeout: Option<Duration>,
     /// What a stronger member does when a weaker one coordinates.
     pub preempt: Preempt,
-    /// Whose agreement a mandate needs.
+    /// Whose agreement a leader needs.
     pub quorum: Quorum,
-    /// See [`Config::amnesia`].
-    pub amnesia: Duration,
+    /// Whether the log survives a restart.
+    pub durability: Durability,
 }
 
 impl Default for Choices {
@@ -103,7 +86,7 @@ impl Default for Choices {
             election_timeout: None,
             preempt: Preempt::Always,
             quorum: Quorum::Majority,
-            amnesia: Duration::ZERO,
+            durability: Durability::Disk,
         }
     }
 }
@@ -134,7 +117,7 @@ pub const MOST_DRIFT_PPM: u32 = 100_000;
 impl Config {
     /// The configuration for these choices.
     pub fn new(choices: &Choices, ranks: Ranks, group: &Group) -> Result<Config, Unfit> {
-        let Choices { heartbeat, lease, drift_ppm, preempt, quorum, amnesia, .. } = *choices;
+        let Choices { heartbeat, lease, drift_ppm, preempt, quorum, durability, .. } = *choices;
         let unfit = |key, why| Err(Unfit { key, why });
         if heartbeat < Duration::from_millis(1) {
             return unfit("heartbeat", format!("{heartbeat:?} is too short; at least 1ms"));
@@ -166,35 +149,18 @@ impl Config {
         let slowest = detection.map_or(timeout, |detection| detection.patience);
         Ok(Config {
             ranks,
-            heartbeat,
-            lease,
-            drift_ppm,
-            // Nobody can take over before the lease ends, so there is no hurry to suspect: only an
+            log: log::Config {
+                quorum,
+                durability,
+                ..log::Config::new(heartbeat, lease, drift_ppm)
+            },
+            // No member can take over before the lease ends, so there is no hurry to suspect: only an
             // election must fit in between.
             suspect_after: (lease * 7 / 10, lease * 4 / 5),
             preempt,
-            quorum,
-            amnesia,
             patience: slowest + lease,
             election,
         })
-    }
-
-    /// How many members must agree.
-    pub fn needed(&self, group: &Group) -> usize {
-        match self.quorum {
-            Quorum::Majority => group.len() / 2 + 1,
-            Quorum::None => 1,
-        }
-    }
-
-    /// How long a coordinator may rely on a lease, on its own clock, from the moment at which it
-    /// asked for it. The follower's clock may be too fast and its own too slow, each by the bound.
-    pub fn reliance(&self) -> Duration {
-        let (million, drift) = (1_000_000_u128, u128::from(self.drift_ppm));
-        let micros = self.lease.as_micros() * (million - drift) / (million + drift);
-        // A clock is read in whole microseconds: one may be lost at either end of either clock.
-        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX).saturating_sub(4))
     }
 
     /// Whether this member may ever lead.

@@ -1,7 +1,7 @@
 //! What a member tells the application, each with its reason.
 
-use crate::mandate::Epoch;
 use bellwether_core::NodeId;
+use bellwether_log::{Loss, Term};
 use std::fmt;
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ pub enum Event {
     /// The election named a coordinator. It has no mandate yet.
     Elected(NodeId),
     /// This member was elected and asks the others for a mandate.
-    Campaigning(Epoch),
+    Campaigning(Term),
     /// This member holds the mandate.
-    Won(Epoch),
+    Won(Term),
     /// This member holds the mandate no more.
-    Lost(Epoch, Loss),
+    Lost(Term, Loss),
     /// This member follows a coordinator that holds a mandate.
-    Follows(NodeId, Epoch),
-    /// This member keeps asking, and too few answer: so many of so many.
-    Unmandated {
+    Follows(NodeId, Term),
+    /// This member asks for votes, and too few members would vote for it.
+    TooFew {
         /// Members that would agree, itself included.
         heard: usize,
         /// Members that must agree.
@@ -37,6 +37,25 @@ pub enum Event {
     },
     /// The clock that was beyond the bound is within it again.
     Steady(NodeId),
+    /// P10: this member was elected and cannot win; it makes room for another.
+    Passed,
+    /// G9: a majority has voted, some of it only with a wait: for these members, or this long.
+    Waiting {
+        /// Members whose return would end the wait.
+        members: Vec<NodeId>,
+        /// How long it lasts at most.
+        left: Duration,
+    },
+    /// That member did not take over: this one leads on.
+    HandOverFailed(NodeId),
+    /// This member has dropped its state and receives a snapshot.
+    Filling(NodeId),
+    /// This member has its whole log again.
+    Recovered,
+    /// This leader enters a data folder of that member that the log did not have (G10).
+    Joined(NodeId),
+    /// The leader's log contradicts what this member knows to be committed (S8).
+    Diverged(NodeId),
     /// What was asked for cannot be done.
     Declined(Decline),
 }
@@ -60,23 +79,12 @@ pub enum Reason {
     Stuck,
     /// This member's own mandate ran out.
     Lapsed,
+    /// The member that was elected, or led, said that it cannot win.
+    Passed(NodeId),
     /// Another member holds an election.
     Called,
     /// The application asked.
     Asked,
-}
-
-/// Why a mandate ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Loss {
-    /// Too few followers answered in time.
-    Lapsed,
-    /// It was handed over to that member.
-    HandedOver(NodeId),
-    /// It was given up, and nobody was there to take it.
-    GivenUp,
-    /// A later mandate was seen.
-    Superseded(Epoch),
 }
 
 /// Why something cannot be done.
@@ -94,7 +102,9 @@ pub enum Decline {
     Drifts(NodeId),
     /// It coordinates already.
     Already(NodeId),
-    /// Nobody else could lead.
+    /// It lacks committed entries.
+    Behind(NodeId),
+    /// No other member could lead.
     NobodyElse,
 }
 
@@ -103,11 +113,11 @@ impl fmt::Display for Event {
         match self {
             Event::Electing(reason) => write!(f, "holds an election: {reason}"),
             Event::Elected(member) => write!(f, "elected {member}"),
-            Event::Campaigning(epoch) => write!(f, "asks for the mandate of epoch {epoch}"),
-            Event::Won(epoch) => write!(f, "holds the mandate of epoch {epoch}"),
-            Event::Lost(epoch, loss) => write!(f, "lost the mandate of epoch {epoch}: {loss}"),
-            Event::Follows(leader, epoch) => write!(f, "follows {leader} in epoch {epoch}"),
-            Event::Unmandated { heard, needed } => {
+            Event::Campaigning(term) => write!(f, "asks for the mandate of term {term}"),
+            Event::Won(term) => write!(f, "holds the mandate of term {term}"),
+            Event::Lost(term, loss) => write!(f, "lost the mandate of term {term}: {loss}"),
+            Event::Follows(leader, term) => write!(f, "follows {leader} in term {term}"),
+            Event::TooFew { heard, needed } => {
                 write!(f, "has no mandate: {heard} of the {needed} members needed agree")
             }
             Event::Drifting { member, rate_ppb } => {
@@ -115,6 +125,22 @@ impl fmt::Display for Event {
                 write!(f, "found {member}'s clock running off by {rate:+.1} ppm: it may not lead")
             }
             Event::Steady(member) => write!(f, "found {member}'s clock in order again"),
+            Event::Passed => f.write_str("cannot win and makes room for another member"),
+            Event::Waiting { members, left } => {
+                f.write_str("waits for ")?;
+                for (place, member) in members.iter().enumerate() {
+                    write!(f, "{}{member}", if place > 0 { " or " } else { "" })?;
+                }
+                let left = left.as_secs_f64();
+                write!(f, ", or {left:.1} s: sessions that were forgotten may still be relied on")
+            }
+            Event::HandOverFailed(to) => write!(f, "leads on: {to} did not take over"),
+            Event::Filling(from) => write!(f, "receives a snapshot from {from}"),
+            Event::Recovered => f.write_str("has its whole log again"),
+            Event::Joined(member) => write!(f, "enters the data folder of {member} into the log"),
+            Event::Diverged(leader) => {
+                write!(f, "has committed entries that {leader} contradicts")
+            }
             Event::Declined(decline) => write!(f, "declined: {decline}"),
         }
     }
@@ -137,19 +163,9 @@ impl fmt::Display for Reason {
             Reason::Absent(member) => write!(f, "{member} was to take over and did not"),
             Reason::Stuck => f.write_str("the last election did not end"),
             Reason::Lapsed => f.write_str("the own mandate ran out"),
+            Reason::Passed(member) => write!(f, "{member} cannot win"),
             Reason::Called => f.write_str("another member called for it"),
             Reason::Asked => f.write_str("asked for"),
-        }
-    }
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Loss::Lapsed => f.write_str("too few members answered within the lease"),
-            Loss::HandedOver(member) => write!(f, "handed over to {member}"),
-            Loss::GivenUp => f.write_str("given up"),
-            Loss::Superseded(epoch) => write!(f, "epoch {epoch} has begun"),
         }
     }
 }
@@ -170,6 +186,7 @@ impl fmt::Display for Decline {
             Decline::Silent(member) => write!(f, "{member} has not answered lately"),
             Decline::Drifts(member) => write!(f, "{member}'s clock is off"),
             Decline::Already(member) => write!(f, "{member} coordinates already"),
+            Decline::Behind(member) => write!(f, "{member} lacks committed entries"),
             Decline::NobodyElse => f.write_str("no other member could lead now"),
         }
     }

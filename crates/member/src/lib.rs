@@ -5,11 +5,12 @@
 //! * a [detector] that notices a silent coordinator,
 //! * an [election](bellwether_algorithms::election) of the catalogue that says who should
 //!   coordinate instead,
-//! * the [mandate], an epoch and a lease granted by a majority, that says whether it may,
-//! * the coordinator's view of everybody's [clocks].
+//! * the [log](bellwether_log), with terms, votes, leader leases and replicated entries, that says
+//!   whether it may,
+//! * the coordinator's view of all members' [clocks].
 //!
-//! A [`Steward`] is a member with [duties](bellwether_duties): what the coordinator does for clients
-//! under its mandate.
+//! A [`Service`] is a member that serves clients: it replicates their sessions, locks and roles
+//! ([duties](bellwether_duties)) by the log.
 //!
 //! Being a [`Process`](bellwether_core::Process), the whole is simulated with every fault that the
 //! simulator knows, and the same code runs over the network.
@@ -18,20 +19,19 @@ pub mod clocks;
 mod config;
 pub mod detector;
 mod event;
-pub mod mandate;
 mod member;
 mod ranks;
+pub mod service;
 mod simulated;
 mod status;
-pub mod steward;
 #[cfg(test)]
 mod tests;
 
-pub use config::{Choices, Config, MOST_DRIFT_PPM, Preempt, Quorum, Unfit};
-pub use event::{Decline, Event, Loss, Reason};
-pub use mandate::{Durable, Epoch, Replica};
-pub use member::{Hint, Input, Member, Msg, Timer};
+pub use bellwether_log::{Completeness, Durability, Durable, Loss, Position, Quorum, Term};
+pub use config::{Choices, Config, MOST_DRIFT_PPM, Preempt, Unfit};
+pub use event::{Decline, Event, Reason};
+pub use member::{Hint, Input, Member, Msg, Sight, Timer};
 pub use ranks::Ranks;
+pub use service::Service;
 pub use simulated::SIMULATED_DRIFT_PPM;
-pub use status::{ClockStatus, Health, MandateStatus, MemberStatus, Stance, Status};
-pub use steward::Steward;
+pub use status::{ClockStatus, Health, LogStatus, MandateStatus, MemberStatus, Stance, Status};

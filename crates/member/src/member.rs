@@ -3,43 +3,69 @@
 //! # Rules
 //! * P1 A member that starts listens for a while whether anybody leads; if not, it holds an
 //!   election. One that comes back lets its election say so at once.
-//! * P2 Who is elected asks for the mandate. Whoever elected another waits for that one to show a
-//!   mandate, and holds another election if it does not.
-//! * P3 Whoever hears a leader with a mandate follows it, whatever elections say.
-//! * P4 A follower whose leader is silent too long, or gave up and named nobody, holds an election.
-//! * P5 A leader whose mandate ran out holds an election.
-//! * P6 A follower that is stronger than its leader takes over: at once, after a while, or never,
-//!   as configured. It leaves a leader alone that an operator appointed.
-//! * P7 Who may not lead (a witness, a drifting clock, about to stop) plays dead in elections, but
-//!   votes and follows.
-//! * P8 A leader that is asked to step down hands over to the strongest member that it hears, or to
-//!   the one that is named. One that finds its clock drifting does so by itself.
+//! * P2 A member that is elected campaigns for votes (G2). A member that elected another waits until
+//!   that one leads, and holds another election if it does not. A candidate that a majority would
+//!   vote for gets more time.
+//! * P3 A member that hears a leader follows it, whatever elections say.
+//! * P4 A follower whose leader is silent too long, or gave up and named no successor, holds an
+//!   election.
+//! * P5 A leader whose lease ran out, or for which nothing advanced, holds an election.
+//! * P6 A follower that is stronger than its leader and has its whole log takes over: at once, after
+//!   a while, or never, as configured. It leaves a leader alone that an operator appointed.
+//! * P7 A member that may not lead (a witness, a drifting clock, about to stop, without its log, or
+//!   one that has just passed) plays dead in elections, but votes and follows.
+//! * P8 A leader that is asked to step down hands over to the strongest member that can take over,
+//!   or to the one that is named. One that finds its clock drifting does so by itself.
 //! * P9 An election that does not end, or whose winner does not show up, is held again; every other
 //!   time from scratch, as after a restart, because a ring that a partition tore may have lost its
 //!   links for good.
+//! * P10 A candidate that cannot win, because too few answer or because another log is newer, passes:
+//!   it tells all, and stays out of elections for a while (P7). A member that waited for it, or followed
+//!   it, holds an election at once. So a member in the middle of a star gets its turn.
 
 mod asked;
+mod leadership;
+mod view;
 
-use crate::config::{Config, Preempt};
+pub use view::Sight;
+
+use crate::clocks::Clocks;
+use crate::config::Config;
 use crate::detector::{self, Detector};
-use crate::event::{Event, Loss, Reason};
-use crate::mandate::{self, Durable, Epoch, Mandate, Replica, Said};
+use crate::event::{Event, Reason};
 use bellwether_algorithms::election::{self, AnyElection, Incarnation, any};
 use bellwether_core::{Assumptions, Context, Few, Kind, Message, NodeId, Process, Time};
+use bellwether_log::{
+    self as log, Completeness, Durable, Index, Log, Machine, Output, Portable, Term,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use view::{Told, View};
 
 /// One member of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Member<S: Replica = ()> {
+pub struct Member<M: Machine = ()> {
     election: AnyElection,
-    mandate: Mandate<S>,
+    log: Log<M>,
     detector: Detector,
+    clocks: Clocks,
     stance: Stance,
+    /// The term in which it is in office, or was until this moment.
+    won: Option<Term>,
+    /// What the leader last said of all members.
+    view: Option<View>,
+    /// What this leader last said of them.
+    told: Told,
+    /// G9: for whom its campaign waits, and until when.
+    waiting: Option<(Vec<NodeId>, Time)>,
+    /// How many members agreed to its last campaign.
+    support: Option<usize>,
     /// Whether the leader found this member's clock to drift.
     drifts: bool,
     /// Whether it is about to stop.
     leaving: bool,
+    /// P10: whether it has just passed. Timer `Passed` runs.
+    passed: bool,
     /// How often the election was begun from scratch (P9).
     rebirths: u32,
     /// Its number, and its rank if it may ever lead; known from the start on.
@@ -54,38 +80,53 @@ enum Stance {
     Listening,
     /// An election is under way. Timer `Patience` runs.
     Electing,
-    /// P2: that one was elected, or named. Timer `Patience` runs.
+    /// P2: that member was elected, or named. Timer `Patience` runs.
     Awaiting(NodeId),
-    /// P2: this one was elected. The mandate knows how far it is.
+    /// P2: this member was elected. The log knows how far it is.
     Coordinating,
     /// P3. Timer `Silence` runs.
-    Following(NodeId, Epoch),
+    Following(NodeId, Term),
 }
 
-/// A message of either part.
+/// A message of one of the parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(bound = "")]
-pub enum Msg<S: Replica = ()> {
+#[serde(bound = "M: Portable")]
+pub enum Msg<M: Machine = ()> {
     /// The election's, among ranks.
     Election(any::Msg),
-    /// The mandate's.
-    Mandate(mandate::Msg<S>),
+    /// The log's.
+    Log(log::Msg<M>),
+    /// P10: "I was elected and cannot win; elect another."
+    Pass,
+    /// What the leader knows of all members, once a second.
+    View(Vec<Sight>),
 }
 
-impl<S: Replica> Message for Msg<S> {
+impl<M: Machine> Message for Msg<M> {
     fn kind(&self) -> Kind {
         match self {
             Msg::Election(msg) => msg.kind(),
-            Msg::Mandate(msg) => msg.kind(),
+            Msg::Log(msg) => msg.kind(),
+            Msg::Pass => Kind::protocol("PASS"),
+            Msg::View(_) => Kind::overhead("VIEW"),
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match self {
+            Msg::Log(msg) => msg.weight(),
+            Msg::Election(_) | Msg::Pass => 64,
+            Msg::View(sights) => 64 + sights.len() * 32,
         }
     }
 }
 
-impl<S: Replica> fmt::Display for Msg<S> {
+impl<M: Machine> fmt::Display for Msg<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Msg::Election(msg) => msg.fmt(f),
-            Msg::Mandate(msg) => msg.fmt(f),
+            Msg::Log(msg) => msg.fmt(f),
+            Msg::Pass | Msg::View(_) => f.write_str(self.kind().name),
         }
     }
 }
@@ -95,14 +136,16 @@ impl<S: Replica> fmt::Display for Msg<S> {
 pub enum Timer {
     /// The election's.
     Election(any::Timer),
-    /// The mandate's.
-    Mandate(mandate::Timer),
+    /// The log's.
+    Log(log::Timer),
     /// P4: the leader's next heartbeat.
     Silence,
     /// P1 and P2: something to happen at all.
     Patience,
-    /// P6: the end of the time that a weaker leader is given.
+    /// P6: the time to claim, or to claim again.
     HoldOff,
+    /// P10: the end of the time for which it stays out of elections.
+    Passed,
 }
 
 /// What an operator or the driver wants of a member.
@@ -110,9 +153,9 @@ pub enum Timer {
 pub enum Input {
     /// Hold an election.
     Elect,
-    /// Hand the mandate over to the strongest other member.
+    /// Hand leadership over to the strongest other member.
     StepDown,
-    /// Hand the mandate over to this member.
+    /// Hand leadership over to this member.
     Transfer(NodeId),
     /// Stop leading and voting for oneself: this process is about to end.
     Resign,
@@ -123,66 +166,64 @@ pub enum Input {
 /// What happened to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Hint {
-    /// Nobody listens there.
+    /// Nothing listens there.
     Refused,
     /// It was closed or reset.
     Closed,
 }
 
-type Cx<'a, S> = Context<'a, Member<S>>;
+type Cx<'a, M> = Context<'a, Member<M>>;
 
-impl<S: Replica> Process for Member<S> {
-    type Msg = Msg<S>;
+impl<M: Machine> Process for Member<M> {
+    type Msg = Msg<M>;
     type Timer = Timer;
     type Input = Input;
     type Output = Event;
-    type Durable = Durable;
+    type Durable = Durable<M>;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Mandate::<S>::ASSUMES;
+    const ASSUMES: Assumptions = Log::<M>::ASSUMES;
 
-    fn durable(&self) -> Durable {
-        self.mandate.durable()
+    fn durable(&self) -> Durable<M> {
+        self.log.durable()
     }
 
-    fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_, S>) {
+    fn on_start(&mut self, saved: Option<Durable<M>>, cx: &mut Cx<'_, M>) {
         cx.rule("P1");
         let me = cx.me();
         self.me = Some(me);
         self.rank = cx.config().ranks.rank(me).filter(|_| cx.config().may_lead(me));
-        self.hold(cx, |mandate, cx| mandate.on_start(saved, cx));
+        let is_restart = saved.is_some();
+        self.with_log(cx, |log, cx| log.on_start(saved, cx));
         // Long enough to hear a leader, and not the same for all.
         let longest = cx.config().suspect_after.1;
-        cx.set_timer_within(Timer::Patience, longest..longest + cx.config().heartbeat);
+        cx.set_timer_within(Timer::Patience, longest..longest + cx.config().log.heartbeat);
         if self.abstains() {
             return;
         }
-        if saved.is_some() {
+        if is_restart {
             self.start_electing(Reason::Recovered, cx);
         }
-        let incarnation = saved.map(|_| self.election_life());
+        let incarnation = is_restart.then(|| self.election_life());
         self.elect(cx, |election, cx| election.on_start(incarnation, cx));
     }
 
-    fn on_input(&mut self, input: Input, cx: &mut Cx<'_, S>) {
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_, M>) {
         match input {
-            Input::Elect if self.mandate.leading().is_none() => {
-                self.hold_election(Reason::Asked, cx);
-            }
+            Input::Elect if self.log.leads().is_none() => self.hold_election(Reason::Asked, cx),
             Input::Elect => {}
             Input::StepDown => match self.may_step_down(cx.here(), cx.config()) {
-                Ok(to) => self.hand_over(Some(to), true, cx),
+                Ok(to) => self.tell_log(log::Input::HandOver { to, appointed: true }, cx),
                 Err(decline) => cx.emit(Event::Declined(decline)),
             },
             Input::Transfer(to) => match self.may_transfer(to, cx.here(), cx.config()) {
-                Ok(()) => self.hand_over(Some(to), true, cx),
+                Ok(()) => self.tell_log(log::Input::HandOver { to, appointed: true }, cx),
                 Err(decline) => cx.emit(Event::Declined(decline)),
             },
             Input::Resign => {
                 cx.rule("P7");
                 self.leaving = true;
-                let to = self.successor(cx.here(), cx.config());
-                self.hand_over(to, false, cx);
+                self.resign(cx);
             }
             Input::Hint(peer, _) => {
                 if matches!(self.stance, Stance::Following(leader, _) if leader == peer) {
@@ -193,9 +234,11 @@ impl<S: Replica> Process for Member<S> {
         }
     }
 
-    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, S>) {
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, M>) {
         match msg {
-            Msg::Mandate(msg) => self.hold(cx, |mandate, cx| mandate.on_message(from, msg, cx)),
+            Msg::Log(msg) => self.with_log(cx, |log, cx| log.on_message(from, msg, cx)),
+            Msg::Pass => self.hear_pass(from, cx),
+            Msg::View(sights) => self.take_view(from, sights, cx),
             Msg::Election(_) if self.abstains() => cx.rule("P7"),
             Msg::Election(_) if self.knows_better(cx.now(), cx.config()) => cx.rule("P3"),
             Msg::Election(msg) => {
@@ -206,36 +249,38 @@ impl<S: Replica> Process for Member<S> {
         }
     }
 
-    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, S>) {
+    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, M>) {
         match timer {
             Timer::Election(_) if self.abstains() => {}
             Timer::Election(timer) => self.elect(cx, |election, cx| election.on_timer(timer, cx)),
-            Timer::Mandate(timer) => self.hold(cx, |mandate, cx| mandate.on_timer(timer, cx)),
-            Timer::Silence => self.judge_silence(cx),
-            Timer::Patience => self.lose_patience(cx),
-            Timer::HoldOff => {
-                if let Stance::Following(leader, _) = self.stance {
-                    self.preempt(leader, cx);
+            Timer::Log(timer) => {
+                self.with_log(cx, |log, cx| log.on_timer(timer, cx));
+                if timer == log::Timer::Heartbeat {
+                    self.tell_view(cx);
                 }
             }
+            Timer::Silence => self.judge_silence(cx),
+            Timer::Patience => self.lose_patience(cx),
+            Timer::HoldOff => self.preempt(cx),
+            Timer::Passed => self.come_back(cx),
         }
     }
 }
 
 /// Stepping the parts.
-impl<S: Replica> Member<S> {
+impl<M: Machine> Member<M> {
     fn elect(
         &mut self,
-        cx: &mut Cx<'_, S>,
+        cx: &mut Cx<'_, M>,
         step: impl FnOnce(&mut AnyElection, &mut Context<'_, AnyElection>),
     ) {
         let Config { ranks, election, .. } = cx.config();
         let post = |to, msg| Some((ranks.member(to)?, Msg::Election(msg)));
-        let said: Few<election::Output> =
+        let outputs: Few<election::Output> =
             cx.part_among(ranks.ring(), election, post, Timer::Election, |cx| {
                 step(&mut self.election, cx);
             });
-        for output in said {
+        for output in outputs {
             match output {
                 election::Output::Started => self.notice_election(cx),
                 election::Output::Elected(rank) => {
@@ -247,76 +292,96 @@ impl<S: Replica> Member<S> {
         }
     }
 
-    fn hold(
+    fn with_log(
         &mut self,
-        cx: &mut Cx<'_, S>,
-        step: impl FnOnce(&mut Mandate<S>, &mut Context<'_, Mandate<S>>),
+        cx: &mut Cx<'_, M>,
+        step: impl FnOnce(&mut Log<M>, &mut Context<'_, Log<M>>),
     ) {
-        let config = cx.config();
-        let said: Few<Said> =
-            cx.part(config, Msg::Mandate, Timer::Mandate, |cx| step(&mut self.mandate, cx));
-        for said in said {
-            self.hear_mandate(said, cx);
+        let config = &cx.config().log;
+        let outputs: Few<Output> =
+            cx.part(config, Msg::Log, Timer::Log, |cx| step(&mut self.log, cx));
+        for output in outputs {
+            self.hear_log(output, cx);
         }
-        // A bid that another overtook: wait for that one.
-        if self.stance == Stance::Coordinating && self.mandate.is_idle() {
+        // A campaign that another overtook: wait for that one.
+        let is_idle = self.log.leads().is_none() && !self.log.campaigns();
+        if is_idle {
+            self.waiting = None;
+        }
+        if self.stance == Stance::Coordinating && is_idle {
             self.wait_patiently(Stance::Electing, cx);
         }
     }
 
-    /// Changes the replicated state, if this member holds the mandate: M12. Whether it does so.
-    pub fn propose(&mut self, commands: Vec<S::Command>, cx: &mut Cx<'_, S>) -> bool {
+    fn tell_log(&mut self, input: log::Input, cx: &mut Cx<'_, M>) {
+        self.with_log(cx, |log, cx| log.on_input(input, cx));
+    }
+
+    /// Proposes commands (G6). False if this member is not in office, or hands over.
+    pub fn propose(&mut self, commands: Vec<M::Command>, cx: &mut Cx<'_, M>) -> bool {
         let mut accepted = false;
-        self.hold(cx, |mandate, cx| accepted = mandate.propose(commands, cx));
+        self.with_log(cx, |log, cx| accepted = log.propose(commands, cx));
         accepted
     }
 
-    /// What came of changes in this step: M13. A parent takes it after every step.
-    pub fn take_done(&mut self) -> Vec<S::Outcome> {
-        self.mandate.take_done()
+    /// The leader's commit index, as another message said it (G6).
+    pub fn hear_commit(&mut self, from: NodeId, term: Term, commit: Index, cx: &mut Cx<'_, M>) {
+        self.with_log(cx, |log, cx| log.hear_commit(from, term, commit, cx));
     }
 
-    fn hear_mandate(&mut self, said: Said, cx: &mut Cx<'_, S>) {
-        match said {
-            Said::Asks(epoch) => cx.emit(Event::Campaigning(epoch)),
-            Said::TooFew { heard, needed } => cx.emit(Event::Unmandated { heard, needed }),
-            Said::Won(epoch) => {
-                cx.cancel_timer(Timer::Patience);
-                cx.cancel_timer(Timer::Silence);
-                self.stance = Stance::Coordinating;
-                cx.emit(Event::Won(epoch));
+    /// What came of committed commands (G6). A parent takes it after every step.
+    pub fn take_committed(&mut self, now: Time) -> Vec<M::Outcome> {
+        self.log.take_outcomes(now)
+    }
+
+    fn hear_log(&mut self, output: Output, cx: &mut Cx<'_, M>) {
+        match output {
+            Output::Asks(term) => cx.emit(Event::Campaigning(term)),
+            Output::TooFew { heard, needed } => {
+                self.support = Some(heard);
+                cx.emit(Event::TooFew { heard, needed });
             }
-            Said::Lost(epoch, loss) => self.lose(epoch, loss, cx),
-            Said::Heard { leader, epoch } => self.hear_leader(leader, epoch, cx),
-            Said::Courted(from) => {
+            Output::Stuck { .. } | Output::Behind { .. } => self.pass(cx),
+            Output::Waiting { members, left } => {
+                self.waiting = Some((members.clone(), cx.now() + left));
+                cx.emit(Event::Waiting { members, left });
+            }
+            Output::Leads(_) => self.begin_to_lead(cx),
+            Output::InOffice(term) => {
+                self.won = Some(term);
+                cx.emit(Event::Won(term));
+            }
+            Output::LostOffice(term, loss) => self.lose(term, loss, cx),
+            Output::Heard { leader, term } => self.hear_leader(leader, term, cx),
+            Output::Asked(from) => {
                 if self.stance == Stance::Awaiting(from) {
                     self.wait_patiently(self.stance, cx);
                 }
             }
-            Said::Released { by, to, appointed } => self.be_released(by, to, appointed, cx),
-            Said::Claimed(by) => self.consider_claim(by, cx),
-            Said::Drifts(member, rate_ppb) => {
-                cx.emit(Event::Drifting { member, rate_ppb });
-                if member == cx.me() {
-                    cx.rule("P8");
-                    self.drifts = true;
-                    let to = self.successor(cx.here(), cx.config());
-                    self.hand_over(to, false, cx);
+            Output::Claimed(by) => self.consider_claim(by, cx),
+            Output::Invited { .. } if self.abstains() => self.tell_log(log::Input::Desist, cx),
+            Output::Invited { .. } | Output::HandingOver(_) => {}
+            Output::HandOverFailed(to) => cx.emit(Event::HandOverFailed(to)),
+            Output::Yielded { by, to, .. } => self.hear_yield(by, to, cx),
+            Output::Filling { from, .. } => cx.emit(Event::Filling(from)),
+            Output::Recovered => cx.emit(Event::Recovered),
+            Output::Joined(member) => cx.emit(Event::Joined(member)),
+            Output::Diverged { leader, .. } => cx.emit(Event::Diverged(leader)),
+            Output::Reading { member, sent, clock } => {
+                if self.clocks.read(member, sent, clock, cx.now()) {
+                    self.judge_clocks(cx);
                 }
-            }
-            Said::Steady(member) => {
-                cx.emit(Event::Steady(member));
-                self.drifts &= member != cx.me();
             }
         }
     }
 }
 
 /// Elections.
-impl<S: Replica> Member<S> {
+impl<M: Machine> Member<M> {
     /// P7.
     fn abstains(&self) -> bool {
-        self.rank.is_none() || self.drifts || self.leaving
+        let fills = self.log.completeness() == Completeness::Filling;
+        self.rank.is_none() || self.drifts || self.leaving || self.passed || fills
     }
 
     /// P3: whether a leader has just shown that it lives, or this is one: then elections that
@@ -325,14 +390,14 @@ impl<S: Replica> Member<S> {
         match self.stance {
             Stance::Following(..) => {
                 let heard = self.detector.heard();
-                heard.is_some_and(|heard| now.since(heard) <= config.heartbeat * 3 / 2)
+                heard.is_some_and(|heard| now.since(heard) <= config.log.heartbeat * 3 / 2)
             }
-            Stance::Coordinating => self.holds(now).is_some(),
+            Stance::Coordinating => self.in_office(now).is_some(),
             Stance::Listening | Stance::Electing | Stance::Awaiting(_) => false,
         }
     }
 
-    fn start_electing(&mut self, reason: Reason, cx: &mut Cx<'_, S>) {
+    fn start_electing(&mut self, reason: Reason, cx: &mut Cx<'_, M>) {
         cx.cancel_timer(Timer::Silence);
         cx.cancel_timer(Timer::HoldOff);
         self.wait_patiently(Stance::Electing, cx);
@@ -341,15 +406,15 @@ impl<S: Replica> Member<S> {
         }
     }
 
-    fn wait_patiently(&mut self, stance: Stance, cx: &mut Cx<'_, S>) {
+    fn wait_patiently(&mut self, stance: Stance, cx: &mut Cx<'_, M>) {
         self.stance = stance;
         let patience = cx.config().patience;
         // Not the same for all: elections that begin together get in each other's way.
         cx.set_timer_within(Timer::Patience, patience..2 * patience);
     }
 
-    fn hold_election(&mut self, reason: Reason, cx: &mut Cx<'_, S>) {
-        self.hold(cx, |mandate, cx| mandate.on_input(mandate::Input::Desist, cx));
+    fn hold_election(&mut self, reason: Reason, cx: &mut Cx<'_, M>) {
+        self.tell_log(log::Input::Desist, cx);
         self.start_electing(reason, cx);
         if !self.abstains() {
             self.elect(cx, |election, cx| election.on_input(election::Input::Suspect, cx));
@@ -357,8 +422,8 @@ impl<S: Replica> Member<S> {
     }
 
     /// P9.
-    fn begin_from_scratch(&mut self, reason: Reason, cx: &mut Cx<'_, S>) {
-        self.desist(cx);
+    fn begin_from_scratch(&mut self, reason: Reason, cx: &mut Cx<'_, M>) {
+        self.tell_log(log::Input::Desist, cx);
         self.start_electing(reason, cx);
         if self.abstains() {
             return;
@@ -378,12 +443,12 @@ impl<S: Replica> Member<S> {
 
     /// Tells the lives of the election part apart: those of one life of the member, too.
     fn election_life(&self) -> Incarnation {
-        let lives = self.mandate.promises().incarnation.wrapping_mul(16);
+        let lives = self.log.starts().wrapping_mul(16);
         Incarnation::new(lives.wrapping_add(self.rebirths % 16))
     }
 
     /// The election part has begun one: because it was asked to, or because another did.
-    fn notice_election(&mut self, cx: &mut Cx<'_, S>) {
+    fn notice_election(&mut self, cx: &mut Cx<'_, M>) {
         match self.stance {
             Stance::Listening | Stance::Awaiting(_) => self.start_electing(Reason::Called, cx),
             Stance::Electing | Stance::Coordinating | Stance::Following(..) => {}
@@ -391,40 +456,34 @@ impl<S: Replica> Member<S> {
     }
 
     /// P2.
-    fn know_elected(&mut self, elected: NodeId, cx: &mut Cx<'_, S>) {
+    fn know_elected(&mut self, elected: NodeId, cx: &mut Cx<'_, M>) {
         match self.stance {
-            // P3: whoever has a mandate leads, whatever an election says.
+            // P3: a leader leads, whatever an election says.
             Stance::Following(..) => {}
             Stance::Coordinating if elected == cx.me() => {}
-            Stance::Coordinating if self.mandate.leading().is_some() => {}
+            Stance::Coordinating if self.log.leads().is_some() => {}
             // A stronger one was named since that election began, and gets its time.
             Stance::Awaiting(other) if cx.config().ranks.outranks(other, elected) => {}
             _ if elected == cx.me() => {
                 cx.rule("P2");
                 cx.emit(Event::Elected(elected));
-                self.campaign(false, cx);
+                cx.cancel_timer(Timer::Patience);
+                self.stance = Stance::Coordinating;
+                self.tell_log(log::Input::Campaign { claim: false, appointed: false }, cx);
             }
             _ => {
                 cx.rule("P2");
                 if self.stance != Stance::Awaiting(elected) {
                     cx.emit(Event::Elected(elected));
                 }
-                self.hold(cx, |mandate, cx| mandate.on_input(mandate::Input::Desist, cx));
+                self.tell_log(log::Input::Desist, cx);
                 self.wait_patiently(Stance::Awaiting(elected), cx);
             }
         }
     }
 
-    fn campaign(&mut self, appointed: bool, cx: &mut Cx<'_, S>) {
-        cx.cancel_timer(Timer::Patience);
-        self.stance = Stance::Coordinating;
-        let claim = cx.config().preempt == Preempt::Always;
-        let ask = mandate::Input::Ask { claim, appointed };
-        self.hold(cx, |mandate, cx| mandate.on_input(ask, cx));
-    }
-
     /// P4.
-    fn judge_silence(&mut self, cx: &mut Cx<'_, S>) {
+    fn judge_silence(&mut self, cx: &mut Cx<'_, M>) {
         let Stance::Following(leader, _) = self.stance else { return };
         match self.detector.judge(cx.now(), cx.config()) {
             detector::Verdict::Wait(longer) => cx.set_timer(Timer::Silence, longer),
@@ -439,7 +498,7 @@ impl<S: Replica> Member<S> {
         }
     }
 
-    fn lose_patience(&mut self, cx: &mut Cx<'_, S>) {
+    fn lose_patience(&mut self, cx: &mut Cx<'_, M>) {
         match self.stance {
             Stance::Listening => self.hold_election(Reason::Alone, cx),
             Stance::Electing => self.begin_from_scratch(Reason::Stuck, cx),
@@ -447,113 +506,41 @@ impl<S: Replica> Member<S> {
             Stance::Coordinating | Stance::Following(..) => {}
         }
     }
-}
 
-/// Mandates.
-impl<S: Replica> Member<S> {
-    /// P3.
-    fn hear_leader(&mut self, leader: NodeId, epoch: Epoch, cx: &mut Cx<'_, S>) {
-        let before = std::mem::replace(&mut self.stance, Stance::Following(leader, epoch));
-        if !matches!(before, Stance::Following(known, _) if known == leader) {
-            self.detector.turn();
+    /// P10: this candidate cannot win now.
+    fn pass(&mut self, cx: &mut Cx<'_, M>) {
+        cx.rule("P10");
+        cx.emit(Event::Passed);
+        for other in cx.others() {
+            cx.send(other, Msg::Pass);
         }
-        let wait = self.detector.hear(cx.now(), cx.config());
-        cx.set_timer(Timer::Silence, wait);
-        let drifted = self.drifts;
-        if let Some(clock) = self.mandate.clock(cx.me(), cx.me()) {
-            self.drifts = clock.drifts;
+        self.passed = true;
+        let patience = cx.config().patience;
+        cx.set_timer_within(Timer::Passed, patience..2 * patience);
+        if !matches!(self.stance, Stance::Following(..)) {
+            self.wait_patiently(Stance::Electing, cx);
         }
-        // P6: what kept it from taking over may have been its clock.
-        let may_again = drifted && !self.drifts;
-        if before == self.stance && !may_again {
-            return;
-        }
-        cx.rule("P3");
-        cx.cancel_timer(Timer::Patience);
-        cx.cancel_timer(Timer::HoldOff);
-        if before != self.stance {
-            cx.emit(Event::Follows(leader, epoch));
-        }
-        match cx.config().preempt {
-            _ if !self.wants_to_replace(leader, cx) => self.desist(cx),
-            Preempt::Always => self.preempt(leader, cx),
-            Preempt::After(span) => {
-                self.desist(cx);
-                cx.set_timer(Timer::HoldOff, span);
+    }
+
+    /// P10, from the other side.
+    fn hear_pass(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
+        match self.stance {
+            Stance::Awaiting(other) | Stance::Following(other, _) if other == from => {
+                cx.rule("P10");
+                self.hold_election(Reason::Passed(from), cx);
             }
-            Preempt::Never => self.desist(cx),
+            _ => {}
         }
     }
 
-    fn desist(&mut self, cx: &mut Cx<'_, S>) {
-        self.hold(cx, |mandate, cx| mandate.on_input(mandate::Input::Desist, cx));
-    }
-
-    /// P6.
-    fn wants_to_replace(&self, leader: NodeId, cx: &Cx<'_, S>) -> bool {
-        let stronger = cx.config().ranks.outranks(cx.me(), leader);
-        stronger && !self.abstains() && !self.mandate.is_appointed()
-    }
-
-    /// P6.
-    fn preempt(&mut self, leader: NodeId, cx: &mut Cx<'_, S>) {
-        if self.wants_to_replace(leader, cx) {
-            cx.rule("P6");
-            let ask = mandate::Input::Ask { claim: true, appointed: false };
-            self.hold(cx, |mandate, cx| mandate.on_input(ask, cx));
-        }
-    }
-
-    /// P6, from the other side.
-    fn consider_claim(&mut self, by: NodeId, cx: &mut Cx<'_, S>) {
-        let config = cx.config();
-        let clock = self.mandate.clock(cx.me(), by);
-        let fit = config.may_lead(by) && !clock.is_some_and(|clock| clock.drifts);
-        if config.ranks.outranks(by, cx.me()) && fit && !self.mandate.is_appointed() {
-            cx.rule("P6");
-            // Not to everybody who is stronger, one after the other.
-            let strongest = self.successor(cx.here(), config);
-            let strongest = strongest.filter(|strongest| config.ranks.outranks(*strongest, by));
-            self.hand_over(Some(strongest.unwrap_or(by)), false, cx);
-        }
-    }
-
-    fn hand_over(&mut self, to: Option<NodeId>, appointed: bool, cx: &mut Cx<'_, S>) {
-        let input = mandate::Input::HandOver { to, appointed };
-        self.hold(cx, |mandate, cx| mandate.on_input(input, cx));
-    }
-
-    fn be_released(&mut self, by: NodeId, to: Option<NodeId>, appointed: bool, cx: &mut Cx<'_, S>) {
-        cx.cancel_timer(Timer::Silence);
-        cx.cancel_timer(Timer::HoldOff);
-        match to {
-            Some(to) if to == cx.me() && !self.abstains() => self.campaign(appointed, cx),
-            Some(to) => {
-                self.desist(cx);
-                self.wait_patiently(Stance::Awaiting(to), cx);
-            }
-            // Whoever resigned leaves the election to the others.
-            None if by == cx.me() => self.wait_patiently(Stance::Electing, cx),
-            None => self.hold_election(Reason::Resigned(by), cx),
-        }
-    }
-
-    fn lose(&mut self, epoch: Epoch, loss: Loss, cx: &mut Cx<'_, S>) {
-        cx.emit(Event::Lost(epoch, loss));
-        match loss {
-            // P5. If only an older epoch ran out on the way to a newer one, the bid goes on.
-            Loss::Lapsed if self.mandate.is_idle() => {
-                cx.rule("P5");
-                self.hold_election(Reason::Lapsed, cx);
-            }
-            Loss::Lapsed => {}
-            Loss::Superseded(_) => self.wait_patiently(Stance::Electing, cx),
-            // What follows is said by `Released`.
-            Loss::HandedOver(_) | Loss::GivenUp => {}
+    /// P10: it takes part in elections again.
+    fn come_back(&mut self, cx: &mut Cx<'_, M>) {
+        self.passed = false;
+        if self.stance == Stance::Electing {
+            self.begin_from_scratch(Reason::Stuck, cx);
         }
     }
 }
 
 #[cfg(test)]
-#[path = "member_tests.rs"]
 mod tests;

@@ -1,7 +1,6 @@
 //! The member as the simulator sees it: how it is set up, and what must hold.
 
 use crate::config::{Choices, Config, Preempt};
-use crate::mandate::Replica;
 use crate::member::{Input, Member};
 use crate::ranks::Ranks;
 use bellwether_algorithms::definition::{Algorithm, Definition, Entry, Settings, Topology};
@@ -9,13 +8,14 @@ use bellwether_algorithms::election::any::Choice;
 use bellwether_algorithms::election::{self, Bully, Watched};
 use bellwether_algorithms::options::{BadOption, Opt};
 use bellwether_core::{Goal, Group, Invariant, NodeId, Process};
+use bellwether_log::Portable;
 use std::borrow::Cow;
 use std::time::Duration;
 
-impl<S: Replica> Algorithm for Member<S> {
+impl<M: Portable> Algorithm for Member<M> {
     fn definition() -> Definition<Self> {
         Definition::new(Self::ENTRY, Self::config)
-            .beside(&[("mandate", include_str!("mandate/mod.rs")), election::DOCS])
+            .beside(&[("log", bellwether_log::DOCS), election::DOCS])
             .options(Self::OPTIONS)
             .checks(|settings, _| election(settings).map(|_| ()))
             // Leases end by the clock.
@@ -29,13 +29,13 @@ impl<S: Replica> Algorithm for Member<S> {
     }
 }
 
-impl<S: Replica> Member<S> {
+impl<M: Portable> Member<M> {
     const ENTRY: Entry = Entry {
         name: "member",
         family: "member",
         title: "Bellwether's member",
-        source: "detector, election and a majority's lease, composed; docs/member.md",
-        cost: "election, then 4(n-1) for a mandate; 2(n-1) a heartbeat",
+        source: "detector, election, leader lease and replicated log, composed; docs/member.md",
+        cost: "election, then 6(n-1) to lead; 2(n-1) a heartbeat",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
         docs: include_str!("member.rs"),
@@ -82,7 +82,7 @@ impl<S: Replica> Member<S> {
     }
 
     fn coordinator(&self) -> Option<NodeId> {
-        self.leader().or_else(|| self.leading().and_then(|_| self.number()))
+        self.leader().or_else(|| self.number().filter(|_| self.leads()))
     }
 
     fn invariants() -> Vec<Invariant<Self>> {
@@ -90,12 +90,12 @@ impl<S: Replica> Member<S> {
             Invariant::<Self>::at_most_one_now(
                 "one-mandate",
                 "at most one member believes at any moment that it holds the mandate",
-                |_, member, now| member.holds(now).map(|_| 0),
+                |_, member, now| member.in_office(now).map(|_| 0),
             ),
             Invariant::<Self>::fenced(
-                "epochs",
-                "each epoch has one leader, and epochs only grow, over restarts too",
-                |_, member, now| member.holds(now).map(|epoch| epoch.number().into()),
+                "terms",
+                "each term has one leader, and terms only grow, over restarts too",
+                |_, member, now| member.in_office(now).map(|term| term.number().into()),
             ),
         ]
     }
@@ -122,7 +122,7 @@ impl<S: Replica> Member<S> {
     /// The last fault may leave a lease, a restart's silence and a stuck election behind, one after
     /// the other, and the weaker member that won meanwhile must still hand over.
     fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        let round = config.lease + config.amnesia + 2 * config.patience + config.suspect_after.1;
+        let round = config.log.lease + 2 * config.patience + config.suspect_after.1;
         let hold_off = match config.preempt {
             Preempt::After(span) => span,
             Preempt::Always | Preempt::Never => Duration::ZERO,

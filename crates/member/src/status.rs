@@ -1,7 +1,7 @@
 //! What a member would say if asked now.
 
-use crate::mandate::Epoch;
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, Time};
+use bellwether_log::{Completeness, Position, Term};
 use std::time::Duration;
 
 /// A member's own view at one moment of its clock.
@@ -22,8 +22,30 @@ pub struct Status {
     pub needed: usize,
     /// Whether it may lead: no witness, and its clock is in order.
     pub eligible: bool,
+    /// How its log stands.
+    pub log: LogStatus,
     /// What is known of each member, in ring order.
     pub members: Vec<MemberStatus>,
+}
+
+/// How a member's log stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogStatus {
+    /// The position of its last entry.
+    pub last: Position,
+    /// The commit index and its term.
+    pub commit: Position,
+    /// Whether it has its log.
+    pub completeness: Completeness,
+    /// Whether it holds everything that is committed, as far as its leader has said, so that it may
+    /// serve reads and take over.
+    pub is_complete: bool,
+    /// Entries that its leader has and it has not.
+    pub behind: u64,
+    /// Bytes of the entries that it keeps.
+    pub bytes: usize,
+    /// G9: the members for which its campaign waits, and until when on its clock.
+    pub waiting: Option<(Vec<NodeId>, Time)>,
 }
 
 /// What a member is doing.
@@ -47,7 +69,7 @@ pub struct MandateStatus {
     /// Who holds it.
     pub leader: NodeId,
     /// Its number; each has one leader, and they only grow.
-    pub epoch: Epoch,
+    pub term: Term,
     /// How long it lasts if nothing more is heard.
     pub lease_left: Duration,
     /// Whether an operator appointed the leader, so that stronger members leave it alone.
@@ -65,6 +87,8 @@ pub struct MemberStatus {
     pub heard: Option<Duration>,
     /// Its clock against the average of all, if the coordinator has measured it.
     pub clock: Option<ClockStatus>,
+    /// How many entries it lacks, as far as the coordinator knows.
+    pub behind: Option<u64>,
 }
 
 /// Whether a member lives.

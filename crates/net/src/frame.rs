@@ -74,8 +74,10 @@ pub struct Frames<R> {
     buffer: BytesMut,
     largest: usize,
     stalled_after: Duration,
-    /// By when the frame that has begun must be complete.
+    /// By when the frame that has begun must be complete; of a patient reader, by when more of it must
+    /// have come.
     complete_by: Option<Instant>,
+    patient: bool,
     /// How much room the next read gets.
     room: usize,
 }
@@ -85,7 +87,13 @@ impl<R: AsyncRead + Unpin> Frames<R> {
     /// once they have begun.
     pub fn new(io: R, largest: usize, stalled_after: Duration) -> Self {
         let (buffer, complete_by, room) = (BytesMut::new(), None, *READ.start());
-        Frames { io, buffer, largest, stalled_after, complete_by, room }
+        Frames { io, buffer, largest, stalled_after, complete_by, patient: false, room }
+    }
+
+    /// From now on a frame may take as long as it likes, if more of it keeps coming within the time
+    /// that a whole frame had before: for a peer that is trusted, over a link that may be slow.
+    pub fn be_patient(&mut self) {
+        self.patient = true;
     }
 
     /// From now on they may be of this size.
@@ -156,6 +164,9 @@ impl<R: AsyncRead + Unpin> Frames<R> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(0),
             Err(error) => Err(Broken::Io(error)),
             Ok(count) => {
+                if self.patient {
+                    self.complete_by = None;
+                }
                 if count >= room {
                     self.room = (2 * self.room).min(*READ.end());
                 }

@@ -8,13 +8,13 @@
 //!            commands (input, inspect, stop)         outputs
 //!                         |                             ^
 //!                         v                             |
-//!   accept ---> inbox --> runner: one event, one handler call, state synced, then effects
+//!   accept ---> inbox --> runner: one event, one handler call; state saved, then effects
 //!   (one task per                                       |
 //!    incoming connection)                               v
 //!                                        one outbox and one dialler task per peer
 //! ```
 //!
-//! * A [`Protocol`] says how a process's messages look on the wire and its durable state on disk.
+//! * A [`Protocol`] says how a process's messages look on the wire and where its durable state is kept.
 //!   [`Coded`] does it for any process whose parts serde can carry, and there is nothing to write.
 //! * A connection carries messages one way. Each process keeps one to every other member, and
 //!   accepts one from each. Frames are a length and a protobuf envelope; the first on a connection
@@ -24,8 +24,8 @@
 //!   leaves out a message of a live connection, except a heartbeat that a newer one replaces; if it
 //!   runs full the connection is closed. Without a connection a message waits for a short while.
 //!   Everything that is dropped is [counted](Counters::dropped) with the reason.
-//! * Whatever a step promises is [on disk](durable) before a message of that step leaves. If it
-//!   cannot be written, nothing leaves and the process ends with an error.
+//! * Whatever a step promises is in the [store] before a message of that step leaves. One save may be
+//!   for several steps. If it fails, nothing leaves and the process ends with an error.
 //! * Clients come to the same address with certificates of their own. They are let in here and
 //!   [served](Options::clients) elsewhere; a [`ClientIdentity`] is their side of it.
 //! * Strangers are refused and [counted](Counters::refused) by reason, and logged once per peer and

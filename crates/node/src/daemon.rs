@@ -1,6 +1,7 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
 use crate::clients::{self, Clients, Counter, Observatory};
+use crate::codec;
 use crate::config::{ConfigError, Settings};
 use crate::doors::Door;
 use crate::history::History;
@@ -13,8 +14,9 @@ use crate::wire::Wire;
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_duties::{RoleChange, Said};
 use bellwether_http::Extra;
-use bellwether_member::steward::{self, Output};
-use bellwether_member::{Config, Event, Stance};
+use bellwether_log::Birth;
+use bellwether_member::service::{self, Output};
+use bellwether_member::{Choices, Config, Event, Stance};
 use bellwether_net::{ClientConnection, Clock, Identity, Options, RunError, Running};
 use sd_notify::NotifyState;
 use std::io::ErrorKind;
@@ -274,12 +276,13 @@ fn start_member(
     remote: mpsc::Sender<ClientConnection>,
 ) -> Result<Running<Wire>, Failure> {
     let ranks = settings.ranks(&group);
-    let member = Config::new(&settings.choices, ranks, &group)
+    let mut member = Config::new(&settings.choices, ranks, &group)
         .map_err(|unfit| Failure::Start(unfit.to_string()))?;
+    member.log.birth = Some(Birth::new(bellwether_net::draw() as u64));
     let addresses = settings.members.iter().map(|peer| (peer.id, peer.address.clone())).collect();
     let mut options = Options::new(identity, group, addresses, listen);
-    options.data = Some(settings.state_file());
-    let config = steward::Config {
+    options.data = Some(settings.log_folder());
+    let config = service::Config {
         member,
         limits: settings.sessions.limits,
         on_deadlock: settings.sessions.on_deadlock,
@@ -287,11 +290,13 @@ fn start_member(
     };
     options.dev_faults = settings.dev_faults;
     options.clients = Some(remote);
-    options.limits.max_frame = settings.limits.frame;
+    options.settings = settings.must_agree();
+    options.limits.max_frame = codec::LONGEST;
     options.limits.queue = settings.limits.queue;
     options.limits.stale_after = settings.limits.stale_after;
     options.limits.ungreeted = settings.limits.greetings;
-    let wire = Wire { election: settings.choices.election };
+    let Choices { election, durability, .. } = settings.choices;
+    let wire = Wire { election, durability };
     bellwether_net::start(wire, config, options).map_err(|error| Failure::Start(error.to_string()))
 }
 
@@ -326,12 +331,12 @@ async fn tell(
     loop {
         let event = match outputs.recv().await {
             Ok((_, Output::Event(event))) => event,
-            Ok((_, Output::Says(replies))) => {
+            Ok((_, Output::Replies(replies))) => {
                 counter.deliver(replies);
                 continue;
             }
-            Ok((_, Output::Coordinator(id, epoch))) => {
-                counter.announce(id.map(NodeId::number), epoch.number());
+            Ok((_, Output::Coordinator(id, term))) => {
+                counter.announce(id.map(NodeId::number), term.number());
                 continue;
             }
             Ok((_, Output::Noted(said))) => {
@@ -350,7 +355,12 @@ async fn tell(
         let Some(noted) = history.note(&event) else { continue };
         let (kind, epoch, leader) = (noted.kind, noted.epoch, noted.leader);
         match event {
-            Event::Lost(..) | Event::Unmandated { .. } | Event::Drifting { .. } => {
+            Event::Lost(..)
+            | Event::TooFew { .. }
+            | Event::Drifting { .. }
+            | Event::Waiting { .. }
+            | Event::HandOverFailed(_)
+            | Event::Diverged(_) => {
                 tracing::warn!(kind, epoch, leader, "{me} {event}");
             }
             _ => tracing::info!(kind, epoch, leader, "{me} {event}"),

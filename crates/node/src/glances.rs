@@ -76,17 +76,17 @@ fn last<T>(mut list: Vec<T>) -> Vec<T> {
 mod tests {
     use super::*;
     use bellwether_core::NodeId;
-    use bellwether_member::{Epoch, Event, Reason};
+    use bellwether_member::{Event, Reason, Term};
 
     #[test]
     fn each_change_is_told_once() {
         let history = History::new(NodeId::new(1));
         history.note(&Event::Electing(Reason::Alone));
-        history.note(&Event::Won(Epoch::new(1)));
+        history.note(&Event::Won(Term::new(1)));
         let (changes, events) = latest(&history, 0);
         assert_eq!((changes.len(), events.len()), (1, 2));
         assert_eq!(latest(&history, 2), (Vec::new(), Vec::new()));
-        history.note(&Event::Follows(NodeId::new(2), Epoch::new(2)));
+        history.note(&Event::Follows(NodeId::new(2), Term::new(2)));
         let (changes, events) = latest(&history, 2);
         assert_eq!((changes[0].to, changes.len()), (Some(2), 1));
         assert_eq!((events[0].seq, events.len()), (3, 1));
@@ -96,7 +96,7 @@ mod tests {
     fn of_a_long_past_the_latest_is_told() {
         let history = History::new(NodeId::new(1));
         for epoch in 0..3 * PAST as u64 {
-            history.note(&Event::Won(Epoch::new(epoch)));
+            history.note(&Event::Won(Term::new(epoch)));
         }
         let (changes, events) = latest(&history, 0);
         assert_eq!((changes.len(), events.len()), (PAST, PAST));

@@ -31,7 +31,7 @@ struct Records {
     changes: VecDeque<json::Change>,
     seq: u64,
     tally: Tally,
-    /// Who held a mandate when it was last heard of.
+    /// The leader that was last heard of.
     leader: Option<u32>,
     /// Why the next change will have happened.
     reason: Option<String>,
@@ -65,16 +65,21 @@ impl History {
     }
 
     /// Notes an event that has just happened, and returns it as it will be told. A member without a
-    /// mandate says so again and again: only the first time, and when the numbers change, is news.
+    /// mandate says so again and again: only the first time, and when the numbers change, is news. The
+    /// same holds for one whose log contradicts its leader's.
     pub(crate) fn note(&self, event: &Event) -> Option<json::Event> {
         self.note_at(event, wall::now())
     }
 
     fn note_at(&self, event: &Event, at: String) -> Option<json::Event> {
         let mut records = self.records();
-        if let Event::Unmandated { heard, needed } = event
+        if let Event::TooFew { heard, needed } = event
             && records.shortage == Some((*heard, *needed))
         {
+            return None;
+        }
+        let again = |last: &json::Event| last.kind == "diverged";
+        if matches!(event, Event::Diverged(_)) && records.events.back().is_some_and(again) {
             return None;
         }
         records.seq += 1;
@@ -157,7 +162,13 @@ impl Records {
     fn follow(&mut self, me: u32, event: &Event, noted: &json::Event) {
         match event {
             // A second attempt has the reason of the first.
-            Event::Electing(Reason::Called | Reason::Stuck | Reason::Absent(_) | Reason::Asked)
+            Event::Electing(
+                Reason::Called
+                | Reason::Stuck
+                | Reason::Absent(_)
+                | Reason::Passed(_)
+                | Reason::Asked,
+            )
                 if self.reason.is_some() => {}
             Event::Electing(reason) => self.reason = Some(reason.to_string()),
             Event::Won(_) => self.change(Some(me), noted),
@@ -172,7 +183,7 @@ impl Records {
                     self.change(None, noted);
                 }
             }
-            Event::Unmandated { heard, needed } => {
+            Event::TooFew { heard, needed } => {
                 self.shortage = Some((*heard, *needed));
                 if self.leader.is_some() {
                     self.change(None, noted);
@@ -211,7 +222,14 @@ fn kind(event: &Event) -> &'static str {
         Event::Won(_) => "won",
         Event::Lost(..) => "lost",
         Event::Follows(..) => "follows",
-        Event::Unmandated { .. } => "unmandated",
+        Event::TooFew { .. } => "unmandated",
+        Event::Passed => "passed",
+        Event::Waiting { .. } => "waiting",
+        Event::HandOverFailed(_) => "hand-over-failed",
+        Event::Filling(_) => "filling",
+        Event::Recovered => "log-complete",
+        Event::Joined(_) => "joined",
+        Event::Diverged(_) => "diverged",
         Event::Drifting { .. } => "drifting",
         Event::Steady(_) => "steady",
         Event::Declined(_) => "declined",
@@ -220,10 +238,10 @@ fn kind(event: &Event) -> &'static str {
 
 fn epoch(event: &Event) -> Option<u64> {
     match event {
-        Event::Campaigning(epoch)
-        | Event::Won(epoch)
-        | Event::Lost(epoch, _)
-        | Event::Follows(_, epoch) => Some(epoch.number()),
+        Event::Campaigning(term)
+        | Event::Won(term)
+        | Event::Lost(term, _)
+        | Event::Follows(_, term) => Some(term.number()),
         _ => None,
     }
 }
@@ -233,7 +251,7 @@ fn reason(event: &Event) -> Option<String> {
         Event::Electing(reason) => Some(reason.to_string()),
         Event::Lost(_, loss) => Some(loss.to_string()),
         Event::Declined(decline) => Some(decline.to_string()),
-        Event::Unmandated { heard, needed } => {
+        Event::TooFew { heard, needed } => {
             Some(format!("{heard} of the {needed} members needed agree"))
         }
         _ => None,
@@ -251,6 +269,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::Absent(_) => "absent",
         Reason::Stuck => "stuck",
         Reason::Lapsed => "lapsed",
+        Reason::Passed(_) => "passed",
         Reason::Called => "called",
         Reason::Asked => "asked",
     }
@@ -262,13 +281,14 @@ fn loss_word(loss: &Loss) -> &'static str {
         Loss::HandedOver(_) => "handed-over",
         Loss::GivenUp => "given-up",
         Loss::Superseded(_) => "superseded",
+        Loss::Stalled => "stalled",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bellwether_member::{Decline, Epoch};
+    use bellwether_member::{Decline, Term};
     use std::time::Duration;
 
     fn played(events: &[Event]) -> History {
@@ -294,12 +314,12 @@ mod tests {
     fn a_change_has_the_reason_of_the_suspicion() {
         let silent = Reason::Silent(P5, Duration::from_millis(312));
         let seen = changes(&[
-            Event::Follows(P5, Epoch::new(7)),
+            Event::Follows(P5, Term::new(7)),
             Event::Electing(silent),
             Event::Electing(Reason::Called),
             Event::Elected(P4),
             Event::Electing(Reason::Absent(P4)),
-            Event::Follows(P4, Epoch::new(8)),
+            Event::Follows(P4, Term::new(8)),
         ]);
         let reason = "suspected P5 after 312 ms without a heartbeat".to_owned();
         assert_eq!(seen[0], (None, Some(5), Some(7), "it coordinated already".to_owned()));
@@ -310,17 +330,17 @@ mod tests {
     #[test]
     fn a_lost_mandate_is_a_change_to_nobody_and_a_hand_over_is_not() {
         let lapsed = changes(&[
-            Event::Won(Epoch::new(1)),
-            Event::Lost(Epoch::new(1), Loss::Lapsed),
-            Event::Unmandated { heard: 1, needed: 2 },
+            Event::Won(Term::new(1)),
+            Event::Lost(Term::new(1), Loss::Lapsed),
+            Event::TooFew { heard: 1, needed: 2 },
         ]);
         let reason = "too few members answered within the lease".to_owned();
         assert_eq!(lapsed[1], (Some(3), None, Some(1), reason));
         assert_eq!(lapsed.len(), 2);
         let handed = changes(&[
-            Event::Won(Epoch::new(1)),
-            Event::Lost(Epoch::new(1), Loss::HandedOver(P5)),
-            Event::Follows(P5, Epoch::new(2)),
+            Event::Won(Term::new(1)),
+            Event::Lost(Term::new(1), Loss::HandedOver(P5)),
+            Event::Follows(P5, Term::new(2)),
         ]);
         assert_eq!(handed[1], (Some(3), Some(5), Some(2), "P3 handed it over".to_owned()));
     }
@@ -328,22 +348,22 @@ mod tests {
     #[test]
     fn a_follower_cut_off_with_the_minority_says_that_nobody_leads() {
         let history = played(&[
-            Event::Follows(P5, Epoch::new(7)),
+            Event::Follows(P5, Term::new(7)),
             Event::Electing(Reason::Silent(P5, Duration::from_millis(300))),
-            Event::Campaigning(Epoch::new(8)),
-            Event::Unmandated { heard: 2, needed: 3 },
+            Event::Campaigning(Term::new(8)),
+            Event::TooFew { heard: 2, needed: 3 },
         ]);
         let last = history.last_change().unwrap();
         assert_eq!((last.from, last.to), (Some(5), None));
         assert!(last.reason.contains("300 ms"), "{}", last.reason);
         assert_eq!(history.shortage(), Some((2, 3)));
-        history.note(&Event::Follows(P5, Epoch::new(7)));
+        history.note(&Event::Follows(P5, Term::new(7)));
         assert_eq!(history.shortage(), None);
     }
 
     #[test]
     fn what_is_said_again_and_again_is_noted_once() {
-        let short = |heard| Event::Unmandated { heard, needed: 3 };
+        let short = |heard| Event::TooFew { heard, needed: 3 };
         let history = played(&[short(1), short(1), short(2), short(2), short(1)]);
         let noted: Vec<_> =
             history.events_after(0).into_iter().map(|event| event.reason.unwrap()).collect();
@@ -371,8 +391,8 @@ mod tests {
             Event::Electing(Reason::Alone),
             Event::Electing(Reason::Alone),
             Event::Electing(Reason::Silent(P5, Duration::ZERO)),
-            Event::Won(Epoch::new(1)),
-            Event::Lost(Epoch::new(1), Loss::GivenUp),
+            Event::Won(Term::new(1)),
+            Event::Lost(Term::new(1), Loss::GivenUp),
         ]);
         let tally = history.tally();
         assert_eq!(tally.elections, BTreeMap::from([("alone", 2), ("silent", 1)]));

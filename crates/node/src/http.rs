@@ -256,10 +256,10 @@ async fn healthz(State(office): Shared) -> Response {
     }
 }
 
-/// Whether the member leads or follows under a mandate.
+/// Whether the member leads, or follows and holds everything that is committed.
 #[cfg_attr(test, utoipa::path(get, path = "/readyz", responses(
     (status = 200, body = json::Probe),
-    (status = 503, description = "It has no coordinator, and why", body = json::Probe),
+    (status = 503, description = "It has no coordinator, or lacks committed entries; and why", body = json::Probe),
 )))]
 async fn readyz(State(office): Shared) -> Response {
     let probe = match office.ask().await {

@@ -21,6 +21,7 @@ mod office;
 pub mod parent;
 mod priority;
 mod seat;
+pub mod store;
 mod wall;
 mod wire;
 

@@ -107,6 +107,7 @@ impl Collector for Snapshot {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut writer = Writer(encoder);
         self.mandate(&mut writer)?;
+        self.log(&mut writer)?;
         self.changes(&mut writer)?;
         self.members(&mut writer)?;
         self.network(&mut writer)
@@ -127,7 +128,7 @@ impl Snapshot {
             "1 if this member leads or follows under a mandate; 0 means that it has no coordinator",
             f64::from(mandate.is_some()),
         )?;
-        let epoch = mandate.map_or(0, |mandate| mandate.epoch.number());
+        let epoch = mandate.map_or(0, |mandate| mandate.term.number());
         writer.gauge(
             "epoch",
             "The number of the mandate that is known; 0 if none is",
@@ -147,7 +148,7 @@ impl Snapshot {
         )?;
         writer.gauge(
             "eligible",
-            "1 if this member may lead: no witness, and its clock is in order",
+            "1 if this member may lead now: no witness, its clock in order, with its log, and not just passed",
             f64::from(self.status.eligible),
         )?;
         writer.gauge(
@@ -160,6 +161,35 @@ impl Snapshot {
             "How many members there are",
             self.status.members.len() as f64,
         )
+    }
+
+    fn log(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let log = &self.status.log;
+        let complete = f64::from(log.is_complete);
+        let name = |id: bellwether_core::NodeId| id.number().to_string();
+        let members = self.status.members.iter();
+        let behind = members.filter_map(|member| Some((name(member.id), member.behind? as f64)));
+        for (name, help, value) in [
+            (
+                "log_complete",
+                "1 if this member holds everything that is committed, so that it may take over",
+                complete,
+            ),
+            (
+                "log_last_index",
+                "The index of this member's last entry",
+                log.last.index.number() as f64,
+            ),
+            (
+                "log_commit_index",
+                "The commit index that this member knows",
+                log.commit.index.number() as f64,
+            ),
+            ("log_bytes", "Bytes of the entries that this member keeps", log.bytes as f64),
+        ] {
+            writer.gauge(name, help, value)?;
+        }
+        writer.gauges("log_behind_entries", "How many entries a member lacks", behind)
     }
 
     fn changes(&self, writer: &mut Writer<'_>) -> fmt::Result {

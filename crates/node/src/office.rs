@@ -5,9 +5,9 @@ use crate::config::Settings;
 use crate::history::History;
 use crate::seat::Seat;
 use bellwether_api::json;
-use bellwether_core::Time;
+use bellwether_core::{NodeId, Time};
 use bellwether_http::Origins;
-use bellwether_member::{Health, MemberStatus, Stance, Status};
+use bellwether_member::{Completeness, Health, LogStatus, MemberStatus, Stance, Status};
 use bellwether_net::{Clock, PeerState};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Office {
             stance: stance(status.stance),
             mandate: status.mandate.map(|mandate| json::Mandate {
                 leader: mandate.leader.number(),
-                epoch: mandate.epoch.number(),
+                epoch: mandate.term.number(),
                 lease_ms: millis(mandate.lease_left),
                 appointed: mandate.appointed,
             }),
@@ -68,15 +68,44 @@ impl Office {
             uptime_ms: millis(self.uptime()),
             last_change: self.history.last_change(),
             warnings: self.warnings(status),
+            log: self.log(&status.log),
             lease_full_ms: millis(self.settings.choices.lease),
             up: self.settings.up.clone(),
         }
     }
 
-    /// Why nobody may do anything now, if that is so.
+    fn log(&self, log: &LogStatus) -> json::Log {
+        let now = self.seat.running.clock().now();
+        let waiting = |(members, until): &(Vec<NodeId>, Time)| json::Waiting {
+            members: members.iter().map(|id| id.number()).collect(),
+            left_ms: millis(until.since(now)),
+        };
+        json::Log {
+            last_term: log.last.term.number(),
+            last_index: log.last.index.number(),
+            commit_index: log.commit.index.number(),
+            completeness: match log.completeness {
+                Completeness::Whole => json::Completeness::Whole,
+                Completeness::Filling => json::Completeness::Filling,
+                Completeness::Lost => json::Completeness::Lost,
+            },
+            behind: log.behind,
+            waiting: log.waiting.as_ref().map(waiting),
+        }
+    }
+
+    /// Why no member may do anything now, if that is so.
     pub(crate) fn why_no_mandate(&self, status: &Status) -> Option<String> {
         if status.mandate.is_some() {
             return None;
+        }
+        if let Some(waiting) = self.log(&status.log).waiting {
+            let members: Vec<String> = waiting.members.iter().map(|id| format!("P{id}")).collect();
+            return Some(format!(
+                "it waits for {}, or {} ms: sessions that were forgotten may still be relied on",
+                members.join(" or "),
+                waiting.left_ms
+            ));
         }
         let asked = status.reachable.map(|heard| (heard, status.needed));
         let short = asked.or_else(|| self.history.shortage());
@@ -113,6 +142,7 @@ impl Office {
             let seen = status.members.iter().find(|member| member.id == peer.id);
             let clock = seen.and_then(|member| member.clock);
             let own = peer.id == self.settings.id;
+            let link = connected.iter().find(|other| other.id == peer.id);
             json::Member {
                 id: peer.id.number(),
                 address: peer.address.clone(),
@@ -125,7 +155,9 @@ impl Office {
                 clock_error_us: clock.map(|clock| clock.error_us),
                 clock_rate_ppm: clock.and_then(|clock| clock.rate_ppb).map(|ppb| json::Ppm { ppb }),
                 clock_drifts: clock.is_some_and(|clock| clock.drifts),
-                connected: own || connected.iter().any(|other| other.id == peer.id && up(other)),
+                connected: own || link.is_some_and(up),
+                trouble: link.filter(|link| !up(link)).and_then(|link| link.last_error.clone()),
+                behind: seen.and_then(|member| member.behind),
                 is_coordinator: status.coordinator == Some(peer.id),
             }
         });
@@ -136,21 +168,27 @@ impl Office {
         }
     }
 
-    /// Whether it is of use: it leads or follows under a mandate.
+    /// Whether it is of use: it is in office, or follows and holds everything that is committed.
     pub(crate) fn ready(&self, status: &Status) -> json::Probe {
-        match (&status.mandate, self.why_no_mandate(status)) {
-            (Some(mandate), _) if mandate.leader == self.settings.id => {
-                let why = format!("holds the mandate of epoch {}", mandate.epoch);
-                json::Probe { ok: true, why }
-            }
-            (Some(mandate), _) => {
-                let why = format!("follows {} in epoch {}", mandate.leader, mandate.epoch);
-                json::Probe { ok: true, why }
-            }
-            (None, why) => {
-                json::Probe { ok: false, why: format!("no mandate: {}", why.unwrap_or_default()) }
-            }
-        }
+        let log = &status.log;
+        let Some(mandate) = &status.mandate else {
+            let why = self.why_no_mandate(status).unwrap_or_default();
+            return json::Probe { ok: false, why: format!("no mandate: {why}") };
+        };
+        let (leader, term) = (mandate.leader, mandate.term);
+        let (ok, why) = if leader == self.settings.id {
+            (true, format!("holds the mandate of epoch {term}"))
+        } else if log.is_complete {
+            (true, format!("follows {leader} in epoch {term}"))
+        } else {
+            let lacks = match log.completeness {
+                Completeness::Whole => format!("it lacks {} entries", log.behind.max(1)),
+                Completeness::Filling => "it receives a snapshot".to_owned(),
+                Completeness::Lost => "it has forgotten its log".to_owned(),
+            };
+            (false, format!("follows {leader} in epoch {term}, and {lacks}"))
+        };
+        json::Probe { ok, why }
     }
 }
 

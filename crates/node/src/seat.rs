@@ -3,9 +3,9 @@
 use crate::duties::look::{Look, Version};
 use crate::wire::Wire;
 use bellwether_core::NodeId;
-use bellwether_duties::Request as Want;
-use bellwether_member::steward::Conn;
-use bellwether_member::{Decline, Input, Status, Steward, steward};
+use bellwether_duties::Request;
+use bellwether_member::service::{self, Conn};
+use bellwether_member::{Decline, Input, Service, Status};
 use bellwether_net::{Running, View};
 
 /// What a member decided to do: who is to lead next, if that is said.
@@ -24,13 +24,13 @@ impl Seat {
         self.running.inspect(|view| view.process.status(view.here, view.config)).await
     }
 
-    /// Looks at its copy of sessions, roles and locks, inside its task. Says whether there is one:
-    /// after a start there is none until the coordinator has sent it.
+    /// Looks at what is committed of sessions, roles and locks, inside its task. Says whether there is
+    /// anything to look at: there is not while the member receives a snapshot.
     pub(crate) async fn look(&self, look: Look) -> Option<bool> {
-        let look = move |view: &View<'_, Steward>| {
-            let Some((version, duties)) = view.process.duties() else { return false };
+        let look = move |view: &View<'_, Service>| {
+            let Some((at, duties)) = view.process.duties() else { return false };
             let coordinator = view.process.status(view.here, view.config).coordinator;
-            let (epoch, sequence) = (version.epoch.number(), version.sequence);
+            let (epoch, sequence) = (at.term.number(), at.index.number());
             look(duties, Version { epoch, sequence, coordinator });
             true
         };
@@ -39,7 +39,7 @@ impl Seat {
 
     /// Asks it to do something, if it may.
     pub(crate) async fn ask(&self, input: Input) -> Option<Decision> {
-        let decide = move |view: &View<'_, Steward>| {
+        let decide = move |view: &View<'_, Service>| {
             let (member, config) = (view.process.member(), &view.config.member);
             match input {
                 Input::StepDown => member.may_step_down(view.here, config).map(Some),
@@ -58,9 +58,9 @@ impl Seat {
         Some(decision)
     }
 
-    /// Gives it what its clients want.
-    pub(crate) async fn want(&self, wants: Vec<(Conn, Want)>) -> Option<()> {
-        self.running.input(steward::Input::Wants(wants)).await.then_some(())
+    /// Gives it its clients' requests.
+    pub(crate) async fn want(&self, requests: Vec<(Conn, Request)>) -> Option<()> {
+        self.running.input(service::Input::Requests(requests)).await.then_some(())
     }
 
     /// Tells it that it is about to end.
@@ -69,6 +69,6 @@ impl Seat {
     }
 
     async fn input(&self, input: Input) -> Option<()> {
-        self.running.input(steward::Input::Member(input)).await.then_some(())
+        self.running.input(service::Input::Member(input)).await.then_some(())
     }
 }

@@ -1,27 +1,40 @@
-//! How the member meets the network: its messages as protobuf, its durable state in a file.
+//! How the member meets the network and the disk: its messages as protobuf, its log in a folder.
 
 use crate::codec;
+use crate::store::{HasLog, LogStore};
 use bellwether_algorithms::election::any::Choice;
 use bellwether_core::NodeId;
 use bellwether_duties::Duties;
-use bellwether_member::Msg as Member;
-use bellwether_member::mandate::Msg as Mandate;
-use bellwether_member::steward::{Input, Msg};
-use bellwether_member::{Durable, Steward};
-use bellwether_net::{Hint, Malformed, Payload, Protocol, View};
+use bellwether_log::{Ack, Durability, Log, Msg as OfLog};
+use bellwether_member::service::{Input, Msg};
+use bellwether_member::{Msg as Member, Service};
+use bellwether_net::durable::{DurableError, Owner};
+use bellwether_net::{Hint, Malformed, Opened, Payload, Protocol, View};
+use std::path::Path;
 
 /// The protocol of the production member.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
     /// Its election: messages of another one are refused.
     pub election: Choice,
+    /// Whether the log is kept on disk.
+    pub durability: Durability,
+}
+
+impl HasLog for Service {
+    type Machine = Duties;
+
+    fn log(&self) -> &Log<Duties> {
+        Service::log(self)
+    }
 }
 
 impl Protocol for Wire {
-    type Process = Steward;
+    type Process = Service;
+    type Store = LogStore<Duties>;
 
     fn name(&self) -> &str {
-        "member"
+        "member/2"
     }
 
     fn encode(&self, msg: &Msg) -> Payload {
@@ -37,25 +50,22 @@ impl Protocol for Wire {
 
     fn supersedes(&self, newer: &Msg, older: &Msg) -> bool {
         match (newer, older) {
-            (Msg::Member(Member::Mandate(newer)), Msg::Member(Member::Mandate(older))) => {
+            (Msg::Member(Member::Log(newer)), Msg::Member(Member::Log(older))) => {
                 replaces(newer, older)
             }
+            (Msg::Member(Member::View(_)), Msg::Member(Member::View(_))) => true,
             _ => false,
         }
     }
 
-    fn can_wait(&self, sender: &View<'_, Steward>, to: NodeId, msg: &Msg) -> bool {
+    fn can_wait(&self, sender: &View<'_, Service>, to: NodeId, msg: &Msg) -> bool {
         let View { process, here, config, .. } = sender;
-        let change = matches!(msg, Msg::Member(Member::Mandate(Mandate::Append { .. })));
-        change && process.member().is_spare(to, here, &config.member)
+        let is_append = matches!(msg, Msg::Member(Member::Log(OfLog::Append { .. })));
+        is_append && process.member().is_spare(to, here, &config.member)
     }
 
-    fn encode_durable(&self, durable: &Durable) -> Vec<u8> {
-        codec::encode_durable(durable)
-    }
-
-    fn decode_durable(&self, bytes: &[u8]) -> Result<Durable, Malformed> {
-        codec::decode_durable(bytes).map_err(Malformed::new)
+    fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError> {
+        LogStore::open(path, owner, self.durability)
     }
 
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input> {
@@ -76,68 +86,93 @@ fn refused(malformed: codec::Malformed) -> Malformed {
 }
 
 /// Whether an older message that still waits says nothing that the newer one does not say better: a
-/// later heartbeat of the same mandate, or the answer to a later one. A heartbeat that carries what
-/// the leader knows of all members is replaced only by another that does.
-fn replaces(newer: &Mandate<Duties>, older: &Mandate<Duties>) -> bool {
+/// later heartbeat of the same term, or the answer to a later one.
+fn replaces(newer: &OfLog<Duties>, older: &OfLog<Duties>) -> bool {
     match (newer, older) {
         (
-            Mandate::Beat { epoch, sent, view, .. },
-            Mandate::Beat { epoch: before, sent: earlier, view: seen, .. },
-        ) => epoch == before && sent >= earlier && (seen.is_empty() || !view.is_empty()),
-        (
-            Mandate::Ack { epoch, sent, held, .. },
-            Mandate::Ack { epoch: before, sent: earlier, held: less, .. },
-        ) => epoch == before && sent >= earlier && held >= less,
+            OfLog::Append { beat, entries, .. },
+            OfLog::Append { beat: before, entries: earlier, .. },
+        ) => {
+            let are_heartbeats = entries.is_empty() && earlier.is_empty();
+            are_heartbeats && beat.term == before.term && beat.sent >= before.sent
+        }
+        (OfLog::Ack(ack), OfLog::Ack(before)) => says_more(ack, before),
         _ => false,
     }
+}
+
+fn says_more(ack: &Ack, before: &Ack) -> bool {
+    ack.term == before.term
+        && (ack.start, ack.birth) == (before.start, before.birth)
+        && ack.sent >= before.sent
+        && ack.matched >= before.matched
+        && ack.holds >= before.holds
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use bellwether_core::Time;
-    use bellwether_member::Epoch;
-    use bellwether_member::mandate::Sight;
+    use bellwether_log::{Beat, Birth, Entry, Index, Payload as Says, Position, Term};
+    use std::sync::Arc;
 
-    fn beat(epoch: u64, sent: u64, view: Vec<Sight>) -> Mandate<Duties> {
-        let (epoch, sent) = (Epoch::new(epoch), Time::from_micros(sent));
-        Mandate::Beat { epoch, sent, appointed: false, view, sequence: 0 }
+    fn beat(term: u64, sent: u64) -> Beat {
+        Beat {
+            term: Term::new(term),
+            generation: 0,
+            sent: Time::from_micros(sent),
+            commit: Index::ZERO,
+            last: Position::ZERO,
+            appointed: false,
+            welcome: None,
+        }
+    }
+
+    fn heartbeat(term: u64, sent: u64) -> OfLog<Duties> {
+        let (beat, prev) = (beat(term, sent), Position::ZERO);
+        OfLog::Append { beat, prev, entries: Arc::new([]) }
+    }
+
+    fn ack(sent: u64, matched: u64) -> Ack {
+        Ack {
+            term: Term::new(2),
+            sent: Time::from_micros(sent),
+            clock: Time::ZERO,
+            matched: Index::new(matched),
+            holds: true,
+            start: 1,
+            lost: false,
+            birth: Birth::new(1),
+        }
     }
 
     #[test]
     fn only_a_newer_heartbeat_replaces_an_older_one() {
-        let plain = |epoch, sent| beat(epoch, sent, Vec::new());
-        assert!(replaces(&plain(2, 20), &plain(2, 10)));
-        assert!(!replaces(&plain(2, 10), &plain(2, 20)), "it is older");
-        assert!(!replaces(&plain(3, 20), &plain(2, 10)), "it is of another mandate");
-        assert!(!replaces(
-            &plain(2, 20),
-            &Mandate::Prepare { epoch: Epoch::new(2), version: Default::default() }
-        ));
-        let ack = |sent, held| Mandate::<Duties>::Ack {
-            epoch: Epoch::new(2),
-            sent: Time::from_micros(sent),
-            clock: Time::ZERO,
-            held,
-        };
-        assert!(replaces(&ack(20, 5), &ack(10, 5)) && !replaces(&ack(10, 5), &ack(20, 5)));
-        assert!(!replaces(&ack(20, 4), &ack(10, 5)), "it has told of more");
-        assert!(!replaces(&ack(20, 5), &plain(2, 10)));
+        assert!(replaces(&heartbeat(2, 20), &heartbeat(2, 10)));
+        assert!(!replaces(&heartbeat(2, 10), &heartbeat(2, 20)), "it is older");
+        assert!(!replaces(&heartbeat(3, 20), &heartbeat(2, 10)), "it is of another term");
+        assert!(!replaces(&heartbeat(2, 20), &OfLog::Claim { term: Term::new(2) }));
+        let member = NodeId::new(1);
+        let payload = Says::Joined { member, birth: Birth::new(1) };
+        let entry = Arc::new(Entry { position: Position::new(2, 1), payload });
+        let (beat, prev) = (beat(2, 10), Position::ZERO);
+        let append = OfLog::Append { beat, prev, entries: Arc::new([entry]) };
+        assert!(!replaces(&heartbeat(2, 20), &append), "entries are not repeated");
     }
 
     #[test]
-    fn a_heartbeat_with_news_waits_for_one_with_newer_news() {
-        let sight = Sight { member: NodeId::new(1), heard_ms: Some(5), clock: None };
-        let (plain, news) = (beat(2, 20, Vec::new()), beat(2, 10, vec![sight]));
-        assert!(!replaces(&plain, &news));
-        assert!(replaces(&beat(2, 20, vec![sight]), &news));
-        assert!(replaces(&beat(2, 20, vec![sight]), &plain));
+    fn only_an_acknowledgement_that_says_more_replaces_another() {
+        assert!(says_more(&ack(20, 5), &ack(10, 5)) && !says_more(&ack(10, 5), &ack(20, 5)));
+        assert!(!says_more(&ack(20, 4), &ack(10, 5)), "the older one tells of more entries");
+        assert!(!says_more(&Ack { holds: false, ..ack(20, 5) }, &ack(10, 5)), "it grants no lease");
+        assert!(!says_more(&Ack { start: 2, ..ack(20, 5) }, &ack(10, 5)), "of another start");
+        assert!(!replaces(&OfLog::Ack(ack(20, 5)), &heartbeat(2, 10)));
     }
 
     #[test]
     fn a_message_and_a_hint_survive_the_journey() {
-        let wire = Wire { election: Choice::Bully };
-        let msg = Msg::Member(Member::Mandate(Mandate::Claim { epoch: Epoch::new(7) }));
+        let wire = Wire { election: Choice::Bully, durability: Durability::Disk };
+        let msg = Msg::Member(Member::Log(OfLog::Claim { term: Term::new(7) }));
         assert_eq!(wire.decode(wire.encode(&msg)), Ok(msg));
         assert!(wire.decode(Payload::Member(vec![0xff; 9].into())).is_err());
         assert!(wire.decode(Payload::Serde(vec![1].into())).is_err());

@@ -13,7 +13,8 @@ impl Shown for Members {
             "role",
             "health",
             "heard",
-            "connected",
+            "link",
+            "log",
             "clock offset",
             "clock rate",
             "address",
@@ -21,7 +22,8 @@ impl Shown for Members {
         for member in &self.members {
             table.add_row(row(self, member));
         }
-        format!("{table}\nas seen by P{} of cluster {}\n", self.id, self.cluster)
+        let troubles: String = self.members.iter().flat_map(troubles).collect();
+        format!("{table}\n{troubles}as seen by P{} of cluster {}\n", self.id, self.cluster)
     }
 
     fn line(&self) -> String {
@@ -33,7 +35,7 @@ impl Shown for Members {
     }
 }
 
-fn row(all: &Members, member: &Member) -> [String; 8] {
+fn row(all: &Members, member: &Member) -> [String; 9] {
     let role = match (member.is_coordinator, member.witness) {
         (true, _) => "coordinator",
         (false, true) => "witness",
@@ -41,7 +43,7 @@ fn row(all: &Members, member: &Member) -> [String; 8] {
     };
     let heard = match member.heartbeat_age_ms {
         _ if member.id == all.id => "itself".to_owned(),
-        Some(age) => format!("{age} ms ago"),
+        Some(age) => format!("{age} ms"),
         None => "-".to_owned(),
     };
     let offset = match (member.clock_offset_us, member.clock_error_us) {
@@ -51,8 +53,7 @@ fn row(all: &Members, member: &Member) -> [String; 8] {
         _ => "-".to_owned(),
     };
     let rate = member.clock_rate_ppm.map_or("-".to_owned(), |rate| {
-        let off = if member.clock_drifts { ", too much" } else { "" };
-        format!("{:+.1} ppm{off}", rate.ppb as f64 / 1e3)
+        format!("{:+.1} ppm", rate.ppb as f64 / 1e3)
     });
     [
         format!("P{}", member.id),
@@ -60,10 +61,28 @@ fn row(all: &Members, member: &Member) -> [String; 8] {
         member.health.word().to_owned(),
         heard,
         if member.connected { "yes" } else { "no" }.to_owned(),
+        log(member),
         offset,
         rate,
         member.address.clone(),
     ]
+}
+
+/// What is wrong with a member, a line each.
+fn troubles(member: &Member) -> impl Iterator<Item = String> {
+    let id = member.id;
+    let link = member.trouble.as_ref().map(|trouble| format!("P{id}: {trouble}\n"));
+    let clock = member.clock_drifts.then(|| format!("P{id}: its clock drifts too much to lead\n"));
+    link.into_iter().chain(clock)
+}
+
+/// Whether it has all entries, as far as the coordinator knows.
+fn log(member: &Member) -> String {
+    match member.behind {
+        None => "-".to_owned(),
+        Some(0) => "whole".to_owned(),
+        Some(lacks) => format!("lacks {lacks}"),
+    }
 }
 
 fn priority(member: &Member) -> String {
@@ -93,14 +112,24 @@ mod tests {
             clock_rate_ppm: Some(Ppm { ppb: 812_500 }),
             clock_drifts: id == 2,
             connected: id != 2,
+            trouble: (id == 2).then(|| "refused: lease is 3s there".to_owned()),
+            behind: (id != 1).then(|| u64::from(id - 2) * 7),
             is_coordinator: id == 3,
         };
         let members =
             Members { cluster: "demo".to_owned(), id: 1, members: (1..=3).map(member).collect() };
         let text = members.table();
-        for fragment in
-            ["coordinator", "witness", "priority 7", "-1.25 ms ± 0.09", "too much", "host-3:7400"]
-        {
+        for fragment in [
+            "coordinator",
+            "witness",
+            "priority 7",
+            "-1.25 ms ± 0.09",
+            "too much",
+            "host-3:7400",
+            "P2: refused: lease is 3s",
+            "whole",
+            "lacks 7",
+        ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
         assert_eq!(members.line(), "P1 alive, P2 alive, P3* alive");

@@ -1,7 +1,7 @@
 //! `bellwether status`: who coordinates, since when and why.
 
 use crate::watching::Shown;
-use bellwether_api::json::{Change, Status};
+use bellwether_api::json::{Change, Completeness, Log, Status};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ impl Shown for Status {
                 up(self.uptime_ms)
             ),
         );
+        row("log", log(&self.log));
         if let Some(change) = &self.last_change {
             row("last change", changed(change));
         }
@@ -47,6 +48,17 @@ impl Shown for Status {
     fn line(&self) -> String {
         format!("P{} is {}; coordinator {}", self.id, self.stance.word(), brief(self))
     }
+}
+
+/// How far the log is, and what is missing.
+fn log(log: &Log) -> String {
+    let missing = match (log.completeness, log.behind) {
+        (Completeness::Filling, _) => ", receives a snapshot".to_owned(),
+        (Completeness::Lost, _) => ", forgotten in a restart".to_owned(),
+        (Completeness::Whole, 0) => String::new(),
+        (Completeness::Whole, lacks) => format!(", lacks {lacks} entries"),
+    };
+    format!("{} entries, {} committed{missing}", log.last_index, log.commit_index)
 }
 
 fn coordinator(status: &Status) -> String {
@@ -111,6 +123,7 @@ mod tests {
             uptime_ms: 192_000,
             last_change: None,
             warnings: vec!["mind the gap".to_owned()],
+            log: Log { last_index: 12, commit_index: 9, behind: 3, ..Log::default() },
             lease_full_ms: 500,
             up: None,
         }
@@ -124,6 +137,7 @@ mod tests {
             "P5 in epoch 7, lease for another 412 ms",
             "3 must agree",
             "P3, following, running for 3 min 12 s",
+            "log          12 entries, 9 committed, lacks 3 entries",
             "warning      mind the gap",
         ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 mod storm;
 
-pub use storm::{Weather, storm};
+pub use storm::{Harsh, Topology, Weather, storm};
 
 /// A random run of an algorithm within its stated assumptions: a random group on a random ring
 /// with random latencies; processes that crash, also in the middle of sending, and come back;
@@ -73,7 +73,8 @@ fn stormy_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Plan<P>
     let group = Group::new(ring).unwrap_or_else(|_| unreachable!("ids 1 to {n} form a group"));
     let timeout = Duration::from_millis(100);
     let settings = Settings { detection: true, acknowledge: true, ..Settings::new(timeout) };
-    let weather = Weather { unit: timeout, drift_ppm: algorithm.drift_ppm, inputs: Vec::new() };
+    let weather =
+        Weather { unit: timeout, drift_ppm: algorithm.drift_ppm, inputs: Vec::new(), harsh: None };
     let (network, script) = storm(&group, seed, &weather);
     let algorithm = algorithm.clone();
     Plan { algorithm, group, settings, network, seed, script, until: None }

@@ -1,6 +1,7 @@
 //! What can go wrong, and how often it really did.
 
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Group, Message, NodeId, Time};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -21,6 +22,9 @@ pub enum Action<I> {
     },
     /// A stopped process starts again with what was durable.
     Recover(NodeId),
+    /// The process stops if it has not, and what was durable is lost: it will start as if for the
+    /// first time.
+    Wipe(NodeId),
     /// A process stands still, as in a garbage collection: messages and timers wait.
     Pause(NodeId),
     /// It goes on, and finds all that has waited.
@@ -57,6 +61,7 @@ impl<I> Action<I> {
                 Action::CrashSending { node, kind, after }
             }
             Action::Recover(id) => Action::Recover(id),
+            Action::Wipe(id) => Action::Wipe(id),
             Action::Pause(id) => Action::Pause(id),
             Action::Resume(id) => Action::Resume(id),
             Action::Slow(id, span) => Action::Slow(id, span),
@@ -99,6 +104,19 @@ pub enum CutKind {
     OneWay(Vec<NodeId>, Vec<NodeId>),
     /// The first and the second do not reach each other, but everybody else.
     Between(Vec<NodeId>, Vec<NodeId>),
+    /// Only these links are left, both ways: a star, a chain, a ring.
+    Only(Vec<(NodeId, NodeId)>),
+    /// From the first to the second, messages of one kind or above a size are lost, and others arrive.
+    Sieve(Vec<NodeId>, Vec<NodeId>, Mesh),
+}
+
+/// Which messages a sieve stops.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mesh {
+    /// Only those of this kind, if one is named.
+    pub kind: Option<String>,
+    /// Only those that weigh more than this.
+    pub above: usize,
 }
 
 /// In the words of the scenario language.
@@ -114,6 +132,14 @@ impl fmt::Display for CutKind {
             }
             CutKind::OneWay(from, to) => write!(f, "cut {}>{}", list(from), list(to)),
             CutKind::Between(these, those) => write!(f, "cut {}<>{}", list(these), list(those)),
+            CutKind::Only(links) => {
+                let link = |(a, b): &(NodeId, NodeId)| format!("{}-{}", a.number(), b.number());
+                write!(f, "only {}", links.iter().map(link).collect::<Vec<_>>().join(","))
+            }
+            CutKind::Sieve(from, to, mesh) => {
+                let kind = mesh.kind.as_deref().unwrap_or("all");
+                write!(f, "sieve {}>{} {kind} above {}", list(from), list(to), mesh.above)
+            }
         }
     }
 }
@@ -124,6 +150,8 @@ pub(crate) struct ActiveCut {
     pub(crate) cut: Cut,
     pub(crate) fault: FaultKind,
     side: Vec<u32>,
+    /// The links that are left, by place, if they are named.
+    left: BTreeSet<(usize, usize)>,
 }
 
 const NO_SIDE: u32 = 0;
@@ -134,6 +162,7 @@ const CUT_BOTH: u32 = 3;
 impl ActiveCut {
     pub(crate) fn new(cut: &Cut, group: &Group) -> Self {
         let mut side = vec![NO_SIDE; group.len()];
+        let mut left = BTreeSet::new();
         let fault = match &cut.kind {
             CutKind::Partition(sides) => {
                 for (index, members) in sides.iter().enumerate() {
@@ -143,7 +172,17 @@ impl ActiveCut {
                 }
                 FaultKind::Partition
             }
-            CutKind::OneWay(from, to) | CutKind::Between(from, to) => {
+            CutKind::Only(links) => {
+                for (a, b) in links {
+                    if let (Some(a), Some(b)) = (group.place(*a), group.place(*b)) {
+                        left.extend([(a, b), (b, a)]);
+                    }
+                }
+                FaultKind::Partition
+            }
+            CutKind::OneWay(from, to)
+            | CutKind::Between(from, to)
+            | CutKind::Sieve(from, to, _) => {
                 for place in from.iter().filter_map(|id| group.place(*id)) {
                     side[place] |= CUT_FROM;
                 }
@@ -152,20 +191,36 @@ impl ActiveCut {
                 }
                 match &cut.kind {
                     CutKind::OneWay(..) => FaultKind::OneWay,
+                    CutKind::Sieve(..) => FaultKind::Sieve,
                     _ => FaultKind::Partition,
                 }
             }
         };
-        ActiveCut { cut: cut.clone(), fault, side }
+        ActiveCut { cut: cut.clone(), fault, side, left }
     }
 
-    pub(crate) fn severs(&self, from: usize, to: usize) -> bool {
+    /// Whether it stops this message.
+    pub(crate) fn stops(&self, from: usize, to: usize, msg: &impl Message) -> bool {
+        let falls_through = |mesh: &Mesh| {
+            let is_meant = mesh.kind.as_ref().is_none_or(|kind| *kind == msg.kind().name);
+            !is_meant || msg.weight() <= mesh.above
+        };
+        match &self.cut.kind {
+            CutKind::Sieve(.., mesh) => self.severs(from, to) && !falls_through(mesh),
+            _ => self.severs(from, to),
+        }
+    }
+
+    fn severs(&self, from: usize, to: usize) -> bool {
+        if let CutKind::Only(_) = self.cut.kind {
+            return from != to && !self.left.contains(&(from, to));
+        }
         let (from, to) = (self.side[from], self.side[to]);
         let leads =
             |from, to| matches!(from, CUT_FROM | CUT_BOTH) && matches!(to, CUT_TO | CUT_BOTH);
         match self.cut.kind {
-            CutKind::Partition(_) => from != to,
-            CutKind::OneWay(..) => leads(from, to),
+            CutKind::Partition(_) | CutKind::Only(_) => from != to,
+            CutKind::OneWay(..) | CutKind::Sieve(..) => leads(from, to),
             CutKind::Between(..) => leads(from, to) || leads(to, from),
         }
     }
@@ -197,6 +252,12 @@ bellwether_core::named! {
         Offset = "offset",
         /// A timer ran on a clock with a wrong rate.
         Drift = "drift",
+        /// A process lost what was durable.
+        Wipe = "wipe",
+        /// A message was lost because of its kind or its size.
+        Sieve = "sieve",
+        /// A message waited because its link carries only so many bytes a second.
+        Rate = "rate",
     }
 }
 
@@ -249,9 +310,11 @@ impl<I> Action<I> {
         match self {
             Action::Crash(_) | Action::CrashSending { .. } => vec![FaultKind::Crash],
             Action::Recover(_) => vec![FaultKind::Recover],
+            Action::Wipe(_) => vec![FaultKind::Wipe],
             Action::Pause(_) => vec![FaultKind::Pause],
             Action::Slow(_, span) if !span.is_zero() => vec![FaultKind::Slow],
             Action::Cut(Cut { kind: CutKind::OneWay(..), .. }) => vec![FaultKind::OneWay],
+            Action::Cut(Cut { kind: CutKind::Sieve(..), .. }) => vec![FaultKind::Sieve],
             Action::Cut(_) => vec![FaultKind::Partition],
             Action::Clock { offset_us, drift_ppm, .. } => {
                 let offset = (*offset_us != 0).then_some(FaultKind::Offset);
@@ -296,6 +359,47 @@ mod tests {
         let cut = ActiveCut::new(&Cut { name: 0, kind }, &group);
         assert!(cut.severs(0, 1) && cut.severs(1, 0) && cut.severs(2, 0));
         assert!(!cut.severs(1, 2) && !cut.severs(0, 3) && !cut.severs(3, 0));
+    }
+
+    #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+    struct Parcel(usize);
+
+    impl fmt::Display for Parcel {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("PARCEL")
+        }
+    }
+
+    impl Message for Parcel {
+        fn kind(&self) -> bellwether_core::Kind {
+            bellwether_core::Kind::protocol("PARCEL")
+        }
+
+        fn weight(&self) -> usize {
+            self.0
+        }
+    }
+
+    #[test]
+    fn a_star_leaves_its_links_and_a_sieve_stops_by_kind_and_size() {
+        let group = Group::numbered(4).unwrap();
+        let [p1, p2, p3, p4] = [1, 2, 3, 4].map(NodeId::new);
+        let kind = CutKind::Only(vec![(p3, p1), (p3, p2), (p3, p4)]);
+        let star = ActiveCut::new(&Cut { name: 0, kind }, &group);
+        assert!(star.severs(0, 1) && star.severs(3, 0));
+        assert!(!star.severs(0, 2) && !star.severs(2, 0) && !star.severs(1, 1));
+
+        for (kind, above, stops) in [
+            (None, 10, [false, true]),
+            (Some("PARCEL"), 0, [true, true]),
+            (Some("LETTER"), 0, [false, false]),
+        ] {
+            let mesh = Mesh { kind: kind.map(str::to_owned), above };
+            let kind = CutKind::Sieve(vec![p1], vec![p2, p3], mesh);
+            let sieve = ActiveCut::new(&Cut { name: 0, kind }, &group);
+            assert_eq!([10, 11].map(|weight| sieve.stops(0, 2, &Parcel(weight))), stops);
+            assert!(!sieve.stops(2, 0, &Parcel(11)), "only one way");
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The network model: how long a message takes, and whether it arrives at all.
 
 use bellwether_core::Draws;
-use bellwether_core::{NodeId, micros};
+use bellwether_core::{NodeId, Time, micros};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -107,6 +107,8 @@ pub struct Network {
     pub loss: f64,
     /// The probability that a message arrives twice.
     pub duplicate: f64,
+    /// How many bytes a second a link carries, if that is limited; see [`bellwether_core::Message::weight`].
+    pub rate: Option<u64>,
     /// Messages whose fate is given, by link and number on that link (from 0).
     pub fates: BTreeMap<(NodeId, NodeId, u32), Fate>,
     /// Timers that lie, by process and number (from 0) among all that this process has ever set:
@@ -127,6 +129,41 @@ pub enum Fate {
     Twice(u64, u64),
 }
 
+/// Links that carry only so many bytes a second.
+#[derive(Clone, Debug)]
+pub(crate) struct Rate {
+    bytes: u64,
+    /// Until when each link, by places, is busy.
+    busy: BTreeMap<(usize, usize), u64>,
+}
+
+impl Rate {
+    pub(crate) fn new(bytes: u64) -> Self {
+        Rate { bytes: bytes.max(1), busy: BTreeMap::new() }
+    }
+
+    /// How many microseconds it takes until a link has carried all before this message, and itself.
+    pub(crate) fn carry(&mut self, link: (usize, usize), weight: usize, now: Time) -> u64 {
+        let takes = (weight as u64).saturating_mul(1_000_000) / self.bytes;
+        let busy = self.busy.entry(link).or_default();
+        *busy = now.as_micros().max(*busy).saturating_add(takes);
+        *busy - now.as_micros()
+    }
+}
+
+impl Fate {
+    /// The same, this many microseconds later.
+    pub(crate) fn later(self, by: u64) -> Self {
+        match self {
+            Fate::Lost => Fate::Lost,
+            Fate::Arrives(after) => Fate::Arrives(after.saturating_add(by)),
+            Fate::Twice(first, second) => {
+                Fate::Twice(first.saturating_add(by), second.saturating_add(by))
+            }
+        }
+    }
+}
+
 impl Network {
     /// A network that only delays, with FIFO links.
     pub fn new(latency: Latency) -> Self {
@@ -136,6 +173,7 @@ impl Network {
             reorder: false,
             loss: 0.0,
             duplicate: 0.0,
+            rate: None,
             fates: BTreeMap::new(),
             timers: BTreeMap::new(),
         }
@@ -300,6 +338,16 @@ mod tests {
         let twice = fates.iter().filter(|fate| matches!(fate, Fate::Twice(..))).count();
         assert!((900..1_100).contains(&lost), "{lost}");
         assert!((1_700..1_900).contains(&twice), "{twice}");
+    }
+
+    #[test]
+    fn a_link_carries_one_message_after_the_other() {
+        let mut rate = Rate::new(1_000);
+        let now = Time::from_micros(500);
+        assert_eq!(rate.carry((0, 1), 10, now), 10_000);
+        assert_eq!(rate.carry((0, 1), 5, now), 15_000, "behind the first");
+        assert_eq!(rate.carry((1, 0), 5, now), 5_000, "another link");
+        assert_eq!(rate.carry((0, 1), 0, Time::from_micros(900_000)), 0, "all are carried");
     }
 
     #[test]

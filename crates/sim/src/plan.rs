@@ -268,6 +268,10 @@ pub fn check_script<I>(script: &[Scheduled<I>]) -> Result<(), Impossible> {
         let refuse = |why: String| Err(Impossible { index, why });
         let is_down = |id: &NodeId| down.get(id).map(|since| format!("it crashed at {since}"));
         match action {
+            Action::Wipe(id) => {
+                down.entry(*id).or_insert(*at);
+                paused.remove(id);
+            }
             Action::Crash(id) | Action::CrashSending { node: id, .. } => {
                 if let Some(since) = is_down(id) {
                     return refuse(format!("{id} cannot crash at {at}: {since}"));

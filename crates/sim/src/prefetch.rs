@@ -1,4 +1,4 @@
-//! The one place with unsafe code: asking the processor to fetch memory ahead of its use.
+//! One of two places with unsafe code: asking the processor to fetch memory ahead of its use.
 //!
 //! In a run of a million processes nearly every event needs a process that is in no cache, and
 //! waiting for main memory is most of the time. The simulator knows long before which process a

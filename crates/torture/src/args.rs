@@ -1,6 +1,7 @@
 //! The flags of `bellwether torture`.
 
 use super::plan::Kind;
+use super::sequences::{self, Sequence};
 use bellwether_shell::{Failure, whole_number};
 use clap::Args;
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::time::Duration;
 const MEMBERS: std::ops::RangeInclusive<u64> = 3..=9;
 const CLIENTS: std::ops::RangeInclusive<u64> = 1..=64;
 const LOCKS: std::ops::RangeInclusive<u64> = 1..=1_000;
+const STATE: std::ops::RangeInclusive<u64> = 0..=100_000;
 const ROLES: std::ops::RangeInclusive<u64> = 0..=1_000;
 /// In a shorter time nothing could happen.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -41,6 +43,17 @@ pub struct TortureArgs {
     /// How many roles
     #[arg(long, value_name = "R", default_value = "3", allow_hyphen_values = true)]
     roles: String,
+    /// Put members and clients into network namespaces of their own, joined by a switch that loses,
+    /// delays, repeats and cuts; more kinds of faults. Linux, as root
+    #[arg(long)]
+    namespaces: bool,
+    /// Instead of faults at random, what was once found to go wrong, in namespaces: letters from a to
+    /// j, or all
+    #[arg(long, value_name = "LETTERS", requires = "namespaces")]
+    sequence: Option<String>,
+    /// Sessions with a lock each that are there from the start, so that the state is large
+    #[arg(long, value_name = "N", default_value = "0", requires = "namespaces")]
+    state: String,
     /// Print JSON instead of a table
     #[arg(long)]
     pub(super) json: bool,
@@ -60,6 +73,19 @@ pub(super) struct Setup {
     pub(super) faults: Vec<Kind>,
     pub(super) locks: u64,
     pub(super) roles: u64,
+    /// Sessions with a lock each that are there from the start.
+    pub(super) state: u64,
+    /// Whether members and clients have networks of their own, and what is done then.
+    pub(super) namespaces: Option<Work>,
+}
+
+/// What is done in namespaces.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    /// Faults at random.
+    Random,
+    /// One sequence.
+    Sequence(&'static Sequence),
 }
 
 impl TortureArgs {
@@ -80,29 +106,41 @@ impl TortureArgs {
             clients: whole_number("clients", &self.clients, CLIENTS)? as u32,
             length,
             seed,
-            faults: kinds(self.faults.as_deref())?,
+            faults: kinds(self.faults.as_deref(), self.namespaces)?,
             locks: whole_number("locks", &self.locks, LOCKS)?,
             roles: whole_number("roles", &self.roles, ROLES)?,
+            state: whole_number("state", &self.state, STATE)?,
+            namespaces: self.namespaces.then_some(Work::Random),
         })
+    }
+
+    pub(super) fn sequences(&self) -> Result<Vec<&'static Sequence>, Failure> {
+        let Some(text) = &self.sequence else { return Ok(Vec::new()) };
+        sequences::find(text).map_err(|what| Failure::flag("sequence", what))
     }
 }
 
-fn kinds(text: Option<&str>) -> Result<Vec<Kind>, Failure> {
+fn kinds(text: Option<&str>, namespaces: bool) -> Result<Vec<Kind>, Failure> {
+    let possible = Kind::possible(namespaces);
     let mut kinds = Vec::new();
     for word in text.into_iter().flat_map(|text| text.split(',')).map(str::trim) {
         if text == Some("none") {
             return Ok(kinds);
         }
         let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == word) else {
-            let known = Kind::ALL.map(Kind::name).join(", ");
+            let known: Vec<_> = possible.iter().map(|kind| kind.name()).collect();
+            let known = known.join(", ");
             let what = format!("no fault '{word}'; there are {known}, or none");
             return Err(Failure::flag("faults", what));
         };
+        if !possible.contains(&kind) {
+            return Err(Failure::flag("faults", format!("'{word}' needs --namespaces")));
+        }
         if !kinds.contains(&kind) {
             kinds.push(kind);
         }
     }
-    Ok(if text.is_none() { Kind::ALL.to_vec() } else { kinds })
+    Ok(if text.is_none() { possible } else { kinds })
 }
 
 #[cfg(test)]
@@ -111,11 +149,14 @@ mod tests {
 
     #[test]
     fn faults_are_a_list() {
-        assert_eq!(kinds(None).unwrap(), Kind::ALL);
-        assert_eq!(kinds(Some("none")).unwrap(), []);
-        assert_eq!(kinds(Some("stop, kill,stop")).unwrap(), [Kind::Stop, Kind::Kill]);
-        let complaint = kinds(Some("kill,none")).unwrap_err().to_string();
+        assert_eq!(kinds(None, true).unwrap(), Kind::ALL);
+        assert_eq!(kinds(None, false).unwrap(), Kind::possible(false));
+        assert_eq!(kinds(Some("none"), false).unwrap(), []);
+        assert_eq!(kinds(Some("stop, kill,stop"), false).unwrap(), [Kind::Stop, Kind::Kill]);
+        let complaint = kinds(Some("kill,none"), false).unwrap_err().to_string();
         assert!(complaint.contains("no fault 'none'; there are kill, stop"), "{complaint}");
-        assert!(kinds(Some("")).is_err());
+        let complaint = kinds(Some("star"), false).unwrap_err().to_string();
+        assert!(complaint.contains("'star' needs --namespaces"), "{complaint}");
+        assert!(kinds(Some(""), false).is_err());
     }
 }

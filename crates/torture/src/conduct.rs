@@ -1,11 +1,13 @@
 //! From the start of the cluster to its end: load, faults, and whether everything comes to rest.
 
-use super::args::Setup;
+use super::args::{Setup, Work};
 use super::check::Violation;
 use super::faults::{Fault, Ground, Remedy};
 use super::field::Field;
 use super::history::now;
+use super::lab::Lab;
 use super::plan::{Planned, plan};
+use super::sequences::OWN;
 use bellwether_api::duties::Duties;
 use bellwether_core::Time;
 use bellwether_net::Clock;
@@ -26,19 +28,25 @@ const ELECTS_WITHIN: Duration = Duration::from_secs(60);
 const FINISHES_WITHIN: Duration = Duration::from_secs(60);
 /// How long sessions of killed clients may be there afterwards.
 const FREE_WITHIN: Duration = Duration::from_secs(30);
+/// What members say may be older by some tenths of a second; two that lead for longer both do.
+const TWO_LEAD_US: u64 = 1_200_000;
 /// How often to look at everything.
-const LOOKS_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
-/// Whoever makes the faults.
+/// Makes the faults.
 pub(super) struct Conductor {
-    setup: Setup,
+    pub(super) setup: Setup,
     pub(super) ground: Ground,
     reports: mpsc::Receiver<Report>,
     began: Time,
     faults: Vec<Fault>,
     /// What is wrong and has not been made good: which fault, and until when it lasts.
     wrong: Vec<(Duration, usize, Remedy)>,
-    violations: Vec<Violation>,
+    pub(super) violations: Vec<Violation>,
+    /// When no member led, from when to when, by the histories' clock.
+    pub(super) leaderless: Vec<(u64, u64)>,
+    /// Since when two members say that they lead; 0 when it has been told.
+    two_lead_since: Option<u64>,
     bar: ProgressBar,
 }
 
@@ -46,19 +54,26 @@ pub(super) struct Conductor {
 pub(super) struct Conducted {
     pub(super) faults: Vec<Fault>,
     pub(super) violations: Vec<Violation>,
+    pub(super) leaderless: Vec<(u64, u64)>,
+    /// The longest time without a leader in a sequence.
+    pub(super) gap: Option<Duration>,
 }
 
 impl Conductor {
     /// Starts the cluster, and waits for its first coordinator.
     pub(super) async fn start(setup: &Setup, folder: &Path, quiet: bool) -> Result<Self, Failure> {
+        let lab = setup.namespaces.as_ref().map(|work| Lab::start(setup, work, folder));
+        let lab = lab.transpose()?;
         let shape = Shape {
             nodes: setup.members,
             election: "bully".to_owned(),
-            profile: "fast",
+            // A frame takes longer where the switch is a process among others.
+            profile: if lab.is_some() { "default" } else { "fast" },
             preempt: None,
             http_port: 0,
         };
-        let cluster = Cluster::start(&shape, Some(&folder.join("members")), None)?;
+        let hosts = lab.as_ref().map(Lab::hosts).unwrap_or_default();
+        let cluster = Cluster::start_on(&shape, &hosts, Some(&folder.join("members")), None)?;
         let (sender, reports) = mpsc::channel(64);
         for (place, member) in cluster.members.iter().enumerate() {
             tokio::spawn(ask(place, Link::new(member.http.clone()), sender.clone()));
@@ -67,12 +82,14 @@ impl Conductor {
         let world = World::new(setup.members);
         let mut conductor = Conductor {
             setup: setup.clone(),
-            ground: Ground { cluster, world, field },
+            ground: Ground { cluster, world, field, lab },
             reports,
             began: Clock::shared(),
             faults: Vec::new(),
             wrong: Vec::new(),
             violations: Vec::new(),
+            leaderless: Vec::new(),
+            two_lead_since: None,
             bar: bar(setup, quiet),
         };
         conductor.ground.world.observe(&conductor.ground.cluster);
@@ -89,8 +106,13 @@ impl Conductor {
 
     /// Does everything.
     pub(super) async fn conduct(&mut self) -> Result<Conducted, Failure> {
+        self.fill().await?;
         self.ground.field.start_all()?;
         self.began = Clock::shared();
+        if let Some(Work::Sequence(sequence)) = self.setup.namespaces {
+            let gap = Some(self.perform(sequence).await?);
+            return Ok(Conducted { gap, ..self.finish().await? });
+        }
         let planned = plan(&self.setup);
         let mut planned = planned.iter().peekable();
         // What waits for a coordinator.
@@ -117,9 +139,15 @@ impl Conductor {
             let due = ends.chain(begins).min().unwrap_or(self.setup.length);
             self.watch(due.saturating_sub(self.elapsed()).min(LOOKS_EVERY)).await;
         }
+        self.finish().await
+    }
+
+    async fn finish(&mut self) -> Result<Conducted, Failure> {
         self.come_to_rest().await?;
         let faults = std::mem::take(&mut self.faults);
-        Ok(Conducted { faults, violations: std::mem::take(&mut self.violations) })
+        let violations = std::mem::take(&mut self.violations);
+        let leaderless = std::mem::take(&mut self.leaderless);
+        Ok(Conducted { faults, violations, leaderless, gap: None })
     }
 
     /// Makes a fault, which lasts as long as it was to.
@@ -131,7 +159,7 @@ impl Conductor {
         }
     }
 
-    fn elapsed(&self) -> Duration {
+    pub(super) fn elapsed(&self) -> Duration {
         Clock::shared().since(self.began)
     }
 
@@ -140,13 +168,13 @@ impl Conductor {
         while let Some(place) = self.wrong.iter().position(|(until, ..)| *until <= elapsed) {
             let (_, fault, remedy) = self.wrong.remove(place);
             self.faults[fault].until = now();
-            self.ground.undo(remedy).await?;
+            self.faults[fault].hits = self.ground.undo(remedy).await?;
         }
         Ok(())
     }
 
     /// Looks at everything for so long.
-    async fn watch(&mut self, span: Duration) {
+    pub(super) async fn watch(&mut self, span: Duration) {
         let reports = async {
             while let Some((place, status, _)) = self.reports.recv().await {
                 let Ground { cluster, world, .. } = &mut self.ground;
@@ -159,11 +187,30 @@ impl Conductor {
                 if !world.seats[place].told_blocked {
                     reconcile(cluster, world).await;
                 }
+                // From when no member led until one did.
+                let (leaders, open) = (world.leaders(), self.leaderless.last_mut());
+                let led = !leaders.is_empty();
+                match open.filter(|(_, until)| *until == u64::MAX) {
+                    Some(stretch) if led => stretch.1 = now(),
+                    None if !led => self.leaderless.push((now(), u64::MAX)),
+                    Some(_) | None => {}
+                }
+                let since = *self.two_lead_since.get_or_insert(now());
+                if leaders.len() < 2 {
+                    self.two_lead_since = None;
+                } else if now() - since > TWO_LEAD_US && since > 0 {
+                    self.two_lead_since = Some(0);
+                    let what = format!("members {leaders:?} lead at the same time");
+                    self.violations.push(Violation::new("two-leaders", what, &[]));
+                }
             }
         };
         let _ = timeout(span.max(Duration::from_millis(1)), reports).await;
         for (id, words) in self.ground.cluster.deaths() {
             self.ground.world.lost(id as usize - 1);
+            if self.ground.lab.as_ref().is_some_and(|lab| lab.has_bad_disk(id)) {
+                continue;
+            }
             let what = format!("member {id} ended by itself, {words}");
             self.violations.push(Violation::new("member-ended", what, &[]));
         }
@@ -202,8 +249,11 @@ impl Conductor {
             self.violations.push(Violation::new("left-behind", what, &[]));
         }
         self.watch(LOOKS_EVERY).await;
+        self.leaderless.iter_mut().for_each(|(_, until)| *until = (*until).min(now()));
         self.bar.finish_and_clear();
         self.ground.cluster.end().await;
+        // Before the folder is removed in which it has mounts.
+        self.ground.lab = None;
         Ok(())
     }
 
@@ -234,9 +284,12 @@ async fn left(cluster: &Cluster, place: usize) -> Option<String> {
             Ok(duties) => duties,
             Err(error) => return Some(format!("no answer: {error}")),
         };
-        all.extend(duties.sessions.iter().map(|s| format!("{} of {}", s.session, s.client)));
-        all.extend(duties.locks.iter().map(|lock| format!("the lock '{}'", lock.name)));
+        let sessions = duties.sessions.iter().filter(|session| session.client != OWN);
+        all.extend(sessions.map(|s| format!("{} of {}", s.session, s.client)));
+        let locks = duties.locks.iter().filter(|lock| !lock.name.starts_with(OWN));
+        all.extend(locks.map(|lock| format!("the lock '{}'", lock.name)));
         let led = duties.roles.iter().filter(|role| role.leader.is_some());
+        let led = led.filter(|role| !role.name.starts_with(OWN));
         all.extend(led.map(|role| format!("a leader of '{}'", role.name)));
     }
     (!all.is_empty()).then(|| all.join(", "))

@@ -2,6 +2,7 @@
 
 use super::field::Field;
 use super::history::now;
+use super::lab::Lab;
 use super::plan::{Kind, Planned};
 use bellwether_ops::cluster::{Cluster, Command, Condition, World, carry_out, reconcile};
 use bellwether_shell::Failure;
@@ -23,6 +24,9 @@ pub(super) struct Fault {
     /// From when to when, by the histories' clock.
     pub(super) from: u64,
     pub(super) until: u64,
+    /// How many frames it lost, delayed or repeated, or members it ended, if it is a fault of the
+    /// network or of a disk.
+    pub(super) hits: Option<u64>,
 }
 
 impl Fault {
@@ -30,7 +34,8 @@ impl Fault {
     pub(super) fn line(&self) -> String {
         let Fault { kind, what, coordinated, from, until, .. } = self;
         let (kind, leads) = (kind.name(), if *coordinated { " (it coordinated)" } else { "" });
-        format!("{from} to {until}  {kind}: {what}{leads}\n")
+        let hits = self.hits.map_or(String::new(), |hits| format!(", {hits} hits"));
+        format!("{from} to {until}  {kind}: {what}{leads}{hits}\n")
     }
 }
 
@@ -40,6 +45,10 @@ pub(super) enum Remedy {
     Commands(Vec<Command>),
     Start(usize),
     Continue(usize),
+    /// Take these rules of the switch out of force.
+    Rules(Vec<u64>),
+    /// Make room on the disk of this member again, and start it if it has ended.
+    Disk(u32),
 }
 
 /// The cluster and its clients.
@@ -47,6 +56,8 @@ pub(super) struct Ground {
     pub(super) cluster: Cluster,
     pub(super) world: World,
     pub(super) field: Field,
+    /// What joins the members and clients, if they have networks of their own.
+    pub(super) lab: Option<Lab>,
 }
 
 impl Ground {
@@ -62,6 +73,7 @@ impl Ground {
             client: None,
             from,
             until: from,
+            hits: None,
         };
         if kind.is_for_clients() {
             let remedy = self.hit_client(kind, draw, &mut fault).await?;
@@ -71,6 +83,15 @@ impl Ground {
         let leader = self.world.leader();
         let any = 1 + (draw % u64::from(size)) as u32;
         let how = draw >> 32;
+        if self.lab.is_some() && !matches!(kind, Kind::Kill | Kind::Stop | Kind::Majority) {
+            let cut_coordinator = kind == Kind::Coordinator && how % 3 == 2;
+            if kind == Kind::Partition || cut_coordinator || kind.needs_namespaces() {
+                let hit = if cut_coordinator { leader? } else { any };
+                let remedy = self.make_in_namespaces(kind, hit, how, &mut fault).await?;
+                fault.coordinated = leader.is_some_and(|leader| fault.members.contains(&leader));
+                return Some((fault, remedy));
+            }
+        }
         let (does, undoes, hit) = match kind {
             Kind::Kill => one(0, any, size),
             Kind::Stop => one(1, any, size),
@@ -102,6 +123,10 @@ impl Ground {
         let chair = (draw % u64::from(self.field.size())) as usize;
         let name = self.field.name(chair);
         fault.client = Some(name.clone());
+        if kind == Kind::ClientCut {
+            fault.what = format!("cut off {name}");
+            return Some(self.lab.as_ref()?.cut_client(chair));
+        }
         if kind == Kind::ClientKill {
             fault.what = format!("killed {name}");
             return self.field.kill(chair).await.then_some(Remedy::Start(chair));
@@ -113,9 +138,23 @@ impl Ground {
         })
     }
 
-    /// Makes a fault good.
-    pub(super) async fn undo(&mut self, remedy: Remedy) -> Result<(), Failure> {
+    /// Makes a fault good; what it hit, if that is counted.
+    pub(super) async fn undo(&mut self, remedy: Remedy) -> Result<Option<u64>, Failure> {
         match remedy {
+            Remedy::Rules(rules) => {
+                return Ok(self.lab.as_ref().map(|lab| lab.remove(&rules)));
+            }
+            Remedy::Disk(id) => {
+                if let (Some(lab), Some(place)) = (&mut self.lab, self.cluster.place(id)) {
+                    lab.make_room(id)?;
+                    let ended = self.cluster.members[place].condition == Condition::Dead;
+                    if ended {
+                        self.cluster.revive(place)?;
+                        self.world.revived(place);
+                    }
+                    return Ok(Some(u64::from(ended)));
+                }
+            }
             Remedy::Start(chair) => self.field.start(chair)?,
             Remedy::Continue(chair) => self.field.signal(chair, Signal::CONT),
             Remedy::Commands(commands) => {
@@ -126,11 +165,21 @@ impl Ground {
                 self.world.observe(&self.cluster);
             }
         }
-        Ok(())
+        Ok(None)
+    }
+
+    /// Makes all links good.
+    pub(super) fn heal_links(&mut self) {
+        if let Some(lab) = &mut self.lab {
+            lab.heal_links();
+        }
     }
 
     /// Makes everything good that may still be wrong with the members.
     pub(super) async fn heal(&mut self) -> Result<(), Failure> {
+        if let Some(lab) = &mut self.lab {
+            lab.heal()?;
+        }
         for place in 0..self.cluster.members.len() {
             match self.cluster.members[place].condition {
                 Condition::Running => {}
@@ -166,12 +215,12 @@ fn cut_off(side: BTreeSet<u32>, size: u32) -> Doing {
 }
 
 /// So many members from this one on.
-fn next(from: u32, count: u32, size: u32) -> BTreeSet<u32> {
+pub(super) fn next(from: u32, count: u32, size: u32) -> BTreeSet<u32> {
     (0..count).map(|step| (from - 1 + step) % size + 1).collect()
 }
 
 /// Less than half of all.
-fn minority(from: u32, how: u64, size: u32) -> BTreeSet<u32> {
+pub(super) fn minority(from: u32, how: u64, size: u32) -> BTreeSet<u32> {
     let most = u64::from((size - 1) / 2);
     next(from, 1 + (how % most.max(1)) as u32, size)
 }

@@ -3,14 +3,15 @@
 use super::args::Setup;
 use super::chance::Chance;
 use super::history::History;
-use bellwether_ops::cluster::Cluster;
+use super::network::{self, Network};
+use bellwether_ops::cluster::{Cluster, launched};
 use bellwether_shell::Failure;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, ChildStdin};
 use tokio::time::{Instant, sleep, timeout_at};
 
 /// All clients, those that are dead, too.
@@ -70,7 +71,11 @@ impl Field {
         let seed = Chance::new(self.setup.seed, &[chair as u64, self.chairs[chair].lives]).bits();
         let unable = |error| Failure::Input(format!("cannot start client {name}: {error}"));
         let log = File::create(self.folder.join(format!("{name}.log"))).map_err(unable)?;
-        let mut child = Command::new(&self.program)
+        let launcher = match self.setup.namespaces {
+            Some(_) => Network::launcher(network::client(chair)),
+            None => Vec::new(),
+        };
+        let mut child = launched(&launcher, &self.program)
             .arg("torture-client")
             .arg(std::process::id().to_string())
             .args([&name, &seed.to_string()])

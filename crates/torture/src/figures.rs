@@ -34,12 +34,46 @@ pub(super) struct Figures {
     pub(super) wait_us: [u64; 3],
     /// The longest time without an answer of the cluster to anybody.
     pub(super) silence_us: u64,
-    /// Of each kind of fault: how many there were, and how many bit.
-    pub(super) faults: BTreeMap<Kind, (usize, usize)>,
+    /// What became of each kind of fault.
+    pub(super) faults: BTreeMap<Kind, Tally>,
+}
+
+/// What became of a kind of fault. Spans are the longest of those that are due to one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) happened: usize,
+    pub(super) bit: usize,
+    /// No member led.
+    pub(super) leaderless_us: u64,
+    /// No client had an answer.
+    pub(super) silence_us: u64,
+}
+
+/// A stretch that begins at most this long before a fault may still be due to it, because it begins
+/// with the last answer. In microseconds.
+const BEFORE_US: u64 = 100_000;
+/// The same for a stretch that begins after the fault is over: a member that comes back may take over.
+const AFTER_US: u64 = 3_000_000;
+
+/// Which fault a stretch is due to: of those that may be the cause the one that began last. And how
+/// long it was from then on.
+fn cause(faults: &[Fault], (from, until): (u64, u64)) -> Option<(Kind, u64)> {
+    let may = |fault: &&Fault| {
+        !fault.kind.is_for_clients()
+            && fault.from <= from + BEFORE_US
+            && from <= fault.until + AFTER_US
+    };
+    let fault = faults.iter().filter(may).max_by_key(|fault| fault.from)?;
+    Some((fault.kind, until.saturating_sub(from.max(fault.from))))
 }
 
 impl Figures {
-    pub(super) fn of(book: &Book, histories: &[History], faults: &[Fault]) -> Self {
+    pub(super) fn of(
+        book: &Book,
+        histories: &[History],
+        faults: &[Fault],
+        leaderless: &[(u64, u64)],
+    ) -> Self {
         let mut figures = Figures {
             clients: histories.len(),
             grants: book.grants.len(),
@@ -61,9 +95,20 @@ impl Figures {
         figures.silence_us = gaps.max().unwrap_or_default();
         figures.wait_us = waits(book);
         for fault in faults {
-            let (happened, bit) = figures.faults.entry(fault.kind).or_default();
-            *happened += 1;
-            *bit += usize::from(bites(fault, book, histories));
+            let tally = figures.faults.entry(fault.kind).or_default();
+            tally.happened += 1;
+            tally.bit += usize::from(bites(fault, book, histories));
+        }
+        for (kind, span) in leaderless.iter().filter_map(|stretch| cause(faults, *stretch)) {
+            let tally = figures.faults.entry(kind).or_default();
+            tally.leaderless_us = tally.leaderless_us.max(span);
+        }
+        // To the end, if no answer came any more.
+        answers.extend(histories.iter().flat_map(|h| &h.lines).map(|line| line.at).max());
+        let silences = answers.windows(2).filter_map(|pair| cause(faults, (pair[0], pair[1])));
+        for (kind, span) in silences {
+            let tally = figures.faults.entry(kind).or_default();
+            tally.silence_us = tally.silence_us.max(span);
         }
         figures
     }
@@ -123,13 +168,18 @@ fn waits(book: &Book) -> [u64; 3] {
 }
 
 /// Whether a fault did something to somebody. One that hits a member does if that coordinated, or if
-/// a client that is connected to it had asked for something that was not answered. One that hits a
-/// client does if that held something, or waited for an answer.
+/// a client that is connected to it had asked for something that was not answered; one that hits
+/// frames or ends members does if there were some. One that hits a client does if that held something, or waited for an answer.
 fn bites(fault: &Fault, book: &Book, histories: &[History]) -> bool {
     let met = |request: &Request| {
         let answered = request.answer.as_ref().map_or(u64::MAX, |(at, ..)| *at);
         request.invoked <= fault.until && answered >= fault.from
     };
+    match (fault.hits, &fault.client) {
+        (Some(0), _) => return false,
+        (Some(_), None) => return true,
+        (Some(_), Some(_)) | (None, _) => {}
+    }
     if let Some(client) = &fault.client {
         let own = |request: &Request| histories[request.history()].name == *client;
         let held = |grant: &Grant| {
@@ -153,7 +203,8 @@ mod tests {
 
     fn fault(kind: Kind, members: &[u32], client: Option<&str>, from: u64, until: u64) -> Fault {
         let (what, client) = (String::new(), client.map(str::to_owned));
-        Fault { kind, what, members: members.to_vec(), coordinated: false, client, from, until }
+        let (members, coordinated, hits) = (members.to_vec(), false, None);
+        Fault { kind, what, members, coordinated, client, from, until, hits }
     }
 
     #[test]
@@ -162,11 +213,23 @@ mod tests {
         let b = "10 asks 1 y exclusive; 12 waits 1; 50 granted 1 6; 51 lost 1 expired; \
                  60 asks 2 x exclusive; 70 busy 2";
         let histories = [told("a", a), told("b", b)];
-        let figures = Figures::of(&check(&histories).0, &histories, &[]);
+        let figures = Figures::of(&check(&histories).0, &histories, &[], &[]);
         assert_eq!((figures.operations, figures.grants, figures.waited), (4, 2, 1));
         assert_eq!((figures.busy, figures.lost, figures.looks), (1, 1, 1));
         assert_eq!(figures.wait_us, [10, 40, 40]);
         assert_eq!(figures.silence_us, 30);
+    }
+
+    #[test]
+    fn a_gap_is_due_to_the_last_fault_before_it() {
+        const S: u64 = 1_000_000;
+        let kill = fault(Kind::Kill, &[1], None, 10 * S, 12 * S);
+        let faults = [kill, fault(Kind::Loss, &[1], None, 11 * S, 13 * S)];
+        assert_eq!(cause(&faults, (10 * S - 50_000, 12 * S)), Some((Kind::Kill, 2 * S)));
+        assert_eq!(cause(&faults, (12 * S, 20 * S)), Some((Kind::Loss, 8 * S)));
+        assert_eq!(cause(&faults, (14 * S, 15 * S)), Some((Kind::Loss, S)));
+        assert_eq!(cause(&faults, (5 * S, 6 * S)), None, "before all");
+        assert_eq!(cause(&faults, (17 * S, 18 * S)), None, "long after all");
     }
 
     #[test]

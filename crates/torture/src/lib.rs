@@ -19,10 +19,13 @@ mod faults;
 mod field;
 mod figures;
 mod history;
+mod lab;
+mod network;
 mod plan;
 mod report;
+mod sequences;
 
-use args::{Setup, TortureArgs};
+use args::{Setup, TortureArgs, Work};
 use bellwether_ops::cluster::{Signals, runtime};
 use bellwether_shell::{Failure, Folder, Verdict, print};
 use clap::Subcommand;
@@ -30,6 +33,7 @@ use conduct::Conductor;
 use faults::Fault;
 use figures::Figures;
 use report::Report;
+use sequences::Sequence;
 use std::fs;
 use std::path::Path;
 
@@ -58,17 +62,47 @@ impl Command {
 
 fn run(args: &TortureArgs) -> Result<Verdict, Failure> {
     let setup = args.setup()?;
+    let sequences = args.sequences()?;
+    if setup.namespaces.is_some() {
+        network::enter()?;
+    }
     let folder = place(args.keep.as_deref())?;
     runtime()?.block_on(async {
         let mut signals = Signals::new()?;
         tokio::select! {
-            verdict = torture(&setup, args.json, folder) => verdict,
+            verdict = all(&setup, &sequences, args.json, folder) => verdict,
             // Members and clients die with what is dropped here.
             _ = signals.next() => {
                 Err(Failure::Exit(130, "interrupted; nothing was checked".to_owned()))
             }
         }
     })
+}
+
+/// Faults at random, or these sequences one after the other.
+async fn all(
+    setup: &Setup,
+    sequences: &[&'static Sequence],
+    json: bool,
+    folder: Folder,
+) -> Result<Verdict, Failure> {
+    let [first, rest @ ..] = sequences else { return torture(setup, json, folder).await };
+    let mut verdict = Verdict::Well;
+    let mut folders = vec![folder];
+    for (index, sequence) in [first].into_iter().chain(rest).enumerate() {
+        let namespaces = Some(Work::Sequence(sequence));
+        let (members, faults) = (sequence.members, Vec::new());
+        let clients = setup.clients.min(sequence.clients_max);
+        let setup = Setup { members, clients, faults, namespaces, ..setup.clone() };
+        let folder = match (folders.pop(), index) {
+            (Some(folder), 0) if rest.is_empty() => folder,
+            _ => place(None)?,
+        };
+        if matches!(torture(&setup, json, folder).await?, Verdict::Violated) {
+            verdict = Verdict::Violated;
+        }
+    }
+    Ok(verdict)
 }
 
 async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, Failure> {
@@ -79,12 +113,13 @@ async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, F
     fs::write(&path, faults).map_err(|error| Failure::Write("keep", path, error))?;
     let histories = conductor.ground.field.histories()?;
     let (book, found) = check::check(&histories);
-    let figures = Figures::of(&book, &histories, &conducted.faults);
+    let figures = Figures::of(&book, &histories, &conducted.faults, &conducted.leaderless);
     let violations: Vec<_> = conducted.violations.into_iter().chain(found).collect();
     // What was to be kept is, and what somebody will want to look at, too.
     let wanted = !violations.is_empty() || matches!(folder, Folder::Kept(_));
     let kept = wanted.then(|| folder.keep());
-    let report = Report { setup, figures, violations, histories: &histories, kept };
+    let gap = conducted.gap;
+    let report = Report { setup, figures, violations, histories: &histories, kept, gap };
     print(&if json { report.json() } else { report.text() })?;
     Ok(if report.violations.is_empty() { Verdict::Well } else { Verdict::Violated })
 }

@@ -1,9 +1,10 @@
 //! What a run came to, for people and for programs.
 
-use super::args::Setup;
+use super::args::{Setup, Work};
 use super::check::Violation;
-use super::figures::Figures;
+use super::figures::{Figures, Tally};
 use super::history::History;
+use super::sequences::Sequence;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub(super) struct Report<'a> {
     pub(super) histories: &'a [History],
     /// Where everything is, if it is kept.
     pub(super) kept: Option<PathBuf>,
+    /// The longest time without a leader, if it was a sequence.
+    pub(super) gap: Option<Duration>,
 }
 
 fn ms(micros: u64) -> f64 {
@@ -27,12 +30,19 @@ fn ms(micros: u64) -> f64 {
 impl Report<'_> {
     pub(super) fn text(&self) -> String {
         let Setup { members, clients, length, seed, .. } = self.setup;
-        let mut text = format!(
-            "{members} members, {clients} clients, {} of faults, seed {seed}\n\n",
-            shown(*length)
-        );
+        let what = match self.sequence() {
+            Some(sequence) => format!("sequence {}", sequence.letter),
+            None => format!("{} of faults", shown(*length)),
+        };
+        let mut text = format!("{members} members, {clients} clients, {what}, seed {seed}\n\n");
         self.rows(&mut text);
-        self.fault_rows(&mut text);
+        match (self.gap, self.sequence()) {
+            (Some(gap), Some(sequence)) => {
+                let (gap, bound) = (gap.as_millis(), sequence.bound.as_millis());
+                let _ = writeln!(text, "no leader      for {gap} ms at the longest, of {bound} ms");
+            }
+            _ => self.fault_rows(&mut text),
+        }
         for violation in self.violations.iter().take(SHOWN) {
             let _ = write!(text, "\nVIOLATED {}", violation.show(self.histories));
         }
@@ -53,15 +63,28 @@ impl Report<'_> {
         text
     }
 
+    fn sequence(&self) -> Option<&'static Sequence> {
+        match self.setup.namespaces {
+            Some(Work::Sequence(sequence)) => Some(sequence),
+            Some(Work::Random) | None => None,
+        }
+    }
+
     fn flags(&self) -> String {
-        let Setup { members, clients, length, seed, faults, locks, roles } = self.setup;
+        let Setup { members, clients, length, seed, locks, roles, namespaces, .. } = self.setup;
+        let Setup { faults, state, .. } = self.setup;
+        let own = format!("--clients {clients} --seed {seed} --locks {locks} --roles {roles}");
+        let own = if *state > 0 { format!("{own} --state {state}") } else { own };
         let faults: Vec<_> = faults.iter().map(|kind| kind.name()).collect();
         let faults = if faults.is_empty() { "none".to_owned() } else { faults.join(",") };
-        format!(
-            "--members {members} --clients {clients} --for {} --seed {seed} --locks {locks} \
-             --roles {roles} --faults {faults}",
-            shown(*length)
-        )
+        let faults = format!("--members {members} --for {} --faults {faults}", shown(*length));
+        match namespaces {
+            None => format!("{own} {faults}"),
+            Some(Work::Random) => format!("--namespaces {own} {faults}"),
+            Some(Work::Sequence(which)) => {
+                format!("--namespaces --sequence {} {own}", which.letter)
+            }
+        }
     }
 
     fn rows(&self, text: &mut String) {
@@ -88,11 +111,20 @@ impl Report<'_> {
     }
 
     fn fault_rows(&self, text: &mut String) {
-        let _ = writeln!(text, "\n{:<14} {:>8} {:>6}", "fault", "happened", "bit");
+        let heads = ["fault", "happened", "bit", "no leader", "no answer"];
+        let [fault, happened, bit, leader, answer] = heads;
+        let _ = writeln!(text, "\n{fault:<14} {happened:>8} {bit:>6} {leader:>12} {answer:>12}");
         for kind in &self.setup.faults {
-            let (happened, bit) = self.figures.faults.get(kind).copied().unwrap_or_default();
+            let tally = self.figures.faults.get(kind).copied().unwrap_or_default();
+            let Tally { happened, bit, leaderless_us, silence_us } = tally;
+            let (leaderless, silence) = (ms(leaderless_us), ms(silence_us));
+            let gaps = match kind.is_for_clients() || happened == 0 {
+                true => format!("{:>12} {:>12}", "", ""),
+                false => format!("{leaderless:>9.0} ms {silence:>9.0} ms"),
+            };
             let note = if bit == 0 { "   it tested nothing" } else { "" };
-            let _ = writeln!(text, "{:<14} {happened:>8} {bit:>6}{note}", kind.name());
+            let row = format!("{:<14} {happened:>8} {bit:>6} {gaps}{note}", kind.name());
+            let _ = writeln!(text, "{}", row.trim_end());
         }
     }
 
@@ -103,8 +135,12 @@ impl Report<'_> {
             .faults
             .iter()
             .map(|kind| {
-                let (happened, bit) = f.faults.get(kind).copied().unwrap_or_default();
-                serde_json::json!({ "kind": kind.name(), "happened": happened, "bit": bit })
+                let tally = f.faults.get(kind).copied().unwrap_or_default();
+                serde_json::json!({
+                    "kind": kind.name(), "happened": tally.happened, "bit": tally.bit,
+                    "longest_without_leader_ms": ms(tally.leaderless_us),
+                    "longest_without_answer_ms": ms(tally.silence_us),
+                })
             })
             .collect();
         let violations: Vec<_> = self
@@ -128,6 +164,10 @@ impl Report<'_> {
             "looks": f.looks, "wait_ms": { "p50": half, "p99": most, "max": longest },
             "longest_silence_ms": ms(f.silence_us), "faults": faults, "violations": violations,
             "kept": self.kept,
+            "sequence": self.sequence().map(|sequence| serde_json::json!({
+                "letter": sequence.letter, "bound_ms": sequence.bound.as_millis() as u64,
+                "longest_without_leader_ms": self.gap.map(|gap| gap.as_millis() as u64),
+            })),
         });
         format!("{report:#}\n")
     }
@@ -151,23 +191,28 @@ mod tests {
     fn a_violation_comes_with_its_lines_and_a_command() {
         let faults = vec![Kind::Kill, Kind::ClientStop];
         let (length, seed) = (Duration::from_secs(90), 7);
-        let setup = Setup { members: 3, clients: 2, length, seed, faults, locks: 4, roles: 0 };
+        let (members, clients, locks, roles, state, namespaces) = (3, 2, 4, 0, 0, None);
+        let setup =
+            Setup { members, clients, length, seed, faults, locks, roles, state, namespaces };
         let histories = [told("client-1.1", "10 asks 1 x exclusive; 20 granted 1 5")];
         let mut figures = Figures::default();
-        figures.faults.insert(Kind::Kill, (3, 2));
+        let tally = Tally { happened: 3, bit: 2, leaderless_us: 400_000, silence_us: 500_000 };
+        figures.faults.insert(Kind::Kill, tally);
         let violation = Violation::new("fifo", "so", &[Place { history: 0, line: 1 }]);
         let kept = Some(PathBuf::from("kept"));
         let violations = vec![violation; SHOWN + 2];
-        let mut report = Report { setup: &setup, figures, violations, histories: &histories, kept };
+        let (histories, gap) = (&histories, None);
+        let mut report = Report { setup: &setup, figures, violations, histories, kept, gap };
         let text = report.text();
         for part in [
             "3 members, 2 clients, 90s of faults, seed 7\n",
             "VIOLATED fifo: so\n  client-1.1\n",
             "and 2 more\n",
-            "torture --members 3 --clients 2 --for 90s --seed 7 --locks 4 --roles 0 --faults \
+            "torture --clients 2 --seed 7 --locks 4 --roles 0 --members 3 --for 90s --faults \
              kill,client-stop\n",
             "histories and logs are in kept\n",
-            "client-stop           0      0   it tested nothing\n",
+            "kill                  3      2       400 ms       500 ms\n",
+            "client-stop           0      0                             it tested nothing\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -33,6 +33,7 @@ export function Coordinator({ room }: { room: Room }) {
           </dd>
         </div>
         {status.reachable != null && <div><dt>Agree now</dt><dd>{status.reachable} of {status.configured}</dd></div>}
+        {status.log && <div><dt>Committed</dt><dd>{status.log.commit_index} of {status.log.last_index} entries</dd></div>}
         <div><dt>Election</dt><dd>{status.election}</dd></div>
       </dl>
       {last && <p class="reason">Last change at {clock(last.at)}: {last.reason}.</p>}

@@ -30,7 +30,7 @@ export function Members({ room }: { room: Room }) {
   const { glance } = room.feed.value;
   if (!glance) return null;
   const up = room.up.value;
-  const heads = ["Member", "Health", "Last heard", "Clock offset", "Clock rate", "Connection"];
+  const heads = ["Member", "Health", "Last heard", "Clock offset", "Clock rate", "Connection", "Log"];
   return (
     <section class="panel members" aria-labelledby="members">
       <h2 id="members">Members</h2>
@@ -52,6 +52,12 @@ export function Members({ room }: { room: Room }) {
   );
 }
 
+/** How much of the replicated log a member has, as far as the coordinator knows. */
+export function log(member: Member): string {
+  if (member.behind == null) return "–";
+  return member.behind === 0 ? "complete" : `lacks ${member.behind}`;
+}
+
 function Row(props: { room: Room; member: Member; up: Up | null; leads: boolean; speaks: boolean }) {
   const { room, member, up, leads, speaks } = props;
   const { sign, word, tone } = condition(member, up);
@@ -68,7 +74,10 @@ function Row(props: { room: Room; member: Member; up: Up | null; leads: boolean;
       <td role="cell" data-label="Clock rate">
         {rate(member.clock_rate_ppm)}{member.clock_drifts && <strong class="bad"> drifts, may not lead</strong>}
       </td>
-      <td role="cell" data-label="Connection">{speaks ? "–" : member.connected ? "stands" : "none"}</td>
+      <td role="cell" data-label="Connection" title={member.trouble ?? undefined}>
+        {speaks ? "–" : member.connected ? "stands" : member.trouble ? `none: ${member.trouble}` : "none"}
+      </td>
+      <td role="cell" data-label="Log">{log(member)}</td>
       {up && <td role="cell" class="acts"><Act room={room} up={up} id={member.id} /></td>}
     </tr>
   );

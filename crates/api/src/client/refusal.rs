@@ -40,6 +40,7 @@ pub(super) fn from_refusal(refusal: Refusal) -> wire::Refusal {
         R::StaleToken(of, token) => {
             Why::StaleToken(wire::StaleToken { of: Some(from_subject(of)), token: token.0 })
         }
+        R::StateFull(most) => Why::StateFull(most),
     };
     wire::Refusal { why: Some(why) }
 }
@@ -88,6 +89,7 @@ pub(super) fn to_refusal(refusal: wire::Refusal) -> Result<Refusal, Malformed> {
         Why::StaleToken(wire::StaleToken { of, token }) => {
             R::StaleToken(to_subject(of, "stale_token.of")?, Token(token))
         }
+        Why::StateFull(most) => R::StateFull(most),
     })
 }
 

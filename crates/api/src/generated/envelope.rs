@@ -24,7 +24,7 @@ pub mod envelope {
         ClientWelcome(super::ClientWelcome),
     }
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Hello {
     #[prost(uint32, tag = "1")]
     pub version: u32,
@@ -44,6 +44,15 @@ pub struct Hello {
     pub instance: u64,
     #[prost(uint64, tag = "9")]
     pub group: u64,
+    #[prost(message, repeated, tag = "10")]
+    pub settings: ::prost::alloc::vec::Vec<Setting>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Setting {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Welcome {
@@ -130,6 +139,7 @@ pub enum Reason {
     Duplicate = 7,
     Malformed = 8,
     TooMany = 9,
+    Settings = 10,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -148,6 +158,7 @@ impl Reason {
             Self::Duplicate => "DUPLICATE",
             Self::Malformed => "MALFORMED",
             Self::TooMany => "TOO_MANY",
+            Self::Settings => "SETTINGS",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -163,6 +174,7 @@ impl Reason {
             "DUPLICATE" => Some(Self::Duplicate),
             "MALFORMED" => Some(Self::Malformed),
             "TOO_MANY" => Some(Self::TooMany),
+            "SETTINGS" => Some(Self::Settings),
             _ => None,
         }
     }

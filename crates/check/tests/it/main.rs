@@ -5,7 +5,6 @@
 mod agree;
 mod deadlocks;
 mod liveness;
-mod mandate;
 mod member;
 mod models;
 mod mortal;

@@ -1,7 +1,8 @@
 //! The production member as a whole, as far as it can be explored: little time may pass.
 //!
-//! What its safety rests on is the mandate, and `mandate` goes much further with that. Here
-//! are the detector and the election beside it, and nothing is abstracted: clocks show what they show.
+//! What its safety rests on is the log, and `crates/log/tests/it/worlds.rs` goes much further with that.
+//! Here are the detector and the election beside it, and nothing is abstracted: clocks show what they
+//! show.
 
 #![allow(
     clippy::unwrap_used,

@@ -8,6 +8,7 @@
 mod common;
 mod dashboard;
 mod duties;
+mod findings;
 mod node;
 mod running;
 mod torture;

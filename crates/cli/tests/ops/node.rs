@@ -158,7 +158,7 @@ fn a_member_runs_is_asked_and_ends() {
     assert!(output.status.success());
 
     // A second process with the same state.
-    refused(path, "node --config node.toml --log off", 3, &["demo-1.state", "in use"]);
+    refused(path, "node --config node.toml --log off", 3, &["demo-1.log", "in use"]);
     // A second process on the same port.
     let line = format!("node --config node.toml --log off --data other --http {http}");
     refused(path, &line, 3, &["cannot listen on", &http, "another process uses this port"]);
@@ -243,8 +243,8 @@ fn what_cannot_be_used_at_the_start_ends_with_3() {
     refused(path, &format!("{run} --listen 192.0.2.1:7400"), 3, &["192.0.2.1:7400", "--listen"]);
 
     fs::create_dir(path.join("data")).unwrap();
-    fs::write(path.join("data/demo-1.state"), "rubbish").unwrap();
-    refused(path, run, 3, &["demo-1.state", "it is not a state file", "move the file away"]);
+    fs::write(path.join("data/demo-1.log"), "rubbish").unwrap();
+    refused(path, run, 3, &["demo-1.log", "it is not a state file", "move the file away"]);
     fs::remove_dir_all(path.join("data")).unwrap();
 
     let key = fs::read(path.join("member-1-key.pem")).unwrap();

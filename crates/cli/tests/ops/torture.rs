@@ -78,6 +78,30 @@ fn it_leaves_nobody_behind_however_it_ends() {
 }
 
 #[test]
+fn namespaces_come_and_go_as_root_and_are_refused_otherwise() {
+    let line = "torture --namespaces --clients 2 --for 4s --seed 1 --faults partition,loss --json";
+    let output = run(line);
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    if !rustix::process::geteuid().is_root() {
+        assert_eq!(output.status.code(), Some(77), "{complaint}");
+        assert!(complaint.contains("--namespaces needs root"), "{complaint}");
+        return;
+    }
+    // A machine without TAP devices or without the tools says which.
+    if output.status.code() == Some(2) {
+        assert!(complaint.contains("--namespaces: cannot"), "{complaint}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}\n{complaint}");
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert!(report["grants"].as_u64() > Some(0), "{said}");
+    assert!(report["faults"][0]["longest_without_leader_ms"].is_number(), "{said}");
+    let mut left = fs::read_dir("/run/netns").into_iter().flatten().flatten();
+    let ours = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with("bw");
+    assert!(!left.any(ours), "a namespace is left behind");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("precious"), "do not touch").unwrap();
@@ -91,6 +115,8 @@ fn what_makes_no_sense_is_refused() {
         ("torture --seed x", "--seed: 'x' is not a whole number"),
         ("torture --faults kill,flood", "--faults: no fault 'flood'; there are kill, stop"),
         ("torture --locks 0", "--locks: '0'"),
+        ("torture --faults star", "--faults: 'star' needs --namespaces"),
+        ("torture --namespaces --sequence x", "--sequence: no sequence 'x'; there are a to j"),
         (full.as_str(), "it is not empty"),
     ] {
         let output = run(line);

@@ -28,7 +28,7 @@ pub(super) struct Sights {
 #[derive(Default)]
 struct Sight {
     role: String,
-    /// How new the copy was of which was told last.
+    /// The position of the log that was told last.
     version: (u64, u64),
     latest: Option<Standing>,
     /// What was not taken yet.

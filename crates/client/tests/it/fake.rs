@@ -69,7 +69,7 @@ impl Fake {
     /// One with a single member.
     pub(crate) fn new() -> Self {
         let mut duties = Duties::default();
-        duties.apply(Command::Begin {
+        duties.apply(&Command::Begin {
             epoch: 3,
             limits: Limits { ttl_min_ms: 10, ..Limits::default() },
             on_deadlock: OnDeadlock::Abort,
@@ -239,7 +239,7 @@ impl State {
         match request {
             Request::Open { key, client, ttl_ms, sent } => {
                 let open = Command::Open { key, client, ttl_ms, at: 0 };
-                let Some(Said::Opened(result, _)) = state.duties.apply(open).pop() else {
+                let Some(Said::Opened(result, _)) = state.duties.apply(&open).pop() else {
                     panic!("a session is opened or refused");
                 };
                 if let Ok(session) = result {
@@ -269,7 +269,7 @@ impl State {
             }
             Request::Force { lock, session, by } => {
                 let force = Command::Force { lock: lock.clone(), session, by, at: 0 };
-                let said = state.duties.apply(force);
+                let said = state.duties.apply(&force);
                 let result = said.iter().find_map(|said| match said {
                     Said::Forced { done, .. } => Some(done.clone()),
                     _ => None,
@@ -305,7 +305,7 @@ impl State {
 
     /// Whether it had an effect.
     fn apply(&mut self, command: Command) -> bool {
-        let said = self.duties.apply(command);
+        let said = self.duties.apply(&command);
         let effect = !said.is_empty();
         self.tell(said);
         self.show();
@@ -317,7 +317,7 @@ impl State {
         for (member, out, number, role) in &self.observers {
             let behind = self.behind.get(member).copied().unwrap_or_default();
             let sequence = self.requests.saturating_sub(behind);
-            let role = self.duties.roles().get(role);
+            let role = self.duties.roles().get(role.as_str());
             let change = role.and_then(|role| role.history.back());
             let standing = change.map_or(Standing::default(), |change| Standing {
                 leader: change.leader.zip(change.token).map(|(session, token)| Leader {

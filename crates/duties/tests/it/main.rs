@@ -4,6 +4,7 @@
 
 mod client;
 mod lossy;
+mod parts;
 mod random;
 mod rules;
 mod tokens;

@@ -12,10 +12,10 @@ const RUNS: u64 = 2_000;
 const COMMANDS: u64 = 120;
 
 /// SplitMix64.
-struct Dice(u64);
+pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,7 +59,7 @@ fn ask(dice: &mut Dice, number: Number) -> Ask {
     }
 }
 
-fn command(dice: &mut Dice, number: Number, sessions: &[SessionId]) -> Command {
+pub(crate) fn command(dice: &mut Dice, number: Number, sessions: &[SessionId]) -> Command {
     let at = number;
     let session = match sessions.len() as u64 {
         0 => SessionId(1),
@@ -106,9 +106,9 @@ fn assert_sound(duties: &Duties) {
     }
     for (id, session) in duties.sessions() {
         for request in session.requests.values() {
-            let first = |want: &Want| duties.locks()[&want.name].place(*id) == Some(0);
+            let first = |want: &Want| duties.locks()[want.name.as_str()].place(*id) == Some(0);
             let fits = |want: &Want| {
-                let lock = &duties.locks()[&want.name];
+                let lock = &duties.locks()[want.name.as_str()];
                 let held: Vec<_> = lock.holders.values().map(|(_, mode)| *mode).collect();
                 match want.mode {
                     Mode::Exclusive => held.is_empty(),
@@ -129,7 +129,7 @@ fn stuck(duties: &Duties) -> BTreeSet<SessionId> {
         let can = |id: &SessionId| {
             let waiting = duties.sessions()[id].requests.values().filter(|r| r.token.is_none());
             waiting.flat_map(|request| &request.wants).all(|want| {
-                let lock = &duties.locks()[&want.name];
+                let lock = &duties.locks()[want.name.as_str()];
                 let before = lock.queue.iter().take_while(|(other, ..)| other != id);
                 let mut held = lock.holders.iter().filter(|(id, _)| left.contains(id));
                 before.clone().all(|(other, ..)| !left.contains(other))
@@ -169,7 +169,7 @@ fn whatever_clients_do() {
         for number in 1..=COMMANDS {
             let sessions: Vec<_> = duties.sessions().keys().copied().collect();
             let command = command(&mut dice, number, &sessions);
-            for said in duties.apply(command.clone()) {
+            for said in duties.apply(&command) {
                 match said {
                     Said::Answered(id, number, Ok(Answer::Granted(token))) => {
                         assert!(token > last, "seed {seed}: {token} after {last}");
@@ -196,7 +196,7 @@ fn whatever_clients_do() {
         assert!(answered.values().all(|times| *times == 1), "seed {seed}: {answered:?}");
         // When all have gone, nothing is left of who waited for whom.
         for session in duties.sessions().keys().copied().collect::<Vec<_>>() {
-            duties.apply(Command::End { session, why: Ending::Closed, at: COMMANDS });
+            duties.apply(&Command::End { session, why: Ending::Closed, at: COMMANDS });
         }
         assert!(format!("{duties:?}").contains("edges: {}"), "seed {seed}: {duties:?}");
     }
@@ -214,7 +214,7 @@ fn the_same_commands_give_the_same_state_over_a_journey_too() {
             // A member that joins has the state from another one.
             let bytes = serde_json::to_vec(&there).unwrap();
             there = serde_json::from_slice::<Duties>(&bytes).unwrap().restored();
-            assert_eq!(here.apply(command.clone()), there.apply(command), "seed {seed}");
+            assert_eq!(here.apply(&command), there.apply(&command), "seed {seed}");
             assert_eq!(here, there, "seed {seed}");
         }
     }

@@ -9,17 +9,17 @@ use bellwether_duties::{
 
 fn begin(duties: &mut Duties, epoch: u32) {
     let (limits, on_deadlock) = (Limits::default(), OnDeadlock::Abort);
-    duties.apply(Command::Begin { epoch, limits, on_deadlock });
+    duties.apply(&Command::Begin { epoch, limits, on_deadlock });
 }
 
 fn open(duties: &mut Duties, key: u128) -> SessionId {
-    duties.apply(Command::Open { key, client: "c".into(), ttl_ms: 1_000, at: 0 });
+    duties.apply(&Command::Open { key, client: "c".into(), ttl_ms: 1_000, at: 0 });
     duties.session_of(key).unwrap()
 }
 
 /// The token that a request is granted at once.
 fn granted(duties: &mut Duties, session: SessionId, number: u64, ask: Ask) -> Token {
-    let said = duties.apply(Command::Ask { session, number, forget_below: 0, ask, at: 0 });
+    let said = duties.apply(&Command::Ask { session, number, forget_below: 0, ask, at: 0 });
     let token = said.iter().find_map(|said| match said {
         Said::Answered(_, _, Ok(Answer::Granted(token) | Answer::Leads(token))) => Some(*token),
         _ => None,
@@ -56,7 +56,7 @@ fn t1_a_token_that_is_not_held_is_over_in_every_epoch() {
     // A new coordinator changes nothing for those who hold, and brings nothing back.
     begin(&mut duties, 8);
     assert_eq!((duties.bearer(&of, shared), duties.bearer(&role, leads)), (Ok(one), Ok(one)));
-    duties.apply(Command::End { session: one, why: Ending::Expired, at: 0 });
+    duties.apply(&Command::End { session: one, why: Ending::Expired, at: 0 });
     assert_eq!(duties.bearer(&of, shared), stale(shared));
     assert!(duties.bearer(&role, leads).is_err());
     let again = open(&mut duties, 3);

@@ -192,7 +192,9 @@ fn partition(args: &CheckArgs, group: &Group) -> Result<Vec<Vec<NodeId>>, Failur
     }
     match flag("partition", units::partition(text, group))? {
         CutKind::Partition(sides) => Ok(sides),
-        CutKind::OneWay(..) | CutKind::Between(..) => Ok(Vec::new()),
+        CutKind::OneWay(..) | CutKind::Between(..) | CutKind::Only(_) | CutKind::Sieve(..) => {
+            Ok(Vec::new())
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use bellwether_algorithms::catalogue::Listed;
 
 /// What an algorithm is about: what its file says before the first heading, but for the title.
 pub(crate) fn about(algorithm: &Listed) -> String {
-    // The member's own file has its rules only; the idea of it is the mandate.
-    let member = algorithm.beside.iter().find(|(part, _)| *part == "mandate");
+    // The member's own file has its rules only; the idea of it is the log.
+    let member = algorithm.beside.iter().find(|(part, _)| *part == "log");
     let docs = member.map_or(algorithm.entry.docs, |(_, text)| text);
     let lines = lines(docs).take_while(|line| !line.starts_with("# "));
     let text = lines.collect::<Vec<_>>().join("\n");
@@ -30,7 +30,8 @@ fn lines(source: &str) -> impl Iterator<Item = &str> {
     docs.map(|line| line.strip_prefix(' ').unwrap_or(line))
 }
 
-/// The rules that an essay lists: `* R2 ...`, or `  * a: ...` below it for R2a, over several lines.
+/// The rules that an essay lists: `* R2 ...` or `* **R2 Name.** ...`, or `  * a: ...` below it for R2a, over several
+/// lines.
 fn listed(source: &str, part: Option<&str>) -> Vec<Rule> {
     let section = lines(source).skip_while(|line| *line != "# Rules").skip(1);
     let mut rules: Vec<Rule> = Vec::new();
@@ -39,7 +40,7 @@ fn listed(source: &str, part: Option<&str>) -> Vec<Rule> {
     for line in section.take_while(|line| !line.starts_with("# ")) {
         let begun = if let Some(text) = line.strip_prefix("* ") {
             let (id, text) = text.split_once(' ').unwrap_or((text, ""));
-            parent = id.trim_end_matches([',', ':']).to_owned();
+            parent = id.trim_start_matches('*').trim_end_matches([',', ':']).to_owned();
             Some((parent.clone(), text))
         } else if let Some(text) = line.strip_prefix("  * ") {
             let (letter, text) = text.split_once(": ").unwrap_or((text, ""));

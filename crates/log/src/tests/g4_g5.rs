@@ -262,3 +262,20 @@ fn g5_a_piece_that_was_not_asked_for_is_ignored() {
     one.get(3, parts(at(2, 7), 0, &[1, 2], None));
     assert_eq!(one.log.last(), at(2, 3));
 }
+
+#[test]
+fn g5_a_piece_that_a_dead_leader_owes_does_not_keep_others_from_supplying_it() {
+    let mut one = One::new(1);
+    one.beat(3, beat(2, at(2, 3), 1));
+    one.pass(ms(600));
+    assert_eq!(fetched(&one.fire(Timer::Fetch)), None, "its lease has run out");
+    one.campaign();
+    let term = asks(&one.log);
+    let vote = Msg::Vote {
+        term,
+        sure: false,
+        answer: Answer::Behind { last: at(2, 3) },
+        birth: Birth::new(2),
+    };
+    assert_eq!(fetched(&one.get(2, vote)), Some((2, Place::After(Position::ZERO))));
+}

@@ -200,3 +200,38 @@ fn g7_entries_are_pushed_only_to_followers_that_keep_up() {
     one.get(2, Msg::Fetch { place: Place::After(at(1, 1)), budget: 1_000 });
     assert_eq!(pushed(&one.propose(3)), [2]);
 }
+
+#[test]
+fn g6_what_is_committed_is_told_soon_though_no_entries_follow() {
+    let mut one = One::new(1);
+    one.elect(2);
+    assert!(!beats_soon(&one.fire(Timer::Write)), "nothing is committed yet");
+    assert!(beats_soon(&one.ack(2)));
+    one.pass(ms(5));
+    let told = sent(&one.fire(Timer::Heartbeat));
+    let commit = one.log.commit().index;
+    assert!(told.iter().all(|(_, m)| matches!(m, Msg::Append { beat, .. } if beat.commit == commit)));
+}
+
+fn beats_soon(effects: &Fx) -> bool {
+    let soon = |effect: &Effect<Log<Words>>| {
+        matches!(effect, Effect::SetTimer(Timer::Heartbeat, delay) if delay.start <= ms(5))
+    };
+    effects.iter().any(soon)
+}
+
+#[test]
+fn g6_a_commit_index_that_comes_by_itself_counts_only_from_the_leader() {
+    let mut one = One::new(1);
+    one.append(2, beat(2, at(2, 3), 0), Position::ZERO, &[1, 2, 3]);
+    let hear = |one: &mut One, from, term, commit| {
+        one.call(|log, cx| log.hear_commit(id(from), Term::new(term), Index::new(commit), cx));
+        one.log.commit().index
+    };
+    assert_eq!(hear(&mut one, 3, 2, 2), Index::ZERO, "of another member");
+    assert_eq!(hear(&mut one, 2, 1, 2), Index::ZERO, "of another term");
+    assert_eq!(hear(&mut one, 2, 2, 2), Index::new(2));
+    assert_eq!(hear(&mut one, 2, 2, 9), Index::new(3), "not further than the logs match");
+    one.pass(ms(600));
+    assert_eq!(hear(&mut one, 2, 2, 9), Index::new(3));
+}

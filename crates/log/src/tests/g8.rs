@@ -214,3 +214,22 @@ fn g8_a_leader_that_does_not_come_back_into_office_gives_up() {
     }
     assert_eq!(one.log.leads(), None);
 }
+
+#[test]
+fn g8_a_member_that_has_just_restarted_does_not_claim() {
+    let claims = |restarts: bool| {
+        let mut one = One::new(1);
+        one.append(3, beat(1, at(1, 1), 1), Position::ZERO, &[1]);
+        if restarts {
+            one.restart();
+            one.beat(3, beat(1, at(1, 1), 1));
+        }
+        one.input(Input::Campaign { claim: true, appointed: false });
+        let term = asks(&one.log);
+        let answer = Answer::Wait { leader: Some(id(3)), left: ms(300) };
+        let vote = Msg::Vote { term, sure: false, answer, birth: Birth::new(2) };
+        sent(&one.get(2, vote)).contains(&(3, Msg::Claim { term }))
+    };
+    assert!(claims(false));
+    assert!(!claims(true), "its own vote is not free when the leader has yielded");
+}

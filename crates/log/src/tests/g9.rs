@@ -182,3 +182,46 @@ fn g9_the_wait_covers_what_was_acknowledged_before_the_ack_leaves() {
     assert!(one.log.durable().reliance_ms >= 60_000);
     assert_eq!(one.log.durable().log, crate::Saved::Nothing);
 }
+
+#[test]
+fn g9_a_candidate_that_has_forgotten_does_not_wait_if_a_majority_remembers() {
+    let mut one = lost();
+    one.pass(ms(600));
+    one.campaign();
+    for sure in [false, true] {
+        let term = asks(&one.log);
+        for voter in [2, 3] {
+            one.get(voter, Msg::Vote { term, sure, answer: YES, birth: Birth::new(1) });
+        }
+    }
+    assert_eq!(one.log.leads(), Some(Term::new(2)), "P2 and P3 are a majority");
+}
+
+#[test]
+fn g9_a_candidate_that_waits_asks_one_that_refused_again_in_a_higher_term() {
+    let mut one = One::of(3, 1, in_memory());
+    one.append(2, beat(1, at(1, 2), 2), Position::ZERO, &[1, 2]);
+    one.pass(ms(600));
+    one.campaign();
+    let wait = Answer::Yes { after: Duration::from_secs(60) };
+    for sure in [false, true] {
+        let term = asks(&one.log);
+        one.get(2, Msg::Vote { term, sure, answer: wait, birth: Birth::new(1) });
+        // All get a round to say that they remember.
+        if !sure {
+            one.fire(Timer::Ask);
+        }
+    }
+    let term = asks_sure(&one.log).unwrap();
+    assert!(one.log.leads().is_none(), "P2 has forgotten");
+    // P3 remembers, and has promised this term to itself.
+    let no = Answer::No { promised: term };
+    one.get(3, Msg::Vote { term, sure: true, answer: no, birth: Birth::new(1) });
+    one.fire(Timer::Ask);
+    assert!(asks(&one.log) > term);
+    for sure in [false, true] {
+        let term = asks(&one.log);
+        one.get(3, Msg::Vote { term, sure, answer: YES, birth: Birth::new(1) });
+    }
+    assert!(one.log.leads().is_some(), "it and P3 are a majority that remembers");
+}

@@ -16,7 +16,7 @@ use crate::node::{Config, Input, Node, Sieve, bound};
 use crate::witness::Witness;
 use bellwether_core::{Group, Invariant, NodeId, Time};
 use bellwether_log::{self as log, Durability, Log};
-use bellwether_sim::chaos::{Weather, storm};
+use bellwether_sim::chaos::{Harsh, Weather, storm};
 use bellwether_sim::{Action, FaultCounts, Network, Scheduled, Sim, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -68,8 +68,14 @@ fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
     inputs.push(Input::Sieve(Sieve::Above(one_of(&[70, 120, 300]))));
     let wipes = n >= 3 && one_of(&[0, 0, 1]) == 1 && durability == Durability::Disk;
     let victim = NodeId::new(1 + one_of(&[0, 1, 2]) as u32);
+    let harsh = Some(Harsh {
+        kinds: &KINDS,
+        sizes: &[70, 120, 300],
+        rates: &[20_000, 100_000],
+        topologies: true,
+    });
     let weather =
-        Weather { unit: log.heartbeat, drift_ppm: wrong_ppm.unwrap_or(drift_ppm), inputs };
+        Weather { unit: log.heartbeat, drift_ppm: wrong_ppm.unwrap_or(drift_ppm), inputs, harsh };
     let (network, mut script) = storm(&group, seed, &weather);
     let mut down = BTreeSet::new();
     // More of what the application may do, all through the storm.

@@ -3,31 +3,47 @@
 use super::{Member, Stance};
 use crate::config::Config;
 use crate::event::Decline;
-use crate::mandate::{Epoch, Replica, Version};
-use crate::status::{Health, MemberStatus, Stance as PublicStance, Status};
+use crate::status::{
+    Health, LogStatus, MandateStatus, MemberStatus, Stance as PublicStance, Status,
+};
 use bellwether_core::{Here, NodeId, Time};
+use bellwether_log::{Log, Machine, Misfit, Position, Term};
 use std::time::Duration;
 
-impl<S: Replica> Member<S> {
-    /// The epoch of the mandate that it holds.
-    pub fn holds(&self, now: Time) -> Option<Epoch> {
-        self.mandate.holds(now)
+impl<M: Machine> Member<M> {
+    /// The term in which it is in office.
+    pub fn in_office(&self, now: Time) -> Option<Term> {
+        self.log.in_office(now)
     }
 
-    /// Its copy of the replicated state, and how new it is; none after a restart until one comes.
-    pub fn copy(&self) -> Option<(Version, &S)> {
-        self.mandate.copy()
+    /// Its log.
+    pub fn log(&self) -> &Log<M> {
+        &self.log
     }
 
-    /// How many changes a majority may not have yet, if this member leads.
-    pub fn underway(&self, here: &Here<'_>, config: &Config) -> u64 {
-        self.mandate.underway(config.needed(here.group()))
+    /// The committed state and its position; none while a snapshot is being received.
+    pub fn state(&self) -> Option<(Position, &M)> {
+        self.log.state()
     }
 
     /// Whether this member leads and a majority comes about without that follower: what it is sent
     /// may come a little later.
     pub fn is_spare(&self, follower: NodeId, here: &Here<'_>, config: &Config) -> bool {
-        self.mandate.is_spare(follower, config.needed(here.group()))
+        self.log.is_spare(follower, config.log.needed(here.group()))
+    }
+
+    /// Whether a leader has heard this follower lately.
+    pub(super) fn is_alive(&self, member: NodeId, here: &Here<'_>, config: &Config) -> bool {
+        let heard = self.log.heard(member);
+        heard.is_some_and(|at| here.now().since(at) <= config.suspect_after.1)
+    }
+
+    /// A member's clock, as this leader measured it or as the leader said.
+    fn clock(&self, me: NodeId, member: NodeId) -> Option<crate::ClockStatus> {
+        match self.log.leads() {
+            Some(_) => self.clocks.status(me, member),
+            None => self.view.as_ref()?.of(member)?.clock,
+        }
     }
 
     /// P8: the strongest other member that has answered lately and may lead.
@@ -35,19 +51,26 @@ impl<S: Replica> Member<S> {
         config.ranks.strongest_first().find(|id| self.could_lead(*id, here, config).is_ok())
     }
 
-    fn could_lead(&self, id: NodeId, here: &Here<'_>, config: &Config) -> Result<(), Decline> {
+    pub(super) fn could_lead(
+        &self,
+        id: NodeId,
+        here: &Here<'_>,
+        config: &Config,
+    ) -> Result<(), Decline> {
         if here.group().place(id).is_none() {
             Err(Decline::Unknown(id))
         } else if id == here.me() {
             Err(Decline::Already(id))
         } else if !config.may_lead(id) {
             Err(Decline::Witness(id))
-        } else if self.mandate.clock(here.me(), id).is_some_and(|clock| clock.drifts) {
-            Err(Decline::Drifts(id))
-        } else if !self.mandate.is_alive(id, here, config) {
+        } else if !self.is_alive(id, here, config) {
             Err(Decline::Silent(id))
         } else {
-            Ok(())
+            self.log.fits(id, here.now(), &config.log).map_err(|misfit| match misfit {
+                Misfit::Drifts => Decline::Drifts(id),
+                Misfit::Silent | Misfit::NotLeading => Decline::Silent(id),
+                Misfit::Lost | Misfit::Behind | Misfit::Unknown => Decline::Behind(id),
+            })
         }
     }
 
@@ -69,7 +92,7 @@ impl<S: Replica> Member<S> {
     }
 
     fn must_lead(&self, here: &Here<'_>) -> Result<(), Decline> {
-        match self.holds(here.now()) {
+        match self.in_office(here.now()) {
             Some(_) => Ok(()),
             None => Err(Decline::NotCoordinator(self.named(here).filter(|id| *id != here.me()))),
         }
@@ -92,9 +115,9 @@ impl<S: Replica> Member<S> {
         }
     }
 
-    /// The epoch in which it leads, if it does.
-    pub(crate) fn leading(&self) -> Option<Epoch> {
-        self.mandate.leading()
+    /// Whether it leads, in office or not.
+    pub(crate) fn leads(&self) -> bool {
+        self.log.leads().is_some()
     }
 
     /// Its own number.
@@ -109,58 +132,91 @@ impl<S: Replica> Member<S> {
 
     /// Whether its leader, or itself, was appointed.
     pub(crate) fn is_appointed(&self) -> bool {
-        self.mandate.is_appointed()
+        self.log.is_appointed()
     }
 
     /// Everything at once.
     pub fn status(&self, here: &Here<'_>, config: &Config) -> Status {
-        let holds = self.holds(here.now()).is_some();
+        let (me, now) = (here.me(), here.now());
+        let lease_left = self.log.lease_left(now).unwrap_or_default();
+        let appointed = self.log.is_appointed();
+        let mandate = |(leader, term)| MandateStatus { leader, term, lease_left, appointed };
         Status {
             stance: match self.stance {
-                _ if holds => PublicStance::Leading,
+                _ if self.in_office(now).is_some() => PublicStance::Leading,
                 Stance::Listening => PublicStance::Listening,
                 Stance::Electing | Stance::Awaiting(_) => PublicStance::Electing,
                 Stance::Coordinating => PublicStance::Campaigning,
                 Stance::Following(..) => PublicStance::Following,
             },
-            mandate: self.mandate.status(here),
+            mandate: self.log.leader(me, now).map(mandate),
             coordinator: self.named(here),
-            incarnation: self.mandate.promises().incarnation,
-            reachable: self.mandate.reachable(here, config),
-            needed: config.needed(here.group()),
+            incarnation: self.log.starts(),
+            reachable: self.reachable(here, config),
+            needed: config.log.needed(here.group()),
             eligible: !self.abstains(),
+            log: self.log_status(now),
             members: here.group().ring().iter().map(|id| self.sight(*id, here, config)).collect(),
         }
     }
 
+    fn log_status(&self, now: Time) -> LogStatus {
+        let report = self.log.report();
+        LogStatus {
+            last: report.last,
+            commit: report.commit,
+            completeness: report.completeness,
+            is_complete: self.log.is_complete(now),
+            behind: report.behind,
+            bytes: report.bytes,
+            waiting: self.waiting.clone(),
+        }
+    }
+
+    /// How many members answered lately, this one included: a leader and a candidate know.
+    fn reachable(&self, here: &Here<'_>, config: &Config) -> Option<usize> {
+        if self.leads() {
+            let others = here.group().ring().iter();
+            let alive = others.filter(|id| self.is_alive(**id, here, config));
+            return Some(1 + alive.count());
+        }
+        let last = self.support.filter(|_| self.leader().is_none());
+        self.log.supporters().or(last).map(|heard| heard.max(1))
+    }
+
     fn sight(&self, id: NodeId, here: &Here<'_>, config: &Config) -> MemberStatus {
-        let now = here.now();
+        let (me, now) = (here.me(), here.now());
         let since = |at: Time| now.since(at);
-        let told = || {
-            let (at, sight) = self.mandate.sight(id)?;
-            let ago = Duration::from_millis(u64::from(sight.heard_ms?));
-            Some(now.since(at) + ago)
-        };
         let leader = self.leader();
-        let heard = if id == here.me() {
+        let told = leader.and_then(|_| Some((self.view.as_ref()?.at, self.view.as_ref()?.of(id)?)));
+        let heard = if id == me {
             Some(Duration::ZERO)
         } else if leader == Some(id) {
             self.detector.heard().map(since)
-        } else if self.mandate.is_idle() {
-            leader.and_then(|_| told())
+        } else if self.leads() {
+            self.log.heard(id).map(since)
         } else {
-            self.mandate.heard(id).map(since).or_else(|| leader.and_then(|_| told()))
+            told.and_then(|(at, sight)| {
+                Some(since(at) + Duration::from_millis(sight.heard_ms?.into()))
+            })
         };
         // What the leader says is some heartbeats old when it arrives, and a second when it is
         // said again.
-        let slack = if self.leading().is_some() { Duration::ZERO } else { Duration::from_secs(2) };
-        let knows = self.leading().is_some() || leader.is_some();
+        let slack = if self.leads() { Duration::ZERO } else { Duration::from_secs(2) };
+        let knows = self.leads() || leader.is_some();
         let health = match heard {
             Some(ago) if ago <= config.suspect_after.1 + slack => Health::Alive,
             Some(_) => Health::Silent,
             None if knows => Health::Silent,
             None => Health::Unknown,
         };
-        MemberStatus { id, health, heard, clock: self.mandate.clock(here.me(), id) }
+        let behind = if id == me {
+            Some(self.log.report().behind)
+        } else if self.leads() {
+            self.log.lacks(id)
+        } else {
+            told.and_then(|(_, sight)| sight.behind)
+        };
+        MemberStatus { id, health, heard, clock: self.clock(me, id), behind }
     }
 }

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod clients;
+mod findings;
 mod scenarios;
 mod storms;

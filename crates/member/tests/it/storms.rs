@@ -14,9 +14,9 @@
 use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::election::any::Choice;
 use bellwether_core::{Channels, Goal, Group, NodeId, Time};
-use bellwether_member::{Choices, Config, Input, Member, Preempt, Ranks};
-use bellwether_sim::chaos::{Weather, storm};
-use bellwether_sim::{Ended, FaultCounts, FaultKind, Silent, Sim, Violation};
+use bellwether_member::{Choices, Config, Durability, Input, Member, Preempt, Ranks};
+use bellwether_sim::chaos::{Harsh, Weather, storm};
+use bellwether_sim::{Action, Ended, FaultCounts, FaultKind, Scheduled, Silent, Sim, Violation};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -45,7 +45,28 @@ struct Run {
     inputs: Vec<Input>,
     /// By how much the clocks really drift at most.
     drift_ppm: u32,
+    /// The member whose data folder is emptied, if all others know it by then.
+    wiped: Option<NodeId>,
 }
+
+/// What the log must bear besides: links that lose by kind or by size, slow links, and networks of
+/// which only some links are left.
+pub(crate) const HARSH: Harsh = Harsh {
+    kinds: &[
+        "REQUEST-VOTE",
+        "VOTE",
+        "APPEND",
+        "HEARTBEAT",
+        "ACK",
+        "FETCH",
+        "SUPPLY",
+        "YIELD",
+        "PASS",
+    ],
+    sizes: &[70, 120, 300],
+    rates: &[20_000, 100_000],
+    topologies: true,
+};
 
 fn run_of(election: Choice, seed: u64) -> Run {
     let mut draw = bits(seed);
@@ -61,7 +82,7 @@ fn run_of(election: Choice, seed: u64) -> Run {
         _ => Preempt::Always,
     };
     if draw(3) == 0 {
-        choices.amnesia = Duration::from_millis(400);
+        choices.durability = Durability::Memory;
     }
     let mut priorities = BTreeMap::new();
     if draw(3) == 0 {
@@ -70,15 +91,17 @@ fn run_of(election: Choice, seed: u64) -> Run {
     // One witness at most, so that with everybody else up somebody can lead.
     let witness = (n > 2 && draw(3) == 0).then(|| ring[draw(u64::from(n)) as usize]);
     let ranks = Ranks::new(&group, priorities, witness.into_iter().collect());
-    // Whoever is appointed stays, so the strongest need not lead in the end.
+    // An appointed leader stays, so the strongest need not lead in the end.
     let inputs = match draw(3) {
         0 => vec![Input::StepDown, Input::Transfer(ring[0]), Input::Elect],
         _ => Vec::new(),
     };
-    Run { group, choices, ranks, inputs, drift_ppm }
+    let wipes = n > 2 && choices.durability == Durability::Disk && draw(2) == 0;
+    let wiped = wipes.then(|| ring[draw(u64::from(n)) as usize]);
+    Run { group, choices, ranks, inputs, drift_ppm, wiped }
 }
 
-/// Everybody follows somebody, whoever it is.
+/// All follow one leader, the strongest or not.
 fn anybody_leads() -> Goal<Member> {
     let member = Member::definition();
     Goal::new("leader", "all live members follow one leader", move |members| {
@@ -104,10 +127,14 @@ struct Outcome {
 
 fn perform(run: &Run, seed: u64) -> Outcome {
     let config = Config::new(&run.choices, run.ranks.clone(), &run.group).unwrap();
-    let weather =
-        Weather { unit: config.heartbeat, drift_ppm: run.drift_ppm, inputs: run.inputs.clone() };
+    let weather = Weather {
+        unit: config.log.heartbeat,
+        drift_ppm: run.drift_ppm,
+        inputs: run.inputs.clone(),
+        harsh: Some(HARSH),
+    };
     let (mut network, script) = storm(&run.group, seed, &weather);
-    // The mandate does not care about order; some elections do, and TCP keeps it.
+    // The log does not care about order; some elections do, and TCP keeps it.
     network.reorder &= any_order(run.choices.election);
     let last = script.iter().map(|scheduled| scheduled.at).max().unwrap_or_default();
     let member = Member::definition();
@@ -119,8 +146,22 @@ fn perform(run: &Run, seed: u64) -> Outcome {
     let mut sim: Sim<Member, Silent> =
         Sim::new(run.group.clone(), config, &network, seed, member.invariants, Silent);
     sim.schedule(script);
-    sim.stop_when(goal);
     sim.stop_after(MOST_EVENTS);
+    if let Some(victim) = run.wiped {
+        // An emptied folder needs a majority of the others, so all come back in the end.
+        let ring = run.group.ring().iter();
+        sim.schedule(ring.map(|id| Scheduled { at: last, action: Action::Recover(*id) }));
+        let mut eighths = 1..8;
+        while let Some(eighth) = eighths.next()
+            && sim.violation().is_none()
+        {
+            sim.run(Time::from_micros(last.as_micros() * eighth / 8));
+            if wipe(&mut sim, victim) {
+                break;
+            }
+        }
+    }
+    sim.stop_when(goal);
     let ended = sim.run(until);
     Outcome {
         events: sim.events(),
@@ -129,6 +170,20 @@ fn perform(run: &Run, seed: u64) -> Outcome {
         settled: ended == Ended::Settled,
         now: sim.now(),
     }
+}
+
+/// Empties a member's data folder, if all others are up and know it (S6), and starts it again. Whether
+/// it did.
+fn wipe(sim: &mut Sim<Member, Silent>, victim: NodeId) -> bool {
+    let knows = |member: &Member| member.log().roster().is_some_and(|r| r.contains_key(&victim));
+    let all = sim.live().count() == sim.group().len();
+    let is_safe = all && sim.live().all(|(_, member)| knows(member));
+    if is_safe {
+        sim.act(Action::Wipe(victim));
+        sim.run(sim.now() + Duration::from_millis(50));
+        sim.act(Action::Recover(victim));
+    }
+    is_safe
 }
 
 /// Runs that many schedules on two threads; panics with the seed of the first that fails.

@@ -166,6 +166,7 @@ async fn greet<P: Protocol>(
     if let Err(error) = frame::write(&mut out, &bytes, shared.limits.stalled_after).await {
         tracing::debug!(%address, "lost while it was welcomed: {error}");
     }
+    frames.be_patient();
     Ok(Guest::Member(Visitor { caller, admission, frames }))
 }
 
@@ -231,6 +232,7 @@ fn examine<P: Protocol>(
         protocol: shared.protocol.name(),
         me: shared.me(),
         group: &shared.group,
+        settings: &shared.settings,
     };
     let caller = judge(hello, &expected)?;
     if !certificate.is_some_and(|certificate| speaks_for(certificate, cluster, caller.id)) {

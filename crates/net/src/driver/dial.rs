@@ -11,7 +11,7 @@ use super::stats::{Dropped, lock};
 use crate::frame::{self, Broken, Frames};
 use crate::identity::server_name;
 use crate::socket;
-use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter};
+use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter, Setting};
 use bellwether_core::NodeId;
 use bytes::BytesMut;
 use std::io;
@@ -68,6 +68,10 @@ enum End {
     Lost(String),
     /// The peer did not keep up.
     Overflow,
+}
+
+fn setting((name, value): &(&'static str, String)) -> Setting {
+    Setting { name: (*name).to_owned(), value: value.clone() }
 }
 
 impl<P: Protocol> Dialler<P> {
@@ -134,7 +138,7 @@ impl<P: Protocol> Dialler<P> {
                 refused: error.kind() == io::ErrorKind::ConnectionRefused,
                 ..Failure::new("unreachable", format!("{}: {error}", peer.address), false)
             })?;
-        socket::prepare(&tcp, limits.stalled_after);
+        socket::prepare_for_member(&tcp, limits.stalled_after);
         timeout(limits.greeting_within, self.greet(tcp)).await.map_err(slow)?
     }
 
@@ -184,6 +188,7 @@ impl<P: Protocol> Dialler<P> {
             life: self.shared.life,
             instance: self.shared.instance,
             group: fingerprint(&self.shared.group),
+            settings: self.shared.settings.iter().map(setting).collect(),
         }
     }
 
@@ -235,7 +240,9 @@ impl<P: Protocol> Dialler<P> {
 
     async fn failed(&mut self, failure: Failure) {
         let Failure { kind, text, loud, refused } = failure;
-        if loud && self.shared.stats.first_time(&self.id.to_string(), kind) {
+        let settings = envelope::Reason::Settings.as_str_name();
+        let subject = if kind == settings { text.clone() } else { self.id.to_string() };
+        if loud && self.shared.stats.first_time(&subject, kind) {
             tracing::warn!(peer = self.id.number(), "cannot connect: {text}");
         } else {
             tracing::debug!(peer = self.id.number(), "cannot connect: {text}");

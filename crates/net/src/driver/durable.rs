@@ -12,8 +12,10 @@
 //! Numbers are little-endian; cluster and protocol are preceded by their length as u16. The checksum
 //! covers format, length and body.
 
+use super::store::{Store, Written};
+use crate::clock::Clock;
 use crate::decode::Malformed;
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, Process};
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -94,6 +96,18 @@ pub enum DurableError {
         /// What is wrong with it.
         damage: Damage,
     },
+    /// A file of a log folder is damaged, or was not written by this version.
+    #[error("the log file `{}` cannot be used: at byte {offset}: {what}. {advice}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+        /// What to do.
+        advice: String,
+    },
     /// It belongs to another process.
     #[error(
         "the state file `{}` belongs to member {} of cluster `{}` running `{}`, and this is member \
@@ -109,6 +123,58 @@ pub enum DurableError {
         /// Whose it should be.
         wanted: Box<Owner>,
     },
+}
+
+type Encode<D> = Box<dyn Fn(&D) -> Vec<u8> + Send>;
+
+/// The store of small states: one file, which is written whole at every change.
+pub struct WholeFile<P: Process> {
+    file: StateFile,
+    encode: Encode<P::Durable>,
+    on_disk: Option<P::Durable>,
+}
+
+impl<P: Process> WholeFile<P> {
+    /// Opens the file of this owner and reads what it holds: nothing, if it does not exist.
+    pub fn open(
+        path: &Path,
+        owner: Owner,
+        encode: impl Fn(&P::Durable) -> Vec<u8> + Send + 'static,
+        decode: impl Fn(&[u8]) -> Result<P::Durable, Malformed>,
+    ) -> Result<(Self, Option<P::Durable>), DurableError> {
+        let (file, saved) = StateFile::open(path, owner)?;
+        let decode = |bytes: Vec<u8>| {
+            decode(&bytes).map_err(|what| DurableError::Damaged {
+                path: path.to_owned(),
+                damage: Damage::Content(what),
+            })
+        };
+        let on_disk = saved.map(decode).transpose()?;
+        let encode = Box::new(encode);
+        Ok((WholeFile { file, encode, on_disk: on_disk.clone() }, on_disk))
+    }
+}
+
+impl<P: Process<Durable: Send> + 'static> Store<P> for WholeFile<P> {
+    fn is_dirty(&self, process: &P) -> bool {
+        self.on_disk.as_ref() != Some(&process.durable())
+    }
+
+    fn save(&mut self, process: &P) -> Result<Written, DurableError> {
+        let begun = Clock::shared();
+        let durable = process.durable();
+        let state = (self.encode)(&durable);
+        self.file.write(&state)?;
+        self.on_disk = Some(durable);
+        let (bytes, took) = (state.len() as u64, Clock::shared().since(begun));
+        Ok(Written { bytes, took })
+    }
+}
+
+impl<P: Process> std::fmt::Debug for WholeFile<P> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("WholeFile").field(&self.file).finish()
+    }
 }
 
 /// An open state file: locked against a second process for as long as this lives.
@@ -246,19 +312,19 @@ fn checksum(format: &[u8], length: &[u8], body: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     let length = text.len().min(usize::from(u16::MAX));
     out.extend((length as u16).to_le_bytes());
     out.extend(&text.as_bytes()[..length]);
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+pub(crate) fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = rest.split_first_chunk()?;
     *rest = tail;
     Some(*head)
 }
 
-fn take_text(rest: &mut &[u8]) -> Option<String> {
+pub(crate) fn take_text(rest: &mut &[u8]) -> Option<String> {
     let length = usize::from(u16::from_le_bytes(take(rest)?));
     let (head, tail) = rest.split_at_checked(length)?;
     *rest = tail;

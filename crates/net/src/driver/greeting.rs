@@ -5,7 +5,7 @@
 //! made it, before a single message of the algorithm is believed.
 
 use super::stats::Reason;
-use bellwether_api::envelope::{self, ClientHello, Hello, Refusal, common_version};
+use bellwether_api::envelope::{self, ClientHello, Hello, Refusal, Setting, common_version};
 use bellwether_core::{Group, NodeId};
 
 /// What the called process knows.
@@ -19,6 +19,8 @@ pub struct Expected<'a> {
     pub me: NodeId,
     /// All members.
     pub group: &'a Group,
+    /// What must be the same at both ends.
+    pub settings: &'a [(&'static str, String)],
 }
 
 /// A caller that may come in, if its certificate is right.
@@ -91,8 +93,25 @@ pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> 
         };
         return refuse(Reason::UnknownId, text);
     }
+    let differ = differences(&hello.settings, id, expected);
+    if !differ.is_empty() {
+        let text = format!("{id} and {me} must be configured alike: {}", differ.join(", "));
+        return refuse(Reason::Settings, text);
+    }
     let other_group = hello.group != fingerprint(expected.group);
     Ok(Caller { id, version, instance: hello.instance, other_group })
+}
+
+/// The settings that both know and that differ, with both values.
+fn differences(theirs: &[Setting], caller: NodeId, expected: &Expected<'_>) -> Vec<String> {
+    let me = expected.me;
+    let differs = |(name, ours): &(&'static str, String)| {
+        let Setting { value, .. } = theirs.iter().find(|setting| setting.name == *name)?;
+        // A list of members is long, and its end matters too.
+        let theirs = printable_to(value, 1_000);
+        (value != ours).then(|| format!("{name} is {theirs} at {caller} and {ours} at {me}"))
+    };
+    expected.settings.iter().filter_map(differs).collect()
 }
 
 /// Judges a client's greeting by itself, and gives the version to speak. One on the same host need not
@@ -135,17 +154,32 @@ pub(crate) fn fingerprint(group: &Group) -> u64 {
 
 /// What a stranger says, fit for a log: short and without control characters.
 fn printable(text: &str) -> String {
-    text.chars().take(60).flat_map(char::escape_default).collect()
+    printable_to(text, 60)
+}
+
+/// The same with room for this many characters.
+fn printable_to(text: &str, most: usize) -> String {
+    text.chars().take(most).flat_map(char::escape_default).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn setting(name: &str, value: &str) -> Setting {
+        Setting { name: name.to_owned(), value: value.to_owned() }
+    }
+
     fn judged(change: impl FnOnce(&mut Hello)) -> Result<Caller, Reason> {
+        refusal(change).map_err(|refused| refused.reason)
+    }
+
+    fn refusal(change: impl FnOnce(&mut Hello)) -> Result<Caller, Refused> {
         let group = Group::numbered(3).unwrap();
         let me = NodeId::new(1);
-        let expected = Expected { cluster: "test", protocol: "member", me, group: &group };
+        let settings = [("lease", "500ms".to_owned()), ("drift_ppm", "500".to_owned())];
+        let (protocol, settings) = ("member", &settings[..]);
+        let expected = Expected { cluster: "test", protocol, me, group: &group, settings };
         let mut hello = Hello {
             version: envelope::VERSION,
             oldest: envelope::OLDEST,
@@ -156,9 +190,10 @@ mod tests {
             life: 0,
             instance: 77,
             group: fingerprint(&group),
+            settings: vec![setting("lease", "500ms")],
         };
         change(&mut hello);
-        judge(&hello, &expected).map_err(|refused| refused.reason)
+        judge(&hello, &expected)
     }
 
     #[test]
@@ -179,6 +214,17 @@ mod tests {
         assert_eq!(judged(|hello| hello.to = 3), Err(Reason::Recipient));
         assert_eq!(judged(|hello| hello.from = 4), Err(Reason::UnknownId));
         assert_eq!(judged(|hello| hello.from = 1), Err(Reason::UnknownId));
+    }
+
+    /// Finding c: a member with a longer lease would lead beside the one that the others follow.
+    #[test]
+    fn settings_that_differ_are_refused_with_both_values() {
+        let theirs = [setting("lease", "3s"), setting("drift_ppm", "500"), setting("new", "1")];
+        let refused = refusal(|hello| hello.settings = theirs.to_vec()).unwrap_err();
+        assert_eq!(refused.reason, Reason::Settings);
+        let text = "P2 and P1 must be configured alike: lease is 3s at P2 and 500ms at P1";
+        assert_eq!(refused.text, text);
+        assert!(judged(|hello| hello.settings.clear()).is_ok(), "an older version says nothing");
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct Options {
     /// Where clients go that come to the same address with a client's certificate of the cluster's
     /// authority. Without it they are refused.
     pub clients: Option<mpsc::Sender<ClientConnection>>,
+    /// What must be the same at all members, by name and value. The greeting compares it.
+    pub settings: Vec<(&'static str, String)>,
     /// What it may take.
     pub limits: Limits,
 }
@@ -63,6 +65,7 @@ impl Options {
             gate: None,
             dev_faults: false,
             clients: None,
+            settings: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -83,8 +86,8 @@ pub struct Limits {
     /// How long establishing a connection may take, in each of its two parts: reaching the address,
     /// and TLS with the greeting.
     pub greeting_within: Duration,
-    /// How long a frame that has begun may take to arrive, and how long a write may make no
-    /// progress.
+    /// How long a frame that has begun may take to arrive, or, from a greeted member, how long
+    /// nothing more of it may come; and how long a write may make no progress.
     pub stalled_after: Duration,
     /// How many connections may be in the middle of their greeting; beyond it the oldest is closed.
     pub ungreeted: usize,

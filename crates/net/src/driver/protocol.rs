@@ -1,11 +1,14 @@
-//! What the driver must know of a process to run it: how its messages look on the wire and its
-//! durable state on disk.
+//! What the driver must know of a process to run it: how its messages look on the wire, and where
+//! its durable state is kept.
 
+use super::durable::{DurableError, Owner, WholeFile};
 use super::runner::View;
+use super::store::Store;
 use crate::decode::Malformed;
 use bellwether_api::envelope::Payload;
 use bellwether_core::{Codec, Erasable, NodeId, Process};
 use std::fmt;
+use std::path::Path;
 
 /// How a process meets the network.
 ///
@@ -13,6 +16,8 @@ use std::fmt;
 pub trait Protocol: Send + Sync + 'static {
     /// The process that is run.
     type Process: Erasable;
+    /// Keeps what is durable of it. [`WholeFile`] is enough for small states.
+    type Store: Store<Self::Process>;
 
     /// What both ends must run alike; the greeting compares it. `host/bully`, `member`.
     fn name(&self) -> &str;
@@ -37,11 +42,9 @@ pub trait Protocol: Send + Sync + 'static {
         false
     }
 
-    /// Durable state as the file keeps it.
-    fn encode_durable(&self, durable: &Durable<Self>) -> Vec<u8>;
-
-    /// Durable state from a file.
-    fn decode_durable(&self, bytes: &[u8]) -> Result<Durable<Self>, Malformed>;
+    /// Opens the store of this owner, and reads the durable state that it holds: none at the first
+    /// start.
+    fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError>;
 
     /// What the process is told when the connection to a peer tells something about the peer: a
     /// hint, never proof. Nothing by default.
@@ -51,6 +54,8 @@ pub trait Protocol: Send + Sync + 'static {
     }
 }
 
+/// An open store, and the durable state that was in it.
+pub type Opened<P> = (<P as Protocol>::Store, Option<Durable<P>>);
 /// The message of a protocol's process.
 pub type Msg<P> = <<P as Protocol>::Process as Process>::Msg;
 /// The timer of a protocol's process.
@@ -87,6 +92,16 @@ impl<P: Process> Coded<P> {
     pub fn new(name: impl Into<String>, codec: Codec<P>) -> Self {
         Coded { name: name.into(), codec }
     }
+
+    /// Durable state as the file keeps it.
+    pub fn encode_durable(&self, durable: &P::Durable) -> Vec<u8> {
+        self.codec.durable.encode(durable)
+    }
+
+    /// Durable state from a file.
+    pub fn decode_durable(&self, bytes: &[u8]) -> Result<P::Durable, Malformed> {
+        self.codec.durable.decode(bytes).map_err(Malformed::new)
+    }
 }
 
 impl<P: Process> fmt::Debug for Coded<P> {
@@ -97,6 +112,7 @@ impl<P: Process> fmt::Debug for Coded<P> {
 
 impl<P: Erasable> Protocol for Coded<P> {
     type Process = P;
+    type Store = WholeFile<P>;
 
     fn name(&self) -> &str {
         &self.name
@@ -113,11 +129,9 @@ impl<P: Erasable> Protocol for Coded<P> {
         }
     }
 
-    fn encode_durable(&self, durable: &P::Durable) -> Vec<u8> {
-        self.codec.durable.encode(durable)
-    }
-
-    fn decode_durable(&self, bytes: &[u8]) -> Result<P::Durable, Malformed> {
-        self.codec.durable.decode(bytes).map_err(Malformed::new)
+    fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError> {
+        let coder = self.codec.durable.clone();
+        let encode = move |durable: &P::Durable| coder.encode(durable);
+        WholeFile::open(path, owner, encode, |bytes| self.decode_durable(bytes))
     }
 }

@@ -1,16 +1,21 @@
 //! The task that owns a process: one event, one handler call.
 //!
-//! After each call the durable state is compared with what is on disk and written if it differs;
-//! only then do the step's messages, timers and outputs take effect, in the order in which the
-//! handler asked for them. The write blocks the task on purpose: nothing of this process may go on
-//! before it is done.
+//! After each call the store says whether something durable has changed. If not, the step's messages
+//! and outputs leave at once. If so, they are kept; further events that are already here are
+//! handled too, and what they ask for is kept as well; then all of it is saved at once, and what
+//! was kept leaves in the order in which the handlers asked for it (group commit). A crash before
+//! the end of the save is a crash before these steps: nothing of them was told. Timers are set and
+//! cancelled at once. The save blocks the task on purpose: nothing of this process may go on before
+//! it is done. If it fails the process ends, and the save is never tried again: after a failed sync
+//! the system may report success for data that it has dropped.
 
-use super::durable::{DurableError, StateFile};
+use super::durable::DurableError;
 use super::outbox::Queued;
 use super::protocol::{Config, Durable, Input, Msg, Output, Protocol, Timer};
 use super::shared::{Arrival, Shared};
 use super::stats::Dropped;
 use super::step::{Journal, Step};
+use super::store::{Store, Written};
 use super::timers::Timers;
 use super::traffic::Tap;
 use crate::clock::Clock;
@@ -91,6 +96,9 @@ const NOWHERE: (u64, u64) = (0, 0);
 const MESSAGES_PER_TURN: u32 = 32;
 /// After so many steps in a row the other tasks of this thread get a chance.
 const STEPS_AT_ONCE: u32 = 128;
+/// One save is for the changes of at most this many further steps, and waits for at most this long.
+const STEPS_PER_SAVE: u32 = 128;
+const SAVE_AFTER: Duration = Duration::from_millis(1);
 /// A timer this late shows that the process was paused, or the machine.
 const PAUSED: Duration = Duration::from_millis(20);
 /// What arrived during a pause gets so long to come in before the late timers fire.
@@ -103,8 +111,7 @@ pub(crate) struct Runner<P: Protocol> {
     pub(crate) shared: Arc<Shared<P>>,
     pub(crate) process: P::Process,
     pub(crate) config: Config<P>,
-    pub(crate) file: Option<StateFile>,
-    pub(crate) on_disk: Option<Durable<P>>,
+    pub(crate) store: Option<P::Store>,
     pub(crate) journal: Option<Box<dyn Journal<P::Process>>>,
     pub(crate) inbox: mpsc::Receiver<Arrival<P>>,
     pub(crate) commands: mpsc::Receiver<Command<P>>,
@@ -117,6 +124,12 @@ pub(crate) struct Runner<P: Protocol> {
 pub(crate) struct State<P: Protocol> {
     timers: Timers<Timer<P>>,
     effects: Vec<Effect<P::Process>>,
+    /// Messages and outputs of steps that are not saved, with the time of their steps.
+    kept: Vec<(Time, Effect<P::Process>)>,
+    /// Whether a step has changed something durable since the last save.
+    unsaved: bool,
+    /// A command that must wait for the save: it would see, or end, what is not saved.
+    postponed: Option<Command<P>>,
     /// Messages to itself, with their numbers.
     to_itself: VecDeque<(u64, Msg<P>)>,
     sent: u64,
@@ -131,6 +144,9 @@ impl<P: Protocol> State<P> {
         State {
             timers: Timers::new(),
             effects: Vec::new(),
+            kept: Vec::new(),
+            unsaved: false,
+            postponed: None,
             to_itself: VecDeque::new(),
             sent: 0,
             turn: Turn::Messages,
@@ -143,12 +159,58 @@ impl<P: Protocol> State<P> {
 
 impl<P: Protocol> Runner<P> {
     /// Runs the process until it is told to stop, or nobody is left who could tell it anything.
-    pub(crate) async fn run(&mut self) -> Result<(), RunError> {
-        let saved = self.on_disk.clone();
+    pub(crate) async fn run(&mut self, saved: Option<Durable<P>>) -> Result<(), RunError> {
         self.step((Call::Start(saved), (self.shared.life, 0)))?;
+        self.save().await?;
         while let Some(event) = self.next().await {
             self.step(event)?;
+            if self.state.unsaved {
+                self.step_on()?;
+                self.save().await?;
+            }
         }
+        Ok(())
+    }
+
+    /// Handles the events that are already here, so that one save is enough for all of them.
+    fn step_on(&mut self) -> Result<(), RunError> {
+        let begun = Clock::shared();
+        for _ in 0..STEPS_PER_SAVE {
+            if Clock::shared().since(begun) >= SAVE_AFTER {
+                return Ok(());
+            }
+            match self.take_any() {
+                Taken::Event(event) => self.step(event)?,
+                Taken::Stop | Taken::Nothing => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves what is durable, and lets go what was kept for it.
+    async fn save(&mut self) -> Result<(), RunError> {
+        if !self.state.unsaved {
+            return Ok(());
+        }
+        // The connections send what left before the first change while the disk works.
+        yield_now().await;
+        if let Some(store) = &mut self.store {
+            let Written { bytes, took } = store.save(&self.process).map_err(|error| {
+                tracing::error!("{error}");
+                RunError::Durable(Arc::new(error))
+            })?;
+            self.shared.stats.count(|counters| {
+                counters.durable_writes += 1;
+                counters.durable_bytes += bytes;
+                counters.durable_time += took;
+            });
+        }
+        self.state.unsaved = false;
+        let mut kept = std::mem::take(&mut self.state.kept);
+        for (at, effect) in kept.drain(..) {
+            self.perform(effect, at);
+        }
+        self.state.kept = kept;
         Ok(())
     }
 
@@ -159,14 +221,19 @@ impl<P: Protocol> Runner<P> {
             self.state.at_once = 0;
             yield_now().await;
         }
+        if let Some(command) = self.state.postponed.take() {
+            match self.obey(command) {
+                Taken::Event(event) => return Some(event),
+                Taken::Stop => return None,
+                Taken::Nothing => {}
+            }
+        }
         loop {
             self.catch_up().await;
-            for _ in 0..3 {
-                match self.take_turn() {
-                    Taken::Event(event) => return Some(event),
-                    Taken::Stop => return None,
-                    Taken::Nothing => self.pass_turn(),
-                }
+            match self.take_any() {
+                Taken::Event(event) => return Some(event),
+                Taken::Stop => return None,
+                Taken::Nothing => {}
             }
             self.state.at_once = 0;
             let now = self.shared.clock.now();
@@ -174,7 +241,7 @@ impl<P: Protocol> Runner<P> {
             tokio::select! {
                 biased;
                 Some(arrival) = self.inbox.recv() => return Some(self.arrived(arrival)),
-                command = self.commands.recv() => match self.obey(command) {
+                command = self.commands.recv() => match self.obey(command.unwrap_or(Command::Stop)) {
                     Taken::Event(event) => return Some(event),
                     Taken::Stop => return None,
                     Taken::Nothing => {}
@@ -195,7 +262,20 @@ impl<P: Protocol> Runner<P> {
         self.state.in_turn = 0;
     }
 
-    /// Takes an event from the source whose turn it is.
+    /// Takes an event from any source, the one whose turn it is first. What must wait for a save is
+    /// postponed and ends the search.
+    fn take_any(&mut self) -> Taken<P> {
+        for _ in 0..3 {
+            match self.take_turn() {
+                Taken::Nothing if self.state.postponed.is_some() => return Taken::Nothing,
+                Taken::Nothing => self.pass_turn(),
+                taken => return taken,
+            }
+        }
+        Taken::Nothing
+    }
+
+    /// Takes an event from the source whose turn it is. If there is none the turn is not passed on.
     fn take_turn(&mut self) -> Taken<P> {
         match self.state.turn {
             Turn::Messages => {
@@ -214,17 +294,29 @@ impl<P: Protocol> Runner<P> {
             }
             Turn::Timers => {
                 let due = self.state.timers.take_due(self.shared.clock.now());
+                let Some(timer) = due else { return Taken::Nothing };
                 self.pass_turn();
-                due.map_or(Taken::Nothing, |timer| Taken::Event((Call::Timer(timer), NOWHERE)))
+                Taken::Event((Call::Timer(timer), NOWHERE))
             }
             Turn::Commands => {
                 let command = match self.commands.try_recv() {
-                    Ok(command) => Some(command),
+                    Ok(command) => command,
                     Err(mpsc::error::TryRecvError::Empty) => return Taken::Nothing,
-                    Err(mpsc::error::TryRecvError::Disconnected) => None,
+                    Err(mpsc::error::TryRecvError::Disconnected) => Command::Stop,
                 };
-                self.pass_turn();
-                self.obey(command)
+                match command {
+                    Command::Inspect(_) | Command::Stop if self.state.unsaved => {
+                        self.state.postponed = Some(command);
+                        Taken::Nothing
+                    }
+                    command => {
+                        let taken = self.obey(command);
+                        if matches!(taken, Taken::Event(_)) {
+                            self.pass_turn();
+                        }
+                        taken
+                    }
+                }
             }
         }
     }
@@ -236,11 +328,11 @@ impl<P: Protocol> Runner<P> {
         }
     }
 
-    fn obey(&mut self, command: Option<Command<P>>) -> Taken<P> {
+    fn obey(&mut self, command: Command<P>) -> Taken<P> {
         match command {
-            None | Some(Command::Stop) => Taken::Stop,
-            Some(Command::Input(input)) => Taken::Event((Call::Input(input), NOWHERE)),
-            Some(Command::Inspect(look)) => {
+            Command::Stop => Taken::Stop,
+            Command::Input(input) => Taken::Event((Call::Input(input), NOWHERE)),
+            Command::Inspect(look) => {
                 let Shared { group, place, clock, .. } = &*self.shared;
                 let here = Here::new(group, *place, clock.now(), false);
                 look(&self.view(&here));
@@ -262,7 +354,7 @@ impl<P: Protocol> Runner<P> {
         }
     }
 
-    /// One handler call, and then its effects.
+    /// One handler call, and then its effects, or those that need not wait for a save.
     fn step(&mut self, (call, origin): Event<P>) -> Result<(), RunError> {
         let now = self.shared.clock.now();
         let call = match &mut self.journal {
@@ -282,32 +374,19 @@ impl<P: Protocol> Runner<P> {
         let here = Here::new(&self.shared.group, self.shared.place, now, false);
         call.make(&mut self.process, &mut Context::new(&here, &self.config, &mut effects));
         self.shared.stats.count(|counters| counters.steps += 1);
-        self.make_durable()?;
+        if !self.state.unsaved {
+            let changed = |store: &P::Store| store.is_dirty(&self.process);
+            self.state.unsaved = self.store.as_ref().is_some_and(changed);
+        }
         for effect in effects.drain(..) {
-            self.perform(effect, now);
+            match effect {
+                Effect::Send(..) | Effect::Emit(_) if self.state.unsaved => {
+                    self.state.kept.push((now, effect));
+                }
+                effect => self.perform(effect, now),
+            }
         }
         self.state.effects = effects;
-        Ok(())
-    }
-
-    fn make_durable(&mut self) -> Result<(), RunError> {
-        let durable = self.process.durable();
-        if self.on_disk.as_ref() == Some(&durable) {
-            return Ok(());
-        }
-        if let Some(file) = &self.file {
-            let begun = Clock::shared();
-            file.write(&self.shared.protocol.encode_durable(&durable)).map_err(|error| {
-                tracing::error!("{error}");
-                RunError::Durable(Arc::new(error))
-            })?;
-            let took = Clock::shared().since(begun);
-            self.shared.stats.count(|counters| {
-                counters.durable_writes += 1;
-                counters.durable_time += took;
-            });
-        }
-        self.on_disk = Some(durable);
         Ok(())
     }
 

@@ -2,10 +2,10 @@
 
 use super::accept;
 use super::dial::Dialler;
-use super::durable::{Damage, DurableError, Owner, StateFile};
+use super::durable::{DurableError, Owner};
 use super::options::Options;
 use super::outbox::Outbox;
-use super::protocol::{Config, Input, Output, Protocol};
+use super::protocol::{Config, Durable, Input, Output, Protocol};
 use super::runner::{Command, RunError, Runner, State, View};
 use super::shared::{Peer, PeerState, Shared};
 use super::stats::{Counters, Stats, lock};
@@ -66,7 +66,7 @@ pub fn start_with_journal<P: Protocol>(
     if tokio::runtime::Handle::try_current().is_err() {
         return Err(StartError::NoRuntime);
     }
-    let (file, on_disk) = open(&protocol, &options)?;
+    let (store, saved) = open(&protocol, &options)?;
     let gate = options.gate.take();
     let (shared, listen) = share(protocol, options)?;
     let (inbox_in, inbox) = mpsc::channel(1024);
@@ -95,8 +95,7 @@ pub fn start_with_journal<P: Protocol>(
         shared: shared.clone(),
         process: P::Process::default(),
         config,
-        file,
-        on_disk,
+        store,
         journal,
         inbox,
         commands,
@@ -108,7 +107,7 @@ pub fn start_with_journal<P: Protocol>(
         if let Some(gate) = gate {
             let _ = gate.await;
         }
-        let result = runner.run().await;
+        let result = runner.run(saved).await;
         let _ = stopping_in.send(true);
         // The connections may wait for the process to take something: it never will.
         drop(runner);
@@ -121,23 +120,17 @@ pub fn start_with_journal<P: Protocol>(
     Ok(running)
 }
 
-type Saved<P> = (Option<StateFile>, Option<super::protocol::Durable<P>>);
+type Kept<P> = (Option<<P as Protocol>::Store>, Option<Durable<P>>);
 
-fn open<P: Protocol>(protocol: &P, options: &Options) -> Result<Saved<P>, StartError> {
+fn open<P: Protocol>(protocol: &P, options: &Options) -> Result<Kept<P>, StartError> {
     let Some(path) = &options.data else { return Ok((None, None)) };
     let owner = Owner {
         cluster: options.identity.cluster().to_owned(),
         id: options.identity.id(),
         protocol: protocol.name().to_owned(),
     };
-    let (file, saved) = StateFile::open(path, owner)?;
-    let decode = |bytes: Vec<u8>| {
-        protocol.decode_durable(&bytes).map_err(|what| DurableError::Damaged {
-            path: path.clone(),
-            damage: Damage::Content(what),
-        })
-    };
-    Ok((Some(file), saved.map(decode).transpose()?))
+    let (store, saved) = protocol.open(path, owner)?;
+    Ok((Some(store), saved))
 }
 
 fn share<P: Protocol>(
@@ -145,7 +138,7 @@ fn share<P: Protocol>(
     options: Options,
 ) -> Result<(Arc<Shared<P>>, TcpListener), StartError> {
     let Options { identity, group, mut addresses, listen, life, clock, .. } = options;
-    let Options { dev_faults, clients, limits, .. } = options;
+    let Options { dev_faults, clients, settings, limits, .. } = options;
     let me = identity.id();
     let no_member = || StartError::NotAMember(me, group.ring().to_vec());
     let place = group.place(me).ok_or_else(no_member)?;
@@ -165,6 +158,7 @@ fn share<P: Protocol>(
         clock,
         life,
         instance,
+        settings,
         limits,
         dev_faults,
         clients,

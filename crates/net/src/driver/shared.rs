@@ -31,6 +31,7 @@ pub(crate) struct Shared<P: Protocol> {
     pub(crate) clock: Clock,
     pub(crate) life: u64,
     pub(crate) instance: u64,
+    pub(crate) settings: Vec<(&'static str, String)>,
     pub(crate) limits: Limits,
     pub(crate) dev_faults: bool,
     pub(crate) clients: Option<mpsc::Sender<ClientConnection>>,
@@ -182,11 +183,13 @@ impl<P: Protocol> Shared<P> {
     }
 
     /// Counts a connection that was refused or closed for cause, and logs it once per peer and
-    /// reason.
+    /// reason. Settings that differ are logged once per peer and value: the text names both members
+    /// and both values.
     pub(crate) fn note_refused(&self, peer: &str, refused: &Refused) {
         let Refused { reason, text } = refused;
         self.stats.refused(*reason);
-        if self.stats.first_time(peer, reason.name()) {
+        let subject = if *reason == Reason::Settings { text } else { peer };
+        if self.stats.first_time(subject, reason.name()) {
             tracing::warn!(peer, reason = reason.name(), "connection refused: {text}");
         } else {
             tracing::debug!(peer, reason = reason.name(), "connection refused again: {text}");

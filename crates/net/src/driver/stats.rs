@@ -29,6 +29,8 @@ pub struct Counters {
     pub dropped: BTreeMap<Dropped, u64>,
     /// Times that the durable state was written.
     pub durable_writes: u64,
+    /// The bytes of these writes.
+    pub durable_bytes: u64,
     /// How long these writes took, all together.
     pub durable_time: Duration,
 }
@@ -53,6 +55,8 @@ bellwether_core::named! {
         Protocol = "protocol",
         /// It speaks no version that this process knows.
         Version = "version",
+        /// A setting that must be the same at both ends is not.
+        Settings = "settings",
         /// Another process with its number is connected and alive.
         Duplicate = "duplicate",
         /// It announced a frame larger than allowed.
@@ -77,6 +81,7 @@ impl Reason {
             Reason::Cluster => envelope::Reason::Cluster,
             Reason::Protocol => envelope::Reason::Protocol,
             Reason::Version => envelope::Reason::Version,
+            Reason::Settings => envelope::Reason::Settings,
             Reason::Duplicate => envelope::Reason::Duplicate,
             Reason::Malformed => envelope::Reason::Malformed,
             Reason::Overflow => envelope::Reason::TooMany,

@@ -157,3 +157,36 @@ async fn a_full_disk_is_a_clear_error() {
     assert!(error.to_string().contains("No space left"), "{error}");
     assert!(!path.exists());
 }
+
+/// What is already here when something durable changes is handled before the save, and leaves after
+/// it in order.
+#[tokio::test]
+async fn one_save_is_enough_for_all_that_waits() {
+    let (folder, cluster) = (tempfile::tempdir().unwrap(), Cluster::new(2));
+    let path = folder.path().join("state");
+    let one = cluster.start_with(1, |options| options.data = Some(path.clone()));
+    let two = cluster.start(2);
+    let mut outputs = two.outputs();
+    connected(&one, 1).await;
+    connected(&two, 1).await;
+    let before = one.counters().durable_writes;
+    for _ in 0..5 {
+        // No other task runs between these: all of them are there when the process is woken.
+        let inputs = (0..20).map(|_| one.input(Input::Count));
+        for input in inputs.collect::<Vec<_>>() {
+            input.await;
+        }
+        one.input(Input::Send(id(2), vec![Msg::Say(0)])).await;
+        let seen = one.inspect(|view| view.process.count).await.unwrap();
+        assert!(on_disk(&path) >= seen, "a look shows only what is saved");
+    }
+    let mut wanted = (1..=100).collect::<Vec<u64>>();
+    for at in [20, 41, 62, 83, 104] {
+        wanted.insert(at, 0);
+    }
+    for n in wanted {
+        assert_eq!(heard(&mut outputs).await, (id(1), Msg::Say(n)));
+    }
+    let saves = one.counters().durable_writes - before;
+    assert!(saves <= 50, "{saves} saves for 100 changes that came 20 at a time");
+}

@@ -3,7 +3,7 @@
 
 use crate::common::{Cluster, Input, Msg, Output, connected, heard, id, said, soon, until};
 use bellwether_core::Message;
-use bellwether_net::{Dropped, FaultsNotAllowed, Hint};
+use bellwether_net::{Dropped, FaultsNotAllowed, Hint, PeerState};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
@@ -277,4 +277,31 @@ async fn an_onlooker_sees_what_passes_and_how_much_it_missed() {
     while let Ok(seen) = soon("the end", near.recv()).await {
         assert_eq!(seen.from, id(1));
     }
+}
+
+/// Finding c: each of the two refuses the other, and each can tell both values.
+#[tokio::test]
+async fn processes_with_different_settings_refuse_each_other() {
+    let cluster = Cluster::new(2);
+    let with = |number, lease: &str| {
+        let settings = vec![("lease", lease.to_owned()), ("quorum", "majority".to_owned())];
+        cluster.start_with(number, |options| options.settings = settings)
+    };
+    let (one, two) = (with(1, "500ms"), with(2, "3s"));
+    for (process, text) in [
+        (&one, "P1 and P2 must be configured alike: lease is 500ms at P1 and 3s at P2"),
+        (&two, "P2 and P1 must be configured alike: lease is 3s at P2 and 500ms at P1"),
+    ] {
+        until("it is refused", || {
+            let PeerState { outgoing, incoming, last_error, .. } = process.peers().remove(0);
+            assert_eq!((outgoing, incoming), (None, None));
+            last_error.is_some_and(|error| error.contains(text))
+        })
+        .await;
+    }
+    two.stop().await.unwrap();
+    let two = with(2, "500ms");
+    connected(&one, 1).await;
+    connected(&two, 1).await;
+    assert_eq!(one.peers()[0].last_error, None);
 }

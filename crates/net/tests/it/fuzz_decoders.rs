@@ -19,7 +19,7 @@
 use crate::common::id;
 use bellwether_algorithms::catalogue::catalogue;
 use bellwether_api::envelope::{
-    self, Body, Envelope, Hello, Letter, Message, Payload, Refusal, Welcome,
+    self, Body, Envelope, Hello, Letter, Message, Payload, Refusal, Setting, Welcome,
 };
 use bellwether_core::{AnyProcess, Group};
 use bellwether_net::durable::{Owner, compose};
@@ -106,7 +106,8 @@ fn change(seeds: &[Vec<u8>], input: &mut Vec<u8>, random: &mut StdRng) {
 fn envelopes_and_greetings() {
     let group = Group::numbered(5).unwrap();
     let me = id(1);
-    let expected = decode::Expected { cluster: "test", protocol: "member", me, group: &group };
+    let (protocol, settings) = ("member", &[("lease", "500ms".to_owned())][..]);
+    let expected = decode::Expected { cluster: "test", protocol, me, group: &group, settings };
     fuzz("envelope", |bytes| {
         let Ok(envelope) = decode::envelope(bytes) else { return false };
         let again = decode::envelope(&envelope.encode_to_vec()).unwrap();
@@ -210,7 +211,10 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         life: 3,
         instance: 0x1234_5678_9abc_def0,
         group: 42,
+        settings: Vec::new(),
     };
+    let settings = vec![Setting { name: "lease".into(), value: "3s".into() }];
+    let settled = Hello { settings, ..hello.clone() };
     let refusal = Refusal {
         reason: envelope::Reason::Cluster.into(),
         text: "another cluster".into(),
@@ -233,6 +237,8 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         frames.extend(&bytes);
         seeds.push(("envelope", name, bytes));
     }
+    let settled = Envelope::new(envelope::VERSION, Body::Hello(settled)).encode_to_vec();
+    seeds.push(("envelope", "settings", settled));
     seeds.push(("frame", "several", frames));
     seeds.push(("frame", "too-large", vec![0, 1, 0, 0, 1, 2, 3]));
     seeds.push(("frame", "empty", vec![0, 0, 0, 0]));

@@ -86,6 +86,7 @@ fn greeting(change: impl FnOnce(&mut Hello)) -> Vec<u8> {
         life: 0,
         instance: 1,
         group: 0,
+        settings: Vec::new(),
     };
     change(&mut hello);
     Envelope::new(envelope::VERSION, Body::Hello(hello)).encode_to_vec()
@@ -283,6 +284,23 @@ async fn slow_strangers() {
     tokio::time::sleep(Duration::from_millis(1500)).await;
     quiet.write_all(&letter(9)).await.unwrap();
     assert_eq!(heard(&mut scene.by_one).await, (id(3), Msg::Say(9)));
+}
+
+/// A large piece of a log takes long on a slow link. The sender is known, and something keeps coming.
+#[tokio::test]
+async fn a_slow_link_is_no_reason_to_close_a_members_connection() {
+    let mut scene =
+        Scene::new(|options| options.limits.stalled_after = Duration::from_millis(300)).await;
+    let mut tls = scene.enter(1).await;
+    let payload = Payload::Serde(postcard::to_stdvec(&Msg::Bulk(vec![7; 20])).unwrap().into());
+    let letter = Letter { seq: 1, life: 0, payload: Some(payload) };
+    let bytes = framed(&Envelope::new(envelope::VERSION, Body::Letter(letter)).encode_to_vec());
+    for part in bytes.chunks(bytes.len().div_ceil(10)) {
+        tls.write_all(part).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(60)).await;
+    }
+    assert_eq!(heard(&mut scene.by_one).await, (id(3), Msg::Bulk(vec![7; 20])));
+    assert_eq!(scene.refused(Reason::Slow), 0);
 }
 
 #[tokio::test]

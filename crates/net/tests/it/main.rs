@@ -10,3 +10,4 @@ mod durable;
 mod exchange;
 mod fuzz_decoders;
 mod hostile;
+mod store;

@@ -1,12 +1,13 @@
 //! The observatory: clients that want to know how it stands with a role, and go on wanting to.
 //!
 //! # Rules
-//! * O1 Whoever begins to observe a role is told how it stands, and then of every change, in order. They
-//!   are read off the history in this member's copy, so of very many at once the oldest are missing.
-//! * O2 The copy is looked at when this member, as the coordinator, has said that a role changed, and
-//!   else every now and then: a follower makes what it is told to and does not say what came of it.
-//!   Nothing is looked at while nobody observes.
-//! * O3 Nobody is waited for. To a client that takes nothing it is told later.
+//! * O1 A client that begins to observe a role is told how it stands, and then of every change, in order.
+//!   Changes are read off the history in this member's committed state, so of very many at once the
+//!   oldest are missing.
+//! * O2 The state is looked at when this member, as the coordinator, has said that a role changed, and
+//!   else every now and then: a follower applies entries and does not say what came of them.
+//!   Nothing is looked at while no client observes.
+//! * O3 No client is waited for. One that takes nothing is told later.
 
 use super::counter::Conn;
 use crate::duties::look::Version;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-/// The copy is looked at so often (O2). It costs a comparison if nothing has changed.
+/// The state is looked at this often (O2). It costs a comparison if nothing has changed.
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
 /// So many roles may be observed over one connection.
@@ -43,7 +44,7 @@ struct Inner {
     roles: BTreeMap<String, BTreeMap<(Conn, u64), Observation>>,
     /// What each connection observes.
     of: BTreeMap<(Conn, u64), String>,
-    /// The copy that all have been told of.
+    /// The position of the log that all have been told of.
     told: Option<(u64, u64)>,
 }
 
@@ -117,7 +118,7 @@ impl Observatory {
         }
     }
 
-    /// O1: tells all who observe what is new in this copy.
+    /// O1: tells all who observe what is new in this state.
     fn tell(&self, duties: &Duties, version: (u64, u64)) {
         let mut inner = self.inner();
         if inner.told == Some(version) {
@@ -129,7 +130,7 @@ impl Observatory {
                 refused.extend(observations.keys().copied());
                 continue;
             }
-            let role = duties.roles().get(name);
+            let role = duties.roles().get(name.as_str()).map(|role| &**role);
             let now = Last::of(role);
             for ((_, number), observation) in observations {
                 all &= observation.tell(*number, version, duties, role, now);
@@ -276,7 +277,7 @@ impl Drop for Telescope<'_> {
     }
 }
 
-/// O2: looks at the member's copy for all who observe, until the member has ended.
+/// O2: looks at the member's state for all who observe, until the member has ended.
 pub(crate) async fn watch_over(observatory: Arc<Observatory>, seat: Seat) {
     loop {
         observatory.somebody().await;

@@ -15,13 +15,13 @@ impl Scene {
     fn new() -> Self {
         let (limits, on_deadlock) = (Limits { name: 8, ..Limits::default() }, OnDeadlock::Abort);
         let mut duties = Duties::default();
-        duties.apply(Command::Begin { epoch: 1, limits, on_deadlock });
+        duties.apply(&Command::Begin { epoch: 1, limits, on_deadlock });
         Scene { observatory: Observatory::default(), duties, sequence: 0, number: 0 }
     }
 
     fn apply(&mut self, command: Command) {
         self.sequence += 1;
-        self.duties.apply(command);
+        self.duties.apply(&command);
     }
 
     fn open(&mut self, client: &str) -> SessionId {

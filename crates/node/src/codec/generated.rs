@@ -3,7 +3,7 @@
 pub struct Message {
     #[prost(
         oneof = "message::Kind",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
     )]
     pub kind: ::core::option::Option<message::Kind>,
 }
@@ -12,33 +12,35 @@ pub mod message {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Kind {
         #[prost(message, tag = "1")]
-        Election(super::Election),
-        #[prost(message, tag = "2")]
-        Prepare(super::Prepare),
-        #[prost(message, tag = "3")]
-        Promise(super::Promise),
-        #[prost(message, tag = "4")]
-        Wait(super::Wait),
-        #[prost(message, tag = "5")]
-        Refuse(super::Refuse),
-        #[prost(message, tag = "6")]
-        Spread(super::Spread),
-        #[prost(message, tag = "7")]
-        Beat(super::Beat),
-        #[prost(message, tag = "8")]
-        Ack(super::Ack),
-        #[prost(message, tag = "9")]
-        Lack(super::Lack),
-        #[prost(message, tag = "10")]
-        Claim(super::Claim),
-        #[prost(message, tag = "11")]
-        Release(super::Release),
-        #[prost(message, tag = "12")]
         Append(super::Append),
+        #[prost(message, tag = "2")]
+        Ack(super::Ack),
+        #[prost(message, tag = "3")]
+        Fetch(super::Fetch),
+        #[prost(message, tag = "4")]
+        Supply(super::Supply),
+        #[prost(message, tag = "5")]
+        RequestVote(super::RequestVote),
+        #[prost(message, tag = "6")]
+        Vote(super::Vote),
+        #[prost(message, tag = "7")]
+        Refuse(super::Refuse),
+        #[prost(message, tag = "8")]
+        Claim(super::Claim),
+        #[prost(message, tag = "9")]
+        Invite(super::Invite),
+        #[prost(message, tag = "10")]
+        Yield(super::Yield),
+        #[prost(message, tag = "11")]
+        Election(super::Election),
+        #[prost(message, tag = "12")]
+        Pass(super::Pass),
         #[prost(message, tag = "13")]
-        Wants(super::Wants),
+        View(super::View),
         #[prost(message, tag = "14")]
-        Says(super::Says),
+        Requests(super::Requests),
+        #[prost(message, tag = "15")]
+        Replies(super::Replies),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -91,126 +93,217 @@ pub struct Field {
     pub value: ::core::option::Option<Value>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Prepare {
-    #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(message, optional, tag = "2")]
-    pub version: ::core::option::Option<Version>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Promise {
-    #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(message, optional, tag = "2")]
-    pub version: ::core::option::Option<Version>,
-    #[prost(bytes = "vec", tag = "3")]
-    pub state: ::prost::alloc::vec::Vec<u8>,
+pub struct Position {
+    #[prost(uint64, tag = "1")]
+    pub term: u64,
+    #[prost(uint64, tag = "2")]
+    pub index: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Wait {
-    #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "2")]
-    pub leader: ::core::option::Option<u64>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Refuse {
-    #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "2")]
-    pub promised: ::core::option::Option<u64>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Spread {
-    #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "2")]
-    pub sent_us: ::core::option::Option<u64>,
-    #[prost(message, optional, tag = "3")]
-    pub version: ::core::option::Option<Version>,
-    #[prost(bytes = "vec", tag = "4")]
-    pub state: ::prost::alloc::vec::Vec<u8>,
-    #[prost(bool, tag = "5")]
-    pub appointed: bool,
-    #[prost(uint32, optional, tag = "6")]
-    pub start: ::core::option::Option<u32>,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Beat {
     #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "2")]
+    pub term: ::core::option::Option<u64>,
+    #[prost(uint64, tag = "2")]
+    pub generation: u64,
+    #[prost(uint64, optional, tag = "3")]
     pub sent_us: ::core::option::Option<u64>,
-    #[prost(bool, tag = "3")]
+    #[prost(uint64, tag = "4")]
+    pub commit: u64,
+    #[prost(message, optional, tag = "5")]
+    pub last: ::core::option::Option<Position>,
+    #[prost(bool, tag = "6")]
     pub appointed: bool,
-    #[prost(message, repeated, tag = "4")]
-    pub view: ::prost::alloc::vec::Vec<Sight>,
-    #[prost(uint64, tag = "5")]
-    pub sequence: u64,
+    #[prost(uint64, optional, tag = "7")]
+    pub welcome: ::core::option::Option<u64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Append {
-    #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "2")]
-    pub sent_us: ::core::option::Option<u64>,
-    #[prost(bool, tag = "3")]
-    pub appointed: bool,
-    #[prost(uint64, optional, tag = "4")]
-    pub after: ::core::option::Option<u64>,
-    #[prost(bytes = "vec", tag = "5")]
-    pub commands: ::prost::alloc::vec::Vec<u8>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Wants {
-    #[prost(bytes = "vec", tag = "1")]
-    pub requests: ::prost::alloc::vec::Vec<u8>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Says {
-    #[prost(bytes = "vec", tag = "1")]
-    pub replies: ::prost::alloc::vec::Vec<u8>,
+    #[prost(message, optional, tag = "1")]
+    pub beat: ::core::option::Option<Beat>,
+    #[prost(message, optional, tag = "2")]
+    pub prev: ::core::option::Option<Position>,
+    #[prost(bytes = "vec", tag = "3")]
+    pub entries: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Ack {
     #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
+    pub term: ::core::option::Option<u64>,
     #[prost(uint64, optional, tag = "2")]
     pub sent_us: ::core::option::Option<u64>,
     #[prost(uint64, optional, tag = "3")]
     pub clock_us: ::core::option::Option<u64>,
     #[prost(uint64, tag = "4")]
-    pub held: u64,
+    pub matched: u64,
+    #[prost(bool, tag = "5")]
+    pub holds: bool,
+    #[prost(uint64, optional, tag = "6")]
+    pub start: ::core::option::Option<u64>,
+    #[prost(bool, tag = "7")]
+    pub lost: bool,
+    #[prost(uint64, optional, tag = "8")]
+    pub birth: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Fetch {
+    #[prost(uint64, tag = "3")]
+    pub budget: u64,
+    #[prost(oneof = "fetch::Place", tags = "1, 2")]
+    pub place: ::core::option::Option<fetch::Place>,
+}
+/// Nested message and enum types in `Fetch`.
+pub mod fetch {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Place {
+        #[prost(message, tag = "1")]
+        After(super::Position),
+        #[prost(message, tag = "2")]
+        Part(super::PartPlace),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PartPlace {
+    #[prost(message, optional, tag = "1")]
+    pub at: ::core::option::Option<Position>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub cursor: ::prost::alloc::vec::Vec<u8>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Supply {
+    #[prost(message, optional, tag = "1")]
+    pub beat: ::core::option::Option<Beat>,
+    #[prost(message, optional, tag = "2")]
+    pub last: ::core::option::Option<Position>,
+    #[prost(oneof = "supply::Body", tags = "3, 4, 5")]
+    pub body: ::core::option::Option<supply::Body>,
+}
+/// Nested message and enum types in `Supply`.
+pub mod supply {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Body {
+        #[prost(message, tag = "3")]
+        Entries(super::PieceOfEntries),
+        #[prost(message, tag = "4")]
+        Parts(super::PieceOfParts),
+        #[prost(message, tag = "5")]
+        Mismatch(super::Position),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PieceOfEntries {
+    #[prost(message, optional, tag = "1")]
+    pub prev: ::core::option::Option<Position>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub entries: ::prost::alloc::vec::Vec<u8>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PieceOfParts {
+    #[prost(message, optional, tag = "1")]
+    pub at: ::core::option::Option<Position>,
+    #[prost(message, repeated, tag = "2")]
+    pub roster: ::prost::alloc::vec::Vec<Folder>,
+    #[prost(bytes = "vec", tag = "3")]
+    pub from: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "4")]
+    pub parts: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "5")]
+    pub next: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Lack {
+pub struct Folder {
     #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
+    pub member: ::core::option::Option<u64>,
     #[prost(uint64, optional, tag = "2")]
-    pub held: ::core::option::Option<u64>,
-    #[prost(uint32, optional, tag = "3")]
-    pub start: ::core::option::Option<u32>,
+    pub birth: ::core::option::Option<u64>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RequestVote {
+    #[prost(uint64, optional, tag = "1")]
+    pub term: ::core::option::Option<u64>,
+    #[prost(message, optional, tag = "2")]
+    pub last: ::core::option::Option<Position>,
+    #[prost(bool, tag = "3")]
+    pub sure: bool,
+    #[prost(message, optional, tag = "4")]
+    pub permit: ::core::option::Option<Permit>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Permit {
+    #[prost(uint64, optional, tag = "1")]
+    pub leader: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "2")]
+    pub term: ::core::option::Option<u64>,
+    #[prost(uint64, tag = "3")]
+    pub generation: u64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Vote {
+    #[prost(uint64, optional, tag = "1")]
+    pub term: ::core::option::Option<u64>,
+    #[prost(bool, tag = "2")]
+    pub sure: bool,
+    #[prost(uint64, optional, tag = "3")]
+    pub birth: ::core::option::Option<u64>,
+    #[prost(oneof = "vote::Answer", tags = "4, 5, 6, 7")]
+    pub answer: ::core::option::Option<vote::Answer>,
+}
+/// Nested message and enum types in `Vote`.
+pub mod vote {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Answer {
+        #[prost(uint64, tag = "4")]
+        YesAfterUs(u64),
+        #[prost(message, tag = "5")]
+        Wait(super::Wait),
+        #[prost(message, tag = "6")]
+        Behind(super::Position),
+        #[prost(uint64, tag = "7")]
+        Promised(u64),
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Wait {
+    #[prost(uint64, optional, tag = "1")]
+    pub leader: ::core::option::Option<u64>,
+    #[prost(uint64, tag = "2")]
+    pub left_us: u64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Refuse {
+    #[prost(uint64, optional, tag = "1")]
+    pub term: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "2")]
+    pub promised: ::core::option::Option<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Claim {
     #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
+    pub term: ::core::option::Option<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Release {
+pub struct Invite {
     #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "2")]
-    pub to: ::core::option::Option<u64>,
-    #[prost(bool, tag = "3")]
+    pub term: ::core::option::Option<u64>,
+    #[prost(bool, tag = "2")]
     pub appointed: bool,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Version {
+pub struct Yield {
     #[prost(uint64, optional, tag = "1")]
-    pub epoch: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "2")]
-    pub sequence: ::core::option::Option<u64>,
+    pub term: ::core::option::Option<u64>,
+    #[prost(uint64, tag = "2")]
+    pub generation: u64,
+    #[prost(uint64, optional, tag = "3")]
+    pub to: ::core::option::Option<u64>,
+    #[prost(bool, tag = "4")]
+    pub appointed: bool,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Pass {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct View {
+    #[prost(message, repeated, tag = "1")]
+    pub sights: ::prost::alloc::vec::Vec<Sight>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Sight {
@@ -220,6 +313,8 @@ pub struct Sight {
     pub heard_ms: ::core::option::Option<u64>,
     #[prost(message, optional, tag = "3")]
     pub clock: ::core::option::Option<Clock>,
+    #[prost(uint64, optional, tag = "4")]
+    pub behind: ::core::option::Option<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Clock {
@@ -231,6 +326,20 @@ pub struct Clock {
     pub rate_ppb: ::core::option::Option<i64>,
     #[prost(bool, tag = "4")]
     pub drifts: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Requests {
+    #[prost(bytes = "vec", tag = "1")]
+    pub requests: ::prost::alloc::vec::Vec<u8>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Replies {
+    #[prost(bytes = "vec", tag = "1")]
+    pub replies: ::prost::alloc::vec::Vec<u8>,
+    #[prost(uint64, tag = "2")]
+    pub term: u64,
+    #[prost(uint64, tag = "3")]
+    pub commit: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Durable {

@@ -10,13 +10,13 @@ use serde::de::DeserializeOwned;
 const FORMAT: u8 = 1;
 
 /// Packs a value.
-pub(super) fn pack<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
+pub(crate) fn pack<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     // It fails only for types that have no length beforehand, and there are none.
     postcard::to_extend(value, vec![FORMAT]).unwrap_or_default()
 }
 
 /// The value that these bytes are.
-pub(super) fn unpack<T: DeserializeOwned>(
+pub(crate) fn unpack<T: DeserializeOwned>(
     bytes: &[u8],
     field: &'static str,
 ) -> Result<T, Malformed> {

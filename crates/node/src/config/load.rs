@@ -2,11 +2,11 @@
 
 use super::problem::{ConfigError, Place};
 use super::read::{Given, Reader, Section, nearest};
-use super::units::{address, duration, listen, listen_for, preempt, size};
+use super::units::{address, duration, listen, listen_for, preempt};
 use super::{Limits, Log, LogFormat, Overrides, Peer, Profile, Settings, Tls};
 use bellwether_algorithms::election::any::Choice;
 use bellwether_core::{Group, NodeId};
-use bellwether_member::{Choices, Config, Quorum, Ranks, Unfit};
+use bellwether_member::{Choices, Config, Durability, Quorum, Ranks, Unfit};
 use bellwether_net::check_cluster;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -28,6 +28,7 @@ const ROOT: &[&str] = &[
     "election_timeout",
     "preempt",
     "quorum",
+    "durability",
     "tls",
     "log",
     "limits",
@@ -58,7 +59,8 @@ pub fn load(file: &Path, overrides: &Overrides) -> Result<Settings, ConfigError>
             return Err(wrong(reader.problems));
         }
     };
-    let settings = Loader { reader: &mut reader, file, overrides }.settings(&table);
+    let settings = Loader { reader: &mut reader, file, overrides, warnings: Vec::new() }
+        .settings(&table);
     match settings {
         Some(settings) if reader.problems.is_empty() => Ok(settings),
         _ => {
@@ -76,6 +78,8 @@ pub(super) struct Loader<'r, 't> {
     pub(super) reader: &'r mut Reader<'t>,
     file: &'r Path,
     overrides: &'r Overrides,
+    /// What is allowed and probably not meant.
+    warnings: Vec<String>,
 }
 
 impl<'t> Loader<'_, 't> {
@@ -113,6 +117,7 @@ impl<'t> Loader<'_, 't> {
             warnings: Vec::new(),
         };
         settings.warnings = warnings(&settings);
+        settings.warnings.append(&mut self.warnings);
         Some(settings)
     }
 
@@ -317,6 +322,15 @@ impl<'t> Loader<'_, 't> {
         if let Some(given) = quorum {
             choices.quorum = given.value;
         }
+        let given = self.reader.text(root, "durability");
+        let durability = self.reader.parse("durability", given, |name| match name {
+            "disk" => Ok(Durability::Disk),
+            "memory" => Ok(Durability::Memory),
+            _ => Err(unknown(name, &["disk", "memory"])),
+        });
+        if let Some(given) = durability {
+            choices.durability = given.value;
+        }
         if self.reader.problems.len() > before {
             return (profile, None);
         }
@@ -410,13 +424,11 @@ impl<'t> Loader<'_, 't> {
     fn limits(&mut self, root: Section<'t>) -> Limits {
         let mut limits = Limits::default();
         let Some(section) = self.reader.table(root, "limits", LIMITS) else { return limits };
-        let frame = self.reader.text_or_number(section, "frame");
-        let frame = self.reader.parse("limits.frame", frame, |text| match size(text)? {
-            bytes @ 4_096..=268_435_456 => Ok(bytes),
-            _ => Err(format!("'{text}' is not from 4KiB to 256MiB")),
-        });
-        if let Some(given) = frame {
-            limits.frame = given.value;
+        // Version 0.1 had it. A file that sets it is still good.
+        if self.reader.text_or_number(section, "frame").is_some() {
+            self.warnings.push(
+                "limits.frame has no effect: state travels in pieces; remove the line".to_owned(),
+            );
         }
         if let Some(given) = self.reader.number(section, "queue", 16..65_537) {
             limits.queue = given.value as usize;

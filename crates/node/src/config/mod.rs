@@ -42,7 +42,7 @@ pub struct Settings {
     pub data: PathBuf,
     /// The set of time-outs that was chosen.
     pub profile: Profile,
-    /// The election, the time-outs and the rules of the mandate.
+    /// The election, the time-outs, the quorum and the durability.
     pub choices: Choices,
     /// Its certificate.
     pub tls: Tls,
@@ -106,8 +106,6 @@ pub enum LogFormat {
 /// What the network may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The largest frame, in bytes.
-    pub frame: usize,
     /// How many messages may wait for one member.
     pub queue: usize,
     /// How long a message waits for a member that is not connected.
@@ -185,10 +183,32 @@ impl Settings {
         self.data.join(DEFAULT_SOCKET)
     }
 
-    /// The file of the durable state. Its name says whose it is, so that members may share a
-    /// directory.
-    pub fn state_file(&self) -> PathBuf {
-        self.data.join(format!("{}-{}.state", self.cluster, self.id.number()))
+    /// What must be the same at all members: with different values there would be two coordinators, or
+    /// none.
+    pub fn must_agree(&self) -> Vec<(&'static str, String)> {
+        let choices = &self.choices;
+        let member = |peer: &Peer| {
+            let witness = if peer.witness { "w" } else { "" };
+            let priority = match peer.priority {
+                0 => String::new(),
+                priority => format!("+{priority}"),
+            };
+            format!("{}{witness}{priority}", peer.id.number())
+        };
+        let mut members: Vec<&Peer> = self.members.iter().collect();
+        members.sort_by_key(|peer| peer.id);
+        vec![
+            ("lease", format!("{:?}", choices.lease)),
+            ("drift_ppm", choices.drift_ppm.to_string()),
+            ("quorum", format!("{:?}", choices.quorum).to_lowercase()),
+            ("election", choices.election.name().to_owned()),
+            ("members", members.into_iter().map(member).collect::<Vec<_>>().join(" ")),
+        ]
+    }
+
+    /// The folder of the log. Its name says whose it is, so that members may share a directory.
+    pub fn log_folder(&self) -> PathBuf {
+        self.data.join(format!("{}-{}.log", self.cluster, self.id.number()))
     }
 }
 
@@ -223,7 +243,7 @@ impl LogFormat {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { frame: 256 << 20, queue: 1024, stale_after: Duration::from_secs(1), greetings: 64 }
+        Limits { queue: 1024, stale_after: Duration::from_secs(1), greetings: 64 }
     }
 }
 

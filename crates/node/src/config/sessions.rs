@@ -6,7 +6,7 @@ use super::units::{duration, show_duration, show_size, size};
 use super::{DEFAULT_SOCKET, Sessions};
 use bellwether_api::client::{LARGEST_VALUE, LONGEST_NAME};
 use bellwether_core::NodeId;
-use bellwether_duties::OnDeadlock;
+use bellwether_duties::{LONGEST_TTL_MS, OnDeadlock};
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,18 @@ pub(super) const SESSIONS: &[&str] = &[
     "requests_max",
     "name_max",
     "value_max",
+    "bytes_max",
     "ttl_min",
     "ttl_max",
     "on_deadlock",
 ];
 
 /// What a TTL can be at all: shorter ones would end while a process waits for its turn.
-const TTL: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(3_600);
+const TTL: RangeInclusive<Duration> =
+    Duration::from_millis(10)..=Duration::from_millis(LONGEST_TTL_MS);
+
+/// Less memory for sessions, locks and roles would refuse a few hundred clients.
+const SMALLEST_STATE: usize = 1 << 20;
 
 impl<'t> Loader<'_, 't> {
     /// The inner option is whether there is a socket, the outer whether that makes sense.
@@ -67,6 +72,14 @@ impl<'t> Loader<'_, 't> {
         });
         if let Some(given) = value {
             limits.value = given.value as u32;
+        }
+        let bytes = self.reader.text_or_number(section, "bytes_max");
+        let bytes = self.reader.parse("sessions.bytes_max", bytes, |text| match size(text)? {
+            bytes @ SMALLEST_STATE.. => Ok(bytes),
+            _ => Err(format!("'{text}' is less than {}", show_size(SMALLEST_STATE))),
+        });
+        if let Some(given) = bytes {
+            limits.bytes = given.value as u64;
         }
         let shortest = self.ttl(section, "ttl_min");
         let longest = self.ttl(section, "ttl_max");
@@ -114,6 +127,7 @@ impl fmt::Display for Sessions {
         writeln!(f, "waiters_max = {}\nrequests_max = {}", limits.waiters, limits.requests)?;
         writeln!(f, "name_max = {}", limits.name)?;
         writeln!(f, "value_max = \"{}\"", show_size(limits.value as usize))?;
+        writeln!(f, "bytes_max = \"{}\"", show_size(limits.bytes as usize))?;
         for (key, ms) in [("ttl_min", limits.ttl_min_ms), ("ttl_max", limits.ttl_max_ms)] {
             writeln!(f, "{key} = \"{}\"", show_duration(Duration::from_millis(ms)))?;
         }

@@ -1,8 +1,8 @@
 //! The effective configuration as a file that says the same.
 
-use super::units::{show_duration, show_preempt, show_size};
+use super::units::{show_duration, show_preempt};
 use super::{Log, Settings, Tls};
-use bellwether_member::Quorum;
+use bellwether_member::{Durability, Quorum};
 use std::fmt;
 use std::path::Path;
 
@@ -35,13 +35,17 @@ impl fmt::Display for Settings {
             Quorum::None => "none",
         };
         writeln!(f, "quorum = \"{quorum}\"")?;
+        let durability = match choices.durability {
+            Durability::Disk => "disk",
+            Durability::Memory => "memory",
+        };
+        writeln!(f, "durability = \"{durability}\"")?;
         let Tls { ca, certificate, key } = &self.tls;
         writeln!(f, "\n[tls]\nca = {}\ncertificate = {}", path(ca), path(certificate))?;
         writeln!(f, "key = {}", path(key))?;
         let Log { format, level } = &self.log;
         writeln!(f, "\n[log]\nformat = \"{}\"\nlevel = {}", format.name(), quoted(level))?;
-        writeln!(f, "\n[limits]\nframe = \"{}\"", show_size(self.limits.frame))?;
-        writeln!(f, "queue = {}", self.limits.queue)?;
+        writeln!(f, "\n[limits]\nqueue = {}", self.limits.queue)?;
         writeln!(f, "stale_after = \"{}\"", show_duration(self.limits.stale_after))?;
         writeln!(f, "greetings = {}", self.limits.greetings)?;
         write!(f, "\n{}", self.sessions)?;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Sessions;
+use crate::config::units::size;
 use bellwether_algorithms::election::any::Choice;
 use tempfile::TempDir;
 
@@ -78,7 +79,28 @@ fn a_short_file_is_enough() {
     assert_eq!(settings.socket, Some(settings.default_socket()));
     assert_eq!(settings.sessions, Sessions::default());
     assert!(settings.warnings.is_empty(), "{:?}", settings.warnings);
-    assert!(settings.state_file().ends_with("state/demo-2.state"));
+    assert!(settings.log_folder().ends_with("state/demo-2.log"));
+}
+
+/// Each of these settings makes a difference, and how it is written makes none.
+#[test]
+fn what_members_must_agree_on_is_named() {
+    let agreed = |text: &str| good(text).must_agree();
+    let plain = agreed(GOOD);
+    let names: Vec<_> = plain.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["lease", "drift_ppm", "quorum", "election", "members"]);
+    assert_eq!(plain[4].1, "1 2 3");
+    let special = GOOD.replace("host-1:7400\"", "host-1:7400\"\npriority = 7");
+    let special = special.replace("host-3:7400\"", "elsewhere:7\"\nwitness = true");
+    assert_eq!(agreed(&special)[4].1, "1+7 2 3w");
+    let lease = &plain[0].1;
+    assert_eq!(agreed(&with(&format!("lease = \"{lease}\"\n"))), plain);
+    let changes = ["lease = \"4s\"", "drift_ppm = 7", "quorum = \"none\"", "election = \"ring\""];
+    for (place, change) in changes.into_iter().enumerate() {
+        let other = agreed(&with(&format!("{change}\n")));
+        let differ: Vec<_> = (0..5).filter(|place| other[*place] != plain[*place]).collect();
+        assert_eq!(differ, [place], "{change}");
+    }
 }
 
 #[test]
@@ -87,7 +109,7 @@ fn everything_can_be_said() {
         "listen = \"127.0.0.1:7999\"\nhttp = \"off\"\nelection = \"ring\"\nprofile = \"wide\"\n\
          heartbeat = \"1s\"\nlease = \"6s\"\ndrift_ppm = 200\nelection_timeout = \"800ms\"\n\
          preempt = \"after 30s\"\nquorum = \"majority\"\n\
-         limits = { frame = \"64KiB\", queue = 100, stale_after = \"2s\", greetings = 8 }\n\
+         durability = \"memory\"\nlimits = { queue = 100, stale_after = \"2s\", greetings = 8 }\n\
          log = { format = \"json\", level = \"debug\" }\n",
     );
     let text = text.replace(
@@ -101,7 +123,8 @@ fn everything_can_be_said() {
     assert_eq!((choices.heartbeat.as_secs(), choices.lease.as_secs()), (1, 6));
     assert_eq!(choices.election_timeout.map(|span| span.as_millis()), Some(800));
     assert_eq!(choices.drift_ppm, 200);
-    assert_eq!((settings.limits.frame, settings.limits.queue), (65_536, 100));
+    assert_eq!(settings.limits.queue, 100);
+    assert_eq!(settings.choices.durability, Durability::Memory);
     assert_eq!((settings.log.format, settings.log.level.as_str()), (LogFormat::Json, "debug"));
     let third = &settings.members[2];
     assert_eq!((third.priority, third.witness), (7, true));
@@ -180,6 +203,7 @@ sessions.waiters_max = 7
 sessions.requests_max = 8
 sessions.name_max = 9
 sessions.value_max = "1KiB"
+sessions.bytes_max = "64MiB"
 sessions.ttl_min = "20ms"
 sessions.ttl_max = "2m"
 sessions.on_deadlock = "report"
@@ -195,6 +219,7 @@ sessions.on_deadlock = "report"
         value: 1_024,
         ttl_min_ms: 20,
         ttl_max_ms: 120_000,
+        bytes: 64 << 20,
         ..Default::default()
     };
     assert_eq!(settings.sessions.limits, expected);
@@ -216,7 +241,12 @@ fn what_clients_cannot_have_is_named() {
         (
             with("sessions = { maximum = 1 }"),
             "bellwether.toml:1: sessions.maximum: unknown key; allowed are max, connections_max, \
-             waiters_max, requests_max, name_max, value_max, ttl_min, ttl_max, on_deadlock",
+             waiters_max, requests_max, name_max, value_max, bytes_max, ttl_min, ttl_max, \
+             on_deadlock",
+        ),
+        (
+            with("sessions = { bytes_max = \"1KiB\" }"),
+            "bellwether.toml:1: sessions.bytes_max: '1KiB' is less than 1MiB",
         ),
         (
             with("sessions = { value_max = \"1MiB\" }"),
@@ -307,8 +337,8 @@ fn values_of_the_wrong_kind_are_found() {
             "bellwether.toml:1: limits.queue: 3 is not a whole number from 16 to 65536",
         ),
         (
-            with("limits = { frame = \"1KiB\" }"),
-            "bellwether.toml:1: limits.frame: '1KiB' is not from 4KiB to 256MiB",
+            with("durability = \"tape\""),
+            "bellwether.toml:1: durability: 'tape' is not one of disk, memory",
         ),
         (
             with("log = { level = \"loud\" }"),
@@ -427,5 +457,28 @@ fn warns_of_what_is_allowed_and_hardly_wanted() {
     warned(&GOOD.replace(third, ""), "2 members: the loss of one stops the cluster");
     warned(&format!("{GOOD}{fourth}"), "4 members survive no more failures than 3");
     warned(&with("quorum = \"none\""), "two members may lead at once");
+    warned(&with("limits = { frame = \"64KiB\" }"), "limits.frame has no effect");
     warned(&with("http = \"0.0.0.0:7480\""), "no authentication");
+}
+
+/// What is packaged: a file beside the crates.
+fn packaged(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Finding i of issue 19: members of the packaged unit were killed for memory. A snapshot needs 1.3
+/// times the state at most, and the process itself 64 MiB.
+#[test]
+fn i_the_unit_fits_its_limits() {
+    let unit = packaged("bellwether.service");
+    let most = unit.lines().find_map(|line| line.strip_prefix("MemoryMax=")).unwrap();
+    let most = size(&format!("{most}iB")).unwrap() as u64;
+    let example = packaged("bellwether.toml");
+    let shown = example.lines().find_map(|line| line.strip_prefix("# bytes_max = \"")).unwrap();
+    let shown = size(shown.split('"').next().unwrap()).unwrap() as u64;
+    let state = Sessions::default().limits.bytes;
+    assert_eq!(shown, state, "the example shows another default");
+    let needed = state + state * 3 / 10 + (64 << 20);
+    assert!(needed <= most, "MemoryMax is {most}, and {needed} bytes may be needed");
 }

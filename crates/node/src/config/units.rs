@@ -46,6 +46,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
         "" | "B" => 1,
         "KiB" => 1 << 10,
         "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
         _ => return Err(format!("'{text}' is not a size such as \"64KiB\" or \"1MiB\"")),
     };
     let number = number.parse::<usize>().ok().and_then(|number| number.checked_mul(scale));

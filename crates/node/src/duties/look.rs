@@ -1,7 +1,7 @@
-//! Looking at the member's copy of the state.
+//! Looking at the committed state.
 //!
-//! The copy may be large. It is never handed out: whoever wants to know something looks at it
-//! inside the member's task, and takes away what it has made of it.
+//! It may be large. It is never handed out: a reader looks at it inside the member's task, and takes
+//! away what it has made of it.
 
 use crate::office::{ANSWERS_WITHIN, Office};
 use bellwether_core::NodeId;
@@ -9,7 +9,7 @@ use bellwether_duties::Duties;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// When the copy was last changed: the epoch, and the change within it. With it, who coordinates.
+/// The position of the committed state: term and index. With it, the coordinator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Version {
     pub(crate) epoch: u64,
@@ -25,11 +25,11 @@ pub(crate) type Look = Box<dyn FnOnce(&Duties, Version) + Send>;
 pub(super) enum Blind {
     /// The member has ended or hangs.
     Silent,
-    /// It has just started and has no copy yet.
+    /// It receives a snapshot and has no state yet.
     NoCopy,
 }
 
-/// Looks at the copy.
+/// Looks at the committed state.
 pub(super) async fn look<T: Send + 'static>(
     office: &Office,
     look: impl FnOnce(&Duties, Version) -> T + Send + 'static,

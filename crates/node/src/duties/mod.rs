@@ -1,7 +1,7 @@
 //! Sessions, roles, locks and deadlocks over HTTP.
 //!
-//! What is asked is answered from this member's own copy. What is commanded goes to the
-//! coordinator, as any client's request does, and is answered when a majority has it.
+//! Reads are answered from the entries that this member knows to be committed. Commands go to the
+//! coordinator, as any client's request does, and are answered when they are committed.
 
 mod errand;
 pub(crate) mod look;

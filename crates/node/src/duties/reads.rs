@@ -44,7 +44,7 @@ async fn show(office: &Office, part: Part, asked: Asked) -> Outcome<shown::Dutie
     seen.await.map(Json).map_err(blind)
 }
 
-/// Sessions, roles, locks, deadlocks and who waits for whom, by this member's copy.
+/// Sessions, roles, locks, deadlocks and who waits for whom, by this member's committed entries.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/duties", params(Limit), responses(
     (status = 200, body = shown::Duties),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),

@@ -18,6 +18,11 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             "too-many-sessions",
             "end some, or raise [sessions] in the configuration of the members",
         ),
+        StateFull(_) => (
+            crowded,
+            "state-full",
+            "release what is not needed, or raise bytes_max of [sessions] in the configuration of the members",
+        ),
         TooManyRequests(_) => {
             (crowded, "too-many-requests", "release what is not needed, or use another session")
         }
@@ -108,7 +113,7 @@ pub(super) fn unanswered() -> Answer {
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-answer")
 }
 
-/// The member's copy cannot be seen.
+/// The member's state cannot be seen.
 pub(super) fn blind(why: Blind) -> Answer {
     let (code, error, hint) = match why {
         Blind::Silent => {
@@ -116,7 +121,7 @@ pub(super) fn blind(why: Blind) -> Answer {
         }
         Blind::NoCopy => (
             "no-copy",
-            "the member has just started and has no copy yet",
+            "the member receives a snapshot and has no state yet",
             "ask again in a moment, or ask another member",
         ),
     };
@@ -143,6 +148,7 @@ mod tests {
             (Refusal::NoSession(id), 410),
             (Refusal::TooManySessions(1), 429),
             (Refusal::TooManyRequests(1), 429),
+            (Refusal::StateFull(1), 429),
             (Refusal::TooManyWaiters(1), 429),
             (Refusal::TooManyWants(1), 422),
             (Refusal::NothingWanted, 422),

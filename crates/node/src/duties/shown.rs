@@ -11,6 +11,7 @@ use bellwether_duties::{
     Token,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is to be seen of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +117,7 @@ fn of_session(
         list.extend(some.map(|want| want.name.clone()));
     }
     let leads = |role: &&String| {
-        let leader = duties.roles().get(*role).and_then(|role| role.leader);
+        let leader = duties.roles().get(role.as_str()).and_then(|role| role.leader);
         leader.is_some_and(|(leader, _)| leader == id)
     };
     let some = session.roles.keys().take(room.within(session.roles.len()));
@@ -174,7 +175,7 @@ fn of_lock(duties: &Duties, name: &str, lock: &Lock, room: &mut Room) -> shown::
 
 /// When a request came, and what it holds by.
 fn asked(
-    sessions: &BTreeMap<SessionId, Session>,
+    sessions: &BTreeMap<SessionId, Arc<Session>>,
     id: SessionId,
     number: Number,
 ) -> (String, Option<Token>) {
@@ -182,7 +183,7 @@ fn asked(
     claim.map(|claim| (wall::at(claim.since), claim.token)).unwrap_or_default()
 }
 
-fn client(sessions: &BTreeMap<SessionId, Session>, id: SessionId) -> String {
+fn client(sessions: &BTreeMap<SessionId, Arc<Session>>, id: SessionId) -> String {
     sessions.get(&id).map(|session| session.client.clone()).unwrap_or_default()
 }
 
@@ -275,14 +276,14 @@ mod tests {
         fn new() -> Self {
             let mut duties = Duties::default();
             let (limits, on_deadlock) = (Limits::default(), OnDeadlock::Abort);
-            duties.apply(Command::Begin { epoch: 3, limits, on_deadlock });
+            duties.apply(&Command::Begin { epoch: 3, limits, on_deadlock });
             Desk(duties, 0)
         }
 
         fn open(&mut self, key: u128) -> SessionId {
             let client = format!("client {key}");
             let open = Command::Open { key, client, ttl_ms: 1_000, at: 1_000 };
-            match self.0.apply(open).remove(0) {
+            match self.0.apply(&open).remove(0) {
                 Said::Opened(Ok(id), _) => id,
                 other => unreachable!("{other:?}"),
             }
@@ -291,7 +292,7 @@ mod tests {
         fn ask(&mut self, session: SessionId, ask: Ask) -> Number {
             self.1 += 1;
             let (number, forget_below, at) = (self.1, 0, 2_000);
-            self.0.apply(Command::Ask { session, number, forget_below, ask, at });
+            self.0.apply(&Command::Ask { session, number, forget_below, ask, at });
             number
         }
 

@@ -44,7 +44,7 @@ struct Watch<T, F> {
     office: Arc<Office>,
     at_least: Option<Duration>,
     see: Arc<F>,
-    /// What was last told, when, and as of which version of the copy.
+    /// What was last told, when, and as of which position of the log.
     last: Option<(T, Version, Instant)>,
 }
 

@@ -8,6 +8,7 @@ use bellwether_http::Extra;
 use bellwether_node::Daemon;
 use bellwether_node::config::{Overrides, load};
 use std::path::Path;
+use std::time::Duration;
 
 #[tokio::test]
 async fn members_elect_a_coordinator_and_say_so() {
@@ -55,6 +56,34 @@ async fn members_elect_a_coordinator_and_say_so() {
     cluster.stop().await;
 }
 
+/// With a lease of its own a member would lead on when the others have long followed another one.
+#[tokio::test]
+async fn finding_c_a_member_with_another_lease_is_refused() {
+    let cluster = Cluster::start_with(3, &[1, 2, 3], |settings| {
+        if settings.id.number() == 3 {
+            settings.choices.lease = Duration::from_secs(3);
+        }
+    })
+    .await;
+    for index in 0..2 {
+        cluster.until(index, led_by(2)).await;
+    }
+    let odd: json::Status = get(cluster.http(2), "/v1/status").await;
+    assert!(odd.mandate.is_none(), "{odd:?}");
+    let members: json::Members = get(cluster.http(0), "/v1/members").await;
+    let third = &members.members[2];
+    let both = "P1 and P3 must be configured alike: lease is 1.5s at P1 and 3s at P3";
+    assert!(third.trouble.as_ref().unwrap().contains(both), "{third:?}");
+    assert!(!third.connected);
+    assert_eq!(members.members[1].trouble, None);
+    cluster.stop().await;
+}
+
+/// Whether a member could not take over, because it lacks entries or is not known to have them.
+fn lags(member: &json::Member) -> bool {
+    member.behind != Some(0)
+}
+
 #[tokio::test]
 async fn a_coordinator_hands_over_when_told() {
     let cluster = Cluster::start(3, &[1, 2, 3]).await;
@@ -69,7 +98,9 @@ async fn a_coordinator_hands_over_when_told() {
     let (code, problem): (_, json::Problem) = post(leader, "/v1/transfer", "{\"to\": 9}").await;
     assert_eq!((code, problem.hint.as_deref()), (404, Some("the members are 1, 2, 3")));
 
-    cluster.until(2, |status| status.reachable == Some(3)).await;
+    while get::<json::Members>(leader, "/v1/members").await.members.iter().any(lags) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     let (code, decided): (_, json::Decided) = post(leader, "/v1/transfer", "{\"to\": 1}").await;
     assert_eq!((code, decided.successor), (200, Some(1)), "{decided:?}");
     for index in 0..3 {

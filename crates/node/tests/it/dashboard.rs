@@ -50,7 +50,7 @@ async fn messages_are_seen_on_both_ends_and_heartbeats_summed() {
     let beats = |direction| {
         move |batch: &Messages| {
             let mut messages = batch.messages.iter();
-            messages.any(|m| m.kind == "BEAT" && m.direction == direction && m.overhead)
+            messages.any(|m| m.kind == "HEARTBEAT" && m.direction == direction && m.overhead)
         }
     };
     let mut leader = Stream::open(cluster.http(2), "/v1/messages", "").await;

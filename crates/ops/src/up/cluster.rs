@@ -9,9 +9,10 @@ use bellwether_net::certs::prepare_all;
 use bellwether_node::config::{self, Overrides};
 use bellwether_shell::{Failure, Folder};
 use rustix::process::{Pid, Signal, kill_process};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::{self, File};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -40,6 +41,20 @@ pub struct Cluster {
     dashboard: Option<String>,
 }
 
+/// Where a member runs if not beside the others on loopback: a network of its own, for example.
+#[derive(Clone, Debug)]
+pub struct Host {
+    /// Its address, on which it listens at ports that are the same for all members.
+    pub address: IpAddr,
+    /// The program that starts the member there, and its arguments; what to start comes after them.
+    pub launcher: Vec<OsString>,
+    /// Lines for the top of its configuration.
+    pub extra: String,
+}
+
+/// Where members of a [`Host`] listen, and where they serve HTTP.
+const HOST_PORTS: (u16, u16) = (7_400, 7_480);
+
 /// One member.
 pub struct Member {
     /// Its number.
@@ -48,6 +63,8 @@ pub struct Member {
     pub http: Address,
     /// Where members and clients reach it over TLS.
     pub listen: String,
+    /// What starts its process, if it is not started directly.
+    launcher: Vec<OsString>,
     running: Option<(Child, Option<ChildStdin>)>,
     /// What has been done to its process.
     pub condition: Condition,
@@ -76,6 +93,17 @@ impl Cluster {
         kept: Option<&Path>,
         dashboard: Option<String>,
     ) -> Result<Self, Failure> {
+        Self::start_on(shape, &[], kept, dashboard)
+    }
+
+    /// The same with a host for each member, or on loopback if there are none. Members on hosts have
+    /// a data directory each, and no sockets: clients come over the network.
+    pub fn start_on(
+        shape: &Shape,
+        hosts: &[Host],
+        kept: Option<&Path>,
+        dashboard: Option<String>,
+    ) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::Input(format!("cannot find the program itself to start it again: {error}"))
         })?;
@@ -88,16 +116,17 @@ impl Cluster {
         let ids: Vec<NodeId> = (1..=shape.nodes).map(NodeId::new).collect();
         prepare_all(folder.path(), CLUSTER, &ids, &[CLIENT], DAYS)
             .map_err(|error| Failure::flag("dir", error))?;
-        let ports = Ports::find(shape)?;
+        let ports = if hosts.is_empty() { Ports::find(shape)? } else { Ports::on(hosts) };
         // Without it, clients can still come over the network.
-        let sockets = Sockets::new().ok();
+        let sockets = if hosts.is_empty() { Sockets::new().ok() } else { None };
         for id in 1..=shape.nodes {
             let path = config_path(folder.path(), id);
             let socket = match &sockets {
                 Some(sockets) => sockets.of(id).display().to_string(),
                 None => "off".to_owned(),
             };
-            fs::write(&path, configuration(shape, id, &ports, &socket))
+            let host = hosts.get(id as usize - 1);
+            fs::write(&path, configuration(shape, id, &ports, &socket, host))
                 .map_err(|error| unwritable(&path, &error))?;
         }
         let choices = config::load(&config_path(folder.path(), 1), &Overrides::default())
@@ -107,7 +136,9 @@ impl Cluster {
         for id in 1..=shape.nodes {
             let http = Address::parse(&ports.http(id))?;
             let (listen, condition) = (ports.listen(id), Condition::Dead);
-            members.push(Member { id, http, listen, running: None, condition });
+            let launcher = hosts.get(id as usize - 1).map(|host| host.launcher.clone());
+            let launcher = launcher.unwrap_or_default();
+            members.push(Member { id, http, listen, launcher, running: None, condition });
         }
         if let Some(sockets) = &sockets {
             let http: Vec<_> = members.iter().map(|member| member.http.clone()).collect();
@@ -150,7 +181,7 @@ impl Cluster {
         let log_path = log_path(folder, id);
         let log = File::options().create(true).append(true).open(&log_path);
         let log = log.map_err(|error| unwritable(&log_path, &error))?;
-        let mut child = Command::new(&self.program)
+        let mut child = launched(&member.launcher, &self.program)
             .arg("up-member")
             .arg(std::process::id().to_string())
             .arg(config_path(folder, id))
@@ -255,6 +286,14 @@ impl Member {
     }
 }
 
+/// A program that is started by another one, if there is one.
+pub fn launched(launcher: &[OsString], program: &Path) -> Command {
+    let Some((first, rest)) = launcher.split_first() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(rest).arg(program);
+    command
+}
+
 fn config_path(folder: &Path, id: u32) -> PathBuf {
     folder.join(format!("member-{id}.toml"))
 }
@@ -264,14 +303,24 @@ pub(crate) fn log_path(folder: &Path, id: u32) -> PathBuf {
     folder.join(format!("member-{id}.log"))
 }
 
-fn configuration(shape: &Shape, id: u32, ports: &Ports, socket: &str) -> String {
+fn configuration(
+    shape: &Shape,
+    id: u32,
+    ports: &Ports,
+    socket: &str,
+    host: Option<&Host>,
+) -> String {
     let mut text = String::new();
     let Shape { nodes, election, profile, preempt, .. } = shape;
     let _ = writeln!(text, "# Written by `bellwether up` at every start.");
     let _ = writeln!(text, "cluster = \"{CLUSTER}\"\nid = {id}");
     let _ = writeln!(text, "listen = \"{}\"\nhttp = \"{}\"", ports.listen(id), ports.http(id));
     let _ = writeln!(text, "socket = \"{socket}\"");
-    let _ = writeln!(text, "data = \"state\"\nelection = \"{election}\"\nprofile = \"{profile}\"");
+    let data = host.map_or("state".to_owned(), |_| format!("data-{id}"));
+    let _ = writeln!(text, "data = \"{data}\"\nelection = \"{election}\"\nprofile = \"{profile}\"");
+    if let Some(host) = host.filter(|host| !host.extra.is_empty()) {
+        let _ = writeln!(text, "{}", host.extra);
+    }
     if let Some(preempt) = preempt {
         let _ = writeln!(text, "preempt = \"{preempt}\"");
     }
@@ -294,10 +343,11 @@ fn last_words(status: ExitStatus, log: &Path) -> String {
     }
 }
 
-/// Ports on loopback, held so that nobody else takes them meanwhile.
+/// Addresses of the members. Those on loopback are held until the members take them.
 struct Ports {
-    listen: Vec<TcpListener>,
-    http: Vec<TcpListener>,
+    listen: Vec<String>,
+    http: Vec<String>,
+    held: Vec<TcpListener>,
 }
 
 /// Below the range from which systems take ports for outgoing connections: there, a port of a dead
@@ -314,9 +364,9 @@ impl Ports {
             .filter_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port as u16)).ok());
         let nobody = || Failure::Input("no free ports on 127.0.0.1".to_owned());
         let mut take = || free.next().ok_or_else(nobody);
-        let mut ports = Ports { listen: Vec::new(), http: Vec::new() };
+        let mut ports = Ports { listen: Vec::new(), http: Vec::new(), held: Vec::new() };
         for place in 0..shape.nodes {
-            ports.listen.push(take()?);
+            let listen = take()?;
             let http = match shape.http_port {
                 0 => take()?,
                 base => {
@@ -330,17 +380,26 @@ impl Ports {
                     })?
                 }
             };
-            ports.http.push(http);
+            ports.listen.push(address(&listen));
+            ports.http.push(address(&http));
+            ports.held.extend([listen, http]);
         }
         Ok(ports)
     }
 
+    /// On hosts of their own all have the same.
+    fn on(hosts: &[Host]) -> Self {
+        let (listen, http) = HOST_PORTS;
+        let at = |port| hosts.iter().map(|h| format!("{}:{port}", h.address)).collect::<Vec<_>>();
+        Ports { listen: at(listen), http: at(http), held: Vec::new() }
+    }
+
     fn listen(&self, id: u32) -> String {
-        address(&self.listen[id as usize - 1])
+        self.listen[id as usize - 1].clone()
     }
 
     fn http(&self, id: u32) -> String {
-        address(&self.http[id as usize - 1])
+        self.http[id as usize - 1].clone()
     }
 }
 

@@ -198,6 +198,7 @@ mod tests {
             incarnation: 1,
             uptime_ms: 1,
             last_change: None,
+            log: Default::default(),
             warnings: Vec::new(),
             lease_full_ms: 500,
             up: None,

@@ -237,6 +237,14 @@ impl World {
         self.current().map(|mandate| mandate.leader)
     }
 
+    /// The members that say that they lead.
+    pub fn leaders(&self) -> Vec<u32> {
+        let running = self.seats.iter().filter(|seat| seat.condition == Condition::Running);
+        let statuses = running.filter_map(|seat| seat.status.as_ref());
+        let leading = statuses.filter(|status| status.stance == Stance::Leading);
+        leading.map(|status| status.id).collect()
+    }
+
     /// The mandate of the highest epoch that a member that answers knows of.
     pub(crate) fn current(&self) -> Option<Mandate> {
         let statuses = self.seats.iter().filter(|seat| seat.condition == Condition::Running);

@@ -1,6 +1,6 @@
 //! Everything at once: what an algorithm must survive that assumes nothing but the clocks' rates.
 
-use crate::fault::{Action, Cut, CutKind, Scheduled};
+use crate::fault::{Action, Cut, CutKind, Mesh, Scheduled};
 use crate::network::{Latency, Network};
 use bellwether_core::Draws;
 use bellwether_core::{Group, NodeId, Time, micros};
@@ -17,6 +17,59 @@ pub struct Weather<I> {
     pub drift_ppm: u32,
     /// What the application may ask for.
     pub inputs: Vec<I>,
+    /// Faults that few algorithms are asked to bear, if they are wanted.
+    pub harsh: Option<Harsh>,
+}
+
+/// Faults that few algorithms are asked to bear: links that carry some messages and not others, or
+/// slowly, and networks of which only some links are left.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Harsh {
+    /// Kinds of messages that may be lost on some links.
+    pub kinds: &'static [&'static str],
+    /// Messages that weigh more than one of these may be lost on some links.
+    pub sizes: &'static [usize],
+    /// How many bytes a second links may carry; mostly there is no limit.
+    pub rates: &'static [u64],
+    /// Whether only the links of some [`Topology`] may be left for a while.
+    pub topologies: bool,
+}
+
+bellwether_core::named! {
+    /// What may be left of a network.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Topology {
+        /// One process reaches all others, and they reach only that one.
+        Star = "star",
+        /// Each process reaches the one before and the one after it.
+        Chain = "chain",
+        /// A chain whose ends meet.
+        Ring = "ring",
+        /// Two groups that reach each other only through one process in the middle.
+        Bridge = "bridge",
+    }
+}
+
+impl Topology {
+    /// The links that are left between these processes; the first is the middle of a star or a
+    /// bridge.
+    pub fn links(self, of: &[NodeId]) -> Vec<(NodeId, NodeId)> {
+        let chain = || of.windows(2).map(|pair| (pair[0], pair[1]));
+        let Some((middle, others)) = of.split_first() else { return Vec::new() };
+        let among = |side: &[NodeId]| {
+            let pairs = side.iter().flat_map(|a| side.iter().map(move |b| (*a, *b)));
+            pairs.filter(|(a, b)| a < b).collect::<Vec<_>>()
+        };
+        match self {
+            Topology::Star => others.iter().map(|other| (*middle, *other)).collect(),
+            Topology::Chain => chain().collect(),
+            Topology::Ring => chain().chain(of.last().map(|last| (*last, *middle))).collect(),
+            Topology::Bridge => {
+                let (left, right) = others.split_at(others.len() / 2);
+                [left, right].into_iter().flat_map(|s| among(&[&[*middle], s].concat())).collect()
+            }
+        }
+    }
 }
 
 /// A network and a script of random faults: loss, duplicates and reordering; crashes, also in the
@@ -40,7 +93,7 @@ pub fn storm<I: Clone>(
         cuts: BTreeSet::new(),
         cuts_made: 0,
     };
-    let network = storm.network();
+    let mut network = storm.network();
     storm.clocks(weather.drift_ppm);
     for _ in 0..storm.draws.below(14) {
         // Mostly within the reach of one election, sometimes after it has ended.
@@ -49,6 +102,12 @@ pub fn storm<I: Clone>(
         storm.strike(&weather.inputs);
     }
     storm.end(group.len());
+    if let Some(harsh) = &weather.harsh {
+        // Drawn apart, so that the rest of the storm is the same with these faults as without.
+        storm.draws = Draws::keyed(seed, u64::MAX, 2);
+        network.rate = storm.one_of(harsh.rates).filter(|_| storm.draws.chance(0.2));
+        storm.be_harsh(harsh);
+    }
     (network, storm.script)
 }
 
@@ -66,6 +125,50 @@ struct Storm<'a, I> {
 }
 
 impl<I: Clone> Storm<'_, I> {
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> Option<T> {
+        let at = self.draws.below(all.len().max(1) as u64) as usize;
+        all.get(at).copied()
+    }
+
+    /// Some more faults within the time of the others. Each ends by itself, before the calm.
+    fn be_harsh(&mut self, harsh: &Harsh) {
+        let end = self.now.as_micros();
+        for _ in 0..self.draws.below(4) {
+            let from = self.draws.below(end.max(1));
+            let to = from + self.draws.below(end - from + 1);
+            let kind = match self.draws.below(3) {
+                0 => self.one_of(harsh.kinds).map(|kind| self.sieve(Some(kind), 0)),
+                1 => self.one_of(harsh.sizes).map(|above| self.sieve(None, above)),
+                _ => harsh.topologies.then(|| self.topology()),
+            };
+            // A link that flaps is there every other time.
+            let flaps = 1 + 2 * self.draws.below(3) * u64::from(self.draws.chance(0.3));
+            let Some(kind) = kind else { continue };
+            for flap in (0..flaps).step_by(2) {
+                self.cuts_made += 1;
+                let name = self.cuts_made;
+                let cut = Action::Cut(Cut { name, kind: kind.clone() });
+                for (at, action) in [(flap, cut), (flap + 1, Action::Heal(name))] {
+                    let at = Time::from_micros(from + (to - from) * at / flaps);
+                    self.script.push(Scheduled { at, action });
+                }
+            }
+        }
+        self.script.sort_by_key(|scheduled| scheduled.at);
+    }
+
+    fn sieve(&mut self, kind: Option<&str>, above: usize) -> CutKind {
+        let (from, to) = (self.some_of_all(), self.some_of_all());
+        CutKind::Sieve(from, to, Mesh { kind: kind.map(str::to_owned), above })
+    }
+
+    fn topology(&mut self) -> CutKind {
+        let mut ring = self.ring.to_vec();
+        self.draws.shuffle(&mut ring);
+        let topology = self.one_of(&Topology::ALL).unwrap_or(Topology::Star);
+        CutKind::Only(topology.links(&ring))
+    }
+
     fn network(&mut self) -> Network {
         let longest = self.unit / [4, 10, 50][self.draws.below(3) as usize];
         let mut network = Network::new(match self.draws.below(3) {
@@ -120,7 +223,7 @@ impl<I: Clone> Storm<'_, I> {
         match self.draws.below(16) {
             0..=2 if !is_down => self.crash(id),
             3 if !is_down && !self.paused.contains(&id) => {
-                let kind = ["PREPARE", "PROMISE", "SPREAD", "COORDINATOR", "RELEASE", "BEAT"];
+                let kind = ["REQUEST-VOTE", "VOTE", "APPEND", "COORDINATOR", "YIELD", "HEARTBEAT"];
                 let kind = kind[self.draws.below(kind.len() as u64) as usize].to_owned();
                 let after = self.draws.below(3) as u32;
                 self.act(Action::CrashSending { node: id, kind, after });
@@ -268,5 +371,46 @@ impl<I: Clone> Storm<'_, I> {
                 self.recover(id);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_topology_has_its_links() {
+        let ids = [3, 1, 2, 4, 5].map(NodeId::new);
+        let numbers = |topology: Topology| -> Vec<(u32, u32)> {
+            let links = topology.links(&ids);
+            links.into_iter().map(|(a, b)| (a.number(), b.number())).collect()
+        };
+        assert_eq!(numbers(Topology::Star), [(3, 1), (3, 2), (3, 4), (3, 5)]);
+        assert_eq!(numbers(Topology::Chain), [(3, 1), (1, 2), (2, 4), (4, 5)]);
+        assert_eq!(numbers(Topology::Ring), [(3, 1), (1, 2), (2, 4), (4, 5), (5, 3)]);
+        assert_eq!(numbers(Topology::Bridge), [(1, 3), (1, 2), (2, 3), (3, 4), (3, 5), (4, 5)]);
+    }
+
+    #[test]
+    fn harsh_faults_leave_the_rest_of_a_storm_as_it_is() {
+        let group = Group::numbered(5).unwrap();
+        let unit = Duration::from_millis(100);
+        let harsh = Harsh { kinds: &["A"], sizes: &[10], rates: &[1_000], topologies: true };
+        let mut harsher = 0;
+        for seed in 0..100 {
+            let calm = Weather::<()> { unit, drift_ppm: 10, inputs: Vec::new(), harsh: None };
+            let (network, script) = storm(&group, seed, &calm);
+            let (other, mut more) = storm(&group, seed, &Weather { harsh: Some(harsh), ..calm });
+            assert_eq!(Network { rate: None, ..other }, network);
+            let made = script.iter().filter(|s| matches!(s.action, Action::Cut(_))).count() as u32;
+            harsher += more.len() - script.len();
+            more.retain(|scheduled| match &scheduled.action {
+                Action::Cut(cut) => cut.name <= made,
+                Action::Heal(name) => *name <= made,
+                _ => true,
+            });
+            assert_eq!(more, script);
+        }
+        assert!(harsher > 100, "{harsher}");
     }
 }

@@ -26,6 +26,11 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 self.odd(place).trap = Some(trap);
             }),
             Action::Recover(id) => place(id).map(|place| self.recover(place)),
+            Action::Wipe(id) => place(id).map(|place| {
+                self.crash(place);
+                self.odd(place).saved = None;
+                self.world.faults.bite(FaultKind::Wipe);
+            }),
             Action::Pause(id) => place(id).map(|place| self.pause(place)),
             Action::Resume(id) => place(id).map(|place| self.resume(place)),
             Action::Slow(id, span) => place(id).map(|place| self.odd(place).slow = *span),

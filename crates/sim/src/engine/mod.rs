@@ -10,7 +10,7 @@ use crate::attendance::Attendance;
 use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
 use crate::meter::{Meter, Refused, Sections};
 use crate::monitor::{Monitor, Violation};
-use crate::network::{Network, Oracle};
+use crate::network::{Network, Oracle, Rate};
 use crate::node::{Node, Oddity};
 use crate::observer::{Observer, Seen, Why};
 use crate::plan::FateEntry;
@@ -63,6 +63,7 @@ struct World<P: Process> {
     oracle: Oracle,
     reorder: bool,
     cuts: Vec<ActiveCut>,
+    rate: Option<Rate>,
     tally: Tally,
     faults: FaultCounts,
     sent: u64,
@@ -159,6 +160,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             (network.loss > 0.0, FaultKind::Loss),
             (network.duplicate > 0.0, FaultKind::Duplicate),
             (network.reorder, FaultKind::Reorder),
+            (network.rate.is_some(), FaultKind::Rate),
         ] {
             if wanted {
                 faults.want(kind);
@@ -175,6 +177,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 oracle: Oracle::new(network, seed),
                 reorder: network.reorder,
                 cuts: Vec::new(),
+                rate: network.rate.map(Rate::new),
                 tally: Tally::default(),
                 faults,
                 sent: 0,
@@ -371,7 +374,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// Whether a message comes to nothing at its destination.
     #[cold]
     fn is_lost(&mut self, to: usize, from: NodeId, id: u64, msg: &P::Msg) -> bool {
-        let cut = self.group.place(from).is_some_and(|from| self.world.is_cut(from, to));
+        let cut = self.group.place(from).is_some_and(|from| self.world.is_cut(from, to, msg));
         let why = if cut { Why::Cut } else { Why::Down };
         let lost = cut || !self.nodes[to].up;
         if lost {
@@ -549,8 +552,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
 }
 
 impl<P: Process> World<P> {
-    fn is_cut(&mut self, from: usize, to: usize) -> bool {
-        match self.cuts.iter().find(|cut| cut.severs(from, to)) {
+    fn is_cut(&mut self, from: usize, to: usize, msg: &P::Msg) -> bool {
+        match self.cuts.iter().find(|cut| cut.stops(from, to, msg)) {
             Some(cut) => {
                 self.faults.bite(cut.fault);
                 true

@@ -70,12 +70,19 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         let link = self.outgoing.link(target as u32);
         let number = link.count;
         link.count += 1;
-        let fate = world.oracle.fate(self.me, to, number);
+        let mut fate = world.oracle.fate(self.me, to, number);
         if let Some(fates) = &mut world.fates {
             fates.push(((self.me, to, number), fate));
         }
+        if let Some(rate) = &mut world.rate {
+            let wait = rate.carry((self.place, target), msg.weight(), world.now);
+            if wait > 0 {
+                world.faults.bite(FaultKind::Rate);
+            }
+            fate = fate.later(wait);
+        }
         let why = match fate {
-            _ if !world.cuts.is_empty() && world.is_cut(self.place, target) => Why::Cut,
+            _ if !world.cuts.is_empty() && world.is_cut(self.place, target, &msg) => Why::Cut,
             Fate::Lost => {
                 world.faults.bite(FaultKind::Loss);
                 Why::Lost

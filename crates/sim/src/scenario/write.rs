@@ -105,6 +105,7 @@ fn deed<P: Process>(algorithm: &Definition<P>, action: &Action<P::Input>, cuts: 
             format!("crash {} sending {kind} after={after}", node.number())
         }
         Action::Recover(id) => format!("recover {}", id.number()),
+        Action::Wipe(id) => format!("wipe {}", id.number()),
         Action::Pause(id) => format!("pause {}", id.number()),
         Action::Resume(id) => format!("resume {}", id.number()),
         Action::Slow(id, span) => format!("slow {} by={}", id.number(), show(*span)),

@@ -211,6 +211,7 @@ fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
         24 => Refusal::NotHolder(draws.text(), session(draws)),
         25 => Refusal::GaveUp,
         26 => Refusal::StaleToken(subject(draws), Token(draws.number())),
+        27 => Refusal::StateFull(draws.number()),
         _ => return None,
     })
 }
@@ -245,13 +246,13 @@ fn every_frame_survives_the_journey() {
         }
         kinds.1 = kind;
     }
-    assert_eq!(kinds, (20, 45));
+    assert_eq!(kinds, (20, 46));
 }
 
 /// The compiler complains here when something can be said that the tests above do not say.
 #[test]
 fn nothing_is_left_out() {
-    let (mut asks, mut refusals) = ([false; 7], [false; 25]);
+    let (mut asks, mut refusals) = ([false; 7], [false; 26]);
     let mut draws = Draws(1);
     for kind in 0.. {
         match to_member(kind, &mut draws) {
@@ -310,6 +311,7 @@ fn nothing_is_left_out() {
             Refusal::NotHolder(..) => 22,
             Refusal::GaveUp => 23,
             Refusal::StaleToken(..) => 24,
+            Refusal::StateFull(_) => 25,
         }] = true;
     }
     assert!(asks.iter().all(|seen| *seen), "{asks:?}");

@@ -274,7 +274,7 @@ impl World {
     fn begin(&mut self) {
         self.epoch += 1;
         let on_deadlock = OnDeadlock::Abort;
-        self.apply(Command::Begin { epoch: self.epoch, limits: Limits::default(), on_deadlock });
+        self.apply(&Command::Begin { epoch: self.epoch, limits: Limits::default(), on_deadlock });
         // It does not know when others were last heard of.
         let now = self.clock.read(self.now);
         self.seen.values_mut().for_each(|(seen, ..)| *seen = now);
@@ -285,7 +285,7 @@ impl World {
         let key = self.users[who].key;
         match request {
             Request::Open { key, client, ttl_ms, sent } => {
-                for said in self.apply(Command::Open { key, client, ttl_ms, at: 0 }) {
+                for said in self.apply(&Command::Open { key, client, ttl_ms, at: 0 }) {
                     let Said::Opened(result, key) = said else { continue };
                     if let Ok(session) = result {
                         self.seen.insert(session, (now, who, key));
@@ -327,7 +327,7 @@ impl World {
     }
 
     fn apply_and_tell(&mut self, command: Command) {
-        for said in self.apply(command) {
+        for said in self.apply(&command) {
             let (session, reply) = match said {
                 Said::Answered(session, number, result) => {
                     (session, Reply::Answered { session, number, result })
@@ -345,7 +345,7 @@ impl World {
         }
     }
 
-    fn apply(&mut self, command: Command) -> Vec<Said> {
+    fn apply(&mut self, command: &Command) -> Vec<Said> {
         let said = self.duties.apply(command);
         for said in &said {
             if let Said::Answered(id, number, Ok(Answer::Granted(token))) = said {

@@ -6,11 +6,12 @@
 
 use super::user::LOCKS;
 use super::world::{Msg, Node, Site, Told};
-use bellwether_core::{NodeId, Process, Time};
+use bellwether_core::{NodeId, Time};
 use bellwether_duties::{self as duties, Answer, Ask, Number, Refusal, Reply, SessionId, Want};
 use bellwether_linear::locks::{History, Mode, Refused, Request};
-use bellwether_member::mandate::Version;
-use bellwether_member::steward;
+use bellwether_log::Answer::Yes;
+use bellwether_log::Msg::Vote;
+use bellwether_member::{Completeness, Msg as Letter, Term, service};
 use bellwether_sim::{Observer, Seen};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,10 +31,18 @@ pub(crate) struct Scribe {
     named: BTreeMap<SessionId, u64>,
     /// An answer that no request for locks should get.
     pub(crate) odd: Option<String>,
-    /// The members that have forgotten everything, by place, and have not got a copy yet.
-    blank: BTreeSet<usize>,
-    /// One of them has voted because nobody can rely on what it forgot any more (M8). So a majority of
-    /// them may have forgotten, and what comes after this is another story. So much is asked in it.
+    /// Where checks of tokens are written, by their numbers.
+    checks: BTreeMap<Number, usize>,
+    /// How many checks were answered.
+    pub(crate) checked: u64,
+    /// The members, by place, that have forgotten what they acknowledged.
+    lost: BTreeSet<usize>,
+    /// The members that have the vote of one of these, in which term.
+    voted: BTreeSet<(NodeId, Term)>,
+    /// Without disks: a member came into office by such a vote, after a wait that no client's belief
+    /// outlives (G9). What was done before may be forgotten, and some of it may not: sessions that were
+    /// ended may be there again. What comes after this is another story. This many requests are asked in
+    /// it.
     pub(crate) forgotten: Option<u64>,
 }
 
@@ -94,21 +103,28 @@ impl Scribe {
         }
     }
 
-    /// Whether a member has voted without a copy: for somebody else, or for itself, and has made one up.
+    /// Whether a member that has forgotten what it acknowledged votes: for another, or for itself.
     fn look_at(&mut self, place: usize, site: &Site) {
-        let Some((version, _)) = site.duties() else {
-            self.blank.insert(place);
-            return;
-        };
-        if self.blank.remove(&place) {
-            let me = NodeId::new(place as u32 + 1);
-            let made_up = site.durable().promised_to == Some(me);
-            self.forgotten = (made_up || version == Version::default()).then_some(0);
+        let me = NodeId::new(place as u32 + 1);
+        if let Some(term) = site.log().leads()
+            && self.lost.remove(&place)
+        {
+            self.voted.insert((me, term));
         }
+        match site.log().completeness() {
+            Completeness::Whole => self.lost.remove(&place),
+            Completeness::Filling | Completeness::Lost => self.lost.insert(place),
+        };
     }
 
     /// A coordinator says something to a client.
     fn says(&mut self, reply: &Reply) {
+        if let Reply::Checked { number, result } = reply
+            && let Some(check) = self.checks.remove(number)
+        {
+            self.checked += 1;
+            return self.history.checked(check, result.is_ok(), self.moment);
+        }
         let Some(session) = reply.session().and_then(|id| self.named.get(&id)).copied() else {
             return;
         };
@@ -136,7 +152,7 @@ fn want(want: &Want) -> (usize, Mode) {
 impl Observer<Node> for Scribe {
     const ACTIVE: bool = true;
 
-    fn event(&mut self, _: Time, _: usize, event: Seen<'_, Node>) {
+    fn event(&mut self, _: Time, place: usize, event: Seen<'_, Node>) {
         if let Some(more) = &mut self.forgotten {
             *more += u64::from(matches!(event, Seen::Output(Told::Asks(..))));
             return;
@@ -153,8 +169,26 @@ impl Observer<Node> for Scribe {
                     self.history.ended(*session, self.moment);
                 }
             }
+            Seen::Output(Told::Checks(number, session, request)) => {
+                if let Some(request) = self.requests.get(&(*session, *request)) {
+                    self.checks.insert(*number, self.history.checks(*request, self.moment));
+                }
+            }
+            Seen::Output(Told::Won(term)) => {
+                let me = NodeId::new(place as u32 + 1);
+                self.forgotten = self.voted.contains(&(me, *term)).then_some(0);
+            }
+            Seen::Send {
+                msg: Msg::Members(service::Msg::Member(Letter::Log(msg))), to, ..
+            } => {
+                let voted = match msg {
+                    Vote { term, sure: true, answer: Yes { .. }, .. } => Some((to, *term)),
+                    _ => None,
+                };
+                self.voted.extend(voted.filter(|_| self.lost.contains(&place)));
+            }
             Seen::Send { msg: Msg::Says(reply), .. } => self.says(reply),
-            Seen::Send { msg: Msg::Members(steward::Msg::Says(replies)), .. } => {
+            Seen::Send { msg: Msg::Members(service::Msg::Replies { replies, .. }), .. } => {
                 replies.iter().for_each(|(_, reply)| self.says(reply));
             }
             _ => {}

@@ -4,7 +4,7 @@
 use super::world::Told;
 use bellwether_core::Time;
 use bellwether_duties::{Answer, Ask, Mode, Number, Policy, Refusal, Reply, Request, Token, Want};
-use bellwether_duties::{Client, Heard, Over, Setup};
+use bellwether_duties::{Client, Heard, Over, Setup, Subject};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
@@ -30,6 +30,9 @@ pub(crate) struct User {
     pub(crate) held: BTreeMap<Number, (Vec<Want>, Token)>,
     pub(crate) leads: Option<Token>,
     stands: bool,
+    /// The requests of this life that were granted, with a lock and the token of each.
+    granted: Vec<(u64, Number, String, Token)>,
+    checks: u64,
     /// Something that must never happen has happened to it.
     pub(crate) wronged: Option<String>,
     ttl: Duration,
@@ -67,6 +70,8 @@ impl User {
             held: BTreeMap::new(),
             leads: None,
             stands: false,
+            granted: Vec::new(),
+            checks: 0,
             wronged: None,
             ttl,
             drift_ppm,
@@ -174,8 +179,22 @@ impl User {
                 self.forget();
                 self.client.close(now)
             }
+            18 | 19 => self.check(told),
             _ => Vec::new(),
         }
+    }
+
+    /// Asks whether one of its tokens is still good, of this session or of one before.
+    fn check(&mut self, told: &mut Vec<Told>) -> Vec<Request> {
+        let latest = self.granted.len().saturating_sub(4) as u64;
+        let draw = latest + self.draw(4);
+        let Some((session, request, lock, token)) = self.granted.get(draw as usize).cloned() else {
+            return Vec::new();
+        };
+        self.checks += 1;
+        let number = u64::from(self.me) << 48 | self.life << 24 | self.checks;
+        told.push(Told::Checks(number, session, request));
+        vec![Request::Check { number, of: Subject::Lock(lock), token }]
     }
 
     fn resign(&mut self, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
@@ -268,6 +287,8 @@ impl User {
             (_, Ok(Answer::Waits { .. })) => return,
             (Ask::Lock { wants, .. }, Ok(Answer::Granted(token))) => {
                 self.held.insert(number, (wants.clone(), token));
+                let lock = wants[0].name.to_string();
+                self.granted.push((self.session(), number, lock, token));
             }
             (Ask::Campaign { .. }, Ok(Answer::Leads(token))) => self.leads = Some(token),
             (Ask::Campaign { .. }, Err(_)) => self.stands = false,

@@ -5,19 +5,21 @@ use super::user::{LOCKS, User};
 use bellwether_core::{
     Assumptions, Context, Few, Group, Invariant, Kind, Message, NodeId, Process, Time,
 };
-use bellwether_duties::{Answer, Ask, Mode, Number, Refusal, Reply, Request, Said, SessionId};
-use bellwether_member::steward::{self, Output};
-use bellwether_member::{Durable, Steward};
+use bellwether_duties::{
+    Answer, Ask, Duties, Mode, Number, Refusal, Reply, Request, Said, SessionId,
+};
+use bellwether_member::service::{self, Output};
+use bellwether_member::{Durable, Event, Service, Term};
 use std::fmt;
 use std::time::Duration;
 
-pub(crate) type Site = Steward;
+pub(crate) type Site = Service;
 
 /// What is fixed for a run.
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) members: Group,
-    pub(crate) steward: steward::Config,
+    pub(crate) service: service::Config,
     pub(crate) ttl: Duration,
     pub(crate) drift_ppm: u32,
     pub(crate) seed: u64,
@@ -43,7 +45,7 @@ pub(crate) struct Person {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Msg {
-    Members(steward::Msg),
+    Members(service::Msg),
     Wants(Request),
     Says(Reply),
     Coordinator,
@@ -56,6 +58,13 @@ impl Message for Msg {
             Msg::Wants(_) => Kind::overhead("WANT"),
             Msg::Says(_) => Kind::overhead("SAY"),
             Msg::Coordinator => Kind::overhead("ANNOUNCE"),
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match self {
+            Msg::Members(msg) => msg.weight(),
+            Msg::Wants(_) | Msg::Says(_) | Msg::Coordinator => 128,
         }
     }
 }
@@ -71,7 +80,7 @@ impl fmt::Display for Msg {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Timer {
-    Member(steward::Timer),
+    Member(service::Timer),
     Wake,
     Act,
 }
@@ -93,6 +102,10 @@ pub(crate) enum Told {
     Hears(u64, Number, Result<Answer, Refusal>),
     /// A coordinator has ended this session.
     Ended(SessionId),
+    /// A user asks, with this number, whether the token of that request is still good.
+    Checks(Number, u64, Number),
+    /// This member is in office.
+    Won(Term),
 }
 
 impl fmt::Display for Told {
@@ -103,7 +116,7 @@ impl fmt::Display for Told {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Saved {
-    Member(Durable),
+    Member(Durable<Duties>),
     User(u64),
 }
 
@@ -150,7 +163,7 @@ impl Process for Node {
         self.look(cx.now());
         match (input, &mut *self) {
             (Input::Member(input), Node::Member(_)) => {
-                let input = steward::Input::Member(input);
+                let input = service::Input::Member(input);
                 self.member(cx, |site, cx| site.on_input(input, cx));
             }
             (Input::Quiet, Node::User(person)) => person.quiet = true,
@@ -165,7 +178,7 @@ impl Process for Node {
                 self.member(cx, |site, cx| site.on_message(from, msg, cx));
             }
             (Msg::Wants(request), Node::Member(_)) => {
-                let wants = steward::Input::Wants(vec![(from.number().into(), request)]);
+                let wants = service::Input::Requests(vec![(from.number().into(), request)]);
                 self.member(cx, |site, cx| site.on_input(wants, cx));
             }
             (Msg::Says(reply), Node::User(person)) => {
@@ -216,10 +229,10 @@ impl Node {
         let config = cx.config();
         let Some(here) = cx.here().within(&config.members) else { return };
         let said: Few<Output> =
-            cx.part_at(&here, &config.steward, Msg::Members, Timer::Member, |cx| step(site, cx));
+            cx.part_at(&here, &config.service, Msg::Members, Timer::Member, |cx| step(site, cx));
         for output in said {
             match output {
-                Output::Says(replies) => {
+                Output::Replies(replies) => {
                     for (conn, reply) in replies {
                         let to = NodeId::new(u32::try_from(conn).unwrap_or_default());
                         cx.send(to, Msg::Says(reply));
@@ -233,6 +246,7 @@ impl Node {
                     }
                 }
                 Output::Noted(Said::Ended(session, _)) => cx.emit(Told::Ended(session)),
+                Output::Event(Event::Won(term)) => cx.emit(Told::Won(term)),
                 Output::Event(_) | Output::Noted(_) => {}
             }
         }
@@ -328,7 +342,7 @@ pub(crate) fn invariants(seed: u64) -> Vec<Invariant<Node>> {
             once("permits-d2", beside::<3, 2>),
             once("permits-d3", beside::<3, 3>),
             fenced("tokens-b", token::<1>),
-            once("one-mandate", |_, node, now| node.site()?.holds(now).map(|_| 0)),
+            once("one-office", |_, node, now| node.site()?.in_office(now).map(|_| 0)),
         ]
     });
     invariants

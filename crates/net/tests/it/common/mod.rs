@@ -6,13 +6,17 @@ use bellwether_api::envelope::{self, Body, Envelope, Message as _};
 use bellwether_core::{
     Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process, Time,
 };
-use bellwether_net::{Hint, Identity, Malformed, Options, Payload, Protocol, Running, certs};
+use bellwether_net::durable::{DurableError, Owner, WholeFile};
+use bellwether_net::{
+    Hint, Identity, Malformed, Opened, Options, Payload, Protocol, Running, certs,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt;
@@ -129,6 +133,7 @@ pub struct Talk(pub &'static str);
 
 impl Protocol for Talk {
     type Process = Talker;
+    type Store = WholeFile<Talker>;
 
     fn name(&self) -> &str {
         self.0
@@ -145,11 +150,11 @@ impl Protocol for Talk {
     fn supersedes(&self, newer: &Msg, older: &Msg) -> bool {
         matches!((newer, older), (Msg::Beat(_), Msg::Beat(_)))
     }
-    fn encode_durable(&self, durable: &u64) -> Vec<u8> {
-        durable.to_le_bytes().to_vec()
-    }
-    fn decode_durable(&self, bytes: &[u8]) -> Result<u64, Malformed> {
-        bytes.try_into().map(u64::from_le_bytes).map_err(Malformed::new)
+    fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError> {
+        let encode = |durable: &u64| durable.to_le_bytes().to_vec();
+        let decode =
+            |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).map_err(Malformed::new);
+        WholeFile::open(path, owner, encode, decode)
     }
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input> {
         Some(Input::Hint(peer, hint))

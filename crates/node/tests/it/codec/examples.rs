@@ -1,18 +1,22 @@
 //! One of everything that members say. The golden files have the bytes of it, so what is here stays:
 //! whatever is new becomes an example of its own.
 
-use super::of_mandate;
+use super::of_log;
 use bellwether_core::{NodeId, Time};
 use bellwether_duties::{
-    Answer, Ask, Command, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy, Refusal,
+    Answer, Ask, Command, Cursor, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy, Refusal,
     Reply, Request, SessionId, Subject, Token, Wait, Want,
 };
-use bellwether_member::mandate::{Msg as M, Sight, Version};
-use bellwether_member::steward::Msg;
-use bellwether_member::{ClockStatus, Epoch};
+use bellwether_log::{
+    Ack, Answer as Vote, Beat, Birth, Body, Entries, Entry, Index, Machine, Msg as M, Payload, Permit, Place,
+    Position, Roster, Term,
+};
+use bellwether_member::service::Msg;
+use bellwether_member::{ClockStatus, Msg as Member, Sight};
 use std::sync::Arc;
+use std::time::Duration;
 
-/// A session of epoch 7.
+/// A session of term 7.
 pub(crate) fn session(count: u64) -> SessionId {
     SessionId(7 << 32 | count)
 }
@@ -22,72 +26,112 @@ pub(crate) fn alone(name: &str) -> Want {
     Want { name: name.to_owned(), mode: Mode::Exclusive }
 }
 
-/// Messages of the mandate by name, at least one of each kind.
-pub(crate) fn mandates() -> Vec<(&'static str, Msg)> {
-    let epoch = Epoch::new(7);
-    let version = Version { epoch: Epoch::new(6), sequence: 300 };
-    let none = Version::default();
+/// Messages of the log by name, at least one of each kind.
+pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
+    let (term, node, birth) = (Term::new(7), NodeId::new(5), Birth::new(1 << 40));
+    let (last, prev) = (Position::new(6, 300), Position::new(6, 299));
     let sent = Time::from_micros(1_234_567);
     let clock = Time::from_micros(7_654_321);
-    let node = NodeId::new(5);
+    let beat = Beat {
+        term,
+        generation: 0,
+        sent,
+        commit: Index::new(298),
+        last,
+        appointed: false,
+        welcome: None,
+    };
+    let again = Beat { generation: 2, appointed: true, welcome: Some(3), ..beat };
+    let ack = Ack {
+        term,
+        sent,
+        clock,
+        matched: Index::new(300),
+        holds: true,
+        start: 1,
+        lost: false,
+        birth,
+    };
+    let permit = Permit { leader: node, term: Term::new(6), generation: 1 };
+    let vote = |sure, answer| M::Vote { term, sure, answer, birth };
+    let (parts, next) = state().cut(&Cursor::default(), 200);
+    let at = Position::new(6, 290);
+    let roster = Roster::from([(node, birth), (NodeId::new(200), Birth::new(3))]);
+    let from = Cursor::default();
+    let piece = |parts, next| Body::Parts { at, roster: roster.clone(), from: from.clone(), parts, next };
+    let supply = |beat, body| M::Supply { beat, last, body };
+    let all = vec![
+        ("heartbeat", M::Append { beat, prev: last, entries: Arc::new([]) }),
+        ("heartbeat-again", M::Append { beat: again, prev: last, entries: Arc::new([]) }),
+        ("append", M::Append { beat, prev, entries: entries() }),
+        ("append-first", M::Append { beat, prev: Position::ZERO, entries: entries() }),
+        ("ack", M::Ack(ack)),
+        ("ack-lost", M::Ack(Ack { matched: Index::ZERO, holds: false, lost: true, ..ack })),
+        ("fetch", M::Fetch { place: Place::After(prev), budget: 4_096 }),
+        ("fetch-part", M::Fetch { place: Place::Part { at, cursor: from.clone() }, budget: 1 << 20 }),
+        ("supply-entries", supply(Some(beat), Body::Entries { prev, entries: entries() })),
+        ("supply-parts", supply(None, piece(parts, next.clone()))),
+        ("supply-parts-last", supply(Some(again), piece(Vec::new(), None))),
+        ("supply-mismatch", supply(None, Body::Mismatch { after: prev })),
+        ("request-vote", M::RequestVote { term, last, sure: false, permit: None }),
+        ("request-vote-sure", M::RequestVote { term, last, sure: true, permit: Some(permit) }),
+        ("vote-yes", vote(true, Vote::Yes { after: Duration::ZERO })),
+        ("vote-yes-after", vote(false, Vote::Yes { after: Duration::from_secs(60) })),
+        ("vote-wait", vote(false, Vote::Wait { leader: Some(node), left: Duration::from_millis(400) })),
+        ("vote-wait-restarted", vote(false, Vote::Wait { leader: None, left: Duration::ZERO })),
+        ("vote-behind", vote(false, Vote::Behind { last })),
+        ("vote-no", vote(true, Vote::No { promised: Term::new(9) })),
+        ("refuse", M::Refuse { term, promised: Term::new(9) }),
+        ("claim", M::Claim { term }),
+        ("invite", M::Invite { term, appointed: true }),
+        ("yield", M::Yield { term, generation: 1, to: Some(node), appointed: true }),
+        ("yield-to-all", M::Yield { term, generation: 0, to: None, appointed: false }),
+    ];
+    all.into_iter().map(|(name, msg)| (name, of_log(msg))).collect()
+}
+
+/// Entries of every kind.
+fn entries() -> Entries<Duties> {
+    let (member, birth) = (NodeId::new(5), Birth::new(1 << 40));
+    let mut payloads = vec![
+        Payload::Begin { leader: member, births: vec![(member, birth), (NodeId::new(1), birth)] },
+        Payload::Joined { member, birth },
+    ];
+    payloads.extend(commands().into_iter().map(Payload::Command));
+    let entry = |(index, payload)| Arc::new(Entry { position: Position::new(7, index), payload });
+    (300..).zip(payloads).map(entry).collect::<Vec<_>>().into()
+}
+
+/// Messages of the member besides the election's and the log's.
+pub(crate) fn members() -> Vec<(&'static str, Msg)> {
     let rate_ppb = Some(-40_000);
     let status = ClockStatus { offset_us: -1500, error_us: 250, rate_ppb, drifts: true };
-    let view = vec![
-        Sight { member: node, heard_ms: Some(0), clock: Some(status) },
-        Sight { member: NodeId::new(200), heard_ms: None, clock: None },
+    let node = NodeId::new(5);
+    let sights = vec![
+        Sight { member: node, heard_ms: Some(0), clock: Some(status), behind: Some(0) },
+        Sight { member: NodeId::new(200), heard_ms: None, clock: None, behind: None },
+        Sight { member: NodeId::new(3), heard_ms: Some(80), clock: None, behind: Some(300) },
     ];
-    let (copy, appointed, empty) = (Arc::new(state()), false, Arc::new(Duties::default()));
-    let later = Version { epoch, sequence: 12 };
-    let all = vec![
-        ("prepare", M::Prepare { epoch, version: none }),
-        ("prepare-version", M::Prepare { epoch, version }),
-        ("promise", M::Promise { epoch, version, copy: None }),
-        ("promise-copy", M::Promise { epoch, version, copy: Some(copy.clone()) }),
-        ("wait", M::Wait { epoch, leader: Some(node) }),
-        ("wait-restarted", M::Wait { epoch, leader: None }),
-        ("refuse", M::Refuse { epoch, promised: Epoch::new(9) }),
-        ("spread", M::Spread { epoch, sent, version, copy: empty, appointed: true, start: None }),
-        (
-            "spread-state",
-            M::Spread { epoch, sent, version: later, copy: copy.clone(), appointed, start: None },
-        ),
-        (
-            "spread-restarted",
-            M::Spread { epoch, sent, version: later, copy, appointed, start: Some(3) },
-        ),
-        ("append", M::Append { epoch, sent, appointed, after: 0, commands: commands().into() }),
-        (
-            "append-later",
-            M::Append { epoch, sent, appointed: true, after: 300, commands: Arc::new([]) },
-        ),
-        ("beat", M::Beat { epoch, sent, appointed, view: Vec::new(), sequence: 0 }),
-        ("beat-view", M::Beat { epoch, sent, appointed: true, view, sequence: 0 }),
-        ("beat-sequence", M::Beat { epoch, sent, appointed, view: Vec::new(), sequence: 300 }),
-        ("ack", M::Ack { epoch, sent, clock, held: 0 }),
-        ("ack-held", M::Ack { epoch, sent, clock, held: 300 }),
-        ("lack", M::Lack { epoch, held: None, start: None }),
-        ("lack-held", M::Lack { epoch, held: Some(300), start: None }),
-        ("lack-held-none", M::Lack { epoch, held: Some(0), start: None }),
-        ("lack-restarted", M::Lack { epoch, held: None, start: Some(3) }),
-        ("claim", M::Claim { epoch }),
-        ("release", M::Release { epoch, to: Some(node), appointed: true }),
-        ("release-to-nobody", M::Release { epoch, to: None, appointed }),
-    ];
-    all.into_iter().map(|(name, msg)| (name, of_mandate(msg))).collect()
+    let all = [("pass", Member::Pass), ("view", Member::View(sights))];
+    all.into_iter().map(|(name, msg)| (name, Msg::Member(msg))).collect()
 }
 
 /// What members pass on for clients, by name.
 pub(crate) fn clients() -> Vec<(&'static str, Msg)> {
     let refused =
         |refusal| Reply::Answered { session: session(1), number: 4, result: Err(refusal) };
-    let numbered = |first: u64, all: Vec<Reply>| Msg::Says((first..).zip(all).collect());
+    let numbered = |first: u64, all: Vec<Reply>| Msg::Replies {
+        term: Term::new(7),
+        commit: Index::new(300),
+        replies: (first..).zip(all).collect(),
+    };
     vec![
-        ("wants-nothing", Msg::Wants(Vec::new())),
-        ("wants", Msg::Wants((1 << 60..).zip(requests()).collect())),
-        ("says", numbered(300, replies())),
-        ("says-refusals", numbered(1, refusals().into_iter().map(refused).collect())),
-        ("wants-checks", Msg::Wants((5..).zip(checks()).collect())),
-        ("says-checked", numbered(5, checked())),
+        ("requests-none", Msg::Requests(Vec::new())),
+        ("requests", Msg::Requests((1 << 60..).zip(requests()).collect())),
+        ("replies", numbered(300, replies())),
+        ("replies-refusals", numbered(1, refusals().into_iter().map(refused).collect())),
+        ("requests-checks", Msg::Requests((5..).zip(checks()).collect())),
+        ("replies-checked", numbered(5, checked())),
     ]
 }
 
@@ -225,6 +269,7 @@ fn refusals() -> Vec<Refusal> {
         Refusal::OtherPolicy(role, Policy::Priority { preempt: true }),
         Refusal::NotHolder(lock, session(1)),
         Refusal::GaveUp,
+        Refusal::StateFull(512 << 20),
     ]
 }
 
@@ -276,7 +321,7 @@ pub(crate) fn commands() -> Vec<Command> {
 pub(crate) fn state() -> Duties {
     let mut state = Duties::default();
     for command in commands() {
-        state.apply(command);
+        state.apply(&command);
     }
     state
 }
@@ -356,12 +401,13 @@ fn there_is_an_example_of_everything() {
         Refusal::NotHolder(..) => 22,
         Refusal::GaveUp => 23,
         Refusal::StaleToken(..) => 24,
+        Refusal::StateFull(_) => 25,
     });
     let all: [(&str, Vec<usize>, usize); 4] = [
         ("commands", commands.collect(), 5),
         ("requests", requests.collect(), 13),
         ("replies", replies.collect(), 12),
-        ("refusals", refusals.collect(), 25),
+        ("refusals", refusals.collect(), 26),
     ];
     for (what, seen, kinds) in all {
         let missing: Vec<usize> = (0..kinds).filter(|kind| !seen.contains(kind)).collect();

@@ -2,24 +2,24 @@
 //! a line is never changed or removed, and no switch rewrites the files. A new kind fails the test,
 //! which prints the line to add.
 
-use super::examples::{clients, mandates};
+use super::examples::{clients, logs, members};
 use super::simulated::kinds_sent;
-use super::{of_mandate, raw, read};
+use super::{of_log, raw, read};
 use bellwether_algorithms::election::any::{self, Choice};
 use bellwether_algorithms::election::bully;
-use bellwether_core::{Message, NodeId};
-use bellwether_member::mandate::Version;
-use bellwether_member::steward::Msg;
-use bellwether_member::{Durable, Epoch, Msg as Member};
-use bellwether_node::codec::{decode, decode_durable, encode, encode_durable};
+use bellwether_core::Message;
+use bellwether_log::{Msg as M, Term};
+use bellwether_member::Msg as Member;
+use bellwether_member::service::Msg;
+use bellwether_node::codec::{decode, encode};
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-const MANDATE: &str = include_str!("../golden/mandate.hex");
+const LOG: &str = include_str!("../golden/log.hex");
+const MEMBER: &str = include_str!("../golden/member.hex");
 const CLIENTS: &str = include_str!("../golden/clients.hex");
 const ELECTION: &str = include_str!("../golden/election.hex");
-const DURABLE: &str = include_str!("../golden/durable.hex");
 
 /// All lines of a file: a name and bytes.
 pub(crate) fn parse(text: &'static str) -> BTreeMap<&'static str, Vec<u8>> {
@@ -36,7 +36,7 @@ pub(crate) fn parse(text: &'static str) -> BTreeMap<&'static str, Vec<u8>> {
 
 /// The bytes of every example.
 pub(crate) fn corpus() -> Vec<Vec<u8>> {
-    [MANDATE, CLIENTS, ELECTION, DURABLE]
+    [LOG, MEMBER, CLIENTS, ELECTION]
         .into_iter()
         .flat_map(|text| parse(text).into_values())
         .collect()
@@ -68,29 +68,18 @@ fn keep(file: &'static str, examples: &[(&'static str, Msg)], kinds: usize) {
 }
 
 #[test]
-fn mandate_messages_keep_their_bytes() {
-    keep(MANDATE, &mandates(), 11);
+fn messages_of_the_log_keep_their_bytes() {
+    keep(LOG, &logs(), 11);
+}
+
+#[test]
+fn messages_of_the_member_keep_their_bytes() {
+    keep(MEMBER, &members(), 2);
 }
 
 #[test]
 fn what_is_passed_on_for_clients_keeps_its_bytes() {
     keep(CLIENTS, &clients(), 2);
-}
-
-#[test]
-fn durable_state_keeps_its_bytes() {
-    let golden = parse(DURABLE);
-    let (promised, promised_to) = (Epoch::new(300), Some(NodeId::new(5)));
-    let examples = [
-        ("first-start", Durable { incarnation: 1, ..Durable::default() }),
-        ("promised", Durable { incarnation: 3, promised, promised_to, reliance_ms: 0 }),
-        ("relied-on", Durable { incarnation: 3, promised, promised_to, reliance_ms: 65_536 }),
-    ];
-    assert_eq!(golden.len(), examples.len());
-    for (name, durable) in examples {
-        check(&golden, name, &encode_durable(&durable));
-        assert_eq!(decode_durable(&golden[name]), Ok(durable), "{name}");
-    }
 }
 
 /// The elections' messages in terms of JSON, as some of their types are private.
@@ -175,14 +164,13 @@ fn election_messages_keep_their_bytes() {
 
 #[test]
 fn bytes_are_those_of_the_proto_file() {
-    use bellwether_member::mandate::Msg as M;
-    let version = Version::default();
-    let prepare = of_mandate(M::Prepare { epoch: Epoch::new(300), version });
-    assert_eq!(encode(&prepare), [0x12, 3, 0x08, 0xac, 0x02]);
-    let release = of_mandate(M::Release { epoch: Epoch::new(1), to: None, appointed: true });
-    assert_eq!(encode(&release), raw::block(11, &[raw::number(1, 1), raw::number(3, 1)].concat()));
-    let zero = of_mandate(M::Prepare { epoch: Epoch::new(0), version });
-    assert_eq!(encode(&zero), [0x12, 2, 0x08, 0x00], "zero is written out, or it would be missing");
+    let claim = |term| of_log(M::Claim { term: Term::new(term) });
+    assert_eq!(encode(&claim(300)), [0x42, 3, 0x08, 0xac, 0x02]);
+    assert_eq!(encode(&claim(0)), [0x42, 2, 0x08, 0x00], "zero is written out, or it would be missing");
+    let yielding = M::Yield { term: Term::new(1), generation: 0, to: None, appointed: true };
+    let content = [raw::number(1, 1), raw::number(4, 1)].concat();
+    assert_eq!(encode(&of_log(yielding)), raw::block(10, &content));
+    assert_eq!(encode(&Msg::Member(Member::Pass)), raw::block(12, &[]));
     let ok = Msg::Member(Member::Election(any::Msg::Bully(bully::Msg::Ok)));
-    assert_eq!(encode(&ok), b"\x0a\x0d\x0a\x05bully\x12\x04\x2a\x02Ok");
+    assert_eq!(encode(&ok), b"\x5a\x0d\x0a\x05bully\x12\x04\x2a\x02Ok");
 }

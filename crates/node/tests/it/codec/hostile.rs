@@ -3,7 +3,7 @@
 use super::golden::corpus;
 use super::{raw, read};
 use bellwether_algorithms::election::any::Choice;
-use bellwether_node::codec::{LONGEST, Malformed, decode, decode_durable, encode, encode_durable};
+use bellwether_node::codec::{LONGEST, Malformed, decode, encode};
 use serde_json::json;
 
 /// A plain xorshift: the same bytes in every run.
@@ -30,9 +30,6 @@ fn try_out(election: Choice, bytes: &[u8]) -> bool {
     }
     if let Err(error) = &understood {
         assert!(error.to_string().len() < 1000, "an error is no way to fill a disk");
-    }
-    if let Ok(durable) = decode_durable(bytes) {
-        assert_eq!(decode_durable(&encode_durable(&durable)), Ok(durable));
     }
     understood.is_ok()
 }
@@ -94,7 +91,7 @@ fn nesting_without_end_does_not_overflow_the_stack() {
         value = raw::block(6, &raw::block(1, &value));
         depth += 1;
     }
-    let bytes = raw::block(1, &[raw::block(1, b"bully"), raw::block(2, &value)].concat());
+    let bytes = raw::block(11, &[raw::block(1, b"bully"), raw::block(2, &value)].concat());
     assert!(bytes.len() < LONGEST && depth > 1_000, "{} bytes, {depth} deep", bytes.len());
     assert!(matches!(read(&bytes), Err(Malformed::Protobuf(_))));
 
@@ -113,7 +110,6 @@ fn what_is_too_long_is_not_looked_at() {
     };
     assert_eq!(read(&filled(LONGEST + 1)), Err(Malformed::TooLong(LONGEST + 1)));
     assert!(!matches!(read(&filled(LONGEST)), Err(Malformed::TooLong(_))));
-    assert_eq!(decode_durable(&vec![0; LONGEST + 1]), Err(Malformed::TooLong(LONGEST + 1)));
 }
 
 #[test]

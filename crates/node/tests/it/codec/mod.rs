@@ -14,8 +14,8 @@ mod simulated;
 
 use bellwether_algorithms::election::any::Choice;
 use bellwether_duties::Duties;
-use bellwether_member::mandate;
-use bellwether_member::steward::Msg;
+use bellwether_log as log;
+use bellwether_member::service::Msg;
 use bellwether_node::codec::{Malformed, decode};
 
 /// Reads a message where the election does not matter.
@@ -23,7 +23,7 @@ fn read(bytes: &[u8]) -> Result<Msg, Malformed> {
     decode(Choice::Bully, bytes)
 }
 
-/// A message of the mandate as a member sends it.
-fn of_mandate(msg: mandate::Msg<Duties>) -> Msg {
-    Msg::Member(bellwether_member::Msg::Mandate(msg))
+/// A message of the log as a member sends it.
+fn of_log(msg: log::Msg<Duties>) -> Msg {
+    Msg::Member(bellwether_member::Msg::Log(msg))
 }

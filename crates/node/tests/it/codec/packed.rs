@@ -3,32 +3,29 @@
 
 use super::examples::{alone, commands, session, state};
 use super::hostile::Draws;
-use super::{of_mandate, raw, read};
-use bellwether_core::Time;
-use bellwether_duties::{Answer, Ask, Command, Duties, Said};
-use bellwether_member::mandate::{Msg as M, Version};
-use bellwether_member::steward::Msg;
-use bellwether_member::{Epoch, Msg as Member};
+use super::{of_log, raw, read};
+use bellwether_duties::{Answer, Ask, Command, Cursor, Duties, Said};
+use bellwether_log::{Body, Machine, Msg as M, Position, Roster};
+use bellwether_member::Msg as Member;
+use bellwether_member::service::Msg;
 use bellwether_node::codec::encode;
-use std::sync::Arc;
 
-fn spread(state: Duties) -> Vec<u8> {
-    let (epoch, sent, version) = (Epoch::new(7), Time::ZERO, Version::default());
-    let (copy, appointed, start) = (Arc::new(state), false, None);
-    encode(&of_mandate(M::Spread { epoch, sent, version, copy, appointed, start }))
+/// A snapshot of this state in one piece.
+fn supply(state: &Duties) -> Vec<u8> {
+    let (parts, next) = state.cut(&Cursor::default(), usize::MAX);
+    let (at, last, roster) = (Position::new(7, 1), Position::new(7, 1), Roster::new());
+    let body = Body::Parts { at, roster, from: Cursor::default(), parts, next };
+    encode(&of_log(M::Supply { beat: None, last, body }))
 }
 
-fn promise(state: Duties) -> Vec<u8> {
-    let (epoch, version) = (Epoch::new(7), Version::default());
-    encode(&of_mandate(M::Promise { epoch, version, copy: Some(Arc::new(state)) }))
-}
-
-/// The state in a message, if it is understood.
+/// The state in a message, if it is understood and sound.
 fn unpack(bytes: &[u8]) -> Option<Duties> {
     match read(bytes).ok()? {
-        Msg::Member(Member::Mandate(
-            M::Spread { copy, .. } | M::Promise { copy: Some(copy), .. },
-        )) => Some(Arc::unwrap_or_clone(copy)),
+        Msg::Member(Member::Log(M::Supply { body: Body::Parts { parts, .. }, .. })) => {
+            let mut state = Duties::default();
+            state.absorb(parts).ok()?;
+            state.complete().ok()
+        }
         _ => None,
     }
 }
@@ -42,24 +39,13 @@ fn a_state_survives_the_journey_after_every_command() {
     let mut here = Duties::default();
     let mut waited = 0;
     for command in commands() {
-        here.apply(command.clone());
-        for (name, bytes) in [("spread", spread(here.clone())), ("promise", promise(here.clone()))]
-        {
-            let there = unpack(&bytes).unwrap();
-            assert_eq!(there, here, "{name} after {command:?}");
-            assert_eq!(edges(&there), edges(&here), "{name} after {command:?}");
-        }
+        here.apply(&command);
+        let there = unpack(&supply(&here)).unwrap();
+        assert_eq!(there, here, "after {command:?}");
+        assert_eq!(edges(&there), edges(&here), "after {command:?}");
         waited += edges(&here).len();
     }
     assert!(waited > 0, "somebody must wait");
-}
-
-#[test]
-fn an_empty_copy_is_another_thing_than_none() {
-    assert_eq!(unpack(&promise(Duties::default())), Some(Duties::default()));
-    let (epoch, version) = (Epoch::new(7), Version::default());
-    let none = of_mandate(M::Promise { epoch, version, copy: None });
-    assert_eq!(read(&encode(&none)), Ok(none));
 }
 
 /// Two hold a lock each and one of them waits for the other's. Then the state travels, and the
@@ -72,12 +58,12 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
         Command::Ask { session: session(count), number, forget_below: 0, ask, at: 2 }
     };
     let mut here = Duties::default();
-    here.apply(commands().swap_remove(1));
+    here.apply(&commands().swap_remove(1));
     for command in [open(1), open(2), lock(1, 1, "a"), lock(2, 1, "b"), lock(1, 2, "b")] {
-        here.apply(command);
+        here.apply(&command);
     }
-    let mut there = unpack(&spread(here.clone())).unwrap();
-    let (said, expected) = (there.apply(lock(2, 2, "a")), here.apply(lock(2, 2, "a")));
+    let mut there = unpack(&supply(&here)).unwrap();
+    let (said, expected) = (there.apply(&lock(2, 2, "a")), here.apply(&lock(2, 2, "a")));
     assert!(
         matches!(&said[..], [Said::Deadlocked(found), ..] if found.cycle.len() == 2),
         "{said:?}"
@@ -91,10 +77,10 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
         ask: Ask::Release(1),
         at: 3,
     };
-    let said = there.apply(release.clone());
+    let said = there.apply(&release);
     let granted = |said: &Said| matches!(said, Said::Answered(id, 2, Ok(Answer::Granted(_))) if *id == session(1));
     assert!(said.iter().any(granted), "{said:?}");
-    assert_eq!(said, here.apply(release));
+    assert_eq!(said, here.apply(&release));
     assert_eq!(edges(&there), Vec::<String>::new());
 }
 
@@ -102,10 +88,14 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
 /// answered, and it can travel on.
 #[test]
 fn a_damaged_state_does_no_harm() {
-    let (kind, content) = raw::unblock(&spread(state()));
-    let fields = raw::fields(&content);
-    let (_, packed) = fields.iter().find(|(field, _)| *field == 4).unwrap();
-    let (_, packed) = raw::unblock(packed);
+    let part = |content: &[u8], field| {
+        let fields = raw::fields(content);
+        let (_, bytes) = fields.into_iter().find(|(known, _)| *known == field).unwrap();
+        raw::unblock(&bytes).1
+    };
+    let (kind, content) = raw::unblock(&supply(&state()));
+    let piece = part(&content, 4);
+    let packed = part(&piece, 4);
     let mut draws = Draws(0x9e37_79b9_7f4a_7c15);
     let (mut refused, mut understood) = (0, 0);
     for _ in 0..5_000 {
@@ -120,6 +110,7 @@ fn a_damaged_state_does_no_harm() {
                 _ => damaged[at] ^= 1 << draws.below(8),
             }
         }
+        let damaged = [piece.clone(), raw::block(4, &damaged)].concat();
         let bytes = raw::block(kind, &[content.clone(), raw::block(4, &damaged)].concat());
         let Some(mut there) = unpack(&bytes) else {
             refused += 1;
@@ -127,14 +118,14 @@ fn a_damaged_state_does_no_harm() {
         };
         understood += 1;
         for command in commands() {
-            there.apply(command);
+            there.apply(&command);
         }
         for session in there.sessions().keys().copied().collect::<Vec<_>>() {
             let why = bellwether_duties::Ending::Expired;
-            there.apply(Command::End { session, why, at: 9 });
+            there.apply(&Command::End { session, why, at: 9 });
         }
         assert!(there.sessions().is_empty() && there.locks().is_empty());
-        assert_eq!(unpack(&spread(there.clone())), Some(there));
+        assert_eq!(unpack(&supply(&there)), Some(there));
     }
     assert!(refused > 300 && understood > 300, "{refused} refused, {understood} understood");
 }

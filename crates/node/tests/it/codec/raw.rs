@@ -75,5 +75,5 @@ pub(crate) fn value(json: &Json) -> Vec<u8> {
 
 /// A member's message that is the election's.
 pub(crate) fn election(algorithm: &str, body: &Json) -> Vec<u8> {
-    block(1, &[block(1, algorithm.as_bytes()), block(2, &value(body))].concat())
+    block(11, &[block(1, algorithm.as_bytes()), block(2, &value(body))].concat())
 }

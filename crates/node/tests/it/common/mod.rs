@@ -9,7 +9,7 @@ use bellwether_core::NodeId;
 use bellwether_http::Extra;
 use bellwether_net::certs::{Files, prepare_all};
 use bellwether_node::Daemon;
-use bellwether_node::config::{Overrides, load};
+use bellwether_node::config::{Overrides, Settings, load};
 use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -46,6 +46,11 @@ pub struct Cluster {
 impl Cluster {
     /// A cluster of which these members are started.
     pub async fn start(size: u32, started: &[u32]) -> Cluster {
+        Cluster::start_with(size, started, |_| {}).await
+    }
+
+    /// The same with other settings for some.
+    pub async fn start_with(size: u32, started: &[u32], change: fn(&mut Settings)) -> Cluster {
         let folder = TempDir::new().unwrap();
         let ids: Vec<NodeId> = (1..=size).map(NodeId::new).collect();
         prepare_all(folder.path(), "test", &ids, &["app"], 1).unwrap();
@@ -60,19 +65,26 @@ impl Cluster {
         let mut cluster = Cluster { folder, addresses, https, members: Vec::new() };
         for ((id, listener), http) in ids.into_iter().zip(listeners).zip(doors) {
             if started.contains(&id.number()) {
-                cluster.join(id, listener, http);
+                cluster.join(id, listener, http, change);
             }
         }
         cluster
     }
 
-    fn join(&mut self, id: NodeId, listener: TcpListener, http: TcpListener) {
+    fn join(
+        &mut self,
+        id: NodeId,
+        listener: TcpListener,
+        http: TcpListener,
+        change: fn(&mut Settings),
+    ) {
         let file = self.folder.path().join("bellwether.toml");
         std::fs::write(&file, config(&self.addresses, &self.https)).unwrap();
         let number = Some(id.number().to_string());
         let overrides = Overrides { id: number, dev_faults: true, ..Overrides::default() };
         let mut settings = load(&file, &overrides).unwrap();
         settings.up = Some(PARENT.to_owned());
+        change(&mut settings);
         let identity = Files::of(self.folder.path(), id).load("test", id).unwrap();
         let daemon = Daemon::start_on(settings, identity, listener, Some(http), extra()).unwrap();
         self.members.push(daemon);

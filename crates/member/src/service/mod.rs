@@ -1,0 +1,300 @@
+//! A member that serves clients: it replicates their sessions, locks and roles
+//! ([duties](bellwether_duties)) by the log.
+//!
+//! # Rules
+//! * D1 A member forwards its clients' requests to the coordinator that it follows, and the replies
+//!   back to its clients. If it follows none it says so. What is lost on the way is asked for again by
+//!   the client.
+//! * D2 A coordinator in office makes commands of requests and proposes them (G6). What comes of them,
+//!   once they are committed, goes to where the session was last heard of. Commands go in batches:
+//!   what comes while some are not committed goes when they are, all at once; but a few may always be
+//!   under way, because a request that hands something on must not wait for one that comes.
+//! * D3 A session lives for its TTL, by the coordinator's clock, from the last that was heard of its
+//!   client. A new coordinator counts from the beginning of its office. Then the session is ended, by a
+//!   command like any other.
+//! * D4 That a session lives is confirmed only in office, and not once its end was proposed. The client
+//!   counts from when it sent what is confirmed, so its own deadline lies before that of this
+//!   coordinator, and of any later one.
+//! * D5 A new coordinator is announced to all clients, and they ask again for all that is not
+//!   answered.
+//!
+//! Reads look at committed entries only, and checks of tokens are answered only in office.
+//!
+//! # Assumes
+//! What the log assumes, and clients whose clocks keep to the bound.
+//!
+//! # Costs
+//! One message to each follower and back for a batch of requests; one more of each for clients of a
+//! member that does not coordinate.
+
+mod sessions;
+mod types;
+
+pub use types::{Config, Conn, Input, Msg, Output, Timer};
+
+use crate::event::Event;
+use crate::member::{self, Member};
+use crate::status::{Stance, Status};
+use bellwether_core::{Assumptions, Context, Few, Here, NodeId, Process, Time};
+use bellwether_duties::{Command, Duties, Reply, Request};
+use bellwether_log::{Durable, Index, Log, Position, Term};
+use sessions::{Route, Sessions};
+use std::time::Duration;
+
+/// A member that serves clients.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Service {
+    member: Member<Duties>,
+    /// What a coordinator knows of its clients, from the beginning of its office to its end.
+    sessions: Option<Sessions>,
+}
+
+type Cx<'a> = Context<'a, Service>;
+
+impl Process for Service {
+    type Msg = Msg;
+    type Timer = Timer;
+    type Input = Input;
+    type Output = Output;
+    type Durable = Durable<Duties>;
+    type Config = Config;
+
+    const ASSUMES: Assumptions = Member::<Duties>::ASSUMES;
+
+    fn durable(&self) -> Durable<Duties> {
+        self.member.durable()
+    }
+
+    fn on_start(&mut self, saved: Option<Durable<Duties>>, cx: &mut Cx<'_>) {
+        self.step(cx, |member, cx| member.on_start(saved, cx));
+    }
+
+    fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
+        match input {
+            Input::Member(input) => self.step(cx, |member, cx| member.on_input(input, cx)),
+            Input::Requests(requests) => self.hear(cx.me(), requests, cx),
+        }
+    }
+
+    fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_>) {
+        match msg {
+            Msg::Member(msg) => self.step(cx, |member, cx| member.on_message(from, msg, cx)),
+            Msg::Requests(requests) => self.hear(from, requests, cx),
+            Msg::Replies { term, commit, replies } => {
+                cx.rule("D1");
+                self.step(cx, |member, cx| member.hear_commit(from, term, commit, cx));
+                cx.emit(Output::Replies(replies));
+            }
+        }
+    }
+
+    fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_>) {
+        match timer {
+            Timer::Member(timer) => self.step(cx, |member, cx| member.on_timer(timer, cx)),
+            Timer::Sessions => self.end_the_silent(cx),
+        }
+    }
+}
+
+impl Service {
+    /// Steps the member, and does what its news demand.
+    fn step(
+        &mut self,
+        cx: &mut Cx<'_>,
+        step: impl FnOnce(&mut Member<Duties>, &mut Context<'_, Member<Duties>>),
+    ) {
+        let config = cx.config();
+        let news: Few<Event> = cx.part(&config.member, Msg::Member, Timer::Member, |cx| {
+            step(&mut self.member, cx);
+        });
+        for event in news {
+            match event {
+                Event::Won(term) => self.begin(term, cx),
+                Event::Lost(..) => self.close(cx),
+                Event::Follows(leader, term) => {
+                    self.close(cx);
+                    cx.rule("D5");
+                    cx.emit(Output::Coordinator(Some(leader), term));
+                }
+                _ => {}
+            }
+            cx.emit(Output::Event(event));
+        }
+        self.tell(cx);
+    }
+
+    /// D3 and D5: its office begins.
+    fn begin(&mut self, term: Term, cx: &mut Cx<'_>) {
+        let mut sessions = Sessions::default();
+        if let Some((_, duties)) = self.member.state() {
+            for (id, session) in duties.sessions() {
+                sessions.expect(*id, Duration::from_millis(session.ttl_ms), cx.now());
+            }
+        }
+        sessions.watch(cx);
+        self.sessions = Some(sessions);
+        let Config { limits, on_deadlock, .. } = *cx.config();
+        let number = u32::try_from(term.number()).unwrap_or(u32::MAX);
+        let begin = Command::Begin { epoch: number, limits, on_deadlock };
+        self.propose(vec![begin], cx);
+        cx.rule("D5");
+        cx.emit(Output::Coordinator(Some(cx.me()), term));
+    }
+
+    fn close(&mut self, cx: &mut Cx<'_>) {
+        if self.sessions.take().is_some() {
+            cx.cancel_timer(Timer::Sessions);
+        }
+    }
+
+    /// D2: proposes these together with those that wait, if it is time. Whether it is.
+    fn propose(&mut self, commands: Vec<Command>, cx: &mut Cx<'_>) -> bool {
+        let config = cx.config();
+        let log = self.member.log();
+        let underway = log.takes_entries(cx.now()).then(|| log.underway());
+        let Some(sessions) = &mut self.sessions else { return false };
+        let Some(commands) = sessions.next_batch(commands, underway) else { return false };
+        // A proposal does not change the leader: there are no events.
+        let _: Few<Event> = cx.part(&config.member, Msg::Member, Timer::Member, |cx| {
+            self.member.propose(commands, cx);
+        });
+        true
+    }
+
+    /// Requests of a member's clients.
+    fn hear(&mut self, via: NodeId, requests: Vec<(Conn, Request)>, cx: &mut Cx<'_>) {
+        if self.in_office(cx.now()).is_some() && self.sessions.is_some() {
+            cx.rule("D2");
+            let commands = self.take_up(via, requests, cx);
+            self.propose(commands, cx);
+            return self.tell(cx);
+        }
+        match self.member.leader() {
+            // A follower forwards its own clients' requests, but never what was forwarded to it: each
+            // of two members may take the other for the coordinator.
+            Some(leader) if leader != cx.me() && via == cx.me() => {
+                cx.rule("D1");
+                cx.send(leader, Msg::Requests(requests));
+            }
+            _ => {
+                cx.rule("D1");
+                let mut conns: Vec<Conn> = requests.into_iter().map(|(conn, _)| conn).collect();
+                conns.dedup();
+                let replies = conns.into_iter().map(|conn| (conn, Reply::NoCoordinator)).collect();
+                self.say(via, replies, cx);
+            }
+        }
+    }
+
+    /// D2: the commands that come of what is wanted. What needs none is answered at once.
+    fn take_up(
+        &mut self,
+        via: NodeId,
+        requests: Vec<(Conn, Request)>,
+        cx: &mut Cx<'_>,
+    ) -> Vec<Command> {
+        let at = cx.config().stamp(cx.now());
+        let (Some(sessions), Some((_, duties))) = (&mut self.sessions, self.member.state()) else {
+            return Vec::new();
+        };
+        let mut commands = Vec::with_capacity(requests.len());
+        for (conn, request) in requests {
+            let route = Route { via, conn };
+            commands.extend(sessions.take_up(route, request, duties, at, cx.now()));
+        }
+        commands
+    }
+
+    /// Sends and says what there is to tell, and proposes what has waited for that.
+    fn tell(&mut self, cx: &mut Cx<'_>) {
+        self.tell_committed(cx);
+        while self.propose(Vec::new(), cx) {
+            // A member that is alone has a majority at once.
+            self.tell_committed(cx);
+        }
+    }
+
+    fn tell_committed(&mut self, cx: &mut Cx<'_>) {
+        let committed = self.member.take_committed(cx.now());
+        let Some(sessions) = &mut self.sessions else { return };
+        let ttl = |id| self.member.state()?.1.sessions().get(&id).map(|session| session.ttl_ms);
+        for outcome in committed {
+            if let Some(note) = sessions.report(outcome, ttl, cx.now()) {
+                cx.emit(Output::Noted(note));
+            }
+        }
+        sessions.watch(cx);
+        for (via, replies) in sessions.take_replies() {
+            self.say(via, replies, cx);
+        }
+    }
+
+    fn say(&self, via: NodeId, replies: Vec<(Conn, Reply)>, cx: &mut Cx<'_>) {
+        if via == cx.me() {
+            cx.emit(Output::Replies(replies));
+        } else {
+            let commit = self.member.state().map_or(Index::ZERO, |(at, _)| at.index);
+            let term = self.member.log().leads().unwrap_or_default();
+            cx.send(via, Msg::Replies { term, commit, replies });
+        }
+    }
+
+    /// D3.
+    fn end_the_silent(&mut self, cx: &mut Cx<'_>) {
+        let (at, now) = (cx.config().stamp(cx.now()), cx.now());
+        let in_office = self.in_office(now).is_some();
+        let Some(sessions) = &mut self.sessions else { return };
+        if !in_office {
+            // Its office is over, or will go on in a moment.
+            return cx.set_timer(Timer::Sessions, cx.config().member.log.heartbeat);
+        }
+        let commands = sessions.end_the_silent(now, at);
+        if !commands.is_empty() {
+            cx.rule("D3");
+            self.propose(commands, cx);
+        }
+        self.tell(cx);
+    }
+}
+
+/// What others may know.
+impl Service {
+    /// The member.
+    pub fn member(&self) -> &Member<Duties> {
+        &self.member
+    }
+
+    /// The replicated log.
+    pub fn log(&self) -> &Log<Duties> {
+        self.member.log()
+    }
+
+    /// The term in which this member is in office when its clock shows `now`.
+    pub fn in_office(&self, now: Time) -> Option<Term> {
+        self.member.in_office(now)
+    }
+
+    /// What the member would say if asked now.
+    pub fn status(&self, here: &Here<'_>, config: &Config) -> Status {
+        self.member.status(here, &config.member)
+    }
+
+    /// What is committed, as far as this member knows, and its position. None while it receives a
+    /// snapshot.
+    pub fn duties(&self) -> Option<(Position, &Duties)> {
+        self.member.state()
+    }
+
+    /// Whether it leads or follows.
+    pub fn stance(&self, here: &Here<'_>, config: &Config) -> Stance {
+        self.status(here, config).stance
+    }
+
+    /// An operator's wish, as an input.
+    pub fn asked(input: member::Input) -> Input {
+        Input::Member(input)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! The log's messages as protobuf.
+
+use super::generated::{self as wire, fetch, message::Kind, supply, vote};
+use super::packed::pack;
+use bellwether_core::{NodeId, micros};
+use bellwether_duties::Duties;
+use bellwether_log::{Ack, Answer, Beat, Body, Entries, Msg, Permit, Place, Position};
+
+pub(super) fn kind(msg: &Msg<Duties>) -> Kind {
+    match msg {
+        Msg::Append { beat, prev, entries } => Kind::Append(wire::Append {
+            beat: Some(self::beat(beat)),
+            prev: Some(position(*prev)),
+            entries: self::entries(entries),
+        }),
+        Msg::Ack(ack) => Kind::Ack(self::ack(ack)),
+        Msg::Fetch { place, budget } => Kind::Fetch(wire::Fetch {
+            place: Some(self::place(place)),
+            budget: (*budget).into(),
+        }),
+        Msg::Supply { beat, last, body } => Kind::Supply(wire::Supply {
+            beat: beat.as_ref().map(self::beat),
+            last: Some(position(*last)),
+            body: Some(self::body(body)),
+        }),
+        Msg::RequestVote { term, last, sure, permit } => Kind::RequestVote(wire::RequestVote {
+            term: Some(term.number()),
+            last: Some(position(*last)),
+            sure: *sure,
+            permit: permit.as_ref().map(self::permit),
+        }),
+        Msg::Vote { term, sure, answer, birth } => Kind::Vote(wire::Vote {
+            term: Some(term.number()),
+            sure: *sure,
+            birth: Some(birth.number()),
+            answer: Some(self::answer(answer)),
+        }),
+        Msg::Refuse { term, promised } => Kind::Refuse(wire::Refuse {
+            term: Some(term.number()),
+            promised: Some(promised.number()),
+        }),
+        Msg::Claim { term } => Kind::Claim(wire::Claim { term: Some(term.number()) }),
+        Msg::Invite { term, appointed } => {
+            Kind::Invite(wire::Invite { term: Some(term.number()), appointed: *appointed })
+        }
+        Msg::Yield { term, generation, to, appointed } => Kind::Yield(wire::Yield {
+            term: Some(term.number()),
+            generation: (*generation).into(),
+            to: to.map(node),
+            appointed: *appointed,
+        }),
+    }
+}
+
+fn beat(beat: &Beat) -> wire::Beat {
+    let Beat { term, generation, sent, commit, last, appointed, welcome } = *beat;
+    wire::Beat {
+        term: Some(term.number()),
+        generation: generation.into(),
+        sent_us: Some(sent.as_micros()),
+        commit: commit.number(),
+        last: Some(position(last)),
+        appointed,
+        welcome: welcome.map(u64::from),
+    }
+}
+
+fn ack(ack: &Ack) -> wire::Ack {
+    let Ack { term, sent, clock, matched, holds, start, lost, birth } = *ack;
+    wire::Ack {
+        term: Some(term.number()),
+        sent_us: Some(sent.as_micros()),
+        clock_us: Some(clock.as_micros()),
+        matched: matched.number(),
+        holds,
+        start: Some(start.into()),
+        lost,
+        birth: Some(birth.number()),
+    }
+}
+
+fn place(place: &Place<Duties>) -> fetch::Place {
+    match place {
+        Place::After(after) => fetch::Place::After(position(*after)),
+        Place::Part { at, cursor } => fetch::Place::Part(wire::PartPlace {
+            at: Some(position(*at)),
+            cursor: pack(cursor),
+        }),
+    }
+}
+
+fn body(body: &Body<Duties>) -> supply::Body {
+    match body {
+        Body::Entries { prev, entries } => supply::Body::Entries(wire::PieceOfEntries {
+            prev: Some(position(*prev)),
+            entries: self::entries(entries),
+        }),
+        Body::Parts { at, roster, from, parts, next } => {
+            let folder = |(member, birth): (&NodeId, &bellwether_log::Birth)| wire::Folder {
+                member: Some(node(*member)),
+                birth: Some(birth.number()),
+            };
+            supply::Body::Parts(wire::PieceOfParts {
+                at: Some(position(*at)),
+                roster: roster.iter().map(folder).collect(),
+                from: pack(from),
+                parts: pack(parts),
+                next: next.as_ref().map(pack).unwrap_or_default(),
+            })
+        }
+        Body::Mismatch { after } => supply::Body::Mismatch(position(*after)),
+    }
+}
+
+fn permit(permit: &Permit) -> wire::Permit {
+    let Permit { leader, term, generation } = *permit;
+    wire::Permit {
+        leader: Some(node(leader)),
+        term: Some(term.number()),
+        generation: generation.into(),
+    }
+}
+
+fn answer(answer: &Answer) -> vote::Answer {
+    match *answer {
+        Answer::Yes { after } => vote::Answer::YesAfterUs(micros(after)),
+        Answer::Wait { leader, left } => {
+            vote::Answer::Wait(wire::Wait { leader: leader.map(node), left_us: micros(left) })
+        }
+        Answer::Behind { last } => vote::Answer::Behind(position(last)),
+        Answer::No { promised } => vote::Answer::Promised(promised.number()),
+    }
+}
+
+/// No entries are no bytes: a heartbeat is small.
+fn entries(entries: &Entries<Duties>) -> Vec<u8> {
+    if entries.is_empty() { Vec::new() } else { pack(&**entries) }
+}
+
+fn position(position: Position) -> wire::Position {
+    wire::Position { term: position.term.number(), index: position.index.number() }
+}
+
+pub(super) fn node(id: NodeId) -> u64 {
+    id.number().into()
+}
