@@ -43,11 +43,7 @@ pub(crate) struct Bellwether {
 
 impl Bellwether {
     /// Starts the members and waits until one of them coordinates. They have the usual time-outs.
-    pub(crate) async fn start(
-        program: &Path,
-        folder: &Path,
-        durability: &str,
-    ) -> Outcome<Self> {
+    pub(crate) async fn start(program: &Path, folder: &Path, durability: &str) -> Outcome<Self> {
         let folder = &folder.join(durability);
         fs::create_dir_all(folder)
             .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;

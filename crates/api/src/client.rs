@@ -71,6 +71,8 @@ pub enum ToMember {
     },
     /// For this member: no more of what was observed with this number.
     Unobserve(u64),
+    /// For this member: an [announcement](ToClient::Announcement) at once, as a sign of life.
+    Ping,
 }
 
 /// What a member says to its client.
@@ -78,7 +80,7 @@ pub enum ToMember {
 pub enum ToClient {
     /// From the coordinator.
     Reply(Reply),
-    /// Who coordinates has changed.
+    /// Who coordinates: it has changed, or the client [asks](ToMember::Ping).
     Announcement(Announcement),
     /// What came of [`ToMember::Watch`].
     Watching {

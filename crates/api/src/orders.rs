@@ -205,6 +205,10 @@ pub struct ForceOrder {
     pub session: String,
     /// Who does it and why. It is logged, and the session is told.
     pub by: String,
+    /// Whether the next gets the lock at once. Else the holder's client is told first, and the next gets
+    /// it when that client has stopped, or when its session's time is over.
+    #[serde(default)]
+    pub now: bool,
 }
 
 /// Something was done.

@@ -9,6 +9,8 @@
 //! * B2 What is held is lost to its holder at the moment at which its session is over: nothing is
 //!   believed that the session does not prove.
 //! * B3 What has no answer is asked for again by the session itself, on whatever connection there is.
+//! * B4 A session that another ends is lost at once, and closed when its last handle is gone: that tells
+//!   the cluster that all which relied on it has stopped.
 
 mod checks;
 mod sights;
@@ -28,6 +30,7 @@ use checks::Checks;
 use sights::Sights;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 /// A session, by the key that was drawn for it.
@@ -114,6 +117,8 @@ pub(crate) struct Forcing {
     pub(crate) lock: String,
     pub(crate) session: SessionId,
     pub(crate) by: String,
+    /// Whether the holder is not waited for.
+    pub(crate) now: bool,
     pub(crate) answer: oneshot::Sender<Result<(), Refusal>>,
 }
 
@@ -131,6 +136,8 @@ pub(crate) struct Book {
     connected: bool,
     /// Something was asked, and nothing was heard since then.
     unanswered: Option<Time>,
+    /// When the member was last heard of, or connected.
+    heard: Time,
 }
 
 impl Book {
@@ -280,6 +287,7 @@ impl Book {
     /// A member says something.
     pub(crate) fn hear(&mut self, frame: ToClient, now: Time) {
         self.unanswered = None;
+        self.heard = now;
         match frame {
             ToClient::Reply(Reply::Forced { lock, session, result }) => {
                 let ours = |forcing: &Forcing| forcing.lock == lock && forcing.session == session;
@@ -343,6 +351,7 @@ impl Book {
         self.connected = true;
         self.outgoing.clear();
         self.unanswered = None;
+        self.heard = now;
         self.ask_again(now);
         let mut frames = self.sights.again();
         for seat in self.seats.values() {
@@ -382,9 +391,30 @@ impl Book {
         !self.outgoing.is_empty()
     }
 
-    /// Since when something was asked without anything being heard.
-    pub(crate) fn unanswered(&self) -> Option<Time> {
-        self.unanswered
+    /// Pings the member if something is waited for and nothing was heard for this time. Since when
+    /// nothing was heard that should have been.
+    pub(crate) fn ping(&mut self, now: Time, after: Duration) -> Option<Time> {
+        let since = match self.unanswered {
+            Some(asked) => asked,
+            None if self.waits() => self.heard,
+            None => return None,
+        };
+        if now.since(since) >= after {
+            self.put(ToMember::Ping, now);
+            self.unanswered = Some(since);
+        }
+        Some(since)
+    }
+
+    /// Whether anything is waited for that a member may say any moment.
+    fn waits(&self) -> bool {
+        let asked = !self.forcing.is_empty() || !self.checks.is_empty() || !self.sights.is_empty();
+        asked || self.seats.values().any(|seat| seat.pure.waits())
+    }
+
+    /// Whether there is anything that a member is needed for.
+    pub(crate) fn is_in_use(&self) -> bool {
+        !self.seats.is_empty() || !self.sights.is_empty()
     }
 
     fn send_all(&mut self, requests: Vec<Request>, now: Time) {
@@ -424,6 +454,11 @@ impl Book {
                 }
                 Heard::Taken { lock, number, by } => {
                     seat.lose(number, Lost::Taken { lock, by });
+                    None
+                }
+                // It is closed when its last handle is dropped, and that confirms its end (B4).
+                Heard::Ending(over) => {
+                    seat.end(&over);
                     None
                 }
                 Heard::Over(over) => {
@@ -575,7 +610,7 @@ fn give_back(purpose: &Purpose, number: Number) -> Option<Ask> {
 
 impl Forcing {
     fn request(&self) -> Request {
-        let Forcing { lock, session, by, .. } = self;
-        Request::Force { lock: lock.clone(), session: *session, by: by.clone() }
+        let Forcing { lock, session, by, now, .. } = self;
+        Request::Force { lock: lock.clone(), session: *session, by: by.clone(), now: *now }
     }
 }

@@ -103,9 +103,9 @@ impl Client {
         Observer::new(self.clone(), role).await
     }
 
-    /// Takes a lock away from the session that holds it. This is for operators: the holder is told, but
-    /// it may be unable to listen, and what it does with what the lock protects cannot be called back.
-    /// Whoever receives it must look at tokens. `by` says who does it and why, for people.
+    /// Takes a lock away from the session that holds it. This is for operators. The holder is told, and this
+    /// waits until the holder has given the lock back, or its session's time is over: only then the next one
+    /// gets the lock. `by` says who does it and why, for people.
     ///
     /// ```no_run
     /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
@@ -120,16 +120,37 @@ impl Client {
         holder: SessionId,
         by: &str,
     ) -> Result<(), Error> {
+        self.force(lock, holder, by, false).await
+    }
+
+    /// Takes a lock away from the session that holds it and gives it to the next one at once. The holder is
+    /// told, but it may be unable to listen, and what it does with what the lock protects cannot be called
+    /// back: whatever is protected must refuse its token. Prefer [`Client::force_release`].
+    pub async fn force_release_now(
+        &self,
+        lock: &str,
+        holder: SessionId,
+        by: &str,
+    ) -> Result<(), Error> {
+        self.force(lock, holder, by, true).await
+    }
+
+    async fn force(&self, lock: &str, holder: SessionId, by: &str, now: bool) -> Result<(), Error> {
         check::name(lock)?;
         check::name(by)?;
-        let (answer, answered) = oneshot::channel();
+        let (answer, mut answered) = oneshot::channel();
         let (lock, by) = (lock.to_owned(), by.to_owned());
-        let forcing = Forcing { lock, session: holder, by, answer };
+        let forcing = Forcing { lock, session: holder, by, now, answer };
         self.shared().with(|book, now| book.force(forcing, now));
         let within = self.shared().endpoints.timeout;
-        match timeout(within, answered).await {
-            Ok(Ok(result)) => result.map_err(Error::from),
-            Ok(Err(_)) | Err(_) => Err(self.unanswered(within)),
+        loop {
+            match timeout(within, &mut answered).await {
+                Ok(Ok(result)) => return result.map_err(Error::from),
+                Ok(Err(_)) => return Err(self.unanswered(within)),
+                // The holder has not confirmed yet, and its time is not over.
+                Err(_) if !now && self.shared().status.borrow().follows => {}
+                Err(_) => return Err(self.unanswered(within)),
+            }
         }
     }
 
@@ -175,10 +196,11 @@ impl Client {
 
     /// Why there was no answer in time.
     pub(crate) fn unanswered(&self, after: Duration) -> Error {
-        let status = self.shared().status.borrow();
-        match status.member {
-            None => Error::AllDown { tried: status.tried.clone() },
-            Some(_) => Error::NoCoordinator { after },
+        let tried = self.shared().tried();
+        let member = self.shared().status.borrow().member;
+        match member {
+            None => Error::AllDown { tried },
+            Some(_) => Error::NoCoordinator { after, tried },
         }
     }
 }

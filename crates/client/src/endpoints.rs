@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// Names the members to connect to, separated by commas.
 pub const ENDPOINTS: &str = "BELLWETHER_ENDPOINTS";
+/// Names the Unix sockets of members on this host, separated by commas, if nothing else is said.
+pub const SOCKET: &str = "BELLWETHER_SOCKET";
 /// Names the directory of the certificates.
 pub const CERTS: &str = "BELLWETHER_CERTS";
 /// Names the client whose certificate is used, if there are several in the directory.
@@ -123,12 +125,17 @@ impl Endpoints {
 
     /// Those of the environment: [`BELLWETHER_ENDPOINTS`](ENDPOINTS), separated by commas, with the
     /// certificates of [`BELLWETHER_CERTS`](CERTS) and [`BELLWETHER_CLIENT`](CLIENT) if some are
-    /// addresses. If nothing is said there, the Unix sockets at which a packaged member listens.
+    /// addresses. If nothing is said there, the Unix sockets that [`BELLWETHER_SOCKET`](SOCKET) names; else
+    /// those of the cluster that [`bellwether up`](crate::up) runs on this host; else those at which a
+    /// packaged member listens.
     pub fn from_env_or_default() -> Result<Self, Error> {
         let variable = |name| env::var(name).ok().filter(|text: &String| !text.trim().is_empty());
         let Some(text) = variable(ENDPOINTS) else {
-            let sockets = SOCKETS.iter().map(|path| Endpoint::Unix(path.into()));
-            return Ok(Endpoints::of(sockets.collect(), None));
+            let sockets = match variable(SOCKET) {
+                Some(named) => named.split(',').map(|path| path.trim().into()).collect(),
+                None => sockets_here()?,
+            };
+            return Ok(Endpoints::of(sockets.into_iter().map(Endpoint::Unix).collect(), None));
         };
         Endpoints::parse(&text, variable(CERTS).as_deref(), variable(CLIENT).as_deref())
     }
@@ -176,6 +183,22 @@ impl Endpoints {
     fn of(mut list: Vec<Endpoint>, identity: Option<ClientIdentity>) -> Self {
         list.sort_by_key(|endpoint| matches!(endpoint, Endpoint::Tls(_)));
         Endpoints { list, identity, timeout: Duration::from_secs(5) }
+    }
+}
+
+/// The sockets of the one cluster of `bellwether up` that runs here, or of a packaged member.
+fn sockets_here() -> Result<Vec<PathBuf>, Error> {
+    match crate::up::running().as_slice() {
+        [] => Ok(SOCKETS.iter().map(PathBuf::from).collect()),
+        [cluster] => Ok(crate::up::sockets(cluster)),
+        several => {
+            let named = several.iter().map(|cluster| cluster.join("1.sock").display().to_string());
+            let why = format!(
+                "{} clusters of `bellwether up` run on this host; name one with {SOCKET}",
+                several.len()
+            );
+            Err(Error::BadEndpoint { endpoint: named.collect::<Vec<_>>().join(", "), why })
+        }
     }
 }
 

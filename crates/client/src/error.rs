@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use bellwether_duties::{Deadlock, Over, Refusal, Subject, Token};
+use bellwether_duties::{Deadlock, Ending, Over, Refusal, Subject, Token};
 use std::time::Duration;
 
 /// Why something was not done, each situation by itself.
@@ -37,16 +37,18 @@ pub enum Error {
         /// Where members were looked for, and what came of it.
         tried: Vec<String>,
     },
-    /// Members answer, and none of them knows a coordinator: those that can be reached are no
-    /// majority, or an election takes long.
+    /// Members answer, and none of them knows a coordinator, or the coordinator does not answer: those
+    /// that can be reached are no majority, or an election takes long.
     #[error(
-        "no coordinator for {}: the members that can be reached are no majority of the cluster; try \
-         again when more of them are up",
-        shown(.after)
+        "no coordinator answered for {} ({}); try again when a majority of the members is up and connected",
+        shown(.after),
+        .tried.join("; ")
     )]
     NoCoordinator {
         /// So long.
         after: Duration,
+        /// The members that were asked, and what came of it.
+        tried: Vec<String>,
     },
     /// The session is over, and with it all that it held.
     #[error("the session is over: {}; open a new one", over(.why))]
@@ -188,6 +190,8 @@ impl From<Over> for Error {
 fn over(why: &Over) -> String {
     match why {
         Over::Refused(refusal) => refusal.to_string(),
+        // Its own client has not closed it.
+        Over::Ended(Some(Ending::Closed)) => "an operator or another client ended it".to_owned(),
         Over::Ended(Some(ending)) => ending.to_string(),
         Over::Ended(None) => "the coordinator has none".to_owned(),
         Over::DeadlinePassed => "the coordinator was not heard of in time".to_owned(),

@@ -42,18 +42,21 @@ mod check;
 mod client;
 mod endpoints;
 mod error;
+mod finder;
 mod link;
 mod lock;
 mod observe;
 mod role;
 mod session;
+mod spare;
 mod tasks;
+pub mod up;
 
 pub use bellwether_duties::{
     Deadlock, Ending, NoSessionId, Over, Refusal, SessionId, Subject, Token, Wait,
 };
 pub use client::Client;
-pub use endpoints::{CERTS, CLIENT, ENDPOINTS, Endpoint, Endpoints};
+pub use endpoints::{CERTS, CLIENT, ENDPOINTS, Endpoint, Endpoints, SOCKET};
 pub use error::{Error, Lost};
 pub use lock::{Lock, LockRequest};
 pub use observe::{Leader, Observer, Standing};

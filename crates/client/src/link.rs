@@ -76,6 +76,17 @@ impl Link {
         Ok(Link { endpoint: endpoint.clone(), frames, out, welcome })
     }
 
+    /// Whether the member follows a coordinator, or is it.
+    pub(crate) fn follows(&self) -> bool {
+        self.welcome.coordinator.is_some()
+    }
+
+    /// The lease of the cluster, if the member tells it: then it answers pings, too.
+    pub(crate) fn lease(&self) -> Option<Duration> {
+        let lease = self.welcome.lease_ms;
+        (lease > 0).then(|| Duration::from_millis(lease))
+    }
+
     /// Whether it is a member on this host, which sees this process.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self.endpoint, Endpoint::Unix(_))

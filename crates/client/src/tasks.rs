@@ -1,28 +1,31 @@
 //! The two tasks behind a client: one keeps a connection, the other keeps time.
 //!
-//! * T1 A client with a Unix socket stays with the member on its host as long as that is there, and
-//!   comes back to it when it is there again: only that one sees the client's death.
+//! * T1 A client with a Unix socket stays with the member on its host as long as that follows a coordinator,
+//!   and comes back to it when it does again: only that one sees the client's death.
 //! * T2 A client over TLS goes to the coordinator, and follows when another one is announced.
-//! * T3 When a connection breaks, or nothing comes for too long on it, the others are tried at once, in
-//!   turn; when all have failed, after a pause that grows and is drawn at random.
+//! * T3 When a connection breaks, or nothing comes for too long on it, the [second one](crate::spare) is
+//!   used; without it all members are [tried](crate::finder) at once, and when all have failed, again after
+//!   a pause that grows and is drawn at random.
 //! * T4 What time is over ends on time, connection or not.
+//! * T5 Whenever the client waits for something, its member is heard of at least every half lease: it is
+//!   pinged if it says nothing else. One that is silent for a whole lease is left. A member that does not
+//!   tell its lease gets half of the shortest TTL.
 
 use crate::book::Book;
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::error::Error;
-use crate::link::{Link, NoLink, Reader, STALLED_AFTER, Writer};
+use crate::finder::{Finder, Tried, jitter, no_coordinator};
+use crate::link::{Link, Reader, STALLED_AFTER, Writer};
+use crate::spare;
 use bellwether_api::client::{ToClient, decode_to_client};
 use bellwether_core::Time;
-use bellwether_net::{Clock, Malformed, draw, frame};
+use bellwether_duties::Reply;
+use bellwether_net::{Clock, Malformed, frame};
 use bytes::BytesMut;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep, timeout};
-
-/// The pause between two rounds of attempts to connect grows from the first to the second.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
+use tokio::time::{sleep, timeout};
 
 /// A better connection is looked for so often.
 const LOOK_FOR_BETTER: Duration = Duration::from_secs(1);
@@ -31,6 +34,10 @@ const LOOK_FOR_BETTER: Duration = Duration::from_secs(1);
 /// wait as long.
 const SILENT_AT_MOST: Duration = Duration::from_secs(5);
 const SILENT_AT_LEAST: Duration = Duration::from_millis(200);
+
+/// The clock is looked at again after this at the latest: the runtime's stands still while the machine
+/// sleeps, and deadlines do not.
+const LONGEST_SLEEP: Duration = Duration::from_millis(250);
 
 /// How long a client that nobody needs any more may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -43,8 +50,8 @@ pub(crate) struct Status {
     /// Who coordinates, as far as is known.
     pub(crate) coordinator: Option<u32>,
     pub(crate) epoch: u64,
-    /// What came of the last attempts to connect.
-    pub(crate) tried: Vec<String>,
+    /// Whether the member that is connected follows a coordinator, or is it.
+    pub(crate) follows: bool,
 }
 
 impl Status {
@@ -56,7 +63,7 @@ impl Status {
             self.coordinator = welcome.coordinator;
             self.epoch = welcome.epoch;
         }
-        self.tried.clear();
+        self.follows = link.follows();
     }
 }
 
@@ -72,6 +79,10 @@ pub(crate) struct Shared {
     ending: watch::Sender<bool>,
     /// The shortest TTL of all sessions that ever were.
     shortest_ttl: Mutex<Duration>,
+    /// What came of attempts to connect.
+    tried: Tried,
+    /// Where the client is connected.
+    connected: Mutex<Option<Endpoint>>,
     pub(crate) endpoints: Endpoints,
     pub(crate) drift_ppm: u32,
 }
@@ -103,9 +114,29 @@ impl Shared {
         *shortest = ttl.min(*shortest);
     }
 
-    fn silent_at_most(&self) -> Duration {
+    /// T5: how long a member may be silent that has this lease, if it tells.
+    fn silent_at_most(&self, lease: Option<Duration>) -> Duration {
         let shortest = *self.shortest_ttl.lock().unwrap_or_else(PoisonError::into_inner);
-        (shortest / 2).clamp(SILENT_AT_LEAST, SILENT_AT_MOST)
+        lease.unwrap_or(Duration::MAX).min(shortest / 2).clamp(SILENT_AT_LEAST, SILENT_AT_MOST)
+    }
+
+    /// Whether there is anything that a connection is needed for.
+    pub(crate) fn in_use(&self) -> bool {
+        self.book().is_in_use()
+    }
+
+    /// What is known of the members that were asked.
+    pub(crate) fn tried(&self) -> Vec<String> {
+        let status = self.status.borrow().clone();
+        let connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let (Some(endpoint), Some(member)) = (connected, status.member) {
+            let what = match (status.follows, status.coordinator) {
+                (true, Some(id)) => format!("P{member} follows P{id}, which has not answered"),
+                _ => no_coordinator(member),
+            };
+            self.tried.note(&endpoint, &what);
+        }
+        self.tried.lines()
     }
 
     /// Nobody needs the client any more.
@@ -143,6 +174,8 @@ pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shar
         status,
         ending,
         shortest_ttl: Mutex::new(2 * SILENT_AT_MOST),
+        tried: finder.tried.clone(),
+        connected: Mutex::default(),
         endpoints,
         drift_ppm: first.welcome.drift_ppm,
     });
@@ -175,7 +208,7 @@ async fn keep_time(shared: &Shared) {
         let due = async {
             match next {
                 None => std::future::pending().await,
-                Some(at) => sleep(at.since(Clock::shared())).await,
+                Some(at) => sleep(nap(at, Clock::shared())).await,
             }
         };
         tokio::select! {
@@ -186,38 +219,100 @@ async fn keep_time(shared: &Shared) {
     }
 }
 
+/// How long to sleep until then.
+fn nap(until: Time, now: Time) -> Duration {
+    until.since(now).min(LONGEST_SLEEP)
+}
+
+/// Why a connection is left.
+enum Left {
+    /// It broke, or its member is silent.
+    Broken(&'static str),
+    /// There is a better one.
+    Better(Box<Link>),
+    /// Its member follows no coordinator, and that of the second connection does.
+    Spare,
+}
+
 /// T3: keeps a connection, for ever.
 async fn keep_connected(shared: &Shared, mut finder: Finder, first: Link) {
-    let mut link = first;
+    let (mut link, mut spare) = (first, None);
     loop {
         finder.learn(&link);
-        let better = serve(shared, &finder, &mut link).await;
+        let left = serve(shared, &finder, &mut link, &mut spare).await;
         finder.coordinator = shared.status.borrow().coordinator;
-        link = match better {
-            Some(better) => better,
-            None => {
-                let left = link.endpoint.clone();
-                drop(link);
-                shared.book().disconnect();
-                shared.status.send_modify(|status| status.member = None);
-                finder.again(shared, left).await
+        let why = match left {
+            Left::Better(better) => {
+                link = *better;
+                continue;
             }
+            Left::Broken(why) => why,
+            Left::Spare => "it follows no coordinator",
+        };
+        let used = link.endpoint.clone();
+        finder.tried.note(&used, why);
+        drop(link);
+        shared.book().disconnect();
+        shared.status.send_modify(|status| (status.member, status.follows) = (None, false));
+        link = match spare.take().filter(|spare| spare.endpoint != used) {
+            Some(ready) if ready.follows() => ready,
+            _ => finder.again(used).await,
         };
     }
 }
 
 /// Talks to a member until the connection breaks, or there is a better one.
-async fn serve(shared: &Shared, finder: &Finder, link: &mut Link) -> Option<Link> {
+async fn serve(
+    shared: &Shared,
+    finder: &Finder,
+    link: &mut Link,
+    spare: &mut Option<Link>,
+) -> Left {
+    if link.follows() {
+        finder.tried.forget();
+    }
+    *shared.connected.lock().unwrap_or_else(PoisonError::into_inner) = Some(link.endpoint.clone());
     shared.status.send_modify(|status| status.enter(link));
-    let local = link.is_local();
-    let Link { frames, out, welcome, .. } = link;
+    let (local, lease) = (link.is_local(), link.lease());
+    let Link { frames, out, welcome, endpoint } = link;
     let member = welcome.member;
     shared.with(|book, now| book.connect(now));
     tokio::select! {
-        () = listen(shared, frames) => None,
-        () = speak(shared, out) => None,
-        () = silence(shared) => None,
-        better = finder.better(shared, local, member) => Some(better),
+        () = listen(shared, frames) => Left::Broken("the connection broke"),
+        () = speak(shared, out) => Left::Broken("the connection broke"),
+        () = silence(shared, lease) => Left::Broken("it was silent for too long"),
+        better = better(shared, finder, local, member) => Left::Better(Box::new(better)),
+        () = spare::keep(shared, finder, endpoint, spare) => Left::Spare,
+    }
+}
+
+/// T1, T2: waits until there is a better connection than the one with this member.
+async fn better(shared: &Shared, finder: &Finder, local: bool, member: u32) -> Link {
+    if local {
+        return std::future::pending().await;
+    }
+    let mut news = shared.status.subscribe();
+    loop {
+        let coordinator = news.borrow_and_update().coordinator;
+        let leader = coordinator.filter(|id| *id != member);
+        let wanted: Vec<_> = finder.homes().chain(finder.address_of(leader)).collect();
+        for endpoint in &wanted {
+            if let Ok(link) = finder.to(endpoint).await
+                && link.follows()
+            {
+                return link;
+            }
+        }
+        let pause = async {
+            match wanted.is_empty() {
+                true => std::future::pending().await,
+                false => sleep(jitter(LOOK_FOR_BETTER)).await,
+            }
+        };
+        tokio::select! {
+            _ = news.changed() => {}
+            () = pause => {}
+        }
     }
 }
 
@@ -232,10 +327,16 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
         let more = frames.each(take).await;
         shared.with(|book, now| {
             for frame in heard.drain(..) {
-                if let ToClient::Announcement(news) = &frame
-                    && announced(&shared.status, news.coordinator, news.epoch)
-                {
-                    book.ask_again(now);
+                match &frame {
+                    ToClient::Announcement(news) => {
+                        if announced(&shared.status, news.coordinator, news.epoch) {
+                            book.ask_again(now);
+                        }
+                    }
+                    ToClient::Reply(reply) => {
+                        follows(&shared.status, *reply != Reply::NoCoordinator);
+                    }
+                    ToClient::Watching { .. } | ToClient::Observed(_) => {}
                 }
                 book.hear(frame, now);
             }
@@ -251,8 +352,19 @@ fn announced(status: &watch::Sender<Status>, coordinator: Option<u32>, epoch: u6
     status.send_if_modified(|status| {
         let changed = (status.coordinator, status.epoch) != (coordinator, epoch);
         (status.coordinator, status.epoch) = (coordinator, epoch);
-        changed
+        let turned = status.follows != coordinator.is_some();
+        status.follows = coordinator.is_some();
+        changed || turned
     }) && coordinator.is_some()
+}
+
+/// Whether the member follows a coordinator, as its answers show.
+fn follows(status: &watch::Sender<Status>, follows: bool) {
+    status.send_if_modified(|status| {
+        let turned = status.follows != follows;
+        status.follows = follows;
+        turned
+    });
 }
 
 /// Says what there is to say, until it cannot.
@@ -268,13 +380,16 @@ async fn speak(shared: &Shared, out: &mut Writer) {
     }
 }
 
-/// Ends when the member has been silent for too long.
-async fn silence(shared: &Shared) {
+/// T5: ends when the member has been silent for too long.
+async fn silence(shared: &Shared, lease: Option<Duration>) {
     loop {
-        shared.with(Book::prove_life);
-        let most = shared.silent_at_most();
-        let since = shared.book().unanswered();
-        let silent = since.map_or(Duration::ZERO, |since| Clock::shared().since(since));
+        let most = shared.silent_at_most(lease);
+        let now = Clock::shared();
+        let silent = shared.with(|book, now| match lease {
+            Some(_) => book.ping(now, most / 2),
+            None => book.prove_life(now),
+        });
+        let silent = silent.map_or(Duration::ZERO, |since| now.since(since));
         if silent >= most {
             return;
         }
@@ -282,148 +397,16 @@ async fn silence(shared: &Shared) {
     }
 }
 
-/// Looks for members.
-pub(crate) struct Finder {
-    endpoints: Endpoints,
-    name: String,
-    /// Where members are, as members say.
-    known: BTreeMap<u32, String>,
-    coordinator: Option<u32>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Finder {
-    fn new(endpoints: Endpoints, name: String) -> Self {
-        Finder { endpoints, name, known: BTreeMap::new(), coordinator: None }
-    }
-
-    fn learn(&mut self, link: &Link) {
-        let places = link.welcome.addresses.iter();
-        self.known.extend(places.map(|place| (place.member, place.address.clone())));
-        self.coordinator = link.welcome.coordinator.or(self.coordinator);
-    }
-
-    async fn to(&self, endpoint: &Endpoint) -> Result<Link, NoLink> {
-        Link::to(endpoint, &self.endpoints, &self.name).await
-    }
-
-    fn coordinator(&self, id: Option<u32>) -> Option<Endpoint> {
-        self.endpoints.identity.as_ref()?;
-        self.known.get(&id?).cloned().map(Endpoint::Tls)
-    }
-
-    /// Where to look, the best first.
-    fn candidates(&self) -> Vec<Endpoint> {
-        let mut list: Vec<Endpoint> = Vec::new();
-        let local = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Unix(_));
-        list.extend(self.endpoints.list.iter().filter(local).cloned());
-        list.extend(self.coordinator(self.coordinator));
-        list.extend(self.endpoints.list.iter().filter(|endpoint| !local(endpoint)).cloned());
-        if self.endpoints.identity.is_some() {
-            list.extend(self.known.values().cloned().map(Endpoint::Tls));
-        }
-        let mut seen = Vec::new();
-        list.retain(|endpoint| {
-            let new = !seen.contains(endpoint);
-            seen.push(endpoint.clone());
-            new
-        });
-        list
-    }
-
-    /// The first member that answers, within the time that is given for that.
-    async fn first(&mut self) -> Result<Link, Error> {
-        let until = Instant::now() + self.endpoints.timeout;
-        let mut pause = BACK_OFF.0;
-        loop {
-            let mut failures = Vec::new();
-            for endpoint in self.candidates() {
-                match self.to(&endpoint).await {
-                    Ok(link) => return Ok(link),
-                    Err(why) => failures.push((endpoint, why)),
-                }
-            }
-            if Instant::now() + pause >= until {
-                return Err(explain(failures));
-            }
-            sleep(pause).await;
-            pause = (2 * pause).min(BACK_OFF.1);
-        }
-    }
-
-    /// Another connection after one that broke. The member that was left comes last, once.
-    async fn again(&self, shared: &Shared, left: Endpoint) -> Link {
-        let mut pause = BACK_OFF.0;
-        let mut candidates = self.candidates();
-        candidates.sort_by_key(|endpoint| *endpoint == left);
-        loop {
-            let mut tried = Vec::new();
-            for endpoint in &candidates {
-                match self.to(endpoint).await {
-                    Ok(link) => return link,
-                    Err(why) => tried.push(format!("{endpoint}: {}", why.why())),
-                }
-            }
-            shared.status.send_modify(|status| status.tried = tried);
-            sleep(jitter(pause)).await;
-            pause = (2 * pause).min(BACK_OFF.1);
-            candidates = self.candidates();
-        }
-    }
-
-    /// T1, T2: waits until there is a better connection than the one with this member.
-    async fn better(&self, shared: &Shared, local: bool, member: u32) -> Link {
-        let is_local = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Unix(_));
-        if local {
-            return std::future::pending().await;
-        }
-        let mut news = shared.status.subscribe();
-        loop {
-            let coordinator = news.borrow_and_update().coordinator;
-            let leader = coordinator.filter(|id| *id != member);
-            let homes = self.endpoints.list.iter().filter(is_local).cloned();
-            let wanted: Vec<_> = homes.chain(self.coordinator(leader)).collect();
-            for endpoint in &wanted {
-                if let Ok(link) = self.to(endpoint).await {
-                    return link;
-                }
-            }
-            let pause = async {
-                match wanted.is_empty() {
-                    true => std::future::pending().await,
-                    false => sleep(jitter(LOOK_FOR_BETTER)).await,
-                }
-            };
-            tokio::select! {
-                _ = news.changed() => {}
-                () = pause => {}
-            }
-        }
-    }
-}
-
-/// Somewhere between half and all of it.
-fn jitter(span: Duration) -> Duration {
-    let permille = 500 + (draw() % 501) as u32;
-    span * permille / 1_000
-}
-
-/// What to say when no attempt to connect succeeded. A member that answers, and does not let this
-/// client in, says most.
-fn explain(failures: Vec<(Endpoint, NoLink)>) -> Error {
-    let mut tried = Vec::new();
-    let mut tls = None;
-    for (endpoint, failure) in failures {
-        tried.push(format!("{endpoint}: {}", failure.why()));
-        match failure {
-            NoLink::NotLetIn(why) => {
-                return Error::NotLetIn { endpoint: endpoint.to_string(), why };
-            }
-            NoLink::Tls(why) => tls = tls.or(Some(format!("{endpoint}: {why}"))),
-            NoLink::Down(_) => {}
-        }
-    }
-    match tls {
-        Some(why) => Error::Tls(why),
-        None => Error::AllDown { tried },
+    /// The host may sleep longer than the runtime's clock shows.
+    #[test]
+    fn t4_no_nap_is_longer_than_a_deadline_may_be_late() {
+        let (now, later) = (Time::from_micros(5), Time::from_micros(60_000_000));
+        assert_eq!(nap(later, now), LONGEST_SLEEP);
+        assert_eq!(nap(now, later), Duration::ZERO);
+        assert_eq!(nap(Time::from_micros(1_005), now), Duration::from_millis(1));
     }
 }

@@ -31,6 +31,9 @@
 //!   it. Replies for other sessions and about requests that are not known, or over, are ignored.
 //! * K8 `NoCoordinator` changes nothing: what has no answer is sent again when its time comes, or as soon
 //!   as a coordinator is announced.
+//! * K9 A session that another ends is over for its client at once ([`Heard::Ending`]), and the client
+//!   confirms it by [`Client::close`] when all that relied on the session has stopped. Until then, or
+//!   until the deadline, nobody else gets what the session holds.
 
 mod answers;
 
@@ -107,6 +110,9 @@ pub enum Heard {
         /// Who did it and why.
         by: String,
     },
+    /// Another ends the session. All that it held is lost, and what has no answer never gets one. When
+    /// all that relied on it has stopped, [`Client::close`] says so; [`Heard::Over`] follows.
+    Ending(Over),
     /// The session is over, and with it all that it held. What has no answer never gets one.
     Over(Over),
 }
@@ -138,6 +144,8 @@ enum State {
         /// When the latest was sent that may prove it.
         sent: Time,
     },
+    /// K9: another ends it, and the client has not confirmed that yet.
+    Leaving { session: SessionId, until: Time },
     /// The client has given it up, and says so until the coordinator knows.
     Closing { session: Option<SessionId>, until: Time, again: Time },
     /// Nothing follows. The coordinator may not know it of this session.
@@ -181,6 +189,16 @@ impl Client {
         }
     }
 
+    /// Whether the coordinator may say something any moment: the session is asked for, or something in it,
+    /// or its end.
+    pub fn waits(&self) -> bool {
+        match self.state {
+            State::New | State::Leaving { .. } | State::Over { .. } => false,
+            State::Opening { .. } | State::Closing { .. } => true,
+            State::Open { .. } => !self.asked.is_empty(),
+        }
+    }
+
     /// Whether the session is over for good.
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Over { .. })
@@ -191,6 +209,7 @@ impl Client {
         match self.state {
             State::New | State::Over { .. } => None,
             State::Opening { again } => Some(again),
+            State::Leaving { until, .. } => Some(until),
             State::Closing { until, again, .. } => Some(until.min(again)),
             // Something is to be told.
             State::Open { .. } if !self.refused.is_empty() => Some(Time::ZERO),
@@ -218,7 +237,8 @@ impl Client {
     pub fn ask(&mut self, ask: Ask, now: Time) -> (Number, Vec<Request>) {
         let number = self.next;
         self.next += 1;
-        if matches!(self.state, State::Closing { .. } | State::Over { .. }) {
+        if matches!(self.state, State::Leaving { .. } | State::Closing { .. } | State::Over { .. })
+        {
             return (number, Vec::new());
         }
         self.asked.insert(number, Asked::new(ask, Token::default()));
@@ -234,6 +254,7 @@ impl Client {
             State::Closing { .. } | State::Over { .. } => return Vec::new(),
             State::New | State::Opening { .. } => (None, now),
             State::Open { session, proven, .. } => (Some(session), proven + self.setup.reliance()),
+            State::Leaving { session, until } => (Some(session), until),
         };
         self.forget_all();
         self.state = State::Closing { session, until, again };
@@ -246,7 +267,7 @@ impl Client {
             return over;
         }
         let requests = match self.state {
-            State::New | State::Over { .. } => Vec::new(),
+            State::New | State::Leaving { .. } | State::Over { .. } => Vec::new(),
             State::Opening { again } if again > now => Vec::new(),
             State::Opening { .. } => self.open(now),
             State::Closing { session, ref mut again, .. } if *again <= now => {
@@ -290,6 +311,7 @@ impl Client {
                 self.opened(result, Time::from_micros(sent), now, &mut heard, &mut requests);
             }
             Reply::Ended { session, why } => heard.extend(self.ended(session, why)),
+            Reply::Ending { session, why } => heard.extend(self.leave(session, why)),
             Reply::Answered { result: Err(Refusal::NoSession(session)), .. } => {
                 heard.extend(self.ended(session, None));
             }
@@ -398,7 +420,8 @@ impl Client {
             (Ok(session), State::Open { .. } | State::Closing { .. } | State::Over { .. }) => {
                 requests.push(Request::Close { session });
             }
-            (Ok(_), State::New) | (Err(_), _) => {}
+            // Its client has not stopped yet (K9).
+            (Ok(_), State::Leaving { .. }) | (Ok(_), State::New) | (Err(_), _) => {}
         }
     }
 
@@ -417,6 +440,9 @@ impl Client {
             State::Open { session, .. } if session == which => {
                 Some(self.end(Over::Ended(why), None))
             }
+            State::Leaving { session, .. } if session == which => {
+                Some(self.end(Over::Ended(why), None))
+            }
             State::Closing { session, .. } if session == Some(which) => {
                 Some(self.end(Over::Closed, None))
             }
@@ -424,10 +450,25 @@ impl Client {
         }
     }
 
+    /// K9: another ends the session.
+    fn leave(&mut self, which: SessionId, why: Ending) -> Option<Heard> {
+        let until = self.deadline()?;
+        let State::Open { session, .. } = self.state else { return None };
+        if session != which {
+            return None;
+        }
+        self.forget_all();
+        self.state = State::Leaving { session, until };
+        Some(Heard::Ending(Over::Ended(Some(why))))
+    }
+
     /// Ends it, if its time is over (K4).
     fn overdue(&mut self, now: Time) -> Option<(Vec<Heard>, Vec<Request>)> {
         let (over, session) = match self.state {
             State::Open { session, .. } if !self.lives(now) => {
+                (Over::DeadlinePassed, Some(session))
+            }
+            State::Leaving { session, until } if until <= now => {
                 (Over::DeadlinePassed, Some(session))
             }
             State::Closing { session, until, .. } if until <= now => (Over::Closed, session),

@@ -56,6 +56,12 @@ pub enum Request {
         /// Which.
         session: SessionId,
     },
+    /// That this session ends now, whether its client has stopped or not: an operator says so, through
+    /// a member.
+    End {
+        /// Which.
+        session: SessionId,
+    },
     /// To take a lock away from one who holds it: an operator says so.
     Force {
         /// The lock.
@@ -64,6 +70,8 @@ pub enum Request {
         session: SessionId,
         /// Who does it and why, for people.
         by: String,
+        /// Whether the next gets it at once. Else the holder has to stop first, or to be out of time.
+        now: bool,
     },
     /// Whether something is held by a token that somebody was shown.
     Check {
@@ -84,6 +92,7 @@ impl Request {
             Request::KeepAlive { session, .. }
             | Request::Ask { session, .. }
             | Request::Close { session }
+            | Request::End { session }
             | Request::Died { session } => Some(*session),
         }
     }
@@ -124,7 +133,8 @@ pub enum Reply {
         /// The role.
         role: String,
     },
-    /// An operator took this lock away from the session.
+    /// An operator takes this lock away from the session. Its client gives back what it holds by that
+    /// request; until then the session is not confirmed any more.
     Taken {
         /// The session that held it.
         session: SessionId,
@@ -143,6 +153,14 @@ pub enum Reply {
         session: SessionId,
         /// Whether it was done.
         result: Result<(), Refusal>,
+    },
+    /// Somebody else wants the session to end. It has not ended yet: its client stops all that relies on
+    /// it, and closes it.
+    Ending {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        why: Ending,
     },
     /// There is no such session: it has ended, for this reason if that is known.
     Ended {
@@ -172,6 +190,7 @@ impl Reply {
             | Reply::Answered { session, .. }
             | Reply::MakeRoom { session, .. }
             | Reply::Taken { session, .. }
+            | Reply::Ending { session, .. }
             | Reply::Ended { session, .. } => Some(*session),
             Reply::Forced { .. } | Reply::Checked { .. } | Reply::NoCoordinator => None,
         }

@@ -81,9 +81,7 @@ pub fn decode(election: Choice, bytes: &[u8]) -> Result<Msg, Malformed> {
             let sights = view.sights.into_iter().map(to_sight);
             Msg::Member(Member::View(sights.collect::<Result<_, _>>()?))
         }
-        Kind::Requests(msg) => {
-            Msg::Requests(packed::unpack(&msg.requests, "requests.requests")?)
-        }
+        Kind::Requests(msg) => Msg::Requests(packed::unpack(&msg.requests, "requests.requests")?),
         Kind::Replies(msg) => Msg::Replies {
             term: Term::new(msg.term),
             commit: Index::new(msg.commit),

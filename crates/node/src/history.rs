@@ -168,8 +168,7 @@ impl Records {
                 | Reason::Absent(_)
                 | Reason::Passed(_)
                 | Reason::Asked,
-            )
-                if self.reason.is_some() => {}
+            ) if self.reason.is_some() => {}
             Event::Electing(reason) => self.reason = Some(reason.to_string()),
             Event::Won(_) => self.change(Some(me), noted),
             Event::Follows(leader, _) => self.change(Some(leader.number()), noted),

@@ -52,9 +52,9 @@ fn row(all: &Members, member: &Member) -> [String; 9] {
         }
         _ => "-".to_owned(),
     };
-    let rate = member.clock_rate_ppm.map_or("-".to_owned(), |rate| {
-        format!("{:+.1} ppm", rate.ppb as f64 / 1e3)
-    });
+    let rate = member
+        .clock_rate_ppm
+        .map_or("-".to_owned(), |rate| format!("{:+.1} ppm", rate.ppb as f64 / 1e3));
     [
         format!("P{}", member.id),
         format!("{role}{}", priority(member)),

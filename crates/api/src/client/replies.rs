@@ -67,7 +67,11 @@ impl From<Reply> for wire::ToClient {
             }),
             Reply::Ended { session, why } => {
                 let why = from_ending(why).into();
-                Kind::Ended(wire::Ended { session: Some(session.0), why })
+                Kind::Ended(wire::Ended { session: Some(session.0), why, confirm: false })
+            }
+            Reply::Ending { session, why } => {
+                let why = from_ending(Some(why)).into();
+                Kind::Ended(wire::Ended { session: Some(session.0), why, confirm: true })
             }
             Reply::NoCoordinator => Kind::NoCoordinator(true),
         };
@@ -121,8 +125,13 @@ impl TryFrom<Kind> for ToClient {
                     Checking::Refused(refusal) => Err(to_refusal(refusal)?),
                 },
             },
-            Kind::Ended(wire::Ended { session, why }) => {
-                Reply::Ended { session: to_session(session, "ended.session")?, why: to_ending(why) }
+            Kind::Ended(wire::Ended { session, why, confirm }) => {
+                let (session, why) = (to_session(session, "ended.session")?, to_ending(why));
+                match why {
+                    Some(why) if confirm => Reply::Ending { session, why },
+                    _ if confirm => Reply::Ending { session, why: Ending::Closed },
+                    why => Reply::Ended { session, why },
+                }
             }
             Kind::NoCoordinator(_) => Reply::NoCoordinator,
             Kind::Announcement(announcement) => {

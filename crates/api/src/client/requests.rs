@@ -16,6 +16,7 @@ impl From<ToMember> for wire::ToMember {
                 Kind::Observe(wire::Observe { number: Some(number), role })
             }
             ToMember::Unobserve(number) => Kind::Unobserve(number),
+            ToMember::Ping => Kind::Ping(true),
         };
         wire::ToMember { kind: Some(kind) }
     }
@@ -38,8 +39,9 @@ impl From<Request> for wire::ToMember {
             }),
             Request::Close { session } => Kind::Close(session.0),
             Request::Died { session } => Kind::Died(session.0),
-            Request::Force { lock, session, by } => {
-                Kind::Force(wire::Force { lock, session: Some(session.0), by })
+            Request::End { session } => Kind::End(session.0),
+            Request::Force { lock, session, by, now } => {
+                Kind::Force(wire::Force { lock, session: Some(session.0), by, now })
             }
             Request::Check { number, of, token } => Kind::Check(wire::Check {
                 number: Some(number),
@@ -71,8 +73,9 @@ impl TryFrom<Kind> for ToMember {
             },
             Kind::Close(session) => Request::Close { session: SessionId(session) },
             Kind::Died(session) => Request::Died { session: SessionId(session) },
-            Kind::Force(wire::Force { lock, session, by }) => {
-                Request::Force { lock, session: to_session(session, "force.session")?, by }
+            Kind::End(session) => Request::End { session: SessionId(session) },
+            Kind::Force(wire::Force { lock, session, by, now }) => {
+                Request::Force { lock, session: to_session(session, "force.session")?, by, now }
             }
             Kind::Check(wire::Check { number, of, token }) => Request::Check {
                 number: require(number, "check.number")?,
@@ -89,6 +92,7 @@ impl TryFrom<Kind> for ToMember {
                 return Ok(ToMember::Observe { number: require(number, "observe.number")?, role });
             }
             Kind::Unobserve(number) => return Ok(ToMember::Unobserve(number)),
+            Kind::Ping(_) => return Ok(ToMember::Ping),
         }))
     }
 }

@@ -88,6 +88,8 @@ pub struct ClientWelcome {
     pub addresses: ::prost::alloc::vec::Vec<MemberAddress>,
     #[prost(uint32, tag = "7")]
     pub drift_ppm: u32,
+    #[prost(uint64, tag = "8")]
+    pub lease_ms: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MemberAddress {

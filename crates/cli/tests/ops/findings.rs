@@ -31,7 +31,12 @@ const SECOND: Duration = Duration::from_secs(1);
 const LONG_MS: u64 = 60_000;
 
 /// Asks a member something over HTTP: the status and the answer, or that there was none in time.
-fn call(address: &str, method: &str, path: &str, body: &Value) -> io::Result<(u16, Value)> {
+pub(crate) fn call(
+    address: &str,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> io::Result<(u16, Value)> {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(6 * SECOND))?;
@@ -69,8 +74,8 @@ fn port() -> u16 {
 }
 
 /// Members with a folder each, whose links can be cut one by one.
-struct Group {
-    folder: TempDir,
+pub(crate) struct Group {
+    pub(crate) folder: TempDir,
     /// Where each serves HTTP, by number.
     http: Vec<String>,
     children: Vec<Option<Child>>,
@@ -79,7 +84,7 @@ struct Group {
 impl Group {
     /// Starts members 1 to `size` and waits for the last one to lead. `extra` adds to the
     /// configuration of a member.
-    fn start(size: u32, extra: impl Fn(u32) -> String) -> Group {
+    pub(crate) fn start(size: u32, extra: impl Fn(u32) -> String) -> Group {
         let group = Group::start_only(size, extra);
         group.leads(size, 20 * SECOND);
         group
@@ -111,7 +116,7 @@ impl Group {
         group
     }
 
-    fn http(&self, id: u32) -> &str {
+    pub(crate) fn http(&self, id: u32) -> &str {
         &self.http[id as usize - 1]
     }
 
@@ -120,7 +125,7 @@ impl Group {
     }
 
     /// Starts a member, with development faults allowed.
-    fn revive(&mut self, id: u32) {
+    pub(crate) fn revive(&mut self, id: u32) {
         let log = File::options().create(true).append(true).open(self.log(id)).unwrap();
         let child = command(&format!("up-member {} {id}.toml", std::process::id()))
             .current_dir(self.folder.path())
@@ -130,6 +135,18 @@ impl Group {
         self.children[id as usize - 1] = Some(child.unwrap());
     }
 
+    /// Sends a signal to a member.
+    pub(crate) fn signal(&self, id: u32, signal: Signal) {
+        let child = self.children[id as usize - 1].as_ref().unwrap();
+        kill_process(Pid::from_child(child), signal).unwrap();
+    }
+
+    /// The sockets of these members, for `BELLWETHER_SOCKET`.
+    pub(crate) fn sockets(&self, ids: &[u32]) -> String {
+        let path = |id| self.folder.path().join(format!("{id}.sock")).display().to_string();
+        ids.iter().map(path).collect::<Vec<_>>().join(",")
+    }
+
     /// Ends a member by this signal, and waits until it is gone.
     fn end(&mut self, id: u32, signal: Signal) {
         let mut child = self.children[id as usize - 1].take().unwrap();
@@ -137,12 +154,12 @@ impl Group {
         child.wait().unwrap();
     }
 
-    fn kill(&mut self, id: u32) {
+    pub(crate) fn kill(&mut self, id: u32) {
         self.end(id, Signal::KILL);
     }
 
     /// From now on this member neither sends to these nor hears them.
-    fn cut(&self, id: u32, blocked: &[u32]) {
+    pub(crate) fn cut(&self, id: u32, blocked: &[u32]) {
         let body = json!({ "blocked": blocked });
         let (code, said) = call(self.http(id), "POST", "/dev/partition", &body).unwrap();
         assert_eq!(code, 200, "{said}");
@@ -167,7 +184,7 @@ impl Group {
 
     /// Waits until a member has led for a second.
     #[track_caller]
-    fn leader(&self, within: Duration) -> u32 {
+    pub(crate) fn leader(&self, within: Duration) -> u32 {
         let from = Instant::now();
         let mut since = (0, from);
         while from.elapsed() < within {
@@ -184,7 +201,7 @@ impl Group {
 
     /// Waits until this member leads.
     #[track_caller]
-    fn leads(&self, id: u32, within: Duration) {
+    pub(crate) fn leads(&self, id: u32, within: Duration) {
         let from = Instant::now();
         while from.elapsed() < within {
             if stance(self.http(id)) == "leading" {
@@ -284,7 +301,7 @@ impl Drop for Group {
     }
 }
 
-fn plain(_: u32) -> String {
+pub(crate) fn plain(_: u32) -> String {
     String::new()
 }
 

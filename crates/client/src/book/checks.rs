@@ -29,6 +29,10 @@ impl Checks {
         self.all.iter().map(ask).collect()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     pub(super) fn hear(&mut self, number: Number, result: Checked) {
         if let Some((.., answer)) = self.all.remove(&number) {
             let _ = answer.send(result);

@@ -69,6 +69,10 @@ impl Sights {
         sight.news.notify_one();
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// What a member has to be told that does not know it yet.
     pub(super) fn again(&self) -> Vec<ToMember> {
         let observe = |(number, sight): (&u64, &Sight)| ToMember::Observe {
@@ -125,12 +129,14 @@ impl Book {
 
     /// Asks again for one of the roles, if there are any. Who only observes would not notice
     /// otherwise that its member is silent because it is dead.
-    pub(crate) fn prove_life(&mut self, now: Time) {
+    /// Since when something was asked without anything being heard.
+    pub(crate) fn prove_life(&mut self, now: Time) -> Option<Time> {
         if self.unanswered.is_none()
             && let Some(observe) = self.sights.again().into_iter().next()
         {
             self.put(observe, now);
         }
+        self.unanswered
     }
 }
 

@@ -1,7 +1,8 @@
 //! Connections that break, members that are silent, coordinators that are not there.
 
 use crate::fake::{Fake, soon};
-use bellwether::{Client, Endpoints, Error, SessionOptions};
+use bellwether::{Client, Endpoints, Error, Lost, Over, SessionOptions};
+use bellwether_duties::{Ending, Reply};
 use std::time::Duration;
 
 #[tokio::test]
@@ -142,4 +143,104 @@ async fn a_ttl_that_the_cluster_does_not_allow_is_refused() {
     let options = SessionOptions { ttl, ..SessionOptions::default() };
     let error = soon("an error", client.session(options)).await.unwrap_err();
     assert_eq!(error.exit_code(), 78, "{error}");
+}
+
+/// Members 1 and 2 with a short lease.
+fn pair() -> Fake {
+    let mut fake = Fake::new();
+    fake.open(2);
+    fake.state().lease_ms = 300;
+    fake
+}
+
+/// How long the members may be silent, and something on top for a busy machine.
+const SOON: Duration = Duration::from_millis(1_500);
+
+#[tokio::test]
+async fn a_client_of_a_member_without_a_coordinator_goes_to_one_that_has_one() {
+    let fake = pair();
+    let client = Client::connect(fake.endpoints(&[1, 2])).await.unwrap();
+    let session = client.session(SessionOptions::default()).await.unwrap();
+    let lock = session.lock("a").await.unwrap();
+    fake.state().cut_off.push(1);
+    let began = tokio::time::Instant::now();
+    let _b = soon("another lock", async { session.lock("b").await }).await.unwrap();
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+    assert_eq!(client.member(), Some(2));
+    assert!(lock.is_held());
+    // One that comes now prefers the second at once.
+    let client = Client::connect(fake.endpoints(&[1, 2])).await.unwrap();
+    assert_eq!(client.member(), Some(2));
+}
+
+#[tokio::test]
+async fn a_member_that_is_silent_for_a_lease_is_left() {
+    let fake = pair();
+    let client = Client::connect(fake.endpoints(&[1, 2])).await.unwrap();
+    let (one, two) = (fake.session("one").await, SessionOptions::named("two"));
+    let two = client.session(two).await.unwrap();
+    let held = one.lock("a").await.unwrap();
+    let waiting = tokio::spawn({
+        let two = two.clone();
+        async move { two.lock("a").await }
+    });
+    fake.until("two to wait", |state| state.duties.locks()["a"].queue.len() == 1).await;
+    // It says nothing more, and the client has nothing to ask: it waits for its turn.
+    let pings = fake.state().pings;
+    fake.until("a ping", |state| state.pings > pings).await;
+    fake.state().mute.push(1);
+    let began = tokio::time::Instant::now();
+    while client.member() != Some(2) {
+        assert!(began.elapsed() < SOON, "still with a silent member");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    fake.state().mute.clear();
+    held.release().await.unwrap();
+    drop(soon("the lock", waiting).await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn a_second_connection_is_ready() {
+    let mut fake = pair();
+    let client = Client::connect(fake.endpoints(&[1, 2])).await.unwrap();
+    let session = client.session(SessionOptions::default()).await.unwrap();
+    fake.until("a second connection", |state| state.connections(2) == 1).await;
+    // It is used, and no other is opened before.
+    fake.close(1);
+    let _lock = soon("the lock", async { session.lock("a").await }).await.unwrap();
+    assert_eq!((client.member(), fake.state().connections(2)), (Some(2), 1));
+}
+
+#[tokio::test]
+async fn errors_name_the_members_that_were_asked() {
+    let mut fake = pair();
+    fake.state().cut_off = vec![1, 2];
+    let endpoints = fake.endpoints(&[1, 2]).timeout(Duration::from_millis(300));
+    let client = Client::connect(endpoints).await.unwrap();
+    let error = soon("an error", client.session(Default::default())).await.unwrap_err();
+    assert!(matches!(error, Error::NoCoordinator { .. }), "{error}");
+    for words in ["1.sock: P1 follows no coordinator", "2.sock: P2 follows no coordinator"] {
+        assert!(error.to_string().contains(words), "no '{words}' in {error}");
+    }
+    fake.close(1);
+    fake.close(2);
+    let error = soon("an error", client.session(Default::default())).await.unwrap_err();
+    let Error::AllDown { tried } = &error else { panic!("{error}") };
+    assert_eq!(tried.len(), 2, "{error}");
+}
+
+#[tokio::test]
+async fn a_session_that_another_ends_is_lost_first_and_then_confirmed() {
+    let fake = Fake::new();
+    let session = fake.session("one").await;
+    let (id, lock) = (session.id(), session.lock("a").await.unwrap());
+    fake.tell(Reply::Ending { session: id, why: Ending::Closed });
+    let how = soon("the loss", lock.lost()).await;
+    assert_eq!(how, Lost::SessionOver(Over::Ended(Some(Ending::Closed))));
+    assert!(how.to_string().contains("another client ended it"), "{how}");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(fake.state().duties.sessions().contains_key(&id), "what relied on it may still run");
+    drop(lock);
+    soon("the end", session.close()).await;
+    assert!(fake.state().duties.sessions().is_empty());
 }

@@ -41,8 +41,14 @@ pub(crate) struct State {
     connections: Vec<(u32, Out)>,
     /// Whether nobody coordinates.
     pub(crate) vacant: bool,
+    /// The members that follow no coordinator, though there is one.
+    pub(crate) cut_off: Vec<u32>,
     /// The members that take everything and say nothing.
     pub(crate) mute: Vec<u32>,
+    /// The lease, for members that tell it and answer pings.
+    pub(crate) lease_ms: u64,
+    /// Pings that came.
+    pub(crate) pings: u64,
     /// Of so many replies one is lost.
     pub(crate) loses_one_of: Option<u64>,
     replies: u64,
@@ -137,6 +143,13 @@ impl Fake {
         }
     }
 
+    /// The coordinator says something to a session's client.
+    pub(crate) fn tell(&self, reply: Reply) {
+        let mut state = self.state();
+        let out = state.routes[&reply.session().unwrap()].clone();
+        state.send(&out, reply);
+    }
+
     /// The coordinator ends a session.
     pub(crate) fn end(&self, session: SessionId, why: Ending) {
         self.state().apply(Command::End { session, why, at: 0 });
@@ -164,9 +177,10 @@ async fn serve(stream: UnixStream, member: u32, state: Arc<Mutex<State>>) {
     let welcome = {
         let mut state = state.lock().unwrap();
         state.connections.push((member, replies.clone()));
-        let coordinator = (!state.vacant).then_some(1);
-        let epoch = state.epoch;
-        ClientWelcome { version: 1, member, coordinator, epoch, ..ClientWelcome::default() }
+        let (coordinator, epoch) = (state.coordinator(member), state.epoch);
+        let lease_ms = state.lease_ms;
+        let rest = ClientWelcome::default();
+        ClientWelcome { version: 1, member, coordinator, epoch, lease_ms, ..rest }
     };
     let welcome = Envelope::new(envelope::VERSION, Body::ClientWelcome(welcome));
     let mut bytes = BytesMut::new();
@@ -205,6 +219,17 @@ async fn serve(stream: UnixStream, member: u32, state: Arc<Mutex<State>>) {
 }
 
 impl State {
+    /// Who coordinates, as far as this member knows.
+    fn coordinator(&self, member: u32) -> Option<u32> {
+        (!self.vacant && !self.cut_off.contains(&member)).then_some(1)
+    }
+
+    /// How many connections this member has.
+    pub(crate) fn connections(&self, member: u32) -> usize {
+        let open = |(of, out): &&(u32, Out)| *of == member && !out.is_closed();
+        self.connections.iter().filter(open).count()
+    }
+
     fn hear(shared: &Arc<Mutex<State>>, frame: ToMember, member: u32, out: &Out) {
         let mut state = shared.lock().unwrap();
         state.requests += 1;
@@ -227,7 +252,14 @@ impl State {
                 state.observers.retain(|(_, to, n, _)| *n != number || !to.same_channel(out));
                 return;
             }
-            ToMember::Request(_) if state.vacant => {
+            ToMember::Ping => {
+                state.pings += 1;
+                let coordinator = state.coordinator(member);
+                let news = Announcement { coordinator, epoch: state.epoch, addresses: Vec::new() };
+                let _ = out.send(ToClient::Announcement(news));
+                return;
+            }
+            ToMember::Request(_) if state.coordinator(member).is_none() => {
                 let _ = out.send(ToClient::Reply(Reply::NoCoordinator));
                 return;
             }
@@ -267,7 +299,7 @@ impl State {
                     state.send(out, Reply::Ended { session, why: None });
                 }
             }
-            Request::Force { lock, session, by } => {
+            Request::Force { lock, session, by, .. } => {
                 let force = Command::Force { lock: lock.clone(), session, by, at: 0 };
                 let said = state.duties.apply(&force);
                 let result = said.iter().find_map(|said| match said {
@@ -282,7 +314,7 @@ impl State {
                 let result = state.duties.bearer(&of, token);
                 state.send(out, Reply::Checked { number, result });
             }
-            Request::Died { .. } => panic!("a client does not say that"),
+            Request::Died { .. } | Request::End { .. } => panic!("a client does not say that"),
         }
     }
 

@@ -407,3 +407,24 @@ fn k8_all_without_an_answer_is_sent_again_when_a_coordinator_is_there() {
     let requests = client.reconnected(ms(4));
     assert!(matches!(requests[..], [Request::Open { sent: 4_000, .. }]), "{requests:?}");
 }
+
+#[test]
+fn k9_a_session_that_another_ends_is_over_at_once_and_confirmed_when_all_has_stopped() {
+    let mut client = open_client();
+    client.ask(lock("a"), ms(100));
+    let deadline = client.deadline().unwrap();
+    let ending = || Reply::Ending { session: MINE, why: Ending::Closed };
+    let told = vec![Heard::Ending(Over::Ended(Some(Ending::Closed)))];
+    assert_eq!(client.hear(ending(), ms(200)), (told, vec![]), "nothing is confirmed yet");
+    assert_eq!((client.deadline(), client.session()), (None, None), "nothing can be relied on");
+    assert_eq!(client.hear(ending(), ms(210)), (vec![], vec![]), "once is enough");
+    assert_eq!(client.hear(kept_alive(ms(0)), ms(210)), (vec![], vec![]));
+    assert_eq!(client.reconnected(ms(220)), []);
+    assert_eq!((client.wake(ms(230)), client.next_wake()), ((vec![], vec![]), Some(deadline)));
+    let mut late = client.clone();
+    assert_eq!(client.close(ms(300)), [Request::Close { session: MINE }]);
+    let ended = Reply::Ended { session: MINE, why: Some(Ending::Closed) };
+    assert_eq!(client.hear(ended, ms(310)).0, [Heard::Over(Over::Closed)]);
+    // One that is never closed is over with its deadline.
+    assert_eq!(late.wake(deadline).0, [Heard::Over(Over::DeadlinePassed)]);
+}

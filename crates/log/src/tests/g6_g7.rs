@@ -210,13 +210,13 @@ fn g6_what_is_committed_is_told_soon_though_no_entries_follow() {
     one.pass(ms(5));
     let told = sent(&one.fire(Timer::Heartbeat));
     let commit = one.log.commit().index;
-    assert!(told.iter().all(|(_, m)| matches!(m, Msg::Append { beat, .. } if beat.commit == commit)));
+    assert!(
+        told.iter().all(|(_, m)| matches!(m, Msg::Append { beat, .. } if beat.commit == commit))
+    );
 }
 
 fn beats_soon(effects: &Fx) -> bool {
-    let soon = |effect: &Effect<Log<Words>>| {
-        matches!(effect, Effect::SetTimer(Timer::Heartbeat, delay) if delay.start <= ms(5))
-    };
+    let soon = |effect: &Effect<Log<Words>>| matches!(effect, Effect::SetTimer(Timer::Heartbeat, delay) if delay.start <= ms(5));
     effects.iter().any(soon)
 }
 

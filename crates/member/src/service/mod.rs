@@ -16,7 +16,15 @@
 //!   counts from when it sent what is confirmed, so its own deadline lies before that of this
 //!   coordinator, and of any later one.
 //! * D5 A new coordinator is announced to all clients, and they ask again for all that is not
-//!   answered.
+//!   answered. A member that neither leads nor follows announces that, too, so that its clients look
+//!   for a member that does.
+//! * D6 The holder hears first. A session that another ends, or a lock that is taken by force, stays with
+//!   its holder at first. The holder's client is told, and from then on the session is not confirmed
+//!   (D4). The command that passes on what it holds is proposed when the client has confirmed, by giving
+//!   it back or closing the session, or when the client's deadline has passed (D3). A client that was
+//!   told is told again whenever it asks. An operator may demand it at once: then the holder may still
+//!   be at work when the next one begins, and only tokens help. This is not replicated: a new
+//!   coordinator confirms the session again unless its client has heard, and then the client closes it.
 //!
 //! Reads look at committed entries only, and checks of tokens are answered only in office.
 //!
@@ -30,7 +38,7 @@
 mod sessions;
 mod types;
 
-pub use types::{Config, Conn, Input, Msg, Output, Timer};
+pub use types::{Config, Conn, Input, Msg, Output, PASSING, Timer};
 
 use crate::event::Event;
 use crate::member::{self, Member};
@@ -47,6 +55,9 @@ pub struct Service {
     member: Member<Duties>,
     /// What a coordinator knows of its clients, from the beginning of its office to its end.
     sessions: Option<Sessions>,
+    /// D5: the term of the coordinator that clients were told of; none if they were told that there is
+    /// none.
+    announced: Option<Term>,
 }
 
 type Cx<'a> = Context<'a, Service>;
@@ -114,13 +125,26 @@ impl Service {
                 Event::Follows(leader, term) => {
                     self.close(cx);
                     cx.rule("D5");
+                    self.announced = Some(term);
                     cx.emit(Output::Coordinator(Some(leader), term));
                 }
                 _ => {}
             }
             cx.emit(Output::Event(event));
         }
+        self.announce_none(cx);
         self.tell(cx);
+    }
+
+    /// D5: it does not know a coordinator any more.
+    fn announce_none(&mut self, cx: &mut Cx<'_>) {
+        if self.sessions.is_none()
+            && self.member.leader().is_none()
+            && let Some(term) = self.announced.take()
+        {
+            cx.rule("D5");
+            cx.emit(Output::Coordinator(None, term));
+        }
     }
 
     /// D3 and D5: its office begins.
@@ -137,6 +161,7 @@ impl Service {
         let number = u32::try_from(term.number()).unwrap_or(u32::MAX);
         let begin = Command::Begin { epoch: number, limits, on_deadlock };
         self.propose(vec![begin], cx);
+        self.announced = Some(term);
         cx.rule("D5");
         cx.emit(Output::Coordinator(Some(cx.me()), term));
     }
@@ -220,6 +245,12 @@ impl Service {
         let ttl = |id| self.member.state()?.1.sessions().get(&id).map(|session| session.ttl_ms);
         for outcome in committed {
             if let Some(note) = sessions.report(outcome, ttl, cx.now()) {
+                cx.emit(Output::Noted(note));
+            }
+        }
+        if let Some((_, duties)) = self.member.state() {
+            for note in sessions.conclude(duties) {
+                cx.rule("D6");
                 cx.emit(Output::Noted(note));
             }
         }

@@ -2,7 +2,7 @@
 //! last heard of. A new coordinator begins without it.
 
 use super::Service;
-use super::types::{Conn, Timer};
+use super::types::{Conn, PASSING, Timer};
 use bellwether_core::{Context, NodeId, Time};
 use bellwether_duties::{
     Command, Duties, Ending, Number, Reply, Request, Said, Sent, SessionId, Stamp,
@@ -19,6 +19,36 @@ pub(super) struct Route {
     pub(super) conn: Conn,
 }
 
+impl Route {
+    /// Whether the client stays at the other end and hears what is said later.
+    fn stays(self) -> bool {
+        self.conn & PASSING == 0
+    }
+}
+
+/// D6: what a client has to give up, and has not confirmed to have.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Notice {
+    /// The whole session.
+    ends: bool,
+    /// Locks, the requests that hold them, and who takes them.
+    taken: Vec<(String, Number, String)>,
+}
+
+impl Notice {
+    /// What the client is told.
+    fn replies(&self, session: SessionId) -> Vec<Reply> {
+        let taken = self.taken.iter().map(|(lock, number, by)| Reply::Taken {
+            session,
+            lock: lock.clone(),
+            number: *number,
+            by: by.clone(),
+        });
+        let why = Ending::Closed;
+        taken.chain(self.ends.then_some(Reply::Ending { session, why })).collect()
+    }
+}
+
 /// What is known of a session's client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Alive {
@@ -27,6 +57,8 @@ struct Alive {
     ttl: Duration,
     /// Where it was last heard of.
     route: Option<Route>,
+    /// D6: where it listens, if it does.
+    home: Option<Route>,
     /// D4: whether its end was proposed.
     ends: bool,
 }
@@ -45,6 +77,10 @@ pub(super) struct Sessions {
     opening: BTreeMap<u128, VecDeque<(Route, Sent)>>,
     /// Who wants a lock taken away, one for each command on its way.
     forcing: BTreeMap<(String, SessionId), VecDeque<Route>>,
+    /// D6: what clients have not confirmed.
+    notices: BTreeMap<SessionId, Notice>,
+    /// Who wants a session of another to end, and waits for that.
+    closing: BTreeMap<SessionId, Vec<Route>>,
     /// Requests that have been proposed and not answered at all: who asks for them again has to
     /// wait for the same.
     proposed: BTreeSet<(SessionId, Number)>,
@@ -71,18 +107,90 @@ impl Sessions {
     /// D3: a session that has to be heard of from now on.
     pub(super) fn expect(&mut self, id: SessionId, ttl: Duration, now: Time) {
         let until = now + ttl;
-        let known =
-            self.clients.entry(id).or_insert(Alive { until, ttl, route: None, ends: false });
+        let new = Alive { until, ttl, route: None, home: None, ends: false };
+        let known = self.clients.entry(id).or_insert(new);
         known.until = known.until.max(until);
         self.looks.insert((until, id));
     }
 
     /// Something came from a session's client.
     fn hear_of(&mut self, id: SessionId, route: Route, now: Time) {
+        let confirmed = !self.notices.contains_key(&id);
         if let Some(client) = self.clients.get_mut(&id) {
-            client.until = now + client.ttl;
+            // D6: nothing proves to the client that it lives longer.
+            if confirmed {
+                client.until = now + client.ttl;
+            }
             client.route = Some(route);
+            if route.stays() {
+                client.home = Some(route);
+            }
         }
+    }
+
+    /// Whether this is the wish of another than the session's client, which listens elsewhere.
+    fn is_of_another(&self, request: &Request, route: Route) -> bool {
+        let closes = matches!(request, Request::Close { .. } | Request::End { .. });
+        let client = request.session().and_then(|session| self.clients.get(&session));
+        closes && !route.stays() && client.is_some_and(|client| client.home.is_some())
+    }
+
+    /// D6: tells a client what it has to give up.
+    fn warn(&mut self, session: SessionId, route: Option<Route>) {
+        let replies = self.notices.get(&session).map(|notice| notice.replies(session));
+        for reply in replies.into_iter().flatten() {
+            if let Some(route) = route {
+                self.reply(route, reply);
+            }
+        }
+    }
+
+    /// D6: takes a lock away from a session. The command for it, if its holder is not waited for.
+    fn force(
+        &mut self,
+        (lock, session, by, at_once): (String, SessionId, String, bool),
+        duties: &Duties,
+        at: Stamp,
+    ) -> Option<Command> {
+        let holder = duties.locks().get(lock.as_str()).and_then(|lock| lock.holders.get(&session));
+        let number = match holder {
+            Some((number, _)) if !at_once => *number,
+            _ => return Some(Command::Force { lock, session, by, at }),
+        };
+        let notice = self.notices.entry(session).or_default();
+        if !notice.taken.iter().any(|(taken, ..)| *taken == lock) {
+            notice.taken.push((lock, number, by));
+        }
+        self.warn(session, self.clients.get(&session).and_then(|client| client.home));
+        None
+    }
+
+    /// D6: locks that their holders have given back. Returns what people may want to read of.
+    pub(super) fn conclude(&mut self, duties: &Duties) -> Vec<Said> {
+        let mut notes = Vec::new();
+        let mut replies = Vec::new();
+        let (notices, forcing) = (&mut self.notices, &mut self.forcing);
+        notices.retain(|session, notice| {
+            notice.taken.retain(|(lock, number, by)| {
+                let holders = duties.locks().get(lock.as_str()).map(|lock| &lock.holders);
+                let holder = holders.and_then(|holders| holders.get(session));
+                if holder.is_some_and(|(holds, _)| holds == number) {
+                    return true;
+                }
+                for route in forcing.remove(&(lock.clone(), *session)).unwrap_or_default() {
+                    let (lock, session, result) = (lock.clone(), *session, Ok(()));
+                    replies.push((route, Reply::Forced { lock, session, result }));
+                }
+                let (lock, by, number) = (lock.clone(), by.clone(), Some(*number));
+                notes.push(Said::Forced { lock, session: *session, number, by, done: Ok(()) });
+                false
+            });
+            notice.ends || !notice.taken.is_empty()
+        });
+        for (route, reply) in replies {
+            self.reply(route, reply);
+        }
+        notes
     }
 
     /// D2: the command that a request is; if it needs none, it is answered.
@@ -100,12 +208,23 @@ impl Sessions {
                 self.reply(route, Reply::Ended { session, why: None });
                 return None;
             }
-            // The client does not tell of its own death.
-            if !matches!(request, Request::Died { .. }) {
+            let of_another = self.is_of_another(&request, route);
+            if of_another {
+                let closing = self.closing.entry(session).or_default();
+                if !closing.contains(&route) {
+                    closing.push(route);
+                }
+            } else if !matches!(request, Request::Died { .. }) {
+                // The client does not tell of its own death.
                 self.hear_of(session, route, now);
             }
             // D4: its end is told when it is committed.
             if !lives || self.clients.get(&session).is_some_and(|client| client.ends) {
+                return None;
+            }
+            if of_another && matches!(request, Request::Close { .. }) {
+                self.notices.entry(session).or_default().ends = true;
+                self.warn(session, self.clients.get(&session).and_then(|client| client.home));
                 return None;
             }
         }
@@ -114,11 +233,19 @@ impl Sessions {
                 // Asked for again: it must outlive this question, too, and not only the answer.
                 if let Some(session) = duties.session_of(key) {
                     self.hear_of(session, route, now);
+                    if self.notices.contains_key(&session) {
+                        self.warn(session, Some(route));
+                        return None;
+                    }
                 }
                 self.opening.entry(key).or_default().push_back((route, sent));
                 Some(Command::Open { key, client, ttl_ms, at })
             }
             // D4: the caller is in office.
+            Request::KeepAlive { session, .. } if self.notices.contains_key(&session) => {
+                self.warn(session, Some(route));
+                None
+            }
             Request::KeepAlive { session, sent } => {
                 self.reply(route, Reply::KeptAlive { session, sent });
                 None
@@ -127,7 +254,9 @@ impl Sessions {
                 let ask = Command::Ask { session, number, forget_below, ask, at };
                 self.proposed.insert((session, number)).then_some(ask)
             }
-            Request::Close { session } => Some(self.end(session, Ending::Closed, at)),
+            Request::Close { session } | Request::End { session } => {
+                Some(self.end(session, Ending::Closed, at))
+            }
             Request::Died { session } => Some(self.end(session, Ending::Died, at)),
             // S7: what is committed, read in office.
             Request::Check { number, of, token } => {
@@ -135,9 +264,9 @@ impl Sessions {
                 self.reply(route, Reply::Checked { number, result });
                 None
             }
-            Request::Force { lock, session, by } => {
+            Request::Force { lock, session, by, now } => {
                 self.forcing.entry((lock.clone(), session)).or_default().push_back(route);
-                Some(Command::Force { lock, session, by, at })
+                self.force((lock, session, by, now), duties, at)
             }
         }
     }
@@ -193,8 +322,15 @@ impl Sessions {
                 None
             }
             Said::Ended(session, why) => {
-                self.reply_to(session, Reply::Ended { session, why: Some(why) });
+                let ended = Reply::Ended { session, why: Some(why) };
+                for route in self.closing.remove(&session).unwrap_or_default() {
+                    self.reply(route, ended.clone());
+                }
+                self.tell_client(session, ended);
                 self.clients.remove(&session);
+                if let Some(notice) = self.notices.get_mut(&session) {
+                    notice.ends = false;
+                }
                 let of_it = (session, Number::MIN)..=(session, Number::MAX);
                 self.proposed.extract_if(of_it, |_| true).for_each(drop);
                 (why != Ending::Closed).then_some(Said::Ended(session, why))
@@ -208,7 +344,7 @@ impl Sessions {
                     && let Some(number) = number
                 {
                     let (lock, by) = (lock.clone(), by.clone());
-                    self.reply_to(session, Reply::Taken { session, lock, number, by });
+                    self.tell_client(session, Reply::Taken { session, lock, number, by });
                 }
                 Some(Said::Forced { lock, session, number, by, done })
             }
@@ -236,6 +372,14 @@ impl Sessions {
         }
     }
 
+    /// To where the session's client listens; if it does not, to where it was last heard of.
+    fn tell_client(&mut self, session: SessionId, reply: Reply) {
+        let client = self.clients.get(&session);
+        if let Some(route) = client.and_then(|client| client.home.or(client.route)) {
+            self.reply(route, reply);
+        }
+    }
+
     /// What is to be said, and to whose clients.
     pub(super) fn take_replies(&mut self) -> BTreeMap<NodeId, Vec<(Conn, Reply)>> {
         std::mem::take(&mut self.replies)
@@ -251,7 +395,9 @@ impl Sessions {
             if client.until > now {
                 self.looks.insert((client.until, id));
             } else {
-                commands.push(self.end(id, Ending::Expired, at));
+                let ended = self.notices.get(&id).is_some_and(|notice| notice.ends);
+                let why = if ended { Ending::Closed } else { Ending::Expired };
+                commands.push(self.end(id, why, at));
             }
         }
         commands

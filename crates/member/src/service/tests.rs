@@ -423,7 +423,7 @@ fn g_a_leader_that_is_cut_off_answers_no_check() {
 fn g_an_uncommitted_force_is_not_seen() {
     let (mut p3, token) = with_lock();
     let by = "an operator".to_owned();
-    let force = Request::Force { lock: "a".to_owned(), session: FIRST, by };
+    let force = Request::Force { lock: "a".to_owned(), session: FIRST, by, now: true };
     assert_eq!(replies(p3.input(asks(8, force))), []);
     let held = Reply::Checked { number: 1, result: Ok(FIRST) };
     assert_eq!(replies(p3.input(asks(9, check(1, token)))), [(9, held)], "it may come to nothing");
@@ -443,4 +443,142 @@ fn g_an_uncommitted_grant_is_not_seen() {
     assert!(duties.locks().is_empty());
     acknowledge(&mut p3, 4);
     assert_eq!(p3.process.duties().unwrap().1.locks().len(), 1);
+}
+
+#[test]
+fn d5_a_member_that_knows_no_coordinator_any_more_says_so() {
+    let mut p3 = with_session();
+    p3.pass(p3.config.member.log.lease);
+    let effects = said(p3.fire(timer(log::Timer::Lapse)));
+    assert!(effects.contains(&Output::Coordinator(None, Term::new(1))), "{effects:?}");
+    let (mut follower, _) = following(5);
+    let mut effects = Vec::new();
+    // After a pause the member first looks whether it was itself that stood still.
+    for _ in 0..500 {
+        follower.pass(ms(10));
+        effects.extend(said(follower.fire(Timer::Member(member::Timer::Silence))));
+    }
+    assert!(effects.contains(&Output::Coordinator(None, Term::new(1))), "{effects:?}");
+}
+
+/// Client 8 has a session, too, and waits for the lock that client 7 holds. Its session's name.
+fn with_waiter() -> (P3, SessionId) {
+    let (mut p3, _) = with_lock();
+    p3.input(asks(8, open(80, 5)));
+    acknowledge(&mut p3, 5);
+    let second = SessionId(FIRST.0 + 1);
+    let Request::Ask { number, forget_below, ask, .. } = lock(1) else { unreachable!() };
+    p3.input(asks(8, Request::Ask { session: second, number, forget_below, ask }));
+    let told = replies(acknowledge(&mut p3, 6));
+    assert!(matches!(told[..], [(8, Reply::Answered { result: Ok(Answer::Waits { .. }), .. })]));
+    (p3, second)
+}
+
+fn grants(told: &[(Conn, Reply)]) -> Vec<Conn> {
+    let granted = |(conn, reply): &(Conn, Reply)| {
+        matches!(reply, Reply::Answered { result: Ok(Answer::Granted(_)), .. }).then_some(*conn)
+    };
+    told.iter().filter_map(granted).collect()
+}
+
+/// A request over HTTP.
+const HTTP: Conn = PASSING | 99;
+const ENDING: Reply = Reply::Ending { session: FIRST, why: Ending::Closed };
+
+#[test]
+fn d6_a_session_that_another_ends_is_ended_when_its_client_confirms() {
+    let (mut p3, _) = with_waiter();
+    let effects = p3.input(asks(HTTP, Request::Close { session: FIRST }));
+    assert_eq!(batches(effects.clone()), NONE, "nothing is proposed");
+    assert_eq!(replies(effects), [(7, ENDING)], "the holder hears first");
+    let alive = || asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
+    assert_eq!(replies(p3.input(alive())), [(7, ENDING)], "its life is not confirmed any more");
+    assert_eq!(replies(p3.input(asks(7, open(70, 7)))), [(7, ENDING)]);
+    assert_eq!(replies(p3.input(asks(7, Request::Close { session: FIRST }))), []);
+    let told = replies(acknowledge(&mut p3, 7));
+    assert_eq!(grants(&told), [8]);
+    let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
+    assert!(told.contains(&(7, ended.clone())) && told.contains(&(HTTP, ended)), "{told:?}");
+}
+
+#[test]
+fn d6_a_client_that_does_not_confirm_is_waited_for_until_its_deadline() {
+    let (mut p3, second) = with_waiter();
+    p3.input(asks(HTTP, Request::Close { session: FIRST }));
+    // It goes on to ask, and that does not help.
+    for _ in 0..4 {
+        p3.pass(ms(250));
+        acknowledge(&mut p3, 6);
+        p3.input(asks(7, Request::KeepAlive { session: FIRST, sent: 6 }));
+        p3.input(asks(8, Request::KeepAlive { session: second, sent: 6 }));
+    }
+    p3.fire(Timer::Sessions);
+    assert_eq!(grants(&replies(acknowledge(&mut p3, 7))), [8]);
+}
+
+#[test]
+fn d6_what_is_to_end_at_once_ends_at_once() {
+    let (mut p3, _) = with_waiter();
+    assert_eq!(replies(p3.input(asks(HTTP, Request::End { session: FIRST }))), []);
+    let told = replies(acknowledge(&mut p3, 7));
+    let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
+    assert_eq!(grants(&told), [8]);
+    assert!(told.contains(&(7, ended.clone())) && told.contains(&(HTTP, ended)), "{told:?}");
+}
+
+/// Over HTTP nobody listens later: a session that is only used there is ended by its own client.
+#[test]
+fn d6_a_session_without_a_connection_of_its_own_is_ended_at_once() {
+    let mut p3 = leading();
+    p3.input(asks(HTTP, open(70, 5)));
+    acknowledge(&mut p3, 3);
+    p3.input(asks(PASSING | 98, Request::Close { session: FIRST }));
+    let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
+    assert_eq!(replies(acknowledge(&mut p3, 4)), [(PASSING | 98, ended)]);
+}
+
+fn force(now: bool) -> Request {
+    Request::Force { lock: "a".to_owned(), session: FIRST, by: "anna".to_owned(), now }
+}
+
+fn release(number: u64) -> Request {
+    Request::Ask { session: FIRST, number, forget_below: 0, ask: Ask::Release(1) }
+}
+
+#[test]
+fn d6_a_lock_that_is_taken_goes_to_the_next_when_its_holder_gave_it_back() {
+    let (mut p3, _) = with_waiter();
+    let (lock, by) = ("a".to_owned(), "anna".to_owned());
+    let taken = Reply::Taken { session: FIRST, lock: lock.clone(), number: 1, by };
+    let effects = p3.input(asks(HTTP, force(false)));
+    assert_eq!(
+        (batches(effects.clone()), replies(effects)),
+        (NONE.into(), vec![(7, taken.clone())])
+    );
+    let alive = || asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
+    assert_eq!(replies(p3.input(alive())), [(7, taken)], "its life is not confirmed any more");
+    p3.input(asks(7, release(2)));
+    let told = replies(acknowledge(&mut p3, 7));
+    let forced = Reply::Forced { lock, session: FIRST, result: Ok(()) };
+    assert_eq!(grants(&told), [8]);
+    assert!(told.contains(&(HTTP, forced)), "{told:?}");
+    let lives = Reply::KeptAlive { session: FIRST, sent: 6 };
+    assert_eq!(replies(p3.input(alive())), [(7, lives)], "the session goes on");
+}
+
+#[test]
+fn d6_a_holder_that_does_not_give_back_loses_its_session() {
+    let (mut p3, second) = with_waiter();
+    p3.input(asks(HTTP, force(false)));
+    for _ in 0..4 {
+        p3.pass(ms(250));
+        acknowledge(&mut p3, 6);
+        p3.input(asks(7, Request::KeepAlive { session: FIRST, sent: 6 }));
+        p3.input(asks(8, Request::KeepAlive { session: second, sent: 6 }));
+    }
+    p3.fire(Timer::Sessions);
+    let told = replies(acknowledge(&mut p3, 7));
+    assert_eq!(grants(&told), [8]);
+    let forced = Reply::Forced { lock: "a".to_owned(), session: FIRST, result: Ok(()) };
+    assert!(told.contains(&(HTTP, forced)), "{told:?}");
 }

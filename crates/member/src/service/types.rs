@@ -11,6 +11,10 @@ use std::fmt;
 /// A client's connection, by the number that its member gave it.
 pub type Conn = u64;
 
+/// Set in the number of a connection that is there for one request, such as one over HTTP: nobody
+/// listens there later, so the client cannot be told anything by itself (D6).
+pub const PASSING: Conn = 1 << 63;
+
 /// What a service is configured with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {

@@ -2,6 +2,7 @@
 //! replies for them.
 
 use bellwether_duties::{Reply, Request};
+use bellwether_member::service::PASSING;
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -116,10 +117,19 @@ impl Counter {
         lock(&self.inner).announced.unwrap_or_default()
     }
 
-    /// A client comes, of whatever kind. It is told first who coordinates, if that is known.
+    /// A client comes that stays and listens. It is told first who coordinates, if that is known.
     pub(crate) fn open(self: &Arc<Self>) -> Visitor {
+        self.admit(0)
+    }
+
+    /// Something comes for one request and its answer.
+    pub(crate) fn open_passing(self: &Arc<Self>) -> Visitor {
+        self.admit(PASSING)
+    }
+
+    fn admit(self: &Arc<Self>, kind: Conn) -> Visitor {
         let mut inner = lock(&self.inner);
-        let conn = inner.next;
+        let conn = inner.next | kind;
         inner.next = inner.next.wrapping_add(1);
         let tray = Arc::new(Tray { notes: Mutex::default(), wake: Notify::new() });
         if let Some(news) = inner.announced {

@@ -58,6 +58,7 @@ struct Hall {
     cluster: String,
     addresses: Vec<(u32, String)>,
     drift_ppm: u32,
+    lease_ms: u64,
 }
 
 impl Hall {
@@ -79,6 +80,7 @@ impl Hall {
             cluster: settings.cluster.clone(),
             addresses: addresses.map(|peer| (peer.id.number(), peer.address.clone())).collect(),
             drift_ppm: settings.choices.drift_ppm,
+            lease_ms: u64::try_from(settings.choices.lease.as_millis()).unwrap_or(u64::MAX),
         }
     }
 

@@ -91,6 +91,7 @@ async fn listen<R: AsyncRead + Unpin>(
     own: mpsc::Sender<ToClient>,
 ) -> End {
     let (mut requests, mut watches) = (Vec::new(), Vec::new());
+    let mut pinged = false;
     let mut telescope = Telescope::new(&hall.observatory, visitor.conn, own.clone());
     loop {
         hall.counter.room().await;
@@ -103,6 +104,7 @@ async fn listen<R: AsyncRead + Unpin>(
                 ToMember::Watch { session, pid } => watches.push((session, pid)),
                 ToMember::Observe { number, role } => telescope.observe(number, role),
                 ToMember::Unobserve(number) => telescope.leave(number),
+                ToMember::Ping => pinged = true,
             }
             Ok(())
         };
@@ -112,6 +114,12 @@ async fn listen<R: AsyncRead + Unpin>(
         for (session, pid) in watches.drain(..) {
             let refused = watch(owner, session, pid).err();
             if own.send(ToClient::Watching { session, pid, refused }).await.is_err() {
+                return End::Closed;
+            }
+        }
+        if std::mem::take(&mut pinged) {
+            let news = announcement(hall.counter.coordinator());
+            if own.send(ToClient::Announcement(news)).await.is_err() {
                 return End::Closed;
             }
         }
@@ -126,7 +134,9 @@ async fn listen<R: AsyncRead + Unpin>(
 /// Notes to whom a session belongs. Closing one makes it nobody's.
 fn note_use(request: &Request, owner: Option<&Owner>) -> Result<(), Malformed> {
     match request {
-        Request::Died { .. } => Err(Malformed::new("only members say who has died")),
+        Request::Died { .. } | Request::End { .. } => {
+            Err(Malformed::new("only members say who has died, and what ends at once"))
+        }
         Request::KeepAlive { session, .. } | Request::Ask { session, .. } => {
             if let Some(owner) = owner {
                 owner.uses(*session);
@@ -172,10 +182,8 @@ async fn speak<W: AsyncWrite + Unpin>(
                     note_reply(&reply, owner);
                     reply.into()
                 }
-                Note::Coordinator(Coordinator { id: coordinator, epoch }) => {
-                    let addresses = Vec::new();
-                    let news = Announcement { coordinator, epoch, addresses };
-                    wire::ToClient::from(ToClient::Announcement(news))
+                Note::Coordinator(coordinator) => {
+                    wire::ToClient::from(ToClient::Announcement(announcement(coordinator)))
                 }
             };
             if !frame::put(&frame, LONGEST_TO_CLIENT, &mut bytes) {
@@ -192,6 +200,10 @@ async fn speak<W: AsyncWrite + Unpin>(
             bytes = BytesMut::new();
         }
     }
+}
+
+fn announcement(Coordinator { id: coordinator, epoch }: Coordinator) -> Announcement {
+    Announcement { coordinator, epoch, addresses: Vec::new() }
 }
 
 /// Notes what the client hears about its sessions.
@@ -219,6 +231,7 @@ impl Hall {
             epoch,
             addresses: self.addresses.iter().map(place).collect(),
             drift_ppm: self.drift_ppm,
+            lease_ms: self.lease_ms,
         }
     }
 }

@@ -12,7 +12,7 @@
 //!   session has ended. It does not matter whether their connections were closed before.
 //! * V3 A process that has neither a connection nor a session here is not watched any longer.
 
-use super::counter::{Counter, Note, Visitor};
+use super::counter::{Counter, Note};
 use bellwether_duties::{Reply, Request, SessionId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -73,7 +73,7 @@ impl Vigil {
 
     fn start_with(counter: &Arc<Counter>, again: Duration, tasks: &mut JoinSet<()>) -> Arc<Vigil> {
         let vigil = Arc::new(Vigil { state: Mutex::default(), died: Notify::new(), again });
-        tasks.spawn(vigil.clone().tell(counter.open()));
+        tasks.spawn(vigil.clone().tell(counter.clone()));
         vigil
     }
 
@@ -165,14 +165,19 @@ impl Vigil {
     }
 
     /// Tells the coordinator of those who are dead (V2).
-    async fn tell(self: Arc<Self>, visitor: Visitor) {
+    async fn tell(self: Arc<Self>, counter: Arc<Counter>) {
+        let mut visitor = counter.open_passing();
         loop {
             let orphans: Vec<_> = self.state().orphans.iter().take(TOLD_MAX).copied().collect();
             if orphans.is_empty() {
                 // Replies and announcements that come meanwhile are of no use.
                 tokio::select! {
                     () = self.died.notified() => {}
-                    _ = visitor.next() => {}
+                    note = visitor.next() => {
+                        if note.is_none() {
+                            visitor = counter.open_passing();
+                        }
+                    }
                 }
                 continue;
             }
@@ -191,7 +196,11 @@ impl Vigil {
                     // A new coordinator can be told at once.
                     Some(Note::Coordinator(news)) if news.id.is_some() => break,
                     Some(Note::Coordinator(_)) => {}
-                    None => return,
+                    // Its mailbox has overflowed. What is not answered is told again through another.
+                    None => {
+                        visitor = counter.open_passing();
+                        break;
+                    }
                 }
             }
         }

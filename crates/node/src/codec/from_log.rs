@@ -14,10 +14,9 @@ pub(super) fn kind(msg: &Msg<Duties>) -> Kind {
             entries: self::entries(entries),
         }),
         Msg::Ack(ack) => Kind::Ack(self::ack(ack)),
-        Msg::Fetch { place, budget } => Kind::Fetch(wire::Fetch {
-            place: Some(self::place(place)),
-            budget: (*budget).into(),
-        }),
+        Msg::Fetch { place, budget } => {
+            Kind::Fetch(wire::Fetch { place: Some(self::place(place)), budget: (*budget).into() })
+        }
         Msg::Supply { beat, last, body } => Kind::Supply(wire::Supply {
             beat: beat.as_ref().map(self::beat),
             last: Some(position(*last)),
@@ -82,10 +81,9 @@ fn ack(ack: &Ack) -> wire::Ack {
 fn place(place: &Place<Duties>) -> fetch::Place {
     match place {
         Place::After(after) => fetch::Place::After(position(*after)),
-        Place::Part { at, cursor } => fetch::Place::Part(wire::PartPlace {
-            at: Some(position(*at)),
-            cursor: pack(cursor),
-        }),
+        Place::Part { at, cursor } => {
+            fetch::Place::Part(wire::PartPlace { at: Some(position(*at)), cursor: pack(cursor) })
+        }
     }
 }
 

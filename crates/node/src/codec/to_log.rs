@@ -138,9 +138,7 @@ fn answer(answer: vote::Answer) -> Result<Answer, Malformed> {
             leader: wait.leader.map(|id| node(Some(id), "vote.wait.leader")).transpose()?,
             left: Duration::from_micros(wait.left_us),
         },
-        vote::Answer::Behind(last) => {
-            Answer::Behind { last: position(Some(last), "vote.behind")? }
-        }
+        vote::Answer::Behind(last) => Answer::Behind { last: position(Some(last), "vote.behind")? },
         vote::Answer::Promised(promised) => Answer::No { promised: Term::new(promised) },
     })
 }
@@ -153,10 +151,7 @@ fn entries(bytes: &[u8], field: &'static str) -> Result<Entries<Duties>, Malform
     }
 }
 
-fn position(
-    position: Option<wire::Position>,
-    field: &'static str,
-) -> Result<Position, Malformed> {
+fn position(position: Option<wire::Position>, field: &'static str) -> Result<Position, Malformed> {
     require(position, field).map(|at| Position::new(at.term, at.index))
 }
 

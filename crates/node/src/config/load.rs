@@ -59,8 +59,8 @@ pub fn load(file: &Path, overrides: &Overrides) -> Result<Settings, ConfigError>
             return Err(wrong(reader.problems));
         }
     };
-    let settings = Loader { reader: &mut reader, file, overrides, warnings: Vec::new() }
-        .settings(&table);
+    let settings =
+        Loader { reader: &mut reader, file, overrides, warnings: Vec::new() }.settings(&table);
     match settings {
         Some(settings) if reader.problems.is_empty() => Ok(settings),
         _ => {

@@ -6,7 +6,7 @@
 
 use super::look::look;
 use super::numbers::{self, Numbered, REMEMBERED};
-use super::refusals::{ended, nobody, refused, unanswered, unknown};
+use super::refusals::{ended, nobody, refused, taken, unanswered, unknown};
 use crate::clients::{Coordinator, Note, Visitor};
 use crate::office::{ANSWERS_WITHIN, Office};
 use bellwether_duties::{Answer, Ask, Number, Refusal, Reply, Request, SessionId, Subject, Token};
@@ -53,10 +53,17 @@ type Answered = Result<Result<Answer, Refusal>, Gone>;
 /// The session is no more.
 struct Gone(Reply);
 
+/// Whether what a session holds was given up.
+pub(super) enum Given {
+    Done,
+    /// Its client was told. It is when the client has stopped, and at the latest after this time.
+    Within(Duration),
+}
+
 impl<'a> Errand<'a> {
     pub(super) fn new(office: &'a Office) -> Self {
         let known = office.counter.coordinator();
-        Errand { office, visitor: office.counter.open(), known, orphan: None }
+        Errand { office, visitor: office.counter.open_passing(), known, orphan: None }
     }
 
     /// Begins a session, or finds it.
@@ -79,40 +86,75 @@ impl<'a> Errand<'a> {
         let request = Request::KeepAlive { session, sent: 0 };
         let pick = |reply| match reply {
             Reply::KeptAlive { session: this, .. } => (this == session).then_some(Ok(())),
-            reply => gone(reply, session).map(Err),
+            Reply::Taken { session: this, lock, number, by } => {
+                (this == session).then_some(Err(Err((lock, number, by))))
+            }
+            reply => gone(reply, session).map(|gone| Err(Ok(gone))),
         };
         match self.fetch(&request, Retry::Always, pick).await? {
             Ok(()) => Ok(()),
-            Err(gone) => Err(self.lost(session, gone).await),
+            Err(Ok(gone)) => Err(self.lost(session, gone).await),
+            Err(Err((lock, number, by))) => Err(taken(&lock, number, &by)),
         }
     }
 
-    /// Ends a session.
-    pub(super) async fn close(mut self, session: SessionId) -> Result<(), Refused> {
-        let request = Request::Close { session };
-        let gone = self.fetch(&request, Retry::Always, |reply| gone(reply, session)).await?;
+    /// Ends a session. Its own client, if it listens elsewhere, has to stop first, unless it is to
+    /// end `now`.
+    pub(super) async fn close(mut self, session: SessionId, now: bool) -> Result<Given, Refused> {
+        let request = match now {
+            true => Request::End { session },
+            false => Request::Close { session },
+        };
+        let gone = self.fetch(&request, Retry::Always, |reply| gone(reply, session)).await;
         match gone {
-            Gone(Reply::Ended { why: Some(_), .. }) => Ok(()),
-            gone => Err(self.lost(session, gone).await),
+            Ok(Gone(Reply::Ended { why: Some(_), .. })) => Ok(Given::Done),
+            Ok(gone) => Err(self.lost(session, gone).await),
+            Err(refused) => {
+                let ttl = look(self.office, move |duties, _| {
+                    duties.sessions().get(&session).map(|session| session.ttl_ms)
+                });
+                self.given_later(ttl.await.ok().flatten(), refused)
+            }
         }
     }
 
-    /// Takes a lock away from a session.
+    /// Takes a lock away from a session. Its client has to stop first, unless the lock is to go to the
+    /// next `now`.
     pub(super) async fn force(
         mut self,
         lock: String,
         session: SessionId,
         by: String,
-    ) -> Result<(), Refused> {
-        let request = Request::Force { lock: lock.clone(), session, by };
+        now: bool,
+    ) -> Result<Given, Refused> {
+        let request = Request::Force { lock: lock.clone(), session, by, now };
         let pick = |reply| match reply {
             Reply::Forced { lock: this, session: holder, result } => {
                 (this == lock && holder == session).then_some(result)
             }
             _ => None,
         };
-        let result = self.fetch(&request, Retry::IfUndone, pick).await?;
-        result.map_err(|refusal| refused(&refusal))
+        match self.fetch(&request, Retry::IfUndone, pick).await {
+            Ok(Ok(())) => Ok(Given::Done),
+            Ok(Err(refusal)) => Err(refused(&refusal)),
+            Err(refused) => {
+                let ttl = look(self.office, move |duties, _| {
+                    let lock = duties.locks().get(lock.as_str())?;
+                    lock.holders.get(&session)?;
+                    duties.sessions().get(&session).map(|session| session.ttl_ms)
+                });
+                self.given_later(ttl.await.ok().flatten(), refused)
+            }
+        }
+    }
+
+    /// What has not been given up in time is given up when the holder's time is over, if a coordinator
+    /// knows of it.
+    fn given_later(&self, ttl_ms: Option<u64>, refused: Refused) -> Result<Given, Refused> {
+        match (ttl_ms, self.office.counter.coordinator().id) {
+            (Some(ttl_ms), Some(_)) => Ok(Given::Within(Duration::from_millis(ttl_ms))),
+            _ => Err(refused),
+        }
     }
 
     /// Who holds something by a token.
@@ -255,6 +297,7 @@ impl<'a> Errand<'a> {
         self.orphan = None;
         let why = match reply {
             Reply::Ended { why, .. } => why,
+            Reply::Ending { why, .. } => Some(why),
             _ => None,
         };
         let has_been = match why {
@@ -346,7 +389,10 @@ impl Drop for Errand<'_> {
 
 /// The reply, if it says that the session is no more.
 fn gone(reply: Reply, session: SessionId) -> Option<Gone> {
-    let over = matches!(&reply, Reply::Ended { session: this, .. } if *this == session);
+    let over = matches!(
+        &reply,
+        Reply::Ended { session: this, .. } | Reply::Ending { session: this, .. } if *this == session
+    );
     over.then_some(Gone(reply))
 }
 

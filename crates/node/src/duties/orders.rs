@@ -1,12 +1,12 @@
 //! What can be commanded of sessions, locks and roles.
 
-use super::errand::Errand;
+use super::errand::{Errand, Given};
 use super::numbers::{NUMBERS, Numbered};
 use super::refusals::{senseless, unknown};
 use crate::office::Office;
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, PathRejection};
-use axum::extract::{Path, State};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bellwether_api::duties as shown;
@@ -86,18 +86,57 @@ pub(super) async fn keep_alive(State(office): Shared, id: Named<String>) -> Outc
     Ok(Json(KeptAlive { session: session.to_string() }))
 }
 
-/// Ends a session: its locks are given back and its roles left.
+/// How a session is to end.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Closing {
+    /// At once, whether its client has stopped or not.
+    #[serde(default)]
+    now: bool,
+}
+
+/// What came of taking something away.
+fn given(given: &Given, done: String, what: &str, session: SessionId) -> Response {
+    let (status, done) = match given {
+        Given::Done => (StatusCode::OK, done),
+        Given::Within(most) => (
+            StatusCode::ACCEPTED,
+            format!(
+                "{what}: its client was told, and has not confirmed yet. What {session} holds goes to \
+                 the next when it has, and at the latest in {most:?}"
+            ),
+        ),
+    };
+    (status, Json(Done { done })).into_response()
+}
+
+/// What it means that a holder is not waited for.
+const AT_ONCE: &str = "its client may still be at work with it; whatever is protected must refuse its \
+                       token from now on";
+
+/// Ends a session: its locks are given back and its roles left. If its client is connected, it is told
+/// first, and others get what it held when it has stopped.
 #[cfg_attr(test, utoipa::path(delete, path = "/v1/sessions/{session}", params(
     ("session" = String, Path, description = "The session, like s3.17"),
+    ("now" = Option<bool>, Query, description = "Whether to end it at once, whether its client has stopped or not"),
 ), responses(
     (status = 200, body = Done),
+    (status = 202, description = "Its client was told, and has not stopped yet", body = Done),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn close(State(office): Shared, id: Named<String>) -> Outcome<Done> {
-    let session = session(&id?.0)?;
-    Errand::new(&office).close(session).await?;
-    done(format!("session {session} has ended"))
+pub(super) async fn close(
+    State(office): Shared,
+    id: Named<String>,
+    how: Result<Query<Closing>, QueryRejection>,
+) -> Result<Response, Refusal> {
+    let (session, Query(Closing { now })) = (session(&id?.0)?, how?);
+    let ended = Errand::new(&office).close(session, now).await?;
+    let done = match now {
+        true => format!("session {session} has ended; {AT_ONCE}"),
+        false => format!("session {session} has ended"),
+    };
+    Ok(given(&ended, done, &format!("session {session} is to end"), session))
 }
 
 /// Asks for locks: all of them or none, at once or within some time.
@@ -271,12 +310,14 @@ pub(super) async fn hand_over(
     done(format!("session {session} handed '{role}' over to {to}"))
 }
 
-/// Takes a lock away from a session that holds it. That session may not know yet: whatever the lock
+/// Takes a lock away from a session that holds it. Its client is told first, and the next gets the lock
+/// when that client has stopped, or is out of time. With `now` nobody waits for it: then whatever the lock
 /// protects must look at fencing tokens.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/locks/{name}/force", params(
     ("name" = String, Path, description = "The lock"),
 ), request_body = ForceOrder, responses(
     (status = 200, body = Done),
+    (status = 202, description = "The holder's client was told, and has not stopped yet", body = Done),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "The session does not hold the lock", body = bellwether_api::json::Problem),
     (status = 422, description = "The reason is missing or too long", body = bellwether_api::json::Problem),
@@ -286,14 +327,18 @@ pub(super) async fn force(
     State(office): Shared,
     name: Named<String>,
     body: Body<ForceOrder>,
-) -> Outcome<Done> {
-    let (lock, ForceOrder { session: id, by }) = (name?.0, body?.0);
+) -> Result<Response, Refusal> {
+    let (lock, ForceOrder { session: id, by, now }) = (name?.0, body?.0);
     let session = session(&id)?;
     if by.trim().is_empty() || by.len() > REASON_MAX {
         let error = format!("'by' has from 1 to {REASON_MAX} bytes");
         return Err(senseless("bad-reason", &error, "say who you are and why"));
     }
-    Errand::new(&office).force(lock.clone(), session, by.clone()).await?;
-    tracing::warn!(lock, %session, by, "a lock was taken away by force, as asked over HTTP");
-    done(format!("'{lock}' was taken away from {session}"))
+    let taken = Errand::new(&office).force(lock.clone(), session, by.clone(), now).await?;
+    tracing::warn!(lock, %session, by, now, "a lock is taken away by force, as asked over HTTP");
+    let done = match now {
+        true => format!("'{lock}' was taken away from {session}; {AT_ONCE}"),
+        false => format!("'{lock}' was taken away from {session}"),
+    };
+    Ok(given(&taken, done, &format!("'{lock}' is taken away from {session}"), session))
 }

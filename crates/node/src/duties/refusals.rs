@@ -6,6 +6,13 @@ use axum::http::StatusCode;
 use bellwether_duties::{Ending, Refusal, SessionId};
 use bellwether_http::Refusal as Answer;
 
+/// A lock that is taken away: until it is given back, the session is not kept alive.
+pub(super) fn taken(lock: &str, request: u64, by: &str) -> Answer {
+    let error = format!("the lock '{lock}' is taken away by {by}");
+    let hint = format!("stop what relies on it, and give back request {request}");
+    Answer::new(StatusCode::CONFLICT, error, Some(&hint)).coded("taken")
+}
+
 /// What the coordinator refused.
 pub(super) fn refused(refusal: &Refusal) -> Answer {
     use Refusal::*;

@@ -16,8 +16,8 @@ pub struct LocksArgs {
     ask: AskArgs,
     #[command(flatten)]
     check: CheckArgs,
-    /// Take this lock away from the session that holds it. The session may not know at once: what
-    /// the lock protects must look at fencing tokens
+    /// Take this lock away from the session that holds it. The session is told first, and the next
+    /// one gets the lock when the holder has stopped, or when its time is over
     #[arg(long, value_name = "NAME", requires = "session", help_heading = "By force")]
     release: Option<String>,
     /// The session that it is taken from, as listed
@@ -35,6 +35,10 @@ pub struct LocksArgs {
     /// Do it without asking
     #[arg(long, requires = "release", help_heading = "By force")]
     yes: bool,
+    /// Give the lock to the next one at once. The holder may still be at work with it: what the lock
+    /// protects must look at fencing tokens
+    #[arg(long, requires = "release", help_heading = "By force")]
+    now: bool,
 }
 
 pub(crate) fn run(args: &LocksArgs) -> Result<Verdict, Failure> {
@@ -53,25 +57,29 @@ fn force(args: &LocksArgs, lock: &str, session: &str) -> Result<Verdict, Failure
         return Err(Failure::flag("watch", "there is nothing to watch with --release"));
     }
     let whom = args.ask.whom()?;
-    if !args.yes && !confirmed(lock, session)? {
+    if !args.yes && !confirmed(lock, session, args.now)? {
         print("nothing was done\n")?;
         return Ok(Verdict::Violated);
     }
-    let order = ForceOrder { session: session.to_owned(), by: args.reason.clone() };
+    let order = ForceOrder { session: session.to_owned(), by: args.reason.clone(), now: args.now };
     let path = format!("/v1/locks/{}/force", escaped(lock));
     let done: Done = runtime()?.block_on(whom.post(&path, &order))?;
     args.ask.print(&done, || format!("{}\n", done.done))
 }
 
-fn confirmed(lock: &str, session: &str) -> Result<bool, Failure> {
+fn confirmed(lock: &str, session: &str, now: bool) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         let what = "nobody is there to be asked whether this is meant; add --yes";
         return Err(Failure::flag("release", what));
     }
-    print(&format!(
-        "'{lock}' will be taken from {session}, whose process goes on until it notices.\n\
-         Is it meant? Type yes: "
-    ))?;
+    let then = match now {
+        false => "whose command is stopped before the next one gets the lock",
+        true => {
+            "and the next one gets it at once. The command of this session may still be at work: what \
+             the lock protects must refuse its token"
+        }
+    };
+    print(&format!("'{lock}' will be taken from {session}, {then}.\nIs it meant? Type yes: "))?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(Failure::Print)?;
     Ok(answer.trim() == "yes")

@@ -8,16 +8,11 @@ use super::args::{CampaignArgs, Terms};
 use super::held::{Held, Outcome, tend};
 use super::job::Standby;
 use super::joining::{Outer, WITHIN};
-use super::{TOLD, close, failed, note, program};
+use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program};
 use crate::signals::Signals;
 use bellwether::{Campaign, Client, Endpoints, Error, Session};
 use bellwether_shell::{Failure, Verdict};
-use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::sleep;
-
-/// After a failure it tries again after this time.
-const PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) fn run(args: &CampaignArgs) -> Result<Verdict, Failure> {
     let (terms, rank) = (args.run.terms()?, args.rank()?);
@@ -28,21 +23,19 @@ pub(crate) fn run(args: &CampaignArgs) -> Result<Verdict, Failure> {
 async fn stand(args: &CampaignArgs, terms: &Terms, rank: Option<i32>) -> Result<Verdict, Failure> {
     let mut signals = Signals::new()?;
     let endpoints = args.run.endpoints()?;
-    let mut term = Term { args, terms, rank, client: None, led: false };
+    let mut term = Term { args, terms, rank, client: None, stood: false, led: false };
     loop {
         match term.serve(&endpoints, &mut signals).await {
             Ok(Some(0)) => return Ok(Verdict::Well),
             Ok(Some(code)) => return Err(Failure::Silent(code)),
             Ok(None) => {}
-            // Whoever cannot even begin says so; whoever has led once does not give up.
-            Err(failure) if !term.led => return Err(failure),
-            Err(failure) => {
-                note(args.run.quiet, &format!("{failure}; tries again"));
-                tokio::select! {
-                    () = sleep(PAUSE) => {}
-                    signal = signals.next() => return Err(Failure::Silent(TOLD + signal)),
-                }
+            // A candidate that cannot even begin says so. One that has stood waits until the cluster is
+            // back, and one that has led does not give up at all.
+            Err(failure) if term.led || term.stood && is_outage(&failure) => {
+                note(args.run.quiet, &format!("{failure}; waits on for '{}'", args.role));
+                pause(&mut signals).await?;
             }
+            Err(failure) => return Err(failure),
         }
     }
 }
@@ -53,6 +46,8 @@ struct Term<'a> {
     terms: &'a Terms,
     rank: Option<i32>,
     client: Option<Client>,
+    /// Whether it has stood once.
+    stood: bool,
     /// Whether it has led.
     led: bool,
 }
@@ -69,8 +64,9 @@ impl Term<'_> {
             session = self.open(endpoints) => session.map_err(failed)?,
             signal = signals.next() => return Ok(Some(TOLD + signal)),
         };
-        let outer = Outer::start(session.clone(), Vec::new())
-            .map_err(|error| Failure::Exit(71, format!("cannot listen at a socket: {error}")))?;
+        let outer = Outer::start(session.clone(), Vec::new()).map_err(|error| {
+            Failure::Exit(OS_FAILED, format!("cannot listen at a socket: {error}"))
+        })?;
         let environment = [
             ("BELLWETHER_ROLE", role.clone()),
             ("BELLWETHER_SESSION", session.id().to_string()),
@@ -78,6 +74,7 @@ impl Term<'_> {
         ];
         let standby = Standby::new(&run.job, &environment, self.terms.grace)?;
         standby.watched_by(&session).await?;
+        self.stood = true;
         let leadership = match self.win(&session, signals).await {
             Ok(Ok(leadership)) => leadership,
             Ok(Err(signal)) => {
@@ -85,7 +82,10 @@ impl Term<'_> {
                 return Ok(Some(TOLD + signal));
             }
             // That was not the role's fault.
-            Err(Error::SessionOver { .. }) => return Ok(None),
+            Err(error @ Error::SessionOver { .. }) => {
+                note(run.quiet, &format!("{error}; stands again"));
+                return Ok(None);
+            }
             Err(error) => {
                 close(session).await;
                 return Err(failed(error));

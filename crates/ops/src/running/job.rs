@@ -100,7 +100,7 @@ impl Standby {
 }
 
 fn unable(error: io::Error) -> Failure {
-    Failure::Exit(71, format!("cannot start the command: {error}"))
+    Failure::Exit(super::OS_FAILED, format!("cannot start the command: {error}"))
 }
 
 impl Job {

@@ -4,21 +4,28 @@ use super::args::{How, LockArgs, Terms};
 use super::held::{Held, Outcome, tend};
 use super::job::Standby;
 use super::joining::{LOCKS, Outer, WITHIN, Wish, join, request, told};
-use super::{TOLD, close, failed, note, program};
+use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program};
 use crate::signals::Signals;
-use bellwether::Client;
+use bellwether::{Client, Endpoints, Lock, Session};
 use bellwether_shell::{Failure, Verdict};
 use std::time::Duration;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 /// The lock was lost while the command ran.
 const LOST: u8 = 72;
+/// A name is empty.
+const BAD_NAME: u8 = 74;
 /// This job holds the lock already.
 const HELD_ALREADY: u8 = 80;
 
 pub(crate) fn run(args: &LockArgs) -> Result<Verdict, Failure> {
     let (terms, how, patience) = (args.run.terms()?, args.how()?, args.patience()?);
     program::check(args.run.job.first().map_or("".as_ref(), |word| word.as_os_str()))?;
+    if args.names.iter().any(String::is_empty) {
+        let what = "the name of a lock is empty; give each lock a name: lock a,b -- COMMAND";
+        return Err(Failure::Exit(BAD_NAME, what.to_owned()));
+    }
     let held = std::env::var(LOCKS).unwrap_or_default();
     if let Some(name) = args.names.iter().find(|name| held.split(',').any(|held| held == *name)) {
         let what = format!(
@@ -57,46 +64,112 @@ async fn hold(
             return run_job(args, terms, standby, held, &mut signals).await;
         }
     }
-    let client = Client::connect(args.run.endpoints()?).await.map_err(failed)?;
-    let session = client.session(terms.session()).await.map_err(failed)?;
-    let outer = Outer::start(session.clone(), args.names.clone())
-        .map_err(|error| Failure::Exit(71, format!("cannot listen at a socket: {error}")))?;
-    environment.push(("BELLWETHER_SESSION", session.id().to_string()));
-    environment.push((WITHIN, outer.name().to_owned()));
-    let standby = Standby::new(&args.run.job, &environment, terms.grace)?;
-    standby.watched_by(&session).await?;
-    let Some(request) = request(&session, &wish) else {
-        return Err(Failure::Input("no lock is named".to_owned()));
-    };
-    let (place, mut places) = watch::channel(None);
-    let granted = request.tell_place(place);
-    let mut granted = std::pin::pin!(granted.into_future());
-    let lock = loop {
-        tokio::select! {
-            granted = &mut granted => match granted {
-                Ok(lock) => break lock,
-                Err(error) => {
-                    close(session).await;
-                    return Err(Failure::Exit(error.exit_code(), told(&error)));
+    let until = patience.map(|wait| Instant::now() + wait);
+    let endpoints = args.run.endpoints()?;
+    let mut queue = Queue { args, terms, environment, endpoints, client: None, waits: false };
+    let Acquired { session, outer, standby, lock } = loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let wait_ms = left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
+        let attempt = queue.acquire(&Wish { wait_ms, ..wish.clone() }, &mut signals).await;
+        match attempt {
+            Ok(acquired) => break acquired,
+            // A cluster that is not there at first is an error; one that is lost comes back.
+            Err(failure) if queue.waits && is_outage(&failure) => {
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    return Err(in_vain(args, patience));
                 }
-            },
-            Ok(()) = places.changed() => {
-                if let Some(behind) = *places.borrow_and_update() {
-                    let place = behind.saturating_add(1);
-                    let what = format!("waits for {}, at place {place}", quoted(&args.names));
-                    note(args.run.quiet, &what);
-                }
+                let what = format!("{failure}; waits on for {}", quoted(&args.names));
+                note(args.run.quiet, &what);
+                pause(&mut signals).await?;
             }
-            signal = signals.next() => {
-                close(session).await;
-                return Err(Failure::Silent(TOLD + signal));
-            }
+            Err(failure) => return Err(failure),
         }
     };
     let outcome = run_job(args, terms, standby, Held::Lock(lock), &mut signals).await;
     drop(outer);
     close(session).await;
     outcome
+}
+
+fn in_vain(args: &LockArgs, patience: Option<Duration>) -> Failure {
+    let (what, after) = (quoted(&args.names), patience.unwrap_or_default());
+    failed(bellwether::Error::WaitedInVain { what, after })
+}
+
+/// Locks that are held, and all that was prepared for the command.
+struct Acquired {
+    session: Session,
+    outer: Outer,
+    standby: Standby,
+    lock: Lock,
+}
+
+/// One request for the locks after the other.
+struct Queue<'a> {
+    args: &'a LockArgs,
+    terms: &'a Terms,
+    environment: Vec<(&'static str, String)>,
+    endpoints: Endpoints,
+    client: Option<Client>,
+    /// Whether it has asked for the locks once.
+    waits: bool,
+}
+
+impl Queue<'_> {
+    /// Waits for the locks in a session of its own.
+    async fn acquire(&mut self, wish: &Wish, signals: &mut Signals) -> Result<Acquired, Failure> {
+        let session = tokio::select! {
+            session = self.open() => session.map_err(failed)?,
+            signal = signals.next() => return Err(Failure::Silent(TOLD + signal)),
+        };
+        let (args, terms) = (self.args, self.terms);
+        let outer = Outer::start(session.clone(), args.names.clone()).map_err(|error| {
+            Failure::Exit(OS_FAILED, format!("cannot listen at a socket: {error}"))
+        })?;
+        let mut environment = self.environment.clone();
+        environment.push(("BELLWETHER_SESSION", session.id().to_string()));
+        environment.push((WITHIN, outer.name().to_owned()));
+        let standby = Standby::new(&args.run.job, &environment, terms.grace)?;
+        standby.watched_by(&session).await?;
+        self.waits = true;
+        let Some(request) = request(&session, wish) else {
+            return Err(Failure::Input("no lock is named".to_owned()));
+        };
+        let (place, mut places) = watch::channel(None);
+        let granted = request.tell_place(place);
+        let mut granted = std::pin::pin!(granted.into_future());
+        loop {
+            tokio::select! {
+                granted = &mut granted => match granted {
+                    Ok(lock) => return Ok(Acquired { session, outer, standby, lock }),
+                    Err(error) => {
+                        close(session).await;
+                        return Err(Failure::Exit(error.exit_code(), told(&error)));
+                    }
+                },
+                Ok(()) = places.changed() => {
+                    if let Some(behind) = *places.borrow_and_update() {
+                        let place = behind.saturating_add(1);
+                        let what = format!("waits for {}, at place {place}", quoted(&args.names));
+                        note(args.run.quiet, &what);
+                    }
+                }
+                signal = signals.next() => {
+                    close(session).await;
+                    return Err(Failure::Silent(TOLD + signal));
+                }
+            }
+        }
+    }
+
+    async fn open(&mut self) -> Result<Session, bellwether::Error> {
+        let client = match &self.client {
+            Some(client) => client.clone(),
+            None => Client::connect(self.endpoints.clone()).await?,
+        };
+        self.client = Some(client.clone());
+        client.session(self.terms.session()).await
+    }
 }
 
 async fn run_job(

@@ -7,12 +7,11 @@
 //! the cluster keeps its other files.
 
 use crate::asking::Address;
+use bellwether::up::{answers, clusters, home, is_private, running, sockets};
 use bellwether_shell::Failure;
-use rustix::process::getuid;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The file with the addresses of the HTTP API.
@@ -30,7 +29,7 @@ impl Sockets {
         let folder = home().join(format!("up-{}", std::process::id()));
         let private = || DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         private()?;
-        if !is_mine(&home()) {
+        if !is_private(&home()) {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         for old in clusters(&home()).iter().filter(|old| **old != folder && is_over(old)) {
@@ -58,23 +57,6 @@ impl Drop for Sockets {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
-}
-
-/// The directory of this user.
-fn home() -> PathBuf {
-    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    match runtime.filter(|path| path.is_absolute() && is_mine(path)) {
-        Some(runtime) => runtime.join("bellwether"),
-        None => std::env::temp_dir().join(format!("bellwether-{}", getuid().as_raw())),
-    }
-}
-
-/// Whether a directory belongs to this user, who alone may write into it.
-fn is_mine(path: &Path) -> bool {
-    let found = fs::symlink_metadata(path);
-    found.is_ok_and(|found| {
-        found.is_dir() && found.uid() == getuid().as_raw() && found.mode() & 0o022 == 0
-    })
 }
 
 /// The sockets of the cluster that runs on this host, if one does.
@@ -112,31 +94,10 @@ fn which(flag: &str, names: impl Iterator<Item = String>) -> String {
     )
 }
 
-/// The clusters that run.
-fn running() -> Vec<PathBuf> {
-    let home = home();
-    if !is_mine(&home) {
-        return Vec::new();
-    }
-    let mut clusters = clusters(&home);
-    clusters.retain(|cluster| answers(cluster));
-    clusters
-}
-
 /// The addresses that a cluster has left word of.
 fn http(cluster: &Path) -> Vec<Address> {
     let text = fs::read_to_string(cluster.join(HTTP)).unwrap_or_default();
     text.lines().filter_map(|line| Address::parse(line).ok()).collect()
-}
-
-/// The places of the clusters that run, and of those that were killed.
-fn clusters(home: &Path) -> Vec<PathBuf> {
-    listed(home, |name| name.starts_with("up-"))
-}
-
-/// Whether a member of it does.
-fn answers(cluster: &Path) -> bool {
-    sockets(cluster).iter().any(|socket| UnixStream::connect(socket).is_ok())
 }
 
 /// Whether whoever started it was killed, and could not clear away.
@@ -144,16 +105,4 @@ fn is_over(cluster: &Path) -> bool {
     let name = cluster.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let pid = name.strip_prefix("up-").unwrap_or_default();
     !Path::new("/proc").join(pid).exists() && !answers(cluster)
-}
-
-fn sockets(cluster: &Path) -> Vec<PathBuf> {
-    listed(cluster, |name| name.ends_with(".sock") && !name.starts_with('.'))
-}
-
-fn listed(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let found = entries.filter(|entry| entry.file_name().to_str().is_some_and(&wanted));
-    let mut found: Vec<_> = found.map(|entry| entry.path()).collect();
-    found.sort();
-    found
 }

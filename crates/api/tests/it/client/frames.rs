@@ -31,7 +31,12 @@ pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
         1 => Request::KeepAlive { session: session(draws), sent: draws.number() },
         2 => Request::Close { session: session(draws) },
         3 => Request::Died { session: session(draws) },
-        4 => Request::Force { lock: draws.text(), session: session(draws), by: draws.text() },
+        4 => Request::Force {
+            lock: draws.text(),
+            session: session(draws),
+            by: draws.text(),
+            now: draws.below(2) == 0,
+        },
         5 => return Some(ToMember::Watch { session: session(draws), pid: draws.small() }),
         6 => return Some(ToMember::Observe { number: draws.number(), role: draws.text() }),
         7 => return Some(ToMember::Unobserve(draws.number())),
@@ -40,11 +45,13 @@ pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
             of: subject(draws),
             token: Token(draws.number()),
         },
+        9 => return Some(ToMember::Ping),
+        10 => Request::End { session: session(draws) },
         kind => Request::Ask {
             session: session(draws),
             number: draws.number(),
             forget_below: draws.number(),
-            ask: ask(kind - 9, draws)?,
+            ask: ask(kind - 11, draws)?,
         },
     };
     Some(ToMember::Request(request))
@@ -138,8 +145,9 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
         }
         16 => return Some(ToClient::Observed(observed(draws))),
         17 => Reply::Checked { number: draws.number(), result: Ok(session(draws)) },
+        18 => Reply::Ending { session: session(draws), why: Ending::Closed },
         kind => {
-            let refusal = refusal(kind - 18, draws)?;
+            let refusal = refusal(kind - 19, draws)?;
             match draws.below(5) {
                 4 => Reply::Checked { number: draws.number(), result: Err(refusal) },
                 3 => {
@@ -272,11 +280,13 @@ fn nothing_is_left_out() {
                 ToMember::Watch { .. }
                 | ToMember::Observe { .. }
                 | ToMember::Unobserve(_)
+                | ToMember::Ping
                 | ToMember::Request(
                     Request::Open { .. }
                     | Request::KeepAlive { .. }
                     | Request::Close { .. }
                     | Request::Died { .. }
+                    | Request::End { .. }
                     | Request::Force { .. }
                     | Request::Check { .. },
                 ),

@@ -120,7 +120,7 @@ fn what_is_wrong_is_named() {
 
 #[test]
 fn an_ending_of_the_future_is_not_known() {
-    let ended = wire::Ended { session: Some(7), why: 99 };
+    let ended = wire::Ended { session: Some(7), why: 99, confirm: false };
     let bytes = wire::ToClient { kind: Some(wire::to_client::Kind::Ended(ended)) }.encode_to_vec();
     let reply = Reply::Ended { session: SessionId(7), why: None };
     assert_eq!(decode_to_client(&bytes), Ok(bellwether_api::client::ToClient::Reply(reply)));

@@ -311,7 +311,10 @@ impl World {
                 self.apply_and_tell(Command::End { session, why: Ending::Closed, at: 0 });
                 self.reply((who, key), Reply::Ended { session, why: None });
             }
-            Request::Died { .. } | Request::Force { .. } | Request::Check { .. } => {
+            Request::Died { .. }
+            | Request::End { .. }
+            | Request::Force { .. }
+            | Request::Check { .. } => {
                 unreachable!("no client says so")
             }
         }
@@ -406,6 +409,7 @@ impl World {
                         _ => {}
                     }
                 }
+                Heard::Ending(over) => unreachable!("seed {seed}: nobody ends it: {over:?}"),
                 Heard::Over(over) => {
                     counts.passed += u64::from(over == Over::DeadlinePassed);
                     // The client is always the first to know.

@@ -272,7 +272,7 @@ impl User {
                 Heard::Taken { .. } => {}
                 Heard::Answered(number, result) => self.answered(number, result, told),
                 Heard::MakeRoom { .. } => requests.extend(self.resign(now, told)),
-                Heard::Over(_) => self.forget(),
+                Heard::Ending(_) | Heard::Over(_) => self.forget(),
             }
         }
         requests

@@ -4,12 +4,12 @@
 use super::of_log;
 use bellwether_core::{NodeId, Time};
 use bellwether_duties::{
-    Answer, Ask, Command, Cursor, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy, Refusal,
-    Reply, Request, SessionId, Subject, Token, Wait, Want,
+    Answer, Ask, Command, Cursor, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy,
+    Refusal, Reply, Request, SessionId, Subject, Token, Wait, Want,
 };
 use bellwether_log::{
-    Ack, Answer as Vote, Beat, Birth, Body, Entries, Entry, Index, Machine, Msg as M, Payload, Permit, Place,
-    Position, Roster, Term,
+    Ack, Answer as Vote, Beat, Birth, Body, Entries, Entry, Index, Machine, Msg as M, Payload,
+    Permit, Place, Position, Roster, Term,
 };
 use bellwether_member::service::Msg;
 use bellwether_member::{ClockStatus, Msg as Member, Sight};
@@ -58,7 +58,8 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
     let at = Position::new(6, 290);
     let roster = Roster::from([(node, birth), (NodeId::new(200), Birth::new(3))]);
     let from = Cursor::default();
-    let piece = |parts, next| Body::Parts { at, roster: roster.clone(), from: from.clone(), parts, next };
+    let piece =
+        |parts, next| Body::Parts { at, roster: roster.clone(), from: from.clone(), parts, next };
     let supply = |beat, body| M::Supply { beat, last, body };
     let all = vec![
         ("heartbeat", M::Append { beat, prev: last, entries: Arc::new([]) }),
@@ -68,7 +69,10 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         ("ack", M::Ack(ack)),
         ("ack-lost", M::Ack(Ack { matched: Index::ZERO, holds: false, lost: true, ..ack })),
         ("fetch", M::Fetch { place: Place::After(prev), budget: 4_096 }),
-        ("fetch-part", M::Fetch { place: Place::Part { at, cursor: from.clone() }, budget: 1 << 20 }),
+        (
+            "fetch-part",
+            M::Fetch { place: Place::Part { at, cursor: from.clone() }, budget: 1 << 20 },
+        ),
         ("supply-entries", supply(Some(beat), Body::Entries { prev, entries: entries() })),
         ("supply-parts", supply(None, piece(parts, next.clone()))),
         ("supply-parts-last", supply(Some(again), piece(Vec::new(), None))),
@@ -77,7 +81,10 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         ("request-vote-sure", M::RequestVote { term, last, sure: true, permit: Some(permit) }),
         ("vote-yes", vote(true, Vote::Yes { after: Duration::ZERO })),
         ("vote-yes-after", vote(false, Vote::Yes { after: Duration::from_secs(60) })),
-        ("vote-wait", vote(false, Vote::Wait { leader: Some(node), left: Duration::from_millis(400) })),
+        (
+            "vote-wait",
+            vote(false, Vote::Wait { leader: Some(node), left: Duration::from_millis(400) }),
+        ),
         ("vote-wait-restarted", vote(false, Vote::Wait { leader: None, left: Duration::ZERO })),
         ("vote-behind", vote(false, Vote::Behind { last })),
         ("vote-no", vote(true, Vote::No { promised: Term::new(9) })),
@@ -132,6 +139,8 @@ pub(crate) fn clients() -> Vec<(&'static str, Msg)> {
         ("replies-refusals", numbered(1, refusals().into_iter().map(refused).collect())),
         ("requests-checks", Msg::Requests((5..).zip(checks()).collect())),
         ("replies-checked", numbered(5, checked())),
+        ("requests-at-once", Msg::Requests((5..).zip(at_once()).collect())),
+        ("replies-told-first", numbered(5, told_first())),
     ]
 }
 
@@ -142,7 +151,7 @@ pub(crate) fn requests() -> Vec<Request> {
         Request::KeepAlive { session: session(1), sent: 1 << 40 },
         Request::Close { session: session(2) },
         Request::Died { session: session(3) },
-        Request::Force { lock: "disk".to_owned(), session: session(1), by: "ops".to_owned() },
+        force(false),
     ];
     requests.extend((2..).zip(asks()).map(|(number, ask)| Request::Ask {
         session: session(1),
@@ -151,6 +160,21 @@ pub(crate) fn requests() -> Vec<Request> {
         ask,
     }));
     requests
+}
+
+fn force(now: bool) -> Request {
+    let (lock, by) = ("disk".to_owned(), "ops".to_owned());
+    Request::Force { lock, session: session(1), by, now }
+}
+
+/// What an operator does not wait for.
+fn at_once() -> Vec<Request> {
+    vec![force(true), Request::End { session: session(2) }]
+}
+
+/// What a holder is told first.
+fn told_first() -> Vec<Reply> {
+    vec![Reply::Ending { session: session(2), why: Ending::Closed }]
 }
 
 /// Tokens that somebody was shown.
@@ -337,44 +361,48 @@ fn there_is_an_example_of_everything() {
         Command::End { .. } => 3,
         Command::Force { .. } => 4,
     });
-    let requests = requests().into_iter().chain(checks()).map(|request| match request {
-        Request::Open { .. } => 0,
-        Request::KeepAlive { .. } => 1,
-        Request::Ask { ask, .. } => match ask {
-            Ask::Lock { .. } => 2,
-            Ask::GiveUp(_) => 3,
-            Ask::Release(_) => 4,
-            Ask::Campaign { .. } => 5,
-            Ask::Resign { .. } => 6,
-            Ask::Proclaim { .. } => 7,
-            Ask::HandOver { .. } => 8,
-        },
-        Request::Close { .. } => 9,
-        Request::Died { .. } => 10,
-        Request::Force { .. } => 11,
-        Request::Check { .. } => 12,
-    });
+    let requests =
+        requests().into_iter().chain(checks()).chain(at_once()).map(|request| match request {
+            Request::Open { .. } => 0,
+            Request::KeepAlive { .. } => 1,
+            Request::Ask { ask, .. } => match ask {
+                Ask::Lock { .. } => 2,
+                Ask::GiveUp(_) => 3,
+                Ask::Release(_) => 4,
+                Ask::Campaign { .. } => 5,
+                Ask::Resign { .. } => 6,
+                Ask::Proclaim { .. } => 7,
+                Ask::HandOver { .. } => 8,
+            },
+            Request::Close { .. } => 9,
+            Request::Died { .. } => 10,
+            Request::Force { .. } => 11,
+            Request::Check { .. } => 12,
+            Request::End { .. } => 13,
+        });
     let stale = |reply: &Reply| match reply {
         Reply::Checked { result, .. } => result.clone().err(),
         _ => None,
     };
     let stale: Vec<_> = checked().iter().filter_map(stale).collect();
-    let replies = replies().into_iter().chain(checked()).map(|reply| match reply {
-        Reply::Opened { .. } => 0,
-        Reply::KeptAlive { .. } => 1,
-        Reply::Answered { result, .. } => match result.unwrap() {
-            Answer::Granted(_) => 2,
-            Answer::Leads(_) => 3,
-            Answer::Waits { .. } => 4,
-            Answer::Done => 5,
-        },
-        Reply::MakeRoom { .. } => 6,
-        Reply::Taken { .. } => 7,
-        Reply::Forced { .. } => 8,
-        Reply::Ended { .. } => 9,
-        Reply::NoCoordinator => 10,
-        Reply::Checked { .. } => 11,
-    });
+    let replies =
+        replies().into_iter().chain(checked()).chain(told_first()).map(|reply| match reply {
+            Reply::Opened { .. } => 0,
+            Reply::KeptAlive { .. } => 1,
+            Reply::Answered { result, .. } => match result.unwrap() {
+                Answer::Granted(_) => 2,
+                Answer::Leads(_) => 3,
+                Answer::Waits { .. } => 4,
+                Answer::Done => 5,
+            },
+            Reply::MakeRoom { .. } => 6,
+            Reply::Taken { .. } => 7,
+            Reply::Forced { .. } => 8,
+            Reply::Ended { .. } => 9,
+            Reply::NoCoordinator => 10,
+            Reply::Checked { .. } => 11,
+            Reply::Ending { .. } => 12,
+        });
     let refusals = refusals().into_iter().chain(stale).map(|refusal| match refusal {
         Refusal::NoSession(_) => 0,
         Refusal::TooManySessions(_) => 1,
@@ -405,8 +433,8 @@ fn there_is_an_example_of_everything() {
     });
     let all: [(&str, Vec<usize>, usize); 4] = [
         ("commands", commands.collect(), 5),
-        ("requests", requests.collect(), 13),
-        ("replies", replies.collect(), 12),
+        ("requests", requests.collect(), 14),
+        ("replies", replies.collect(), 13),
         ("refusals", refusals.collect(), 26),
     ];
     for (what, seen, kinds) in all {

@@ -166,7 +166,11 @@ fn election_messages_keep_their_bytes() {
 fn bytes_are_those_of_the_proto_file() {
     let claim = |term| of_log(M::Claim { term: Term::new(term) });
     assert_eq!(encode(&claim(300)), [0x42, 3, 0x08, 0xac, 0x02]);
-    assert_eq!(encode(&claim(0)), [0x42, 2, 0x08, 0x00], "zero is written out, or it would be missing");
+    assert_eq!(
+        encode(&claim(0)),
+        [0x42, 2, 0x08, 0x00],
+        "zero is written out, or it would be missing"
+    );
     let yielding = M::Yield { term: Term::new(1), generation: 0, to: None, appointed: true };
     let content = [raw::number(1, 1), raw::number(4, 1)].concat();
     assert_eq!(encode(&of_log(yielding)), raw::block(10, &content));

@@ -1,0 +1,221 @@
+//! Looking for members.
+//!
+//! * F1 All that are known are tried, the best first and a moment apart, so that one that hangs costs
+//!   that moment only.
+//! * F2 A member that follows a coordinator is preferred. If none is found, one that follows none is better
+//!   than nothing: it tells as soon as that changes.
+//! * F3 What comes of each attempt is written down, and errors name that and nothing else.
+
+use crate::endpoints::{Endpoint, Endpoints};
+use crate::error::Error;
+use crate::link::{Link, NoLink};
+use bellwether_net::draw;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+/// The pause between two rounds of attempts to connect grows from the first to the second.
+pub(crate) const BACK_OFF: (Duration, Duration) =
+    (Duration::from_millis(10), Duration::from_secs(1));
+
+/// F1: the next member is tried when one has not answered for this time.
+const APART: Duration = Duration::from_millis(25);
+
+/// F2: for so long after the first welcome, one of a member that follows a coordinator is waited for.
+const BETTER_WITHIN: Duration = Duration::from_millis(250);
+
+/// F3: what came of the attempts, by endpoint.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tried(Arc<Mutex<BTreeMap<String, String>>>);
+
+impl Tried {
+    fn all(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note(&self, endpoint: &Endpoint, what: &str) {
+        self.all().insert(endpoint.to_string(), what.to_owned());
+    }
+
+    /// All is well.
+    pub(crate) fn forget(&self) {
+        self.all().clear();
+    }
+
+    /// One line for each endpoint.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.all().iter().map(|(endpoint, what)| format!("{endpoint}: {what}")).collect()
+    }
+}
+
+/// Looks for members.
+#[derive(Clone)]
+pub(crate) struct Finder {
+    endpoints: Endpoints,
+    name: String,
+    /// Where members are, as members say.
+    known: BTreeMap<u32, String>,
+    pub(crate) coordinator: Option<u32>,
+    pub(crate) tried: Tried,
+}
+
+impl Finder {
+    pub(crate) fn new(endpoints: Endpoints, name: String) -> Self {
+        let (known, tried) = (BTreeMap::new(), Tried::default());
+        Finder { endpoints, name, known, coordinator: None, tried }
+    }
+
+    pub(crate) fn learn(&mut self, link: &Link) {
+        let places = link.welcome.addresses.iter();
+        self.known.extend(places.map(|place| (place.member, place.address.clone())));
+        self.coordinator = link.welcome.coordinator.or(self.coordinator);
+    }
+
+    pub(crate) async fn to(&self, endpoint: &Endpoint) -> Result<Link, NoLink> {
+        Link::to(endpoint, &self.endpoints, &self.name).await
+    }
+
+    /// Where this member can be reached over TLS, if this client can.
+    pub(crate) fn address_of(&self, id: Option<u32>) -> Option<Endpoint> {
+        self.endpoints.identity.as_ref()?;
+        self.known.get(&id?).cloned().map(Endpoint::Tls)
+    }
+
+    /// The members on this host.
+    pub(crate) fn homes(&self) -> impl Iterator<Item = Endpoint> {
+        let local = |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Unix(_));
+        self.endpoints.list.iter().filter(local).cloned()
+    }
+
+    /// Where to look, the best first.
+    pub(crate) fn candidates(&self) -> Vec<Endpoint> {
+        let mut list: Vec<Endpoint> = self.homes().collect();
+        list.extend(self.address_of(self.coordinator));
+        list.extend(self.endpoints.list.iter().cloned());
+        if self.endpoints.identity.is_some() {
+            list.extend(self.known.values().cloned().map(Endpoint::Tls));
+        }
+        let mut seen = Vec::new();
+        list.retain(|endpoint| {
+            let new = !seen.contains(endpoint);
+            seen.push(endpoint.clone());
+            new
+        });
+        list
+    }
+
+    /// All but this one.
+    pub(crate) fn others(&self, used: &Endpoint) -> Vec<Endpoint> {
+        let mut others = self.candidates();
+        others.retain(|endpoint| endpoint != used);
+        others
+    }
+
+    /// F1, F2: tries all of these once.
+    pub(crate) async fn race(
+        &self,
+        candidates: Vec<Endpoint>,
+    ) -> Result<Link, Vec<(Endpoint, NoLink)>> {
+        let mut queue = candidates.into_iter();
+        let mut attempts = JoinSet::new();
+        let mut second_best = None;
+        let mut failures = Vec::new();
+        loop {
+            if let Some(endpoint) = queue.next() {
+                self.tried.note(&endpoint, "it has not answered yet");
+                let finder = self.clone();
+                attempts.spawn(async move {
+                    let result = finder.to(&endpoint).await;
+                    (endpoint, result)
+                });
+            }
+            let patience = match (queue.len(), &second_best) {
+                (0, None) => Duration::MAX,
+                (0, Some(_)) => BETTER_WITHIN,
+                (1.., _) => APART,
+            };
+            let ended = match timeout(patience, attempts.join_next()).await {
+                Err(_) if queue.len() == 0 => break,
+                Ok(None) if queue.len() == 0 => break,
+                Err(_) | Ok(None | Some(Err(_))) => continue,
+                Ok(Some(Ok(ended))) => ended,
+            };
+            match ended {
+                (_, Ok(link)) if link.follows() => return Ok(link),
+                (endpoint, Ok(link)) => {
+                    self.tried.note(&endpoint, &no_coordinator(link.welcome.member));
+                    second_best.get_or_insert(link);
+                }
+                (endpoint, Err(why)) => {
+                    self.tried.note(&endpoint, why.why());
+                    failures.push((endpoint, why));
+                }
+            }
+        }
+        second_best.ok_or(failures)
+    }
+
+    /// The first member that answers, within the time that is given for that.
+    pub(crate) async fn first(&mut self) -> Result<Link, Error> {
+        let until = Instant::now() + self.endpoints.timeout;
+        let mut pause = BACK_OFF.0;
+        loop {
+            let failures = match self.race(self.candidates()).await {
+                Ok(link) => return Ok(link),
+                Err(failures) => failures,
+            };
+            if Instant::now() + pause >= until {
+                return Err(explain(failures, &self.tried));
+            }
+            sleep(pause).await;
+            pause = (2 * pause).min(BACK_OFF.1);
+        }
+    }
+
+    /// Another connection after one that broke. The member that was left comes last, once.
+    pub(crate) async fn again(&self, left: Endpoint) -> Link {
+        let mut pause = BACK_OFF.0;
+        let mut candidates = self.candidates();
+        candidates.sort_by_key(|endpoint| *endpoint == left);
+        loop {
+            if let Ok(link) = self.race(candidates).await {
+                return link;
+            }
+            sleep(jitter(pause)).await;
+            pause = (2 * pause).min(BACK_OFF.1);
+            candidates = self.candidates();
+        }
+    }
+}
+
+/// What a member says that follows nobody.
+pub(crate) fn no_coordinator(member: u32) -> String {
+    format!("P{member} follows no coordinator")
+}
+
+/// Somewhere between half and all of it.
+pub(crate) fn jitter(span: Duration) -> Duration {
+    let permille = 500 + (draw() % 501) as u32;
+    span * permille / 1_000
+}
+
+/// What to say when no attempt to connect succeeded. A member that answers, and does not let this
+/// client in, says most.
+fn explain(failures: Vec<(Endpoint, NoLink)>, tried: &Tried) -> Error {
+    let mut tls = None;
+    for (endpoint, failure) in failures {
+        match failure {
+            NoLink::NotLetIn(why) => {
+                return Error::NotLetIn { endpoint: endpoint.to_string(), why };
+            }
+            NoLink::Tls(why) => tls = tls.or(Some(format!("{endpoint}: {why}"))),
+            NoLink::Down(_) => {}
+        }
+    }
+    match tls {
+        Some(why) => Error::Tls(why),
+        None => Error::AllDown { tried: tried.lines() },
+    }
+}
