@@ -254,7 +254,7 @@ fn every_frame_survives_the_journey() {
         }
         kinds.1 = kind;
     }
-    assert_eq!(kinds, (20, 46));
+    assert_eq!(kinds, (22, 47));
 }
 
 /// The compiler complains here when something can be said that the tests above do not say.
