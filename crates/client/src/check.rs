@@ -6,7 +6,7 @@ use bellwether_duties::{Limits, Refusal, Want};
 
 pub(crate) fn name(name: &str) -> Result<(), Error> {
     match name.len() {
-        1..=LONGEST_NAME => Ok(()),
+        1..=LONGEST_NAME if !name.contains(char::is_control) => Ok(()),
         _ => Err(Refusal::BadName(LONGEST_NAME as u32).into()),
     }
 }

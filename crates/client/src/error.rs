@@ -109,7 +109,7 @@ impl Error {
     /// | 71 | [`SessionOver`](Error::SessionOver), or there is no such session |
     /// | 72 | [`NotHolder`](Error::NotHolder): releasing what is not held, leading no more |
     /// | 73 | a limit of the cluster is reached: sessions, requests, waiters |
-    /// | 74 | a name is too long, or empty |
+    /// | 74 | a name is too long, empty, or has control characters |
     /// | 75 | [`WaitedInVain`](Error::WaitedInVain), or it is not free and was not to be waited for |
     /// | 76 | [`Deadlock`](Error::Deadlock) |
     /// | 77 | [`Tls`](Error::Tls) or [`NotLetIn`](Error::NotLetIn) |
@@ -213,7 +213,7 @@ fn advice(refusal: &Refusal) -> &'static str {
         Refusal::TooManyWaiters(_) => "; try again later",
         Refusal::TooManyWants(_) => "; ask for fewer",
         Refusal::NothingWanted => "; name at least one",
-        Refusal::BadName(_) => "; choose a shorter one",
+        Refusal::BadName(_) => "; choose another one",
         Refusal::ValueTooLarge(_) => "; keep it elsewhere and proclaim where",
         Refusal::BadTtl(..) => "; choose one of those",
         Refusal::NamedTwice(_) => "; name it once",

@@ -359,7 +359,7 @@ pub enum Refusal {
     TooManyWants(u32),
     /// No lock was named.
     NothingWanted,
-    /// A name is empty or longer than this.
+    /// A name is empty, longer than this, or has control characters.
     BadName(u32),
     /// A value is longer than this.
     ValueTooLarge(u32),
@@ -418,7 +418,9 @@ impl fmt::Display for Refusal {
             TooManyWaiters(max) => write!(f, "{max} wait already, and no more may"),
             TooManyWants(max) => write!(f, "at most {max} locks can be asked for at once"),
             NothingWanted => f.write_str("no lock is named"),
-            BadName(max) => write!(f, "a name has from 1 to {max} bytes"),
+            BadName(max) => {
+                write!(f, "a name has from 1 to {max} bytes, and no control characters")
+            }
             ValueTooLarge(max) => write!(f, "a value has at most {max} bytes"),
             BadTtl(min, max) => write!(f, "a session's TTL is from {min} ms to {max} ms"),
             NamedTwice(lock) => write!(f, "the lock '{lock}' is named twice"),

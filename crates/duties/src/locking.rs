@@ -181,7 +181,7 @@ impl Duties {
 
     /// Takes one lock away from its holder. What else its request was granted stays.
     pub(crate) fn force(&mut self, name: &str, id: SessionId, by: &str, said: &mut Vec<Said>) {
-        let (lock, by) = (name.to_owned(), by.to_owned());
+        let (lock, by) = (name.to_owned(), by.replace(char::is_control, "?"));
         let held = self.locks.get(name).and_then(|lock| lock.holders.get(&id));
         let Some((number, _)) = held.copied() else {
             let done = Err(Refusal::NotHolder(name.to_owned(), id));

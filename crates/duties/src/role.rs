@@ -246,7 +246,11 @@ impl Duties {
             return Err(Refusal::NotCandidate(name.to_owned()));
         };
         let had = role.answer(id);
-        self.leave(id, name, &format!("session {id} resigned"), at, said);
+        let why = match role.asked_to_go && matches!(had, Answer::Leads(_)) {
+            true => "made room for a candidate with a higher priority",
+            false => "resigned",
+        };
+        self.leave(id, name, &format!("session {id} {why}"), at, said);
         match had {
             // If it comes again it is not told of what it had.
             Answer::Leads(_) => self.settle(id, number, Err(Refusal::NotAsked(number))),

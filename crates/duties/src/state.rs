@@ -324,7 +324,12 @@ impl Duties {
 
     pub(crate) fn check_name(&self, name: &str) -> Result<(), Refusal> {
         let fits = (1..=self.limits.name as usize).contains(&name.len());
-        if fits { Ok(()) } else { Err(Refusal::BadName(self.limits.name)) }
+        // People read names on terminals and in logs.
+        if fits && !name.contains(char::is_control) {
+            Ok(())
+        } else {
+            Err(Refusal::BadName(self.limits.name))
+        }
     }
 
     pub(crate) fn remember(&mut self, deadlock: Deadlock, said: &mut Vec<Said>) {

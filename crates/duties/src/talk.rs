@@ -56,12 +56,6 @@ pub enum Request {
         /// Which.
         session: SessionId,
     },
-    /// That this session ends now, whether its client has stopped or not: an operator says so, through
-    /// a member.
-    End {
-        /// Which.
-        session: SessionId,
-    },
     /// To take a lock away from one who holds it: an operator says so.
     Force {
         /// The lock.
@@ -81,6 +75,12 @@ pub enum Request {
         of: Subject,
         /// The token.
         token: Token,
+    },
+    /// That this session ends now, whether its client has stopped or not: an operator says so, through
+    /// a member.
+    End {
+        /// Which.
+        session: SessionId,
     },
 }
 
@@ -154,14 +154,6 @@ pub enum Reply {
         /// Whether it was done.
         result: Result<(), Refusal>,
     },
-    /// Somebody else wants the session to end. It has not ended yet: its client stops all that relies on
-    /// it, and closes it.
-    Ending {
-        /// Which.
-        session: SessionId,
-        /// Why.
-        why: Ending,
-    },
     /// There is no such session: it has ended, for this reason if that is known.
     Ended {
         /// Which.
@@ -178,6 +170,14 @@ pub enum Reply {
         number: Number,
         /// Who holds it by that token.
         result: Result<SessionId, Refusal>,
+    },
+    /// Somebody else wants the session to end. It has not ended yet: its client stops all that relies on
+    /// it, and closes it.
+    Ending {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        why: Ending,
     },
 }
 

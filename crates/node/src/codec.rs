@@ -22,7 +22,7 @@ mod value;
 pub use malformed::Malformed;
 
 use bellwether_algorithms::election::any::{self, Body, Choice};
-use bellwether_log::{Index, Term};
+use bellwether_log::Index;
 use bellwether_member::service::Msg;
 use bellwether_member::{ClockStatus, Msg as Member, Sight};
 use generated::message::Kind;
@@ -83,7 +83,7 @@ pub fn decode(election: Choice, bytes: &[u8]) -> Result<Msg, Malformed> {
         }
         Kind::Requests(msg) => Msg::Requests(packed::unpack(&msg.requests, "requests.requests")?),
         Kind::Replies(msg) => Msg::Replies {
-            term: Term::new(msg.term),
+            term: to_log::term(Some(msg.term), "replies.term")?,
             commit: Index::new(msg.commit),
             replies: packed::unpack(&msg.replies, "replies.replies")?,
         },

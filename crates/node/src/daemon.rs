@@ -390,16 +390,18 @@ fn note(said: &Said) {
     }
 }
 
-/// The two signals that end a member.
+/// The signals that end a member. A terminal that is closed is no reason to leave without resigning.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Signal,
 }
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
         let terminate = signal(SignalKind::terminate())?;
-        Ok(Signals { terminate, interrupt: signal(SignalKind::interrupt())? })
+        let (interrupt, hangup) = (signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
+        Ok(Signals { terminate, interrupt, hangup })
     }
 
     /// The number of the next one.
@@ -407,6 +409,7 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => 15,
             _ = self.interrupt.recv() => 2,
+            _ = self.hangup.recv() => 1,
         }
     }
 }

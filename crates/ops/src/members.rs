@@ -26,6 +26,10 @@ impl Shown for Members {
         format!("{table}\n{troubles}as seen by P{} of cluster {}\n", self.id, self.cluster)
     }
 
+    fn is_coordinated(&self) -> bool {
+        self.members.iter().any(|member| member.is_coordinator)
+    }
+
     fn line(&self) -> String {
         let each = self.members.iter().map(|member| {
             let star = if member.is_coordinator { "*" } else { "" };

@@ -82,10 +82,10 @@ fn check(settings: &Settings) -> Result<Verdict, Failure> {
     for warning in &settings.warnings {
         complain(&format!("warning: {warning}"));
     }
-    if let Err(error) = bellwether_node::identity(settings) {
-        complain(&format!("warning: the member would not start: {error}"));
-    }
     print(&settings.to_string())?;
+    bellwether_node::identity(settings).map_err(|error| {
+        Failure::Exit(error.exit_code(), format!("the member would not start: {error}"))
+    })?;
     Ok(Verdict::Well)
 }
 

@@ -45,6 +45,10 @@ impl Shown for Status {
         text
     }
 
+    fn is_coordinated(&self) -> bool {
+        self.mandate.is_some()
+    }
+
     fn line(&self) -> String {
         format!("P{} is {}; coordinator {}", self.id, self.stance.word(), brief(self))
     }
@@ -85,7 +89,11 @@ pub(crate) fn changed(change: &Change) -> String {
     let who = |id: Option<u32>| id.map_or("nobody".to_owned(), |id| format!("P{id}"));
     let epoch = change.epoch.map_or(String::new(), |epoch| format!(" (epoch {epoch})"));
     let (from, to) = (who(change.from), who(change.to));
-    format!("{}: from {from} to {to}{epoch}: {}", change.at, change.reason)
+    let way = match change.from == change.to {
+        true => format!("{to} again"),
+        false => format!("from {from} to {to}"),
+    };
+    format!("{}: {way}{epoch}: {}", change.at, change.reason)
 }
 
 /// A span as people say it.
@@ -181,6 +189,15 @@ mod tests {
             "2026-11-16T09:30:00.125Z: from P5 to nobody (epoch 7): too few members answered \
              within the lease"
         );
+    }
+
+    #[test]
+    fn a_coordinator_that_comes_back_is_not_its_own_successor() {
+        let at = "2026-11-16T09:30:00.125Z".to_owned();
+        let (from, to, reason) = (Some(5), Some(5), "it renewed its mandate".to_owned());
+        let change = Change { seq: 9, at, from, to, epoch: Some(8), reason };
+        let text = "2026-11-16T09:30:00.125Z: P5 again (epoch 8): it renewed its mandate";
+        assert_eq!(changed(&change), text);
     }
 
     #[test]

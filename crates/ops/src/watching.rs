@@ -2,7 +2,7 @@
 
 use crate::asking::Unanswered;
 use crate::whom::Whom;
-use bellwether_shell::{Failure, Verdict, print};
+use bellwether_shell::{Failure, Verdict, harmless, print};
 use clap::Args;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,7 +39,7 @@ impl AskArgs {
         text: impl FnOnce() -> String,
     ) -> Result<Verdict, Failure> {
         let json = || format!("{}\n", serde_json::to_string_pretty(answer).unwrap_or_default());
-        print(&if self.json { json() } else { text() })?;
+        print(&if self.json { json() } else { harmless(&text()).into_owned() })?;
         Ok(Verdict::Well)
     }
 
@@ -57,7 +57,12 @@ pub(crate) trait Shown: Serialize + DeserializeOwned {
     fn table(&self) -> String;
     /// What is worth a new line when it changes.
     fn line(&self) -> String;
+    /// Whether the member that answers knows a coordinator. Without one, what it tells may be old.
+    fn is_coordinated(&self) -> bool;
 }
+
+/// Nobody coordinates.
+const NO_COORDINATOR: u8 = 70;
 
 /// Asks and shows.
 pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
@@ -67,7 +72,12 @@ pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
         match interval {
             None => {
                 let answer: T = whom.get(T::PATH).await?;
-                args.print(&answer, || answer.table())
+                let verdict = args.print(&answer, || answer.table())?;
+                if answer.is_coordinated() {
+                    Ok(verdict)
+                } else {
+                    Err(Failure::Silent(NO_COORDINATOR))
+                }
             }
             Some(interval) if io::stdout().is_terminal() && !args.json => {
                 redraw::<T>(&whom, interval).await
@@ -104,6 +114,7 @@ async fn redraw<T: Shown>(whom: &Whom, interval: Duration) -> Result<Verdict, Fa
             Ok(answer) => answer.table(),
             Err(unanswered) => format!("{unanswered}\n"),
         };
+        let text = harmless(&text);
         print(&format!("\x1b[H\x1b[2J{text}\nasks every {interval:?}; Ctrl-C ends\n"))?;
         tokio::time::sleep(interval).await;
     }
@@ -125,7 +136,7 @@ async fn follow<T: Shown>(whom: &Whom, interval: Duration, json: bool) -> Result
             Err(unanswered) => (String::new(), unanswered.to_string()),
         };
         if last.as_ref() != Some(&gist) {
-            print(&format!("{line}\n"))?;
+            print(&format!("{}\n", harmless(&line)))?;
             last = Some(gist);
         }
         tokio::time::sleep(interval).await;

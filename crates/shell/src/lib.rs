@@ -10,7 +10,7 @@ mod output;
 
 pub use failure::{Failure, Verdict, whole_number};
 pub use folder::Folder;
-pub use output::{Sheet, Target, complain, print};
+pub use output::{Sheet, Target, complain, harmless, print};
 
 use std::process::ExitCode;
 

@@ -108,5 +108,30 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Writes a line to standard error. If even that fails there is nobody left to tell.
 pub fn complain(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", harmless(line));
+}
+
+/// The text without what a terminal would obey: control characters are shown by their names, but for
+/// the ends of lines.
+pub fn harmless(text: &str) -> std::borrow::Cow<'_, str> {
+    let harmful = |c: char| c.is_control() && c != '\n';
+    if !text.contains(harmful) {
+        return text.into();
+    }
+    let each = text.chars().map(|c| match harmful(c) {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    each.collect::<String>().into()
+}
+
+#[cfg(test)]
+mod harmless_tests {
+    use super::harmless;
+
+    #[test]
+    fn a_terminal_obeys_nothing_that_others_wrote() {
+        assert_eq!(harmless("a\u{1b}[2Jb\r\n"), "a\\u{1b}[2Jb\\r\n");
+        assert_eq!(harmless("täglich"), "täglich");
+    }
 }

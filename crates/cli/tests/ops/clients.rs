@@ -210,3 +210,66 @@ fn a_holder_that_cannot_be_told_is_waited_for_unless_the_operator_does_not_want_
     assert!(began.elapsed() < 10 * SECOND, "{:?}", began.elapsed());
     sleep(100 * MS);
 }
+
+#[test]
+fn names_that_cannot_be_are_refused_before_anything_is_asked() {
+    for names in [vec![""], vec!["x,,y"], vec!["x", ""]] {
+        let mut command = command("lock --socket /nowhere.sock");
+        let output = command.args(names).args(["--", "true"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(74), "{}", text(&output.stderr));
+    }
+    let group = Group::start(1, plain);
+    for verb in ["lock", "campaign"] {
+        let mut command = command(verb);
+        command.env("BELLWETHER_SOCKET", group.sockets(&[1]));
+        let output = command.args(["a\u{1b}[2J\n", "--", "true"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(74), "{}", text(&output.stderr));
+        assert!(!text(&output.stderr).contains('\u{1b}'));
+    }
+    let open = json!({ "client": "a\u{1b}[2J", "ttl_ms": 1_000 });
+    let (code, said) = call(group.http(1), "POST", "/v1/sessions", &open).unwrap();
+    assert_eq!((code, said["code"].as_str()), (422, Some("bad-name")), "{said}");
+}
+
+#[test]
+fn what_a_minority_shows_ends_with_70() {
+    let mut group = Group::start(3, plain);
+    let verbs = ["status", "members", "locks", "sessions", "roles", "deadlocks"];
+    let codes = |group: &Group| {
+        verbs.map(|verb| {
+            let shown = command(&format!("{verb} --address {}", group.http(1))).output().unwrap();
+            assert!(!shown.stdout.is_empty(), "{verb} shows nothing");
+            shown.status.code().unwrap()
+        })
+    };
+    assert_eq!(codes(&group), [0; 6]);
+    group.kill(2);
+    group.kill(3);
+    let began = Instant::now();
+    while codes(&group) != [70; 6] {
+        assert!(began.elapsed() < 8 * SECOND, "{:?}", codes(&group));
+        sleep(100 * MS);
+    }
+}
+
+/// A terminal that is closed ends a member as SIGTERM does.
+#[test]
+fn a_member_that_is_hung_up_on_resigns() {
+    let mut group = Group::start(3, plain);
+    group.end(3, Signal::HUP);
+    let log = std::fs::read_to_string(group.log(3)).unwrap();
+    assert!(log.contains("signal 1: resigns and ends"), "{log}");
+}
+
+/// As the commands do: a program that is told nothing finds the cluster of `bellwether up`.
+#[test]
+fn a_program_finds_the_cluster_of_up() {
+    let runtime = tempfile::tempdir().unwrap();
+    let mut up = Up::start_in(runtime.path(), "--nodes 3");
+    up.until(&["member 3 coordinates in epoch"]);
+    // What the crate finds is what `lock` finds: both ask `bellwether::up`.
+    let mut lock = command("lock db -- echo held");
+    lock.env("XDG_RUNTIME_DIR", runtime.path()).env_remove("BELLWETHER_SOCKET");
+    let output = lock.output().unwrap();
+    assert_eq!(text(&output.stdout), "held\n", "{}", text(&output.stderr));
+}

@@ -120,7 +120,7 @@ impl Group {
         &self.http[id as usize - 1]
     }
 
-    fn log(&self, id: u32) -> PathBuf {
+    pub(crate) fn log(&self, id: u32) -> PathBuf {
         self.folder.path().join(format!("{id}.log"))
     }
 
@@ -148,7 +148,7 @@ impl Group {
     }
 
     /// Ends a member by this signal, and waits until it is gone.
-    fn end(&mut self, id: u32, signal: Signal) {
+    pub(crate) fn end(&mut self, id: u32, signal: Signal) {
         let mut child = self.children[id as usize - 1].take().unwrap();
         kill_process(Pid::from_child(&child), signal).unwrap();
         child.wait().unwrap();

@@ -287,6 +287,12 @@ fn a_configuration_is_checked_without_starting_anything() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("lease = \"3s\"") && text.contains("election = \"bully\""), "{text}");
     assert!(!path.join("data").exists(), "nothing was made");
+    fs::write(path.join("no-key.toml"), CONFIG.replace("key.pem", "missing.pem")).unwrap();
+    let line = "node --config no-key.toml --check-config";
+    let output = bellwether(path, line);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{complaint}");
+    assert!(complaint.contains("missing.pem"), "{complaint}");
     // What is printed is a configuration that says the same.
     fs::write(path.join("again.toml"), &text).unwrap();
     let again = bellwether(path, "node --config again.toml --check-config");
@@ -300,7 +306,9 @@ fn the_example_in_the_package_is_right() {
     let words = ["node", "--check-config", "--config", example.to_str().unwrap()];
     let output = command(&root, &words).env("BELLWETHER_ID", "2").output().unwrap();
     let complaint = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{complaint}");
+    // All is right but the certificates, which are not on this host.
+    assert_eq!(output.status.code(), Some(3), "{complaint}");
+    assert!(complaint.contains("the member would not start"), "{complaint}");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("id = 2\n") && text.contains("member-2-key.pem"), "{text}");
 

@@ -279,6 +279,8 @@ async fn what_is_too_large_for_any_cluster_is_not_sent() {
     for error in [
         session.lock(&long).await.unwrap_err(),
         session.lock("").await.unwrap_err(),
+        session.lock("a\u{1b}[2J").await.unwrap_err(),
+        session.lock("a\nb").await.unwrap_err(),
         session.campaign(&long).await.unwrap_err(),
     ] {
         assert_eq!(error.exit_code(), 74, "{error}");

@@ -422,7 +422,13 @@ fn r2_a_leader_makes_room_by_itself() {
     assert!(!desk.campaign(c, 3, policy).1.contains(&asked), "asked once");
     assert_eq!(desk.duties.roles()["cron"].leader.unwrap().0, a);
     desk.ask(a, Ask::Resign { role: "cron".to_owned() });
-    assert_eq!(desk.duties.roles()["cron"].leader.unwrap().0, c);
+    let role = &desk.duties.roles()["cron"];
+    assert_eq!(role.leader.unwrap().0, c);
+    let why = &role.history.back().unwrap().reason;
+    assert_eq!(*why, format!("session {a} made room for a candidate with a higher priority"));
+    desk.ask(c, Ask::Resign { role: "cron".to_owned() });
+    let why = &desk.duties.roles()["cron"].history.back().unwrap().reason;
+    assert_eq!(*why, format!("session {c} resigned"), "nobody asked it to");
 }
 
 #[test]
@@ -549,6 +555,8 @@ fn what_is_too_much_is_refused_and_changes_nothing() {
         (vec![], Refusal::NothingWanted),
         (vec![alone("a"), alone("b"), alone("c")], Refusal::TooManyWants(2)),
         (vec![alone("")], Refusal::BadName(8)),
+        (vec![alone("a\u{1b}[2J")], Refusal::BadName(8)),
+        (vec![alone("a\nb")], Refusal::BadName(8)),
     ] {
         let ask = Ask::Lock { wants, wait: true };
         desk.number += 1;

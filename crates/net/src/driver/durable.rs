@@ -16,10 +16,11 @@ use super::store::{Store, Written};
 use crate::clock::Clock;
 use crate::decode::Malformed;
 use bellwether_core::{NodeId, Process};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"BWSTATE\n";
@@ -201,7 +202,8 @@ impl StateFile {
         let folder = File::open(&folder_path).map_err(io("open the directory", &folder_path))?;
         let lock_path = with_suffix(path, ".lock");
         let mut options = OpenOptions::new();
-        options.create(true).truncate(false).write(true);
+        options.create(true).truncate(false).write(true).mode(0o600);
+        options.custom_flags(OFlags::NOFOLLOW.bits() as i32);
         let lock = options.open(&lock_path).map_err(io("create", &lock_path))?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
@@ -224,7 +226,11 @@ impl StateFile {
             move |error| DurableError::Io { action, path, error }
         };
         let bytes = compose(&self.owner, state);
-        let mut file = File::create(&self.beside).map_err(io("create", &self.beside))?;
+        // What is there was left by a crash, or leads elsewhere.
+        let _ = std::fs::remove_file(&self.beside);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let mut file = options.open(&self.beside).map_err(io("create", &self.beside))?;
         file.write_all(&bytes).map_err(io("write", &self.beside))?;
         file.sync_all().map_err(io("sync", &self.beside))?;
         std::fs::rename(&self.beside, &self.path).map_err(io("replace", &self.path))?;

@@ -190,3 +190,17 @@ async fn one_save_is_enough_for_all_that_waits() {
     let saves = one.counters().durable_writes - before;
     assert!(saves <= 50, "{saves} saves for 100 changes that came 20 at a time");
 }
+
+/// Another user of the directory may have put a link there.
+#[tokio::test]
+async fn nothing_is_written_through_a_link() {
+    let (folder, cluster) = (tempfile::tempdir().unwrap(), Cluster::new(1));
+    let (path, elsewhere) = (folder.path().join("state"), folder.path().join("elsewhere"));
+    std::fs::write(&elsewhere, "precious").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, folder.path().join("state.new")).unwrap();
+    let one = cluster.start_with(1, |options| options.data = Some(path.clone()));
+    one.input(Input::Count).await;
+    one.stop().await.unwrap();
+    assert_eq!(on_disk(&path), 1);
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "precious");
+}

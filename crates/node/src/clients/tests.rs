@@ -135,9 +135,10 @@ async fn a_client_is_welcomed_asks_and_is_answered() {
     scene.counter.announce(Some(1), 9);
     let (mut client, answer) = scene.greet("demo").await;
     let Some(Body::ClientWelcome(welcome)) = answer else { panic!("{answer:?}") };
-    let ClientWelcome { member, cluster, coordinator, epoch, addresses, drift_ppm, .. } = welcome;
+    let ClientWelcome { member, cluster, coordinator, epoch, addresses, .. } = welcome.clone();
+    let ClientWelcome { drift_ppm, lease_ms, .. } = welcome;
     assert_eq!((member, cluster.as_str(), coordinator, epoch), (2, "demo", Some(1), 9));
-    assert_eq!((addresses.len(), drift_ppm), (2, 321));
+    assert_eq!((addresses.len(), drift_ppm, lease_ms), (2, 321, 500));
     assert_eq!((addresses[0].member, addresses[0].address.as_str()), (1, "host-1:7400"));
     let Some(ToClient::Announcement(news)) = client.hear().await else { panic!() };
     assert_eq!((news.coordinator, news.epoch), (Some(1), 9));

@@ -162,3 +162,21 @@ async fn a_process_that_is_not_there_is_named() {
     assert_eq!(scene.counts(), (1, 0), "nothing has changed");
     kill(here);
 }
+
+/// More comes for the watcher than its mailbox holds: it goes on with another one.
+#[tokio::test]
+async fn v2_a_mailbox_that_overflows_does_not_end_the_watch() {
+    let scene = Scene::new();
+    let overflow = || (0..20_000).for_each(|epoch| scene.counter.announce(None, epoch));
+    overflow();
+    let process = process();
+    let owner = scene.vigil.meet(process.id()).unwrap();
+    owner.uses(SESSION);
+    kill(process);
+    assert_eq!(scene.death(false).await, SESSION);
+    // While it waits for an answer, too.
+    overflow();
+    assert_eq!(scene.death(true).await, SESSION);
+    scene.until((0, 0)).await;
+    assert_eq!(scene.counter.visitors(), 1);
+}

@@ -139,24 +139,34 @@ fn answer(answer: vote::Answer) -> Result<Answer, Malformed> {
             left: Duration::from_micros(wait.left_us),
         },
         vote::Answer::Behind(last) => Answer::Behind { last: position(Some(last), "vote.behind")? },
-        vote::Answer::Promised(promised) => Answer::No { promised: Term::new(promised) },
+        vote::Answer::Promised(promised) => {
+            Answer::No { promised: term(Some(promised), "vote.promised")? }
+        }
     })
 }
 
 /// A member that cannot read entries does not acknowledge them.
 fn entries(bytes: &[u8], field: &'static str) -> Result<Entries<Duties>, Malformed> {
-    match bytes {
-        [] => Ok(Entries::<Duties>::from([])),
-        bytes => unpack(bytes, field),
+    let entries: Entries<Duties> = match bytes {
+        [] => Entries::<Duties>::from([]),
+        bytes => unpack(bytes, field)?,
+    };
+    for entry in entries.iter() {
+        fit(entry.position.term.number(), field)?;
     }
+    Ok(entries)
 }
 
 fn position(position: Option<wire::Position>, field: &'static str) -> Result<Position, Malformed> {
-    require(position, field).map(|at| Position::new(at.term, at.index))
+    let at = require(position, field)?;
+    fit(at.term, field)?;
+    Ok(Position::new(at.term, at.index))
 }
 
-fn term(term: Option<u64>, field: &'static str) -> Result<Term, Malformed> {
-    require(term, field).map(Term::new)
+/// A term. Tokens have it in their upper half, so one of more than 32 bits is refused: after it no token
+/// would be larger than all before.
+pub(super) fn term(term: Option<u64>, field: &'static str) -> Result<Term, Malformed> {
+    fit(require(term, field)?, field).map(|term| Term::new(term.into()))
 }
 
 fn birth(birth: Option<u64>, field: &'static str) -> Result<Birth, Malformed> {

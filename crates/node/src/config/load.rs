@@ -10,6 +10,7 @@ use bellwether_member::{Choices, Config, Durability, Quorum, Ranks, Unfit};
 use bellwether_net::check_cluster;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use toml::de::DeTable;
 
@@ -497,6 +498,20 @@ fn warnings(settings: &Settings) -> Vec<String> {
         warnings.push(format!(
             "http = \"{http}\" can be reached from other hosts and has no authentication: anybody \
              there can make the coordinator step down"
+        ));
+    }
+    let mode = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.mode());
+    if mode(&settings.data) & 0o022 != 0 {
+        warnings.push(format!(
+            "data = \"{}\" can be written by other users: they can make this member forget what it has \
+             promised; chmod go-w",
+            settings.data.display()
+        ));
+    }
+    if mode(&settings.tls.key) & 0o007 != 0 {
+        warnings.push(format!(
+            "key = \"{}\" can be read by other users: they can speak as this member; chmod o-rwx",
+            settings.tls.key.display()
         ));
     }
     if settings.dev_faults {

@@ -2,6 +2,8 @@ use super::*;
 use crate::config::Sessions;
 use crate::config::units::size;
 use bellwether_algorithms::election::any::Choice;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 
 const GOOD: &str = r#"
@@ -481,4 +483,23 @@ fn i_the_unit_fits_its_limits() {
     assert_eq!(shown, state, "the example shows another default");
     let needed = state + state * 3 / 10 + (64 << 20);
     assert!(needed <= most, "MemoryMax is {most}, and {needed} bytes may be needed");
+}
+
+#[test]
+fn warns_of_files_that_others_may_touch() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("state")).unwrap();
+    std::fs::write(path("key.pem"), "").unwrap();
+    std::fs::write(path("bellwether.toml"), GOOD.replace("/etc/member-{id}-key.pem", "key.pem"))
+        .unwrap();
+    let warnings = |data, key| {
+        for (name, mode) in [("state", data), ("key.pem", key)] {
+            std::fs::set_permissions(path(name), Permissions::from_mode(mode)).unwrap();
+        }
+        load(&path("bellwether.toml"), &Overrides::default()).unwrap().warnings
+    };
+    assert_eq!(warnings(0o755, 0o640), [""; 0]);
+    assert!(warnings(0o775, 0o600)[0].contains("can be written by other users"));
+    assert!(warnings(0o700, 0o644)[0].contains("can be read by other users"));
 }

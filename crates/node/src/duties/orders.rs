@@ -330,8 +330,8 @@ pub(super) async fn force(
 ) -> Result<Response, Refusal> {
     let (lock, ForceOrder { session: id, by, now }) = (name?.0, body?.0);
     let session = session(&id)?;
-    if by.trim().is_empty() || by.len() > REASON_MAX {
-        let error = format!("'by' has from 1 to {REASON_MAX} bytes");
+    if by.trim().is_empty() || by.len() > REASON_MAX || by.contains(char::is_control) {
+        let error = format!("'by' has from 1 to {REASON_MAX} bytes, and no control characters");
         return Err(senseless("bad-reason", &error, "say who you are and why"));
     }
     let taken = Errand::new(&office).force(lock.clone(), session, by.clone(), now).await?;

@@ -350,7 +350,10 @@ mod tests {
         desk.ask(a, Ask::Resign { role: "cron".to_owned() });
         let cron = role(&desk.0, "cron", 10);
         assert_eq!(cron.history[0].leader.as_deref(), Some("s3.2"));
-        assert_eq!(cron.history[0].reason, "session s3.1 resigned");
+        assert_eq!(
+            cron.history[0].reason,
+            "session s3.1 made room for a candidate with a higher priority"
+        );
         let all = lists(&desk.0, Part::Sessions, 10);
         assert_eq!((all.sessions[1].leads.len(), all.roles.len()), (1, 0));
         assert_eq!(role(&desk.0, "nobody", 10).leader, None);

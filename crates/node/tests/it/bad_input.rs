@@ -54,7 +54,7 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
 
     let long = "x".repeat(300);
     let error = soon("an answer", async { session.lock(long.as_str()).await }).await;
-    advises(error, 74, "choose a shorter one");
+    advises(error, 74, "choose another one");
     let error = soon("an answer", async { session.campaign(long.as_str()).await }).await;
     advises(error, 74, "choose a shorter one");
     let large = [b'x'; 5_000];

@@ -222,8 +222,15 @@ async fn an_operator_takes_a_lock_away() {
     let path = "/v1/locks/table/force";
     assert_eq!(refused(post(address, path, &force(&b, "me")).await), said(409, "not-holder"));
     assert_eq!(refused(post(address, path, &force(&a, " ")).await), said(422, "bad-reason"));
+    // Nobody listens for this session: it learns of it when it is kept alive.
     let (code, done) = post::<Done>(address, path, &force(&a, "me, a stuck job")).await;
-    assert_eq!((code, done.done), (200, format!("'table' was taken away from {a}")));
+    assert!(code == 202 && done.done.contains("has not confirmed"), "{code} {}", done.done);
+    assert_eq!(call(address, &format!("GET {shown}"), "").await.0, 200, "it is still held");
+    let alive = format!("/v1/sessions/{a}/keep-alive");
+    assert_eq!(refused(post(address, &alive, "").await), said(409, "taken"));
+    let now = json!({ "session": a, "by": "me, a stuck job", "now": true }).to_string();
+    let (code, done) = post::<Done>(address, path, &now).await;
+    assert!(code == 200 && done.done.contains("refuse its token"), "{code} {}", done.done);
     let (code, _, body) = call(address, &format!("GET {shown}"), "").await;
     assert!(code == 409 && body.contains("stale-token"), "{body}");
     let next = lock::<Granted>(address, &b, "table", 0).await.1;

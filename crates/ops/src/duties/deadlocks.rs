@@ -77,6 +77,10 @@ impl Shown for Deadlocks {
         text + &below(&self.0)
     }
 
+    fn is_coordinated(&self) -> bool {
+        self.0.coordinator.is_some()
+    }
+
     fn line(&self) -> String {
         let found = count(self.0.deadlocks.len(), "deadlock", "deadlocks");
         let latest = match self.0.deadlocks.first() {

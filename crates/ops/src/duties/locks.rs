@@ -128,6 +128,10 @@ impl Shown for Locks {
         format!("{table}\n{}", below(&self.0))
     }
 
+    fn is_coordinated(&self) -> bool {
+        self.0.coordinator.is_some()
+    }
+
     fn line(&self) -> String {
         let each = self.0.locks.iter().map(|lock| {
             let holders: Vec<_> = lock.holders.iter().map(|one| one.session.as_str()).collect();

@@ -67,6 +67,10 @@ impl Shown for Roles {
         text + &below(&self.0)
     }
 
+    fn is_coordinated(&self) -> bool {
+        self.0.coordinator.is_some()
+    }
+
     fn line(&self) -> String {
         let each = self.0.roles.iter().map(|role| {
             let leader = match &role.leader {

@@ -31,6 +31,10 @@ impl Shown for Sessions {
         format!("{table}\n{}", below(&self.0))
     }
 
+    fn is_coordinated(&self) -> bool {
+        self.0.coordinator.is_some()
+    }
+
     fn line(&self) -> String {
         let each = self.0.sessions.iter().map(|session| {
             let mut text = format!("{} ({})", session.session, session.client);

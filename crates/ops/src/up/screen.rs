@@ -33,6 +33,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<(), Failure> {
     let mut keys = keyboard();
     loop {
         let now = session.now();
+        view.choose_coordinator(&session.world);
         terminal.draw(|frame| render(frame, &session.world, &view, now)).map_err(unable)?;
         tokio::select! {
             next = session.next() => match next {
@@ -67,8 +68,8 @@ fn pressed(key: KeyEvent, view: &mut View, session: &Session) -> Option<Command>
         KeyCode::Char('c') if control => return Some(Command::Quit),
         KeyCode::Char('q') => return Some(Command::Quit),
         KeyCode::Char('?' | 'h') => view.help = true,
-        KeyCode::Up => view.chosen = view.chosen.saturating_sub(1),
-        KeyCode::Down => view.chosen = (view.chosen + 1).min(seats.len() - 1),
+        KeyCode::Up => view.choose(view.chosen.saturating_sub(1)),
+        KeyCode::Down => view.choose((view.chosen + 1).min(seats.len() - 1)),
         // A second time takes the mark away.
         KeyCode::Char(' ') if view.marked.remove(&view.chosen) => {}
         KeyCode::Char(' ') => {

@@ -19,10 +19,30 @@ pub(crate) struct View {
     /// The places of marked members: one side of the next partition.
     pub(crate) marked: BTreeSet<usize>,
     pub(crate) help: bool,
+    /// Whether somebody has chosen; until then the coordinator is.
+    pub(crate) has_chosen: bool,
     /// How long a mandate lasts when it is fresh.
     pub(crate) lease: Duration,
     /// Where the dashboard is.
     pub(crate) dashboard: String,
+}
+
+impl View {
+    /// Somebody chooses this one.
+    pub(crate) fn choose(&mut self, place: usize) {
+        (self.chosen, self.has_chosen) = (place, true);
+    }
+
+    /// As long as nobody has chosen, the coordinator is what keys are about.
+    pub(crate) fn choose_coordinator(&mut self, world: &World) {
+        let leader = world.leader();
+        let place = world.seats.iter().position(|seat| Some(seat.id) == leader);
+        if let Some(place) = place
+            && !self.has_chosen
+        {
+            self.chosen = place;
+        }
+    }
 }
 
 const KEYS: &str =
@@ -220,6 +240,23 @@ mod tests {
     fn view() -> View {
         let dashboard = "http://127.0.0.1:20001/".to_owned();
         View { lease: Duration::from_millis(500), dashboard, ..View::default() }
+    }
+
+    #[test]
+    fn keys_are_about_the_coordinator_until_somebody_chooses() {
+        let mut world = World::new(3);
+        let mut view = view();
+        let leads = |world: &mut World, id: u32, epoch| {
+            let status = status(id, Stance::Leading, mandate(id, epoch), None);
+            world.report(id as usize - 1, Duration::ZERO, Some(status));
+        };
+        leads(&mut world, 3, 1);
+        view.choose_coordinator(&world);
+        assert_eq!(view.chosen, 2);
+        view.choose(1);
+        leads(&mut world, 1, 2);
+        view.choose_coordinator(&world);
+        assert_eq!(view.chosen, 1);
     }
 
     #[test]

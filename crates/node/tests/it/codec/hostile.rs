@@ -126,3 +126,18 @@ fn a_peers_words_are_quoted_with_care() {
     let error = read(&raw::election("bully", &json!(name))).unwrap_err().to_string();
     assert!(error.len() < 1000 && !error.contains(char::is_control), "{error}");
 }
+
+/// Tokens have the term in their upper half: after one that is larger, no token would be larger than all before.
+#[test]
+fn a_term_that_fits_into_no_token_is_refused() {
+    let largest = u64::from(u32::MAX);
+    let claim = |term| {
+        let msg = bellwether_log::Msg::Claim { term: bellwether_log::Term::new(term) };
+        let msg = bellwether_member::Msg::Log(msg);
+        decode(Choice::ALL[0], &encode(&bellwether_member::service::Msg::Member(msg)))
+    };
+    assert!(claim(largest).is_ok());
+    for term in [largest + 1, u64::MAX] {
+        assert_eq!(claim(term), Err(Malformed::OutOfRange { field: "claim.term", value: term }));
+    }
+}
