@@ -150,10 +150,16 @@ fn who_waits_survives_an_outage_and_says_so() {
 
 /// What the locks are held by, as a member shows it.
 fn holder(group: &Group, lock: &str) -> String {
-    let (_, shown) = call(group.http(1), "GET", "/v1/locks", &Value::Null).unwrap();
-    let locks = shown["locks"].as_array().unwrap();
-    let lock = locks.iter().find(|shown| shown["name"] == *lock).unwrap();
-    lock["holders"][0]["session"].as_str().unwrap().to_owned()
+    for _ in 0..200 {
+        let (_, shown) = call(group.http(1), "GET", "/v1/locks", &Value::Null).unwrap();
+        let locks = shown["locks"].as_array().unwrap();
+        let found = locks.iter().find(|shown| shown["name"] == *lock);
+        if let Some(holder) = found.and_then(|lock| lock["holders"][0]["session"].as_str()) {
+            return holder.to_owned();
+        }
+        sleep(10 * MS);
+    }
+    panic!("P1 does not know who holds '{lock}'");
 }
 
 /// Whether the job of the next one finds that of the first one alive.

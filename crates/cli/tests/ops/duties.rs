@@ -114,7 +114,11 @@ fn who_holds_what_and_who_waits_is_listed_watched_and_drawn() {
     // By force, and only if it is meant.
     let force = format!("locks --release y --session {b}");
     refused(&address, &force, 2, &["--release", "add --yes"]);
-    shown(&address, &format!("{force} --yes --reason stuck"), &["'y' was taken away from"]);
+    shown(
+        &address,
+        &format!("{force} --yes --now --reason stuck"),
+        &["'y' was taken away from", "refuse its token"],
+    );
     assert_eq!(waiting.join().unwrap().0, 200);
     refused(&address, &format!("{force} --yes"), 72, &["409", "does not hold the lock 'y'"]);
     refused(&address, "locks --release y --session 5 --yes", 71, &["404", "no session '5'"]);
@@ -193,9 +197,10 @@ fn the_cluster_of_up_is_found_and_of_several_one_has_to_be_named() {
     up.say("pause 2");
     up.until(&["paused"]);
     let (code, said, complaint) = unnamed(&runtime, "status");
-    assert!(code == Some(0) && said.contains("P3"), "{said}{complaint}");
+    // Of three members one is left: it leads on until its lease is over.
+    assert!(matches!(code, Some(0 | 70)) && said.contains("P3"), "{said}{complaint}");
     up.say("resume 2");
-    let force = format!("locks --release x --session {a} --yes");
+    let force = format!("locks --release x --session {a} --yes --now");
     let (code, said, complaint) = unnamed(&runtime, &force);
     assert!(code == Some(0) && said.contains("'x' was taken away"), "{said}{complaint}");
 

@@ -56,7 +56,7 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
     let error = soon("an answer", async { session.lock(long.as_str()).await }).await;
     advises(error, 74, "choose another one");
     let error = soon("an answer", async { session.campaign(long.as_str()).await }).await;
-    advises(error, 74, "choose a shorter one");
+    advises(error, 74, "choose another one");
     let large = [b'x'; 5_000];
     let error = soon("an answer", async { session.campaign("s").value(large).await }).await;
     advises(error, 79, "keep it elsewhere");
@@ -77,11 +77,11 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
     assert_eq!(seen(&cluster, 2).await, before);
 
     // What is not held any more, and a session that is over.
-    let force = client.force_release("a", session.id(), "an operator");
+    let force = client.force_release_now("a", session.id(), "an operator");
     soon("the end of it", force).await.unwrap();
     soon("the loss", lock.lost()).await;
     advises(soon("an answer", lock.release()).await, 72, "ask for it again");
-    let path = format!("DELETE /v1/sessions/{}", session.id());
+    let path = format!("DELETE /v1/sessions/{}?now=true", session.id());
     assert_eq!(call(cluster.http(0), &path, "").await.0, 200);
     soon("the loss", leads.lost()).await;
     advises(soon("an answer", leads.proclaim("x")).await, 71, "open a new one");
