@@ -23,8 +23,8 @@ use tokio::time::{sleep, timeout};
 
 /// A cluster that has no coordinator by then never will.
 const ELECTS_WITHIN: Duration = Duration::from_secs(60);
-/// How long clients may take to finish when nothing is wrong any more. A lost majority is waited for
-/// until the longest session could be over, and clients may have to wait for each other.
+/// How long clients may take to finish when nothing is wrong any more: they may have to wait for each
+/// other.
 const FINISHES_WITHIN: Duration = Duration::from_secs(60);
 /// How long sessions of killed clients may be there afterwards.
 const FREE_WITHIN: Duration = Duration::from_secs(30);

@@ -2,9 +2,8 @@
 //!
 //! # Rules
 //! * F1 Faults come on tracks. On a track one fault is over before the next begins, and all kinds of
-//!   it come once, in random order, before one comes again. Only the loss of a majority comes in about
-//!   every fourth round: a cluster waits for its longest sessions after it, and nothing else is tested then.
-//!   After the first round there are calm stretches, in which clients do more than wait.
+//!   it come once, in random order, before one comes again. After the first round there are calm
+//!   stretches, in which clients do more than wait.
 //! * F2 One track is for the clients, one for the members. Five members and more have a second one,
 //!   so that two faults meet; only the first cuts links, because there is one partition at a time.
 //! * F3 All faults begin before the time is over, and are made good then at the latest.
@@ -25,7 +24,7 @@ bellwether_core::named! {
         Partition = "partition",
         /// One of these three happens to the coordinator.
         Coordinator = "coordinator",
-        /// A majority is killed at once, and what they knew is lost.
+        /// A majority is killed at once.
         Majority = "majority",
         /// The coordinator is asked to hand over its mandate.
         StepDown = "step-down",
@@ -152,7 +151,7 @@ fn track(setup: &Setup, number: u64, kinds: &[Kind], gap_ms: (u64, u64)) -> Vec<
     let mut chance = Chance::new(setup.seed, &[number, 1 << 40]);
     let (mut all, mut round, mut now) = (Vec::new(), Vec::new(), Duration::ZERO);
     for turn in 0.. {
-        let Some(kind) = kind(kinds, turn, &mut round, &mut chance) else { break };
+        let Some(kind) = kind(kinds, &mut round, &mut chance) else { break };
         let calm = turn as usize >= kinds.len() && chance.percent(CALM_PERCENT);
         let (low, high) = if calm { CALM_MS } else { gap_ms };
         let at = now + chance.millis(low, high);
@@ -170,11 +169,9 @@ fn track(setup: &Setup, number: u64, kinds: &[Kind], gap_ms: (u64, u64)) -> Vec<
 }
 
 /// The next kind of a track; `None` if there is none.
-fn kind(kinds: &[Kind], turn: u32, round: &mut Vec<Kind>, chance: &mut Chance) -> Option<Kind> {
+fn kind(kinds: &[Kind], round: &mut Vec<Kind>, chance: &mut Chance) -> Option<Kind> {
     if round.is_empty() {
-        let rare = |kind: &&Kind| kinds.len() == 1 || **kind != Kind::Majority;
-        let whole = turn == 0 || chance.percent(25);
-        round.extend(kinds.iter().filter(|kind| whole || rare(kind)));
+        round.extend(kinds);
         chance.shuffle(round);
     }
     round.pop()

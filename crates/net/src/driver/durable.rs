@@ -111,8 +111,8 @@ pub enum DurableError {
     },
     /// It belongs to another process.
     #[error(
-        "the state file `{}` belongs to member {} of cluster `{}` running `{}`, and this is member \
-         {} of cluster `{}` running `{}`; correct the path of the data file",
+        "`{}` belongs to member {} of cluster `{}` running `{}`, and this is member \
+         {} of cluster `{}` running `{}`; correct the path of the data",
         path.display(), found.id.number(), found.cluster, found.protocol,
         wanted.id.number(), wanted.cluster, wanted.protocol
     )]
