@@ -99,9 +99,9 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
     let few = sockets(&cluster, &[3]).timeout(brief);
     let client = soon("a client", Client::connect(few.clone())).await.unwrap();
     let error = soon("an answer", client.session(options)).await;
-    advises(error, 70, "when more of them are up");
+    advises(error, 70, "a majority of the members");
     let error = soon("an answer", client.check(Subject::Lock("a".into()), Token(1))).await;
-    advises(error, 70, "when more of them are up");
+    advises(error, 70, "a majority of the members");
     soon("the end", cluster.members.remove(0).stop()).await.unwrap();
     let error = soon("an answer", Client::connect(few)).await;
     let error = advises(error, 69, "Start it");
