@@ -242,9 +242,23 @@ fn what_cannot_be_used_at_the_start_ends_with_3() {
     refused(path, &format!("{run} --data file/below"), 3, &["data directory", "--data"]);
     refused(path, &format!("{run} --listen 192.0.2.1:7400"), 3, &["192.0.2.1:7400", "--listen"]);
 
+    let segment = "data/demo-1.log/0000000000000001.seg";
+    fs::create_dir_all(path.join("data/demo-1.log")).unwrap();
+    fs::write(path.join(segment), "rubbish").unwrap();
+    refused(
+        path,
+        run,
+        3,
+        &[segment, "at byte 0: it is not a segment", "move `data/demo-1.log` away"],
+    );
+    fs::remove_dir_all(path.join("data")).unwrap();
     fs::create_dir(path.join("data")).unwrap();
     fs::write(path.join("data/demo-1.log"), "rubbish").unwrap();
-    refused(path, run, 3, &["demo-1.log", "it is not a state file", "move the file away"]);
+    refused(path, run, 3, &["data/demo-1.log/LOCK", "Not a directory"]);
+    fs::remove_dir_all(path.join("data")).unwrap();
+    fs::create_dir(path.join("data")).unwrap();
+    fs::write(path.join("data/demo-1.state"), "rubbish").unwrap();
+    refused(path, run, 3, &["demo-1.state", "it is not a state file", "move the file away"]);
     fs::remove_dir_all(path.join("data")).unwrap();
 
     let key = fs::read(path.join("member-1-key.pem")).unwrap();
