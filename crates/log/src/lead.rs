@@ -1,11 +1,11 @@
 //! G6 Commit and the leader's half of G7 Lease: appending, counting, being in office.
 
+use crate::campaign::Campaign;
 use crate::hand_over::{HandOver, Phase};
 use crate::message::{Ack, Beat, Entries, Msg};
 use crate::types::{
     Birth, Durability, Entry, Index, Loss, Output, Payload, Position, Roster, Term, Timer,
 };
-use crate::vote::Campaign;
 use crate::{Cx, Log, Memory, Role};
 use bellwether_core::{Machine, NodeId, Time};
 use std::collections::BTreeMap;

@@ -73,6 +73,7 @@
 //! out. One HEARTBEAT and one ACK per follower and heartbeat; one APPEND and one ACK per follower and
 //! batch of entries.
 
+mod campaign;
 mod follow;
 mod hand_over;
 mod lead;
@@ -103,11 +104,12 @@ pub use bellwether_core::{Machine, Unsound};
 pub const DOCS: &str = include_str!("lib.rs");
 
 use bellwether_core::{Assumptions, Channels, Context, NodeId, Process, Time, Timing};
+use campaign::Campaign;
 use lead::Office;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use transfer::{Fetching, Partial, Snapshot};
-use vote::{Ask, Campaign};
+use vote::Ask;
 
 /// One member's part in the replicated log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,9 +7,14 @@ use bellwether_duties::Request;
 use bellwether_member::service::{self, Conn};
 use bellwether_member::{Decline, Input, Service, Status};
 use bellwether_net::{Running, View};
+use std::time::Duration;
+use tokio::time::sleep;
 
 /// What a member decided to do: who is to lead next, if that is said.
 pub(crate) type Decision = Result<Option<NodeId>, Decline>;
+
+/// How many hundredths of a second a successor is given for what it lacks.
+const CATCHES_UP_WITHIN: u32 = 50;
 
 /// A running member. What is asked of it gives `None` if it has ended.
 #[derive(Clone)]
@@ -49,7 +54,15 @@ impl Seat {
                 _ => Ok(None),
             }
         };
-        let decision = self.running.inspect(decide).await?;
+        let mut decision = self.running.inspect(decide).await?;
+        // A member that has just started is a few entries behind, for a round trip or two.
+        for _ in 0..CATCHES_UP_WITHIN {
+            if !matches!(decision, Err(Decline::Behind(_))) {
+                break;
+            }
+            sleep(Duration::from_millis(10)).await;
+            decision = self.running.inspect(decide).await?;
+        }
         if decision.is_ok() {
             // If things have changed since it was asked, it declines by itself and says so among
             // its events.
