@@ -86,10 +86,10 @@ export class Room {
     return this.host.value === "member";
   }
 
-  /** Takes a lock away from a session that holds it. Says why not, if it was not done. */
+  /** Takes a lock away from a session that holds it, at once: the dialog has said what that means. Says why not, if it was not done. */
   async takeAway(lock: string, session: string, by: string): Promise<string | null> {
     try {
-      await ask(`/v1/locks/${encodeURIComponent(lock)}/force`, { session, by });
+      await ask(`/v1/locks/${encodeURIComponent(lock)}/force`, { session, by, now: true });
       return null;
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
