@@ -1,7 +1,7 @@
 //! The two tasks behind a client: one keeps a connection, the other keeps time.
 //!
 //! * T1 A client with a Unix socket stays with the member on its host as long as that follows a coordinator,
-//!   and comes back to it when it does again: only that one sees the client's death.
+//!   and comes back to it when it does again: only this member sees the client's death.
 //! * T2 A client over TLS goes to the coordinator, and follows when another one is announced.
 //! * T3 When a connection breaks, or nothing comes for too long on it, the [second one](crate::spare) is
 //!   used; without it all members are [tried](crate::finder) at once, and when all have failed, again after

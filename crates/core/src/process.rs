@@ -75,7 +75,7 @@ pub trait Message: Clone + Debug + Display + Eq + Hash {
     /// What it is counted as.
     fn kind(&self) -> Kind;
 
-    /// Its bytes on the wire, roughly: for networks that lose by size or carry so many bytes a second.
+    /// Its bytes on the wire, roughly: for networks that lose by size, or whose links have a rate.
     /// Without it a message takes no room.
     fn weight(&self) -> usize {
         0

@@ -4,7 +4,7 @@
 //! * P1 A member that starts listens for a while whether anybody leads; if not, it holds an
 //!   election. One that comes back lets its election say so at once.
 //! * P2 A member that is elected campaigns for votes (G2). A member that elected another waits until
-//!   that one leads, and holds another election if it does not. A candidate that a majority would
+//!   it leads, and holds another election if it does not. A candidate that a majority would
 //!   vote for gets more time.
 //! * P3 A member that hears a leader follows it, whatever elections say.
 //! * P4 A follower whose leader is silent too long, or gave up and named no successor, holds an
@@ -303,7 +303,7 @@ impl<M: Machine> Member<M> {
         for output in outputs {
             self.hear_log(output, cx);
         }
-        // A campaign that another overtook: wait for that one.
+        // Another campaign overtook this one: wait for its leader.
         let is_idle = self.log.leads().is_none() && !self.log.campaigns();
         if is_idle {
             self.waiting = None;

@@ -256,7 +256,7 @@ bellwether_core::named! {
         Wipe = "wipe",
         /// A message was lost because of its kind or its size.
         Sieve = "sieve",
-        /// A message waited because its link carries only so many bytes a second.
+        /// A message waited because its link has a rate.
         Rate = "rate",
     }
 }

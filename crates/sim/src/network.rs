@@ -129,7 +129,7 @@ pub enum Fate {
     Twice(u64, u64),
 }
 
-/// Links that carry only so many bytes a second.
+/// Links with a rate, in bytes a second.
 #[derive(Clone, Debug)]
 pub(crate) struct Rate {
     bytes: u64,

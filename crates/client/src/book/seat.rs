@@ -39,7 +39,7 @@ impl Seat {
                     (None, Ok(_)) => Outcome::Done,
                     (None, Err(refusal)) => Outcome::Refused(refusal),
                 };
-                // If nobody waits, whoever did is about to say so (B1).
+                // Without a receiver the request was dropped, and its drop is about to say so (B1).
                 let _ = answer.send(outcome);
                 None
             }

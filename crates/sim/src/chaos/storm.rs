@@ -39,7 +39,7 @@ bellwether_core::named! {
     /// What may be left of a network.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Topology {
-        /// One process reaches all others, and they reach only that one.
+        /// One process reaches all others, and they reach only this process.
         Star = "star",
         /// Each process reaches the one before and the one after it.
         Chain = "chain",
