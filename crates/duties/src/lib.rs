@@ -32,7 +32,6 @@
 mod bearer;
 mod client;
 mod command;
-mod encoded;
 mod idle;
 mod ids;
 mod lock;

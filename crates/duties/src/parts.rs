@@ -12,13 +12,13 @@ use crate::command::{
     Answer, Command, Deadlock, LONGEST_TTL_MS, Limits, Mode, OnDeadlock, Policy, Refusal,
     RoleChange, Said, Stamp,
 };
-use crate::encoded::encoded;
 use crate::ids::{Number, SessionId, Token};
 use crate::lock::Lock;
 use crate::role::{CHANGES_KEPT, Candidate, Role};
 use crate::session::{Claim, Session};
 use crate::state::{DEADLOCKS_KEPT, Duties};
 use bellwether_core::{Machine, Unsound};
+use postcard::ser_flavors::Size;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -180,6 +180,12 @@ impl Part {
             }
         }
     }
+}
+
+/// How many bytes postcard writes for a value, without writing it.
+fn encoded<T: Serialize>(value: &T) -> usize {
+    // It fails only for types that have no length beforehand, and there are none.
+    postcard::serialize_with_flavor(value, Size::default()).unwrap_or(usize::MAX)
 }
 
 impl Machine for Duties {
