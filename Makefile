@@ -102,7 +102,7 @@ LISTED   := $(wildcard crates/algorithms/src/*/*.rs crates/cli/tests/lab/one_fil
 verify: tools ## Formatting, lints, docs, and cargo-deny if it is installed; never writes to the tree
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(LISTED)
-	cd bench && cargo fmt --check
+	cd bench && cargo fmt --check && cargo fetch --quiet --locked
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 	@if $(HAS_DENY); then cargo deny --locked check --allow unused-wrapper bans licenses sources; \

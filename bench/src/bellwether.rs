@@ -5,8 +5,11 @@ use crate::process::{Process, ports};
 use bellwether::{Endpoints, Lock, Session, SessionOptions};
 use std::fmt::Write;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
@@ -14,6 +17,8 @@ use tokio::time::{sleep, timeout};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often it is looked whether somebody does.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often a member is asked whether it is ready.
+const LOOK_READY: Duration = Duration::from_millis(5);
 /// As long as the configuration allows.
 const TTL: Duration = Duration::from_secs(60);
 /// The name in the certificates of the clients.
@@ -37,6 +42,9 @@ pub(crate) struct Bellwether {
     members: Vec<Process>,
     folder: PathBuf,
     addresses: Vec<String>,
+    /// Where each member answers HTTP requests.
+    http: Vec<u16>,
+    program: PathBuf,
     /// The one that coordinates.
     coordinator: u32,
 }
@@ -51,19 +59,19 @@ impl Bellwether {
             format!("no Bellwether at {}: {error}; run make build", program.display())
         })?;
         make_certificates(&program, folder).await?;
-        let ports = ports(MEMBERS as usize)?;
+        let mut ports = ports(2 * MEMBERS as usize)?;
+        let http = ports.split_off(MEMBERS as usize);
         let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let config = folder.join("bellwether.toml");
         fs::write(&config, configuration(&addresses, durability))
             .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
-        let mut members = Vec::new();
-        for id in 1..=MEMBERS {
-            let (name, id) = (format!("bellwether-{id}"), id.to_string());
-            let args = ["node", "--config", "bellwether.toml", "--id", &id];
-            members.push(Process::start(&name, &program, args, folder)?);
-        }
         let folder = folder.to_owned();
-        let mut cluster = Bellwether { members, folder, addresses, coordinator: 0 };
+        let mut cluster =
+            Bellwether { members: Vec::new(), folder, addresses, http, program, coordinator: 0 };
+        for id in 1..=MEMBERS {
+            let member = cluster.start_member(id)?;
+            cluster.members.push(member);
+        }
         let coordinator = timeout(PATIENCE, cluster.find_coordinator()).await;
         for member in &mut cluster.members {
             member.check()?;
@@ -71,6 +79,30 @@ impl Bellwether {
         cluster.coordinator =
             coordinator.map_err(|_| "the members of Bellwether elect nobody".to_owned())?;
         Ok(cluster)
+    }
+
+    fn start_member(&self, id: u32) -> Outcome<Process> {
+        let http = format!("127.0.0.1:{}", self.http[id as usize - 1]);
+        let (name, id) = (format!("bellwether-{id}"), id.to_string());
+        let args = ["node", "--config", "bellwether.toml", "--id", &id, "--http", &http];
+        Process::start(&name, &self.program, args, &self.folder)
+    }
+
+    /// Kills a follower and starts it again; how long it takes until it is ready.
+    pub(crate) async fn restart_follower(&mut self) -> Outcome<Duration> {
+        let id = self.coordinator % MEMBERS + 1;
+        let port = self.http[id as usize - 1];
+        self.members.remove(id as usize - 1).kill().await;
+        let began = Instant::now();
+        let member = self.start_member(id)?;
+        self.members.insert(id as usize - 1, member);
+        while !is_ready(port).await {
+            if began.elapsed() > PATIENCE {
+                return Err(format!("member {id} is not ready {PATIENCE:?} after its restart"));
+            }
+            sleep(LOOK_READY).await;
+        }
+        Ok(began.elapsed())
     }
 
     /// Waits until the last one coordinates, as it does for good: another may for a moment before it.
@@ -138,6 +170,19 @@ impl Bellwether {
     }
 }
 
+/// Whether the member that listens here says that it is ready.
+async fn is_ready(port: u16) -> bool {
+    let asked = async {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+        let request = format!("GET /readyz HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await?;
+        Ok::<_, std::io::Error>(answer)
+    };
+    asked.await.is_ok_and(|answer| String::from_utf8_lossy(&answer).contains(" 200 "))
+}
+
 async fn make_certificates(program: &Path, folder: &Path) -> Outcome<()> {
     let made = Command::new(program)
         .args(["certs", "--cluster", CLUSTER, "--ids", "1..3", "--client", CLIENT])
@@ -154,7 +199,7 @@ async fn make_certificates(program: &Path, folder: &Path) -> Outcome<()> {
 
 fn configuration(addresses: &[String], durability: &str) -> String {
     let mut text = format!(
-        "cluster = \"{CLUSTER}\"\ndata = \"data-{{id}}\"\nsocket = \"{{id}}.sock\"\nhttp = \"off\"\n\
+        "cluster = \"{CLUSTER}\"\ndata = \"data-{{id}}\"\nsocket = \"{{id}}.sock\"\n\
          durability = \"{durability}\"\n\
          [log]\nlevel = \"warn\"\n\
          [tls]\nca = \"certs/ca.pem\"\ncertificate = \"certs/member-{{id}}.pem\"\n\

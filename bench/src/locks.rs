@@ -146,7 +146,7 @@ impl Servers {
 pub(crate) async fn run(args: &LocksArgs) -> Outcome<bool> {
     let (warm_up, length) = args.times()?;
     let folder = args.what.folder()?;
-    let servers = Servers::start(&args.what, folder.path()).await?;
+    let mut servers = Servers::start(&args.what, folder.path()).await?;
     let systems: Vec<System> =
         System::ALL.into_iter().filter(|system| args.what.has(system.peer())).collect();
     let mut report = Report { notes: notes(args), ..Report::default() };
@@ -162,11 +162,11 @@ pub(crate) async fn run(args: &LocksArgs) -> Outcome<bool> {
         report.tables.push(table);
     }
     if args.has(Part::Memory)
-        && let Some(bellwether) = &servers.bellwether
+        && let Some(bellwether) = &mut servers.bellwether
     {
-        let table = memory::measure(bellwether, args.sessions).await?;
-        report.aims.extend(memory::aims(&table));
-        report.tables.push(table);
+        let tables = memory::measure(bellwether, args.sessions).await?;
+        report.aims.extend(memory::aims(&tables));
+        report.tables.extend(tables);
     }
     servers.end().await;
     report.print(args.what.json);

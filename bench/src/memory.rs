@@ -1,4 +1,4 @@
-//! What members need to keep many sessions, each with a lock.
+//! What members need to keep many sessions, each with a lock: memory, and time to restart.
 
 use crate::Outcome;
 use crate::bellwether::{Bellwether, Way, said, session};
@@ -17,8 +17,13 @@ const AT_ONCE: usize = 20;
 /// After that, everything that was on its way has arrived.
 const SETTLES: Duration = Duration::from_secs(2);
 
-/// Begins so many sessions, takes a lock with each, and looks at the members' memory.
-pub(crate) async fn measure(cluster: &Bellwether, sessions: usize) -> Outcome<Table> {
+/// A restarted member is ready within this time, in milliseconds.
+const READY_MS: f64 = 2_000.0;
+/// How often a follower is restarted.
+const RESTARTS: usize = 5;
+
+/// Begins so many sessions, takes a lock with each, looks at the members' memory, and restarts one.
+pub(crate) async fn measure(cluster: &mut Bellwether, sessions: usize) -> Outcome<Vec<Table>> {
     let before = cluster.memory_kib()?;
     let mut tasks = JoinSet::new();
     for place in 0..CONNECTIONS {
@@ -56,8 +61,27 @@ pub(crate) async fn measure(cluster: &Bellwether, sessions: usize) -> Outcome<Ta
     if lost > 0 {
         return Err(format!("{lost} of {sessions} locks were lost while they were counted"));
     }
+    let mut ready = Vec::new();
+    for _ in 0..RESTARTS {
+        ready.push(cluster.restart_follower().await?.as_secs_f64() * 1e3);
+        sleep(SETTLES).await;
+    }
+    ready.sort_by(f64::total_cmp);
+    let restart = Table {
+        title: format!(
+            "from the start of a killed member with them to ready, {RESTARTS} times, ms"
+        ),
+        key: "restart",
+        rows_are: "",
+        columns: ["median", "longest"].map(str::to_owned).into(),
+        rows: vec![(
+            "restart".to_owned(),
+            vec![ready.get(RESTARTS / 2).copied(), ready.last().copied()],
+        )],
+        digits: 0,
+    };
     let mib = |kib: u64| Some(kib as f64 / 1024.0);
-    Ok(Table {
+    let memory = Table {
         title: format!("memory with {sessions} sessions that hold a lock each, in MiB"),
         key: "memory",
         rows_are: "",
@@ -67,12 +91,19 @@ pub(crate) async fn measure(cluster: &Bellwether, sessions: usize) -> Outcome<Ta
             ("follower".to_owned(), vec![mib(before.1), mib(after.1)]),
         ],
         digits: 1,
-    })
+    };
+    Ok(vec![memory, restart])
 }
 
-/// The aim that can be judged by these figures.
-pub(crate) fn aims(table: &Table) -> Vec<Aim> {
-    let what = "memory of the coordinator, MiB".to_owned();
-    let aim = |is| Aim { what, is, limit: Limit::AtMost(MIB) };
-    table.figure("coordinator", "with them").map(aim).into_iter().collect()
+/// The aims that can be judged by these figures.
+pub(crate) fn aims(tables: &[Table]) -> Vec<Aim> {
+    let aims = [
+        ("memory of the coordinator, MiB", "coordinator", "with them", MIB),
+        ("restart of a member, ms", "restart", "longest", READY_MS),
+    ];
+    let aim = |(what, row, column, most): (&str, _, _, _)| {
+        let is = tables.iter().find_map(|table| table.figure(row, column))?;
+        Some(Aim { what: what.to_owned(), is, limit: Limit::AtMost(most) })
+    };
+    aims.into_iter().filter_map(aim).collect()
 }

@@ -70,6 +70,11 @@ impl Process {
         line.split_whitespace().next()?.parse().ok()
     }
 
+    /// Kills it, as a crash does.
+    pub(crate) async fn kill(mut self) {
+        let _ = self.child.kill().await;
+    }
+
     /// Ends it: politely, and not politely if it does not listen.
     pub(crate) async fn end(mut self) {
         signal(&self.child, Signal::TERM);
