@@ -43,12 +43,12 @@ pub trait Machine: Clone + Debug + Default + Eq + Hash + Send + Sync + 'static {
     fn complete(self) -> Result<Self, Unsound>;
 
     /// The longest time for which a client may go on to rely on this state after it is lost (G9).
-    fn reliance(&self) -> Duration {
+    fn longest_ttl(&self) -> Duration {
         Duration::ZERO
     }
 
     /// The same for what this command may add.
-    fn reliance_of(_command: &Self::Command) -> Duration {
+    fn ttl_of(_command: &Self::Command) -> Duration {
         Duration::ZERO
     }
 }

@@ -73,7 +73,7 @@ impl Setup {
     }
 
     /// How long the session may be relied on after something was sent that is answered (K3).
-    fn reliance(&self) -> Duration {
+    fn client_ttl(&self) -> Duration {
         let (million, drift) = (1_000_000_u128, u128::from(self.drift_ppm.min(1_000_000)));
         let sure = u128::from(self.ttl_ms()) * 1_000 * (million - drift) / (million + drift);
         // Clocks are read in whole microseconds: one may be lost at either end of either clock.
@@ -184,7 +184,7 @@ impl Client {
     /// is nothing to believe in: the session is not open yet, or is given up, or over.
     pub fn deadline(&self) -> Option<Time> {
         match self.state {
-            State::Open { proven, .. } => Some(proven + self.setup.reliance()),
+            State::Open { proven, .. } => Some(proven + self.setup.client_ttl()),
             _ => None,
         }
     }
@@ -253,7 +253,9 @@ impl Client {
         let (session, until) = match self.state {
             State::Closing { .. } | State::Over { .. } => return Vec::new(),
             State::New | State::Opening { .. } => (None, now),
-            State::Open { session, proven, .. } => (Some(session), proven + self.setup.reliance()),
+            State::Open { session, proven, .. } => {
+                (Some(session), proven + self.setup.client_ttl())
+            }
             State::Leaving { session, until } => (Some(session), until),
         };
         self.forget_all();
@@ -405,7 +407,7 @@ impl Client {
             }
             (Ok(session), State::Opening { .. }) => {
                 // Too late to be of use, or from a future that this clock has not seen (K4).
-                if sent > now || sent + self.setup.reliance() <= now {
+                if sent > now || sent + self.setup.client_ttl() <= now {
                     return;
                 }
                 self.state = State::Open { session, proven: sent, sent };

@@ -239,11 +239,11 @@ impl Machine for Duties {
     }
 
     /// Clients rely on their sessions.
-    fn reliance(&self) -> Duration {
+    fn longest_ttl(&self) -> Duration {
         Duration::from_millis(self.longest_ttl_ms().unwrap_or_default())
     }
 
-    fn reliance_of(command: &Command) -> Duration {
+    fn ttl_of(command: &Command) -> Duration {
         match command {
             // A longer one is refused.
             Command::Open { ttl_ms, .. } => Duration::from_millis((*ttl_ms).min(LONGEST_TTL_MS)),

@@ -25,14 +25,14 @@ pub(crate) struct Campaign {
     pub(crate) waited: bool,
     /// Whether the leader in the way was asked to hand over in this round.
     pub(crate) claimed: bool,
-    pub(crate) answers: BTreeMap<NodeId, Standing>,
+    pub(crate) answers: BTreeMap<NodeId, VoteReply>,
     /// G9: since when a majority has voted.
     pub(crate) complete: Option<Time>,
 }
 
 /// What a member has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Standing {
+pub(crate) enum VoteReply {
     Yes {
         after: Duration,
         birth: Birth,
@@ -64,16 +64,16 @@ impl Campaign {
     }
 
     /// When a member that has answered may vote: now, later, or not at all.
-    pub(crate) fn free_at(&self, standing: &Standing, now: Time) -> Option<Time> {
+    pub(crate) fn free_at(&self, standing: &VoteReply, now: Time) -> Option<Time> {
         match standing {
-            Standing::Yes { .. } => Some(now),
-            Standing::Free { leader: Some(leader), .. }
+            VoteReply::Yes { .. } => Some(now),
+            VoteReply::Free { leader: Some(leader), .. }
                 if self.permit.is_some_and(|permit| permit.leader == *leader) =>
             {
                 Some(now)
             }
-            Standing::Free { at, .. } => Some(*at),
-            Standing::Behind(_) => None,
+            VoteReply::Free { at, .. } => Some(*at),
+            VoteReply::Behind(_) => None,
         }
     }
 
@@ -92,35 +92,35 @@ impl Campaign {
 
     /// How many have voted; before votes are asked for, how many would, now or later.
     pub(crate) fn heard(&self) -> usize {
-        let would = |standing: &&Standing| match standing {
-            Standing::Yes { .. } => true,
-            Standing::Free { .. } => !self.sure,
-            Standing::Behind(_) => false,
+        let would = |standing: &&VoteReply| match standing {
+            VoteReply::Yes { .. } => true,
+            VoteReply::Free { .. } => !self.sure,
+            VoteReply::Behind(_) => false,
         };
         self.answers.values().filter(would).count()
     }
 
     /// How many would vote, now or later, without a wait for what they forgot (G9).
     pub(crate) fn remembering(&self) -> usize {
-        let remembers = |standing: &&Standing| match standing {
-            Standing::Yes { after, .. } => after.is_zero(),
-            Standing::Free { .. } => true,
-            Standing::Behind(_) => false,
+        let remembers = |standing: &&VoteReply| match standing {
+            VoteReply::Yes { after, .. } => after.is_zero(),
+            VoteReply::Free { .. } => true,
+            VoteReply::Behind(_) => false,
         };
         self.answers.values().filter(remembers).count()
     }
 
     pub(crate) fn has_voted(&self, member: NodeId) -> bool {
-        self.sure && matches!(self.answers.get(&member), Some(Standing::Yes { .. }))
+        self.sure && matches!(self.answers.get(&member), Some(VoteReply::Yes { .. }))
     }
 
     /// G9: how long to wait with the votes that came, if they are enough. The candidate's own must be
     /// there, but need not be one of those that count: if it has forgotten, and a majority that has
     /// not votes for the log that it has now, nothing is missing in that.
     pub(crate) fn wait(&self, me: NodeId, needed: usize) -> Option<Duration> {
-        let after = |standing: &Standing| match standing {
-            Standing::Yes { after, .. } => Some(*after),
-            Standing::Free { .. } | Standing::Behind(_) => None,
+        let after = |standing: &VoteReply| match standing {
+            VoteReply::Yes { after, .. } => Some(*after),
+            VoteReply::Free { .. } | VoteReply::Behind(_) => None,
         };
         self.answers.get(&me).and_then(after)?;
         let mut all: Vec<Duration> = self.answers.values().filter_map(after).collect();
@@ -130,9 +130,9 @@ impl Campaign {
 
     /// The newest log that it was told of.
     pub(crate) fn newest(&self) -> Option<(NodeId, Position)> {
-        let behind = |(id, standing): (&NodeId, &Standing)| match standing {
-            Standing::Behind(last) => Some((*id, *last)),
-            Standing::Yes { .. } | Standing::Free { .. } => None,
+        let behind = |(id, standing): (&NodeId, &VoteReply)| match standing {
+            VoteReply::Behind(last) => Some((*id, *last)),
+            VoteReply::Yes { .. } | VoteReply::Free { .. } => None,
         };
         self.answers.iter().filter_map(behind).max_by_key(|(_, last)| *last)
     }
@@ -142,8 +142,8 @@ impl Campaign {
 impl Campaign {
     pub(crate) fn births(&self) -> impl Iterator<Item = (NodeId, Birth)> + '_ {
         self.answers.iter().filter_map(|(id, standing)| match standing {
-            Standing::Yes { birth, .. } => Some((*id, *birth)),
-            Standing::Free { .. } | Standing::Behind(_) => None,
+            VoteReply::Yes { birth, .. } => Some((*id, *birth)),
+            VoteReply::Free { .. } | VoteReply::Behind(_) => None,
         })
     }
 }

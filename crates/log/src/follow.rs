@@ -1,6 +1,6 @@
 //! G4 Log and the follower's half of G7 Lease: hearing a leader, appending, committing.
 
-use crate::message::{Ack, Beat, Msg};
+use crate::message::{Ack, Heartbeat, Msg};
 use crate::types::{Durability, Entry, Index, Output, Payload, Position, Quorum, Term};
 use crate::{Cx, Lease, Log, Memory, Role, Whole};
 use bellwether_core::{Machine, NodeId};
@@ -33,7 +33,7 @@ impl<M: Machine> Log<M> {
     pub(crate) fn hear_append(
         &mut self,
         leader: NodeId,
-        beat: Beat,
+        beat: Heartbeat,
         prev: Position,
         entries: &[Arc<Entry<M::Command>>],
         cx: &mut Cx<'_, M>,
@@ -53,14 +53,14 @@ impl<M: Machine> Log<M> {
     }
 
     /// G1 and G7: whether the sender leads; if it does, this member is bound to it.
-    pub(crate) fn accept(&mut self, leader: NodeId, beat: &Beat, cx: &mut Cx<'_, M>) -> bool {
+    pub(crate) fn accept(&mut self, leader: NodeId, beat: &Heartbeat, cx: &mut Cx<'_, M>) -> bool {
         self.seen = self.seen.max(beat.term);
         if beat.term < self.promised || beat.term == Term::ZERO {
             cx.rule("G1");
             cx.send(leader, Msg::Refuse { term: beat.term, promised: self.promised });
             return false;
         }
-        if self.office().is_some_and(|office| office.term == beat.term) {
+        if self.leader_state().is_some_and(|state| state.term == beat.term) {
             return false;
         }
         if beat.term > self.promised {
@@ -74,7 +74,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// What it did itself is over; but a claim goes on beside a leader that works.
-    fn follow(&mut self, leader: NodeId, beat: &Beat, cx: &mut Cx<'_, M>) {
+    fn follow(&mut self, leader: NodeId, beat: &Heartbeat, cx: &mut Cx<'_, M>) {
         match &self.role {
             Role::Follower => {}
             Role::Candidate(campaign) if campaign.term > beat.term && campaign.claim => {}
@@ -84,7 +84,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// G7: never to a lower generation of the same term (G8).
-    fn bind(&mut self, leader: NodeId, beat: &Beat, cx: &mut Cx<'_, M>) {
+    fn bind(&mut self, leader: NodeId, beat: &Heartbeat, cx: &mut Cx<'_, M>) {
         cx.rule("G7");
         let same = self.lease.filter(|lease| lease.leader == leader && lease.term == beat.term);
         self.lease = Some(Lease {
@@ -100,7 +100,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// G9: the leader has answered to this very start, so its log has all that was forgotten.
-    fn be_welcomed(&mut self, beat: &Beat, cx: &mut Cx<'_, M>) {
+    fn be_welcomed(&mut self, beat: &Heartbeat, cx: &mut Cx<'_, M>) {
         if self.lost && beat.welcome == Some(self.starts) {
             cx.rule("G9");
             self.lost = false;
@@ -165,7 +165,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// G4 and G6: the log matches the leader's up to here, and its commit index counts so far.
-    pub(crate) fn match_to(&mut self, index: Index, beat: &Beat, cx: &mut Cx<'_, M>) {
+    pub(crate) fn match_to(&mut self, index: Index, beat: &Heartbeat, cx: &mut Cx<'_, M>) {
         let Some(lease) = &mut self.lease else { return };
         lease.matched = lease.matched.max(index);
         let committed = lease.matched.min(beat.commit);
@@ -185,7 +185,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// G7: says how far its log matches, and whether that is all that is committed.
-    pub(crate) fn acknowledge(&mut self, leader: NodeId, beat: &Beat, cx: &mut Cx<'_, M>) {
+    pub(crate) fn acknowledge(&mut self, leader: NodeId, beat: &Heartbeat, cx: &mut Cx<'_, M>) {
         let Some(Lease { matched, .. }) = self.lease else { return };
         let holds = !self.lost && self.whole().is_some() && matched >= beat.commit;
         let ack = Ack {
@@ -203,7 +203,7 @@ impl<M: Machine> Log<M> {
 
     /// G6: applies entries up to an index; the caller knows that they are committed.
     pub(crate) fn commit_to(&mut self, index: Index, cx: &mut Cx<'_, M>) {
-        let own = self.office().map(|office| office.term);
+        let own = self.leader_state().map(|state| state.term);
         let Memory::Whole(whole) = &mut self.memory else { return };
         let before = whole.commit;
         while whole.commit.index < index
@@ -227,7 +227,7 @@ impl<M: Machine> Log<M> {
     /// S8: a leader's log contradicts what is committed here. With a disk and a majority this cannot be,
     /// and the member stops to follow. Otherwise it takes over the leader's history. A member that does
     /// not lead proves nothing.
-    pub(crate) fn diverge(&mut self, other: NodeId, beat: Option<&Beat>, cx: &mut Cx<'_, M>) {
+    pub(crate) fn diverge(&mut self, other: NodeId, beat: Option<&Heartbeat>, cx: &mut Cx<'_, M>) {
         if beat.is_none() {
             return;
         }

@@ -22,7 +22,7 @@ pub(crate) enum Phase {
     Invited,
     /// It could: no new entries until it has all of them.
     Draining,
-    /// This leader has left office, and says nothing.
+    /// This leader has stopped serving, and says nothing.
     Yielded,
 }
 
@@ -37,8 +37,8 @@ impl<M: Machine> Log<M> {
         cx: &mut Cx<'_, M>,
     ) {
         let fits = self.fits(to, cx.now(), cx.config()).is_ok();
-        let Some(office) = self.office_mut() else { return };
-        if office.hand_over.is_some() {
+        let Some(state) = self.leader_state_mut() else { return };
+        if state.hand_over.is_some() {
             return;
         }
         cx.rule("G8");
@@ -48,22 +48,23 @@ impl<M: Machine> Log<M> {
                 self.yield_to_all(cx)
             };
         }
-        let has_claimed = office.claimant == Some(to);
+        let has_claimed = state.claimant == Some(to);
         let phase = if has_claimed { Phase::Draining } else { Phase::Invited };
-        office.hand_over = Some(HandOver { to, appointed, phase, then_end });
+        state.hand_over = Some(HandOver { to, appointed, phase, then_end });
         if !has_claimed {
-            cx.send(to, Msg::Invite { term: office.term, appointed });
+            cx.send(to, Msg::Invite { term: state.term, appointed });
         }
         cx.set_timer(Timer::HandOver, cx.config().patience());
         self.drain(cx);
     }
 
     pub(crate) fn resign(&mut self, to: Option<NodeId>, cx: &mut Cx<'_, M>) {
-        if self.office().is_none() {
+        if self.leader_state().is_none() {
             return self.desist(cx);
         }
         // A hand-over under way may be finished; then this process ends.
-        if let Some(hand_over) = self.office_mut().and_then(|office| office.hand_over.as_mut()) {
+        if let Some(hand_over) = self.leader_state_mut().and_then(|state| state.hand_over.as_mut())
+        {
             hand_over.then_end = true;
             return;
         }
@@ -75,8 +76,8 @@ impl<M: Machine> Log<M> {
 
     /// Whether a member can take over.
     pub fn fits(&self, successor: NodeId, now: Time, config: &Config) -> Result<(), Misfit> {
-        let office = self.office().ok_or(Misfit::NotLeading)?;
-        let peer = office.peers.get(&successor).ok_or(Misfit::Unknown)?;
+        let state = self.leader_state().ok_or(Misfit::NotLeading)?;
+        let peer = state.peers.get(&successor).ok_or(Misfit::Unknown)?;
         if peer.lost {
             Err(Misfit::Lost)
         } else if !self.counts_ack(successor, peer.birth) {
@@ -94,8 +95,8 @@ impl<M: Machine> Log<M> {
 
     pub(crate) fn hear_claim(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
         let patience = cx.config().patience();
-        let Some(office) = self.office_mut() else { return };
-        match &mut office.hand_over {
+        let Some(state) = self.leader_state_mut() else { return };
+        match &mut state.hand_over {
             Some(hand_over) if hand_over.to == from && hand_over.phase == Phase::Invited => {
                 hand_over.phase = Phase::Draining;
                 cx.set_timer(Timer::HandOver, patience);
@@ -103,33 +104,33 @@ impl<M: Machine> Log<M> {
             }
             Some(_) => {}
             None => {
-                office.claimant = Some(from);
+                state.claimant = Some(from);
                 cx.emit(Output::Claimed(from));
             }
         }
     }
 
-    /// Leaves office as soon as the successor has everything.
+    /// Stops serving as soon as the successor has everything.
     pub(crate) fn drain(&mut self, cx: &mut Cx<'_, M>) {
         let Some(whole) = self.whole() else { return };
         let last = whole.tail.last().index;
         let is_written = whole.written == last;
         let patience = cx.config().patience();
-        let Some(office) = self.office_mut() else { return };
-        let Some(hand_over) = office.hand_over.as_mut() else { return };
+        let Some(state) = self.leader_state_mut() else { return };
+        let Some(hand_over) = state.hand_over.as_mut() else { return };
         let HandOver { to, appointed, phase, .. } = *hand_over;
-        let has_all = office.peers.get(&to).is_some_and(|peer| peer.matched == last);
+        let has_all = state.peers.get(&to).is_some_and(|peer| peer.matched == last);
         if phase != Phase::Draining || !is_written || !has_all {
             return;
         }
         cx.rule("G8");
         hand_over.phase = Phase::Yielded;
-        office.until = Time::ZERO;
-        for peer in office.peers.values_mut() {
+        state.until = Time::ZERO;
+        for peer in state.peers.values_mut() {
             peer.lease = None;
         }
-        office.resumed = Time::MAX;
-        let (term, generation) = (office.term, office.generation);
+        state.resumed = Time::MAX;
+        let (term, generation) = (state.term, state.generation);
         cx.cancel_timer(Timer::Heartbeat);
         cx.cancel_timer(Timer::Lapse);
         cx.send(to, Msg::Yield { term, generation, to: Some(to), appointed });
@@ -139,7 +140,7 @@ impl<M: Machine> Log<M> {
 
     /// Why it leads no more when another member does.
     pub(crate) fn loss_to(&self, other: NodeId, term: Term) -> Loss {
-        let hand_over = self.office().and_then(|office| office.hand_over.as_ref());
+        let hand_over = self.leader_state().and_then(|state| state.hand_over.as_ref());
         match hand_over {
             Some(HandOver { to, phase: Phase::Yielded, .. }) if *to == other => {
                 Loss::HandedOver(other)
@@ -151,16 +152,16 @@ impl<M: Machine> Log<M> {
     /// Timer HandOver: nothing came of it.
     pub(crate) fn end_hand_over(&mut self, cx: &mut Cx<'_, M>) {
         let now = cx.now();
-        let Some(office) = self.office_mut() else { return };
-        let Some(HandOver { to, phase, then_end, .. }) = office.hand_over.take() else { return };
+        let Some(state) = self.leader_state_mut() else { return };
+        let Some(HandOver { to, phase, then_end, .. }) = state.hand_over.take() else { return };
         cx.rule("G8");
         cx.emit(Output::HandOverFailed(to));
         if then_end {
             return self.yield_to_all(cx);
         }
         if phase == Phase::Yielded {
-            office.generation = office.generation.saturating_add(1);
-            (office.resumed, office.progress) = (now, now);
+            state.generation = state.generation.saturating_add(1);
+            (state.resumed, state.progress) = (now, now);
             self.heartbeat(cx);
         }
         self.push(cx);
@@ -168,8 +169,8 @@ impl<M: Machine> Log<M> {
 
     /// Ends for good: all who are bound to it are free at once.
     fn yield_to_all(&mut self, cx: &mut Cx<'_, M>) {
-        let Some(office) = self.office() else { return };
-        let (term, generation) = (office.term, office.generation);
+        let Some(state) = self.leader_state() else { return };
+        let (term, generation) = (state.term, state.generation);
         cx.rule("G8");
         self.retire(Loss::GivenUp, cx);
         for other in cx.others() {

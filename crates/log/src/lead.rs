@@ -1,8 +1,8 @@
-//! G6 Commit and the leader's half of G7 Lease: appending, counting, being in office.
+//! G6 Commit and the leader's half of G7 Lease: appending, counting, serving.
 
 use crate::campaign::Campaign;
 use crate::hand_over::{HandOver, Phase};
-use crate::message::{Ack, Beat, Entries, Msg};
+use crate::message::{Ack, Entries, Heartbeat, Msg};
 use crate::types::{
     Birth, Durability, Entry, Index, Loss, Output, Payload, Position, Roster, Term, Timer,
 };
@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 /// What a leader knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Office {
+pub(crate) struct LeaderState {
     pub(crate) term: Term,
     pub(crate) appointed: bool,
-    /// G8: how often it has come back into office.
+    /// G8: how often it has come back to serving.
     pub(crate) generation: u32,
     /// G8: since when; only leases from what was sent after that count.
     pub(crate) resumed: Time,
@@ -26,13 +26,13 @@ pub(crate) struct Office {
     pub(crate) births: Roster,
     /// G7: until when a majority's leases last, on its own clock.
     pub(crate) until: Time,
-    /// Whether it has been in office in this term.
+    /// Whether it has served in this term.
     pub(crate) served: bool,
     pub(crate) peers: BTreeMap<NodeId, Peer>,
     /// G7: when something last advanced.
     pub(crate) progress: Time,
     /// When the next heartbeat is due.
-    pub(crate) next_beat: Time,
+    pub(crate) next_heartbeat: Time,
     /// G8: who has claimed since the last heartbeat.
     pub(crate) claimant: Option<NodeId>,
     pub(crate) hand_over: Option<HandOver>,
@@ -57,7 +57,7 @@ pub(crate) struct Peer {
     pub(crate) birth: Birth,
 }
 
-impl Office {
+impl LeaderState {
     fn is_silent(&self) -> bool {
         self.hand_over.as_ref().is_some_and(|hand_over| hand_over.phase == Phase::Yielded)
     }
@@ -86,7 +86,7 @@ impl<M: Machine> Log<M> {
         let Some(begin) = self.enter(term, begin) else { return };
         self.outcomes.clear();
         self.role = Role::Leader(
-            Box::new(Office {
+            Box::new(LeaderState {
                 term,
                 appointed,
                 generation: 0,
@@ -97,7 +97,7 @@ impl<M: Machine> Log<M> {
                 served: false,
                 peers: BTreeMap::new(),
                 progress: cx.now(),
-                next_beat: cx.now() + cx.config().heartbeat,
+                next_heartbeat: cx.now() + cx.config().heartbeat,
                 claimant: None,
                 hand_over: None,
             }),
@@ -118,8 +118,8 @@ impl<M: Machine> Log<M> {
 
     /// The term's first entry, to those who have not answered in this term.
     fn send_to_strangers(&mut self, cx: &mut Cx<'_, M>) {
-        let (Some(whole), Some(office)) = (self.whole(), self.office()) else { return };
-        let prev = whole.tail.position_at(office.begin.prev()).unwrap_or_default();
+        let (Some(whole), Some(state)) = (self.whole(), self.leader_state()) else { return };
+        let prev = whole.tail.position_at(state.begin.prev()).unwrap_or_default();
         let entries: Entries<M> = whole.tail.after::<M>(prev.index, cx.config().push_bytes).into();
         for other in cx.others() {
             if let Some(beat) = self.beat_for(other, cx.now()) {
@@ -138,9 +138,9 @@ impl<M: Machine> Log<M> {
         if let Some(whole) = self.whole_mut() {
             whole.written = whole.tail.last().index;
         }
-        if let Role::Leader(office, _) = std::mem::take(&mut self.role) {
+        if let Role::Leader(state, _) = std::mem::take(&mut self.role) {
             self.outcomes.clear();
-            cx.emit(Output::LostOffice(office.term, loss));
+            cx.emit(Output::StoppedServing(state.term, loss));
         }
     }
 
@@ -159,16 +159,16 @@ impl<M: Machine> Log<M> {
 
 /// Entries.
 impl<M: Machine> Log<M> {
-    /// Proposes commands. False if it is not in office or hands over: then nothing happened.
+    /// Proposes commands. False if it is not serving or hands over: then nothing happened.
     pub fn propose(&mut self, commands: Vec<M::Command>, cx: &mut Cx<'_, M>) -> bool {
         let now = cx.now();
         let is_idle = self.commit() == self.last();
-        let Some(term) = self.in_office(now) else { return false };
-        let Some(office) = self.office_mut().filter(|office| office.takes_entries()) else {
+        let Some(term) = self.serving(now) else { return false };
+        let Some(state) = self.leader_state_mut().filter(|state| state.takes_entries()) else {
             return false;
         };
         if is_idle {
-            office.progress = now;
+            state.progress = now;
         }
         for command in commands {
             if self.enter(term, Payload::Command(command)).is_none() {
@@ -200,12 +200,12 @@ impl<M: Machine> Log<M> {
     /// Sends new entries to the followers that keep up.
     pub(crate) fn push(&mut self, cx: &mut Cx<'_, M>) {
         let (now, most) = (cx.now(), cx.config().push_bytes);
-        let Some(office) = self.office().filter(|office| !office.is_silent()) else { return };
+        let Some(state) = self.leader_state().filter(|state| !state.is_silent()) else { return };
         let keeps_up = |(id, peer): (&NodeId, &Peer)| {
             let next = peer.next.filter(|_| peer.unacked < most)?;
             Some((*id, next, most - peer.unacked))
         };
-        let due: Vec<_> = office.peers.iter().filter_map(keeps_up).collect();
+        let due: Vec<_> = state.peers.iter().filter_map(keeps_up).collect();
         for (id, next, budget) in due {
             let Some(whole) = self.whole() else { return };
             let Some(prev) = whole.tail.position_at(next.prev()) else { continue };
@@ -224,7 +224,7 @@ impl<M: Machine> Log<M> {
     }
 
     fn peer_mut(&mut self, id: NodeId) -> Option<&mut Peer> {
-        self.office_mut()?.peers.get_mut(&id)
+        self.leader_state_mut()?.peers.get_mut(&id)
     }
 
     /// G5: a follower that fetched was sent everything: it will keep up from here.
@@ -236,20 +236,20 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// What a leader says in every message; none if it does not lead, or has left office for another.
-    pub(crate) fn beat_for(&self, to: NodeId, now: Time) -> Option<Beat> {
-        let (whole, office) = (self.whole()?, self.office()?);
-        if office.is_silent() {
+    /// What a leader says in every message; none if it does not lead, or has stopped serving for another.
+    pub(crate) fn beat_for(&self, to: NodeId, now: Time) -> Option<Heartbeat> {
+        let (whole, state) = (self.whole()?, self.leader_state()?);
+        if state.is_silent() {
             return None;
         }
-        let lost = office.peers.get(&to).filter(|peer| peer.lost);
-        Some(Beat {
-            term: office.term,
-            generation: office.generation,
+        let lost = state.peers.get(&to).filter(|peer| peer.lost);
+        Some(Heartbeat {
+            term: state.term,
+            generation: state.generation,
             sent: now,
             commit: whole.commit.index,
             last: whole.tail.last(),
-            appointed: office.appointed,
+            appointed: state.appointed,
             welcome: lost.map(|peer| peer.start),
         })
     }
@@ -259,8 +259,8 @@ impl<M: Machine> Log<M> {
         let needed = cx.config().needed(cx.group());
         // Committing may admit a member (G10), whose ACKs then count.
         while let Some(index) = self.majority_has(needed) {
-            if let Some(office) = self.office_mut() {
-                office.progress = cx.now();
+            if let Some(state) = self.leader_state_mut() {
+                state.progress = cx.now();
             }
             self.commit_to(index, cx);
             self.tell_commit_soon(cx);
@@ -271,50 +271,50 @@ impl<M: Machine> Log<M> {
     /// heartbeat, which then comes a little earlier.
     fn tell_commit_soon(&mut self, cx: &mut Cx<'_, M>) {
         let soon = cx.config().heartbeat / 20;
-        let (now, is_silent) = (cx.now(), self.office().is_none_or(Office::is_silent));
-        if let Some(office) = self.office_mut()
-            && now + soon < office.next_beat
+        let (now, is_silent) = (cx.now(), self.leader_state().is_none_or(LeaderState::is_silent));
+        if let Some(state) = self.leader_state_mut()
+            && now + soon < state.next_heartbeat
             && !is_silent
         {
-            office.next_beat = now + soon;
+            state.next_heartbeat = now + soon;
             cx.set_timer(Timer::Heartbeat, soon);
         }
     }
 
     /// How far a majority's logs reach, if that is a step forward.
     fn majority_has(&self, needed: usize) -> Option<Index> {
-        let (whole, office) = (self.whole()?, self.office()?);
+        let (whole, state) = (self.whole()?, self.leader_state()?);
         let counts =
             |(id, peer): &(&NodeId, &Peer)| !peer.lost && self.counts_ack(**id, peer.birth);
         let mut others: Vec<Index> =
-            office.peers.iter().filter(counts).map(|(_, peer)| peer.matched).collect();
+            state.peers.iter().filter(counts).map(|(_, peer)| peer.matched).collect();
         others.sort_unstable_by(|a, b| b.cmp(a));
         let reached = match needed.checked_sub(2) {
             None => whole.written,
             Some(least) => others.get(least)?.min(&whole.written).to_owned(),
         };
-        let is_own = whole.tail.term_at(reached) == Some(office.term);
+        let is_own = whole.tail.term_at(reached) == Some(state.term);
         (is_own && reached > whole.commit.index).then_some(reached)
     }
 }
 
-/// Office.
+/// Commit and lease.
 impl<M: Machine> Log<M> {
     pub(crate) fn heartbeat(&mut self, cx: &mut Cx<'_, M>) {
         let now = cx.now();
         let last = self.last();
         let is_waiting = self.commit() < last;
-        let Some(office) = self.office_mut() else { return };
-        // G7: an office in which nothing can be done keeps others from one in which something can.
-        let is_idle = !is_waiting && now < office.until;
-        if !is_idle && office.progress + cx.config().stall <= now {
+        let Some(state) = self.leader_state_mut() else { return };
+        // G7: a leader that can do nothing keeps others from leading.
+        let is_idle = !is_waiting && now < state.until;
+        if !is_idle && state.progress + cx.config().stall <= now {
             cx.rule("G7");
             return self.retire(Loss::Stalled, cx);
         }
         if is_idle {
-            office.progress = now;
+            state.progress = now;
         }
-        office.claimant = None;
+        state.claimant = None;
         for other in cx.others() {
             if let Some(beat) = self.beat_for(other, now) {
                 cx.send(other, Msg::Append { beat, prev: last, entries: Arc::new([]) });
@@ -322,25 +322,25 @@ impl<M: Machine> Log<M> {
         }
         let stall = cx.config().stall;
         self.offer = self.offer.take().filter(|offer| now < offer.wanted + stall);
-        if let Some(office) = self.office_mut() {
-            office.next_beat = now + cx.config().heartbeat;
+        if let Some(state) = self.leader_state_mut() {
+            state.next_heartbeat = now + cx.config().heartbeat;
         }
         cx.set_timer(Timer::Heartbeat, cx.config().heartbeat);
-        // Where its own vote is enough, no answer renews the office.
+        // Where its own vote is enough, no answer renews the lease.
         self.renew(cx);
     }
 
     pub(crate) fn count_ack(&mut self, from: NodeId, ack: Ack, cx: &mut Cx<'_, M>) {
         let now = cx.now();
         let last = self.last();
-        let Some(office) = self.office_mut() else { return };
+        let Some(state) = self.leader_state_mut() else { return };
         // What was sent in the future was not sent by this process.
-        if office.term != ack.term || ack.sent > now {
+        if state.term != ack.term || ack.sent > now {
             return;
         }
         cx.emit(Output::Reading { member: from, sent: ack.sent, clock: ack.clock });
-        let resumed = office.resumed;
-        let peer = office.peers.entry(from).or_insert(Peer::new(&ack));
+        let resumed = state.resumed;
+        let peer = state.peers.entry(from).or_insert(Peer::new(&ack));
         // G9, G10: an earlier start, or another folder's late answer.
         if peer.birth == ack.birth && ack.start < peer.start
             || peer.birth != ack.birth && ack.sent <= peer.answered
@@ -364,12 +364,12 @@ impl<M: Machine> Log<M> {
         if self.latest(member) == Some(birth) {
             return;
         }
-        let Some(office) = self.office_mut().filter(|office| office.takes_entries()) else {
+        let Some(state) = self.leader_state_mut().filter(|state| state.takes_entries()) else {
             return;
         };
-        let term = office.term;
+        let term = state.term;
         if is_idle {
-            office.progress = cx.now();
+            state.progress = cx.now();
         }
         cx.rule("G10");
         if self.enter(term, Payload::Joined { member, birth }).is_some() {
@@ -379,33 +379,35 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// G7: how long the office lasts with the leases that count.
+    /// G7: how long it serves with the leases that count.
     pub(crate) fn renew(&mut self, cx: &mut Cx<'_, M>) {
         let (needed, now) = (cx.config().needed(cx.group()), cx.now());
         let begun = self.commit().index;
         let leased = self.leased_since(needed, now);
-        let Some(office) = self.office_mut().filter(|office| !office.is_silent()) else { return };
-        let until = leased.map_or(Time::ZERO, |sent| sent + cx.config().reliance());
-        office.until = if begun < office.begin { Time::ZERO } else { until };
-        let (term, until, served) = (office.term, office.until, office.served);
+        let Some(state) = self.leader_state_mut().filter(|state| !state.is_silent()) else {
+            return;
+        };
+        let until = leased.map_or(Time::ZERO, |sent| sent + cx.config().leader_lease());
+        state.until = if begun < state.begin { Time::ZERO } else { until };
+        let (term, until, served) = (state.term, state.until, state.served);
         if now >= until {
             return;
         }
-        office.served = true;
+        state.served = true;
         cx.set_timer(Timer::Lapse, until.since(now));
         if !served {
             cx.rule("G7");
-            cx.emit(Output::InOffice(term));
+            cx.emit(Output::Serving(term));
         }
     }
 
     /// When it sent what the slowest of its fastest majority has answered by a lease.
     fn leased_since(&self, needed: usize, now: Time) -> Option<Time> {
-        let office = self.office()?;
+        let state = self.leader_state()?;
         let counts = |id: NodeId, peer: &Peer| {
             !peer.lost && !self.drifting.contains(&id) && self.counts_ack(id, peer.birth)
         };
-        let leases = office.peers.iter().filter(|(id, peer)| counts(**id, peer));
+        let leases = state.peers.iter().filter(|(id, peer)| counts(**id, peer));
         let mut leases: Vec<Time> = leases.filter_map(|(_, peer)| peer.lease).collect();
         leases.sort_unstable_by(|a, b| b.cmp(a));
         match needed.checked_sub(2) {
@@ -414,14 +416,14 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// Timer Lapse: the office has run out, or has been renewed meanwhile.
+    /// Timer Lapse: the lease has run out, or was renewed meanwhile.
     pub(crate) fn lapse(&mut self, cx: &mut Cx<'_, M>) {
         let now = cx.now();
-        let Some(office) = self.office().filter(|office| !office.is_silent()) else { return };
-        if now < office.until {
-            return cx.set_timer(Timer::Lapse, office.until.since(now));
+        let Some(state) = self.leader_state().filter(|state| !state.is_silent()) else { return };
+        if now < state.until {
+            return cx.set_timer(Timer::Lapse, state.until.since(now));
         }
-        if office.served {
+        if state.served {
             cx.rule("G7");
             self.retire(Loss::Lapsed, cx);
         }

@@ -34,17 +34,17 @@
 //!   it has one as new. \[VRR §5.2, §5.1; Raft §7; the floor is our own\]
 //! * **G6 Commit.** An entry is committed when it is of the leader's own term (or before such a one),
 //!   in the leader's own written log and in those of a majority. Only committed entries are applied;
-//!   what comes of them is told while in office. \[Raft §5.4.2, §5.3; VRR §4.1; thesis §10.2.1\]
+//!   what comes of them is told while serving. \[Raft §5.4.2, §5.3; VRR §4.1; thesis §10.2.1\]
 //! * **G7 Lease.** A follower that hears a leader of a term not below its promise is bound to it for
 //!   one lease of its own clock. It says whether its log holds everything that the message says is
-//!   committed, and only then does the leader count the lease. A leader is in office while a
+//!   committed, and only then does the leader count the lease. A leader serves while a
 //!   majority's leases, each counted from when the leader *sent* what is answered and shortened by
 //!   what two clocks may drift apart, have not run out, and `Begin` is committed. A drifting clock
 //!   does not count. A leader for which nothing advances for `stall` gives up. \[Raft thesis §6.4.1,
 //!   §6.2; VRR §6.3; the stall is our own\]
 //! * **G8 Hand-over.** The leader invites a member, or agrees to a claim. The successor has a
 //!   majority's answers first (G2). The leader takes no new entries until the successor has all of
-//!   them, then leaves office, sends it YIELD, and nothing else. The permit names the leader's term
+//!   them, then stops serving, sends it YIELD, and nothing else. The permit names the leader's term
 //!   and *generation*: it frees a voter from leases of that generation. After two heartbeats without
 //!   a new leader the old one goes on in the same term with the next generation, and counts only
 //!   leases of the new generation. A leader that ends for good yields to all. \[Raft thesis §3.10; the
@@ -69,7 +69,7 @@
 //! out of order, processes may stop, pause and come back. To make progress, a majority that can talk.
 //!
 //! # Costs
-//! Three round trips from free voters to office, two if the first one happens while a lease runs
+//! Three round trips from free voters to a serving leader, two if the first one happens while a lease runs
 //! out. One HEARTBEAT and one ACK per follower and heartbeat; one APPEND and one ACK per follower and
 //! batch of entries.
 
@@ -89,8 +89,8 @@ mod vote;
 #[cfg(test)]
 mod tests;
 
-pub use message::{Ack, Answer, Beat, Body, Entries, Msg, Permit, Place};
-pub use restart::{Durable, Hard, Saved};
+pub use message::{Ack, Answer, Body, Entries, Heartbeat, Msg, Permit, Place};
+pub use restart::{Durable, HardState, Saved};
 pub use status::{Completeness, PeerReport, Report};
 pub use tail::Tail;
 pub use types::{
@@ -105,7 +105,7 @@ pub const DOCS: &str = include_str!("lib.rs");
 
 use bellwether_core::{Assumptions, Channels, Context, NodeId, Process, Time, Timing};
 use campaign::Campaign;
-use lead::Office;
+use lead::LeaderState;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use transfer::{Fetching, Partial, Snapshot};
@@ -122,7 +122,7 @@ pub struct Log<M: Machine> {
     promised: Term,
     vote: Option<NodeId>,
     /// G9: without a disk, the longest time for which a client may rely on what was acknowledged.
-    reliance_ms: u64,
+    longest_ttl_ms: u64,
     /// G5, G9: a position that the log had and has not reached again; zero if it has.
     floor: Position,
     /// Whether it keeps its log only in memory, so that a restart forgets it.
@@ -154,7 +154,7 @@ impl<M: Machine> Default for Log<M> {
             starts: 0,
             promised: Term::ZERO,
             vote: None,
-            reliance_ms: 0,
+            longest_ttl_ms: 0,
             floor: Position::ZERO,
             forgets: false,
             lost: false,
@@ -228,7 +228,7 @@ enum Role {
     Follower,
     Candidate(Campaign),
     /// G2: with a campaign for a higher term if it was refused.
-    Leader(Box<Office>, Option<Campaign>),
+    Leader(Box<LeaderState>, Option<Campaign>),
 }
 
 type Cx<'a, M> = Context<'a, Log<M>>;
@@ -337,16 +337,16 @@ impl<M: Machine> Log<M> {
         self.whole().map_or(Position::ZERO, |whole| whole.commit)
     }
 
-    fn office(&self) -> Option<&Office> {
+    fn leader_state(&self) -> Option<&LeaderState> {
         match &self.role {
-            Role::Leader(office, _) => Some(office),
+            Role::Leader(state, _) => Some(state),
             Role::Follower | Role::Candidate(_) => None,
         }
     }
 
-    fn office_mut(&mut self) -> Option<&mut Office> {
+    fn leader_state_mut(&mut self) -> Option<&mut LeaderState> {
         match &mut self.role {
-            Role::Leader(office, _) => Some(office),
+            Role::Leader(state, _) => Some(state),
             Role::Follower | Role::Candidate(_) => None,
         }
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 /// What every message of a leader says, so that each of them is a sign of life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Beat {
+pub struct Heartbeat {
     /// The leader's term.
     pub term: Term,
-    /// How often it came back into office after a hand-over that failed (G8).
+    /// How often it came back to serving after a hand-over that failed (G8).
     pub generation: u32,
     /// When it sent this, on its own clock: leases are counted from here (G7).
     pub sent: Time,
@@ -26,7 +26,7 @@ pub struct Beat {
     pub welcome: Option<u32>,
 }
 
-/// G8: a leader has left office; leases of this generation bind nobody who is shown this.
+/// G8: a leader has stopped serving; leases of this generation bind nobody who is shown this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Permit {
     /// Who left.
@@ -52,7 +52,7 @@ pub enum Msg<M: Machine> {
         last: Position,
         /// Whether it asks for the vote itself (G2).
         sure: bool,
-        /// G8: frees from a leader that has left office.
+        /// G8: frees from a leader that has stopped serving.
         permit: Option<Permit>,
     },
     /// The answer.
@@ -69,7 +69,7 @@ pub enum Msg<M: Machine> {
     /// New entries; without any, a heartbeat.
     Append {
         /// The leader's sign of life.
-        beat: Beat,
+        beat: Heartbeat,
         /// The position before the entries.
         prev: Position,
         /// The entries.
@@ -94,7 +94,7 @@ pub enum Msg<M: Machine> {
     /// A piece.
     Supply {
         /// A leader's sign of life, if the sender leads.
-        beat: Option<Beat>,
+        beat: Option<Heartbeat>,
         /// The position of the sender's log.
         last: Position,
         /// The piece.
@@ -112,7 +112,7 @@ pub enum Msg<M: Machine> {
         /// Whether an operator wants it so.
         appointed: bool,
     },
-    /// "I have left office": the permit for a successor, or freedom for all.
+    /// "I have stopped serving": the permit for a successor, or freedom for all.
     Yield {
         /// The leader's term.
         term: Term,

@@ -14,20 +14,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(bound = "M: Portable")]
 pub struct Durable<M: Machine> {
-    /// Names this data folder.
-    pub birth: Birth,
-    /// How often a process has started with it.
-    pub starts: u32,
-    /// The highest term that was promised.
-    pub promised: Term,
-    /// To whom.
-    pub vote: Option<NodeId>,
-    /// Without a disk: how long a client may rely on what was acknowledged.
-    pub reliance_ms: u64,
-    /// A position that the log had and has not reached again; zero if it has.
-    pub floor: Position,
-    /// Whether it has forgotten what it acknowledged.
-    pub lost: bool,
+    /// All but the log.
+    pub hard: HardState,
     /// The log, on a disk.
     pub log: Saved<M>,
 }
@@ -55,7 +43,7 @@ pub enum Saved<M: Machine> {
 
 /// What is durable besides the entries: small, and it changes rarely (Raft calls it the hard state).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Hard {
+pub struct HardState {
     /// Names this data folder.
     pub birth: Birth,
     /// How often a process has started with it.
@@ -65,7 +53,7 @@ pub struct Hard {
     /// To whom.
     pub vote: Option<NodeId>,
     /// Without a disk: how long a client may rely on what was acknowledged.
-    pub reliance_ms: u64,
+    pub longest_ttl_ms: u64,
     /// A position that the log had and has not reached again; zero if it has.
     pub floor: Position,
     /// Whether it has forgotten what it acknowledged.
@@ -98,13 +86,13 @@ impl<M: Machine> Saved<M> {
 
 impl<M: Machine> Log<M> {
     /// For a store: what is durable besides the entries.
-    pub fn hard(&self) -> Hard {
-        Hard {
+    pub fn hard(&self) -> HardState {
+        HardState {
             birth: self.birth,
             starts: self.starts,
             promised: self.promised,
             vote: self.vote,
-            reliance_ms: self.reliance_ms,
+            longest_ttl_ms: self.longest_ttl_ms,
             floor: self.floor,
             lost: self.lost,
             keeps_log: !self.forgets,
@@ -124,41 +112,32 @@ impl<M: Machine> Log<M> {
                 Saved::Whole { state, commit, roster, tail }
             }
         };
-        Durable {
-            birth: self.birth,
-            starts: self.starts,
-            promised: self.promised,
-            vote: self.vote,
-            reliance_ms: self.reliance_ms,
-            floor: self.floor,
-            lost: self.lost,
-            log,
-        }
+        Durable { hard: self.hard(), log }
     }
 
     /// G9: the first start, or a restart.
     pub(crate) fn start(&mut self, saved: Option<Durable<M>>, now: Time, config: &Config) {
         self.forgets = config.durability == Durability::Memory;
-        let Some(saved) = saved else {
+        let Some(Durable { hard, log }) = saved else {
             self.birth = config.birth.unwrap_or(Birth::new(now.as_micros()));
             self.starts = 1;
             return;
         };
-        self.birth = saved.birth;
-        self.starts = saved.starts.saturating_add(1);
-        (self.promised, self.vote) = (saved.promised, saved.vote);
-        self.seen = saved.promised;
-        self.reliance_ms = saved.reliance_ms;
+        self.birth = hard.birth;
+        self.starts = hard.starts.saturating_add(1);
+        (self.promised, self.vote) = (hard.promised, hard.vote);
+        self.seen = hard.promised;
+        self.longest_ttl_ms = hard.longest_ttl_ms;
         self.no_vote_until = Some(now + config.lease);
-        match saved.log {
+        match log {
             // What acknowledges or votes also promises: without a promise there is nothing to forget.
-            Saved::Nothing => self.lost = saved.promised > Term::ZERO,
+            Saved::Nothing => self.lost = hard.promised > Term::ZERO,
             Saved::Filling => {
-                (self.floor, self.lost) = (saved.floor, saved.lost);
+                (self.floor, self.lost) = (hard.floor, hard.lost);
                 self.memory = Memory::Filling(None);
             }
             Saved::Whole { state, commit, roster, tail } => {
-                (self.floor, self.lost) = (saved.floor, saved.lost);
+                (self.floor, self.lost) = (hard.floor, hard.lost);
                 let written = tail.last().index;
                 self.memory = Memory::Whole(Whole { state, commit, roster, tail, written });
                 self.rely_on_all();
@@ -167,8 +146,8 @@ impl<M: Machine> Log<M> {
     }
 
     /// G9: how long a candidate must wait if this member's vote is needed.
-    pub(crate) fn reliance(&self) -> Duration {
-        Duration::from_millis(self.reliance_ms)
+    pub(crate) fn longest_ttl(&self) -> Duration {
+        Duration::from_millis(self.longest_ttl_ms)
     }
 
     /// G9: an entry is about to be acknowledged.
@@ -176,7 +155,7 @@ impl<M: Machine> Log<M> {
         if let Payload::Command(command) = &entry.payload
             && self.forgets
         {
-            self.reliance_ms = self.reliance_ms.max(rounded(M::reliance_of(command)));
+            self.longest_ttl_ms = self.longest_ttl_ms.max(rounded(M::ttl_of(command)));
         }
     }
 
@@ -187,7 +166,7 @@ impl<M: Machine> Log<M> {
             && is_settled
             && whole.commit == whole.tail.last()
         {
-            self.reliance_ms = rounded(whole.state.reliance());
+            self.longest_ttl_ms = rounded(whole.state.longest_ttl());
         }
     }
 
@@ -197,11 +176,11 @@ impl<M: Machine> Log<M> {
             && self.forgets
         {
             let commands = whole.tail.iter().filter_map(|entry| match &entry.payload {
-                Payload::Command(command) => Some(rounded(M::reliance_of(command))),
+                Payload::Command(command) => Some(rounded(M::ttl_of(command))),
                 Payload::Begin { .. } | Payload::Joined { .. } => None,
             });
-            let most = commands.max().unwrap_or(0).max(rounded(whole.state.reliance()));
-            self.reliance_ms = self.reliance_ms.max(most);
+            let most = commands.max().unwrap_or(0).max(rounded(whole.state.longest_ttl()));
+            self.longest_ttl_ms = self.longest_ttl_ms.max(most);
         }
     }
 
@@ -230,17 +209,17 @@ impl<M: Machine> Log<M> {
 
     /// G10: whether an ACK counts at the leader.
     pub(crate) fn counts_ack(&self, member: NodeId, birth: Birth) -> bool {
-        let (Some(whole), Some(office)) = (self.whole(), self.office()) else { return false };
+        let (Some(whole), Some(state)) = (self.whole(), self.leader_state()) else { return false };
         let is_it = |known: Option<&Birth>| known == Some(&birth);
         let committed = is_it(whole.roster.get(&member));
-        let admitted = match office.births.get(&member) {
-            _ if whole.commit.index >= office.begin => committed,
+        let admitted = match state.births.get(&member) {
+            _ if whole.commit.index >= state.begin => committed,
             // Its vote made this leader. Without those votes nothing could be committed.
             Some(voted) => *voted == birth,
             None => committed && is_it(self.latest(member).as_ref()),
         };
         let joins = |entry: &Arc<Entry<M::Command>>| matches!(entry.payload, Payload::Joined { member: id, .. } if id == member);
-        let since = whole.commit.index.max(office.begin);
+        let since = whole.commit.index.max(state.begin);
         let mut uncommitted = whole.tail.iter().rev().take_while(|e| e.position.index > since);
         admitted && !uncommitted.any(joins)
     }

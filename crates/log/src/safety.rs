@@ -25,15 +25,15 @@
 //!   A follower needs a snapshot only if its log ends before the leader's base, which is not after the
 //!   commit index; so a majority without it holds everything committed.
 //!
-//! **S4 One in office at a time.** L is in office in term T by leases of a majority Q. L' with T' > T has
+//! **S4 One serves at a time.** L serves in term T by leases of a majority Q. L' with T' > T has
 //! votes of a majority V'; take Y in both. If Y had promised T' before it accepted the message that its
 //! lease is from, it would have refused that. So it promised later, and by G3 its lease had run out by
 //! its clock, hence before by L's (G7: counted from sending, shortened by the drift of two clocks); or
-//! L' is L, which leaves office before it asks for votes; or L' showed a permit of L, of a generation
-//! not below that of the lease. In the last case L had left office before it gave the permit. If L is in
-//! office again, that is by leases of a later generation, which Y grants only while it has not promised
+//! L' is L, which stops serving before it asks for votes; or L' showed a permit of L, of a generation
+//! not below that of the lease. In the last case L had stopped serving before it gave the permit. If L
+//! serves again, that is by leases of a later generation, which Y grants only while it has not promised
 //! T', and after which the permit is worth nothing at Y. If Y restarted in between, it does not vote
-//! within a lease of its start, permit or not. Y may be L itself: it gives up office in the step in which
+//! within a lease of its start, permit or not. Y may be L itself: it stops serving in the step in which
 //! it promises. Clock rates are the only assumption.
 //!
 //! **S5 Memory mode.** R restarts without its log; its promise is durable. The leader L whose answer to
@@ -43,7 +43,7 @@
 //! f+1 answers because its replicas forget view numbers.) If L counts an ACK of R's former start before it
 //! hears of the restart, that entry is in L's log, hence below the floor.
 //! Before that R's vote could break S3. So it counts only when (a) a majority has promised, so that no other
-//! leader is in office and nothing is confirmed to clients any more, and (b) since then the longest time has
+//! leader serves and nothing is confirmed to clients any more, and (b) since then the longest time has
 //! passed for which a client may rely on anything that R had acknowledged. The wait begins with (a), not
 //! with R's start, so keep-alives cannot outlive it. Terms, and with them tokens, still grow.
 //!
@@ -58,9 +58,9 @@
 //! is only in a `Begin`, and of the others only those can be reached that have never had that entry, they
 //! look like a new cluster. Do not empty a folder while a majority of the *other* members is down.
 //!
-//! **S7 Reads.** A leader in office has applied everything that was ever told: its own `Begin` is committed,
+//! **S7 Reads.** A serving leader has applied everything that was ever told: its own `Begin` is committed,
 //! so everything committed before is applied, and later outcomes it tells itself. No other leader is in
-//! office. So a read of the applied state, with a look at the clock in the same step, is linearizable.
+//! state. So a read of the applied state, with a look at the clock in the same step, is linearizable.
 //!
 //! **S8 Two histories.** After a vote that waited (S5), or with `Quorum::None`, a member may come back that
 //! has committed what the leader does not have. The leader's log contradicts it at or below its commit

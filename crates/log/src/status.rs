@@ -1,6 +1,6 @@
 //! What others may know of the log.
 
-use crate::lead::{Office, Peer};
+use crate::lead::{LeaderState, Peer};
 use crate::tail::Tail;
 use crate::types::{Birth, Index, Position, Roster, Term};
 use crate::{Log, Role};
@@ -55,18 +55,18 @@ pub struct PeerReport {
 }
 
 impl<M: Machine> Log<M> {
-    /// G7: the term in which this member is in office when its clock shows `now`.
-    pub fn in_office(&self, now: Time) -> Option<Term> {
-        self.office().filter(|office| now < office.until).map(|office| office.term)
+    /// G7: the term in which this member serves when its clock shows `now`.
+    pub fn serving(&self, now: Time) -> Option<Term> {
+        self.leader_state().filter(|state| now < state.until).map(|state| state.term)
     }
 
     pub(crate) fn office_until(&self, now: Time) -> Option<Time> {
-        self.office().map(|office| office.until).filter(|until| now < *until)
+        self.leader_state().map(|state| state.until).filter(|until| now < *until)
     }
 
-    /// The term that this member leads, in office or not.
+    /// The term that this member leads, serving or not.
     pub fn leads(&self) -> Option<Term> {
-        self.office().map(|office| office.term)
+        self.leader_state().map(|state| state.term)
     }
 
     /// Whether it asks for votes.
@@ -84,16 +84,16 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// The leader that it is bound to, or itself in office; with the term.
+    /// The leader that it is bound to, or itself while it serves; with the term.
     pub fn leader(&self, me: NodeId, now: Time) -> Option<(NodeId, Term)> {
         let bound = self.lease.filter(|lease| now < lease.until);
         let bound = bound.map(|lease| (lease.leader, lease.term));
-        self.in_office(now).map(|term| (me, term)).or(bound)
+        self.serving(now).map(|term| (me, term)).or(bound)
     }
 
     /// Whether an operator appointed the leader that it knows.
     pub fn is_appointed(&self) -> bool {
-        let led = self.office().map(|office| office.appointed);
+        let led = self.leader_state().map(|state| state.appointed);
         led.or(self.lease.map(|lease| lease.appointed)).unwrap_or(false)
     }
 
@@ -122,9 +122,9 @@ impl<M: Machine> Log<M> {
         (self.promised, self.vote)
     }
 
-    /// What came of committed commands of this term. Told only in office; kept until then.
+    /// What came of committed commands of this term. Told only while serving; kept until then.
     pub fn take_outcomes(&mut self, now: Time) -> Vec<M::Outcome> {
-        match self.in_office(now) {
+        match self.serving(now) {
             Some(_) => std::mem::take(&mut self.outcomes),
             None => Vec::new(),
         }
@@ -137,14 +137,14 @@ impl<M: Machine> Log<M> {
 
     /// When a leader last heard a follower.
     pub fn heard(&self, member: NodeId) -> Option<Time> {
-        self.office()?.peers.get(&member).map(|peer| peer.heard)
+        self.leader_state()?.peers.get(&member).map(|peer| peer.heard)
     }
 
     /// How many entries a follower lacks; unknown if it has not answered, has forgotten its log or is not
     /// admitted yet (G10).
     pub fn lacks(&self, member: NodeId) -> Option<u64> {
         let counts = |peer: &&Peer| !peer.lost && self.counts_ack(member, peer.birth);
-        let peer = self.office()?.peers.get(&member).filter(counts)?;
+        let peer = self.leader_state()?.peers.get(&member).filter(counts)?;
         Some(self.last().index.number().saturating_sub(peer.matched.number()))
     }
 
@@ -156,7 +156,7 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// How long the lease, or the office, lasts that [`Log::leader`] is from.
+    /// How long the lease lasts that [`Log::leader`] is from.
     pub fn lease_left(&self, now: Time) -> Option<Duration> {
         let bound = self.lease.map(|lease| lease.until).filter(|until| now < *until);
         self.office_until(now).or(bound).map(|until| until.since(now))
@@ -165,17 +165,17 @@ impl<M: Machine> Log<M> {
     /// Whether this member leads and a majority has more of the log than that follower: what it is
     /// sent may come a little later.
     pub fn is_spare(&self, follower: NodeId, needed: usize) -> bool {
-        let Some(office) = self.office() else { return false };
+        let Some(state) = self.leader_state() else { return false };
         let rank = |id: NodeId, matched: Index| (Reverse(matched), id);
-        let matched = office.peers.get(&follower).map_or(Index::ZERO, |peer| peer.matched);
+        let matched = state.peers.get(&follower).map_or(Index::ZERO, |peer| peer.matched);
         let own = rank(follower, matched);
         let is_ahead = |(id, peer): &(&NodeId, &Peer)| rank(**id, peer.matched) < own;
-        office.peers.iter().filter(is_ahead).count() + 1 >= needed
+        state.peers.iter().filter(is_ahead).count() + 1 >= needed
     }
 
-    /// Whether it is in office and takes commands; it does not while it hands over.
+    /// Whether it serves and takes commands; it does not while it hands over.
     pub fn takes_entries(&self, now: Time) -> bool {
-        self.in_office(now).is_some() && self.office().is_some_and(Office::takes_entries)
+        self.serving(now).is_some() && self.leader_state().is_some_and(LeaderState::takes_entries)
     }
 
     /// How many entries are not committed.
@@ -187,7 +187,7 @@ impl<M: Machine> Log<M> {
     pub fn is_complete(&self, now: Time) -> bool {
         let holds = |lease: crate::Lease| now < lease.until && lease.matched >= lease.commit;
         let has_all = self.completeness() == Completeness::Whole;
-        has_all && (self.in_office(now).is_some() || self.lease.is_some_and(holds))
+        has_all && (self.serving(now).is_some() || self.lease.is_some_and(holds))
     }
 
     /// G9: whether a lease has passed since its restart, so that it may vote, for itself too.
@@ -216,7 +216,7 @@ impl<M: Machine> Log<M> {
         let whole = self.whole();
         let led = self.lease.map_or(Position::ZERO, |lease| lease.last);
         let last = self.last();
-        let peers = self.office().into_iter().flat_map(|office| &office.peers);
+        let peers = self.leader_state().into_iter().flat_map(|state| &state.peers);
         Report {
             last,
             commit: self.commit(),
@@ -240,14 +240,14 @@ impl<M: Machine> Log<M> {
     pub fn invariants() -> Vec<Invariant<Self>> {
         vec![
             Invariant::<Self>::at_most_one_now(
-                "one-office",
-                "at most one member is in office at any moment",
-                |_, log, now| log.in_office(now).map(|_| 0),
+                "one-serving",
+                "at most one member serves at any moment",
+                |_, log, now| log.serving(now).map(|_| 0),
             ),
             Invariant::<Self>::fenced(
                 "terms",
-                "each term has one leader in office, and terms only grow, over restarts too",
-                |_, log, now| log.in_office(now).map(|term| term.number().into()),
+                "each term has one serving leader, and terms only grow, over restarts too",
+                |_, log, now| log.serving(now).map(|term| term.number().into()),
             ),
             Invariant::<Self>::each(
                 "sound",

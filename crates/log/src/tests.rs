@@ -9,8 +9,8 @@ mod g9;
 mod network;
 
 use crate::{
-    Ack, Answer, Beat, Birth, Config, Durability, Entry, Index, Input, Log, Machine, Msg, Output,
-    Payload, Place, Position, Term, Timer, Unsound,
+    Ack, Answer, Birth, Config, Durability, Entry, Heartbeat, Index, Input, Log, Machine, Msg,
+    Output, Payload, Place, Position, Term, Timer, Unsound,
 };
 use bellwether_core::{Context, Effect, Group, NodeId, Process, Time};
 use std::sync::Arc;
@@ -55,11 +55,11 @@ impl Machine for Words {
         if self.0.contains(&13) { Err(Unsound("13")) } else { Ok(self) }
     }
 
-    fn reliance(&self) -> Duration {
+    fn longest_ttl(&self) -> Duration {
         if self.0.is_empty() { Duration::ZERO } else { Duration::from_secs(60) }
     }
 
-    fn reliance_of(_: &u8) -> Duration {
+    fn ttl_of(_: &u8) -> Duration {
         Duration::from_secs(60)
     }
 }
@@ -152,12 +152,18 @@ impl One {
     }
 
     /// A heartbeat of a leader with this log.
-    pub(crate) fn beat(&mut self, from: u32, beat: Beat) -> Fx {
+    pub(crate) fn beat(&mut self, from: u32, beat: Heartbeat) -> Fx {
         self.get(from, Msg::Append { beat, prev: beat.last, entries: Arc::new([]) })
     }
 
     /// Entries of one term after a position.
-    pub(crate) fn append(&mut self, from: u32, beat: Beat, prev: Position, commands: &[u8]) -> Fx {
+    pub(crate) fn append(
+        &mut self,
+        from: u32,
+        beat: Heartbeat,
+        prev: Position,
+        commands: &[u8],
+    ) -> Fx {
         self.get(from, Msg::Append { beat, prev, entries: entries(beat.term, prev, commands) })
     }
 
@@ -215,8 +221,8 @@ pub(crate) fn asks_sure(log: &Log<Words>) -> Option<Term> {
     }
 }
 
-pub(crate) fn beat(term: u64, last: Position, commit: u64) -> Beat {
-    Beat {
+pub(crate) fn beat(term: u64, last: Position, commit: u64) -> Heartbeat {
+    Heartbeat {
         term: Term::new(term),
         generation: 0,
         sent: Time::from_micros(5),

@@ -1,7 +1,7 @@
 //! G5 Pieces: fetching a newer log, entry by entry or as a snapshot in parts.
 
 use crate::follow::Appended;
-use crate::message::{Beat, Body, Msg, Place};
+use crate::message::{Body, Heartbeat, Msg, Place};
 use crate::tail::Tail;
 use crate::types::{Output, Position, Roster, Timer};
 use crate::{Cx, Log, Memory, Role, Whole};
@@ -92,7 +92,7 @@ impl<M: Machine> Log<M> {
     pub(crate) fn take_supply(
         &mut self,
         from: NodeId,
-        beat: Option<Beat>,
+        beat: Option<Heartbeat>,
         last: Position,
         body: Body<M>,
         cx: &mut Cx<'_, M>,
@@ -106,7 +106,7 @@ impl<M: Machine> Log<M> {
         let expected = self.fetch.as_ref().is_some_and(|f| f.from == from && f.answers(&body));
         // Only a newer log is adopted: a leader's always is, once it has begun.
         let is_newer = beat.is_some() || last > self.last() && last >= self.floor;
-        if expected && is_newer && !is_sure && self.office().is_none() {
+        if expected && is_newer && !is_sure && self.leader_state().is_none() {
             self.take_piece(from, beat.as_ref(), last, body, cx);
         }
         if let Some(beat) = &beat {
@@ -117,7 +117,7 @@ impl<M: Machine> Log<M> {
     fn take_piece(
         &mut self,
         from: NodeId,
-        beat: Option<&Beat>,
+        beat: Option<&Heartbeat>,
         last: Position,
         body: Body<M>,
         cx: &mut Cx<'_, M>,

@@ -262,7 +262,7 @@ impl Config {
     /// How long a leader may rely on a lease, on its own clock, from the moment at which it sent
     /// what is answered. The follower's clock may be too fast and its own too slow, each by the
     /// bound.
-    pub fn reliance(&self) -> Duration {
+    pub fn leader_lease(&self) -> Duration {
         let million = 1_000_000_u128;
         let drift = u128::from(self.drift_ppm).min(million);
         let micros = self.lease.as_micros() * (million - drift) / (million + drift);
@@ -280,7 +280,7 @@ pub enum Timer {
     Wait,
     /// The time of the next heartbeat (G7).
     Heartbeat,
-    /// The end of the own office, unless followers renew it (G7).
+    /// The end of the own lease, unless followers renew it (G7).
     Lapse,
     /// The time to write what was proposed (G6).
     Write,
@@ -351,12 +351,12 @@ pub enum Output {
         /// How long it lasts at most.
         left: Duration,
     },
-    /// This member leads, and is not in office yet.
+    /// This member leads, and does not serve yet.
     Leads(Term),
-    /// This member is in office: it may serve.
-    InOffice(Term),
+    /// This member begins to serve.
+    Serving(Term),
     /// It leads no more.
-    LostOffice(Term, Loss),
+    StoppedServing(Term, Loss),
     /// A leader showed that it lives.
     Heard {
         /// Who.
@@ -375,11 +375,11 @@ pub enum Output {
         /// Whether an operator wants it so.
         appointed: bool,
     },
-    /// This leader has left office for that member.
+    /// This leader has stopped serving for that member.
     HandingOver(NodeId),
     /// A hand-over came to nothing: this leader goes on.
     HandOverFailed(NodeId),
-    /// A leader left office, for that member if it names one.
+    /// A leader stopped serving, for that member if it names one.
     Yielded {
         /// The leader that was.
         by: NodeId,

@@ -1,6 +1,6 @@
 //! G1 Terms, G2 Campaign and G3 Vote: how a member becomes the leader.
 
-use crate::campaign::{Campaign, Standing};
+use crate::campaign::{Campaign, VoteReply};
 use crate::message::{Answer, Msg, Permit};
 use crate::types::{Birth, Config, Durability, Loss, Output, Position, Quorum, Term, Timer};
 use crate::{Cx, Lease, Log, Role};
@@ -54,7 +54,7 @@ impl<M: Machine> Log<M> {
             return Answer::Wait { leader: Some(lease.leader), left: lease.until.since(now) };
         }
         let forgot = self.lost || is_below_floor;
-        Answer::Yes { after: if forgot { self.reliance() } else { Duration::ZERO } }
+        Answer::Yes { after: if forgot { self.longest_ttl() } else { Duration::ZERO } }
     }
 
     /// The answer, and what follows from it.
@@ -232,11 +232,11 @@ impl<M: Machine> Log<M> {
         let Some(campaign) = self.campaign_mut() else { return };
         campaign.refused |= matches!(answer, Answer::No { .. });
         let standing = match answer {
-            Answer::Yes { after } if counts => Standing::Yes { after, birth },
+            Answer::Yes { after } if counts => VoteReply::Yes { after, birth },
             Answer::Wait { leader, left } if counts => {
-                Standing::Free { at: now + left.min(lease), leader }
+                VoteReply::Free { at: now + left.min(lease), leader }
             }
-            Answer::Behind { last } => Standing::Behind(last),
+            Answer::Behind { last } => VoteReply::Behind(last),
             Answer::Yes { .. } | Answer::Wait { .. } | Answer::No { .. } => return,
         };
         // A vote that was given stays given.
@@ -287,16 +287,16 @@ impl<M: Machine> Log<M> {
             return;
         };
         let leaders = campaign.answers.values().filter_map(|standing| match standing {
-            Standing::Free { leader, .. } => *leader,
-            Standing::Yes { .. } | Standing::Behind(_) => None,
+            VoteReply::Free { leader, .. } => *leader,
+            VoteReply::Yes { .. } | VoteReply::Behind(_) => None,
         });
         let Some(leader) = leaders.max().filter(|leader| *leader != cx.me()) else { return };
         // Only this leader may be in the way of a majority, the candidate among it: a member that has
         // just restarted would not be free when the leader has yielded (G9).
-        let yields = |standing: &Standing| match standing {
-            Standing::Yes { .. } => true,
-            Standing::Free { leader: bound, .. } => *bound == Some(leader),
-            Standing::Behind(_) => false,
+        let yields = |standing: &VoteReply| match standing {
+            VoteReply::Yes { .. } => true,
+            VoteReply::Free { leader: bound, .. } => *bound == Some(leader),
+            VoteReply::Behind(_) => false,
         };
         let own = campaign.answers.get(&me).is_some_and(yields);
         if !own || campaign.answers.values().filter(|s| yields(s)).count() < needed {
@@ -323,7 +323,7 @@ impl<M: Machine> Log<M> {
             return;
         }
         cx.rule("G2");
-        // S4: a leader leaves office before it asks for votes in another term.
+        // S4: a leader stops serving before it asks for votes in another term.
         if let Role::Leader(_, beside) = &mut self.role
             && let Some(campaign) = beside.take()
         {
@@ -351,7 +351,7 @@ impl<M: Machine> Log<M> {
         cx.set_timer(Timer::Wait, until.since(now));
         if is_new {
             cx.rule("G9");
-            let remembers = |standing: &Standing| matches!(standing, Standing::Yes { after, .. } if after.is_zero());
+            let remembers = |standing: &VoteReply| matches!(standing, VoteReply::Yes { after, .. } if after.is_zero());
             let missing = |id: &NodeId| !campaign.answers.get(id).is_some_and(remembers);
             let members = cx.others().filter(missing).collect();
             cx.emit(Output::Waiting { members, left: wait });
@@ -405,13 +405,13 @@ impl<M: Machine> Log<M> {
 
     /// G1: a follower has promised a higher term.
     pub(crate) fn be_refused(&mut self, term: Term, promised: Term, cx: &mut Cx<'_, M>) {
-        let is_own = self.office().is_some_and(|office| office.term == term);
+        let is_own = self.leader_state().is_some_and(|state| state.term == term);
         if !is_own || promised <= term {
             return;
         }
         self.seen = self.seen.max(promised);
-        if let Role::Leader(office, None) = &self.role {
-            let appointed = office.appointed;
+        if let Role::Leader(state, None) = &self.role {
+            let appointed = state.appointed;
             self.begin_campaign(false, appointed, None, cx);
         }
     }
@@ -444,7 +444,7 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// G8: the leader has left office for this member.
+    /// G8: the leader has stopped serving for this member.
     pub(crate) fn use_permit(&mut self, permit: Permit, appointed: bool, cx: &mut Cx<'_, M>) {
         match &mut self.role {
             Role::Leader(..) => {}

@@ -30,7 +30,7 @@ mod tests;
 pub use bellwether_log::{Completeness, Durability, Durable, Loss, Position, Quorum, Term};
 pub use config::{Choices, Config, MOST_DRIFT_PPM, Preempt, Unfit};
 pub use event::{Decline, Event, Reason};
-pub use member::{Hint, Input, Member, Msg, Sight, Timer};
+pub use member::{Hint, Input, Member, Msg, PeerView, Timer};
 pub use ranks::Ranks;
 pub use service::Service;
 pub use simulated::SIMULATED_DRIFT_PPM;

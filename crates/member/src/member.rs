@@ -27,7 +27,7 @@ mod asked;
 mod leadership;
 mod view;
 
-pub use view::Sight;
+pub use view::PeerView;
 
 use crate::clocks::Clocks;
 use crate::config::Config;
@@ -40,7 +40,7 @@ use bellwether_log::{
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use view::{Told, View};
+use view::{LastView, View};
 
 /// One member of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -50,12 +50,12 @@ pub struct Member<M: Machine = ()> {
     detector: Detector,
     clocks: Clocks,
     stance: Stance,
-    /// The term in which it is in office, or was until this moment.
+    /// The term in which it serves, or served until this moment.
     won: Option<Term>,
     /// What the leader last said of all members.
     view: Option<View>,
     /// What this leader last said of them.
-    told: Told,
+    last_view: LastView,
     /// G9: for whom its campaign waits, and until when.
     waiting: Option<(Vec<NodeId>, Time)>,
     /// How many members agreed to its last campaign.
@@ -99,7 +99,7 @@ pub enum Msg<M: Machine = ()> {
     /// P10: "I was elected and cannot win; elect another."
     Pass,
     /// What the leader knows of all members, once a second.
-    View(Vec<Sight>),
+    View(Vec<PeerView>),
 }
 
 impl<M: Machine> Message for Msg<M> {
@@ -116,7 +116,7 @@ impl<M: Machine> Message for Msg<M> {
         match self {
             Msg::Log(msg) => msg.weight(),
             Msg::Election(_) | Msg::Pass => 64,
-            Msg::View(sights) => 64 + sights.len() * 32,
+            Msg::View(peers) => 64 + peers.len() * 32,
         }
     }
 }
@@ -238,7 +238,7 @@ impl<M: Machine> Process for Member<M> {
         match msg {
             Msg::Log(msg) => self.with_log(cx, |log, cx| log.on_message(from, msg, cx)),
             Msg::Pass => self.hear_pass(from, cx),
-            Msg::View(sights) => self.take_view(from, sights, cx),
+            Msg::View(peers) => self.take_view(from, peers, cx),
             Msg::Election(_) if self.abstains() => cx.rule("P7"),
             Msg::Election(_) if self.knows_better(cx.now(), cx.config()) => cx.rule("P3"),
             Msg::Election(msg) => {
@@ -317,7 +317,7 @@ impl<M: Machine> Member<M> {
         self.with_log(cx, |log, cx| log.on_input(input, cx));
     }
 
-    /// Proposes commands (G6). False if this member is not in office, or hands over.
+    /// Proposes commands (G6). False if this member is not serving, or hands over.
     pub fn propose(&mut self, commands: Vec<M::Command>, cx: &mut Cx<'_, M>) -> bool {
         let mut accepted = false;
         self.with_log(cx, |log, cx| accepted = log.propose(commands, cx));
@@ -347,11 +347,11 @@ impl<M: Machine> Member<M> {
                 cx.emit(Event::Waiting { members, left });
             }
             Output::Leads(_) => self.begin_to_lead(cx),
-            Output::InOffice(term) => {
+            Output::Serving(term) => {
                 self.won = Some(term);
                 cx.emit(Event::Won(term));
             }
-            Output::LostOffice(term, loss) => self.lose(term, loss, cx),
+            Output::StoppedServing(term, loss) => self.lose(term, loss, cx),
             Output::Heard { leader, term } => self.hear_leader(leader, term, cx),
             Output::Asked(from) => {
                 if self.stance == Stance::Awaiting(from) {
@@ -392,7 +392,7 @@ impl<M: Machine> Member<M> {
                 let heard = self.detector.heard();
                 heard.is_some_and(|heard| now.since(heard) <= config.log.heartbeat * 3 / 2)
             }
-            Stance::Coordinating => self.in_office(now).is_some(),
+            Stance::Coordinating => self.serving(now).is_some(),
             Stance::Listening | Stance::Electing | Stance::Awaiting(_) => false,
         }
     }

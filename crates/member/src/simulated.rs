@@ -90,12 +90,12 @@ impl<M: Portable> Member<M> {
             Invariant::<Self>::at_most_one_now(
                 "one-mandate",
                 "at most one member believes at any moment that it holds the mandate",
-                |_, member, now| member.in_office(now).map(|_| 0),
+                |_, member, now| member.serving(now).map(|_| 0),
             ),
             Invariant::<Self>::fenced(
                 "terms",
                 "each term has one leader, and terms only grow, over restarts too",
-                |_, member, now| member.in_office(now).map(|term| term.number().into()),
+                |_, member, now| member.serving(now).map(|term| term.number().into()),
             ),
         ]
     }

@@ -24,7 +24,7 @@ pub use malformed::Malformed;
 use bellwether_algorithms::election::any::{self, Body, Choice};
 use bellwether_log::Index;
 use bellwether_member::service::Msg;
-use bellwether_member::{ClockStatus, Msg as Member, Sight};
+use bellwether_member::{ClockStatus, Msg as Member, PeerView};
 use generated::message::Kind;
 use prost::Message as _;
 
@@ -49,8 +49,8 @@ pub fn encode(msg: &Msg) -> Vec<u8> {
             body: value::from_message(&Body(msg)),
         }),
         Msg::Member(Member::Pass) => Kind::Pass(generated::Pass {}),
-        Msg::Member(Member::View(sights)) => {
-            Kind::View(generated::View { sights: sights.iter().map(from_sight).collect() })
+        Msg::Member(Member::View(peers)) => {
+            Kind::View(generated::View { peers: peers.iter().map(from_peer_view).collect() })
         }
         Msg::Requests(requests) => {
             Kind::Requests(generated::Requests { requests: packed::pack(requests) })
@@ -78,8 +78,8 @@ pub fn decode(election: Choice, bytes: &[u8]) -> Result<Msg, Malformed> {
         Kind::Election(msg) => Msg::Member(Member::Election(to_election(election, msg)?)),
         Kind::Pass(generated::Pass {}) => Msg::Member(Member::Pass),
         Kind::View(view) => {
-            let sights = view.sights.into_iter().map(to_sight);
-            Msg::Member(Member::View(sights.collect::<Result<_, _>>()?))
+            let peers = view.peers.into_iter().map(to_peer_view);
+            Msg::Member(Member::View(peers.collect::<Result<_, _>>()?))
         }
         Kind::Requests(msg) => Msg::Requests(packed::unpack(&msg.requests, "requests.requests")?),
         Kind::Replies(msg) => Msg::Replies {
@@ -109,13 +109,13 @@ fn to_election(ours: Choice, msg: generated::Election) -> Result<any::Msg, Malfo
     value::to_message(ours, to_log::require(body, "election.body")?)
 }
 
-fn from_sight(sight: &Sight) -> generated::Sight {
-    let Sight { member, heard_ms, clock, behind } = *sight;
+fn from_peer_view(peer: &PeerView) -> generated::PeerView {
+    let PeerView { member, heard_ms, clock, behind } = *peer;
     let from_clock = |clock: ClockStatus| {
         let ClockStatus { offset_us, error_us, rate_ppb, drifts } = clock;
         generated::Clock { offset_us, error_us, rate_ppb, drifts }
     };
-    generated::Sight {
+    generated::PeerView {
         member: Some(from_log::node(member)),
         heard_ms: heard_ms.map(u64::from),
         clock: clock.map(from_clock),
@@ -123,16 +123,16 @@ fn from_sight(sight: &Sight) -> generated::Sight {
     }
 }
 
-fn to_sight(sight: generated::Sight) -> Result<Sight, Malformed> {
+fn to_peer_view(peer: generated::PeerView) -> Result<PeerView, Malformed> {
     let to_clock = |clock: generated::Clock| {
         let generated::Clock { offset_us, error_us, rate_ppb, drifts } = clock;
         ClockStatus { offset_us, error_us, rate_ppb, drifts }
     };
-    Ok(Sight {
-        member: to_log::node(sight.member, "sight.member")?,
+    Ok(PeerView {
+        member: to_log::node(peer.member, "peer.member")?,
         // Longer ago than can be said is said as long as can be.
-        heard_ms: sight.heard_ms.map(|ms| u32::try_from(ms).unwrap_or(u32::MAX)),
-        clock: sight.clock.map(to_clock),
-        behind: sight.behind,
+        heard_ms: peer.heard_ms.map(|ms| u32::try_from(ms).unwrap_or(u32::MAX)),
+        clock: peer.clock.map(to_clock),
+        behind: peer.behind,
     })
 }

@@ -168,7 +168,7 @@ impl Office {
         }
     }
 
-    /// Whether it is of use: it is in office, or follows and holds everything that is committed.
+    /// Whether it is of use: it serves, or follows and holds everything that is committed.
     pub(crate) fn ready(&self, status: &Status) -> json::Probe {
         let log = &status.log;
         let Some(mandate) = &status.mandate else {

@@ -2,7 +2,7 @@
 //!
 //! | record | what it says | when it is written |
 //! | --- | --- | --- |
-//! | 1 Hard | everything durable but the entries; whether a log is kept at all | when it changed, and first in every segment |
+//! | 1 HardState | everything durable but the entries; whether a log is kept at all | when it changed, and first in every segment |
 //! | 2 Entry | one entry | when it is written (G4, G6) |
 //! | 3 Cut | the entries after this index are void | before the entries that replace them |
 //! | 4 Commit | entries up to this index are committed | with other records; never a reason to write |
@@ -12,7 +12,7 @@
 //! What is on disk is compared with the log by positions alone: two logs with an entry of the same term
 //! at the same index are the same up to there (S2). So nothing in the log must remember what changed.
 //!
-//! In memory mode only Hard records are written, and they say that no log is kept: what was in the
+//! In memory mode only HardState records are written, and they say that no log is kept: what was in the
 //! folder is void. While a member receives a snapshot its former log stays on disk. After a crash it
 //! comes back with that log, which is as much as it claims to have had (its floor).
 
@@ -27,7 +27,7 @@ mod tests;
 use crate::codec::packed::pack;
 use bellwether_core::Process;
 use bellwether_log::{
-    Durability, Durable, Hard, Index, Log, Machine, Position, Roster, Tail, Term,
+    Durability, Durable, HardState, Index, Log, Machine, Position, Roster, Tail, Term,
 };
 use bellwether_net::durable::{DurableError, Owner};
 use bellwether_net::store::snapshot::{self, Snapshot, Writer};
@@ -46,7 +46,7 @@ const COMMIT: u8 = 4;
 const SNAPSHOT: u8 = 5;
 const FILLED: u8 = 6;
 
-/// The size of a segment, and of one that has only Hard records.
+/// The size of a segment, and of one that has only HardState records.
 const SEGMENT: u32 = 8 << 20;
 const SMALL_SEGMENT: u32 = 64 << 10;
 /// A snapshot is made when the log since the last one has grown to this, and to twice the snapshot.
@@ -76,7 +76,7 @@ impl<M: Machine> HasLog for Log<M> {
 #[derive(Debug)]
 pub struct LogStore<M: Machine> {
     folder: Folder,
-    hard: Option<Hard>,
+    hard: Option<HardState>,
     disk: OnDisk,
     /// The snapshot that the log on disk begins with, and the segment that refers to it.
     snapshot: Option<(Snapshot, u64)>,
@@ -269,12 +269,12 @@ where
         }
     }
 
-    /// Appends a batch. A segment begins with a Hard record.
+    /// Appends a batch. A segment begins with a HardState record.
     fn append(
         &mut self,
         mut batch: Batch,
         has_hard: bool,
-        hard: &Hard,
+        hard: &HardState,
         base: Position,
     ) -> Result<u64, DurableError> {
         if !has_hard && !self.folder.fits(&batch) {

@@ -113,11 +113,11 @@ fn says_more(ack: &Ack, before: &Ack) -> bool {
 mod tests {
     use super::*;
     use bellwether_core::Time;
-    use bellwether_log::{Beat, Birth, Entry, Index, Payload as Says, Position, Term};
+    use bellwether_log::{Birth, Entry, Heartbeat, Index, Payload as Says, Position, Term};
     use std::sync::Arc;
 
-    fn beat(term: u64, sent: u64) -> Beat {
-        Beat {
+    fn beat(term: u64, sent: u64) -> Heartbeat {
+        Heartbeat {
             term: Term::new(term),
             generation: 0,
             sent: Time::from_micros(sent),

@@ -356,7 +356,7 @@ fn finding_a_kill_5_restart_4_restart_5() {
     assert_eq!(group.check(leader, "x", token), 200, "P{leader} does not know the holder");
 }
 
-/// A follower that gets heartbeats and not what is changed must not keep a leader in office, or else
+/// A follower that gets heartbeats and not what is changed must not keep a leader serving, or else
 /// one lock has two holders: one there, and one in the next term that knows nothing of the first.
 #[test]
 fn finding_b_one_lock_one_holder() {

@@ -256,14 +256,14 @@ fn weights_are_what_postcard_writes() {
 #[test]
 fn a_client_may_rely_on_its_session_for_its_ttl() {
     let mut duties = Duties::default();
-    assert!(duties.reliance().is_zero());
+    assert!(duties.longest_ttl().is_zero());
     let open = |key, ttl_ms| Command::Open { key, client: "c".to_owned(), ttl_ms, at: 0 };
     duties.apply(&open(1, 5_000));
     duties.apply(&open(2, 3_000));
-    assert_eq!(duties.reliance().as_millis(), 5_000);
-    assert_eq!(Duties::reliance_of(&open(3, 700)).as_millis(), 700);
-    assert_eq!(Duties::reliance_of(&open(3, u64::MAX)).as_secs(), 3_600, "it will be refused");
-    assert_eq!(put_together(cut(&duties, 1)).unwrap().reliance(), duties.reliance());
+    assert_eq!(duties.longest_ttl().as_millis(), 5_000);
+    assert_eq!(Duties::ttl_of(&open(3, 700)).as_millis(), 700);
+    assert_eq!(Duties::ttl_of(&open(3, u64::MAX)).as_secs(), 3_600, "it will be refused");
+    assert_eq!(put_together(cut(&duties, 1)).unwrap().longest_ttl(), duties.longest_ttl());
 }
 
 fn ask(duties: &mut Duties, session: SessionId, number: Number, ask: Ask) -> Vec<Said> {

@@ -200,10 +200,10 @@ impl Record {
         };
         let mut events: Vec<Recorded> = entries
             .into_iter()
-            .map(|Step { at, clock, came, origin }| Recorded {
+            .map(|Step { at, clock, call, origin }| Recorded {
                 at,
                 node,
-                event: Happened::Step { clock, came, origin },
+                event: Happened::Step { clock, call, origin },
             })
             .collect();
         for deed in self.deeds.iter().filter(|deed| (deed.id, deed.life) == (id, life)) {

@@ -45,7 +45,7 @@ fn g10_an_ack_of_an_unknown_folder_counts_only_after_others_have_committed_it() 
     assert!(said(&effects).contains(&Output::Joined(id(3))));
     one.fire(Timer::Write);
     one.ack(3);
-    assert_eq!((one.log.commit(), one.log.in_office(one.now)), (Position::ZERO, None));
+    assert_eq!((one.log.commit(), one.log.serving(one.now)), (Position::ZERO, None));
     assert_eq!(joined(&one), [(at(1, 2), id(3), Birth::new(1))]);
     one.ack(2);
     assert_eq!(one.log.commit(), at(1, 2));

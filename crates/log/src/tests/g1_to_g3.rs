@@ -129,15 +129,15 @@ fn g2_a_refused_leader_asks_beside_leading() {
     one.ack(2);
     let effects = one.get(3, Msg::Refuse { term: Term::new(1), promised: Term::new(6) });
     assert_eq!(said(&effects), [Output::Asks(Term::new(7))]);
-    assert_eq!(one.log.in_office(one.now), Some(Term::new(1)));
+    assert_eq!(one.log.serving(one.now), Some(Term::new(1)));
     let vote = |sure| Msg::Vote { term: Term::new(7), sure, answer: YES, birth: Birth::new(1) };
-    // S4: it leaves office before it asks for the votes themselves.
+    // S4: it stops serving before it asks for the votes themselves.
     let effects = one.get(2, vote(false));
     assert!(
         said(&effects)
-            .contains(&Output::LostOffice(Term::new(1), crate::Loss::Superseded(Term::new(7))))
+            .contains(&Output::StoppedServing(Term::new(1), crate::Loss::Superseded(Term::new(7))))
     );
-    assert_eq!(one.log.in_office(one.now), None);
+    assert_eq!(one.log.serving(one.now), None);
     one.get(2, vote(true));
     assert_eq!(one.log.leads(), Some(Term::new(7)));
 }

@@ -1,4 +1,4 @@
-//! Commit, leases, office.
+//! Commit, leases, serving.
 
 use super::*;
 use crate::Loss;
@@ -10,17 +10,17 @@ fn leader() -> One {
     one
 }
 
-/// In office by P2's lease.
-fn in_office() -> One {
+/// Serving by P2's lease.
+fn serving() -> One {
     let mut one = leader();
     one.ack(2);
-    assert_eq!(one.log.in_office(one.now), Some(Term::new(1)));
+    assert_eq!(one.log.serving(one.now), Some(Term::new(1)));
     one
 }
 
 #[test]
 fn g6_a_majority_commits_and_only_then_is_it_applied_and_told() {
-    let mut one = in_office();
+    let mut one = serving();
     one.propose(7);
     one.fire(Timer::Write);
     assert_eq!(one.log.state().unwrap().1.0, Vec::<u8>::new());
@@ -32,7 +32,7 @@ fn g6_a_majority_commits_and_only_then_is_it_applied_and_told() {
 
 #[test]
 fn g6_the_leaders_own_log_must_be_written_too() {
-    let mut one = in_office();
+    let mut one = serving();
     one.propose(7);
     one.ack(2);
     assert_eq!(one.log.commit(), at(1, 1));
@@ -61,7 +61,7 @@ fn g6_entries_of_former_terms_are_committed_only_with_one_of_its_own() {
 
 #[test]
 fn g6_outcomes_are_told_only_in_office() {
-    let mut one = in_office();
+    let mut one = serving();
     one.propose(7);
     one.fire(Timer::Write);
     let late = one.ack_of();
@@ -75,7 +75,7 @@ fn g6_outcomes_are_told_only_in_office() {
 fn g6_nothing_is_proposed_out_of_office() {
     let mut one = leader();
     one.call(|log, cx| assert!(!log.propose(vec![1], cx)));
-    let mut one = in_office();
+    let mut one = serving();
     one.pass(ms(500));
     one.call(|log, cx| assert!(!log.propose(vec![1], cx)));
 }
@@ -84,20 +84,20 @@ fn g6_nothing_is_proposed_out_of_office() {
 fn g7_a_leader_is_in_office_when_begin_is_committed_and_leases_last() {
     let mut one = leader();
     let lease = Ack { matched: Index::ZERO, ..one.ack_of() };
-    assert!(!said(&one.get(2, Msg::Ack(lease))).contains(&Output::InOffice(Term::new(1))));
-    assert_eq!(one.log.in_office(one.now), None);
+    assert!(!said(&one.get(2, Msg::Ack(lease))).contains(&Output::Serving(Term::new(1))));
+    assert_eq!(one.log.serving(one.now), None);
     let effects = one.ack(2);
-    assert!(said(&effects).contains(&Output::InOffice(Term::new(1))));
+    assert!(said(&effects).contains(&Output::Serving(Term::new(1))));
 }
 
 #[test]
 fn g7_a_lease_counts_only_with_everything_that_is_committed() {
-    let mut one = in_office();
+    let mut one = serving();
     one.pass(ms(300));
     let behind = Ack { holds: false, ..one.ack_of() };
     one.get(2, Msg::Ack(behind));
     one.pass(ms(250));
-    assert_eq!(one.log.in_office(one.now), None);
+    assert_eq!(one.log.serving(one.now), None);
 }
 
 #[test]
@@ -123,11 +123,11 @@ fn g7_leases_are_counted_from_sending_and_shortened_by_drift() {
     one.get(2, Msg::Ack(ack));
     // 500 ms * 0.9 / 1.1 = 409 ms after sending.
     one.pass(ms(208));
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
     one.pass(ms(2));
-    assert_eq!(one.log.in_office(one.now), None);
+    assert_eq!(one.log.serving(one.now), None);
     assert!(
-        said(&one.fire(Timer::Lapse)).contains(&Output::LostOffice(Term::new(1), Loss::Lapsed))
+        said(&one.fire(Timer::Lapse)).contains(&Output::StoppedServing(Term::new(1), Loss::Lapsed))
     );
 }
 
@@ -138,7 +138,7 @@ fn g7_an_ack_from_the_future_or_of_another_term_does_not_count() {
     one.get(2, Msg::Ack(future));
     let other = Ack { term: Term::new(2), ..one.ack_of() };
     one.get(2, Msg::Ack(other));
-    assert_eq!(one.log.in_office(one.now), None);
+    assert_eq!(one.log.serving(one.now), None);
 }
 
 #[test]
@@ -147,15 +147,15 @@ fn g7_a_drifting_clock_does_not_count() {
     one.input(Input::Drifts(id(2), true));
     one.ack(2);
     // What it holds counts, its lease does not.
-    assert_eq!((one.log.commit(), one.log.in_office(one.now)), (at(1, 1), None));
+    assert_eq!((one.log.commit(), one.log.serving(one.now)), (at(1, 1), None));
     one.input(Input::Drifts(id(2), false));
     one.ack(2);
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
 }
 
 #[test]
 fn g7_a_leader_for_which_nothing_advances_gives_up() {
-    let mut one = in_office();
+    let mut one = serving();
     one.propose(7);
     one.fire(Timer::Write);
     for _ in 0..9 {
@@ -168,23 +168,23 @@ fn g7_a_leader_for_which_nothing_advances_gives_up() {
     }
     one.pass(ms(100));
     let effects = one.fire(Timer::Heartbeat);
-    assert!(said(&effects).contains(&Output::LostOffice(Term::new(1), Loss::Stalled)));
+    assert!(said(&effects).contains(&Output::StoppedServing(Term::new(1), Loss::Stalled)));
 }
 
 #[test]
 fn g7_an_idle_leader_does_not_give_up() {
-    let mut one = in_office();
+    let mut one = serving();
     for _ in 0..30 {
         one.pass(ms(100));
         one.fire(Timer::Heartbeat);
         one.ack(2);
     }
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
 }
 
 #[test]
 fn g7_entries_are_pushed_only_to_followers_that_keep_up() {
-    let mut one = in_office();
+    let mut one = serving();
     let pushed = |effects: &Fx| {
         let push = |(to, msg): &(u32, Msg<Words>)| {
             matches!(msg, Msg::Append { entries, .. } if !entries.is_empty()).then_some(*to)

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Loss, Misfit, Permit};
 
-/// P1 in office, with answers of P2 and P3; P3 has joined.
+/// P1 serves, with answers of P2 and P3; P3 has joined.
 fn leader() -> One {
     let mut one = One::new(1);
     one.elect(2);
@@ -11,7 +11,7 @@ fn leader() -> One {
         one.ack(member);
         one.fire(Timer::Write);
     }
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
     one
 }
 
@@ -34,7 +34,7 @@ fn g8_a_member_is_invited_and_claims_before_anything_changes() {
     let mut one = leader();
     let effects = one.input(hand_over());
     assert_eq!(sent(&effects), [(2, Msg::Invite { term: Term::new(1), appointed: false })]);
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
     one.propose(1);
 }
 
@@ -45,19 +45,19 @@ fn g8_the_leader_takes_no_entries_until_the_successor_has_all() {
     one.input(hand_over());
     one.get(2, Msg::Claim { term: Term::new(2) });
     one.call(|log, cx| assert!(!log.propose(vec![2], cx)));
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
     one.fire(Timer::Write);
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
     let effects = one.ack(2);
     assert!(said(&effects).contains(&Output::HandingOver(id(2))));
-    assert_eq!(one.log.in_office(one.now), None);
+    assert_eq!(one.log.serving(one.now), None);
 }
 
 #[test]
 fn g8_a_leader_that_has_yielded_says_nothing() {
     let mut one = yielded();
     assert_eq!(sent(&one.ack(3)), []);
-    assert_eq!(one.log.in_office(one.now), None);
+    assert_eq!(one.log.serving(one.now), None);
     one.get(3, Msg::Fetch { place: Place::After(at(1, 1)), budget: 100 });
     assert!(one.log.beat_for(id(3), one.now).is_none());
 }
@@ -67,7 +67,7 @@ fn g8_a_claim_is_answered_if_the_member_says_so() {
     let mut one = leader();
     let effects = one.get(2, Msg::Claim { term: Term::new(2) });
     assert_eq!(said(&effects), [Output::Claimed(id(2))]);
-    assert!(one.log.in_office(one.now).is_some());
+    assert!(one.log.serving(one.now).is_some());
     assert!(said(&one.input(hand_over())).contains(&Output::HandingOver(id(2))));
 }
 
@@ -78,12 +78,12 @@ fn g8_a_hand_over_that_fails_leaves_the_old_leader_in_office() {
     one.pass(ms(200));
     let effects = one.fire(Timer::HandOver);
     assert!(said(&effects).contains(&Output::HandOverFailed(id(2))));
-    assert_eq!(one.log.office().unwrap().generation, 1);
+    assert_eq!(one.log.leader_state().unwrap().generation, 1);
     // Only leases of the next generation count.
     one.get(3, Msg::Ack(before));
-    assert_eq!(one.log.in_office(one.now), None);
+    assert_eq!(one.log.serving(one.now), None);
     one.ack(3);
-    assert_eq!(one.log.in_office(one.now), Some(Term::new(1)));
+    assert_eq!(one.log.serving(one.now), Some(Term::new(1)));
     one.propose(1);
 }
 
@@ -96,7 +96,7 @@ fn g8_an_invitation_or_a_claim_that_leads_to_nothing_changes_nothing() {
     one.input(hand_over());
     one.get(2, Msg::Claim { term: Term::new(2) });
     one.fire(Timer::HandOver);
-    assert_eq!(one.log.office().unwrap().generation, 0);
+    assert_eq!(one.log.leader_state().unwrap().generation, 0);
     one.propose(2);
 }
 
@@ -109,7 +109,7 @@ fn g8_a_permit_frees_from_leases_of_its_generation_and_no_later_one() {
         permit: Some(Permit { leader: id(2), term: Term::new(1), generation }),
     };
     let mut one = One::new(1);
-    one.beat(2, Beat { generation: 1, ..beat(1, at(1, 1), 0) });
+    one.beat(2, Heartbeat { generation: 1, ..beat(1, at(1, 1), 0) });
     assert!(matches!(answer(&one.get(3, ask(0))), Answer::Wait { .. }));
     // A late message of an earlier generation does not bring its leases back.
     one.beat(2, beat(1, at(1, 1), 0));
@@ -151,7 +151,9 @@ fn g8_without_a_majority_no_leader_is_asked_to_hand_over() {
 fn g8_the_old_leader_follows_its_successor() {
     let mut one = yielded();
     let effects = one.beat(2, beat(2, at(2, 9), 0));
-    assert!(said(&effects).contains(&Output::LostOffice(Term::new(1), Loss::HandedOver(id(2)))));
+    assert!(
+        said(&effects).contains(&Output::StoppedServing(Term::new(1), Loss::HandedOver(id(2))))
+    );
 }
 
 #[test]
@@ -198,7 +200,8 @@ fn g8_a_leader_that_ends_hands_over_first() {
     one.input(Input::Resign { to: Some(id(2)) });
     one.get(2, Msg::Claim { term: Term::new(2) });
     assert!(
-        said(&one.fire(Timer::HandOver)).contains(&Output::LostOffice(Term::new(1), Loss::GivenUp))
+        said(&one.fire(Timer::HandOver))
+            .contains(&Output::StoppedServing(Term::new(1), Loss::GivenUp))
     );
 }
 

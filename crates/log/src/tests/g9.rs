@@ -68,10 +68,10 @@ fn g9_a_lost_member_counts_for_nothing_until_this_very_start_is_answered() {
     assert!(acked(&effects).lost && !acked(&effects).holds);
     assert_eq!(acked(&effects).start, 2);
     for late in [None, Some(1)] {
-        let effects = one.beat(2, Beat { welcome: late, ..beat(1, at(1, 3), 2) });
+        let effects = one.beat(2, Heartbeat { welcome: late, ..beat(1, at(1, 3), 2) });
         assert!(acked(&effects).lost);
     }
-    let effects = one.beat(2, Beat { welcome: Some(2), ..beat(1, at(1, 3), 2) });
+    let effects = one.beat(2, Heartbeat { welcome: Some(2), ..beat(1, at(1, 3), 2) });
     assert!(!acked(&effects).lost && !acked(&effects).holds);
     assert_eq!((one.log.floor, one.log.completeness()), (at(1, 3), Completeness::Filling));
 }
@@ -79,7 +79,7 @@ fn g9_a_lost_member_counts_for_nothing_until_this_very_start_is_answered() {
 #[test]
 fn g9_while_it_fills_it_votes_by_its_floor_or_with_a_wait() {
     let mut one = lost();
-    one.beat(2, Beat { welcome: Some(2), ..beat(1, at(1, 3), 2) });
+    one.beat(2, Heartbeat { welcome: Some(2), ..beat(1, at(1, 3), 2) });
     one.pass(ms(600));
     assert_eq!(one.asked(3, 2, at(1, 3), false), YES);
     assert!(matches!(one.asked(3, 2, at(1, 2), false), Answer::Yes { after } if !after.is_zero()));
@@ -99,7 +99,7 @@ fn g9_the_leader_answers_to_a_start_and_does_not_count_it_before() {
     one.elect(2);
     let lost = Ack { lost: true, start: 4, ..one.ack_of() };
     one.get(2, Msg::Ack(lost));
-    assert_eq!((one.log.commit(), one.log.in_office(one.now)), (Position::ZERO, None));
+    assert_eq!((one.log.commit(), one.log.serving(one.now)), (Position::ZERO, None));
     assert_eq!(one.log.beat_for(id(2), one.now).unwrap().welcome, Some(4));
     assert_eq!(one.log.beat_for(id(3), one.now).unwrap().welcome, None);
 }
@@ -112,7 +112,7 @@ fn g9_what_an_earlier_start_acknowledged_does_not_count_any_more() {
     let later = Ack { start: 2, matched: Index::ZERO, holds: false, ..former };
     one.get(2, Msg::Ack(later));
     one.get(2, Msg::Ack(former));
-    assert_eq!((one.log.commit(), one.log.in_office(one.now)), (Position::ZERO, None));
+    assert_eq!((one.log.commit(), one.log.serving(one.now)), (Position::ZERO, None));
 }
 
 #[test]
@@ -177,9 +177,9 @@ fn g9_a_candidate_that_waits_makes_room_for_one_that_remembers() {
 #[test]
 fn g9_the_wait_covers_what_was_acknowledged_before_the_ack_leaves() {
     let mut one = One::of(3, 1, in_memory());
-    assert_eq!(one.log.durable().reliance_ms, 0);
+    assert_eq!(one.log.durable().hard.longest_ttl_ms, 0);
     one.append(2, beat(1, at(1, 1), 0), Position::ZERO, &[1]);
-    assert!(one.log.durable().reliance_ms >= 60_000);
+    assert!(one.log.durable().hard.longest_ttl_ms >= 60_000);
     assert_eq!(one.log.durable().log, crate::Saved::Nothing);
 }
 

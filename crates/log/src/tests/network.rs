@@ -36,8 +36,8 @@ impl Dice {
         if self.below(6) == 0 { Duration::MAX } else { ms(self.below(600)) }
     }
 
-    fn beat(&mut self) -> Beat {
-        Beat {
+    fn beat(&mut self) -> Heartbeat {
+        Heartbeat {
             term: Term::new(self.number()),
             generation: self.number() as u32,
             sent: self.time(),

@@ -47,11 +47,11 @@ impl Machine for List {
         Ok(self)
     }
 
-    fn reliance(&self) -> Duration {
+    fn longest_ttl(&self) -> Duration {
         if self.commands.is_empty() { Duration::ZERO } else { FOR_EVER }
     }
 
-    fn reliance_of(_: &u64) -> Duration {
+    fn ttl_of(_: &u64) -> Duration {
         FOR_EVER
     }
 }

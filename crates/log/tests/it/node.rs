@@ -1,5 +1,5 @@
-//! A log with the least of a member around it: a member that hears nothing campaigns, a leader in
-//! office proposes commands, claims are granted.
+//! A log with the least of a member around it: a member that hears nothing campaigns, a
+//! serving leader proposes commands, claims are granted.
 
 use crate::machine::List;
 use bellwether_core::{Assumptions, Context, Message, NodeId, Process};
@@ -14,7 +14,7 @@ pub(crate) struct Config {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Node {
     pub(crate) log: Log<List>,
-    /// In office when it was last looked at, and the term.
+    /// Serving when it was last looked at, and the term.
     pub(crate) serving: Option<Term>,
     proposed: u64,
     sieve: Option<Sieve>,
@@ -50,7 +50,7 @@ pub(crate) enum Input {
 #[derive(Clone, Debug)]
 pub(crate) enum Told {
     Log(Output),
-    /// A leader in office told clients that this command is done.
+    /// A serving leader told clients that this command is done.
     Done(u64),
 }
 
@@ -78,7 +78,7 @@ impl Node {
         for done in self.log.take_outcomes(now) {
             cx.emit(Told::Done(done));
         }
-        self.serving = self.log.in_office(now);
+        self.serving = self.log.serving(now);
     }
 
     fn react(&mut self, output: Output, cx: &mut Cx<'_>) {
@@ -188,7 +188,7 @@ impl Node {
     }
 }
 
-/// The longest that a run may take from its last fault to a leader in office that works and that all
+/// The longest that a run may take from its last fault to a serving leader that works and that all
 /// follow.
 pub(crate) fn bound(config: &Config) -> Duration {
     config.log.lease * 14

@@ -111,14 +111,14 @@ fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
 fn invariants() -> Vec<Invariant<Node>> {
     vec![
         Invariant::at_most_one_now(
-            "one-office",
-            "at most one member is in office at any moment",
-            |_, node: &Node, now| node.log.in_office(now).map(|_| 0),
+            "one-serving",
+            "at most one member serves at any moment",
+            |_, node: &Node, now| node.log.serving(now).map(|_| 0),
         ),
         Invariant::fenced(
             "terms",
-            "each term has one leader in office, and terms only grow",
-            |_, node: &Node, now| node.log.in_office(now).map(|term| term.number().into()),
+            "each term has one serving leader, and terms only grow",
+            |_, node: &Node, now| node.log.serving(now).map(|term| term.number().into()),
         ),
         Invariant::each("sound", "the indexes of a log are in order", |id, node: &Node| {
             let sound = Log::invariants().into_iter().find(|i| i.name == "sound").unwrap();
@@ -217,14 +217,14 @@ impl Sum {
     }
 }
 
-/// The margin is there for a reason: with clocks worse than the bound two leaders are in office, and
+/// The margin is there for a reason: with clocks worse than the bound two leaders serve, and
 /// the simulator finds them.
 #[test]
 fn with_clocks_beyond_the_bound_two_leaders_are_found() {
     let found = (0..3_000).filter(|seed| {
         let mut run = run_of(*seed, Some(400_000));
         run.config.log.drift_ppm = 500;
-        perform(run, *seed).violation.is_some_and(|violation| violation.name == "one-office")
+        perform(run, *seed).violation.is_some_and(|violation| violation.name == "one-serving")
     });
     assert!(found.count() > 0);
 }

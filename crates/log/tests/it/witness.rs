@@ -13,7 +13,7 @@ pub(crate) struct Witness {
     committed: BTreeMap<u64, (Position, usize, u64)>,
     /// What clients were told.
     pub(crate) told: BTreeSet<u64>,
-    /// Who came into office in this step.
+    /// Who came to serve in this step.
     elected: bool,
     pub(crate) counts: BTreeMap<&'static str, u64>,
     pub(crate) wrong: Option<String>,
@@ -53,8 +53,8 @@ impl Observer<Node> for Witness {
                     self.complain(place, format!("{command} was told twice"));
                 }
             }
-            Told::Log(Output::InOffice(_)) => {
-                self.count("in office");
+            Told::Log(Output::Serving(_)) => {
+                self.count("serving");
                 self.elected = true;
             }
             Told::Log(Output::Diverged { .. }) => {
@@ -68,10 +68,10 @@ impl Observer<Node> for Witness {
             Told::Log(Output::Waiting { .. }) => self.count("waiting"),
             Told::Log(Output::Behind { .. }) => self.count("behind"),
             Told::Log(Output::Stuck { .. }) => self.count("stuck"),
-            Told::Log(Output::LostOffice(_, bellwether_log::Loss::Stalled)) => {
+            Told::Log(Output::StoppedServing(_, bellwether_log::Loss::Stalled)) => {
                 self.count("stalled")
             }
-            Told::Log(Output::LostOffice(_, bellwether_log::Loss::HandedOver(_))) => {
+            Told::Log(Output::StoppedServing(_, bellwether_log::Loss::HandedOver(_))) => {
                 self.count("handed over");
             }
             Told::Log(_) => {}
@@ -93,7 +93,7 @@ impl Observer<Node> for Witness {
         if std::mem::take(&mut self.elected) {
             let has: BTreeSet<u64> = state.commands.iter().copied().collect();
             if let Some(lost) = self.told.difference(&has).next() {
-                self.complain(place, format!("in office without {lost}, which was told"));
+                self.complain(place, format!("serving without {lost}, which was told"));
             }
         }
     }

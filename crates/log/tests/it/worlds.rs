@@ -16,8 +16,8 @@ use bellwether_core::{
     Assumptions, Cluster, Context, Effect, Group, Invariant, NodeId, Process, Time,
 };
 use bellwether_log::{
-    self as log, Answer, Birth, Config, Durability, Durable, Log, Msg, Output, Position, Saved,
-    Tail, Term, Timer,
+    self as log, Answer, Birth, Config, Durability, Durable, HardState, Log, Msg, Output, Position,
+    Saved, Tail, Term, Timer,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -194,16 +194,17 @@ fn founded(me: NodeId, commands: u64) -> Durable<List> {
     let roster = (1..=3).map(|number| (id(number), birth)).collect();
     let state = Arc::new(List { commands: (0..commands).collect() });
     let log = Saved::Whole { state, commit, roster, tail: Tail::new(commit) };
-    Durable {
+    let hard = HardState {
         birth,
         starts: 0,
         promised: Term::new(if me == id(2) { 2 } else { 1 }),
         vote: (me == id(2)).then_some(id(1)),
-        reliance_ms: 0,
+        longest_ttl_ms: 0,
         floor: Position::ZERO,
         lost: false,
-        log,
-    }
+        keeps_log: true,
+    };
+    Durable { hard, log }
 }
 
 fn id(number: u32) -> NodeId {
@@ -281,9 +282,9 @@ fn invariants() -> Vec<Invariant<Probe>> {
             |_, probe| probe.log.leads().map(|term| term.number()),
         ),
         Invariant::<Probe>::at_most_one_now(
-            "one-office",
-            "at most one member is in office at any moment",
-            |_, probe, now| probe.log.in_office(now).map(|_| 0),
+            "one-serving",
+            "at most one member serves at any moment",
+            |_, probe, now| probe.log.serving(now).map(|_| 0),
         ),
         Invariant::<Probe>::whole(
             "nothing-lost",
@@ -428,7 +429,7 @@ fn a_member_that_votes_at_once_after_a_restart_makes_two() {
     flawed.config.flaw = Some(Flaw::VotesAtOnce);
     let breach =
         refute("votes at once", &Model { inputs: two_campaign(), faults: CRASH, ..flawed });
-    assert_eq!(breach, "one-office");
+    assert_eq!(breach, "one-serving");
 }
 
 #[test]
@@ -513,7 +514,7 @@ fn with_two_leases(ticks: u32, compares: bool) -> Model<Probe> {
 
 #[test]
 fn c_a_longer_lease_alone_makes_two_leaders() {
-    assert_eq!(refute("two leases", &with_two_leases(12, false)), "one-office");
+    assert_eq!(refute("two leases", &with_two_leases(12, false)), "one-serving");
 }
 
 /// The same world with equal leases.

@@ -11,9 +11,9 @@ use bellwether_log::{Log, Machine, Misfit, Position, Term};
 use std::time::Duration;
 
 impl<M: Machine> Member<M> {
-    /// The term in which it is in office.
-    pub fn in_office(&self, now: Time) -> Option<Term> {
-        self.log.in_office(now)
+    /// The term in which it serves.
+    pub fn serving(&self, now: Time) -> Option<Term> {
+        self.log.serving(now)
     }
 
     /// Its log.
@@ -92,7 +92,7 @@ impl<M: Machine> Member<M> {
     }
 
     fn must_lead(&self, here: &Here<'_>) -> Result<(), Decline> {
-        match self.in_office(here.now()) {
+        match self.serving(here.now()) {
             Some(_) => Ok(()),
             None => Err(Decline::NotCoordinator(self.named(here).filter(|id| *id != here.me()))),
         }
@@ -115,7 +115,7 @@ impl<M: Machine> Member<M> {
         }
     }
 
-    /// Whether it leads, in office or not.
+    /// Whether it leads, serving or not.
     pub(crate) fn leads(&self) -> bool {
         self.log.leads().is_some()
     }
@@ -143,7 +143,7 @@ impl<M: Machine> Member<M> {
         let mandate = |(leader, term)| MandateStatus { leader, term, lease_left, appointed };
         Status {
             stance: match self.stance {
-                _ if self.in_office(now).is_some() => PublicStance::Leading,
+                _ if self.serving(now).is_some() => PublicStance::Leading,
                 Stance::Listening => PublicStance::Listening,
                 Stance::Electing | Stance::Awaiting(_) => PublicStance::Electing,
                 Stance::Coordinating => PublicStance::Campaigning,
@@ -156,7 +156,12 @@ impl<M: Machine> Member<M> {
             needed: config.log.needed(here.group()),
             eligible: !self.abstains(),
             log: self.log_status(now),
-            members: here.group().ring().iter().map(|id| self.sight(*id, here, config)).collect(),
+            members: here
+                .group()
+                .ring()
+                .iter()
+                .map(|id| self.member_status(*id, here, config))
+                .collect(),
         }
     }
 
@@ -184,7 +189,7 @@ impl<M: Machine> Member<M> {
         self.log.supporters().or(last).map(|heard| heard.max(1))
     }
 
-    fn sight(&self, id: NodeId, here: &Here<'_>, config: &Config) -> MemberStatus {
+    fn member_status(&self, id: NodeId, here: &Here<'_>, config: &Config) -> MemberStatus {
         let (me, now) = (here.me(), here.now());
         let since = |at: Time| now.since(at);
         let leader = self.leader();
@@ -196,8 +201,8 @@ impl<M: Machine> Member<M> {
         } else if self.leads() {
             self.log.heard(id).map(since)
         } else {
-            told.and_then(|(at, sight)| {
-                Some(since(at) + Duration::from_millis(sight.heard_ms?.into()))
+            told.and_then(|(at, peer)| {
+                Some(since(at) + Duration::from_millis(peer.heard_ms?.into()))
             })
         };
         // What the leader says is some heartbeats old when it arrives, and a second when it is
@@ -215,7 +220,7 @@ impl<M: Machine> Member<M> {
         } else if self.leads() {
             self.log.lacks(id)
         } else {
-            told.and_then(|(_, sight)| sight.behind)
+            told.and_then(|(_, peer)| peer.behind)
         };
         MemberStatus { id, health, heard, clock: self.clock(me, id), behind }
     }

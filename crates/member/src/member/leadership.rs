@@ -1,6 +1,6 @@
 //! Coming to lead, following, claiming, handing over: P3, P5, P6 and P8.
 
-use super::view::Told;
+use super::view::LastView;
 use super::{Cx, Member, Stance, Timer};
 use crate::clocks::{Clocks, Verdict};
 use crate::config::Preempt;
@@ -15,7 +15,7 @@ impl<M: Machine> Member<M> {
         }
         self.stance = Stance::Coordinating;
         (self.passed, self.waiting, self.support) = (false, None, None);
-        (self.clocks, self.told) = (Clocks::default(), Told::default());
+        (self.clocks, self.last_view) = (Clocks::default(), LastView::default());
     }
 
     /// P3.

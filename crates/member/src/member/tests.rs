@@ -16,7 +16,7 @@ use bellwether_algorithms::election::{any, bully};
 use bellwether_core::Effect::{CancelTimer, Emit, Send, SetTimer};
 use bellwether_core::{Effect, Group};
 use bellwether_log::{
-    Ack, Answer, Beat, Birth, Body, Entry, Index, Loss, Payload, Permit, Position, Quorum,
+    Ack, Answer, Birth, Body, Entry, Heartbeat, Index, Loss, Payload, Permit, Position, Quorum,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -63,8 +63,8 @@ fn wait(leader: u32) -> Answer {
     Answer::Wait { leader: Some(id(leader)), left: ms(400) }
 }
 
-fn beat(number: u64, index: u64) -> Beat {
-    Beat {
+fn beat(number: u64, index: u64) -> Heartbeat {
+    Heartbeat {
         term: term(number),
         generation: 0,
         sent: Time::ZERO,
@@ -80,7 +80,7 @@ fn begin(leader: u32, number: u64, prev: Position) -> Letter {
     begun(leader, beat(number, prev.index.number() + 1), prev)
 }
 
-fn begun(leader: u32, beat: Beat, prev: Position) -> Letter {
+fn begun(leader: u32, beat: Heartbeat, prev: Position) -> Letter {
     let payload = Payload::Begin { leader: id(leader), births: Vec::new() };
     let entries = Arc::new([Arc::new(Entry { position: beat.last, payload })]);
     Msg::Log(log::Msg::Append { beat, prev, entries })
@@ -152,12 +152,12 @@ fn campaigning(config: Config) -> Node {
     p3
 }
 
-/// P3 in office in term 1. P1 and P2 have voted for it, and these have just acknowledged all.
+/// P3 serves in term 1. P1 and P2 have voted for it, and these have just acknowledged all.
 fn leading(config: Config, followers: &[u32]) -> Node {
     let mut p3 = campaigning(config);
     elect(&mut p3, 1);
     acknowledged(&mut p3, followers);
-    assert_eq!(p3.process.in_office(p3.now), Some(term(1)));
+    assert_eq!(p3.process.serving(p3.now), Some(term(1)));
     p3
 }
 
@@ -229,7 +229,7 @@ fn coordinator(node: &Node) -> Option<NodeId> {
 /// What the leader says of P3's clock.
 fn view(drifts: bool) -> Letter {
     let clock = Some(ClockStatus { drifts, ..ClockStatus::default() });
-    Msg::View(vec![Sight { member: id(3), heard_ms: Some(1), clock, behind: Some(0) }])
+    Msg::View(vec![PeerView { member: id(3), heard_ms: Some(1), clock, behind: Some(0) }])
 }
 
 fn news(effects: &[Effect<Member>]) -> Vec<Event> {

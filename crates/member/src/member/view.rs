@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// What a leader knows of one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Sight {
+pub struct PeerView {
     /// Which member.
     pub member: NodeId,
     /// How long ago it answered, in milliseconds, if it ever did in this term.
@@ -26,12 +26,12 @@ pub struct Sight {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct View {
     pub(super) at: Time,
-    sights: Vec<Sight>,
+    peers: Vec<PeerView>,
 }
 
 /// What this leader last said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Told {
+pub(super) struct LastView {
     at: Option<Time>,
     alive: BTreeSet<NodeId>,
 }
@@ -40,8 +40,8 @@ pub(super) struct Told {
 const PACE: Duration = Duration::from_secs(1);
 
 impl View {
-    pub(super) fn of(&self, member: NodeId) -> Option<Sight> {
-        self.sights.iter().find(|sight| sight.member == member).copied()
+    pub(super) fn of(&self, member: NodeId) -> Option<PeerView> {
+        self.peers.iter().find(|peer| peer.member == member).copied()
     }
 }
 
@@ -54,23 +54,23 @@ impl<M: Machine> Member<M> {
         let (now, here, config) = (cx.now(), cx.here(), cx.config());
         let alive: BTreeSet<NodeId> =
             cx.others().filter(|id| self.is_alive(*id, here, config)).collect();
-        let is_recent = self.told.at.is_some_and(|at| now < at + PACE);
-        if is_recent && alive == self.told.alive {
+        let is_recent = self.last_view.at.is_some_and(|at| now < at + PACE);
+        if is_recent && alive == self.last_view.alive {
             return;
         }
-        self.told = Told { at: Some(now), alive };
-        let sights: Vec<Sight> =
+        self.last_view = LastView { at: Some(now), alive };
+        let peers: Vec<PeerView> =
             here.group().ring().iter().map(|id| self.see(*id, here.me(), now)).collect();
         for other in cx.others() {
-            cx.send(other, Msg::View(sights.clone()));
+            cx.send(other, Msg::View(peers.clone()));
         }
     }
 
     /// What this leader knows of a member.
-    pub(super) fn see(&self, member: NodeId, me: NodeId, now: Time) -> Sight {
+    pub(super) fn see(&self, member: NodeId, me: NodeId, now: Time) -> PeerView {
         let heard = self.log.heard(member).map(|at| now.since(at));
         let heard = if member == me { Some(Duration::ZERO) } else { heard };
-        Sight {
+        PeerView {
             member,
             heard_ms: heard.map(|ago| u32::try_from(ago.as_millis()).unwrap_or(u32::MAX)),
             clock: self.clocks.status(me, member),
@@ -79,12 +79,12 @@ impl<M: Machine> Member<M> {
     }
 
     /// P7: the leader has measured this member's clock, too.
-    pub(super) fn take_view(&mut self, from: NodeId, sights: Vec<Sight>, cx: &mut Cx<'_, M>) {
+    pub(super) fn take_view(&mut self, from: NodeId, peers: Vec<PeerView>, cx: &mut Cx<'_, M>) {
         if !matches!(self.stance, Stance::Following(leader, _) if leader == from) {
             return;
         }
-        let view = View { at: cx.now(), sights };
-        if let Some(clock) = view.of(cx.me()).and_then(|sight| sight.clock) {
+        let view = View { at: cx.now(), peers };
+        if let Some(clock) = view.of(cx.me()).and_then(|peer| peer.clock) {
             self.drifts = clock.drifts;
         }
         self.view = Some(view);

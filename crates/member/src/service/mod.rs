@@ -5,14 +5,14 @@
 //! * D1 A member forwards its clients' requests to the coordinator that it follows, and the replies
 //!   back to its clients. If it follows none it says so. What is lost on the way is asked for again by
 //!   the client.
-//! * D2 A coordinator in office makes commands of requests and proposes them (G6). What comes of them,
+//! * D2 A serving coordinator makes commands of requests and proposes them (G6). What comes of them,
 //!   once they are committed, goes to where the session was last heard of. Commands go in batches:
 //!   what comes while some are not committed goes when they are, all at once; but a few may always be
 //!   under way, because a request that hands something on must not wait for one that comes.
 //! * D3 A session lives for its TTL, by the coordinator's clock, from the last that was heard of its
-//!   client. A new coordinator counts from the beginning of its office. Then the session is ended, by a
+//!   client. A new coordinator counts from when it began to serve. Then the session is ended, by a
 //!   command like any other.
-//! * D4 That a session lives is confirmed only in office, and not once its end was proposed. The client
+//! * D4 That a session lives is confirmed only while serving, and not once its end was proposed. The client
 //!   counts from when it sent what is confirmed, so its own deadline lies before that of this
 //!   coordinator, and of any later one.
 //! * D5 A new coordinator is announced to all clients, and they ask again for all that is not
@@ -26,7 +26,7 @@
 //!   be at work when the next one begins, and only tokens help. This is not replicated: a new
 //!   coordinator confirms the session again unless its client has heard, and then the client closes it.
 //!
-//! Reads look at committed entries only, and checks of tokens are answered only in office.
+//! Reads look at committed entries only, and checks of tokens are answered only while serving.
 //!
 //! # Assumes
 //! What the log assumes, and clients whose clocks keep to the bound.
@@ -53,7 +53,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Service {
     member: Member<Duties>,
-    /// What a coordinator knows of its clients, from the beginning of its office to its end.
+    /// What a coordinator knows of its clients, from when it begins to serve until it stops.
     sessions: Option<Sessions>,
     /// D5: the term of the coordinator that clients were told of; none if they were told that there is
     /// none.
@@ -147,7 +147,7 @@ impl Service {
         }
     }
 
-    /// D3 and D5: its office begins.
+    /// D3 and D5: it begins to serve.
     fn begin(&mut self, term: Term, cx: &mut Cx<'_>) {
         let mut sessions = Sessions::default();
         if let Some((_, duties)) = self.member.state() {
@@ -188,7 +188,7 @@ impl Service {
 
     /// Requests of a member's clients.
     fn hear(&mut self, via: NodeId, requests: Vec<(Conn, Request)>, cx: &mut Cx<'_>) {
-        if self.in_office(cx.now()).is_some() && self.sessions.is_some() {
+        if self.serving(cx.now()).is_some() && self.sessions.is_some() {
             cx.rule("D2");
             let commands = self.take_up(via, requests, cx);
             self.propose(commands, cx);
@@ -273,10 +273,10 @@ impl Service {
     /// D3.
     fn end_the_silent(&mut self, cx: &mut Cx<'_>) {
         let (at, now) = (cx.config().stamp(cx.now()), cx.now());
-        let in_office = self.in_office(now).is_some();
+        let serving = self.serving(now).is_some();
         let Some(sessions) = &mut self.sessions else { return };
-        if !in_office {
-            // Its office is over, or will go on in a moment.
+        if !serving {
+            // It has stopped serving, or goes on in a moment.
             return cx.set_timer(Timer::Sessions, cx.config().member.log.heartbeat);
         }
         let commands = sessions.end_the_silent(now, at);
@@ -300,9 +300,9 @@ impl Service {
         self.member.log()
     }
 
-    /// The term in which this member is in office when its clock shows `now`.
-    pub fn in_office(&self, now: Time) -> Option<Term> {
-        self.member.in_office(now)
+    /// The term in which this member serves when its clock shows `now`.
+    pub fn serving(&self, now: Time) -> Option<Term> {
+        self.member.serving(now)
     }
 
     /// What the member would say if asked now.

@@ -241,7 +241,7 @@ impl Sessions {
                 self.opening.entry(key).or_default().push_back((route, sent));
                 Some(Command::Open { key, client, ttl_ms, at })
             }
-            // D4: the caller is in office.
+            // D4: the caller serves.
             Request::KeepAlive { session, .. } if self.notices.contains_key(&session) => {
                 self.warn(session, Some(route));
                 None
@@ -258,7 +258,7 @@ impl Sessions {
                 Some(self.end(session, Ending::Closed, at))
             }
             Request::Died { session } => Some(self.end(session, Ending::Died, at)),
-            // S7: what is committed, read in office.
+            // S7: what is committed, read while serving.
             Request::Check { number, of, token } => {
                 let result = duties.bearer(&of, token);
                 self.reply(route, Reply::Checked { number, result });

@@ -10,7 +10,7 @@ use bellwether_core::Effect;
 use bellwether_duties::{
     Answer, Ask, Ending, Limits, Mode, OnDeadlock, Refusal, SessionId, Subject, Token, Want,
 };
-use bellwether_log::{self as log, Ack, Beat, Birth, Entry, Index, Payload};
+use bellwether_log::{self as log, Ack, Birth, Entry, Heartbeat, Index, Payload};
 use std::sync::Arc;
 
 type P3 = Fixture<Service>;
@@ -36,7 +36,7 @@ fn timer(timer: log::Timer) -> Timer {
 fn following(leader: u32) -> (P3, Vec<Effect<Service>>) {
     let mut p3 = p3();
     let last = Position::new(1, 1);
-    let beat = Beat {
+    let beat = Heartbeat {
         term: Term::new(1),
         generation: 0,
         sent: Time::ZERO,
@@ -52,7 +52,7 @@ fn following(leader: u32) -> (P3, Vec<Effect<Service>>) {
     (p3, effects)
 }
 
-/// P3 in office in term 1, and P1 and P2 have all that it has proposed.
+/// P3 serves in term 1, and P1 and P2 have all that it has proposed.
 fn leading() -> P3 {
     let mut p3 = p3();
     // Stronger ones are silent: P3 is elected in the end.
@@ -69,12 +69,12 @@ fn leading() -> P3 {
         }
     }
     acknowledge(&mut p3, 1);
-    assert_eq!(p3.process.in_office(p3.now), Some(Term::new(1)));
+    assert_eq!(p3.process.serving(p3.now), Some(Term::new(1)));
     acknowledge(&mut p3, BEGUN);
     p3
 }
 
-/// The entries of an office before clients ask for anything: those of the log and of the service.
+/// The entries of a term before clients ask for anything: those of the log and of the service.
 const BEGUN: u64 = 2;
 
 /// P3's disk has all, and the logs of P1 and P2 reach this index. What comes of it.
@@ -234,7 +234,7 @@ fn d2_out_of_office_nothing_goes_and_nothing_is_forgotten() {
     let asked = p3.now;
     p3.pass(p3.config.member.log.lease);
     let effects = acknowledge_what_was_sent(&mut p3, 6, asked);
-    assert_eq!(p3.process.in_office(p3.now), None);
+    assert_eq!(p3.process.serving(p3.now), None);
     assert_eq!(batches(effects.clone()), NONE);
     assert_eq!(replies(effects), []);
     let effects = acknowledge(&mut p3, 6);
@@ -251,10 +251,10 @@ fn hand_over(p3: &mut P3) -> Vec<Effect<Service>> {
 #[test]
 fn d2_commands_wait_while_the_leader_hands_over() {
     let mut p3 = with_session();
-    // One entry is not with P2 yet: until it is, P3 stays in office.
+    // One entry is not with P2 yet: until it is, P3 goes on serving.
     p3.input(asks(7, lock(1)));
     hand_over(&mut p3);
-    assert_eq!(p3.process.in_office(p3.now), Some(Term::new(1)));
+    assert_eq!(p3.process.serving(p3.now), Some(Term::new(1)));
     let effects = p3.input(asks(8, open(71, 5)));
     assert_eq!((batches(effects.clone()), replies(effects)), (vec![], vec![]), "it waits");
     // P2 does not take over.
@@ -273,12 +273,12 @@ fn d2_what_was_committed_before_a_hand_over_that_fails_is_told_after_it() {
     p3.input(asks(7, lock(1)));
     hand_over(&mut p3);
     let effects = acknowledge(&mut p3, 4);
-    assert_eq!(p3.process.in_office(p3.now), None, "P2 has everything, and the permit");
+    assert_eq!(p3.process.serving(p3.now), None, "P2 has everything, and the permit");
     let told = replies(effects);
     p3.pass(ms(200));
     p3.fire(timer(log::Timer::HandOver));
     let later = replies(acknowledge(&mut p3, 4));
-    assert_eq!(p3.process.in_office(p3.now), Some(Term::new(1)));
+    assert_eq!(p3.process.serving(p3.now), Some(Term::new(1)));
     assert_eq!(told.len() + later.len(), 1, "once: {told:?}, {later:?}");
 }
 
@@ -336,7 +336,7 @@ fn d4_a_keep_alive_is_confirmed_only_in_office() {
     let ask = || asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
     assert_eq!(replies(p3.input(ask())), [(7, alive)]);
     p3.pass(p3.config.member.log.lease);
-    assert_eq!(p3.process.in_office(p3.now), None);
+    assert_eq!(p3.process.serving(p3.now), None);
     assert_eq!(replies(p3.input(ask())), [(7, Reply::NoCoordinator)]);
 }
 
@@ -393,7 +393,7 @@ fn check(number: u64, token: Token) -> Request {
     Request::Check { number, of: Subject::Lock("a".to_owned()), token }
 }
 
-/// P3 in office; its client 7 holds the lock.
+/// P3 serves; its client 7 holds the lock.
 fn with_lock() -> (P3, Token) {
     let mut p3 = with_session();
     p3.input(asks(7, lock(1)));
@@ -408,7 +408,7 @@ fn g_a_leader_that_is_cut_off_answers_no_check() {
     let held = Reply::Checked { number: 1, result: Ok(FIRST) };
     assert_eq!(replies(p3.input(asks(9, check(1, token)))), [(9, held)]);
     p3.pass(p3.config.member.log.lease);
-    assert_eq!(p3.process.in_office(p3.now), None);
+    assert_eq!(p3.process.serving(p3.now), None);
     assert_eq!(replies(p3.input(asks(9, check(2, token)))), [(9, Reply::NoCoordinator)]);
     p3.fire(timer(log::Timer::Lapse));
     assert_eq!(replies(p3.input(asks(9, check(3, token)))), [(9, Reply::NoCoordinator)]);

@@ -27,11 +27,11 @@ const HEADER: usize = 4 + 4 + 4;
 struct Record {
     at: Time,
     clock: Time,
-    came: Came,
+    event: Event,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Came {
+enum Event {
     Start { life: u64, saved: Option<Vec<u8>> },
     Input(Vec<u8>),
     Message { from: NodeId, life: u64, seq: u64, msg: Vec<u8> },
@@ -40,18 +40,18 @@ enum Came {
 
 impl Record {
     fn decode<P: Process>(self, codec: &Codec<P>) -> Result<Step<P>, String> {
-        let (came, origin) = match self.came {
-            Came::Start { life, saved } => {
+        let (call, origin) = match self.event {
+            Event::Start { life, saved } => {
                 let saved = saved.map(|saved| codec.durable.decode(&saved)).transpose()?;
                 (Call::Start(saved), (life, 0))
             }
-            Came::Input(input) => (Call::Input(codec.input.decode(&input)?), (0, 0)),
-            Came::Message { from, life, seq, msg } => {
+            Event::Input(input) => (Call::Input(codec.input.decode(&input)?), (0, 0)),
+            Event::Message { from, life, seq, msg } => {
                 (Call::Message(from, codec.msg.decode(&msg)?), (life, seq))
             }
-            Came::Timer(timer) => (Call::Timer(codec.timer.decode(&timer)?), (0, 0)),
+            Event::Timer(timer) => (Call::Timer(codec.timer.decode(&timer)?), (0, 0)),
         };
-        Ok(Step { at: self.at, clock: self.clock, came, origin })
+        Ok(Step { at: self.at, clock: self.clock, call, origin })
     }
 }
 
@@ -75,17 +75,18 @@ impl<P: Process> FileJournal<P> {
 impl<P: Process> Journal<P> for FileJournal<P> {
     fn record(&mut self, step: &Step<P>) -> io::Result<()> {
         let (codec, (life, seq)) = (&self.codec, step.origin);
-        let came = match &step.came {
-            Call::Start(saved) => {
-                Came::Start { life, saved: saved.as_ref().map(|saved| codec.durable.encode(saved)) }
-            }
-            Call::Input(input) => Came::Input(codec.input.encode(input)),
+        let event = match &step.call {
+            Call::Start(saved) => Event::Start {
+                life,
+                saved: saved.as_ref().map(|saved| codec.durable.encode(saved)),
+            },
+            Call::Input(input) => Event::Input(codec.input.encode(input)),
             Call::Message(from, msg) => {
-                Came::Message { from: *from, life, seq, msg: codec.msg.encode(msg) }
+                Event::Message { from: *from, life, seq, msg: codec.msg.encode(msg) }
             }
-            Call::Timer(timer) => Came::Timer(codec.timer.encode(timer)),
+            Call::Timer(timer) => Event::Timer(codec.timer.encode(timer)),
         };
-        let record = Record { at: step.at, clock: step.clock, came };
+        let record = Record { at: step.at, clock: step.clock, event };
         let body = postcard::to_stdvec(&record).map_err(io::Error::other)?;
         let length = u32::try_from(body.len()).map_err(io::Error::other)?.to_le_bytes();
         self.buffer.clear();
@@ -205,9 +206,9 @@ mod tests {
             (Call::Input(input), (0, 0)),
             (Call::Input(input), (0, 0)),
         ];
-        for (at, (came, origin)) in came.into_iter().enumerate() {
+        for (at, (call, origin)) in came.into_iter().enumerate() {
             let at = Time::from_micros(at as u64);
-            journal.record(&Step { at, clock: at, came, origin }).unwrap();
+            journal.record(&Step { at, clock: at, call, origin }).unwrap();
             lengths.push(std::fs::metadata(&path).unwrap().len() as usize);
         }
         (folder, path, lengths)
@@ -218,8 +219,8 @@ mod tests {
         let (_folder, path, _) = sample();
         let entries = read(&path, &codec()).unwrap();
         assert_eq!(entries.len(), 3);
-        assert!(matches!(entries[0].came, Call::Start(None)) && entries[0].origin == (7, 0));
-        assert!(matches!(entries[2].came, Call::Input(_)));
+        assert!(matches!(entries[0].call, Call::Start(None)) && entries[0].origin == (7, 0));
+        assert!(matches!(entries[2].call, Call::Input(_)));
         assert_eq!(entries[2].at, Time::from_micros(2));
     }
 

@@ -360,9 +360,9 @@ impl<P: Protocol> Runner<P> {
         let call = match &mut self.journal {
             None => call,
             Some(journal) => {
-                let step = Step { at: Clock::shared(), clock: now, came: call, origin };
+                let step = Step { at: Clock::shared(), clock: now, call, origin };
                 journal.record(&step).map_err(|error| RunError::Journal(Arc::new(error)))?;
-                step.came
+                step.call
             }
         };
         if let Call::Message(from, msg) = &call

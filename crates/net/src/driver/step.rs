@@ -20,7 +20,7 @@ pub struct Step<P: Process> {
     /// What the handler reads as its own clock.
     pub clock: Time,
     /// What came in.
-    pub came: Call<P>,
+    pub call: Call<P>,
     /// Of a start, which life it begins; of a message, which of the sender's lives it is from, and
     /// its index among the messages of that life, in the order in which its handlers asked for them.
     pub origin: (u64, u64),

@@ -19,7 +19,7 @@ struct Notes(Heard);
 
 impl Journal<Election> for Notes {
     fn record(&mut self, step: &Step<Election>) -> io::Result<()> {
-        if let (Call::Message(from, _), (life, seq)) = (&step.came, step.origin) {
+        if let (Call::Message(from, _), (life, seq)) = (&step.call, step.origin) {
             self.0.lock().unwrap().push((from.number(), life, seq));
         }
         Ok(())

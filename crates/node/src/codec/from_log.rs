@@ -4,7 +4,7 @@ use super::generated::{self as wire, fetch, message::Kind, supply, vote};
 use super::packed::pack;
 use bellwether_core::{NodeId, micros};
 use bellwether_duties::Duties;
-use bellwether_log::{Ack, Answer, Beat, Body, Entries, Msg, Permit, Place, Position};
+use bellwether_log::{Ack, Answer, Body, Entries, Heartbeat, Msg, Permit, Place, Position};
 
 pub(super) fn kind(msg: &Msg<Duties>) -> Kind {
     match msg {
@@ -51,9 +51,9 @@ pub(super) fn kind(msg: &Msg<Duties>) -> Kind {
     }
 }
 
-fn beat(beat: &Beat) -> wire::Beat {
-    let Beat { term, generation, sent, commit, last, appointed, welcome } = *beat;
-    wire::Beat {
+fn beat(beat: &Heartbeat) -> wire::Heartbeat {
+    let Heartbeat { term, generation, sent, commit, last, appointed, welcome } = *beat;
+    wire::Heartbeat {
         term: Some(term.number()),
         generation: generation.into(),
         sent_us: Some(sent.as_micros()),

@@ -100,7 +100,7 @@ pub struct Position {
     pub index: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Beat {
+pub struct Heartbeat {
     #[prost(uint64, optional, tag = "1")]
     pub term: ::core::option::Option<u64>,
     #[prost(uint64, tag = "2")]
@@ -119,7 +119,7 @@ pub struct Beat {
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Append {
     #[prost(message, optional, tag = "1")]
-    pub beat: ::core::option::Option<Beat>,
+    pub beat: ::core::option::Option<Heartbeat>,
     #[prost(message, optional, tag = "2")]
     pub prev: ::core::option::Option<Position>,
     #[prost(bytes = "vec", tag = "3")]
@@ -171,7 +171,7 @@ pub struct PartPlace {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Supply {
     #[prost(message, optional, tag = "1")]
-    pub beat: ::core::option::Option<Beat>,
+    pub beat: ::core::option::Option<Heartbeat>,
     #[prost(message, optional, tag = "2")]
     pub last: ::core::option::Option<Position>,
     #[prost(oneof = "supply::Body", tags = "3, 4, 5")]
@@ -303,10 +303,10 @@ pub struct Pass {}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct View {
     #[prost(message, repeated, tag = "1")]
-    pub sights: ::prost::alloc::vec::Vec<Sight>,
+    pub peers: ::prost::alloc::vec::Vec<PeerView>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Sight {
+pub struct PeerView {
     #[prost(uint64, optional, tag = "1")]
     pub member: ::core::option::Option<u64>,
     #[prost(uint64, optional, tag = "2")]
@@ -350,5 +350,5 @@ pub struct Durable {
     #[prost(uint64, optional, tag = "3")]
     pub promised_to: ::core::option::Option<u64>,
     #[prost(uint64, tag = "4")]
-    pub reliance_ms: u64,
+    pub longest_ttl_ms: u64,
 }

@@ -6,7 +6,7 @@ use super::packed::unpack;
 use bellwether_core::{NodeId, Time};
 use bellwether_duties::Duties;
 use bellwether_log::{
-    Ack, Answer, Beat, Birth, Body, Entries, Index, Msg, Permit, Place, Position, Roster, Term,
+    Ack, Answer, Birth, Body, Entries, Heartbeat, Index, Msg, Permit, Place, Position, Roster, Term,
 };
 use std::time::Duration;
 
@@ -62,8 +62,8 @@ pub(super) fn msg(kind: Kind) -> Result<Msg<Duties>, Malformed> {
     })
 }
 
-fn beat(beat: wire::Beat) -> Result<Beat, Malformed> {
-    Ok(Beat {
+fn beat(beat: wire::Heartbeat) -> Result<Heartbeat, Malformed> {
+    Ok(Heartbeat {
         term: term(beat.term, "beat.term")?,
         generation: fit(beat.generation, "beat.generation")?,
         sent: time(beat.sent_us, "beat.sent_us")?,

@@ -29,7 +29,7 @@ impl Single {
         single.step(|log, cx| log.on_start(saved, cx));
         single.now = single.now + Duration::from_secs(1);
         single.step(|log, cx| log.on_input(Input::Campaign { claim: false, appointed: false }, cx));
-        while single.log.in_office(single.now).is_none() {
+        while single.log.serving(single.now).is_none() {
             single.now = single.now + Duration::from_millis(200);
             for timer in [Timer::Ask, Timer::Write, Timer::Heartbeat] {
                 single.step(|log, cx| log.on_timer(timer, cx));

@@ -1,10 +1,10 @@
 //! The state file of version 0.1: what it promised is kept, and its log was in memory only.
 
-use super::{HARD, LogStore, recover};
+use super::{HARD, LogStore};
 use crate::codec;
 use crate::codec::packed::pack;
 use bellwether_core::NodeId;
-use bellwether_log::{Birth, Durable, Hard, Machine, Position, Saved, Term};
+use bellwether_log::{Birth, Durable, HardState, Machine, Position, Saved, Term};
 use bellwether_net::Malformed;
 use bellwether_net::durable::{Damage, DurableError, Owner, StateFile};
 use bellwether_net::store::{Batch, damaged};
@@ -47,11 +47,11 @@ where
         if let Some(durable) = durable {
             // A crash after the import and before the old file was renamed; or the former version ran
             // since, and has promised more.
-            if promised > durable.promised {
+            if promised > durable.hard.promised {
                 let what = format!(
                     "it has promised term {}, and `{}` has promised term {promised}: version 0.1 \
                      ran after its state was taken over",
-                    durable.promised,
+                    durable.hard.promised,
                     old.display()
                 );
                 return Err(damaged(&self.folder.first(), 0, what));
@@ -59,12 +59,12 @@ where
             put_aside(&old)?;
             return Ok(Some(durable));
         }
-        let hard = Hard {
+        let hard = HardState {
             birth: Birth::new(bellwether_net::draw() as u64),
             starts: u32::try_from(starts).unwrap_or(u32::MAX),
             promised,
             vote,
-            reliance_ms: state.reliance_ms,
+            longest_ttl_ms: state.longest_ttl_ms,
             floor: Position::ZERO,
             lost: false,
             keeps_log: false,
@@ -74,7 +74,7 @@ where
         self.append(batch, true, &hard, Position::ZERO)?;
         put_aside(&old)?;
         tracing::info!(file = %old.display(), term = %promised, "took over the promises of version 0.1");
-        Ok(Some(recover::durable(hard, Saved::Nothing)))
+        Ok(Some(Durable { hard, log: Saved::Nothing }))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{COMMIT, CUT, ENTRY, FILLED, HARD, OnDisk, SNAPSHOT, from_mark, to_mark};
 use crate::codec::packed::unpack;
 use bellwether_log::{
-    Durable, Entry, Hard, Index, Machine, Position, Roster, Saved, Tail, Term, Unsound,
+    Durable, Entry, HardState, Index, Machine, Position, Roster, Saved, Tail, Term, Unsound,
 };
 use bellwether_net::durable::DurableError;
 use bellwether_net::store::snapshot::{self, Snapshot};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// What the records have said so far.
 pub(super) struct Reading<M: Machine> {
-    hard: Option<Hard>,
+    hard: Option<HardState>,
     /// The position before the first entry. Its term is zero if it is not known.
     first: Option<Position>,
     entries: VecDeque<Arc<Entry<M::Command>>>,
@@ -43,7 +43,7 @@ where
     M::Command: DeserializeOwned,
     M::Part: DeserializeOwned,
 {
-    pub(super) fn hard(&self) -> Option<Hard> {
+    pub(super) fn hard(&self) -> Option<HardState> {
         self.hard
     }
 
@@ -81,7 +81,7 @@ where
     fn take_record(&mut self, segment: u64, kind: u8, bytes: &[u8]) -> Result<(), String> {
         match kind {
             HARD => {
-                let hard: Hard = unpack(bytes, "hard").map_err(|what| what.to_string())?;
+                let hard: HardState = unpack(bytes, "hard").map_err(|what| what.to_string())?;
                 if !hard.keeps_log {
                     self.begin_at(Position::ZERO);
                     self.snapshot = None;
@@ -161,7 +161,7 @@ where
             return Ok(Recovered { disk, snapshot, durable: None });
         };
         if !hard.keeps_log {
-            let durable = Some(durable(hard, Saved::Nothing));
+            let durable = Some(Durable { hard, log: Saved::Nothing });
             return Ok(Recovered { disk: OnDisk::default(), snapshot: None, durable });
         }
         let (state, at, roster, snapshot) = self.read_snapshot(folder)?;
@@ -184,7 +184,7 @@ where
         let mut disk = OnDisk::new(at, self.commit);
         tail.iter().for_each(|entry| disk.push(entry.position));
         let saved = Saved::recovered(state, at, roster, tail, self.commit);
-        Ok(Recovered { disk, snapshot, durable: Some(durable(hard, saved)) })
+        Ok(Recovered { disk, snapshot, durable: Some(Durable { hard, log: saved }) })
     }
 
     #[allow(clippy::type_complexity, reason = "used once")]
@@ -211,11 +211,6 @@ where
         let state = state.complete().map_err(unsound)?;
         Ok((state, at, roster, Some((snapshot, segment))))
     }
-}
-
-pub(super) fn durable<M: Machine>(hard: Hard, log: Saved<M>) -> Durable<M> {
-    let Hard { birth, starts, promised, vote, reliance_ms, floor, lost, .. } = hard;
-    Durable { birth, starts, promised, vote, reliance_ms, floor, lost, log }
 }
 
 fn to_index(bytes: &[u8]) -> Result<Index, String> {

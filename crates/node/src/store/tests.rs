@@ -54,7 +54,7 @@ impl Machine for List {
         Ok(self)
     }
 
-    fn reliance_of(_: &String) -> Duration {
+    fn ttl_of(_: &String) -> Duration {
         Duration::from_secs(1)
     }
 }
@@ -192,7 +192,7 @@ impl World {
                 self.step(place, |log, cx| log.on_input(input, cx));
             }
             7..30 => {
-                let leader = self.nodes.iter().position(|n| n.log.in_office(self.now).is_some());
+                let leader = self.nodes.iter().position(|n| n.log.serving(self.now).is_some());
                 let Some(place) = leader else { return };
                 let (some, first) = (self.random.below(4), self.proposed);
                 self.proposed += some;
@@ -224,13 +224,11 @@ impl World {
 
 /// What was recovered is what the process had, but for how far it knows to be committed.
 fn compare(own: &Durable<List>, saved: &Durable<List>) {
-    let hard =
-        |d: &Durable<List>| (d.birth, d.starts, d.promised, d.vote, d.reliance_ms, d.floor, d.lost);
-    assert_eq!(hard(own), hard(saved));
+    assert_eq!(own.hard, saved.hard);
     match (&own.log, &saved.log) {
         (Saved::Nothing, Saved::Nothing) => {}
         // The former log, or another floor that is higher.
-        (Saved::Filling, Saved::Whole { tail, .. }) => assert!(tail.last() <= own.floor),
+        (Saved::Filling, Saved::Whole { tail, .. }) => assert!(tail.last() <= own.hard.floor),
         (
             Saved::Whole { state, commit, roster, tail },
             Saved::Whole { state: old, commit: known, roster: former, tail: kept },
@@ -320,7 +318,7 @@ fn the_promises_of_version_0_1_are_taken_over() {
             incarnation: Some(41),
             promised: Some(promised),
             promised_to: Some(3),
-            reliance_ms: 4_096,
+            longest_ttl_ms: 4_096,
         };
         let former = Owner { protocol: "member".into(), ..owner(1) };
         std::fs::write(&old, compose(&former, &prost::Message::encode_to_vec(&durable))).unwrap();
@@ -328,8 +326,11 @@ fn the_promises_of_version_0_1_are_taken_over() {
     write(17);
     let (store, saved) = open(&folder, 1);
     let saved = saved.unwrap();
-    assert_eq!((saved.starts, saved.promised, saved.reliance_ms), (41, Term::new(17), 4_096));
-    assert_eq!((saved.vote, &saved.log), (Some(NodeId::new(3)), &Saved::Nothing));
+    assert_eq!(
+        (saved.hard.starts, saved.hard.promised, saved.hard.longest_ttl_ms),
+        (41, Term::new(17), 4_096)
+    );
+    assert_eq!((saved.hard.vote, &saved.log), (Some(NodeId::new(3)), &Saved::Nothing));
     assert!(!old.exists() && folder.path().join("test-1.state.imported").exists());
     drop(store);
     assert_eq!(open(&folder, 1).1.unwrap(), saved, "the folder has it now");
@@ -429,12 +430,12 @@ fn a_folder_of_format_1_is_read() {
     let text = format!(
         "birth {} starts {} promised {} vote {:?} floor {} lost {} commit {commit} base {} last {}\n\
          roster {:?}\nstate {:?}\n",
-        saved.birth.number(),
-        saved.starts,
-        saved.promised,
-        saved.vote.map(NodeId::number),
-        saved.floor,
-        saved.lost,
+        saved.hard.birth.number(),
+        saved.hard.starts,
+        saved.hard.promised,
+        saved.hard.vote.map(NodeId::number),
+        saved.hard.floor,
+        saved.hard.lost,
         tail.base(),
         tail.last(),
         roster.iter().map(|(id, birth)| (id.number(), birth.number())).collect::<Vec<_>>(),

@@ -40,7 +40,7 @@ pub enum Happened {
         /// What the handler saw on the process's own clock.
         clock: Time,
         /// Which, and with what.
-        came: Call<AnyProcess>,
+        call: Call<AnyProcess>,
         /// Of a start, which life it begins; of a message, which of the sender's lives it is from,
         /// and its index among the messages of that life.
         origin: (u64, u64),

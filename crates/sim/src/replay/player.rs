@@ -163,7 +163,7 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
 
     pub(super) fn never_sent(&self, event: &Recorded) -> Divergence {
         let contradiction = match &event.event {
-            Happened::Step { came: Call::Message(from, msg), .. } => {
+            Happened::Step { call: Call::Message(from, msg), .. } => {
                 Contradiction::NeverSent { from: *from, arrived: msg.to_string() }
             }
             _ => Contradiction::NotRunning,
@@ -188,7 +188,7 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
                 self.go_on(place);
                 Ok(())
             }
-            Happened::Step { clock, came, origin } => self.take_step(place, clock, came, origin),
+            Happened::Step { clock, call, origin } => self.take_step(place, clock, call, origin),
         };
         self.violation = self.violation.take().or_else(|| self.look_at_whole());
         done.map_err(|contradiction| Divergence { at, node, contradiction })
@@ -214,10 +214,10 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
         &mut self,
         place: usize,
         clock: Time,
-        came: Call<AnyProcess>,
+        call: Call<AnyProcess>,
         (life, seq): (u64, u64),
     ) -> Result<(), Contradiction> {
-        match came {
+        match call {
             Call::Start(saved) => self.start(place, clock, life, saved),
             _ if !self.actors[place].up => Err(Contradiction::NotRunning),
             Call::Input(input) => {
@@ -510,7 +510,7 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
 /// The message that arrives in this event, if one does.
 fn arrival(event: &Recorded) -> Option<Key> {
     match &event.event {
-        Happened::Step { came: Call::Message(from, _), origin: (life, seq), .. } => {
+        Happened::Step { call: Call::Message(from, _), origin: (life, seq), .. } => {
             Some((*from, *life, *seq))
         }
         _ => None,

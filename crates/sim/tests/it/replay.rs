@@ -44,8 +44,8 @@ impl Notes {
     }
 }
 
-fn step(at: Time, came: Call<AnyProcess>, origin: (u64, u64)) -> Happened {
-    Happened::Step { clock: at + CLOCK_START, came, origin }
+fn step(at: Time, call: Call<AnyProcess>, origin: (u64, u64)) -> Happened {
+    Happened::Step { clock: at + CLOCK_START, call, origin }
 }
 
 impl Observer<AnyProcess> for Notes {
@@ -243,7 +243,7 @@ fn tampered(mut change: impl FnMut(&mut Recorded) -> bool) -> Option<Contradicti
 #[test]
 fn a_message_that_nobody_sent_is_found() {
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came: Call::Message(..), origin: (_, seq), .. } => {
+        Happened::Step { call: Call::Message(..), origin: (_, seq), .. } => {
             *seq += 100;
             true
         }
@@ -255,7 +255,7 @@ fn a_message_that_nobody_sent_is_found() {
 #[test]
 fn a_message_of_another_life_is_found() {
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came: Call::Message(..), origin: (life, _), .. } => {
+        Happened::Step { call: Call::Message(..), origin: (life, _), .. } => {
             *life += 1;
             true
         }
@@ -270,12 +270,12 @@ fn a_message_that_was_changed_on_its_way_is_found() {
     let messages: Vec<_> = events
         .iter()
         .filter_map(|event| match &event.event {
-            Happened::Step { came: Call::Message(_, msg), .. } => Some(msg.clone()),
+            Happened::Step { call: Call::Message(_, msg), .. } => Some(msg.clone()),
             _ => None,
         })
         .collect();
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came: Call::Message(_, msg), .. } => {
+        Happened::Step { call: Call::Message(_, msg), .. } => {
             *msg = messages.iter().find(|other| *other != msg).unwrap().clone();
             true
         }
@@ -287,7 +287,7 @@ fn a_message_that_was_changed_on_its_way_is_found() {
 #[test]
 fn a_message_to_somebody_else_is_found() {
     let found = tampered(|event| match &event.event {
-        Happened::Step { came: Call::Message(from, _), .. } => {
+        Happened::Step { call: Call::Message(from, _), .. } => {
             event.node = if *from == NodeId::new(2) { *from } else { NodeId::new(3) };
             true
         }
@@ -301,14 +301,14 @@ fn a_timer_that_was_not_set_is_found() {
     let mut timer = None;
     let (_, events) = notes();
     for event in events {
-        if let Happened::Step { came: Call::Timer(fired), .. } = event.event {
+        if let Happened::Step { call: Call::Timer(fired), .. } = event.event {
             timer = Some(fired);
         }
     }
     let timer = timer.unwrap();
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came, .. } if matches!(came, Call::Input(_)) => {
-            *came = Call::Timer(timer.clone());
+        Happened::Step { call, .. } if matches!(call, Call::Input(_)) => {
+            *call = Call::Timer(timer.clone());
             true
         }
         _ => false,
@@ -319,8 +319,8 @@ fn a_timer_that_was_not_set_is_found() {
 #[test]
 fn who_does_something_before_its_start_is_found() {
     let found = tampered(|event| match &mut event.event {
-        Happened::Step { came, .. } if event.node == NodeId::new(2) => {
-            *came = Call::Input(listed("bully").input("start").unwrap());
+        Happened::Step { call, .. } if event.node == NodeId::new(2) => {
+            *call = Call::Input(listed("bully").input("start").unwrap());
             true
         }
         _ => false,
@@ -362,7 +362,7 @@ fn a_message_arrives_after_it_was_sent_whatever_the_clocks_say() {
     let (plan, mut events) = notes();
     let told = tell(&plan, events.clone(), Time::from_micros(1_000_000));
     for event in &mut events {
-        if let Happened::Step { came: Call::Message(..), .. } = event.event {
+        if let Happened::Step { call: Call::Message(..), .. } = event.event {
             // Each message now seems to arrive before it was sent.
             event.at = Time::from_micros(event.at.as_micros().saturating_sub(10_050));
         }
@@ -387,7 +387,7 @@ fn a_message_arrives_after_it_was_sent_whatever_the_clocks_say() {
 fn what_never_arrived_died_with_its_sender_or_found_nobody() {
     let (plan, events) = notes();
     let is_message =
-        |event: &Recorded| matches!(event.event, Happened::Step { came: Call::Message(..), .. });
+        |event: &Recorded| matches!(event.event, Happened::Step { call: Call::Message(..), .. });
     let first = events.iter().position(is_message).unwrap();
     let at = Time::from_micros(50_000);
     // P2 has told P3 and P4, which is down, of its election.

@@ -36,7 +36,7 @@ fn p2_a_member_that_is_elected_campaigns() {
     let question = ask(1, Position::ZERO, false, None);
     assert_eq!(sent(effects)[2..], to_all(question), "after two COORDINATORs");
     elect(&mut p3, 1);
-    assert_eq!(p3.process.in_office(p3.now), None, "nothing is committed");
+    assert_eq!(p3.process.serving(p3.now), None, "nothing is committed");
     assert_eq!(said(acknowledged(&mut p3, &[1, 2])), [Event::Won(term(1))]);
 }
 
@@ -176,7 +176,7 @@ fn p5_a_lease_that_runs_out_on_the_way_to_a_higher_term_calls_an_election_too() 
     let mut p3 = leading(config(), &[1, 2]);
     let refuse = log::Msg::Refuse { term: term(1), promised: term(7) };
     assert_eq!(said(p3.deliver(5, Msg::Log(refuse))), [Event::Campaigning(term(8))]);
-    assert_eq!(p3.process.in_office(p3.now), Some(term(1)), "it leads on meanwhile");
+    assert_eq!(p3.process.serving(p3.now), Some(term(1)), "it leads on meanwhile");
     p3.pass(ms(500));
     let lost = Event::Lost(term(1), Loss::Lapsed);
     assert_eq!(said(p3.fire(LAPSE)), [lost, Event::Electing(Reason::Lapsed)]);
@@ -190,6 +190,6 @@ fn p5_a_leader_that_is_refused_goes_on_in_a_higher_term() {
     for voter in [1, 2] {
         p3.deliver(voter, answer(voter, 8, false, YES));
     }
-    assert_eq!(p3.process.in_office(p3.now), None, "before it asks for votes (S4)");
+    assert_eq!(p3.process.serving(p3.now), None, "before it asks for votes (S4)");
     assert_eq!(p3.process.log.asks(), Some((term(8), true)), "and holds no election");
 }

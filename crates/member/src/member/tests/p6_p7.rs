@@ -19,7 +19,7 @@ fn p6_a_stronger_follower_with_the_whole_log_takes_over_at_once() {
 #[test]
 fn p6_a_follower_that_lacks_entries_claims_nothing_until_it_has_them() {
     let mut p3 = Node::at(3);
-    let behind = Beat { commit: Index::new(4), last: Position::new(1, 4), ..beat(1, 4) };
+    let behind = Heartbeat { commit: Index::new(4), last: Position::new(1, 4), ..beat(1, 4) };
     let entries = Arc::new([]);
     let letter = log::Msg::Append { beat: behind, prev: behind.last, entries };
     let effects = p3.deliver(2, Msg::Log(letter));
@@ -64,7 +64,7 @@ fn p6_never_if_so_configured() {
 fn p6_leaves_an_appointed_leader_alone() {
     for preempt in [Preempt::Always, Preempt::After(ms(2_000))] {
         let mut p3 = started(3, preempting(preempt));
-        let appointed = Beat { appointed: true, ..beat(1, 1) };
+        let appointed = Heartbeat { appointed: true, ..beat(1, 1) };
         let effects = p3.deliver(2, begun(2, appointed, Position::ZERO));
         assert_eq!(news(&effects), [Event::Follows(id(2), term(1))]);
         assert_eq!(sent(effects).len(), 1, "the ACK");
@@ -78,7 +78,7 @@ fn p6_a_leader_hands_over_to_the_stronger_one_that_claims() {
     assert_eq!(p3.deliver(2, claim(2)), [], "P2 is weaker");
     let effects = p3.deliver(5, claim(2));
     assert_eq!(sent(effects), [(id(5), yields(1, Some(5), false))]);
-    assert_eq!(p3.process.in_office(p3.now), None, "it has left office");
+    assert_eq!(p3.process.serving(p3.now), None, "it has stopped serving");
     let last = p3.process.log.report().last;
     let events = said(p3.deliver(5, begin(5, 2, last)));
     let handed_over = Event::Lost(term(1), Loss::HandedOver(id(5)));
@@ -93,8 +93,8 @@ fn p6_a_hand_over_that_fails_leaves_the_old_leader_in_office() {
     let effects = p3.fire(HAND_OVER);
     assert_eq!(news(&effects), [Event::HandOverFailed(id(5))]);
     assert_eq!(sent_kind(&effects, "HEARTBEAT").len(), 4);
-    assert_eq!(said(acknowledged(&mut p3, &[1, 2])), [], "it was in this office before");
-    assert_eq!(p3.process.in_office(p3.now), Some(term(1)));
+    assert_eq!(said(acknowledged(&mut p3, &[1, 2])), [], "it served in this term before");
+    assert_eq!(p3.process.serving(p3.now), Some(term(1)));
     assert_eq!(coordinator(&p3), Some(id(3)));
 }
 
@@ -118,7 +118,7 @@ fn p6_an_appointed_leader_stays() {
     p3.deliver(5, yields(1, Some(3), true));
     elect(&mut p3, 2);
     acknowledged(&mut p3, &[1, 2, 5]);
-    assert_eq!(p3.process.in_office(p3.now), Some(term(2)));
+    assert_eq!(p3.process.serving(p3.now), Some(term(2)));
     assert_eq!(p3.deliver(5, claim(3)), []);
 }
 
@@ -191,7 +191,7 @@ fn p7_a_follower_learns_from_its_leader_that_its_clock_drifts() {
 /// P3 begins to receive a snapshot of P5's state.
 fn filling() -> Node {
     let mut p3 = following(5);
-    let far = Beat { commit: Index::new(9), last: Position::new(1, 9), ..beat(1, 9) };
+    let far = Heartbeat { commit: Index::new(9), last: Position::new(1, 9), ..beat(1, 9) };
     let letter = log::Msg::Append { beat: far, prev: far.last, entries: Arc::new([]) };
     assert_eq!(sent_kind(&p3.deliver(5, Msg::Log(letter)), "FETCH"), [id(5)]);
     let (at, roster, parts) = (far.last, BTreeMap::new(), Vec::new());
@@ -219,7 +219,7 @@ fn p7_a_member_that_is_filling_plays_dead_but_follows() {
 #[test]
 fn p7_a_member_that_has_filled_takes_part_again() {
     let mut p3 = filling();
-    let far = Beat { commit: Index::new(9), last: Position::new(1, 9), ..beat(1, 9) };
+    let far = Heartbeat { commit: Index::new(9), last: Position::new(1, 9), ..beat(1, 9) };
     p3.deliver(5, heartbeat(1, 9));
     let (at, roster, parts) = (far.last, BTreeMap::new(), Vec::new());
     let body = Body::Parts { at, roster, from: (), parts, next: None };

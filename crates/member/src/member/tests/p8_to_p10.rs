@@ -6,9 +6,9 @@ use super::*;
 fn p8_steps_down_for_the_strongest_that_it_hears() {
     let mut p3 = leading(config(), &[1, 2, 4]);
     assert_eq!(sent(p3.input(Input::StepDown)), [(id(4), invite(1, true))]);
-    assert_eq!(p3.process.in_office(p3.now), Some(term(1)), "it leads until P4 can take over");
+    assert_eq!(p3.process.serving(p3.now), Some(term(1)), "it leads until P4 can take over");
     assert_eq!(sent(p3.deliver(4, claim(2))), [(id(4), yields(1, Some(4), true))]);
-    assert_eq!(p3.process.in_office(p3.now), None);
+    assert_eq!(p3.process.serving(p3.now), None);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn p8_a_member_that_does_not_take_over_leaves_the_leader_in_office() {
     p3.pass(ms(200));
     let effects = p3.fire(HAND_OVER);
     assert!(matches!(effects[..], [Emit(Event::HandOverFailed(to))] if to == id(4)), "{effects:?}");
-    assert_eq!(p3.process.in_office(p3.now), Some(term(1)), "it has never left it");
+    assert_eq!(p3.process.serving(p3.now), Some(term(1)), "it has never left it");
     assert_eq!(sent(p3.input(Input::StepDown)).len(), 1, "it may be asked again");
 }
 
@@ -63,7 +63,7 @@ fn p8_declines_what_cannot_be_done_and_says_why() {
     p3.pass(ms(450));
     declined(&mut p3, transfer(1), Decline::Silent(id(1)));
     declined(&mut p3, Input::StepDown, Decline::NobodyElse);
-    assert_eq!(p3.process.in_office(p3.now), Some(term(1)), "it leads on");
+    assert_eq!(p3.process.serving(p3.now), Some(term(1)), "it leads on");
     p3.pass(ms(50));
     declined(&mut p3, Input::StepDown, Decline::NotCoordinator(None));
 
@@ -177,7 +177,7 @@ fn p10_a_leader_that_stalls_passes_and_its_followers_hold_an_election() {
             p3.deliver(follower, ack(&p3, follower, Some(committed)));
         }
     }
-    assert_eq!(p3.process.in_office(p3.now), Some(term(1)));
+    assert_eq!(p3.process.serving(p3.now), Some(term(1)));
     let effects = p3.fire(HEARTBEAT);
     assert_eq!(news(&effects), [Event::Lost(term(1), Loss::Stalled), Event::Passed]);
     assert_eq!(sent(effects), to_all(Msg::Pass));

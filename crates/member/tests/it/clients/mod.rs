@@ -2,7 +2,7 @@
 //! whole of members, clients and network. What must hold at every moment is checked after every
 //! event; when the faults stop, everything is answered and every deadlock resolved. And what the users
 //! asked of locks and of tokens, and heard of them, is linearizable: one lock table could have answered
-//! so. With disks that holds for the whole run. Without, a history ends where members come into office
+//! so. With disks that holds for the whole run. Without, a history ends where members come to serve
 //! by votes of members that have forgotten: after a wait that no client's belief outlives.
 //!
 //! `cargo test` runs a quick part; the number of schedules can be given in the environment variable

@@ -5,7 +5,7 @@
 //! the reply leaves.
 
 use super::user::LOCKS;
-use super::world::{Msg, Node, Site, Told};
+use super::world::{Msg, Node, Observed, Site};
 use bellwether_core::{NodeId, Time};
 use bellwether_duties::{self as duties, Answer, Ask, Number, Refusal, Reply, SessionId, Want};
 use bellwether_linear::locks::{History, Mode, Refused, Request};
@@ -39,7 +39,7 @@ pub(crate) struct Scribe {
     lost: BTreeSet<usize>,
     /// The members that have the vote of one of these, in which term.
     voted: BTreeSet<(NodeId, Term)>,
-    /// Without disks: a member came into office by such a vote, after a wait that no client's belief
+    /// Without disks: a member came to serve by such a vote, after a wait that no client's belief
     /// outlives (G9). What was done before may be forgotten, and some of it may not: sessions that were
     /// ended may be there again. What comes after this is another story. This many requests are asked in
     /// it.
@@ -154,27 +154,27 @@ impl Observer<Node> for Scribe {
 
     fn event(&mut self, _: Time, place: usize, event: Seen<'_, Node>) {
         if let Some(more) = &mut self.forgotten {
-            *more += u64::from(matches!(event, Seen::Output(Told::Asks(..))));
+            *more += u64::from(matches!(event, Seen::Output(Observed::Asks(..))));
             return;
         }
         self.moment += 1;
         match event {
-            Seen::Output(Told::Opened(session, id)) => drop(self.named.insert(*id, *session)),
-            Seen::Output(Told::Asks(session, number, ask)) => self.asks(*session, *number, ask),
-            Seen::Output(Told::Hears(session, number, result)) => {
+            Seen::Output(Observed::Opened(session, id)) => drop(self.named.insert(*id, *session)),
+            Seen::Output(Observed::Asks(session, number, ask)) => self.asks(*session, *number, ask),
+            Seen::Output(Observed::Hears(session, number, result)) => {
                 self.answer(*session, *number, result);
             }
-            Seen::Output(Told::Ended(id)) => {
+            Seen::Output(Observed::Ended(id)) => {
                 if let Some(session) = self.named.get(id) {
                     self.history.ended(*session, self.moment);
                 }
             }
-            Seen::Output(Told::Checks(number, session, request)) => {
+            Seen::Output(Observed::Checks(number, session, request)) => {
                 if let Some(request) = self.requests.get(&(*session, *request)) {
                     self.checks.insert(*number, self.history.checks(*request, self.moment));
                 }
             }
-            Seen::Output(Told::Won(term)) => {
+            Seen::Output(Observed::Won(term)) => {
                 let me = NodeId::new(place as u32 + 1);
                 self.forgotten = self.voted.contains(&(me, *term)).then_some(0);
             }

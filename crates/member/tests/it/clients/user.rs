@@ -1,7 +1,7 @@
 //! An application with one session at a time that asks for locks and roles at random, and holds some
 //! while it waits for others.
 
-use super::world::Told;
+use super::world::Observed;
 use bellwether_core::Time;
 use bellwether_duties::{Answer, Ask, Mode, Number, Policy, Refusal, Reply, Request, Token, Want};
 use bellwether_duties::{Client, Heard, Over, Setup, Subject};
@@ -134,7 +134,7 @@ impl User {
 
     /// Does something. When it is to be quiet it begins nothing, waits for what it has asked for and
     /// gives back what it has.
-    pub(crate) fn act(&mut self, quiet: bool, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
+    pub(crate) fn act(&mut self, quiet: bool, now: Time, told: &mut Vec<Observed>) -> Vec<Request> {
         if self.client.is_over() {
             if quiet {
                 return Vec::new();
@@ -185,7 +185,7 @@ impl User {
     }
 
     /// Asks whether one of its tokens is still good, of this session or of one before.
-    fn check(&mut self, told: &mut Vec<Told>) -> Vec<Request> {
+    fn check(&mut self, told: &mut Vec<Observed>) -> Vec<Request> {
         let latest = self.granted.len().saturating_sub(4) as u64;
         let draw = latest + self.draw(4);
         let Some((session, request, lock, token)) = self.granted.get(draw as usize).cloned() else {
@@ -193,17 +193,17 @@ impl User {
         };
         self.checks += 1;
         let number = u64::from(self.me) << 48 | self.life << 24 | self.checks;
-        told.push(Told::Checks(number, session, request));
+        told.push(Observed::Checks(number, session, request));
         vec![Request::Check { number, of: Subject::Lock(lock), token }]
     }
 
-    fn resign(&mut self, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
+    fn resign(&mut self, now: Time, told: &mut Vec<Observed>) -> Vec<Request> {
         (self.leads, self.stands) = (None, false);
         self.open.retain(|_, ask| !matches!(ask, Ask::Campaign { .. }));
         self.ask(Ask::Resign { role: ROLE.to_owned() }, now, told)
     }
 
-    fn lock(&mut self, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
+    fn lock(&mut self, now: Time, told: &mut Vec<Observed>) -> Vec<Request> {
         let mut wants = Vec::new();
         for _ in 0..=self.draw(2) {
             let name = LOCKS[self.draw(4) as usize];
@@ -228,14 +228,14 @@ impl User {
         self.ask(Ask::Lock { wants, wait }, now, told)
     }
 
-    fn release(&mut self, number: Number, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
+    fn release(&mut self, number: Number, now: Time, told: &mut Vec<Observed>) -> Vec<Request> {
         self.held.remove(&number);
         self.ask(Ask::Release(number), now, told)
     }
 
-    fn ask(&mut self, ask: Ask, now: Time, told: &mut Vec<Told>) -> Vec<Request> {
+    fn ask(&mut self, ask: Ask, now: Time, told: &mut Vec<Observed>) -> Vec<Request> {
         let (number, requests) = self.client.ask(ask.clone(), now);
-        told.push(Told::Asks(self.session(), number, ask.clone()));
+        told.push(Observed::Asks(self.session(), number, ask.clone()));
         self.open.insert(number, ask);
         requests
     }
@@ -245,7 +245,7 @@ impl User {
         &mut self,
         reply: Reply,
         now: Time,
-        told: &mut Vec<Told>,
+        told: &mut Vec<Observed>,
     ) -> Vec<Request> {
         let believes = self.client.deadline().is_some_and(|deadline| now < deadline);
         let (news, mut requests) = self.client.hear(reply.clone(), now);
@@ -263,12 +263,12 @@ impl User {
         &mut self,
         news: Vec<Heard>,
         now: Time,
-        told: &mut Vec<Told>,
+        told: &mut Vec<Observed>,
     ) -> Vec<Request> {
         let mut requests = Vec::new();
         for heard in news {
             match heard {
-                Heard::Opened(name) => told.push(Told::Opened(self.session(), name)),
+                Heard::Opened(name) => told.push(Observed::Opened(self.session(), name)),
                 Heard::Taken { .. } => {}
                 Heard::Answered(number, result) => self.answered(number, result, told),
                 Heard::MakeRoom { .. } => requests.extend(self.resign(now, told)),
@@ -278,11 +278,16 @@ impl User {
         requests
     }
 
-    fn answered(&mut self, number: Number, result: Result<Answer, Refusal>, told: &mut Vec<Told>) {
+    fn answered(
+        &mut self,
+        number: Number,
+        result: Result<Answer, Refusal>,
+        told: &mut Vec<Observed>,
+    ) {
         let Some(ask) = self.open.get(&number).cloned() else {
             return;
         };
-        told.push(Told::Hears(self.session(), number, result.clone()));
+        told.push(Observed::Hears(self.session(), number, result.clone()));
         match (&ask, result) {
             (_, Ok(Answer::Waits { .. })) => return,
             (Ask::Lock { wants, .. }, Ok(Answer::Granted(token))) => {

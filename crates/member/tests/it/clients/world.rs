@@ -96,7 +96,7 @@ pub(crate) enum Input {
 
 /// What is told for the history. Users count their sessions themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Observed {
     Opened(u64, SessionId),
     Asks(u64, Number, Ask),
     Hears(u64, Number, Result<Answer, Refusal>),
@@ -104,11 +104,11 @@ pub(crate) enum Told {
     Ended(SessionId),
     /// A user asks, with this number, whether the token of that request is still good.
     Checks(Number, u64, Number),
-    /// This member is in office.
+    /// This member serves.
     Won(Term),
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Observed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
@@ -126,7 +126,7 @@ impl Process for Node {
     type Msg = Msg;
     type Timer = Timer;
     type Input = Input;
-    type Output = Told;
+    type Output = Observed;
     type Durable = Saved;
     type Config = Config;
 
@@ -245,15 +245,15 @@ impl Node {
                         }
                     }
                 }
-                Output::Noted(Said::Ended(session, _)) => cx.emit(Told::Ended(session)),
-                Output::Event(Event::Won(term)) => cx.emit(Told::Won(term)),
+                Output::Noted(Said::Ended(session, _)) => cx.emit(Observed::Ended(session)),
+                Output::Event(Event::Won(term)) => cx.emit(Observed::Won(term)),
                 Output::Event(_) | Output::Noted(_) => {}
             }
         }
     }
 
     /// Sends what a user wants and tells what it has to tell.
-    fn user(&mut self, requests: Vec<Request>, told: Vec<Told>, cx: &mut Cx<'_>) {
+    fn user(&mut self, requests: Vec<Request>, told: Vec<Observed>, cx: &mut Cx<'_>) {
         let Node::User(person) = self else { return };
         let members = cx.config().members.ring();
         let to = members[person.member % members.len()];
@@ -342,7 +342,7 @@ pub(crate) fn invariants(seed: u64) -> Vec<Invariant<Node>> {
             once("permits-d2", beside::<3, 2>),
             once("permits-d3", beside::<3, 3>),
             fenced("tokens-b", token::<1>),
-            once("one-office", |_, node, now| node.site()?.in_office(now).map(|_| 0)),
+            once("one-serving", |_, node, now| node.site()?.serving(now).map(|_| 0)),
         ]
     });
     invariants

@@ -53,11 +53,11 @@ impl Machine for Pile {
         Ok(self)
     }
 
-    fn reliance(&self) -> Duration {
+    fn longest_ttl(&self) -> Duration {
         if self.blocks.is_empty() { Duration::ZERO } else { TTL }
     }
 
-    fn reliance_of(_: &u32) -> Duration {
+    fn ttl_of(_: &u32) -> Duration {
         TTL
     }
 }
@@ -71,7 +71,7 @@ pub(super) struct Site {
 #[derive(Clone, Debug)]
 pub(super) enum Wish {
     Member(Input),
-    /// Adds this many blocks, if it is in office.
+    /// Adds this many blocks, if it serves.
     Add(u32),
 }
 
@@ -174,23 +174,23 @@ impl Setup {
         let mut config = Config::new(&choices, ranks, &group).unwrap();
         config.log.keep_bytes = self.keep_bytes;
         let invariants = vec![
-            Invariant::<Site>::at_most_one_now("one-office", "one in office", |_, site, now| {
-                site.member.in_office(now).map(|_| 0)
+            Invariant::<Site>::at_most_one_now("one-serving", "one serves", |_, site, now| {
+                site.member.serving(now).map(|_| 0)
             }),
             Invariant::<Site>::fenced("terms", "terms only grow", |_, site, now| {
-                site.member.in_office(now).map(|term| term.number().into())
+                site.member.serving(now).map(|term| term.number().into())
             }),
         ];
         let sim = Sim::new(group, config, &self.network, self.seed, invariants, Silent);
         Cluster { sim, cuts: 0 }
     }
 
-    /// With the strongest in office and this many blocks everywhere.
+    /// With the strongest serving and this many blocks everywhere.
     pub(super) fn filled(self, blocks: u32) -> Cluster {
         let (strongest, slow) = (self.size, self.network.rate.is_some());
         let mut cluster = self.start();
         cluster.run(ms(3_000));
-        assert_eq!(cluster.in_office(), Some(strongest));
+        assert_eq!(cluster.serving(), Some(strongest));
         cluster.add(strongest, blocks);
         cluster.run(if slow { ms(40_000) } else { ms(1_000) });
         cluster
@@ -220,10 +220,10 @@ pub(super) fn bound_of_cuts(size: u32) -> Duration {
 }
 
 impl Cluster {
-    pub(super) fn in_office(&self) -> Option<u32> {
+    pub(super) fn serving(&self) -> Option<u32> {
         let now = self.sim.now() + CLOCK_START;
         let mut live = self.sim.live();
-        let found = live.find(|(_, site)| site.member.in_office(now).is_some());
+        let found = live.find(|(_, site)| site.member.serving(now).is_some());
         found.map(|(id, _)| id.number())
     }
 
@@ -253,23 +253,23 @@ impl Cluster {
         self.cuts
     }
 
-    /// Runs on. Returns the longest time for which no member was in office.
+    /// Runs on. Returns the longest time for which no member served.
     pub(super) fn run(&mut self, span: Duration) -> Duration {
         let until = self.sim.now() + span;
         let (mut gap, mut longest) = (Duration::ZERO, Duration::ZERO);
         while self.sim.now() < until {
             self.sim.run(self.sim.now() + STEP);
             assert_eq!(self.sim.violation(), None);
-            gap = if self.in_office().is_some() { Duration::ZERO } else { gap + STEP };
+            gap = if self.serving().is_some() { Duration::ZERO } else { gap + STEP };
             longest = longest.max(gap);
         }
         longest
     }
 
-    /// Runs until some member is in office. How long that takes; at most this long.
+    /// Runs until some member serves. How long that takes; at most this long.
     pub(super) fn until_led(&mut self, most: Duration) -> Duration {
         let start = self.sim.now();
-        while self.in_office().is_none() && self.sim.now().since(start) < most {
+        while self.serving().is_none() && self.sim.now().since(start) < most {
             self.run(STEP);
         }
         self.sim.now().since(start)

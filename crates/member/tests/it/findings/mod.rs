@@ -63,7 +63,7 @@ fn a_a_hand_over_that_fails_leaves_the_old_leader_in_office() {
         cluster.cut(CutKind::Sieve(all.clone(), all, mesh));
         cluster.act(Action::Input(id(5), Wish::Member(Input::StepDown)));
         let gap = cluster.run(ms(2_000));
-        assert_eq!(cluster.in_office(), Some(5), "{kind}");
+        assert_eq!(cluster.serving(), Some(5), "{kind}");
         gap
     });
     assert!(gap <= 3 * HEARTBEAT, "two heartbeats and a round trip: {gap:?}");
@@ -82,7 +82,7 @@ fn b_heartbeats_without_entries_keep_no_leader_in_office() {
         let sieve = cluster.cut(CutKind::Sieve(vec![id(3)], vec![id(1)], mesh));
         cluster.add(3, 1);
         cluster.run(4 * LEASE + ms(100));
-        assert_eq!(cluster.in_office(), None, "nothing can be done, and P3 says so");
+        assert_eq!(cluster.serving(), None, "nothing can be done, and P3 says so");
         assert_eq!(cluster.site(3).blocks(), 5, "it was never committed");
         cluster.act(Action::Heal(sieve));
         let took = cluster.until_led(bound(3));
@@ -126,7 +126,7 @@ fn d_a_large_state_moves_to_the_next_leader() {
         assert_eq!(cluster.site(2).blocks(), 10_000);
         cluster.crash(3);
         let gap = cluster.run(ms(3_000));
-        assert_eq!(cluster.in_office(), Some(2));
+        assert_eq!(cluster.serving(), Some(2));
         gap
     });
     assert!(gap <= bound(3), "{gap:?}");
@@ -149,7 +149,7 @@ fn fill_slowly(cluster: &mut Cluster, at: u32) {
     for _ in 0..BLOCKS / 5 {
         cluster.add(at, 5);
         cluster.run(ms(50));
-        assert_eq!(cluster.in_office(), Some(at));
+        assert_eq!(cluster.serving(), Some(at));
     }
     cluster.run(ms(2_000));
 }
@@ -166,7 +166,7 @@ fn e_a_leader_at_once_if_a_majority_has_the_log() {
         // P1 has begun to fetch. P2, P3 and P4 have everything.
         cluster.crash(5);
         let gap = cluster.until_led(bound(5));
-        assert_eq!(cluster.in_office(), Some(4));
+        assert_eq!(cluster.serving(), Some(4));
         assert!(cluster.site(1).blocks() < BLOCKS as usize);
         // And nothing interrupts the rest.
         let later = cluster.run(ms(40_000));
@@ -189,7 +189,7 @@ fn e_else_within_1_2_times_the_transfer() {
         cluster.act(Action::Heal(cut));
         cluster.crash(3);
         let took = cluster.until_led(4 * pure);
-        assert_eq!(cluster.in_office(), Some(1));
+        assert_eq!(cluster.serving(), Some(1));
         took
     });
     assert!(took <= pure * 6 / 5 + bound(3), "and an election: {took:?} for {pure:?}");
@@ -201,7 +201,7 @@ fn kill_3_kill_2_restart_2(durability: Durability, seed: u64) -> Cluster {
     let mut cluster = Setup { durability, ..Setup::new(3, seed) }.filled(20);
     cluster.crash(3);
     cluster.run(ms(1_500 + seed * 7));
-    assert_eq!(cluster.in_office(), Some(2));
+    assert_eq!(cluster.serving(), Some(2));
     cluster.crash(2);
     cluster.run(ms(1_000));
     cluster.recover(2);
@@ -213,7 +213,7 @@ fn f_disk_kill_3_kill_2_restart_2() {
     let took = longest("f, disk", 60, |seed| {
         let mut cluster = kill_3_kill_2_restart_2(Durability::Disk, seed);
         let took = cluster.until_led(bound(3));
-        assert_eq!(cluster.site(cluster.in_office().unwrap()).blocks(), 20);
+        assert_eq!(cluster.site(cluster.serving().unwrap()).blocks(), 20);
         took
     });
     let election = Duration::from_millis(200);
@@ -225,10 +225,10 @@ fn f_memory_waits_only_when_fewer_than_a_majority_remember() {
     let took = longest("f, memory", 20, |seed| {
         let mut cluster = kill_3_kill_2_restart_2(Durability::Memory, seed);
         cluster.run(ms(5_000));
-        assert_eq!(cluster.in_office(), None, "only P1 remembers: it waits for P3");
+        assert_eq!(cluster.serving(), None, "only P1 remembers: it waits for P3");
         cluster.recover(3);
         cluster.run(ms(1_000));
-        assert_eq!(cluster.in_office(), None, "P3 has forgotten, too");
+        assert_eq!(cluster.serving(), None, "P3 has forgotten, too");
         cluster.until_led(2 * TTL)
     });
     assert!(took <= TTL * 5 / 4 + bound(3), "the longest TTL, rounded up by a quarter: {took:?}");
@@ -343,7 +343,7 @@ fn h_the_newest_log_is_at_a_leaf() {
         cluster.cut(CutKind::Only(Topology::Star.links(&ring)));
         cluster.act(Action::Heal(apart));
         let gap = cluster.run(ms(20_000));
-        assert_eq!((cluster.in_office(), cluster.site(3).blocks()), (Some(3), 45));
+        assert_eq!((cluster.serving(), cluster.site(3).blocks()), (Some(3), 45));
         gap
     });
     assert!(gap <= bound_of_cuts(5), "{gap:?}");
@@ -364,7 +364,7 @@ fn j_an_emptied_folder_counts_for_nothing() {
         cluster.act(Action::Heal(cut));
         cluster.recover(2);
         cluster.run(ms(10_000));
-        assert_eq!(cluster.in_office(), None, "P1 and an empty folder are no majority");
+        assert_eq!(cluster.serving(), None, "P1 and an empty folder are no majority");
         cluster.recover(3);
         let took = cluster.until_led(bound(3) + LEASE);
         assert!(took < bound(3) + LEASE, "seed {seed}: {took:?}");

@@ -7,7 +7,7 @@ use bellwether_algorithms::election::any::Choice;
 use bellwether_core::{NodeId, Time};
 use bellwether_log::{Ack, Answer, Birth, Index, Msg as M, Position, Term};
 use bellwether_member::service::Msg;
-use bellwether_member::{ClockStatus, Msg as Member, Sight};
+use bellwether_member::{ClockStatus, Msg as Member, PeerView};
 use bellwether_node::codec::{Malformed, decode, encode};
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
@@ -47,10 +47,10 @@ fn unknown_fields_of_parts_are_ignored() {
     assert_eq!(read(&ask), Ok(of_log(expected)));
 
     let clock = raw::block(3, &[later(), raw::number(2, 9)].concat());
-    let sight = raw::block(1, &[later(), raw::number(1, 5), clock].concat());
+    let peer = raw::block(1, &[later(), raw::number(1, 5), clock].concat());
     let clock = Some(ClockStatus { error_us: 9, ..ClockStatus::default() });
-    let sights = vec![Sight { member: NodeId::new(5), heard_ms: None, clock, behind: None }];
-    assert_eq!(read(&raw::block(13, &sight)), Ok(Msg::Member(Member::View(sights))));
+    let peers = vec![PeerView { member: NodeId::new(5), heard_ms: None, clock, behind: None }];
+    assert_eq!(read(&raw::block(13, &peer)), Ok(Msg::Member(Member::View(peers))));
 }
 
 /// The same message as a next version may send it: with more in every struct.
@@ -205,8 +205,8 @@ fn required_parts_of_parts_are_missed_too() {
     assert_eq!(beat(&raw::number(1, 3)), Err(Malformed::Missing("beat.sent_us")));
     let timed = [raw::number(1, 3), raw::number(3, 8)].concat();
     assert_eq!(beat(&timed), Err(Malformed::Missing("beat.last")));
-    let sight = raw::block(1, &raw::number(2, 3));
-    assert_eq!(read(&raw::block(13, &sight)), Err(Malformed::Missing("sight.member")));
+    let peer = raw::block(1, &raw::number(2, 3));
+    assert_eq!(read(&raw::block(13, &peer)), Err(Malformed::Missing("peer.member")));
     assert_eq!(read(&[]), Err(Malformed::Missing("kind")));
     let nameless = raw::block(11, &raw::block(2, &raw::value(&json!("Ok"))));
     assert_eq!(read(&nameless), Err(Malformed::Missing("election.algorithm")));
@@ -238,8 +238,8 @@ fn numbers_survive_up_to_their_limits() {
         let (offset_us, rate_ppb) = (i64::MIN, Some(i64::MAX));
         let clock = Some(ClockStatus { offset_us, error_us: u64::MAX, rate_ppb, drifts: true });
         let (member, behind) = (NodeId::new(number), Some(u64::MAX - u64::from(number)));
-        let sights = vec![Sight { member, heard_ms: Some(number), clock, behind }];
-        let msg = Msg::Member(Member::View(sights));
+        let peers = vec![PeerView { member, heard_ms: Some(number), clock, behind }];
+        let msg = Msg::Member(Member::View(peers));
         assert_eq!(read(&encode(&msg)), Ok(msg));
     }
 }
@@ -253,8 +253,8 @@ fn a_member_beyond_32_bits_is_refused_not_cut_off() {
     let wait = raw::block(5, &raw::number(1, value));
     let vote = [raw::number(1, 7), raw::number(3, 8), wait].concat();
     assert_eq!(read(&raw::block(6, &vote)), Err(refused("vote.wait.leader")));
-    let sight = raw::block(1, &raw::number(1, value));
-    assert_eq!(read(&raw::block(13, &sight)), Err(refused("sight.member")));
+    let peer = raw::block(1, &raw::number(1, value));
+    assert_eq!(read(&raw::block(13, &peer)), Err(refused("peer.member")));
     let body = json!({"Carry": {"seq": 1, "leg": 1, "body": {"Election": [value]}}});
     let error = decode(Choice::Ring, &raw::election("ring", &body)).unwrap_err();
     assert!(matches!(&error, Malformed::Misfit(_)), "{error}");
@@ -263,9 +263,9 @@ fn a_member_beyond_32_bits_is_refused_not_cut_off() {
 
 #[test]
 fn a_very_long_silence_is_said_as_long_as_can_be() {
-    let sight = raw::block(1, &[raw::number(1, 5), raw::number(2, 1 << 40)].concat());
-    let Ok(Msg::Member(Member::View(sights))) = read(&raw::block(13, &sight)) else {
+    let peer = raw::block(1, &[raw::number(1, 5), raw::number(2, 1 << 40)].concat());
+    let Ok(Msg::Member(Member::View(peers))) = read(&raw::block(13, &peer)) else {
         panic!("a view");
     };
-    assert_eq!(sights[0].heard_ms, Some(u32::MAX));
+    assert_eq!(peers[0].heard_ms, Some(u32::MAX));
 }

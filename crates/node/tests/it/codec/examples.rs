@@ -8,11 +8,11 @@ use bellwether_duties::{
     Refusal, Reply, Request, SessionId, Subject, Token, Wait, Want,
 };
 use bellwether_log::{
-    Ack, Answer as Vote, Beat, Birth, Body, Entries, Entry, Index, Machine, Msg as M, Payload,
+    Ack, Answer as Vote, Birth, Body, Entries, Entry, Heartbeat, Index, Machine, Msg as M, Payload,
     Permit, Place, Position, Roster, Term,
 };
 use bellwether_member::service::Msg;
-use bellwether_member::{ClockStatus, Msg as Member, Sight};
+use bellwether_member::{ClockStatus, Msg as Member, PeerView};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
     let (last, prev) = (Position::new(6, 300), Position::new(6, 299));
     let sent = Time::from_micros(1_234_567);
     let clock = Time::from_micros(7_654_321);
-    let beat = Beat {
+    let beat = Heartbeat {
         term,
         generation: 0,
         sent,
@@ -41,7 +41,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         appointed: false,
         welcome: None,
     };
-    let again = Beat { generation: 2, appointed: true, welcome: Some(3), ..beat };
+    let again = Heartbeat { generation: 2, appointed: true, welcome: Some(3), ..beat };
     let ack = Ack {
         term,
         sent,
@@ -114,12 +114,12 @@ pub(crate) fn members() -> Vec<(&'static str, Msg)> {
     let rate_ppb = Some(-40_000);
     let status = ClockStatus { offset_us: -1500, error_us: 250, rate_ppb, drifts: true };
     let node = NodeId::new(5);
-    let sights = vec![
-        Sight { member: node, heard_ms: Some(0), clock: Some(status), behind: Some(0) },
-        Sight { member: NodeId::new(200), heard_ms: None, clock: None, behind: None },
-        Sight { member: NodeId::new(3), heard_ms: Some(80), clock: None, behind: Some(300) },
+    let peers = vec![
+        PeerView { member: node, heard_ms: Some(0), clock: Some(status), behind: Some(0) },
+        PeerView { member: NodeId::new(200), heard_ms: None, clock: None, behind: None },
+        PeerView { member: NodeId::new(3), heard_ms: Some(80), clock: None, behind: Some(300) },
     ];
-    let all = [("pass", Member::Pass), ("view", Member::View(sights))];
+    let all = [("pass", Member::Pass), ("view", Member::View(peers))];
     all.into_iter().map(|(name, msg)| (name, Msg::Member(msg))).collect()
 }
 
