@@ -6,6 +6,7 @@ mod bad_input;
 mod check;
 mod commands;
 mod compare_mutex;
+mod docs;
 mod families;
 mod host;
 mod lines;
