@@ -1,4 +1,4 @@
-//! The README's tables of algorithms are written from the catalogue.
+//! The tables of docs/algorithms.md are written from the catalogue.
 //!
 //! `UPDATE=1 cargo test -p bellwether-cli --test lab readme` rewrites them.
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 use std::fmt::Write;
 use std::fs;
 
-const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/algorithms.md");
 const BEGIN: &str = "<!-- algorithms: ";
 const END: &str = "<!-- end of algorithms -->";
 
-/// The README with its tables as this catalogue has them; `algorithms --json` prints the catalogue.
+/// The page with its tables as this catalogue has them; `algorithms --json` prints the catalogue.
 /// A table stands between two comments, of which the first names its families.
-pub(crate) fn with_tables(readme: &str, catalogue: &str) -> String {
+pub(crate) fn with_tables(page: &str, catalogue: &str) -> String {
     let catalogue: Value = serde_json::from_str(catalogue).unwrap();
-    let mut parts = readme.split(BEGIN);
+    let mut parts = page.split(BEGIN);
     let mut text = parts.next().unwrap().to_owned();
     for part in parts {
         let (families, rest) = part.split_once(" -->\n").unwrap();
@@ -44,15 +44,15 @@ pub(crate) fn with_tables(readme: &str, catalogue: &str) -> String {
 }
 
 #[test]
-fn the_readme_has_the_algorithms_of_the_catalogue() {
-    let readme = fs::read_to_string(README).unwrap();
-    let right = with_tables(&readme, &said("algorithms --json", 0).0);
+fn the_page_has_the_algorithms_of_the_catalogue() {
+    let page = fs::read_to_string(PAGE).unwrap();
+    let right = with_tables(&page, &said("algorithms --json", 0).0);
     if std::env::var_os("UPDATE").is_some() {
-        return fs::write(README, &right).unwrap();
+        return fs::write(PAGE, &right).unwrap();
     }
     assert!(
-        right == readme,
-        "README.md has other algorithms than the catalogue; rewrite its tables: \
+        right == page,
+        "docs/algorithms.md has other algorithms than the catalogue; rewrite its tables: \
          UPDATE=1 cargo test -p bellwether-cli --test lab readme"
     );
 }
