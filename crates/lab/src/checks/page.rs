@@ -10,16 +10,19 @@ use std::path::Path;
 const INTRODUCTION: &str = "\
 # What is proved, and what is not
 
-`make check-all` writes this page, from the list in `docs/verification.txt`; [checking.md](checking.md) says what a proof
-means here. Each row is a whole exploration: every order of messages, timers, requests and faults that the row allows.
-Times and memory are of the machine that wrote the page.
+After this page you can say which properties of the catalogue's algorithms are proved, in which clusters, and which
+assumption each algorithm needs.
+
+`make check-all` writes this page from the list in `docs/verification.txt`. [checking.md](checking.md) explains what a
+proof says. Each row is a whole exploration: every order of messages, timers, requests and faults that the row allows.
+Times and memory are those of the machine that wrote the page.
 ";
 
 const GALLERY: &str = "
-## Without what it assumes
+## Counterexamples without an assumption
 
-What an algorithm assumes is needed: without it there is a run that goes wrong. These are the shortest ones, found by the
-checker and told by the simulator.
+An algorithm needs its assumptions: without one of them, some run goes wrong. The checker found these shortest runs, and
+the simulator drew them.
 ";
 
 /// The page; its pictures are in this folder.
@@ -88,7 +91,8 @@ fn entry(Done { row, found }: &Done<'_>, file: &str) -> String {
     let title = if row.title.is_empty() { row.words.join(" ") } else { row.title.clone() };
     let why = if row.why.is_empty() { String::new() } else { format!("{}\n\n", row.why) };
     format!(
-        "\n### {title}\n\n{why}Violated is `{}`: {}. {steps} steps, after {} states.\n\n\
+        "\n### {title}\n\n{why}The run violates `{}`: {}. It has {steps} steps; the checker \
+         explored {} states.\n\n\
          ```sh\nbellwether check {}\n```\n\n![{title}]({file})\n",
         text(&example["property"]),
         text(&example["text"]),
