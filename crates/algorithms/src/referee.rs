@@ -1,4 +1,4 @@
-//! Whoever hears all that the processes of a run say: judges it, and sums it up.
+//! The referee hears all that the processes of a run say, judges it, and sums it up.
 //!
 //! An [invariant](bellwether_core::Invariant) looks at states. Some claims are about what
 //! happened, at all processes together: that all delivered the same messages in the same order,

@@ -2,7 +2,7 @@
 //! Byzantine generals problem", 1982, algorithm OM(m)).
 //!
 //! Each of n processes has a private value. Up to m of them are traitors that may say anything to
-//! anybody. Every correct process is to fill a vector with one entry for each, such that
+//! any process. Every correct process fills a vector with one entry for each process, such that
 //!
 //! * the entries of correct processes are their true values (validity), and
 //! * all correct processes have the same vector (consistency).
@@ -16,7 +16,7 @@
 //! * B2 At the end of a round but the last: pass on each value that was heard in it to all that are
 //!   not on its path yet, with the own name at the end of the path. For a message that did not
 //!   come, nil is passed on.
-//! * B3 A message counts if its path ends with its sender, has nobody on it twice and not the
+//! * B3 A message counts if its path ends with its sender, has no process twice and not the
 //!   receiver, and its round is not over. Of several by the same path the first counts. All else
 //!   is ignored.
 //! * B4 At the end of round m + 1, vote from the longest paths to the shortest: what a path says is
@@ -30,8 +30,8 @@
 //! # Assumes
 //! n >= 3m + 1 processes with at most m traitors, crashed ones included. A message that is sent at
 //! the beginning of a round arrives before its end: by B1 no correct process begins later than one
-//! delay after another, so T must be above two delays. Nobody can send in another's name, which the
-//! network sees to.
+//! delay after another, so T must be above two delays. The network prevents that a process sends in
+//! another's name.
 //!
 //! # Costs
 //! m + 1 rounds of T. For each commander M(n, m) = (n-1) (1 + M(n-1, m-1)) messages with M(n, 0) =

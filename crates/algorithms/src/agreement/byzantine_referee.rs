@@ -1,7 +1,7 @@
 //! Whether the correct processes agree, and on what.
 //!
-//! It knows who is a traitor and what everybody's value is, which no process does, and only
-//! compares the vectors that are said aloud with that and with each other.
+//! It knows all traitors and all values, which no process does. It only compares the vectors that
+//! processes report with these values and with each other.
 
 use super::Value;
 use super::byzantine::{Byzantine, Config, Output, in_brackets, messages};

@@ -3,7 +3,7 @@
 //! * [`reliable`]: a link that other processes wrap themselves in, and that makes a network which
 //!   loses, doubles and reorders look like one that does not; [`courier`] shows it at work.
 //! * [`two_generals`]: why even so no two processes can both be sure.
-//! * [`byzantine`]: some processes lie, and the others must come to know the same of everybody.
+//! * [`byzantine`]: some processes lie, and the others must agree on one value for each process.
 
 family! {
     courier::ReliableLink,

@@ -1,4 +1,4 @@
-//! Whether every letter arrives, once and in order, and nobody is reported down who is up.
+//! The referee of letters: each arrives once and in order, and no live process is reported down.
 //!
 //! It reads what writers say, not what their links do: which letters were written and which have
 //! come. A crash excuses: what a dead process had sent may be lost with it, and what was under way

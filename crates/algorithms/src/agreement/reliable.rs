@@ -9,13 +9,13 @@
 //! # Rules
 //! * R1 Number the messages to each peer, and keep each until it is acknowledged. At most a window
 //!   of them is under way; the others wait for their turn.
-//! * R2 On a message: acknowledge it with the number that is expected next. Hand it over if it is
-//!   that one, and after it those that came early; keep it if it is early; drop it if it was
-//!   handed over before.
+//! * R2 On a message: acknowledge it with the number that is expected next. If it has this number,
+//!   hand it over, and after it those that came early. If it is early, keep it. If it was handed
+//!   over before, drop it.
 //! * R3 An acknowledgement covers all numbers before the one that is expected next.
 //! * R4 If nothing was acknowledged for a while, send again all that is under way.
-//! * R5 After so many tries in vain, report the peer down. What was meant for it is dropped; what is
-//!   sent to it afterwards begins a new session with new numbers.
+//! * R5 After a given number of tries without an answer, report the peer down and drop its messages.
+//!   A later message to it begins a new session with new numbers.
 //! * R6 A process that comes back begins new sessions. Messages of a session that is older than
 //!   the last one heard of are dropped.
 //! * R7 A message also says from which number on its sender keeps messages. A receiver that comes
@@ -37,7 +37,7 @@
 //! [`election::link`](crate::election::link) is another thing with the same ingredients: it
 //! acknowledges in order to find dead neighbours, and gives what one neighbour did not acknowledge
 //! to the next one (L3). It sends nothing to the same process twice, for elections assume that
-//! nothing is lost; here the receiver matters, and a message goes to nobody else.
+//! nothing is lost; here only the receiver itself will do.
 
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Kind, Message, NodeId, Process, Timing,

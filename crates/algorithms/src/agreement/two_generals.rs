@@ -9,8 +9,8 @@
 //!
 //! # Rules
 //! * G1 The first general sends ORDER, the plan.
-//! * G2 Whoever gets a messenger sends the next one with a confirmation, until K confirmations were
-//!   sent. So messenger i, the ORDER being the first, tells that i - 1 others have arrived.
+//! * G2 A general who gets a messenger sends the next one with a confirmation, until K confirmations
+//!   were sent. So messenger i, the ORDER being the first, tells that i - 1 others have arrived.
 //! * G3 At dawn a general attacks if the last messenger that can be meant for him has come, and
 //!   stays in camp otherwise. He who sends the last one of all does not wait for anything after
 //!   it.
@@ -22,9 +22,9 @@
 //! # Why it cannot be right
 //! Say that the last messenger is lost. He who sent it cannot know, and attacks as he would have
 //! done; the other one does not. If the other attacked without it, the messenger would be of no
-//! use, and K - 1 confirmations would do as well; and so on down to none at all, where nobody has
-//! told the other of any plan. So a rule that lets both attack when all messengers arrive lets one
-//! attack alone when the last one that matters does not.
+//! use, and K - 1 confirmations would do as well; and so on down to none at all, where neither has
+//! told the other of a plan. So a rule that lets both attack when all messengers arrive lets one
+//! attack alone when the last messenger that matters does not.
 //!
 //! # Costs
 //! K + 1 messengers if none is lost.

@@ -6,9 +6,10 @@
 //! of the requests tell which edges can be believed.
 //!
 //! # Rules
-//! * C1 Now and then, or when somebody asks, the coordinator sends INITIATE to all other sites.
-//! * C2 INITIATE: send GRAPH back: who waits for whom here, with the timestamps of the requests;
-//!   which transactions at home here wait, by which request; and what they hold elsewhere.
+//! * C1 Now and then, or when asked, the coordinator sends INITIATE to all other sites.
+//! * C2 INITIATE: send GRAPH back: the edges of the wait-for graph here, with the timestamps of the
+//!   requests; the transactions at home here that wait, by which request; and what they hold
+//!   elsewhere.
 //! * C3 All have answered (or, where silence proves death, T is over): an edge counts if all its
 //!   ends are in one graph, or if the graphs of all its ends have it, by the same timestamp. A
 //!   cycle of such edges is a deadlock.
@@ -17,9 +18,9 @@
 //! # Why there are no false cycles
 //! Take a cycle of edges that count, and suppose that one of its transactions goes on. Look at the
 //! first that does. It waited when its home answered; so it was granted its lock afterwards, and
-//! before that the next of the cycle gave it back. But that one held it and waited when *its* home
-//! answered, and one that waits gives nothing back: so it had gone on before. This needs that
-//! nobody gives up by itself; since somebody may, a cycle is [confirmed](super::site) here too.
+//! before that the next of the cycle gave it back. But the next held it and waited when *its* home
+//! answered, and a waiting transaction gives nothing back: so it had gone on before. This assumes that
+//! no transaction gives up by itself; since one may, a cycle is [confirmed](super::site) here too.
 //!
 //! # Assumes
 //! Bounded delays, FIFO channels that lose and double nothing. Sites may crash: deadlocks among the

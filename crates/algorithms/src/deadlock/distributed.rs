@@ -4,8 +4,8 @@
 //! No site sees the whole wait-for graph. Each keeps its own part and one more vertex, P_ex, for
 //! all that goes on elsewhere: P_ex -> P_i if P_i waits here and holds something elsewhere, and
 //! P_i -> P_ex if P_i holds something here and waits elsewhere. A cycle without P_ex is a deadlock.
-//! A cycle through P_ex may be a part of one: then the path is sent on to where it goes on, and
-//! whoever gets all the parts together has found the deadlock.
+//! A cycle through P_ex may be a part of one: then the path is sent on to where it goes on, and the
+//! site that joins all parts has found the deadlock.
 //!
 //! # Rules
 //! * D1 A cycle in the local graph without P_ex: a deadlock.
@@ -37,9 +37,9 @@
 //!
 //! # Departures
 //! The text leaves open how a site knows who waits elsewhere. Here the site where a transaction
-//! waits tells those where it holds something (WAITS, PROCEEDS; overhead). Whether somebody there
-//! really waits for it is not known: P_ex -> P_i if it may be. And since the parts of a path were
-//! seen at different times, a cycle is [confirmed](super::site) before anybody is aborted.
+//! waits tells those where it holds something (WAITS, PROCEEDS; overhead). Whether a transaction there
+//! really waits for it is not known: P_ex -> P_i if one may. And since the parts of a path were
+//! seen at different times, a cycle is [confirmed](super::site) before a transaction is aborted.
 
 use super::detector::{Detector, Event, Said, Waiter};
 use super::local::{Absence, Local};

@@ -1,15 +1,15 @@
 //! Edge chasing (Chandy, Misra and Haas, "Distributed deadlock detection", ACM TOCS 1(2), 1983; the
 //! algorithm for the AND model, as it stands for transactions with agents at several sites).
 //!
-//! Nobody collects anything. Whoever may be in a deadlock sends a probe after the one that it waits
-//! for; whoever gets it and waits sends it on. A probe that comes back to where it is about has
-//! gone round a cycle.
+//! No site collects graphs. For a transaction that may be in a deadlock, its site sends a probe after
+//! the one that it waits for; if that waits too, the probe is sent on. A probe that comes back to its
+//! first transaction has gone round a cycle.
 //!
 //! # Rules
 //! * E1 A transaction P_i begins to wait here, and the one at the end of its waiting here, P_j,
-//!   waits at another site: send PROBE(i, j) there, if anybody elsewhere may wait for P_i.
+//!   waits at another site: send PROBE(i, j) there, if a transaction elsewhere may wait for P_i.
 //! * E2 It becomes known that P_j, which others wait for here, waits at another site: send
-//!   PROBE(j, j) there, if anybody elsewhere may wait for those.
+//!   PROBE(j, j) there, if a transaction elsewhere may wait for those.
 //! * E3 PROBE(i, j), and P_j waits here: if that leads to P_i, there is a deadlock. If it leads to
 //!   some P_k that waits at another site, send PROBE(i, k) there, once for each search.
 //! * E4 PROBE(i, j), and P_j does not wait here any more: drop it.
@@ -17,8 +17,8 @@
 //! # Why it finds every deadlock
 //! Some site is the last to learn of its part of a cycle, by a request that waits (E1) or by a note
 //! (E2). Then all other sites know theirs, so the probe that it sends goes all the way round. A
-//! probe that is dropped because a part is missing does no harm: whoever learns of that part sends
-//! one of its own.
+//! probe that is dropped because a part is missing does no harm: the site that learns of that part
+//! sends one of its own.
 //!
 //! # Assumes
 //! FIFO channels that lose and double nothing, and no crashes. Nothing about delays.
@@ -30,7 +30,7 @@
 //! # Departures
 //! The paper's probe is three names. Here it also carries the path that it has gone, so that the
 //! whole cycle can be told, [confirmed](super::site) and broken at its youngest; a search that finds
-//! what another has found already is told that it does not stand, or aborts nobody.
+//! what another has found already is told that it does not stand, or aborts no transaction.
 
 use super::detector::{Detector, Event, Said};
 use super::local::{Absence, Local};

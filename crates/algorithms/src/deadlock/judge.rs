@@ -4,12 +4,12 @@
 //! a transaction waits for a holder from the moment that the resource's site puts it into the queue
 //! until the resource's site gives it the lock, the waiter's home ends it, or the holder's home
 //! gives the resource back. Each transaction waits for one resource and each resource has one
-//! holder, so from everybody there is one way to go, and a cycle is found by going it. That has
-//! nothing to do with how the detectors search.
+//! holder, so each transaction has at most one edge, and the judge finds a cycle by following the
+//! edges. That has nothing to do with how the detectors search.
 //!
 //! What it judges:
-//! * `no-phantom`: a cycle that is reported, or for which somebody is aborted, was real: there was
-//!   a moment at which all its edges stood, with these requests and these resources.
+//! * `no-phantom`: a cycle that is reported, or for which a transaction is aborted, was real: there
+//!   was a moment at which all its edges stood, with these requests and these resources.
 //! * `found`: a deadlock among live sites is broken within a bound, and none is left at the end.
 //! * `one-report`: a deadlock costs one victim, and is reported once where the detector promises
 //!   that. A crash in the middle excuses a second report.

@@ -8,15 +8,15 @@
 //! * L3 The site where a transaction waits tells the other sites where it holds something (WAITS),
 //!   and again when it has ceased to (PROCEEDS), if the detector needs that.
 //! * L4 A detector's suspicion is confirmed: all sites that have a part in the cycle, by a resource
-//!   or as somebody's home, are asked whether their part stands (CONFIRM, CONFIRMED). If all do, it
-//!   is a deadlock; if not, the detector is told which edges do not stand.
+//!   or as the home of a transaction, are asked whether their part stands (CONFIRM, CONFIRMED). If all
+//!   do, it is a deadlock; if not, the detector is told which edges do not stand.
 //! * L5 Of a deadlock the youngest is aborted: its home is told why (ABORT), and if it still waits
 //!   by the same request, ends it by L2.
 //!
 //! # Why a confirmed cycle is real
 //! An edge, with its label, stands once and without a break. Each edge of the suspicion stood at
 //! some time before CONFIRM was sent, and each stands at some time after it; so when it was sent,
-//! all stood at once. That is a deadlock, and it lasts until somebody in it is aborted.
+//! all stood at once. That is a deadlock, and it lasts until a transaction in it is aborted.
 //!
 //! # Assumes
 //! FIFO channels that lose and double nothing. A site that crashes forgets its locks: transactions

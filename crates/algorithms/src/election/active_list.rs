@@ -1,5 +1,4 @@
-//! The ring election with active lists (Silberschatz, Operating System Concepts, 17.6 / 18.6;
-//! seeds 000, 001, 003, 004).
+//! The ring election with active lists (Silberschatz, Operating System Concepts, 17.6 / 18.6).
 //!
 //! Every live process sends its own number once round the ring and keeps a list of the numbers
 //! that pass. When its own number comes back, the list is complete, and the largest in it is the
@@ -12,23 +11,23 @@
 //!   * b: j is another: add j and pass it on;
 //!   * c: j is i: the list holds every live process; the largest is the coordinator.
 //! * R3 Recovery: send INQUIRY round. The coordinator answers with REPLY(its number), which goes
-//!   on round to the one that asked. If that one is larger, it starts an election; if its INQUIRY
+//!   on round to the recovered process. If this is larger, it starts an election; if its INQUIRY
 //!   comes back unanswered there is no coordinator, and it starts an election too.
 //! * R4 ELECT(j) a second time: j did not take it off the ring, so it has died. Strike j from the
 //!   list and drop the message.
 //!
 //! # Assumes
 //! FIFO channels: the ELECT of every k comes before any message that has passed k, which is why
-//! the list is complete when the own number returns. Without FIFO a list may miss somebody, and
+//! the list is complete when the own number returns. Without FIFO a list may miss a process, and
 //! processes may disagree; a test shows it. Bounded delays, for the [`link`].
 //!
 //! # Costs
 //! Exactly k^2 messages, however many start: each live process's ELECT makes the full round.
 //!
 //! # Departures
-//! The slides of seed 003 say that i != j completes the list; it only adds and passes on (seed
-//! 004). Elections are numbered ([`rounds`](super::rounds)), because "the first ELECT seen" must
-//! mean the first of this election, and a message left over from an earlier one is not it.
+//! Some slides say that i != j completes the list; the book says that it only adds and passes on.
+//! Elections are numbered ([`rounds`](super::rounds)), because "the first ELECT seen" must mean the
+//! first of this election, and a message left over from an earlier one is not it.
 
 use super::costs::orphaned;
 use super::link::{AckTimeout, Arrived, Link, Rider};

@@ -1,7 +1,7 @@
 //! The bully election (Garcia-Molina, "Elections in a distributed computing system", 1982, as
 //! told by Silberschatz and by Tanenbaum).
 //!
-//! Everybody knows everybody. A process that misses the coordinator asks all processes with
+//! Every process knows all others. A process that misses the coordinator asks all processes with
 //! larger numbers whether they live; if none answers it is the largest and tells the smaller
 //! ones. The biggest live process always gets its way, hence the name.
 //!

@@ -1,9 +1,9 @@
 //! The Chang-Roberts ring election ("An improved algorithm for decentralized extrema-finding in
-//! circular configurations of processes", 1979; seed 003).
+//! circular configurations of processes", 1979).
 //!
-//! Processes on a one-way ring, each knowing only its neighbour. A number travels round; whoever
-//! is larger replaces it with its own; the one whose number comes back is the largest. Messages
-//! that cannot win are killed as early as possible, which makes the average cost n log n.
+//! The processes form a one-way ring, and each knows only its neighbour. A number travels round; a
+//! larger process replaces it with its own; the process whose number comes back is the largest.
+//! Messages that cannot win are discarded as early as possible, so the average cost is n log n.
 //!
 //! # Rules
 //! * R1 Initiator: become participant, send ELECTION(own number).
@@ -20,8 +20,8 @@
 //! FIFO channels. Within one election order does not matter; but the ELECTION of a next one that
 //! overtakes the ELECTED of the last is discarded (R2c), and its initiator waits for ever. The
 //! paper knows no crashes; here the [`link`] skips dead neighbours, takes orphaned messages off the
-//! ring, and with bounded delays the [`detector`](super::detector) starts an election anew that a
-//! crash has swallowed.
+//! ring, and with bounded delays the [`detector`](super::detector) repeats an election that a crash
+//! has ended.
 //!
 //! # Costs
 //! ELECTION, one initiator: k best, 2k-1 worst, k+(k-1)/2 on average. All initiate: 2k-1 best,

@@ -1,19 +1,19 @@
 //! The failure detector that goes with every election: request and time-out T.
 //!
 //! "If process P sends a request that is not answered by the coordinator within a time interval
-//! T, it is assumed that the coordinator has failed" (seeds 000, 001, 004). The texts leave open
-//! what happens when an announcement itself is lost with a crash; rules D3 to D5 close that, so
-//! that every wrong belief is noticed by somebody.
+//! T, it is assumed that the coordinator has failed" (Silberschatz). The texts leave open what
+//! happens when an announcement itself is lost with a crash; rules D3 to D5 close that gap, so that
+//! some process notices every wrong belief.
 //!
 //! # Rules
-//! * D1 Who follows a coordinator sends it a REQUEST now and then. No RESPONSE within T: suspect.
-//! * D2 A REQUEST is answered with the name of one's own coordinator. A coordinator that follows
-//!   somebody else is none: suspect.
-//! * D3 Who coordinates asks the processes with larger numbers. If one of them answers, this is
+//! * D1 A follower sends its coordinator a REQUEST now and then. No RESPONSE within T: suspect.
+//! * D2 A REQUEST is answered with the name of one's own coordinator. If the coordinator follows
+//!   another process, it is none: suspect.
+//! * D3 The coordinator asks the processes with larger numbers. If one of them answers, this is
 //!   not the largest live process: suspect.
-//! * D4 Who knows no coordinator for longer than any election takes: suspect that it is stuck. An
+//! * D4 No coordinator is known for longer than any election takes: suspect that it is stuck. An
 //!   election that begins meanwhile gets the full time.
-//! * D5 Nobody follows a smaller number than its own: suspect at once.
+//! * D5 No process follows a smaller number than its own: suspect at once.
 //!
 //! # Assumes
 //! T above a round trip. Otherwise live coordinators are suspected.

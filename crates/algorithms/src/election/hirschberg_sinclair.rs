@@ -2,8 +2,8 @@
 //! configurations of processors", 1980).
 //!
 //! On a two-way ring a candidate asks ever wider neighbourhoods, 1, 2, 4, ... places to each
-//! side, whether anybody there is larger. Only those who are the largest in theirs go on, so few
-//! remain for the wide and dear questions, and n log n messages suffice in the worst case.
+//! side, whether a process there is larger. Only candidates that are the largest in theirs go on, so
+//! few remain for the wide and expensive questions, and n log n messages suffice in the worst case.
 //!
 //! # Rules
 //! * R1 Start: become candidate in phase 0; send PROBE(own number, phase, reach 2^phase) both
@@ -11,11 +11,11 @@
 //! * R2 PROBE(j) at i:
 //!   * a: j > i and its reach is not used up: pass it on in the same direction;
 //!   * b: j > i and its reach ends here: send REPLY(j) back the way it came;
-//!   * c: j < i: swallow it; who is not yet in the election becomes candidate;
+//!   * c: j < i: discard it; a process that is not yet in the election becomes candidate;
 //!   * d: j = i: the probe has gone all the way round: i is the largest. Go to R4.
 //! * R3 REPLY(j) at i: another's is passed on. With the own from both sides, go to the next phase
 //!   as in R1.
-//! * R4 The largest records itself and sends ELECTED round; everybody records it and passes it
+//! * R4 The largest records itself and sends ELECTED round; every process records it and passes it
 //!   on; the largest takes it off the ring.
 //! * R5 Recovery: start an election.
 //!

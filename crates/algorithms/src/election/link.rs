@@ -12,10 +12,10 @@
 //!   again.
 //! * L3 No acknowledgement within T: the neighbour is dead. It is skipped, and all that it did not
 //!   acknowledge goes to the next one, in order. A process that is left alone sends to itself.
-//! * L4 A recovered process says HELLO to all. Whoever skips it or has it as neighbour sends to it
-//!   again, first of all what its earlier life did not acknowledge.
+//! * L4 A recovered process says HELLO to all. A process that skips it or has it as neighbour sends
+//!   to it again, first of all what its earlier incarnation did not acknowledge.
 //! * L5 A message that has made more hops than the ring has places has lost its owner and is
-//!   dropped: nobody is left to take it off the ring.
+//!   dropped: no process is left to take it off the ring.
 //!
 //! # Assumes
 //! T above a round trip. Otherwise a slow neighbour is taken for dead and the ring closes without

@@ -12,9 +12,9 @@
 //!   is the largest: go to R4. Otherwise send SECOND(max(t, x)).
 //! * R3 SECOND(y) at an active process that got FIRST(x): if x is larger than t and not smaller
 //!   than y, t := x, remain active, send FIRST(t). Otherwise become a relay.
-//! * R4 The holder of the largest number records it and sends ELECTED round; everybody records it
-//!   and passes it on; the holder takes it off the ring. The number's owner thus becomes
-//!   coordinator, whoever holds the number.
+//! * R4 The holder of the largest number records it and sends ELECTED round; every process records it
+//!   and passes it on; the holder takes it off the ring. So the number's owner becomes coordinator,
+//!   not its holder.
 //! * R5 A relay passes FIRST and SECOND on.
 //! * R6 Recovery: start an election.
 //!

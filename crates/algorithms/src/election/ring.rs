@@ -1,7 +1,7 @@
-//! The ring election with the list in the message (Tanenbaum; seeds 000, 002, 003 steps 0-11).
+//! The ring election with the list in the message (Tanenbaum and van Steen, Distributed Systems, 6.5).
 //!
-//! A message travels round the ring and collects the number of everybody it meets. Back where it
-//! began, it holds all live processes; the largest is announced in a second round.
+//! A message travels round the ring and collects the number of every process it meets. Back where
+//! it began, it holds all live processes; the largest is announced in a second round.
 //!
 //! # Rules
 //! * R1 Start: send ELECTION[own number] to the first live successor.
@@ -26,7 +26,7 @@
 //! # Departures
 //! The texts do not say what becomes of a message whose initiator dies. Of the two ways out,
 //! dropping it and taking it over, R5 is the second: the list is complete, so the election can be
-//! brought to its end at once, without anybody having to notice that it stopped.
+//! brought to its end at once, and no process has to notice that it stopped.
 
 use super::costs::orphaned;
 use super::link::{AckTimeout, Arrived, Link, Rider};

@@ -1,13 +1,13 @@
 //! Telling one election from the next.
 //!
-//! Where a process's part in an election spans several messages, what is left of an earlier
-//! election must not be taken for the present one. Such an election has a round number: who
-//! starts one takes the next number, who meets a larger number joins that election afresh, and
+//! Where a process's part in an election spans several messages, it must not take a leftover of an
+//! earlier election for the present one. Such an election has a round number: a process that starts
+//! one takes the next number, a process that meets a larger number joins that election afresh, and
 //! smaller numbers belong to the past.
 //!
 //! A recovered process has forgotten the number. If it guessed one it could hit that of the last
 //! election, which is over for all others, and be taken for a leftover of it. So it calls for an
-//! election without a number, and whoever hears the call starts one.
+//! election without a number, and a process that hears the call starts one.
 
 use serde::{Deserialize, Serialize};
 

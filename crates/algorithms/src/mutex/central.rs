@@ -1,12 +1,12 @@
-//! The central coordinator (seed 003).
+//! The central coordinator (Silberschatz, Galvin and Gagne, Operating System Concepts).
 //!
 //! One process keeps the table: who is inside and who waits. It is the elected coordinator, so
 //! when it dies, the next one takes over with a table made from what the others know.
 //!
 //! # Rules
 //! * C1 To enter: send REQUEST to the coordinator and wait for GRANTED.
-//! * C2 REQUEST at the coordinator, nobody inside: GRANTED. Somebody inside: put it at the end of
-//!   the queue and answer DENIED, so that a waiter can tell "busy" from "dead".
+//! * C2 REQUEST at the coordinator, no process inside: GRANTED. A process inside: put the request at
+//!   the end of the queue and answer DENIED, so that a waiter can tell "busy" from "dead".
 //! * C3 To leave: send RELEASE to the coordinator, which sends GRANTED to the head of the queue.
 //!
 //! # Assumes

@@ -2,7 +2,7 @@
 //! and the delay between two entries.
 //!
 //! The formulas count all messages of the algorithm. Under a light load at most one process waits
-//! at a time; under a saturated one everybody wants to enter always, and the mean is taken over
+//! at a time; under a saturated one all processes always want to enter, and the mean is taken over
 //! whole rounds.
 //!
 //! A saturated load means that all hear of a process that leaves and asks again before the next one

@@ -1,19 +1,19 @@
-//! A mutual exclusion algorithm among the living.
+//! A mutual exclusion algorithm among the live processes.
 //!
-//! The papers' algorithms stand still when somebody crashes: a token dies with its holder, a
-//! permission with whom it is asked of. Here an election runs beside the algorithm, whoever is
-//! elected forms a [view](crate::views) of the living, and the algorithm begins anew in it:
+//! The papers' algorithms stand still when a process crashes: a token dies with its holder, and a
+//! dead process gives no permission. Here an election runs beside the algorithm. The elected process
+//! forms a [view](crate::views) of the live processes, and the algorithm starts again in it:
 //!
 //! # Rules
 //! * S1 When a view ends, the algorithm stops at once. Its report: whether the application waits or
 //!   is inside, where its request stands, and whether the token is here.
-//! * S2 The next view [opens](super::Opening) with whoever was inside still inside, with all
+//! * S2 The next view [opens](super::Opening) with the process inside still inside, with all
 //!   requests asked again in the order that the algorithm promises, and with the token where it
-//!   was; if no survivor has it, it is made anew at the coordinator.
+//!   was; if no survivor has it, the coordinator makes a new one.
 //! * S3 Messages of views that are over are dropped; those of the next one, if they come before it
 //!   begins, wait.
-//! * S4 What the application does while no view goes on is told the algorithm when the next one
-//!   begins.
+//! * S4 The algorithm gets the inputs that the application gives between two views when the next
+//!   view begins.
 //! * S5 A process that has come back belongs to no view until the next one.
 //!
 //! Without views ([`Config::textbook`]) there is only the algorithm, and a crash has the

@@ -1,7 +1,7 @@
 //! Lamport's queue ("Time, clocks, and the ordering of events in a distributed system", 1978).
 //!
-//! Everybody keeps the same queue of requests, sorted by logical time. A process may enter when
-//! its request is the first and nobody can come up with an earlier one any more.
+//! Every process keeps the same queue of requests, sorted by logical time. A process may enter when
+//! its request is the first and no earlier one can come any more.
 //!
 //! # Rules
 //! * LA1 To enter: stamp the request with (time, id), put it into the queue and send REQUEST(time)
@@ -18,7 +18,7 @@
 //!
 //! # Why it is right
 //! After a message that is stamped later than a request, its sender stamps its own requests later
-//! too. Those that it stamped earlier have come before, because channels are FIFO: so whoever
+//! too. Those that it stamped earlier have come before, because channels are FIFO: so a process that
 //! enters knows of all earlier requests, and that all of them are off the queue. Without FIFO a
 //! REPLY may overtake an earlier REQUEST, and two are inside.
 //!
@@ -34,8 +34,8 @@
 //! all runs, there are several times fewer states to tell from each other.
 //!
 //! RELEASE carries the number of the entry that is over. The next number is one more than the
-//! largest heard of. That is exact: entries go by stamp, so whoever enters has the RELEASE of the
-//! entry just before, as of all earlier ones, and no later one has begun.
+//! largest heard of. That is exact: entries go by stamp, so a process that enters has the RELEASE of
+//! the entry just before, as of all earlier ones, and no later one has begun.
 
 use super::costs::{RELEASE, REPLY, REQUEST, all_ask, one_asks};
 use super::stamp::Stamp;

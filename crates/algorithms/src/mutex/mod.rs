@@ -2,9 +2,9 @@
 //!
 //! All algorithms share one vocabulary: the [`Input`] that asks for the section and gives it back,
 //! and [`Granted`], with the number of the entry. An algorithm is a [`Mutex`]: its group is fixed
-//! and nobody in it crashes, as in the papers. [`Guarded`] puts an election and
-//! [views](crate::views) beside it and starts it again among the living whenever they change; the
-//! [`Opening`] says how it begins then.
+//! and no process in it crashes, as in the papers. [`Guarded`] puts an election and
+//! [views](crate::views) beside it and starts it again among the live processes whenever they change;
+//! the [`Opening`] says how it begins then.
 //!
 //! Safety: at most one inside. Liveness: every request is granted in finite time. Fairness where
 //! the algorithm promises it ([`Mutex::place`]).

@@ -1,7 +1,7 @@
 //! Raymond's tree ("A tree-based algorithm for distributed mutual exclusion", 1989).
 //!
 //! The processes form a tree that never changes; only its edges turn round. Each process knows
-//! which of its neighbours leads to the token and asks that one alone, on behalf of all who have
+//! which of its neighbours leads to the token and asks only this one, on behalf of all that have
 //! asked it. On its way the token turns every edge that it passes, so the edges always lead to it.
 //!
 //! # Rules
@@ -26,7 +26,7 @@
 //!
 //! # Costs
 //! For a lone request twice the distance to the token, so O(log n) on a balanced tree and at most
-//! four on a star; 4(n-1)/n an entry when everybody always wants to enter, on any tree: the token
+//! four on a star; 4(n-1)/n an entry when all always want to enter, on any tree: the token
 //! goes over every edge twice while all enter once.
 //!
 //! A process stores HOLDER and Q, in which each neighbour is at most once: nothing grows with n but

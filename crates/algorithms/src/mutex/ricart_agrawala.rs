@@ -1,14 +1,14 @@
 //! Ricart and Agrawala's algorithm ("An optimal algorithm for mutual exclusion in computer
 //! networks", 1981).
 //!
-//! Lamport's queue without the queue: whoever asks needs everybody's permission, and a process
+//! Lamport's queue without the queue: a process needs the permission of all others, and a process
 //! that wants to enter earlier gives it only when it has left. So the REPLY is also the RELEASE.
 //!
 //! # Rules
 //! * A1 To enter: stamp the request with (time, id), later than all requests heard of, and send
 //!   REQUEST(time) to all others.
-//! * A2 REQUEST: answer with REPLY at once; but whoever is inside, or waits with an earlier stamp,
-//!   defers the answer.
+//! * A2 REQUEST: answer with REPLY at once; but a process that is inside, or waits with an earlier
+//!   stamp, defers the answer.
 //! * A3 Enter when all others have sent a REPLY.
 //! * A4 To leave: send REPLY to all that were deferred.
 //!
@@ -25,8 +25,8 @@
 //! 2(n-1) messages an entry, always. Between two entries lies a REPLY: T.
 //!
 //! # Order
-//! By stamp. Only a REQUEST tells of time, as in the paper: a process may get a REPLY from one that
-//! waits, ask again before that one's REQUEST has come, and be stamped earlier.
+//! By stamp. Only a REQUEST tells of time, as in the paper: a process may get a REPLY from a waiting
+//! process, ask again before the other's REQUEST has come, and be stamped earlier.
 //!
 //! # Departures
 //! REPLY carries the number of the last entry that its sender knows of; the next number is one more

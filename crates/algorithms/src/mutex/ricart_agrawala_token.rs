@@ -1,9 +1,9 @@
 //! Ricart and Agrawala's second algorithm ("Author's response to 'On mutual exclusion in computer
-//! networks'", 1983; seed 003).
+//! networks'", 1983).
 //!
-//! Permission by a token, which is asked of everybody because nobody knows who has it. The token
-//! remembers when each process had it last and each process remembers when it was asked last by
-//! whom; together they tell whose request is still open.
+//! Permission by a token. A process asks all others for it, because it does not know the holder. The
+//! token remembers when each process had it last, and each process remembers the last request of each
+//! other; together they tell which requests are still open.
 //!
 //! # Rules
 //! * RI1 At the start all processes are in NO-TOKEN but one, which is in TOKEN-PRESENT.
@@ -16,18 +16,18 @@
 //! * RR2 The first k in the order i+1, ..., n, 1, ..., i-1 with `request[k] > token[k]` gets the
 //!   token, after `token[i]` := the clock's value; NO-TOKEN. If there is none, the token stays.
 //!
-//! Going round like this, the token passes nobody by who is known to wait, so nobody starves.
+//! The token goes round and passes by no process that is known to wait, so none starves.
 //!
 //! # Assumes
 //! Nothing about order or delays. Channels lose and double nothing.
 //!
 //! Lists of such algorithms ask for FIFO channels here, but nothing depends on them. What could
-//! overtake is this: two requests of one process, of which RH1 keeps the newer; and a request by
-//! the token, when k is served by somebody whom its request has reached and passes the token on to
-//! somebody whom it has not. That late request is not above `token[k]`, and so not taken for an
+//! overtake is this: two requests of one process, of which RH1 keeps the newer; and the token a
+//! request, when a process that the request of k has reached serves k, and k passes the token on to a
+//! process that it has not reached. This late request is not above `token[k]`, and so not taken for an
 //! open one. Conversely `request[k] > token[k]` only if k has asked since it had the token last, so
-//! the token goes only to those who wait. And since each request reaches everybody in the end,
-//! whoever has the token then knows of it.
+//! the token goes only to those that wait. And since each request reaches all processes in the end,
+//! the holder then knows of it.
 //!
 //! # Costs
 //! n an entry: n-1 REQUEST and one TOKEN; none for a holder. T between two entries.

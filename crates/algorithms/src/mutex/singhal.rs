@@ -1,11 +1,11 @@
 //! Singhal's heuristic token algorithm ("A heuristically-aided algorithm for mutual exclusion in
 //! distributed systems", 1989).
 //!
-//! A token, and a guess at where it is: whoever wants it asks only those that are likely to have
-//! it or to get it, namely those of whose requests it has heard. The guesses are right because of
+//! A token, and a guess at where it is: a process that wants it asks only those that are likely to
+//! have it or to get it, namely those of whose requests it has heard. The guesses are right because of
 //! any two processes at least one asks the other; at the start they form a staircase.
 //!
-//! SV and SN are what a process knows of each other one: whether that one is requesting, and the
+//! SV and SN are what a process knows of each other process: whether it is requesting, and the
 //! number of its last request. SV of the process itself is its state: R requesting, E executing
 //! (inside), H holding the idle token, N none of these. TSV and TSN are what the token knows.
 //!
@@ -31,28 +31,27 @@
 //! has its REQUEST, or will get it. As printed that fails if the token is faster. It comes to j by
 //! way of others and tells it that the request is over; the REQUEST is outdated on arrival and
 //! dropped, and neither asks the other any more. If now one of them keeps the token, the other
-//! waits in vain. Causal delivery rules that out, but takes a matrix at each process.
+//! waits for ever. Causal delivery rules that out, but takes a matrix at each process.
 //!
 //! With SG8 no REQUEST is without effect, and two things hold at every moment:
 //! * of any two processes one asks the other, or a REQUEST between them is on its way;
-//! * whoever has the token is asked by every other one, or knows of its request, or a REQUEST
-//!   between the two is on its way.
+//! * every other process asks the holder of the token, or the holder knows of its request, or a
+//!   REQUEST between the two is on its way.
 //!
 //! Only SG7 sets `SV[j] := N` at i, and then the REQUEST of i to j was sent before: to those with
 //! `SV[j]` = R by SG2, to those that became R while i waited by SG4 and SG8. Those that became R
 //! while i was inside stay so, because their requests are new to the token as well; that is why
 //! TSN counts in SG8. The REQUEST that arrives at j makes j ask i, later if it is in N and at once
-//! if it is in R. In E or H it is i that must ask j, and j tells it so. Hence whoever has the token
+//! if it is in R. In E or H it is i that must ask j, and j tells it so. Hence the holder of the token
 //! learns of a request that stays open; the token knows it from then on, and the ring order of SG7
 //! lets at most n-1 others in before.
 //!
 //! The REQUEST that is sent in E or H is about a request that is over, or nearly. That does no
-//! harm: when its sender leaves, the token has its number, and whoever gets the token believes the
-//! token.
+//! harm: when its sender leaves, the token has its number, and the next holder believes the token.
 //!
 //! # Assumes
 //! Nothing about order or delays. Channels lose and double nothing. As printed it needs causal
-//! order: with FIFO channels somebody may starve.
+//! order: with FIFO channels a process may starve.
 //!
 //! # Costs
 //! If one asks at a time: nothing for the holder; for another, k REQUESTs and the token if k others

@@ -1,6 +1,6 @@
 //! Suzuki and Kasami's broadcast algorithm ("A distributed mutual exclusion algorithm", 1985).
 //!
-//! A token with a queue of its own: whoever wants it tells everybody, and whoever has it knows
+//! A token with a queue of its own: a process that wants it tells all others, and the holder knows
 //! from the numbers which of the requests that it has heard of are still open.
 //!
 //! # Rules

@@ -1,6 +1,6 @@
-//! The token ring (Le Lann, "Distributed systems: towards a formal approach", 1977; seed 003).
+//! The token ring (Le Lann, "Distributed systems: towards a formal approach", 1977).
 //!
-//! A token goes round and round; whoever has it may enter. Nobody asks anybody, so a busy ring is
+//! A token goes round and round, and its holder may enter. There are no requests, so a busy ring is
 //! cheap and an idle one is not.
 //!
 //! # Rules
@@ -8,7 +8,7 @@
 //! * TR2 The token is here and the section is not wanted: pass the token to the neighbour in
 //!   clockwise direction.
 //! * TR3 To leave: the section is not wanted any more, and TR2.
-//! * TR4 Who is alone on the ring keeps the token: it would only pass it to itself.
+//! * TR4 A process that is alone on the ring keeps the token: it would only pass it to itself.
 //! * TR5 A token that has been here already is dropped.
 //!
 //! # Assumes
@@ -32,7 +32,7 @@
 //! so the part of the link that greets those who are back is never used.
 //!
 //! # Costs
-//! Messages flow also when nobody wants to enter; one an entry if everybody does. Until the token
+//! Messages flow also when no process wants to enter; one an entry if all do. Until the token
 //! comes: up to n-1 hops and the sections on the way. From one entry to the next: T to (n-1)T.
 
 use super::costs::{TOKEN, all_ask};

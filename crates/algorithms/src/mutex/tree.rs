@@ -1,4 +1,4 @@
-//! The shape of a static tree, by arithmetic on places: nobody stores it.
+//! The shape of a static tree, by arithmetic on places: no process stores it.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,9 +1,9 @@
 //! Causal-order broadcast (Birman, Schiper and Stephenson, "Lightweight causal and atomic group
 //! multicast", 1991).
 //!
-//! If one message can have caused another, everybody delivers them in that order: nobody sees an
+//! If one message can have caused another, all processes deliver them in that order: none sees an
 //! answer before its question. Messages that have nothing to do with each other may be delivered
-//! here in this order and there in that.
+//! in different orders at different processes.
 //!
 //! Each process counts, for every process, how many of its messages it has delivered: a vector. A
 //! message carries the vector of its sender, and so says what it can have been caused by.
@@ -23,9 +23,9 @@
 //! have caused the message. It is delivered when all of that is.
 //!
 //! # Assumes
-//! No message is lost and nobody crashes. A message may overtake others or arrive twice. What is
-//! lost, or was on the way to a process that has crashed, is waited for without end; a process that
-//! comes back has missed something and takes no part.
+//! No message is lost and no process crashes. A message may overtake others or arrive twice. If a
+//! message is lost, also on the way to a crashed process, those that depend on it wait without end.
+//! A process that comes back has missed messages and takes no part.
 //!
 //! # Costs
 //! n-1 messages a broadcast, with n numbers each. Held back for as long as the slowest message that

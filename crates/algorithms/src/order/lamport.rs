@@ -1,28 +1,28 @@
 //! Total-order broadcast by acknowledgements (after Lamport, "Time, clocks, and the ordering of
 //! events in a distributed system", 1978: the queue of his mutual exclusion, without the section).
 //!
-//! All processes deliver the same messages in the same order, and nobody decides on it: messages are
-//! stamped by logical clocks, and the order is that of the stamps. A process delivers a message when
+//! All processes deliver the same messages in the same order, and no process decides it: logical
+//! clocks stamp the messages, and the order is that of the stamps. A process delivers a message when
 //! it knows that nothing with an earlier stamp can come any more.
 //!
 //! # Rules
 //! * TL1 To broadcast: count the clock, stamp the message with (time, id), put it in the queue and
 //!   send MESSAGE to all others.
 //! * TL2 MESSAGE: set the clock above its time, put it in the queue, which is sorted by (time, id),
-//!   and send ACK with the own time to all others: not only to the sender, as everybody has to know
-//!   how late it is here.
-//! * TL3 Deliver the head of the queue when everybody else has been heard of with a stamp that is
-//!   not before its own: its sender by the message itself, all others by an ACK or a message of
+//!   and send ACK with the own time to all others: not only to the sender, because all must know the
+//!   time here.
+//! * TL3 Deliver the head of the queue when a stamp that is not before its own has come from every
+//!   other process: from its sender by the message itself, from all others by an ACK or a message of
 //!   theirs.
 //!
 //! # Why it is right
 //! A process stamps what it sends with ever larger times, and channels are FIFO. So once something
 //! has come from j that is stamped (t, j), all that comes from j later is stamped later. When that
-//! is so for everybody, all messages with earlier stamps are here, and the head of the queue is the
-//! head of everybody's. The order is causal, too, because the clocks are.
+//! is so for every process, all messages with earlier stamps are here, and the head of the queue is
+//! the head of all queues. The order is causal, too, because the clocks are.
 //!
 //! # Assumes
-//! FIFO channels that lose and double nothing, and nobody crashes: all wait for everybody. Without
+//! FIFO channels that lose and double nothing, and no crashes: each waits for all others. Without
 //! FIFO an ACK can overtake a message that is stamped earlier, and two processes deliver in
 //! different orders.
 //!

@@ -1,4 +1,4 @@
-//! Order: broadcasts that everybody delivers in causal order, or in one order everywhere.
+//! Order: broadcasts that all processes deliver in causal order, or in one total order.
 //!
 //! To *broadcast* is to send a message to all processes of the group, oneself among them; to
 //! *deliver* is to hand it to the application. In between a process may hold it back until its turn

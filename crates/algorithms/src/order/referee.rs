@@ -1,10 +1,10 @@
-//! Who judges ordered broadcasts: by what the processes say that they broadcast and deliver, and by
-//! nothing else.
+//! The referee of ordered broadcasts. It judges only by what the processes say that they broadcast
+//! and deliver.
 //!
-//! It keeps no clocks. What can have caused a message is whatever its sender had broadcast or
-//! delivered before: a list for each life of a process, of which a message's past is the beginning.
-//! And the one order is a table from positions to messages, which whoever delivers at a position for
-//! the first time fills in, and all others must find as it is.
+//! It keeps no clocks. All messages that a sender had broadcast or delivered before can have caused
+//! its message: a list for each incarnation of a process, of which a message's past is the beginning.
+//! The one order is a table from positions to messages: the first delivery at a position fills it in,
+//! and all others must be the same.
 
 use super::{MessageId, Output};
 use crate::referee::{Breach, Fact, Referee};

@@ -3,8 +3,8 @@
 //! of Birman and Joseph, "Exploiting virtual synchrony in distributed systems", 1987).
 //!
 //! All processes deliver the same messages in the same order: the elected coordinator numbers them.
-//! When it dies, or anybody does, the survivors agree on a [view](crate::views) and on what was said
-//! before it, and whatever has not got a number is published again.
+//! When it or any other process dies, the survivors agree on a [view](crate::views) and on the
+//! messages before it. A message without a number is published again.
 //!
 //! # Rules
 //! * TS1 To broadcast: keep the message until it is delivered, and send PUBLISH to the sequencer.
@@ -13,20 +13,20 @@
 //!   that has overtaken another waits; one that comes twice is dropped.
 //! * TS3 ORDER: deliver messages by position, without gaps; one that has overtaken another is held
 //!   back.
-//! * TS4 Every now and then tell the sequencer how far one has got (SEEN). ORDER says how far all
-//!   have got; everything before that is forgotten.
+//! * TS4 Now and then tell the sequencer how far messages are delivered here (SEEN). ORDER says how
+//!   far they are delivered everywhere; all messages before that are forgotten.
 //! * TS5 Uniform order, if it is asked for: tell the sequencer of every ORDER (ACK), and deliver only
 //!   what all members have (STABLE).
 //! * TS6 When a view ends, stop. The report says how many messages are delivered, and has all that
 //!   are not forgotten.
-//! * TS7 The next view begins with all messages that any survivor has, up to the first gap. Everybody
+//! * TS7 The next view begins with all messages that any survivor has, up to the first gap. Each member
 //!   delivers those that it lacks (under TS5, once all have them) and publishes again what it has
 //!   broadcast and not delivered.
 //! * TS8 A process that has come back takes part from the next view on. It does not deliver what came
 //!   before.
 //!
 //! # Why it is right
-//! In a view one process gives the positions, so nobody is in two minds about one. What a survivor
+//! In a view one process gives the positions, so each position has one message. What a survivor
 //! has delivered stands in its log or is forgotten because all have it, so it is before the first
 //! gap, and the next view begins with it where it was. A message that is published again has no
 //! position: its sender would have delivered it. The order is causal, too: who publishes has
@@ -37,13 +37,13 @@
 //! Without TS5 this is what the textbooks promise: all *survivors* deliver in one order. A sequencer
 //! delivers at once what it numbers; if it dies, and its ORDER reaches the others when they have
 //! stopped for the next view, it has delivered something that they will deliver later, or never.
-//! Under TS5 nobody delivers what is not everywhere, so the order holds for the dead as well.
+//! Under TS5 a member delivers only messages that all have, so the order holds for the dead as well.
 //!
 //! # Assumes
-//! Bounded delays with T above a round trip, and no loss: whoever is silent for T is dead. Messages
-//! may overtake each other and arrive twice. Somebody must always live who has been in a view; when
-//! all such have died, those that come back begin with position 1. Under a partition each side
-//! goes on by itself, and when it heals one side's order is dropped.
+//! Bounded delays with T above a round trip, and no loss: a process that is silent for T is dead.
+//! Messages may overtake each other and arrive twice. At all times a process must live that has been
+//! in a view; when all of these have died, those that come back begin with position 1. Under a
+//! partition each side goes on by itself, and when it heals one side's order is dropped.
 //!
 //! # Costs
 //! PUBLISH 1 and ORDER n-1 a broadcast; no PUBLISH if the sequencer broadcasts. Delivered after two

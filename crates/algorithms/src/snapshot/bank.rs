@@ -1,15 +1,15 @@
 //! A bank of which snapshots are taken: every process keeps an account and pays the others.
 //!
-//! There is always the same amount of money, but whoever asks one account after the other misses
-//! what is on the way, or counts twice what has moved from one not yet asked to one asked before.
-//! The sum over a snapshot is the true one, always. The example is the paper's own.
+//! The amount of money never changes. If you ask one account after the other, you miss money on the
+//! way, and you count money twice that moves from an account that you have asked to one that you
+//! have not. The sum over a snapshot is always right. The example is the paper's own.
 //!
 //! # Rules
-//! * B1 To pay: the account has less, and the other gets a message with the amount. Nobody pays
-//!   what it does not have.
+//! * B1 To pay: the account has less, and the other gets a message with the amount. A process never
+//!   pays more than it has.
 //! * B2 A payment comes: the account has more.
-//! * B3 Work is a payment whose receiver and amount follow from who pays and how often it has
-//!   worked: nobody knows them before, and a run can be repeated.
+//! * B3 Work is a payment whose receiver and amount follow from the payer and the number of its
+//!   payments so far: they look random, and a run can be repeated.
 //!
 //! # Assumes
 //! Channels lose and double nothing, or money disappears or is made. The order does not matter.

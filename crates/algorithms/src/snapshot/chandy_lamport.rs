@@ -23,18 +23,18 @@
 //! A snapshot is known by who began it and a number, so that there can be any number at once, also
 //! by the same process. All the rules are for each of them by itself.
 //!
-//! The paper leaves open how the parts come together. Here each process says its part, and whoever
-//! hears all of them has the snapshot: in a simulation the [`Auditor`](super::Auditor). So that it
-//! can judge, a message of the subject carries the sender's vector clock, which counts the events
-//! of subjects only, and its number on its channel. The rules above make no use of them.
+//! The paper leaves open how the parts come together. Here each process reports its part, and in a
+//! simulation the [`Auditor`](super::Auditor) joins all parts to the snapshot. So that it can judge,
+//! a message of the subject carries the sender's vector clock, which counts the events of subjects
+//! only, and its number on its channel. The rules above use neither.
 //!
 //! # Assumes
-//! FIFO channels that lose and double nothing; nobody crashes. The channels connect everybody with
-//! everybody, be it by way of others, or there are processes that never hear of it.
+//! FIFO channels that lose and duplicate nothing; no crashes. The channels connect all processes,
+//! directly or by way of others; otherwise some process never hears of the snapshot.
 //!
 //! # Costs
-//! A marker per channel: n(n-1) where everybody talks to everybody, n on a ring. It takes as long
-//! as the slowest way from the initiator to everybody, and one message more.
+//! A marker per channel: n(n-1) where every process talks to all others, n on a ring. It takes as
+//! long as the slowest path from the initiator to any other process, and one message more.
 
 use super::part::{Numbers, Part, SnapshotId};
 use crate::time::VectorClock;

@@ -1,4 +1,4 @@
-//! Snapshots: one state of the whole system, though nobody can look everywhere at once.
+//! Snapshots: one state of the whole system, although no process sees all of it at once.
 //!
 //! The states of all processes, each recorded at a moment of its own, together with the messages
 //! that were on the way between them, are a state of the system if they fit together: no message

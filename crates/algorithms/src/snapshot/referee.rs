@@ -1,4 +1,4 @@
-//! Whoever puts the parts of snapshots together and judges them.
+//! The referee that puts the parts of snapshots together and judges them.
 //!
 //! How a snapshot came about does not matter here: markers are not looked at. The parts fit
 //! together or they do not.

@@ -1,25 +1,25 @@
 //! The Berkeley algorithm (Gusella and Zatti, "The accuracy of the clock synchronization achieved
 //! by TEMPO in Berkeley UNIX 4.3BSD", 1989).
 //!
-//! Nobody has the right time, but all shall have the same. A master asks everybody what time it is,
-//! takes the mean, and tells everybody by how much to correct its clock. Not what time it is: that
-//! would be old when it arrives, and a correction does not age.
+//! No process has the right time, but all shall have the same. A master asks all processes for their
+//! time, takes the mean, and tells each by how much to correct its clock. It does not send the time:
+//! that would be old when it arrives, and a correction does not age.
 //!
-//! The master is whoever an [election] has found. When it dies, the next one is
-//! elected and goes on with the next round.
+//! An [election] finds the master. When it dies, the next one is elected and goes on with the next
+//! round.
 //!
 //! # Rules
-//! * B1 Every interval the coordinator polls all others: POLL. Who is elected does so first after T,
-//!   when all have heard of it.
-//! * B2 POLL of the coordinator that one follows is answered, once, with what one's clock is due to
+//! * B1 Every interval the coordinator polls all others: POLL. A new coordinator does so first after
+//!   T, when all have heard of it.
+//! * B2 POLL of the own coordinator is answered, once, with the time that the own clock is due to
 //!   show: READING. Others are not answered.
 //! * B3 A reading is compensated by half its round trip: the clock is ahead by reading + RTT/2 - own
 //!   time, to within RTT/2. A round trip below zero is refused.
 //! * B4 When all have answered, or after T: take the [mean](super::average()) of the largest set of
 //!   clocks, the own one included, of which no two differ by more than gamma. The others are
 //!   outliers and do not count.
-//! * B5 Everybody that has answered, outliers too, is told its correction: mean - its clock: ADJUST.
-//!   The master corrects its own.
+//! * B5 Each process that has answered, outliers too, gets its correction, mean - its clock: ADJUST.
+//!   The master corrects its own clock.
 //! * B6 A correction is made only if it belongs to the last reading that was given, and once. It
 //!   ends whatever was measured before it, for a clock that has changed says nothing of what it was.
 //!

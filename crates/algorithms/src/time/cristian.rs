@@ -1,8 +1,8 @@
 //! Cristian's algorithm ("Probabilistic clock synchronization", 1989).
 //!
 //! One process has the right time, or what shall count as such. The others ask it. When an answer
-//! comes it is old already, by as long as it took to come; nobody knows how long that was, but it
-//! was on the way for less than the whole round trip. Half of that is the best guess, and it is
+//! comes it is old already, by an unknown time; but it was on the way for less than the whole round
+//! trip. Half of that is the best guess, and it is
 //! wrong by half the round trip at most; by less, if every message is known to take some time.
 //!
 //! # Rules
@@ -10,8 +10,8 @@
 //! * C2 The server answers with what its clock shows: TIME.
 //! * C3 The server is ahead by its time + RTT/2 - the own time, to within RTT/2 - min. A round trip
 //!   below zero, or below what two messages take at least, is refused and changes nothing.
-//! * C4 After so many samples the one with the shortest round trip counts. The clock is set by it,
-//!   slewed and never stepped.
+//! * C4 After a given number of samples the one with the shortest round trip counts. The clock is
+//!   set by it, slewed and never stepped.
 //! * C5 An answer that takes longer than T is not waited for; the sample is lost. If all are, the
 //!   clock stays as it is until the next round.
 //!
@@ -31,7 +31,7 @@
 //! # Departures
 //! Cristian asks until a round trip is short enough; here a round has a given number of samples and
 //! takes the best, which is the same for a bound that is found and not demanded. Round trips are
-//! measured by the clock of the machine, which nobody slews.
+//! measured by the clock of the machine, which is never slewed.
 
 use super::keeping::{INTERVAL, Input, MAX_DRIFT, SLEW};
 use super::offset::clock_face;

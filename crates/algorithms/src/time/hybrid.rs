@@ -10,7 +10,7 @@
 //! * HLC1 An event of this process: if the machine's clock is ahead of the stamp's time, take it
 //!   and begin to count at 0; if not, count one more.
 //! * HLC2 A receipt: take the latest of the own stamp, the message's and the machine's clock, and
-//!   count one more than whoever else has that very time.
+//!   count one more than the largest count of a stamp with this very time.
 //! * HLC3 A message from further ahead of the machine's clock than clocks can be apart is refused,
 //!   and changes nothing: one wrong clock must not carry all others away.
 

@@ -1,9 +1,9 @@
 //! Marzullo's intersection ("Maintaining the time in a distributed system", thesis, 1984).
 //!
-//! Every source says: the true value is in this interval. Some of them are wrong, and nobody knows
-//! which. What most intervals have in common is the best guess; and if at most so many sources are
-//! wrong, the true value is somewhere between the first and the last point that all but so many
-//! intervals contain.
+//! Every source says: the true value is in this interval. Some sources are wrong, and it is unknown
+//! which. The place that most intervals have in common is the best guess. If at most w sources are
+//! wrong, the true value is somewhere between the first and the last point that all but w intervals
+//! contain.
 
 use super::Offset;
 use std::cmp::Reverse;

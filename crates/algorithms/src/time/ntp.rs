@@ -1,7 +1,7 @@
 //! The heart of the Network Time Protocol (Mills, "Internet time synchronization: the Network Time
 //! Protocol", 1991; RFC 5905).
 //!
-//! One server may be wrong, and nobody would notice. So a client asks several. Each answer, with its
+//! One server may be wrong without notice. So a client asks several. Each answer, with its
 //! four time stamps, says: real time is in this interval. Where most of these intervals overlap the
 //! time is believed to be; servers that are elsewhere are *falsetickers* and are cast out. Messages
 //! that were held up tell little, so of the last answers of a server the quickest counts.
@@ -30,9 +30,9 @@
 //! 2 messages a poll and server.
 //!
 //! # Bound
-//! Every right server's interval contains real time, and fewer than half of all servers are wrong.
-//! So all but so many of the intervals that are there contain it: real time is between the first
-//! and the last point that so many have in common, and the middle is off by its distance from the
+//! Every right server's interval contains real time, and fewer than half of all servers, at most w,
+//! are wrong. So all but w of the present intervals contain it: real time is between the first and
+//! the last point that as many have in common, and the middle is off by its distance from the
 //! farther of these at most. That is more than half the intersection where a falseticker happens to
 //! agree with some of the right ones, or where right ones did not answer. Afterwards a clock drifts
 //! by `max-drift`.

@@ -5,7 +5,7 @@
 //! how well, and takes it at its word:
 //!
 //! * `monotone`: no clock goes back, and none stands still from one look to the next. A process
-//!   that has crashed begins anew with the clock of its machine.
+//!   that comes back after a crash begins with the clock of its machine.
 //! * `bound`: let a process have said that its clock is right to within b, by a measurement of age
 //!   a, with l left to be slewed. From then until the next time that it says so, its clock is within
 //!   b + r (a + time since then) + what is left of l. Here r is how fast clocks drift apart: twice

@@ -1,4 +1,4 @@
-//! Views: who takes part, agreed upon anew whenever somebody dies or comes back.
+//! Views: the group of live processes, agreed upon again whenever a process dies or comes back.
 //!
 //! An algorithm whose group is fixed can survive crashes if it is started again among the living
 //! each time that they change. A view is such a group of the living, with an [`Epoch`] that no
@@ -7,28 +7,28 @@
 //! is in a report and in an opening is for the algorithm above to say ([`Survivor`]).
 //!
 //! # Rules
-//! * V1 Whoever is elected chooses an epoch above all that it knows and sends PROPOSE to all
+//! * V1 The elected process chooses an epoch above all that it knows and sends PROPOSE to all
 //!   configured processes.
-//! * V2 PROPOSE of an epoch above all that one has promised: promise it, stop taking part in the
-//!   view before, and send a REPORT. Otherwise REFUSE, with what was promised.
-//! * V3 All have reported, or T is over: those that reported are the next view. Whoever did not is
-//!   dead. Send VIEW to its members.
-//! * V4 VIEW of the epoch that one has reported for: it begins. A process that crashed in between
+//! * V2 PROPOSE of an epoch above all promised ones: promise it, stop taking part in the view
+//!   before, and send a REPORT. Otherwise send REFUSE, with the promised epoch.
+//! * V3 All have reported, or T is over: the processes that reported are the next view; the others
+//!   are dead. Send VIEW to its members.
+//! * V4 VIEW of the epoch of the last report: the view begins. A process that crashed in between
 //!   has forgotten its report and does not take part: the coordinator will notice (V6).
 //! * V5 REFUSE: propose again, above that epoch.
 //! * V6 The coordinator asks all processes now and then for their view (PING, PONG). A member that
 //!   is silent for T, or an answer with another view: propose again.
-//! * V7 Who learns that another is elected stops proposing. Who has promised to another, and still
-//!   coordinates, looks after a while whether that came to anything (V6).
+//! * V7 A process that learns that another is elected stops proposing. A coordinator that has
+//!   promised to another looks after a while whether the other's view has begun (V6).
 //!
 //! # Assumes
-//! Bounded delays with T above a round trip and no loss: whoever is silent for T is dead. Then
-//! everybody alive has stopped before a view begins, so nobody goes on in an older one. Under a
-//! partition each side forms a view of its own.
+//! Bounded delays with T above a round trip and no loss: a process that is silent for T is dead.
+//! Then all live processes have stopped before a view begins, so none goes on in an older one. Under
+//! a partition each side forms a view of its own.
 //!
 //! # Costs
-//! A view: PROPOSE and REPORT n-1 each, VIEW one for each other member; and T to wait if anybody is
-//! dead.
+//! A view: PROPOSE and REPORT n-1 each, VIEW one for each other member; and T to wait if a process
+//! is dead.
 
 mod chair;
 mod types;

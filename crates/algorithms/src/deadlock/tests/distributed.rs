@@ -33,7 +33,7 @@ fn path(edges: &[Edge]) -> Msg {
     Msg { path: edges.to_vec(), label }
 }
 
-/// The two sites of seed 001: S1 has P_ex -> T2 -> T3 -> P_ex, S2 has P_ex -> T3 -> T4 -> T2 ->
+/// The two sites of the book: S1 has P_ex -> T2 -> T3 -> P_ex, S2 has P_ex -> T3 -> T4 -> T2 ->
 /// P_ex.
 #[test]
 fn d2_the_site_whose_path_ends_larger_is_silent_and_the_other_one_sends() {
