@@ -146,3 +146,14 @@ fn crashes<P: Process>(
     }
     script
 }
+
+/// Draws for the choices of one run besides its storm: each below its limit.
+pub fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    move |limit| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 11) % limit
+    }
+}

@@ -16,22 +16,12 @@ use crate::node::{Config, Input, Node, Sieve, bound};
 use crate::witness::Witness;
 use bellwether_core::{Group, Invariant, NodeId, Time};
 use bellwether_log::{self as log, Durability, Log};
-use bellwether_sim::chaos::{Harsh, Weather, storm};
+use bellwether_sim::chaos::{Harsh, Weather, draws, storm};
 use bellwether_sim::{Action, FaultCounts, Network, Scheduled, Sim, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 const MOST_EVENTS: u64 = 2_000_000;
-
-fn bits(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move |limit| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % limit
-    }
-}
 
 struct Run {
     group: Group,
@@ -47,7 +37,7 @@ const KINDS: [&str; 9] =
     ["REQUEST-VOTE", "VOTE", "APPEND", "HEARTBEAT", "ACK", "FETCH", "SUPPLY", "YIELD", "CLAIM"];
 
 fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
-    let mut draw = bits(seed);
+    let mut draw = draws(seed);
     let mut one_of = |choices: &[usize]| choices[draw(choices.len() as u64) as usize];
     let n = one_of(&[1, 2, 3, 3, 3, 3, 4, 5, 5]) as u32;
     let group = Group::numbered(n).unwrap();

@@ -15,7 +15,7 @@ use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::election::any::Choice;
 use bellwether_core::{Channels, Goal, Group, NodeId, Time};
 use bellwether_member::{Choices, Config, Durability, Input, Member, Preempt, Ranks};
-use bellwether_sim::chaos::{Harsh, Weather, storm};
+use bellwether_sim::chaos::{Harsh, Weather, draws, storm};
 use bellwether_sim::{Action, Ended, FaultCounts, FaultKind, Scheduled, Silent, Sim, Violation};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,17 +25,6 @@ const DRIFT_PPM: [u32; 2] = [10_000, 100_000];
 
 /// No run needs more events than this; more would be a storm of the members' own making.
 const MOST_EVENTS: u64 = 1_000_000;
-
-/// Some bits for the choices of one run; the storm has its own.
-fn bits(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move |limit| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % limit
-    }
-}
 
 /// One run: who, with which options, in which storm.
 struct Run {
@@ -69,7 +58,7 @@ pub(crate) const HARSH: Harsh = Harsh {
 };
 
 fn run_of(election: Choice, seed: u64) -> Run {
-    let mut draw = bits(seed);
+    let mut draw = draws(seed);
     let n = 1 + draw(7) as u32;
     let mut ring: Vec<NodeId> = (1..=n).map(NodeId::new).collect();
     ring.rotate_left(draw(u64::from(n)) as usize);

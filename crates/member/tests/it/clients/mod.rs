@@ -23,7 +23,7 @@ use bellwether_duties::{Limits, OnDeadlock};
 use bellwether_linear::Effort;
 use bellwether_linear::locks::{Contradiction, History};
 use bellwether_member::{Choices, Durability, Preempt, Ranks, service};
-use bellwether_sim::chaos::{Weather, storm};
+use bellwether_sim::chaos::{Weather, draws, storm};
 use bellwether_sim::{Action, FaultCounts, Scheduled, Sim, Violation};
 use scribe::Scribe;
 use std::collections::BTreeSet;
@@ -36,16 +36,6 @@ const MOST_EVENTS: u64 = 1_000_000;
 
 /// So many steps are enough to judge nearly all histories.
 const MOST_STEPS: u64 = 1_000_000;
-
-fn bits(seed: u64) -> impl FnMut(u64) -> u64 {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    move |limit| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 11) % limit
-    }
-}
 
 fn ids(numbers: impl Iterator<Item = u32>) -> Group {
     Group::new(numbers.map(NodeId::new).collect()).unwrap()
@@ -64,7 +54,7 @@ struct Run {
 
 /// The run of this seed. Clocks keep to the bound, or are as bad as this.
 fn run_of(seed: u64, wrong: Option<u32>) -> Run {
-    let mut draw = bits(seed);
+    let mut draw = draws(seed);
     let users = 1 + draw(3) as u32;
     let n = [1, 3, 3, 5][draw(4) as usize];
     let group = ids(1..=users + n);
