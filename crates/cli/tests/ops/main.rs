@@ -10,6 +10,7 @@ mod common;
 mod dashboard;
 mod duties;
 mod findings;
+mod keeper;
 mod node;
 mod running;
 mod torture;

@@ -12,14 +12,14 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A cluster that has a coordinator, and where its members are.
-struct Cluster {
-    up: Up,
+pub(crate) struct Cluster {
+    pub(crate) up: Up,
     sockets: String,
     folder: TempDir,
 }
 
 impl Cluster {
-    fn start(size: u32) -> Cluster {
+    pub(crate) fn start(size: u32) -> Cluster {
         let mut up = Up::start(&format!("--nodes {size}"));
         up.until(&[&format!("member {size} coordinates in epoch")]);
         let sockets: Vec<_> = (1..=size).map(|id| up.socket(id)).collect();
@@ -27,7 +27,7 @@ impl Cluster {
     }
 
     /// A command against this cluster, with a shell script as its job.
-    fn command(&self, words: &str, script: &str) -> Command {
+    pub(crate) fn command(&self, words: &str, script: &str) -> Command {
         let mut command = command(words);
         command.env("BELLWETHER_SOCKET", &self.sockets).args(["--", "sh", "-c", script]);
         command.current_dir(self.folder.path());
@@ -47,25 +47,25 @@ impl Cluster {
         self.command(words, script).stdin(Stdio::null()).output().unwrap()
     }
 
-    fn spawn(&self, words: &str, script: &str) -> Running {
+    pub(crate) fn spawn(&self, words: &str, script: &str) -> Running {
         Running::of(self.command(words, script))
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.up.say("quit");
         assert!(self.up.child.wait().unwrap().success());
     }
 }
 
 /// A command that runs, and what its job prints.
-struct Running {
-    child: Child,
+pub(crate) struct Running {
+    pub(crate) child: Child,
     lines: Lines<BufReader<ChildStdout>>,
     notes: Lines<BufReader<ChildStderr>>,
 }
 
 impl Running {
-    fn of(mut command: Command) -> Running {
+    pub(crate) fn of(mut command: Command) -> Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -73,20 +73,20 @@ impl Running {
         Running { child, lines, notes }
     }
 
-    fn line(&mut self) -> String {
+    pub(crate) fn line(&mut self) -> String {
         self.lines.next().unwrap().unwrap()
     }
 
     /// Reads on until the command says this.
-    fn until(&mut self, fragment: &str) -> String {
+    pub(crate) fn until(&mut self, fragment: &str) -> String {
         self.notes.find_map(|line| line.ok().filter(|line| line.contains(fragment))).unwrap()
     }
 
-    fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    fn code(&mut self) -> Option<i32> {
+    pub(crate) fn code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 }
@@ -103,7 +103,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn pid(line: &str) -> Pid {
+pub(crate) fn pid(line: &str) -> Pid {
     Pid::from_raw(line.trim().parse().unwrap()).unwrap()
 }
 

@@ -6,7 +6,7 @@
 
 use super::args::{CampaignArgs, Terms};
 use super::held::{Held, Outcome, tend};
-use super::job::Standby;
+use super::job::Launcher;
 use super::joining::{Outer, WITHIN};
 use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program};
 use crate::signals::Signals;
@@ -23,7 +23,8 @@ pub(crate) fn run(args: &CampaignArgs) -> Result<Verdict, Failure> {
 async fn stand(args: &CampaignArgs, terms: &Terms, rank: Option<i32>) -> Result<Verdict, Failure> {
     let mut signals = Signals::new()?;
     let endpoints = args.run.endpoints()?;
-    let mut term = Term { args, terms, rank, client: None, stood: false, led: false };
+    let launcher = Launcher::new(&args.run.job, terms.grace)?;
+    let mut term = Term { args, terms, launcher, rank, client: None, stood: false, led: false };
     loop {
         match term.serve(&endpoints, &mut signals).await {
             Ok(Some(0)) => return Ok(Verdict::Well),
@@ -44,6 +45,7 @@ async fn stand(args: &CampaignArgs, terms: &Terms, rank: Option<i32>) -> Result<
 struct Term<'a> {
     args: &'a CampaignArgs,
     terms: &'a Terms,
+    launcher: Launcher<'a>,
     rank: Option<i32>,
     client: Option<Client>,
     /// Whether it has stood once.
@@ -72,7 +74,7 @@ impl Term<'_> {
             ("BELLWETHER_SESSION", session.id().to_string()),
             (WITHIN, outer.name().to_owned()),
         ];
-        let standby = Standby::new(&run.job, &environment, self.terms.grace)?;
+        let standby = self.launcher.prepare(&environment)?;
         standby.watched_by(&session).await?;
         self.stood = true;
         let leadership = match self.win(&session, signals).await {

@@ -1,7 +1,8 @@
 //! What a job runs under, and looking after both of them until the job is dead.
 
-use super::job::{Ended, Job};
+use super::job::Job;
 use super::joining::Joined;
+use super::wire::Ended;
 use crate::signals::Signals;
 use bellwether::{Error, Leadership, Lock};
 use bellwether_core::Time;

@@ -1,10 +1,19 @@
 //! A job, as the command sees it: its keeper, and what that is told.
+//!
+//! The command sees to it that the keeper does its work. One that is killed, or stopped, or starved
+//! until it is late, is killed with all that the job has started, and nothing is given back before
+//! that is dead (J4 of [`super::keeper`]).
 
-use super::wire::{Frames, News, Order, send_first};
+use super::alarm::Alarm;
+use super::cgroup::Cgroup;
+use super::keeper::{KILLED, MARGIN};
+use super::processes::{AGAIN, Processes, adopt_orphans};
+use super::wire::{Ended, Frames, Order, send_first};
 use bellwether::{Error, Session};
 use bellwether_core::Time;
-use bellwether_shell::Failure;
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use bellwether_net::Clock;
+use bellwether_shell::{Failure, complain};
+use rustix::process::Pid;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -15,61 +24,77 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
-/// How often and how long to look whether a group is gone whose keeper was killed.
-const LOOKS: (u32, Duration) = (1_000, Duration::from_millis(1));
+/// The command waits so long beyond the grace period for a keeper that is to end the job.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Prepares jobs, one after the other.
+pub(super) struct Launcher<'a> {
+    words: &'a [OsString],
+    grace: Duration,
+    /// The children that this process had before.
+    strangers: Vec<Pid>,
+}
 
 /// The keeper of a job that does not run yet.
 pub(super) struct Standby {
     keeper: Child,
     control: StdStream,
+    processes: Processes,
+    grace: Duration,
 }
 
 /// A job that runs.
 pub(super) struct Job {
     keeper: Child,
     control: Frames,
-    group: Option<Pid>,
+    processes: Processes,
+    grace: Duration,
+    alarm: Alarm,
+    /// The keeper should have killed the job before.
+    dead_by: Time,
+    /// The same for a job that was asked to end.
+    stopped_by: Option<Time>,
+    ended: Option<Ended>,
+    /// Whether this process has to do the keeper's work.
+    keeper_failed: bool,
 }
 
-/// How a job ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
-    /// Its exit code, or 128 and the number of the signal.
-    pub(super) code: u8,
-    /// Whether it was ended because its deadline came near.
-    pub(super) late: bool,
-}
-
-impl Standby {
-    /// Prepares a job, so that nothing more takes time when it may run.
-    pub(super) fn new(
-        words: &[OsString],
-        environment: &[(&str, String)],
-        grace: Duration,
-    ) -> Result<Standby, Failure> {
-        Standby::spawn(words, environment, grace).map_err(unable)
+impl<'a> Launcher<'a> {
+    /// For jobs of these words, with this time to end when they are asked to.
+    pub(super) fn new(words: &'a [OsString], grace: Duration) -> Result<Self, Failure> {
+        let strangers = adopt_orphans().map_err(unable)?;
+        Ok(Launcher { words, grace, strangers })
     }
 
-    fn spawn(
-        words: &[OsString],
-        environment: &[(&str, String)],
-        grace: Duration,
-    ) -> io::Result<Standby> {
+    /// Prepares a job, so that nothing more takes time when it may run.
+    pub(super) fn prepare(&self, environment: &[(&str, String)]) -> Result<Standby, Failure> {
+        self.spawn(environment).map_err(unable)
+    }
+
+    fn spawn(&self, environment: &[(&str, String)]) -> io::Result<Standby> {
         let (control, theirs) = StdStream::pair()?;
-        let keeper = Command::new("/proc/self/exe")
-            .arg0("bellwether")
-            .args(["keep", "--grace-ms", &grace.as_millis().to_string(), "--"])
-            .args(words)
+        let cgroup = Cgroup::create();
+        let mut keeper = Command::new("/proc/self/exe");
+        keeper.arg0("bellwether").args(["keep", "--grace-ms", &self.grace.as_millis().to_string()]);
+        if let Some(cgroup) = &cgroup {
+            keeper.arg("--cgroup").arg(cgroup.folder());
+        }
+        let keeper = keeper
+            .arg("--")
+            .args(self.words)
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             // What the terminal says is for the command, which sees to the job.
             .process_group(0)
             .spawn()?;
-        Ok(Standby { keeper, control })
+        let processes = Processes::except(self.strangers.clone(), cgroup);
+        Ok(Standby { keeper, control, processes, grace: self.grace })
     }
+}
 
-    /// What the session holds is not given to others before the keeper is dead, however this
-    /// process ends; and the keeper outlives all of the job.
+impl Standby {
+    /// What the session holds is not given to others before this process and the keeper are dead,
+    /// however they end; and the last of them outlives all of the job.
     pub(super) async fn watched_by(&self, session: &Session) -> Result<(), Failure> {
         let Some(pid) = self.keeper.id() else {
             return Err(unable(io::ErrorKind::NotFound.into()));
@@ -87,6 +112,7 @@ impl Standby {
     }
 
     fn run(mut self, token: u64, deadline: Time) -> io::Result<Job> {
+        let alarm = Alarm::new()?;
         let (first, stdin) = (Order::Run(token).frame(), io::stdin());
         if stdin.is_terminal() {
             // In the background nobody may read from a terminal.
@@ -95,7 +121,17 @@ impl Standby {
             send_first(&self.control, first, stdin.as_fd())?;
         }
         self.control.write_all(&Order::Deadline(deadline).frame())?;
-        Ok(Job { keeper: self.keeper, control: Frames::new(self.control)?, group: None })
+        Ok(Job {
+            keeper: self.keeper,
+            control: Frames::new(self.control)?,
+            processes: self.processes,
+            grace: self.grace,
+            alarm,
+            dead_by: dead_by(deadline),
+            stopped_by: None,
+            ended: None,
+            keeper_failed: false,
+        })
     }
 }
 
@@ -103,50 +139,72 @@ fn unable(error: io::Error) -> Failure {
     Failure::Exit(super::OS_FAILED, format!("cannot start the command: {error}"))
 }
 
+/// When the keeper is too late with a job that must be dead at its deadline: half-way between the moment
+/// at which it kills the job and the deadline, or as long after now.
+fn dead_by(deadline: Time) -> Time {
+    let micros = |span: Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+    let before = deadline.as_micros().saturating_sub(micros(MARGIN / 2));
+    Time::from_micros(before).max(Clock::shared() + MARGIN / 2)
+}
+
 impl Job {
     /// The job may live until then.
-    pub(super) fn may_live_until(&self, deadline: Time) {
+    pub(super) fn may_live_until(&mut self, deadline: Time) {
+        self.dead_by = dead_by(deadline);
         self.say(Order::Deadline(deadline));
     }
 
     /// The job is to end, politely at first.
-    pub(super) fn stop(&self) {
+    pub(super) fn stop(&mut self) {
+        self.stopped_by.get_or_insert(Clock::shared() + self.grace + PATIENCE);
         self.say(Order::Stop);
     }
 
     fn say(&self, order: Order) {
-        // A keeper that takes no more orders is on its way out.
+        // A keeper that takes no more orders is on its way out, or is too late soon.
         let _ = self.control.stream.try_write(&order.frame());
     }
 
     /// Waits until the job and all that it left behind are dead. May be cancelled.
     pub(super) async fn ended(&mut self) -> Ended {
-        let ended = loop {
-            match self.control.next().await.and_then(|frame| News::read(&frame)) {
-                Some(News::Runs(group)) => self.group = Pid::from_raw(group),
-                Some(News::Ended { code, late }) => break Ended { code, late },
-                None => {
-                    self.bury().await;
-                    break Ended { code: 137, late: false };
-                }
-            }
+        let ended = match self.ended {
+            Some(ended) => ended,
+            None => self.keeper_ended().await,
         };
-        let _ = self.keeper.wait().await;
+        self.ended = Some(ended);
+        // A keeper that is stopped does not go by itself.
+        let _ = self.keeper.kill().await;
+        while self.keeper_failed && !self.processes.reap(|_, _| {}) {
+            self.processes.kill();
+            sleep(AGAIN).await;
+        }
         ended
     }
 
-    /// Somebody killed the keeper. The job itself dies with it; the rest of its group is killed
-    /// here.
-    async fn bury(&mut self) {
-        let _ = self.keeper.start_kill();
-        let _ = self.keeper.wait().await;
-        let Some(group) = self.group else { return };
-        for _ in 0..LOOKS.0 {
-            let _ = kill_process_group(group, Signal::KILL);
-            if test_kill_process_group(group).is_err() {
-                return;
-            }
-            sleep(LOOKS.1).await;
+    /// Waits until the keeper has ended the job, or is dead, or too late. May be cancelled.
+    async fn keeper_ended(&mut self) -> Ended {
+        loop {
+            let late_at = self.stopped_by.map_or(self.dead_by, |by| by.min(self.dead_by));
+            let (why, late) = tokio::select! {
+                biased;
+                frame = self.control.next() => match frame.and_then(|frame| Ended::read(&frame)) {
+                    Some(ended) => return ended,
+                    None => ("was killed", false),
+                },
+                () = self.alarm.ring(Some(late_at)) => {
+                    let now = Clock::shared();
+                    if now < late_at {
+                        continue;
+                    }
+                    ("does not end it in time", now >= self.dead_by)
+                }
+            };
+            complain(&format!(
+                "bellwether: the keeper of the command {why}: the command is killed, with all that \
+                 it has started"
+            ));
+            self.keeper_failed = true;
+            return Ended { code: KILLED, late };
         }
     }
 }

@@ -7,34 +7,38 @@
 //!
 //! # Rules
 //! * J1 The job has a deadline, which the command moves on as often as it hears that its session
-//!   lives. The keeper looks at it by itself: a command that is stopped or starved cannot let its
-//!   job live too long.
+//!   lives. The keeper and the command look at it, each by its own alarm: one that is stopped or starved
+//!   cannot let the job live too long.
 //! * J2 So long before the deadline that there is time for the grace period, the job is asked to end
 //!   (SIGTERM, to its whole group); when the grace period is over it is killed. Nothing that is heard
 //!   afterwards changes that.
 //! * J3 The command's end is the end of the job, at once: the control connection says so, however the
 //!   command ended.
-//! * J4 The keeper's end is the job's end: the system sees to that.
+//! * J4 The keeper's end is the job's end: the system kills the job, and the command kills the rest
+//!   before it gives anything back ([`super::job`]).
 //! * J5 What the job leaves behind when it ends is ended as the job is. The keeper is the parent of
 //!   all that has lost its own, so what has left the process group does not get away.
-//! * J6 The keeper ends when all of that is dead, and not before. So its death is proof of theirs.
+//! * J6 The keeper ends when all of that is dead, and not before. So the death of keeper and command is
+//!   proof of theirs, unless both were killed.
 
 use super::alarm::Alarm;
-use super::wire::{FRAME, Frames, News, Order, receive_first};
+use super::cgroup::{self, Cgroup};
+use super::processes::{AGAIN, Processes, adopt_orphans};
+use super::wire::{Ended, FRAME, Frames, Order, receive_first, send_first};
 use crate::up::member::end_with_parent;
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_shell::{Failure, Verdict};
 use clap::Args;
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group,
-    set_child_subreaper, test_kill_process_group, wait,
+    Pid, Signal, WaitStatus, getpid, kill_process_group, test_kill_process_group,
 };
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -42,14 +46,17 @@ use tokio::signal::unix::{Signal as Incoming, SignalKind, signal};
 
 /// The job is dead so long before its deadline: a kill takes effect within this time.
 pub(super) const MARGIN: Duration = Duration::from_millis(50);
-/// What does not die at once is killed again after this time, for it may have made children.
-const AGAIN: Duration = Duration::from_millis(5);
+/// What a job ends with that is killed.
+pub(super) const KILLED: u8 = 137;
 
 #[derive(Debug, Args)]
 pub struct KeepArgs {
     /// How long a job has to end when it is asked to, in milliseconds
     #[arg(long)]
     grace_ms: u64,
+    /// The cgroup that was made for the job
+    #[arg(long)]
+    cgroup: Option<PathBuf>,
     /// The job
     #[arg(last = true, required = true)]
     job: Vec<OsString>,
@@ -60,19 +67,35 @@ pub struct BecomeArgs {
     /// The keeper, whose death is the job's
     #[arg(long)]
     parent: i32,
+    /// The cgroup that was made for the job
+    #[arg(long)]
+    cgroup: Option<PathBuf>,
     /// The job
     #[arg(last = true, required = true)]
     job: Vec<OsString>,
 }
 
-/// Becomes the job, unless the keeper is gone.
+/// Waits until the keeper has a token and a standard input for the job, and becomes the job.
 pub(crate) fn become_job(args: &BecomeArgs) -> Result<Verdict, Failure> {
     let [program, words @ ..] = args.job.as_slice() else { return Ok(Verdict::Well) };
     // J4.
     if !end_with_parent(args.parent) {
-        return Err(Failure::Exit(126, "whoever started this is gone".to_owned()));
+        return Err(Failure::Silent(126));
     }
-    let error = Command::new(program).args(words).exec();
+    if let Some(folder) = &args.cgroup {
+        // Where it may not, it is as if there were no cgroup.
+        let _ = cgroup::enter(folder);
+    }
+    let failed = |error: io::Error| Failure::Exit(71, format!("cannot start the command: {error}"));
+    let Some((first, stdin)) = receive_first(io::stdin().as_fd()).map_err(failed)? else {
+        return Err(Failure::Silent(126));
+    };
+    let Some(Order::Run(token)) = Order::read(&first) else {
+        return Err(failed(ErrorKind::InvalidData.into()));
+    };
+    let mut job = Command::new(program);
+    let error =
+        job.args(words).env("BELLWETHER_TOKEN", token.to_string()).stdin(Stdio::from(stdin)).exec();
     let (code, why) = super::program::explain(&error);
     Err(Failure::Exit(code, format!("cannot run {}: {why}", program.display())))
 }
@@ -86,43 +109,51 @@ pub(crate) fn keep(args: &KeepArgs) -> Result<Verdict, Failure> {
 }
 
 async fn run(args: &KeepArgs) -> io::Result<u8> {
-    // Only what is started from here on is this process's child: it is fresh.
-    set_child_subreaper(Some(getpid()))?;
+    let strangers = adopt_orphans()?;
+    let cgroup = args.cgroup.clone().map(Cgroup::at);
     let control: OwnedFd = io::stdin().as_fd().try_clone_to_owned()?;
     let mut control = StdStream::from(control);
-    // A job that is never to run needs no keeper.
-    let Some((first, stdin)) = receive_first(&control)? else { return Ok(0) };
+    let (to_job, stdin) = StdStream::pair()?;
+    // To enter a cgroup takes the system some milliseconds, and to start a program, too. That is done
+    // before the job may run.
+    let mut job = Command::new("/proc/self/exe");
+    job.arg0("bellwether").args(["become", "--parent", &getpid().as_raw_nonzero().to_string()]);
+    if let Some(cgroup) = &cgroup {
+        job.arg("--cgroup").arg(cgroup.folder());
+    }
+    job.arg("--").args(&args.job).stdin(Stdio::from(OwnedFd::from(stdin))).process_group(0);
+    let mut child = job.spawn()?;
+    drop(job);
+    let Some((first, stdin)) = receive_first(&control)? else {
+        // A job that is never to run needs no keeper.
+        child.kill()?;
+        child.wait()?;
+        return Ok(0);
+    };
     let mut second = [0; FRAME];
     control.read_exact(&mut second)?;
-    let (Some(Order::Run(token)), Some(Order::Deadline(deadline))) =
-        (Order::read(&first), Order::read(&second))
-    else {
+    let Some(Order::Deadline(deadline)) = Order::read(&second) else {
         return Err(ErrorKind::InvalidData.into());
     };
     let mut signals = Signals::new()?;
     let alarm = Alarm::new()?;
-    let me = getpid().as_raw_nonzero().get().to_string();
-    let job = Command::new("/proc/self/exe")
-        .arg0("bellwether")
-        .args(["become", "--parent", &me, "--"])
-        .args(&args.job)
-        .env("BELLWETHER_TOKEN", token.to_string())
-        .stdin(Stdio::from(stdin))
-        .process_group(0)
-        .spawn()?;
-    let job = Pid::from_child(&job);
+    send_first(&to_job, first, stdin.as_fd())?;
+    drop((to_job, stdin));
     let mut keeper = Keeper {
-        job,
+        job: Pid::from_child(&child),
         status: None,
         group_gone: false,
         plan: Plan { grace: Duration::from_millis(args.grace_ms), deadline, phase: Phase::Runs },
         control: Some(Frames::new(control)?),
         alarm,
+        processes: Processes::except(strangers, cgroup),
     };
-    keeper.tell(News::Runs(job.as_raw_nonzero().get())).await;
     keeper.run(&mut signals).await;
-    let (code, late) = (keeper.status.map_or(137, code), keeper.plan.phase.is_late());
-    keeper.tell(News::Ended { code, late }).await;
+    let (code, late) = (keeper.status.map_or(KILLED, code), keeper.plan.phase.is_late());
+    if let Some(control) = &mut keeper.control {
+        // A command that is gone need not know.
+        let _ = control.stream.write_all(&Ended { code, late }.frame()).await;
+    }
     Ok(code)
 }
 
@@ -235,16 +266,10 @@ struct Keeper {
     plan: Plan,
     control: Option<Frames>,
     alarm: Alarm,
+    processes: Processes,
 }
 
 impl Keeper {
-    async fn tell(&mut self, news: News) {
-        if let Some(control) = &mut self.control {
-            // A command that is gone need not know.
-            let _ = control.stream.write_all(&news.frame()).await;
-        }
-    }
-
     /// Until all are dead.
     async fn run(&mut self, signals: &mut Signals) {
         while !self.all_dead() {
@@ -290,12 +315,10 @@ impl Keeper {
         }
         // As long as the job itself lives, what it has sent away is its own affair, unless it must
         // die.
-        if self.status.is_some() || deed == Deed::Kill {
-            for child in children() {
-                for signal in signals {
-                    let _ = kill_process(child, *signal);
-                }
-            }
+        if deed == Deed::Kill {
+            self.processes.kill();
+        } else if self.status.is_some() {
+            signals.iter().for_each(|signal| self.processes.signal(*signal));
         }
     }
 
@@ -308,22 +331,20 @@ impl Keeper {
         !self.group_gone
     }
 
-    /// Buries whoever is dead. Whether nobody is left.
+    /// Waits for those that are dead. Whether none is left.
     fn all_dead(&mut self) -> bool {
-        loop {
-            match wait(WaitOptions::NOHANG) {
-                Ok(Some((pid, status))) if pid == self.job => {
-                    self.status = Some(status);
-                    // J5.
-                    let deed = self.plan.stop(Clock::shared());
-                    self.act(deed);
-                }
-                Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
-                Ok(None) => return false,
-                // There are no children.
-                Err(_) => return true,
+        let (job, status) = (self.job, &mut self.status);
+        let none_left = self.processes.reap(|pid, ended| {
+            if pid == job {
+                *status = Some(ended);
             }
+        });
+        if !none_left && self.status.is_some() {
+            // J5.
+            let deed = self.plan.stop(Clock::shared());
+            self.act(deed);
         }
+        none_left
     }
 }
 
@@ -335,38 +356,6 @@ async fn heard(control: &mut Option<Frames>) -> Option<Order> {
             return Some(order);
         }
     }
-}
-
-/// This process's own children: also those that have lost their parents (J5).
-///
-/// The system lists them. Looking through all processes of the host took tens of milliseconds where hundreds of
-/// commands wait, at the end of every job.
-fn children() -> Vec<Pid> {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let listed: Option<Vec<String>> =
-        tasks.map(|task| std::fs::read_to_string(task.path().join("children")).ok()).collect();
-    match listed {
-        Some(lists) => {
-            let words = lists.iter().flat_map(|list| list.split_whitespace());
-            words.filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect()
-        }
-        // Not every kernel lists them.
-        None => children_of(getpid()),
-    }
-}
-
-/// The children of a process, looked for among all processes.
-fn children_of(parent: Pid) -> Vec<Pid> {
-    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let child = all.filter_map(|entry| {
-        let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
-        let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-        // The name of the program is in parentheses and may contain anything.
-        let (_, after) = stat.rsplit_once(") ")?;
-        let of = Pid::from_raw(after.split(' ').nth(1)?.parse().ok()?)?;
-        (of == parent).then_some(pid)
-    });
-    child.collect()
 }
 
 struct Signals {
@@ -426,17 +415,6 @@ mod tests {
         assert!(plan.phase.is_late());
         assert_eq!(plan.look(at(953)), Deed::Nothing);
         assert_eq!(plan.look(at(956)), Deed::Kill);
-    }
-
-    #[test]
-    fn j5_children_are_listed_without_looking_at_all_processes() {
-        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
-        let pid = Pid::from_child(&child);
-        assert!(children().contains(&pid));
-        assert!(children_of(getpid()).contains(&pid));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(!children().contains(&pid));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::args::{How, LockArgs, Terms};
 use super::held::{Held, Outcome, tend};
-use super::job::Standby;
+use super::job::{Launcher, Standby};
 use super::joining::{LOCKS, Outer, WITHIN, Wish, join, request, told};
 use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program};
 use crate::signals::Signals;
@@ -45,6 +45,7 @@ async fn hold(
     around: String,
 ) -> Result<Verdict, Failure> {
     let mut signals = Signals::new()?;
+    let launcher = Launcher::new(&args.run.job, terms.grace)?;
     let wait_ms = patience.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     let wish = Wish { names: args.names.clone(), how, wait_ms };
     let names = args.names.join(",");
@@ -59,14 +60,15 @@ async fn hold(
         };
         if let Some(joined) = joined {
             environment.push(("BELLWETHER_SESSION", joined.session.clone()));
-            let standby = Standby::new(&args.run.job, &environment, terms.grace)?;
+            let standby = launcher.prepare(&environment)?;
             let held = Held::Joined(joined);
             return run_job(args, terms, standby, held, &mut signals).await;
         }
     }
     let until = patience.map(|wait| Instant::now() + wait);
     let endpoints = args.run.endpoints()?;
-    let mut queue = Queue { args, terms, environment, endpoints, client: None, waits: false };
+    let mut queue =
+        Queue { args, terms, launcher, environment, endpoints, client: None, waits: false };
     let Acquired { session, outer, standby, lock } = loop {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let wait_ms = left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
@@ -108,6 +110,7 @@ struct Acquired {
 struct Queue<'a> {
     args: &'a LockArgs,
     terms: &'a Terms,
+    launcher: Launcher<'a>,
     environment: Vec<(&'static str, String)>,
     endpoints: Endpoints,
     client: Option<Client>,
@@ -122,14 +125,14 @@ impl Queue<'_> {
             session = self.open() => session.map_err(failed)?,
             signal = signals.next() => return Err(Failure::Silent(TOLD + signal)),
         };
-        let (args, terms) = (self.args, self.terms);
+        let args = self.args;
         let outer = Outer::start(session.clone(), args.names.clone()).map_err(|error| {
             Failure::Exit(OS_FAILED, format!("cannot listen at a socket: {error}"))
         })?;
         let mut environment = self.environment.clone();
         environment.push(("BELLWETHER_SESSION", session.id().to_string()));
         environment.push((WITHIN, outer.name().to_owned()));
-        let standby = Standby::new(&args.run.job, &environment, terms.grace)?;
+        let standby = self.launcher.prepare(&environment)?;
         standby.watched_by(&session).await?;
         self.waits = true;
         let Some(request) = request(&session, wish) else {

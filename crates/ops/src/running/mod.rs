@@ -12,11 +12,13 @@
 mod alarm;
 pub(crate) mod args;
 pub(crate) mod campaign;
+mod cgroup;
 mod held;
 mod job;
 mod joining;
 pub(crate) mod keeper;
 pub(crate) mod lock;
+mod processes;
 mod program;
 pub(crate) mod sockets;
 mod wire;

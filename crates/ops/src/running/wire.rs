@@ -31,18 +31,13 @@ pub(super) enum Order {
     Stop,
 }
 
-/// What a keeper tells.
+/// What a keeper tells: how a job ended. It and all that it left behind are dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
-    /// The job runs, as this process and in this process group.
-    Runs(i32),
-    /// The job and all that it left behind are dead.
-    Ended {
-        /// What it ended with: its exit code, or 128 and the number of the signal.
-        code: u8,
-        /// Whether it was ended because its deadline came near.
-        late: bool,
-    },
+pub(super) struct Ended {
+    /// Its exit code, or 128 and the number of the signal.
+    pub(super) code: u8,
+    /// Whether it was ended because its deadline came near.
+    pub(super) late: bool,
 }
 
 /// The frames that come over a connection.
@@ -102,20 +97,14 @@ impl Order {
     }
 }
 
-impl News {
+impl Ended {
     pub(super) fn frame(self) -> Frame {
-        match self {
-            News::Runs(pid) => frame(1, u64::from(pid.unsigned_abs())),
-            News::Ended { code, late } => frame(if late { 3 } else { 2 }, u64::from(code)),
-        }
+        frame(if self.late { 2 } else { 1 }, u64::from(self.code))
     }
 
-    pub(super) fn read(frame: &Frame) -> Option<News> {
+    pub(super) fn read(frame: &Frame) -> Option<Ended> {
         match parts(frame) {
-            (1, pid) => Some(News::Runs(i32::try_from(pid).ok()?)),
-            (tag @ 2..=3, code) => {
-                Some(News::Ended { code: u8::try_from(code).ok()?, late: tag == 3 })
-            }
+            (tag @ 1..=2, code) => Some(Ended { code: u8::try_from(code).ok()?, late: tag == 2 }),
             _ => None,
         }
     }
@@ -163,14 +152,10 @@ mod tests {
         for order in [Order::Run(7), Order::Deadline(Time::from_micros(u64::MAX)), Order::Stop] {
             assert_eq!(Order::read(&order.frame()), Some(order));
         }
-        for news in [
-            News::Runs(i32::MAX),
-            News::Ended { code: 143, late: true },
-            News::Ended { code: 0, late: false },
-        ] {
-            assert_eq!(News::read(&news.frame()), Some(news));
+        for ended in [Ended { code: 143, late: true }, Ended { code: 0, late: false }] {
+            assert_eq!(Ended::read(&ended.frame()), Some(ended));
         }
-        assert_eq!((Order::read(&[9; FRAME]), News::read(&[9; FRAME])), (None, None));
+        assert_eq!((Order::read(&[9; FRAME]), Ended::read(&[9; FRAME])), (None, None));
     }
 
     #[test]
