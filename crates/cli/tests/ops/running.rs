@@ -15,7 +15,7 @@ use tempfile::TempDir;
 pub(crate) struct Cluster {
     pub(crate) up: Up,
     sockets: String,
-    folder: TempDir,
+    pub(crate) folder: TempDir,
 }
 
 impl Cluster {
