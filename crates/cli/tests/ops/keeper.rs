@@ -177,7 +177,7 @@ fn a_keeper_that_is_killed_takes_everything_with_it_before_the_next_begins() {
         kill_process(first.keeper, Signal::KILL).unwrap();
         assert_eq!(next.line(), "next");
         first.all_dead();
-        first.command.until("the keeper of the command was killed");
+        first.command.until("was killed; end bellwether instead");
         first.ends_with(137);
         Some(())
     });

@@ -136,7 +136,13 @@ impl Standby {
 }
 
 fn unable(error: io::Error) -> Failure {
-    Failure::Exit(super::OS_FAILED, format!("cannot start the command: {error}"))
+    let what = match error.kind() {
+        io::ErrorKind::BrokenPipe => {
+            "its keeper, a process of bellwether, was killed before; try again".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    Failure::Exit(super::OS_FAILED, format!("cannot start the command: {what}"))
 }
 
 /// When the keeper is too late with a job that must be dead at its deadline: half-way between the moment
@@ -189,19 +195,20 @@ impl Job {
                 biased;
                 frame = self.control.next() => match frame.and_then(|frame| Ended::read(&frame)) {
                     Some(ended) => return ended,
-                    None => ("was killed", false),
+                    None => ("was killed; end bellwether instead, with SIGTERM", false),
                 },
                 () = self.alarm.ring(Some(late_at)) => {
                     let now = Clock::shared();
                     if now < late_at {
                         continue;
                     }
-                    ("does not end it in time", now >= self.dead_by)
+                    ("did not end it in time; it may be stopped", now >= self.dead_by)
                 }
             };
+            let keeper = self.keeper.id().unwrap_or_default();
             complain(&format!(
-                "bellwether: the keeper of the command {why}: the command is killed, with all that \
-                 it has started"
+                "bellwether: kills the command and all that it started: the keeper (process \
+                 {keeper}) {why}"
             ));
             self.keeper_failed = true;
             return Ended { code: KILLED, late };
