@@ -5,6 +5,8 @@
 //! and without.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "a test looks again after a while")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use crate::common::{Up, command};
 use crate::running::{Cluster, Running, pid};
@@ -223,7 +225,7 @@ fn a_keeper_that_is_stopped_does_not_keep_a_command_from_ending() {
 fn a_command_whose_keeper_is_stopped_is_dead_at_its_deadline() {
     for world in [World::Bare, World::Cgroup] {
         let mut cluster = Cluster::start(3);
-        let words = "lock db --ttl 2s --grace 100ms";
+        let words = "lock db --ttl 5s --grace 100ms";
         let Some(mut first) = Watched::start(&cluster, world, words, FAMILY, 4) else { continue };
         kill_process(first.keeper, Signal::STOP).unwrap();
         for id in 1..=3 {
@@ -239,7 +241,7 @@ fn a_command_whose_keeper_is_stopped_is_dead_at_its_deadline() {
 fn bellwether_that_is_killed_or_stopped_is_replaced_by_its_keeper() {
     in_both_worlds(|cluster, world| {
         for signal in [Signal::KILL, Signal::STOP] {
-            let words = "lock db --ttl 2s --grace 100ms";
+            let words = "lock db --ttl 5s --grace 100ms";
             let mut first = Watched::start(cluster, world, words, FAMILY, 4)?;
             let mut next = next(cluster);
             first.command.signal(signal);
@@ -355,4 +357,23 @@ fn cgroup_below(folder: &Path, name: &str) -> bool {
     let below = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut folders = below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
     folders.any(|entry| entry.file_name() == *name || cgroup_below(&entry.path(), name))
+}
+
+/// The deadline that counts is the last one that it was told, not the one that it knew before.
+#[test]
+fn a_keeper_that_goes_on_hears_first_what_it_was_told_meanwhile() {
+    in_both_worlds(|cluster, world| {
+        let words = "lock db --ttl 3s --grace 1s";
+        let script = "trap 'echo ended; exit 9' TERM; echo $$; while :; do sleep 0.01; done";
+        let mut first = Watched::start(cluster, world, words, script, 1)?;
+        kill_process(first.keeper, Signal::STOP).unwrap();
+        sleep(Duration::from_secs(4));
+        kill_process(first.keeper, Signal::CONT).unwrap();
+        sleep(Duration::from_millis(500));
+        assert!(first.all_live(), "it was killed although its session lives");
+        first.command.signal(Signal::TERM);
+        assert_eq!(first.command.line(), "ended");
+        first.ends_with(9);
+        Some(())
+    });
 }

@@ -22,9 +22,9 @@ use std::os::unix::net::UnixStream as StdStream;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::{Child, Command};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout_at};
 
-/// The command waits so long beyond the grace period for a keeper that is to end the job.
+/// The command waits so long for a keeper that is to end: beyond the grace period while the job lives.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Prepares jobs, one after the other.
@@ -54,7 +54,8 @@ pub(super) struct Job {
     dead_by: Time,
     /// The same for a job that was asked to end.
     stopped_by: Option<Time>,
-    ended: Option<Ended>,
+    /// How it ended, and by when the keeper should be gone.
+    ended: Option<(Ended, Instant)>,
     /// Whether this process has to do the keeper's work.
     keeper_failed: bool,
 }
@@ -173,12 +174,15 @@ impl Job {
 
     /// Waits until the job and all that it left behind are dead. May be cancelled.
     pub(super) async fn ended(&mut self) -> Ended {
-        let ended = match self.ended {
+        let (ended, gone_by) = match self.ended {
             Some(ended) => ended,
-            None => self.keeper_ended().await,
+            None => (self.keeper_ended().await, Instant::now() + PATIENCE),
         };
-        self.ended = Some(ended);
-        // A keeper that is stopped does not go by itself.
+        self.ended = Some((ended, gone_by));
+        if !self.keeper_failed {
+            // It has nothing left to do but to remove the cgroup.
+            let _ = timeout_at(gone_by, self.keeper.wait()).await;
+        }
         let _ = self.keeper.kill().await;
         while self.keeper_failed && !self.processes.reap(|_, _| {}) {
             self.processes.kill();

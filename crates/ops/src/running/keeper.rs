@@ -275,10 +275,12 @@ impl Keeper {
         while !self.all_dead() {
             let next = self.plan.next();
             let deed = tokio::select! {
+                biased;
                 order = heard(&mut self.control) => match order {
                     Some(Order::Deadline(at)) => {
                         self.plan.deadline = at;
-                        Deed::Nothing
+                        // One that was stopped has been told others meanwhile, and the last one counts.
+                        continue;
                     }
                     Some(Order::Run(_)) => Deed::Nothing,
                     Some(Order::Stop) => self.plan.stop(Clock::shared()),
