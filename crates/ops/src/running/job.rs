@@ -206,7 +206,8 @@ impl Job {
                     if now < late_at {
                         continue;
                     }
-                    ("did not end it in time; it may be stopped", now >= self.dead_by)
+                    let why = "did not end them in time; it may be stopped, or not be allowed to";
+                    (why, now >= self.dead_by)
                 }
             };
             let keeper = self.keeper.id().unwrap_or_default();

@@ -137,7 +137,8 @@ async fn run(args: &KeepArgs) -> io::Result<u8> {
     };
     let mut signals = Signals::new()?;
     let alarm = Alarm::new()?;
-    send_first(&to_job, first, stdin.as_fd())?;
+    // One that was killed before has ended as any other.
+    let _ = send_first(&to_job, first, stdin.as_fd());
     drop((to_job, stdin));
     let mut keeper = Keeper {
         job: Pid::from_child(&child),
