@@ -220,3 +220,18 @@ impl Job {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn j1_the_command_acts_after_the_keeper_and_before_the_deadline() {
+        let deadline = Clock::shared() + Duration::from_secs(3_600);
+        let late = dead_by(deadline);
+        assert!(late < deadline && late + MARGIN > deadline);
+        // A keeper that is told of a deadline in the past has a moment.
+        let now = Clock::shared();
+        assert!(dead_by(Time::ZERO) > now);
+    }
+}

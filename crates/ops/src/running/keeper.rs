@@ -137,7 +137,7 @@ async fn run(args: &KeepArgs) -> io::Result<u8> {
     };
     let mut signals = Signals::new()?;
     let alarm = Alarm::new()?;
-    // One that was killed before has ended as any other.
+    // A process that was killed before it became the job has ended like any other job.
     let _ = send_first(&to_job, first, stdin.as_fd());
     drop((to_job, stdin));
     let mut keeper = Keeper {
@@ -280,7 +280,7 @@ impl Keeper {
                 order = heard(&mut self.control) => match order {
                     Some(Order::Deadline(at)) => {
                         self.plan.deadline = at;
-                        // One that was stopped has been told others meanwhile, and the last one counts.
+                        // A keeper that was stopped has several orders waiting. The last one counts.
                         continue;
                     }
                     Some(Order::Run(_)) => Deed::Nothing,
