@@ -1,8 +1,8 @@
 //! All processes of a job: finding them, ending them, and knowing that none is left.
 //!
 //! The system gives a process that has lost its parent to the nearest ancestor that has asked for such
-//! orphans. The keeper has asked, and so has the command above it. So whatever dies, every process of
-//! the job descends from the one of the two that lives, and if any is left, that one has a child.
+//! orphans. The keeper has asked, and so has the command above it. While one of the two lives, every
+//! process of the job descends from it, and if any process of the job is left, it has a child.
 //!
 //! Where the job has a cgroup, the system knows its processes by that, too. It kills all of them in
 //! one step: those of other users, and those that start others faster than they are found.
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// What does not die at once is killed again after this time, for it may have made children.
 pub(super) const AGAIN: Duration = Duration::from_millis(5);
-/// So often it looks for children of those that it has just killed.
+/// How often `kill` looks for children of the processes that it has just killed.
 const ROUNDS: usize = 100;
 
 /// All processes of a job, as an ancestor sees them.
