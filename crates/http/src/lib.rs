@@ -1,9 +1,10 @@
 //! What the daemon's HTTP server and the explorer's share: the page in the browser, which pages may
-//! read and command, and refusals in JSON.
+//! read and command, refusals in JSON, and serving itself.
 
 mod origins;
 mod page;
 mod refusal;
+mod server;
 
 use axum::{Json, Router, middleware};
 use origins::guard;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 pub use origins::Origins;
 pub use refusal::{Outcome, Refusal};
+pub use server::{Kind, Limits, Server};
 
 /// A whole server: these routes and the page, for pages of these origins.
 pub fn site(routes: Router, origins: Origins) -> Router {

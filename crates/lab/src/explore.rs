@@ -39,9 +39,7 @@ async fn serve(args: &ExploreArgs, opened: Option<Opened>) -> Result<Verdict, Fa
     let room = if opened.is_some() { "#open=given" } else { "" };
     print(&format!("explorer  http://{address}/explore{room}\nCtrl-C ends it\n"))?;
     tokio::select! {
-        served = crate::explorer::serve(listener, opened) => {
-            served.map_err(|error| Failure::flag("listen", error))?;
-        }
+        () = crate::explorer::serve(listener, opened) => {}
         _ = tokio::signal::ctrl_c() => {}
     }
     Ok(Verdict::Well)

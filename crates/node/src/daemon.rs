@@ -3,7 +3,6 @@
 use crate::clients::{self, Clients, Counter, Observatory};
 use crate::codec;
 use crate::config::{ConfigError, Settings};
-use crate::doors::Door;
 use crate::history::History;
 use crate::http;
 use crate::office::Office;
@@ -13,7 +12,7 @@ use crate::wall;
 use crate::wire::Wire;
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_duties::{RoleChange, Said};
-use bellwether_http::Extra;
+use bellwether_http::{Extra, Server};
 use bellwether_log::Birth;
 use bellwether_member::service::{self, Output};
 use bellwether_member::{Choices, Config, Event, Stance};
@@ -307,12 +306,8 @@ fn serve(
 ) -> Result<(SocketAddr, JoinHandle<()>), Failure> {
     let address = listener.local_addr().map_err(|error| Failure::Start(error.to_string()))?;
     let router = http::router(office, extra);
-    let server = tokio::spawn(async move {
-        if let Err(error) = axum::serve(Door::new(listener), router).await {
-            tracing::error!("HTTP has ended: {error}");
-        }
-    });
-    Ok((address, server))
+    let server = Server::new(router).kinds(http::kind);
+    Ok((address, tokio::spawn(server.serve(listener))))
 }
 
 /// Takes to the member what its clients want: all that there is at once.

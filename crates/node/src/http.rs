@@ -8,13 +8,13 @@ use crate::{duties, events, glances, messages, metrics};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
 use bellwether_core::NodeId;
-use bellwether_http::{Extra, Outcome, Refusal, site};
+use bellwether_http::{Extra, Kind, Outcome, Refusal, site};
 use bellwether_member::{Decline, Input, Status};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -52,6 +52,26 @@ pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
     let origins = office.origins();
     let router = router.with_state(office).merge(extra.routes);
     site(router.layer(DefaultBodyLimit::max(BODY_MAX)), origins)
+}
+
+/// Which kind each request is of: what must be answered in time whatever else goes on, what may wait, and what
+/// may be large.
+pub(crate) fn kind(method: &Method, path: &str) -> Kind {
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    match (method, parts.as_slice()) {
+        (_, ["healthz" | "readyz"])
+        | (&Method::POST, ["v1", "sessions", _, "keep-alive"])
+        | (&Method::DELETE, ["v1", "sessions", _] | ["v1", "sessions", _, "locks", _]) => {
+            Kind::Vital
+        }
+        (&Method::POST, ["v1", "sessions", _, "locks"] | ["v1", "roles", _, "campaign"]) => {
+            Kind::Wait
+        }
+        (&Method::GET, ["v1", "duties" | "sessions" | "roles" | "locks" | "deadlocks"]) => {
+            Kind::List
+        }
+        _ => Kind::Plain,
+    }
 }
 
 /// The member itself is at fault.

@@ -8,7 +8,6 @@ mod clients;
 pub mod codec;
 pub mod config;
 mod daemon;
-mod doors;
 mod duties;
 mod events;
 mod glances;

@@ -4,7 +4,6 @@
 //! commanded here is written down as a line and read by the same code as a line of `up --plain`;
 //! so the terminal and the page cannot differ.
 
-use crate::doors::Door;
 use crate::events::{Listens, tell};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, State};
@@ -13,7 +12,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
-use bellwether_http::{Extra, Origins, Outcome, Refusal, site};
+use bellwether_http::{Extra, Origins, Outcome, Refusal, Server, site};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -101,16 +100,15 @@ const DOCUMENT: &str = include_str!("../../../web/openapi/up.json");
 )]
 pub(crate) struct Document;
 
-/// Serves it, and what the caller has besides, until the listener fails. The members are at these
-/// addresses.
+/// Serves it, and what the caller has besides, for ever. The members are at these addresses.
 pub async fn serve<'a>(
     listener: TcpListener,
     desk: Desk,
     members: impl IntoIterator<Item = &'a str>,
     extra: Extra,
-) -> std::io::Result<()> {
+) {
     let origins = Origins::new(members);
-    axum::serve(Door::new(listener), router(desk, origins, extra)).await
+    Server::new(router(desk, origins, extra)).serve(listener).await;
 }
 
 fn router(desk: Desk, origins: Origins, extra: Extra) -> Router {

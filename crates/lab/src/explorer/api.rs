@@ -10,8 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json::{Here, Serves};
-use bellwether_http::{Extra, Origins, Refusal, site};
-use std::io;
+use bellwether_http::{Extra, Origins, Refusal, Server, site};
 use tokio::net::TcpListener;
 pub use wire::Opened;
 
@@ -33,9 +32,9 @@ fn routes() -> Router {
         .route("/v1/explore/run", post(play).layer(DefaultBodyLimit::max(BODY_MAX)))
 }
 
-/// Serves the explorer, and nothing else, until the listener fails.
-pub async fn serve(listener: TcpListener, opened: Option<Opened>) -> io::Result<()> {
-    axum::serve(listener, router(opened)).await
+/// Serves the explorer, and nothing else, for ever.
+pub async fn serve(listener: TcpListener, opened: Option<Opened>) {
+    Server::new(router(opened)).serve(listener).await;
 }
 
 /// A server that has the explorer and nothing else, and perhaps a file to begin with.

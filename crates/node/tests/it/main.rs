@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod clients;
+mod clogged;
 mod cluster;
 mod codec;
 mod common;

@@ -48,9 +48,8 @@ impl Bound {
         let members: Vec<String> =
             cluster.members.iter().map(|member| member.http.to_string()).collect();
         tokio::spawn(async move {
-            // The listener is loopback's; if it fails, the terminal is still there.
             let members = members.iter().map(String::as_str);
-            let _ = parent::serve(self.listener, desk, members, extra).await;
+            parent::serve(self.listener, desk, members, extra).await;
         });
         Desk { address: self.address, up, orders }
     }

@@ -1,0 +1,266 @@
+//! Floods on loopback: one of each kind, against real members. None of them may change the term, cost a
+//! holder its lock, or keep health checks and keep-alives from being answered.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use crate::common::{Cluster, PATIENCE, call, get, led_by, post};
+use bellwether::{Client, Endpoints, Lock, Session, SessionOptions};
+use bellwether_api::duties::Duties;
+use bellwether_api::json::Status;
+use bellwether_api::orders::{Granted, KeptAlive, Opened};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+/// How long the sessions of the holders outlive their last keep-alive.
+const TTL: Duration = Duration::from_millis(2_500);
+
+/// More connections than a member ever served at once.
+const MANY: usize = 100;
+
+/// Three members, and two holders: one keeps its session alive over HTTP, at a member that is flooded; the
+/// other is a client by Unix socket.
+struct Scene {
+    cluster: Cluster,
+    term: u64,
+    session: String,
+    token: u64,
+    client: Client,
+    own: Session,
+    lock: Lock,
+}
+
+async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match timeout(PATIENCE, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("still waiting for: {what}"),
+    }
+}
+
+async fn open(address: SocketAddr, ttl: Duration) -> (u16, String) {
+    let order = json!({ "client": "flood", "ttl_ms": ttl.as_millis() as u64 }).to_string();
+    let (code, _, body) = call(address, "POST /v1/sessions", &order).await;
+    (code, body)
+}
+
+async fn opened(address: SocketAddr, ttl: Duration) -> String {
+    let (code, body) = open(address, ttl).await;
+    assert_eq!(code, 200, "{body}");
+    serde_json::from_str::<Opened>(&body).unwrap().session
+}
+
+fn ask_for(name: &str, wait_ms: u64) -> String {
+    json!({ "locks": [{ "name": name }], "wait_ms": wait_ms }).to_string()
+}
+
+impl Scene {
+    async fn new() -> Scene {
+        let cluster = Cluster::start(3, &[1, 2, 3]).await;
+        for index in 0..3 {
+            cluster.until(index, led_by(3)).await;
+        }
+        let socket = cluster.folder.path().join("1.sock").display().to_string();
+        let endpoints = Endpoints::parse(&socket, None, None).unwrap().timeout(PATIENCE);
+        let client = soon("a client", Client::connect(endpoints)).await.unwrap();
+        let options = SessionOptions { ttl: TTL, ..SessionOptions::named("holder") };
+        let own = soon("a session", client.session(options)).await.unwrap();
+        let lock = soon("a lock", async { own.lock("native").await }).await.unwrap();
+        let address = cluster.http(2);
+        let session = opened(address, TTL).await;
+        let path = format!("/v1/sessions/{session}/locks");
+        let (code, granted) = post::<Granted>(address, &path, &ask_for("held", 0)).await;
+        assert_eq!(code, 200);
+        let mut scene =
+            Scene { cluster, term: 0, session, token: granted.token, client, own, lock };
+        scene.term = scene.status(2).await.mandate.unwrap().epoch;
+        scene
+    }
+
+    async fn status(&self, index: usize) -> Status {
+        soon("the status", get(self.cluster.http(index), "/v1/status")).await
+    }
+
+    /// The member that is flooded: the coordinator.
+    fn target(&self) -> SocketAddr {
+        self.cluster.http(2)
+    }
+
+    async fn keep_alive(&self) {
+        let path = format!("/v1/sessions/{}/keep-alive", self.session);
+        let kept = soon("a keep-alive", post::<KeptAlive>(self.target(), &path, "")).await;
+        assert_eq!((kept.0, kept.1.session), (200, self.session.clone()));
+    }
+
+    /// The flood goes on for two TTLs. Until then everything is answered, and nothing has changed after it.
+    async fn is_unharmed(&self) {
+        let begun = Instant::now();
+        loop {
+            self.keep_alive().await;
+            for probe in ["GET /healthz", "GET /readyz"] {
+                let (code, _, body) = soon(probe, call(self.target(), probe, "")).await;
+                assert_eq!(code, 200, "{probe}: {body}");
+            }
+            if begun.elapsed() > 2 * TTL {
+                break;
+            }
+            sleep(TTL / 8).await;
+        }
+        for index in 0..3 {
+            let mandate = self.status(index).await.mandate.unwrap();
+            assert_eq!((mandate.leader, mandate.epoch), (3, self.term));
+        }
+        let seen: Duties = soon("the locks", get(self.target(), "/v1/locks")).await;
+        let held = seen.locks.iter().find(|lock| lock.name == "held").unwrap();
+        assert_eq!(held.holders[0].token, self.token);
+        let of = bellwether::Subject::Lock("native".into());
+        let holder = soon("the holder", self.client.check(of, self.lock.token())).await;
+        assert_eq!(holder, Ok(self.own.id()));
+    }
+
+    async fn end(self) {
+        drop((self.lock, self.own, self.client));
+        self.cluster.stop().await;
+    }
+}
+
+/// So many connections that each say this, and then nothing.
+async fn connections(address: SocketAddr, many: usize, text: &str) -> Vec<TcpStream> {
+    let mut all = Vec::new();
+    for _ in 0..many {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(text.as_bytes()).await.unwrap();
+        all.push(stream);
+    }
+    all
+}
+
+fn post_of(path: &str, length: usize, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    )
+}
+
+#[tokio::test]
+async fn idle_connections() {
+    let scene = Scene::new().await;
+    let flood = connections(scene.target(), MANY, "").await;
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn half_sent_headers() {
+    let scene = Scene::new().await;
+    let flood = connections(scene.target(), MANY, "GET /v1/status HTTP/1.1\r\nHost: loc").await;
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn half_sent_bodies() {
+    let scene = Scene::new().await;
+    let half = post_of("/v1/sessions", 1_000, "{ \"client\": ");
+    let mut flood = connections(scene.target(), MANY, &half).await;
+    let path = format!("/v1/sessions/{}/keep-alive", scene.session);
+    flood.extend(connections(scene.target(), MANY, &post_of(&path, 1_000, "{")).await);
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn requests_that_wait_for_a_lock() {
+    let scene = Scene::new().await;
+    let mut flood = Vec::new();
+    for _ in 0..MANY {
+        let session = opened(scene.target(), Duration::from_secs(60)).await;
+        let (path, body) = (format!("/v1/sessions/{session}/locks"), ask_for("held", 600_000));
+        let request = post_of(&path, body.len(), &body);
+        flood.extend(connections(scene.target(), 1, &request).await);
+        scene.keep_alive().await;
+    }
+    // They all wait, which another member sees.
+    soon("all to wait", async {
+        loop {
+            let seen: Duties = get(scene.cluster.http(0), "/v1/locks").await;
+            let held = seen.locks.iter().find(|lock| lock.name == "held").unwrap();
+            if held.queue.len() == MANY {
+                return;
+            }
+            scene.keep_alive().await;
+            sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn watch_streams() {
+    let scene = Scene::new().await;
+    let mut flood = Vec::new();
+    for path in ["/v1/watch", "/v1/duties/watch", "/v1/events", "/v1/messages", "/v1/roles/r/watch"]
+    {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        flood.extend(connections(scene.target(), MANY / 5, &request).await);
+    }
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn answers_that_are_not_read() {
+    let scene = Scene::new().await;
+    let asked = "GET /v1/duties?limit=10000 HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(500);
+    let flood = connections(scene.target(), MANY, &asked).await;
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn large_bodies() {
+    let scene = Scene::new().await;
+    let keep_alive = format!("/v1/sessions/{}/keep-alive", scene.session);
+    for path in ["/v1/sessions", "/v1/elect", &keep_alive] {
+        // It is refused for what it announces.
+        let head = post_of(path, 1 << 30, "");
+        let mut stream = connections(scene.target(), 1, &head).await.remove(0);
+        let mut answer = String::new();
+        soon("a refusal", stream.read_to_string(&mut answer)).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer}");
+        assert!(answer.contains("body-too-large"), "{path}: {answer}");
+        // And if it announces nothing, for what it sends.
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Transfer-Encoding: chunked\r\n\r\n"
+        );
+        let mut stream = connections(scene.target(), 1, &head).await.remove(0);
+        let (mut read, mut write) = stream.split();
+        let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+        let send = async {
+            while write.write_all(chunk.as_bytes()).await.is_ok() {}
+            std::future::pending().await
+        };
+        let mut start = [0; 12];
+        tokio::select! {
+            read = soon("a refusal", read.read_exact(&mut start)) => drop(read.unwrap()),
+            () = send => {}
+        }
+        assert_eq!(&start, b"HTTP/1.1 413", "{path}");
+    }
+    let half = post_of("/v1/sessions", 200_000, &"x".repeat(150_000));
+    let flood = connections(scene.target(), MANY, &half).await;
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
