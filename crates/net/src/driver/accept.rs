@@ -5,7 +5,7 @@
 //! a short time for that. Everything that goes wrong is counted by its reason and logged once per
 //! peer and reason; the process goes on.
 
-use super::greeting::{Caller, Expected, Refused, judge, judge_client};
+use super::greeting::{Caller, Expected, GREETING_MAX, Refused, judge, judge_client};
 use super::identity::{client_of, speaks_for};
 use super::protocol::{Msg, Protocol};
 use super::shared::{Admission, Arrival, Peer, Shared};
@@ -129,8 +129,17 @@ async fn greet<P: Protocol>(
     let tls = TlsAcceptor::from(shared.identity.server()).accept(tcp).await.map_err(no_tls)?;
     let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
     let (read, mut out) = split(tls);
-    let mut frames = Frames::new(read, shared.limits.max_frame, shared.limits.stalled_after);
-    let first = frames.next().await?;
+    let limits = &shared.limits;
+    let mut frames = Frames::new(read, limits.max_frame.min(GREETING_MAX), limits.stalled_after);
+    let first = match frames.next().await {
+        Ok(first) => first,
+        Err(broken) => {
+            let refused = Refused::from(broken);
+            refuse(&mut out, &refused, limits.stalled_after).await;
+            return Err(refused);
+        }
+    };
+    frames.allow(limits.max_frame);
     if let Some((Envelope { body: Some(Body::ClientHello(hello)), .. }, _)) = first {
         return match examine_client(shared, &hello, certificate.as_ref()) {
             Ok((name, version)) => {

@@ -3,7 +3,7 @@
 //! A connection is one-way. All that is read on it is the answer to the greeting, and its end,
 //! which is a hint about the peer.
 
-use super::greeting::fingerprint;
+use super::greeting::{GREETING_MAX, fingerprint};
 use super::outbox::{Next, Queued};
 use super::protocol::{Hint, Msg, Protocol};
 use super::shared::{Arrival, Peer, Shared};
@@ -157,7 +157,8 @@ impl<P: Protocol> Dialler<P> {
         frame::write(&mut out, &bytes, limits.stalled_after)
             .await
             .map_err(|error| Failure::new("greeting", error, false))?;
-        let mut frames = Frames::new(read, limits.max_frame, limits.stalled_after);
+        let most = limits.max_frame.min(GREETING_MAX);
+        let mut frames = Frames::new(read, most, limits.stalled_after);
         let answer = match frames.next().await {
             Ok(Some((answer, _))) => answer.body,
             Ok(None) => return Err(Failure::new("greeting", "closed without an answer", false)),
@@ -168,7 +169,10 @@ impl<P: Protocol> Dialler<P> {
             Err(_) => return Err(Failure::new("greeting", "the answer makes no sense", true)),
         };
         match answer {
-            Some(Body::Welcome(welcome)) => Ok(Line { frames, out, version: welcome.version }),
+            Some(Body::Welcome(welcome)) => {
+                frames.allow(limits.max_frame);
+                Ok(Line { frames, out, version: welcome.version })
+            }
             Some(Body::Refusal(refusal)) => {
                 let kind = refusal.reason().as_str_name();
                 Err(Failure::new(kind, format!("refused: {}", refusal.text), true))

@@ -8,6 +8,10 @@ use super::stats::Reason;
 use bellwether_api::envelope::{self, ClientHello, Hello, Refusal, Setting, common_version};
 use bellwether_core::{Group, NodeId};
 
+/// The largest greeting, in bytes: of a process that is not known yet, no larger frame is read. The settings
+/// of 64 members fit in a quarter of it.
+pub const GREETING_MAX: usize = 64 << 10;
+
 /// What the called process knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {

@@ -21,7 +21,7 @@ mod traffic;
 
 pub use accept::{ClientConnection, refuse};
 pub use bellwether_api::envelope::Payload;
-pub use greeting::{Caller, Refused};
+pub use greeting::{Caller, GREETING_MAX, Refused};
 pub use identity::Identity;
 pub use options::{Limits, Options};
 pub use protocol::{Coded, Config, Durable, Hint, Input, Msg, Opened, Output, Protocol, Timer};

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use crate::common::{answer, framed, refusal, tls};
 use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter, Message, Payload};
-use bellwether_net::{Options, Reason, Running, certs};
+use bellwether_net::{GREETING_MAX, Options, Reason, Running, certs};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -189,6 +189,22 @@ async fn a_silent_process_does_not_keep_its_successor_out() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     scene.enter(2).await;
     closed(&mut first).await;
+}
+
+#[tokio::test]
+async fn a_greeting_has_a_limit_of_its_own() {
+    let mut scene = Scene::new(|options| options.limits.max_frame = 256 << 20).await;
+    let large = (GREETING_MAX as u32 + 1).to_be_bytes();
+    // It is refused before the rest of it comes.
+    let mut tls = scene.tls(Some(&scene.pair(3))).await;
+    tls.write_all(&large).await.unwrap();
+    let refused = refusal(&mut tls).await;
+    assert!(refused.text.contains("larger than allowed"), "{}", refused.text);
+    scene.expect(Reason::TooLarge, 1).await;
+    // A member that was let in may say more at once.
+    let mut tls = scene.enter(1).await;
+    tls.write_all(&large).await.unwrap();
+    scene.expect(Reason::TooLarge, 1).await;
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use super::{GREETED_WITHIN, Hall, STALLED_AFTER};
 use bellwether_api::envelope::{Body, Envelope};
 use bellwether_net::decode::judge_client;
 use bellwether_net::frame::Frames;
-use bellwether_net::{Reason, Refused, UnixReader, UnixWriter, refuse, split_unix};
+use bellwether_net::{GREETING_MAX, Reason, Refused, UnixReader, UnixWriter, refuse, split_unix};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
@@ -18,9 +18,6 @@ use std::time::Duration;
 use tokio::net::UnixListener;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-
-/// A greeting is small.
-const GREETING_MAX: usize = 16 * 1024;
 
 /// The longest path that the system takes for a socket.
 const PATH_MAX: usize = 107;
