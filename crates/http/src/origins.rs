@@ -4,6 +4,10 @@
 //! the person who looks at the page. So a request that changes something must come from a page of
 //! this very server, or from a program that is no browser. A dashboard goes on with another member
 //! when its own is gone: for that, the pages of the members of one cluster may *read* each other.
+//!
+//! The page of a stranger can also seem to be ours: its name is made to point to this address after the page
+//! was loaded (DNS rebinding). Then the browser says no origin, but the name is in `Host`. So a request,
+//! for reading too, must name the server by an address or by a name that it is known by.
 
 use crate::refusal::Refusal;
 use axum::extract::{Request, State};
@@ -18,6 +22,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origins {
     friends: Vec<String>,
+    /// The names of this server, beside those of its friends.
+    names: Vec<String>,
 }
 
 impl Origins {
@@ -26,7 +32,14 @@ impl Origins {
         let mut friends: Vec<String> = addresses.into_iter().map(origin).collect();
         friends.sort();
         friends.dedup();
-        Origins { friends }
+        Origins { friends, names: Vec::new() }
+    }
+
+    /// The same for a server that is known by these names, too; each may have a port, which does not matter.
+    #[must_use]
+    pub fn known_as<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        self.names.extend(names.into_iter().map(|name| split(name).0.to_owned()));
+        self
     }
 
     /// Them, as browsers call them: `http://host:port`.
@@ -53,7 +66,17 @@ impl Origins {
             let friend = friend.strip_prefix("http://").unwrap_or(friend);
             split(friend).0.eq_ignore_ascii_case(name)
         };
-        is_address || name.eq_ignore_ascii_case("localhost") || self.friends.iter().any(known)
+        let own = |own: &String| own.eq_ignore_ascii_case(name);
+        is_address
+            || name.eq_ignore_ascii_case("localhost")
+            || self.friends.iter().any(known)
+            || self.names.iter().any(own)
+            || own(&host_name())
+    }
+
+    /// Whether the request names this server. Old programs, and no browser, name none.
+    fn is_named(&self, headers: &HeaderMap) -> bool {
+        headers.get(HOST).is_none_or(|host| host.to_str().is_ok_and(|host| self.is_ours(host)))
     }
 
     /// Browsers say from which site a page came; other programs say nothing.
@@ -65,6 +88,20 @@ impl Origins {
     }
 }
 
+/// The name of this host, which is nobody else's to point here.
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn misdirected(headers: &HeaderMap) -> Refusal {
+    let host = headers.get(HOST).map(HeaderValue::as_bytes).unwrap_or_default();
+    let host: String = host.escape_ascii().map(char::from).take(100).collect();
+    let error = format!("'{host}' is not known as a name of this server");
+    let hint = "use its address, or localhost; a member is also known by the names in the 'address' and \
+                'http' of its configuration, and by those that 'http_names' adds";
+    Refusal::new(StatusCode::MISDIRECTED_REQUEST, error, Some(hint)).coded("unknown-host")
+}
+
 /// A layer that refuses what a foreign page sends in the name of whoever looks at it, and lets the pages of
 /// friends read the answers.
 pub(crate) async fn guard(
@@ -72,6 +109,9 @@ pub(crate) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
+    if !origins.is_named(request.headers()) {
+        return misdirected(request.headers()).into_response();
+    }
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if !reads && !origins.may_write(request.headers()) {
         let error = "this request comes from a page of another site";
@@ -141,6 +181,25 @@ mod tests {
             ("127.0.0.1.evil.example", Some("http://127.0.0.1.evil.example"), false),
         ] {
             assert_eq!(origins.may_write(&headers(host, origin)), may, "{host} {origin:?}");
+        }
+    }
+
+    #[test]
+    fn a_server_is_asked_by_its_own_name() {
+        let origins =
+            Origins::new(["member-1.example:7480"]).known_as(["Proxy.example", "m2:7400"]);
+        let own = host_name();
+        for ours in
+            ["127.0.0.1:7480", "[::1]:1", "localhost", "MEMBER-1.example", "proxy.example:80", "m2"]
+        {
+            assert!(origins.is_named(&headers(ours, None)), "{ours}");
+        }
+        assert!(origins.is_ours(&own) && origins.is_ours(&format!("{own}:7480")));
+        assert!(origins.is_named(&HeaderMap::new()));
+        for foreign in
+            ["evil.example:7480", "127.0.0.1.evil.example", "", "m2.evil.example", "[m2]"]
+        {
+            assert!(!origins.is_named(&headers(foreign, None)), "{foreign}");
         }
     }
 

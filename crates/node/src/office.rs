@@ -36,7 +36,9 @@ impl Office {
     /// them all, if one did.
     pub(crate) fn origins(&self) -> Origins {
         let members = self.settings.members.iter().filter_map(|peer| peer.http.as_deref());
-        Origins::new(members.chain(self.settings.up.as_deref()))
+        let addresses = self.settings.members.iter().map(|peer| peer.address.as_str());
+        let names = self.settings.http_names.iter().map(String::as_str);
+        Origins::new(members.chain(self.settings.up.as_deref())).known_as(addresses.chain(names))
     }
 
     /// How long it has been running.

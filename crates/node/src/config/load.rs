@@ -19,6 +19,7 @@ const ROOT: &[&str] = &[
     "id",
     "listen",
     "http",
+    "http_names",
     "socket",
     "data",
     "election",
@@ -91,6 +92,7 @@ impl<'t> Loader<'_, 't> {
         let members = self.members(root);
         let id = self.id(root, &members);
         let (listen, http) = (self.listen(root, id, &members), self.http(root));
+        let http_names = self.http_names(root);
         let (profile, choices) = self.choices(root, &members);
         let data = self.data(root, id);
         let tls = self.tls(root, id);
@@ -104,6 +106,7 @@ impl<'t> Loader<'_, 't> {
             id: id?,
             listen: listen?,
             http: http?,
+            http_names,
             socket: socket?,
             data: data?,
             profile,
@@ -275,6 +278,26 @@ impl<'t> Loader<'_, 't> {
                 Some(Some(self.reader.parse("http", Some(given), parser)?.value))
             }
         }
+    }
+
+    /// Names with commas between them.
+    fn http_names(&mut self, root: Section<'t>) -> Vec<String> {
+        let given = self.reader.text(root, "http_names");
+        let names = self.reader.parse("http_names", given, |text| {
+            let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+            let fit = |name: &str| {
+                let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+                match name.chars().all(fits) {
+                    true => Ok(name.to_owned()),
+                    false => Err(format!(
+                        "'{name}' is not the name of a host; write names without ports, with commas \
+                         between them"
+                    )),
+                }
+            };
+            names.map(fit).collect::<Result<Vec<_>, _>>()
+        });
+        names.map(|given| given.value).unwrap_or_default()
     }
 
     fn choices(&mut self, root: Section<'t>, members: &[Peer]) -> (Profile, Option<Choices>) {

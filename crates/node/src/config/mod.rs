@@ -36,6 +36,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Where it serves HTTP; nowhere if `None`.
     pub http: Option<SocketAddr>,
+    /// Names of this host that HTTP requests may use, beside those that the members are configured with.
+    pub http_names: Vec<String>,
     /// The Unix socket for clients of the same host; none if `None`.
     pub socket: Option<PathBuf>,
     /// The directory of its durable state.

@@ -17,6 +17,7 @@ impl fmt::Display for Settings {
             Some(http) => writeln!(f, "http = \"{http}\"")?,
             None => writeln!(f, "http = \"off\"")?,
         }
+        writeln!(f, "http_names = {}", quoted(&self.http_names.join(", ")))?;
         match &self.socket {
             Some(socket) => writeln!(f, "socket = {}", path(socket))?,
             None => writeln!(f, "socket = \"off\"")?,

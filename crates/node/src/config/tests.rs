@@ -108,7 +108,7 @@ fn what_members_must_agree_on_is_named() {
 #[test]
 fn everything_can_be_said() {
     let text = with(
-        "listen = \"127.0.0.1:7999\"\nhttp = \"off\"\nelection = \"ring\"\nprofile = \"wide\"\n\
+        "listen = \"127.0.0.1:7999\"\nhttp = \"off\"\nhttp_names = \"a.example, b\"\nelection = \"ring\"\nprofile = \"wide\"\n\
          heartbeat = \"1s\"\nlease = \"6s\"\ndrift_ppm = 200\nelection_timeout = \"800ms\"\n\
          preempt = \"after 30s\"\nquorum = \"majority\"\n\
          durability = \"memory\"\nlimits = { queue = 100, stale_after = \"2s\", greetings = 8 }\n\
@@ -120,6 +120,7 @@ fn everything_can_be_said() {
     );
     let settings = good(&text);
     assert_eq!((settings.listen.port(), settings.http), (7999, None));
+    assert_eq!(settings.http_names, ["a.example", "b"]);
     assert_eq!((settings.choices.election.name(), settings.profile), ("ring", Profile::Wide));
     let choices = &settings.choices;
     assert_eq!((choices.heartbeat.as_secs(), choices.lease.as_secs()), (1, 6));
@@ -135,7 +136,8 @@ fn everything_can_be_said() {
 
 #[test]
 fn what_is_printed_says_the_same() {
-    let settings = good(GOOD);
+    let mut settings = good(GOOD);
+    settings.http_names = vec!["a.example".to_owned(), "b".to_owned()];
     let again = good(&settings.to_string());
     assert_eq!(
         again,

@@ -146,15 +146,21 @@ async fn the_page_is_at_every_member_and_may_talk_to_the_cluster_alone() {
 }
 
 #[tokio::test]
-async fn a_name_that_a_stranger_made_point_here_commands_nothing() {
+async fn a_name_that_a_stranger_made_point_here_commands_and_reads_nothing() {
     let cluster = Cluster::start(1, &[1]).await;
     for host in ["evil.example", "localhost.evil.example:7480", "127.0.0.1.evil.example"] {
-        let request = format!(
-            "POST /v1/elect HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n\
-             Connection: close\r\nContent-Length: 0\r\n\r\n"
-        );
-        let (code, _, body) = exchange(cluster.http(0), &request).await;
-        assert_eq!(code, 403, "{host}: {body}");
+        for asks in ["POST /v1/elect", "GET /v1/status", "GET /v1/duties", "GET /metrics", "GET /"]
+        {
+            let request = format!(
+                "{asks} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n\
+                 Connection: close\r\nContent-Length: 0\r\n\r\n"
+            );
+            let (code, _, body) = exchange(cluster.http(0), &request).await;
+            assert_eq!(code, 421, "{host} {asks}: {body}");
+            let problem: json::Problem = serde_json::from_str(&body).unwrap();
+            assert_eq!(problem.code.as_deref(), Some("unknown-host"));
+            assert!(problem.error.contains(host) && problem.hint.is_some(), "{problem:?}");
+        }
     }
     cluster.stop().await;
 }
