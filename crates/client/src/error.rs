@@ -144,6 +144,7 @@ impl Error {
                 | Refusal::NotLeader(_)
                 | Refusal::NotCandidate(_) => 72,
                 Refusal::TooManySessions(_)
+                | Refusal::TooManyOfClient(_)
                 | Refusal::TooManyRequests(_)
                 | Refusal::TooManyWaiters(_)
                 | Refusal::TooManyWants(_)
@@ -209,6 +210,9 @@ fn advice(refusal: &Refusal) -> &'static str {
         | Refusal::StaleToken(..)
         | Refusal::GaveUp => "",
         Refusal::TooManySessions(_) => "; close some, or raise sessions.max of the members",
+        Refusal::TooManyOfClient(_) => {
+            "; close some, or raise sessions.per_client_max of that member"
+        }
         Refusal::StateFull(_) => ", or raise sessions.bytes_max of the members",
         Refusal::TooManyWaiters(_) => "; try again later",
         Refusal::TooManyWants(_) => "; ask for fewer",

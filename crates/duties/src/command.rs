@@ -404,6 +404,8 @@ pub enum Refusal {
     StaleToken(Subject, Token),
     /// The state takes as many bytes as are served.
     StateFull(u64),
+    /// The client has as many sessions as are served for one, at the member that it asked.
+    TooManyOfClient(u32),
 }
 
 impl fmt::Display for Refusal {
@@ -455,6 +457,9 @@ impl fmt::Display for Refusal {
                 "{of} is not held by token {token} of epoch {}; refuse whoever shows it",
                 token.epoch()
             ),
+            TooManyOfClient(max) => {
+                write!(f, "this client has {max} sessions at this member, and no more are served")
+            }
             StateFull(max) => write!(
                 f,
                 "sessions, locks and roles take {max} bytes, and no more are served; release some"

@@ -1,6 +1,6 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
-use crate::clients::{self, Clients, Counter, Observatory};
+use crate::clients::{self, Clients, Counter, Observatory, Quota};
 use crate::codec;
 use crate::config::{ConfigError, Settings};
 use crate::history::History;
@@ -142,16 +142,18 @@ impl Daemon {
         let running = start_member(&settings, identity, listen, group, remote)?;
         let (outputs, seat) = (running.outputs(), Seat { running });
         let observatory = Arc::new(Observatory::default());
-        let clients = Clients::start(&settings, &counter, &observatory, visitors)
+        let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
+        let clients = Clients::start(&settings, &counter, &observatory, &quota, visitors)
             .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
         let audience = (counter.clone(), observatory.clone());
         tasks.spawn(tell(outputs, history.clone(), audience, settings.id));
         tasks.spawn(clients::watch_over(observatory, seat.clone()));
+        tasks.spawn(clients::keep_count(quota.clone(), seat.clone()));
         tasks.spawn(ask(counter.clone(), seat.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
-        let office = Arc::new(Office { settings, seat, history, counter, started });
+        let office = Arc::new(Office { settings, seat, history, counter, quota, started });
         let http = match http {
             None => None,
             Some(listener) => Some(serve(listener, office.clone(), extra)?),

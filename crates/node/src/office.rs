@@ -1,6 +1,6 @@
 //! What a member says about itself: its own status, put into the words of the HTTP API.
 
-use crate::clients::Counter;
+use crate::clients::{Counter, Quota};
 use crate::config::Settings;
 use crate::history::History;
 use crate::seat::Seat;
@@ -22,6 +22,8 @@ pub(crate) struct Office {
     pub(crate) history: Arc<History>,
     /// Where clients are served.
     pub(crate) counter: Arc<Counter>,
+    /// How many sessions each client has.
+    pub(crate) quota: Arc<Quota>,
     /// When it started, on the clock that all processes of the host share.
     pub(crate) started: Time,
 }

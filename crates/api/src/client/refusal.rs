@@ -41,6 +41,7 @@ pub(super) fn from_refusal(refusal: Refusal) -> wire::Refusal {
             Why::StaleToken(wire::StaleToken { of: Some(from_subject(of)), token: token.0 })
         }
         R::StateFull(most) => Why::StateFull(most),
+        R::TooManyOfClient(most) => Why::TooManyOfClient(most.into()),
     };
     wire::Refusal { why: Some(why) }
 }
@@ -90,6 +91,7 @@ pub(super) fn to_refusal(refusal: wire::Refusal) -> Result<Refusal, Malformed> {
             R::StaleToken(to_subject(of, "stale_token.of")?, Token(token))
         }
         Why::StateFull(most) => R::StateFull(most),
+        Why::TooManyOfClient(most) => R::TooManyOfClient(count(most)?),
     })
 }
 

@@ -409,7 +409,7 @@ pub struct Leader {
 pub struct Refusal {
     #[prost(
         oneof = "refusal::Why",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27"
     )]
     pub why: ::core::option::Option<refusal::Why>,
 }
@@ -469,6 +469,8 @@ pub mod refusal {
         StaleToken(super::StaleToken),
         #[prost(uint64, tag = "26")]
         StateFull(u64),
+        #[prost(uint64, tag = "27")]
+        TooManyOfClient(u64),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -4,7 +4,7 @@
 //! member's own user.
 
 use super::serve::Guest;
-use super::{GREETED_WITHIN, Hall, STALLED_AFTER};
+use super::{GREETED_WITHIN, Hall, Identity, STALLED_AFTER};
 use bellwether_api::envelope::{Body, Envelope};
 use bellwether_net::decode::judge_client;
 use bellwether_net::frame::Frames;
@@ -102,10 +102,14 @@ pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
+                let peer = stream.peer_cred().ok();
+                let pid = peer.and_then(|peer| peer.pid());
+                let who = Identity::of_user(peer.map(|peer| peer.uid()));
                 let Ok((read, out)) = split_unix(stream) else { continue };
                 let inside = hall.clone();
-                hall.admit(&mut connections, out, |out| Box::pin(visit(read, out, pid, inside)));
+                hall.admit(&mut connections, out, |out| {
+                    Box::pin(visit(read, out, (pid, who), inside))
+                });
             }
             Err(error) => {
                 // Most likely too many open files. It passes.
@@ -116,11 +120,16 @@ pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
     }
 }
 
-async fn visit(read: UnixReader, out: UnixWriter, pid: Option<i32>, hall: Arc<Hall>) {
+async fn visit(
+    read: UnixReader,
+    out: UnixWriter,
+    (pid, who): (Option<i32>, Identity),
+    hall: Arc<Hall>,
+) {
     // 0 is one that this member cannot see: of another namespace.
     let pid = pid.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
     let frames = Frames::new(read, GREETING_MAX, STALLED_AFTER);
-    match timeout(GREETED_WITHIN, greet(frames, out, pid, &hall)).await {
+    match timeout(GREETED_WITHIN, greet(frames, out, (pid, who), &hall)).await {
         Ok(Ok(guest)) => {
             let end = guest.serve(&hall).await;
             tracing::debug!(pid, "a local client has gone: {end}");
@@ -133,7 +142,7 @@ async fn visit(read: UnixReader, out: UnixWriter, pid: Option<i32>, hall: Arc<Ha
 async fn greet(
     mut frames: Frames<UnixReader>,
     mut out: UnixWriter,
-    pid: Option<u32>,
+    (pid, who): (Option<u32>, Identity),
     hall: &Hall,
 ) -> Result<Guest<UnixReader, UnixWriter>, Refused> {
     let malformed = |text: &str| Refused::new(Reason::Malformed, text);
@@ -154,7 +163,7 @@ async fn greet(
                     None
                 }
             });
-            Ok(Guest { version, frames, out, owner })
+            Ok(Guest { version, who, frames, out, owner })
         }
         Err(refused) => {
             refuse(&mut out, &refused, STALLED_AFTER).await;

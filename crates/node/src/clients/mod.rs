@@ -14,14 +14,18 @@
 //! the counter like a connection.
 
 mod counter;
+mod identity;
 mod local;
 mod observatory;
+mod quota;
 mod serve;
 mod vigil;
 
 pub(crate) use counter::{Coordinator, Counter, Note, Visitor};
+pub(crate) use identity::Identity;
 pub(crate) use local::NoSocket;
 pub(crate) use observatory::{Observatory, watch_over};
+pub(crate) use quota::{Quota, keep_count};
 
 use crate::config::Settings;
 use bellwether_net::{ClientConnection, Reason, Refused, refuse};
@@ -52,6 +56,7 @@ struct Hall {
     counter: Arc<Counter>,
     vigil: Arc<Vigil>,
     observatory: Arc<Observatory>,
+    quota: Arc<Quota>,
     places: Arc<Semaphore>,
     connections_max: usize,
     member: u32,
@@ -67,6 +72,7 @@ impl Hall {
         counter: Arc<Counter>,
         vigil: Arc<Vigil>,
         observatory: Arc<Observatory>,
+        quota: Arc<Quota>,
     ) -> Self {
         let connections_max = settings.sessions.connections;
         let addresses = settings.members.iter();
@@ -74,6 +80,7 @@ impl Hall {
             counter,
             vigil,
             observatory,
+            quota,
             places: Arc::new(Semaphore::new(connections_max)),
             connections_max,
             member: settings.id.number(),
@@ -134,6 +141,7 @@ impl Clients {
         settings: &Settings,
         counter: &Arc<Counter>,
         observatory: &Arc<Observatory>,
+        quota: &Arc<Quota>,
         remote: mpsc::Receiver<ClientConnection>,
     ) -> Result<Clients, NoSocket> {
         let mut tasks = JoinSet::new();
@@ -150,8 +158,13 @@ impl Clients {
             },
         };
         let vigil = Vigil::start(counter, &mut tasks);
-        let hall =
-            Arc::new(Hall::new(settings, counter.clone(), vigil.clone(), observatory.clone()));
+        let hall = Arc::new(Hall::new(
+            settings,
+            counter.clone(),
+            vigil.clone(),
+            observatory.clone(),
+            quota.clone(),
+        ));
         let socket = socket.map(|(listener, socket)| {
             tasks.spawn(local::accept(listener, hall.clone()));
             socket
@@ -175,7 +188,8 @@ async fn accept_remote(mut clients: mpsc::Receiver<ClientConnection>, hall: Arc<
         let inside = hall.clone();
         hall.admit(&mut connections, out, |out| {
             Box::pin(async move {
-                let guest = Guest { version, frames, out, owner: None };
+                let who = Identity::Certificate(name.clone());
+                let guest = Guest { version, who, frames, out, owner: None };
                 let end = guest.serve(&inside).await;
                 tracing::debug!(client = name, %address, "a client has gone: {end}");
             })

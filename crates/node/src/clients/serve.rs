@@ -6,7 +6,7 @@
 use super::counter::{Coordinator, Note, Visitor};
 use super::observatory::Telescope;
 use super::vigil::Owner;
-use super::{Hall, STALLED_AFTER};
+use super::{Hall, Identity, STALLED_AFTER};
 use bellwether_api::client::{Announcement, LONGEST_TO_CLIENT, LONGEST_TO_MEMBER};
 use bellwether_api::client::{ToClient, ToMember, decode_to_member, wire};
 use bellwether_api::envelope::{Body, ClientWelcome, Envelope, MemberAddress};
@@ -30,6 +30,8 @@ const BUFFER_MAX: usize = 256 * 1024;
 pub(super) struct Guest<R, W> {
     /// The version to speak.
     pub(super) version: u32,
+    /// Who it is.
+    pub(super) who: Identity,
     /// What it says.
     pub(super) frames: Frames<R>,
     /// The way to answer.
@@ -72,11 +74,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
         if let Err(error) = frame::write(&mut self.out, &bytes, STALLED_AFTER).await {
             return End::Deaf(error);
         }
-        let Guest { frames, out, owner, .. } = self;
+        let Guest { who, frames, out, owner, .. } = self;
         let (own, answers) = mpsc::channel(OWN_MAX);
         let owner = owner.as_ref();
         tokio::select! {
-            end = listen(frames, hall, &visitor, owner, own) => end,
+            end = listen(frames, hall, &visitor, (&who, owner), own) => end,
             end = speak(out, bytes, &visitor, owner, answers) => end,
         }
     }
@@ -87,7 +89,7 @@ async fn listen<R: AsyncRead + Unpin>(
     mut frames: Frames<R>,
     hall: &Hall,
     visitor: &Visitor,
-    owner: Option<&Owner>,
+    (who, owner): (&Identity, Option<&Owner>),
     own: mpsc::Sender<ToClient>,
 ) -> End {
     let (mut requests, mut watches) = (Vec::new(), Vec::new());
@@ -109,8 +111,14 @@ async fn listen<R: AsyncRead + Unpin>(
             Ok(())
         };
         let result = frames.each(take).await;
+        let refused = hall.quota.sift(who, &mut requests);
         // What was right before the mistake is done.
         visitor.submit_all(&mut requests);
+        for reply in refused {
+            if own.send(ToClient::Reply(reply)).await.is_err() {
+                return End::Closed;
+            }
+        }
         for (session, pid) in watches.drain(..) {
             let refused = watch(owner, session, pid).err();
             if own.send(ToClient::Watching { session, pid, refused }).await.is_err() {

@@ -32,7 +32,8 @@ address = "host-2:7400"
 "#;
 
 fn start(settings: &Settings, counter: &Arc<Counter>) -> Result<Clients, NoSocket> {
-    Clients::start(settings, counter, &Arc::default(), door().1)
+    let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
+    Clients::start(settings, counter, &Arc::default(), &quota, door().1)
 }
 
 struct Scene {

@@ -125,6 +125,8 @@ pub struct Sessions {
     pub on_deadlock: bellwether_duties::OnDeadlock,
     /// How many clients may be connected to this member.
     pub connections: usize,
+    /// How many sessions one client may have at this member.
+    pub per_client: u32,
 }
 
 /// One member of the cluster.
@@ -255,6 +257,7 @@ impl Default for Sessions {
             limits: Default::default(),
             on_deadlock: Default::default(),
             connections: 10_000,
+            per_client: 10_000,
         }
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 pub(super) const SESSIONS: &[&str] = &[
     "max",
+    "per_client_max",
     "connections_max",
     "waiters_max",
     "requests_max",
@@ -52,6 +53,9 @@ impl<'t> Loader<'_, 't> {
         let Some(section) = self.reader.table(root, "sessions", SESSIONS) else { return sessions };
         if let Some(given) = self.reader.number(section, "connections_max", 1..1_000_001) {
             sessions.connections = given.value as usize;
+        }
+        if let Some(given) = self.reader.number(section, "per_client_max", 1..10_000_001) {
+            sessions.per_client = given.value as u32;
         }
         let limits = &mut sessions.limits;
         let counts = [
@@ -122,8 +126,9 @@ impl<'t> Loader<'_, 't> {
 /// The table, every default spelled out.
 impl fmt::Display for Sessions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Sessions { limits, on_deadlock, connections } = self;
-        writeln!(f, "[sessions]\nmax = {}\nconnections_max = {connections}", limits.sessions)?;
+        let Sessions { limits, on_deadlock, connections, per_client } = self;
+        writeln!(f, "[sessions]\nmax = {}\nper_client_max = {per_client}", limits.sessions)?;
+        writeln!(f, "connections_max = {connections}")?;
         writeln!(f, "waiters_max = {}\nrequests_max = {}", limits.waiters, limits.requests)?;
         writeln!(f, "name_max = {}", limits.name)?;
         writeln!(f, "value_max = \"{}\"", show_size(limits.value as usize))?;

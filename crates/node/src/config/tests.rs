@@ -243,9 +243,13 @@ fn what_clients_cannot_have_is_named() {
             "bellwether.toml:1: sessions.max: 0 is not a whole number from 1 to 10000000",
         ),
         (
+            with("sessions = { per_client_max = 0 }"),
+            "bellwether.toml:1: sessions.per_client_max: 0 is not a whole number from 1 to 10000000",
+        ),
+        (
             with("sessions = { maximum = 1 }"),
-            "bellwether.toml:1: sessions.maximum: unknown key; allowed are max, connections_max, \
-             waiters_max, requests_max, name_max, value_max, bytes_max, ttl_min, ttl_max, \
+            "bellwether.toml:1: sessions.maximum: unknown key; allowed are max, per_client_max, \
+             connections_max, waiters_max, requests_max, name_max, value_max, bytes_max, ttl_min, ttl_max, \
              on_deadlock",
         ),
         (

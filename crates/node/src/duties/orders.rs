@@ -2,11 +2,12 @@
 
 use super::errand::{Errand, Given};
 use super::numbers::{NUMBERS, Numbered};
-use super::refusals::{senseless, unknown};
+use super::refusals::{refused, senseless, unknown};
+use crate::clients::Identity;
 use crate::office::Office;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{ConnectInfo, Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bellwether_api::duties as shown;
@@ -16,6 +17,7 @@ use bellwether_api::orders::{
 };
 use bellwether_duties::{Answer, Ask, Mode, Policy, SessionId, Want};
 use bellwether_http::{Outcome, Refusal};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,12 +54,18 @@ fn done(what: String) -> Outcome<Done> {
     (status = 429, description = "There are too many sessions", body = bellwether_api::json::Problem),
     (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn open(State(office): Shared, body: Body<OpenSession>) -> Outcome<Opened> {
+pub(super) async fn open(
+    State(office): Shared,
+    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    body: Body<OpenSession>,
+) -> Outcome<Opened> {
     let OpenSession { client, ttl_ms, key } = body?.0;
     let key = match key {
         Some(text) => key_of(&text)?,
         None => bellwether_net::draw(),
     };
+    let who = Identity::of_address(from.ip());
+    office.quota.open(&who, key).map_err(|refusal| refused(&refusal))?;
     let session = Errand::new(&office).open(key, client, ttl_ms).await?.to_string();
     Ok(Json(Opened { session, key: format!("{key:032x}"), ttl_ms }))
 }

@@ -25,6 +25,11 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             "too-many-sessions",
             "end some, or raise [sessions] in the configuration of the members",
         ),
+        TooManyOfClient(_) => (
+            crowded,
+            "too-many-sessions-of-client",
+            "end some, or raise per_client_max of [sessions] in the configuration of this member",
+        ),
         StateFull(_) => (
             crowded,
             "state-full",
@@ -154,6 +159,7 @@ mod tests {
         let all = [
             (Refusal::NoSession(id), 410),
             (Refusal::TooManySessions(1), 429),
+            (Refusal::TooManyOfClient(1), 429),
             (Refusal::TooManyRequests(1), 429),
             (Refusal::StateFull(1), 429),
             (Refusal::TooManyWaiters(1), 429),

@@ -54,3 +54,40 @@ fn the_document_lists_every_route() {
     assert_eq!(paths.len(), 13 + 18, "{:?}", paths.keys());
     assert!(document["components"]["schemas"]["Status"].is_object());
 }
+
+/// What the document says of a request decides of which kind it is: one that may wait says how long, and one
+/// that answers with lists answers with `Duties`. What others rely on is written down here.
+#[test]
+fn every_request_is_of_its_kind() {
+    let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
+    let vital = [
+        "get /healthz",
+        "get /readyz",
+        "post /v1/sessions/{session}/keep-alive",
+        "delete /v1/sessions/{session}",
+        "delete /v1/sessions/{session}/locks/{number}",
+    ];
+    let schema = |of: &serde_json::Value| {
+        let name = of["content"]["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
+        name.rsplit('/').next().unwrap_or_default().to_owned()
+    };
+    let mut seen = Vec::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, request) in methods.as_object().unwrap() {
+            let named = format!("{method} {path}");
+            let body = schema(&request["requestBody"]);
+            let waits = &document["components"]["schemas"][body]["properties"]["wait_ms"];
+            let expected = match schema(&request["responses"]["200"]).as_str() {
+                _ if vital.contains(&named.as_str()) => Kind::Vital,
+                _ if waits.is_object() => Kind::Wait,
+                "Duties" => Kind::List,
+                _ => Kind::Plain,
+            };
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            assert_eq!(kind(&method, path), expected, "{named}");
+            seen.push(expected);
+        }
+    }
+    let of = |kind| seen.iter().filter(|seen| **seen == kind).count();
+    assert_eq!((of(Kind::Vital), of(Kind::Wait), of(Kind::List)), (5, 2, 5));
+}

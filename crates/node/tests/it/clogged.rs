@@ -6,8 +6,11 @@
 use crate::common::{Cluster, PATIENCE, call, get, led_by, post};
 use bellwether::{Client, Endpoints, Lock, Session, SessionOptions};
 use bellwether_api::duties::Duties;
-use bellwether_api::json::Status;
+use bellwether_api::envelope::{Body, Envelope, Message};
+use bellwether_api::json::{Problem, Status};
 use bellwether_api::orders::{Granted, KeptAlive, Opened};
+use bellwether_net::{ClientIdentity, Files};
+use bellwether_node::config::Settings;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -58,7 +61,11 @@ fn ask_for(name: &str, wait_ms: u64) -> String {
 
 impl Scene {
     async fn new() -> Scene {
-        let cluster = Cluster::start(3, &[1, 2, 3]).await;
+        Scene::with(|_| {}).await
+    }
+
+    async fn with(change: fn(&mut Settings)) -> Scene {
+        let cluster = Cluster::start_with(3, &[1, 2, 3], change).await;
         for index in 0..3 {
             cluster.until(index, led_by(3)).await;
         }
@@ -262,5 +269,69 @@ async fn large_bodies() {
     let flood = connections(scene.target(), MANY, &half).await;
     scene.is_unharmed().await;
     drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn a_large_greeting() {
+    let scene = Scene::new().await;
+    let Files { ca, certificate, key } = Files::of_client(scene.cluster.folder.path(), "app");
+    let identity = ClientIdentity::load(&ca, &certificate, &key).unwrap();
+    let address = scene.cluster.addresses[2].to_string();
+    let mut flood = Vec::new();
+    for _ in 0..MANY {
+        let (mut tls, _) = identity.connect(&address, PATIENCE).await.unwrap();
+        // A frame of 256 KiB is announced, and the first of it sent. The member does not wait for the rest.
+        tls.write_all(&0x4_0000_u32.to_be_bytes()).await.unwrap();
+        tls.write_all(&[0; 1_000]).await.unwrap();
+        tls.flush().await.unwrap();
+        flood.push(tls);
+    }
+    let mut length = [0; 4];
+    let last = flood.last_mut().unwrap();
+    soon("a refusal", last.read_exact(&mut length)).await.unwrap();
+    let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+    soon("a refusal", last.read_exact(&mut frame)).await.unwrap();
+    match Envelope::decode(&*frame).unwrap().body {
+        Some(Body::Refusal(refusal)) => {
+            assert!(refusal.text.contains("larger than allowed"), "{}", refusal.text);
+        }
+        other => panic!("no refusal: {other:?}"),
+    }
+    scene.is_unharmed().await;
+    drop(flood);
+    scene.end().await;
+}
+
+#[tokio::test]
+async fn many_sessions_of_one_client() {
+    let scene = Scene::with(|settings| settings.sessions.per_client = 50).await;
+    let mut refused = None;
+    let mut sessions = Vec::new();
+    for _ in 0..60 {
+        match open(scene.target(), Duration::from_secs(60)).await {
+            (200, body) => sessions.push(serde_json::from_str::<Opened>(&body).unwrap().session),
+            (code, body) => refused = Some((code, serde_json::from_str::<Problem>(&body).unwrap())),
+        }
+    }
+    let (code, problem) = refused.unwrap();
+    let word = "too-many-sessions-of-client";
+    assert_eq!((code, problem.code.as_deref()), (429, Some(word)), "{problem:?}");
+    assert!(problem.error.contains("50 sessions"), "{problem:?}");
+    assert!(problem.hint.unwrap().contains("per_client_max"));
+    // One was there before: the holder's.
+    assert_eq!(sessions.len(), 49);
+    // Another client is served, and this one again when it has ended some.
+    let another = SessionOptions::named("another");
+    soon("a session", scene.client.session(another)).await.unwrap();
+    let path = format!("DELETE /v1/sessions/{}", sessions[0]);
+    assert_eq!(soon("the end", call(scene.target(), &path, "")).await.0, 200);
+    soon("room", async {
+        while open(scene.target(), Duration::from_secs(60)).await.0 != 200 {
+            sleep(Duration::from_millis(100)).await;
+        }
+    })
+    .await;
+    scene.is_unharmed().await;
     scene.end().await;
 }

@@ -220,6 +220,7 @@ fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
         25 => Refusal::GaveUp,
         26 => Refusal::StaleToken(subject(draws), Token(draws.number())),
         27 => Refusal::StateFull(draws.number()),
+        28 => Refusal::TooManyOfClient(draws.small()),
         _ => return None,
     })
 }
@@ -254,13 +255,13 @@ fn every_frame_survives_the_journey() {
         }
         kinds.1 = kind;
     }
-    assert_eq!(kinds, (22, 47));
+    assert_eq!(kinds, (22, 48));
 }
 
 /// The compiler complains here when something can be said that the tests above do not say.
 #[test]
 fn nothing_is_left_out() {
-    let (mut asks, mut refusals) = ([false; 7], [false; 26]);
+    let (mut asks, mut refusals) = ([false; 7], [false; 27]);
     let mut draws = Draws(1);
     for kind in 0.. {
         match to_member(kind, &mut draws) {
@@ -322,6 +323,7 @@ fn nothing_is_left_out() {
             Refusal::GaveUp => 23,
             Refusal::StaleToken(..) => 24,
             Refusal::StateFull(_) => 25,
+            Refusal::TooManyOfClient(_) => 26,
         }] = true;
     }
     assert!(asks.iter().all(|seen| *seen), "{asks:?}");

@@ -1,0 +1,169 @@
+//! How many sessions one client may have at this member, so that none takes all that there are.
+//!
+//! - Q1: A session counts for the client that opened it, by its [identity](Identity), at the member where
+//!   it did. The members do not tell each other: a client may have as many at each.
+//! - Q2: It counts as soon as it is asked for, by its key. Asking again with the same key costs nothing.
+//! - Q3: It counts until the member's committed entries no longer have it. That is looked up for clients
+//!   that have half of what they may have, at most once a second.
+//! - Q4: A session that was asked for a moment ago counts even if there is no entry for it yet.
+
+use super::Identity;
+use crate::seat::Seat;
+use bellwether_duties::{Duties, Refusal, Reply, Request};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep};
+
+/// The state is looked at no more often.
+const LOOKS_EVERY: Duration = Duration::from_secs(1);
+
+/// What was asked for so lately may not have an entry yet (Q4).
+const FRESH: Duration = Duration::from_secs(2);
+
+/// The sessions of each client.
+pub(crate) struct Quota {
+    /// Of one client.
+    most: usize,
+    /// Of all together; beyond it, some must have ended.
+    all: usize,
+    inner: Mutex<Inner>,
+    /// Somebody comes near the limit.
+    crowded: Notify,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// By key, when each was last asked for.
+    sessions: BTreeMap<Identity, BTreeMap<u128, Instant>>,
+    total: usize,
+}
+
+impl Quota {
+    /// For so many sessions of one client, and of all together.
+    pub(crate) fn new(most: u32, all: u32) -> Arc<Self> {
+        let (inner, crowded) = (Mutex::default(), Notify::new());
+        Arc::new(Quota { most: most as usize, all: all as usize, inner, crowded })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Nothing here panics while it holds the lock; if it did, what it left is still good.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a session that a client asks for, unless it has too many.
+    pub(crate) fn open(&self, who: &Identity, key: u128) -> Result<(), Refusal> {
+        let mut inner = self.lock();
+        let Inner { sessions, total } = &mut *inner;
+        let own = sessions.entry(who.clone()).or_default();
+        let full = own.len() >= self.most && !own.contains_key(&key);
+        if !full && own.insert(key, Instant::now()).is_none() {
+            *total += 1;
+        }
+        if own.len() > self.most / 2 || *total > self.all {
+            self.crowded.notify_one();
+        }
+        if full { Err(Refusal::TooManyOfClient(self.most as u32)) } else { Ok(()) }
+    }
+
+    /// Takes out what a client may not ask for, and gives the answers to that.
+    pub(super) fn sift(&self, who: &Identity, requests: &mut Vec<Request>) -> Vec<Reply> {
+        let mut refused = Vec::new();
+        requests.retain(|request| {
+            let Request::Open { key, sent, .. } = *request else { return true };
+            match self.open(who, key) {
+                Ok(()) => true,
+                Err(why) => {
+                    refused.push(Reply::Opened { key, result: Err(why), sent });
+                    false
+                }
+            }
+        });
+        refused
+    }
+
+    /// Q3.
+    fn forget_ended(&self, duties: &Duties, now: Instant) {
+        let mut inner = self.lock();
+        let Inner { sessions, total } = &mut *inner;
+        let everybody = *total > self.all;
+        for own in sessions.values_mut() {
+            if everybody || own.len() > self.most / 2 {
+                let before = own.len();
+                own.retain(|key, asked| now < *asked + FRESH || duties.session_of(*key).is_some());
+                *total -= before - own.len();
+            }
+        }
+        sessions.retain(|_, own| !own.is_empty());
+    }
+}
+
+/// Looks at the member's state when somebody comes near the limit, until the member has ended.
+pub(crate) async fn keep_count(quota: Arc<Quota>, seat: Seat) {
+    loop {
+        quota.crowded.notified().await;
+        let counted = quota.clone();
+        if seat
+            .look(Box::new(move |duties, _| counted.forget_ended(duties, Instant::now())))
+            .await
+            .is_none()
+        {
+            return;
+        }
+        sleep(LOOKS_EVERY).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellwether_duties::Command;
+
+    fn open(key: u128) -> Request {
+        Request::Open { key, client: "a".to_owned(), ttl_ms: 1_000, sent: 7 }
+    }
+
+    #[test]
+    fn one_client_has_no_more_than_its_share_and_gets_it_back() {
+        let quota = Quota::new(2, 100);
+        let (one, other) = (Identity::User(1), Identity::User(2));
+        let full = || Refusal::TooManyOfClient(2);
+        for key in [1, 2, 1, 2] {
+            assert_eq!(quota.open(&one, key), Ok(()), "asked again is not asked for more");
+        }
+        assert_eq!(quota.open(&one, 3), Err(full()));
+        assert_eq!(quota.open(&other, 4), Ok(()));
+        let mut requests =
+            vec![open(5), Request::Close { session: bellwether_duties::SessionId(1) }, open(1)];
+        let refused = quota.sift(&one, &mut requests);
+        assert_eq!(refused, [Reply::Opened { key: 5, result: Err(full()), sent: 7 }]);
+        assert_eq!((requests.len(), &requests[1]), (2, &open(1)));
+
+        // The first was opened, the second never was, or has ended.
+        let mut duties = Duties::default();
+        duties.apply(&Command::Begin {
+            epoch: 1,
+            limits: Default::default(),
+            on_deadlock: Default::default(),
+        });
+        duties.apply(&Command::Open { key: 1, client: "a".to_owned(), ttl_ms: 1_000, at: 0 });
+        let now = Instant::now();
+        quota.forget_ended(&duties, now);
+        assert_eq!(quota.open(&one, 3), Err(full()), "they may just be on their way");
+        quota.forget_ended(&duties, now + FRESH);
+        assert_eq!(quota.open(&one, 3), Ok(()));
+        assert_eq!(quota.open(&one, 6), Err(full()));
+    }
+
+    #[test]
+    fn clients_that_come_and_go_are_forgotten() {
+        let quota = Quota::new(10, 100);
+        for user in 0..101 {
+            assert_eq!(quota.open(&Identity::User(user), user.into()), Ok(()));
+        }
+        quota.forget_ended(&Duties::default(), Instant::now() + FRESH);
+        let inner = quota.lock();
+        assert_eq!((inner.sessions.len(), inner.total), (0, 0));
+    }
+}
