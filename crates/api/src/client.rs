@@ -10,9 +10,9 @@
 //! ```
 //! use bellwether_api::client::{ToMember, decode_to_member, wire};
 //! use bellwether_api::envelope::Message;
-//! use bellwether_duties::{Request, SessionId};
+//! use bellwether_duties::{Request, SessionId, Secret};
 //!
-//! let frame = ToMember::Request(Request::Close { session: SessionId(7) });
+//! let frame = ToMember::Request(Request::Close { session: SessionId(7), key: Secret(8) });
 //! let bytes = wire::ToMember::from(frame.clone()).encode_to_vec();
 //! assert_eq!(decode_to_member(&bytes), Ok(frame));
 //! ```
@@ -26,7 +26,7 @@ mod requests;
 pub use malformed::Malformed;
 pub use observed::{Leader, Observed, Standing};
 
-use bellwether_duties::{Reply, Request, SessionId};
+use bellwether_duties::{Reply, Request, Secret, SessionId};
 
 /// The frames as they travel; `proto/client.proto` documents them.
 pub use crate::generated::client as wire;
@@ -59,6 +59,8 @@ pub enum ToMember {
     Watch {
         /// The session.
         session: SessionId,
+        /// Its key.
+        key: Secret,
         /// The process.
         pid: u32,
     },
@@ -142,11 +144,11 @@ fn to_u32(value: u64, field: &'static str) -> Result<u32, Malformed> {
     u32::try_from(value).map_err(|_| Malformed::OutOfRange { field, value })
 }
 
-fn from_key(key: u128) -> Vec<u8> {
-    key.to_be_bytes().to_vec()
+fn from_key(key: Secret) -> Vec<u8> {
+    key.0.to_be_bytes().to_vec()
 }
 
-fn to_key(bytes: &[u8], field: &'static str) -> Result<u128, Malformed> {
+fn to_key(bytes: &[u8], field: &'static str) -> Result<Secret, Malformed> {
     let wrong = |_| Malformed::Length { field, length: bytes.len(), wanted: size_of::<u128>() };
-    bytes.try_into().map(u128::from_be_bytes).map_err(wrong)
+    bytes.try_into().map(u128::from_be_bytes).map(Secret).map_err(wrong)
 }

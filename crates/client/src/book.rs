@@ -22,8 +22,8 @@ use crate::error::Lost;
 use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
 use bellwether_core::Time;
 use bellwether_duties::{
-    Answer, Ask, Client as Pure, Heard, Number, Over, Refusal, Reply, Request, SessionId, Setup,
-    Token,
+    Answer, Ask, Client as Pure, Heard, Number, Over, Refusal, Reply, Request, Secret, SessionId,
+    Setup, Token,
 };
 use bellwether_net::frame;
 use bytes::BytesMut;
@@ -36,7 +36,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 /// A session, by the key that was drawn for it.
-pub(crate) type Key = u128;
+pub(crate) type Key = Secret;
 
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,7 +260,7 @@ impl Book {
         let seat = self.seats.get_mut(&key)?;
         let session = seat.pure.session()?;
         seat.watched.insert(pid, Some(answer));
-        self.put(ToMember::Watch { session, pid }, now);
+        self.put(ToMember::Watch { session, key, pid }, now);
         Some(answered)
     }
 
@@ -320,8 +320,8 @@ impl Book {
         let seat = key.and_then(|key| Some((key, self.seats.get_mut(&key)?)));
         let Some((key, seat)) = seat else {
             // A session that was given up before it was there.
-            if let Reply::Opened { result: Ok(session), .. } = reply {
-                self.put(ToMember::Request(Request::Close { session }), now);
+            if let Reply::Opened { key, result: Ok(session), .. } = reply {
+                self.put(ToMember::Request(Request::Close { session, key }), now);
             }
             return;
         };
@@ -356,9 +356,10 @@ impl Book {
         self.heard = now;
         self.ask_again(now);
         let mut frames = self.sights.again();
-        for seat in self.seats.values() {
+        for (&key, seat) in &self.seats {
             let Some(session) = seat.pure.session() else { continue };
-            frames.extend(seat.watched.keys().map(|pid| ToMember::Watch { session, pid: *pid }));
+            let watch = |&pid| ToMember::Watch { session, key, pid };
+            frames.extend(seat.watched.keys().map(watch));
         }
         frames.into_iter().for_each(|frame| self.put(frame, now));
     }

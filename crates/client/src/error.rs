@@ -112,7 +112,7 @@ impl Error {
     /// | 74 | a name is too long, empty, or has control characters |
     /// | 75 | [`WaitedInVain`](Error::WaitedInVain), or it is not free and was not to be waited for |
     /// | 76 | [`Deadlock`](Error::Deadlock) |
-    /// | 77 | [`Tls`](Error::Tls) or [`NotLetIn`](Error::NotLetIn) |
+    /// | 77 | [`Tls`](Error::Tls) or [`NotLetIn`](Error::NotLetIn), or only an operator may do this |
     /// | 78 | the TTL, the permits or the policy is not what the cluster allows or others use |
     /// | 79 | a value is too large |
     /// | 80 | the session stands for this role already, or has asked for this lock already |
@@ -157,6 +157,7 @@ impl Error {
                 | Refusal::BadPermits(_)
                 | Refusal::OtherPermits { .. }
                 | Refusal::OtherPolicy(..) => 78,
+                Refusal::NotOperator => 77,
                 Refusal::ValueTooLarge(_) => 79,
                 Refusal::AlreadyStands(_) | Refusal::AlreadyAsked(_) => 80,
                 Refusal::NothingWanted
@@ -231,6 +232,9 @@ fn advice(refusal: &Refusal) -> &'static str {
         Refusal::NoSuchCandidate(..) => "; `bellwether roles` lists who does",
         Refusal::OtherPolicy(..) => "; all candidates must say the same",
         Refusal::NotHolder(..) => "; `bellwether locks` lists who holds it",
+        Refusal::NotOperator => {
+            "; connect by a member's Unix socket as the member's user, or use `bellwether locks --release`"
+        }
     }
 }
 

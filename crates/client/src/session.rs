@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::lock::LockRequest;
 use crate::role::Campaign;
 use crate::{Error, check};
-use bellwether_duties::{Ask, Mode, Number, Over, SessionId, Setup};
+use bellwether_duties::{Ask, Mode, Number, Over, Secret, SessionId, Setup};
 use bellwether_net::{Clock, draw};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -104,7 +104,7 @@ impl Session {
         let shared = client.shared().clone();
         shared.expects(ttl);
         let drift_ppm = shared.drift_ppm.saturating_add(turn_ppm(ttl) / 2);
-        let setup = Setup { key: draw(), name, ttl, drift_ppm };
+        let setup = Setup { key: Secret(draw()), name, ttl, drift_ppm };
         let key = setup.key;
         let life = shared.with(|book, now| book.open(setup, now));
         // From here on it is closed if this is not finished.

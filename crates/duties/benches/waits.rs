@@ -4,7 +4,7 @@
 //! `in_a_queue` is beside `plain_queue`, the same without anything that looks for circles.
 
 use bellwether_duties::{
-    Ask, Command, Duties, Limits, Mode, Number, OnDeadlock, Said, SessionId, Want,
+    Ask, Command, Duties, Limits, Mode, Number, OnDeadlock, Said, Secret, SessionId, Want,
 };
 use divan::{Bencher, black_box};
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ impl World {
         duties.apply(&Command::Begin { epoch: 1, limits, on_deadlock });
         let opened = (0..sessions).filter_map(|key| {
             let client = format!("client {key}");
-            let open = Command::Open { key: key as u128, client, ttl_ms: 60_000, at: 0 };
+            let open = Command::Open { key: Secret(key as u128), client, ttl_ms: 60_000, at: 0 };
             match duties.apply(&open).pop() {
                 Some(Said::Opened(Ok(id), _)) => Some(id),
                 _ => None,

@@ -38,7 +38,7 @@
 mod answers;
 
 use crate::command::{Answer, Ask, Ending, Refusal};
-use crate::ids::{Number, SessionId, Token};
+use crate::ids::{Number, Secret, SessionId, Token};
 use crate::talk::{Reply, Request};
 use answers::{Asked, Held};
 use bellwether_core::Time;
@@ -56,7 +56,7 @@ const BEATS: u32 = 4;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Drawn for this session alone, by a good random source.
-    pub key: u128,
+    pub key: Secret,
     /// What the client calls itself, for people.
     pub name: String,
     /// How long the session outlives the last that the coordinator heard of it, in whole
@@ -260,7 +260,7 @@ impl Client {
         };
         self.forget_all();
         self.state = State::Closing { session, until, again };
-        session.map(|session| Request::Close { session }).into_iter().collect()
+        session.map(|session| self.closing(session)).into_iter().collect()
     }
 
     /// Does what is due by now: a keep-alive, what has no answer again, the end.
@@ -274,7 +274,7 @@ impl Client {
             State::Opening { .. } => self.open(now),
             State::Closing { session, ref mut again, .. } if *again <= now => {
                 *again = now + self.setup.retry();
-                session.map(|session| Request::Close { session }).into_iter().collect()
+                session.map(|session| self.closing(session)).into_iter().collect()
             }
             State::Closing { .. } => Vec::new(),
             State::Open { .. } => {
@@ -296,7 +296,7 @@ impl Client {
             }
             State::Closing { session, ref mut again, .. } => {
                 *again = now + self.setup.retry();
-                session.map(|session| Request::Close { session }).into_iter().collect()
+                session.map(|session| self.closing(session)).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -313,6 +313,11 @@ impl Client {
                 self.opened(result, Time::from_micros(sent), now, &mut heard, &mut requests);
             }
             Reply::Ended { session, why } => heard.extend(self.ended(session, why)),
+            // The session that it believes to have is another's.
+            Reply::Denied { session, key } if key == self.setup.key => {
+                heard.extend(self.ended(session, None));
+            }
+            Reply::Denied { .. } => {}
             Reply::Ending { session, why } => heard.extend(self.leave(session, why)),
             Reply::Answered { result: Err(Refusal::NoSession(session)), .. } => {
                 heard.extend(self.ended(session, None));
@@ -339,10 +344,15 @@ impl Client {
         Request::Open { key: *key, client, ttl_ms, sent: now.as_micros() }
     }
 
+    fn closing(&self, session: SessionId) -> Request {
+        Request::Close { session, key: self.setup.key }
+    }
+
     fn keep_alive(&mut self, now: Time) -> Option<Request> {
         let State::Open { session, ref mut sent, .. } = self.state else { return None };
         *sent = now;
-        Some(Request::KeepAlive { session, sent: now.as_micros() })
+        let key = self.setup.key;
+        Some(Request::KeepAlive { session, key, sent: now.as_micros() })
     }
 
     /// When the next keep-alive is due: sooner, if the last one has no answer.
@@ -376,7 +386,8 @@ impl Client {
         let asked = self.asked.get_mut(&number)?;
         // What is known to wait is only asked for again in case that its grant was lost.
         asked.again = Some(now + if asked.behind.is_none() { retry } else { beat.max(retry) });
-        Some(Request::Ask { session, number, forget_below, ask: asked.ask.clone() })
+        let (key, ask) = (self.setup.key, asked.ask.clone());
+        Some(Request::Ask { session, key, number, forget_below, ask })
     }
 
     fn send_all(&mut self, now: Time, which: impl Fn(&Asked) -> bool) -> Vec<Request> {
@@ -420,7 +431,7 @@ impl Client {
             // A session that nobody needs: one that is given up, or that an `Open` has begun which
             // came late (K5).
             (Ok(session), State::Open { .. } | State::Closing { .. } | State::Over { .. }) => {
-                requests.push(Request::Close { session });
+                requests.push(self.closing(session));
             }
             // Its client has not stopped yet (K9).
             (Ok(_), State::Leaving { .. }) | (Ok(_), State::New) | (Err(_), _) => {}
@@ -476,7 +487,7 @@ impl Client {
             State::Closing { session, until, .. } if until <= now => (Over::Closed, session),
             _ => return None,
         };
-        let requests = session.map(|session| Request::Close { session }).into_iter().collect();
+        let requests = session.map(|session| self.closing(session)).into_iter().collect();
         Some((vec![self.end(over, session)], requests))
     }
 
@@ -496,6 +507,6 @@ impl Client {
     /// A reply that is not for the session that lives: is it for one that this client gave up (K5)?
     fn stray(&self, reply: &Reply) -> Option<Request> {
         let State::Over { given_up: Some(session) } = self.state else { return None };
-        (reply.session() == Some(session)).then_some(Request::Close { session })
+        (reply.session() == Some(session)).then_some(self.closing(session))
     }
 }

@@ -1,7 +1,7 @@
 //! What can be asked for, and what comes of it.
 
 use crate::bearer::Subject;
-use crate::ids::{Number, SessionId, Token};
+use crate::ids::{Number, Secret, SessionId, Token};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub enum Command {
     /// A client begins a session.
     Open {
         /// Drawn by the client. A second `Open` with the same key is the first one again.
-        key: u128,
+        key: Secret,
         /// What the client calls itself, for people.
         client: String,
         /// How long the session outlives the last that was heard of the client.
@@ -178,11 +178,18 @@ impl Answer {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Said {
     /// A session began; or began before, with this key.
-    Opened(Result<SessionId, Refusal>, u128),
+    Opened(Result<SessionId, Refusal>, Secret),
     /// A request was answered.
     Answered(SessionId, Number, Result<Answer, Refusal>),
     /// A session ended.
     Ended(SessionId, Ending),
+    /// A session ended because another than its client wanted it to.
+    EndedBy {
+        /// Which.
+        session: SessionId,
+        /// Who, and from where.
+        by: String,
+    },
     /// Processes wait for each other in a circle.
     Deadlocked(Deadlock),
     /// Who leads a role has changed, or what the leader proclaims.
@@ -406,6 +413,8 @@ pub enum Refusal {
     StateFull(u64),
     /// The client has as many sessions as are served for one, at the member that it asked.
     TooManyOfClient(u32),
+    /// Only an operator may do this.
+    NotOperator,
 }
 
 impl fmt::Display for Refusal {
@@ -464,6 +473,7 @@ impl fmt::Display for Refusal {
                 f,
                 "sessions, locks and roles take {max} bytes, and no more are served; release some"
             ),
+            NotOperator => f.write_str("only an operator may do this"),
         }
     }
 }

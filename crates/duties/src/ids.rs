@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::hint::black_box;
 use std::str::FromStr;
 
 /// A session: one client, as long as it is heard of.
@@ -41,6 +42,56 @@ impl fmt::Display for NoSessionId {
 }
 
 impl std::error::Error for NoSessionId {}
+
+/// Something that only those know who may use what it is for: a session's key, or a token.
+///
+/// Ids of sessions can be guessed, and are listed for everybody. So a session's client draws a key, and
+/// shows it whenever it uses the session. A secret is not written out by accident: `Debug` hides it,
+/// and there is no `Display`.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Secret(pub u128);
+
+impl Secret {
+    /// Whether this is the same one. It takes the same time for all that are not, so that the time
+    /// tells nothing about the right one.
+    pub fn matches(self, other: Secret) -> bool {
+        let (this, other) = (self.0.to_le_bytes(), other.0.to_le_bytes());
+        let differ = this.iter().zip(other).fold(0, |differ, (a, b)| black_box(differ | (a ^ b)));
+        differ == 0
+    }
+
+    /// It in letters, for those who may know it.
+    pub fn hex(self) -> String {
+        format!("{:032x}", self.0)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl FromStr for Secret {
+    type Err = NoSecret;
+
+    fn from_str(text: &str) -> Result<Self, NoSecret> {
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u128::from_str_radix(text, 16).ok().filter(|_| digits).map(Secret).ok_or(NoSecret)
+    }
+}
+
+/// The text is no secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSecret;
+
+impl fmt::Display for NoSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a secret has thirty-two hexadecimal digits")
+    }
+}
+
+impl std::error::Error for NoSecret {}
 
 /// A client's own number for one of its requests. Numbers grow within a session.
 pub type Number = u64;

@@ -52,7 +52,7 @@ pub use command::{
     Answer, Ask, Command, Deadlock, Ending, LONGEST_TTL_MS, Limits, Mode, OnDeadlock, Policy,
     Refusal, RoleChange, Said, Stamp, WAITS_KEPT, Wait, Want,
 };
-pub use ids::{NoSessionId, Number, SessionId, Token};
+pub use ids::{NoSecret, NoSessionId, Number, Secret, SessionId, Token};
 pub use lock::Lock;
 pub use parts::{Cursor, OfRole, OfSession, Part};
 pub use role::{Candidate, Role};

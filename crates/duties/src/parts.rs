@@ -12,7 +12,7 @@ use crate::command::{
     Answer, Command, Deadlock, LONGEST_TTL_MS, Limits, Mode, OnDeadlock, Policy, Refusal,
     RoleChange, Said, Stamp,
 };
-use crate::ids::{Number, SessionId, Token};
+use crate::ids::{Number, Secret, SessionId, Token};
 use crate::lock::Lock;
 use crate::role::{CHANGES_KEPT, Candidate, Role};
 use crate::session::{Claim, Session};
@@ -57,7 +57,7 @@ pub enum Part {
         /// Its name.
         id: SessionId,
         /// What the client drew for it.
-        key: u128,
+        key: Secret,
         /// What the client calls itself.
         client: String,
         /// How long it outlives the last that was heard of the client.

@@ -1,7 +1,7 @@
 //! A session: what it has asked for, what it has, and the answers that its client may ask for again.
 
 use crate::command::{Answer, Refusal, Stamp, Want};
-use crate::ids::{Number, Token};
+use crate::ids::{Number, Secret, Token};
 use crate::sizes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 /// One client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Session {
-    /// What the client drew for it.
-    pub key: u128,
+    /// Its secret, which the client drew.
+    pub key: Secret,
     /// What the client calls itself.
     pub client: String,
     /// How long it outlives the last that was heard of the client.

@@ -5,7 +5,7 @@
 //! it might never end.
 
 use crate::command::{Mode, WAITS_KEPT};
-use crate::ids::{SessionId, Token};
+use crate::ids::{Secret, SessionId, Token};
 use crate::lock::Lock;
 use crate::role::{CHANGES_KEPT, Role};
 use crate::state::{DEADLOCKS_KEPT, Duties};
@@ -49,7 +49,7 @@ impl Duties {
     }
 
     fn keys_fit(&self) -> bool {
-        let knows = |(id, key): (&SessionId, &u128)| self.keys.get(key) == Some(id);
+        let knows = |(id, key): (&SessionId, &Secret)| self.keys.get(key) == Some(id);
         let keys = self.sessions.iter().map(|(id, session)| (id, &session.key));
         self.keys.len() == self.sessions.len() && keys.into_iter().all(knows)
     }

@@ -5,7 +5,7 @@ use crate::command::{
     Stamp,
 };
 use crate::idle::Idle;
-use crate::ids::{Number, SessionId, Token};
+use crate::ids::{Number, Secret, SessionId, Token};
 use crate::lock::Lock;
 use crate::locking::names;
 use crate::parts::Filling;
@@ -39,7 +39,7 @@ pub struct Duties {
     /// How many requests for locks there have been.
     pub(crate) asked: u64,
     pub(crate) sessions: BTreeMap<SessionId, Arc<Session>>,
-    pub(crate) keys: BTreeMap<u128, SessionId>,
+    pub(crate) keys: BTreeMap<Secret, SessionId>,
     /// How many sessions have which TTL: it follows from the sessions, so it is not sent.
     #[serde(skip)]
     pub(crate) ttls: BTreeMap<u64, usize>,
@@ -91,7 +91,7 @@ impl Duties {
     }
 
     /// The session that was begun with this key.
-    pub fn session_of(&self, key: u128) -> Option<SessionId> {
+    pub fn session_of(&self, key: Secret) -> Option<SessionId> {
         self.keys.get(&key).copied()
     }
 
@@ -127,7 +127,7 @@ impl Duties {
 
     fn open(
         &mut self,
-        key: u128,
+        key: Secret,
         client: &str,
         ttl_ms: u64,
         at: Stamp,

@@ -7,7 +7,7 @@
 
 use crate::bearer::Subject;
 use crate::command::{Answer, Ask, Ending, Refusal};
-use crate::ids::{Number, SessionId, Token};
+use crate::ids::{Number, Secret, SessionId, Token};
 use serde::{Deserialize, Serialize};
 
 /// A reading of the client's own clock, in microseconds. The coordinator only gives it back: a
@@ -19,8 +19,8 @@ pub type Sent = u64;
 pub enum Request {
     /// To begin a session, or to find the one that was begun with this key.
     Open {
-        /// Drawn by the client.
-        key: u128,
+        /// Drawn by the client. From then on it is the session's secret.
+        key: Secret,
         /// What the client calls itself, for people.
         client: String,
         /// How long the session outlives the last that was heard of the client.
@@ -32,6 +32,8 @@ pub enum Request {
     KeepAlive {
         /// Which.
         session: SessionId,
+        /// Its secret.
+        key: Secret,
         /// The client's clock.
         sent: Sent,
     },
@@ -39,6 +41,8 @@ pub enum Request {
     Ask {
         /// Which.
         session: SessionId,
+        /// Its secret.
+        key: Secret,
         /// The client's number for it.
         number: Number,
         /// The client has all answers below this number.
@@ -50,13 +54,18 @@ pub enum Request {
     Close {
         /// Which.
         session: SessionId,
+        /// Its secret.
+        key: Secret,
     },
     /// That this session ends because its process is dead: only a member that watched it says so.
     Died {
         /// Which.
         session: SessionId,
+        /// Its secret, as the process that has died used it.
+        key: Secret,
     },
-    /// To take a lock away from one who holds it: an operator says so.
+    /// To take a lock away from one who holds it: an operator says so, through a member that knows it
+    /// to be one.
     Force {
         /// The lock.
         lock: String,
@@ -76,11 +85,14 @@ pub enum Request {
         /// The token.
         token: Token,
     },
-    /// That this session ends now, whether its client has stopped or not: an operator says so, through
-    /// a member.
+    /// That this session ends: an operator says so, through a member that knows it to be one.
     End {
         /// Which.
         session: SessionId,
+        /// Who does it, for people.
+        by: String,
+        /// Whether it ends at once. Else its client has to stop first, or to be out of time.
+        now: bool,
     },
 }
 
@@ -91,9 +103,23 @@ impl Request {
             Request::Open { .. } | Request::Force { .. } | Request::Check { .. } => None,
             Request::KeepAlive { session, .. }
             | Request::Ask { session, .. }
-            | Request::Close { session }
-            | Request::End { session }
-            | Request::Died { session } => Some(*session),
+            | Request::Close { session, .. }
+            | Request::End { session, .. }
+            | Request::Died { session, .. } => Some(*session),
+        }
+    }
+
+    /// The key that it shows for its session. What an operator wants needs none.
+    pub fn key(&self) -> Option<Secret> {
+        match self {
+            Request::KeepAlive { key, .. }
+            | Request::Ask { key, .. }
+            | Request::Close { key, .. }
+            | Request::Died { key, .. } => Some(*key),
+            Request::Open { .. }
+            | Request::Force { .. }
+            | Request::Check { .. }
+            | Request::End { .. } => None,
         }
     }
 }
@@ -104,7 +130,7 @@ pub enum Reply {
     /// The session of this key.
     Opened {
         /// The key of the request.
-        key: u128,
+        key: Secret,
         /// The session, if it could be begun.
         result: Result<SessionId, Refusal>,
         /// As in the request that is answered.
@@ -179,6 +205,13 @@ pub enum Reply {
         /// Why.
         why: Ending,
     },
+    /// The session has another key than was shown, so nothing was done.
+    Denied {
+        /// Which.
+        session: SessionId,
+        /// The key that was shown.
+        key: Secret,
+    },
 }
 
 impl Reply {
@@ -191,6 +224,7 @@ impl Reply {
             | Reply::MakeRoom { session, .. }
             | Reply::Taken { session, .. }
             | Reply::Ending { session, .. }
+            | Reply::Denied { session, .. }
             | Reply::Ended { session, .. } => Some(*session),
             Reply::Forced { .. } | Reply::Checked { .. } | Reply::NoCoordinator => None,
         }

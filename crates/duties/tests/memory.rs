@@ -7,7 +7,7 @@
 
 use bellwether_core::Machine;
 use bellwether_duties::{
-    Ask, Command, Cursor, Duties, Limits, Mode, OnDeadlock, Policy, SessionId, Want,
+    Ask, Command, Cursor, Duties, Limits, Mode, OnDeadlock, Policy, Secret, SessionId, Want,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn grown(sessions: u64, clients: impl Fn(u64) -> Vec<Ask>) -> Duties {
     duties.apply(&Command::Begin { epoch: 0, limits, on_deadlock });
     for key in 1..=sessions {
         let client = format!("client {key}");
-        duties.apply(&Command::Open { key: key.into(), client, ttl_ms: 10_000, at: 0 });
+        duties.apply(&Command::Open { key: Secret(key.into()), client, ttl_ms: 10_000, at: 0 });
         for (number, ask) in (1..).zip(clients(key)) {
             let session = SessionId(key);
             duties.apply(&Command::Ask { session, number, forget_below: 0, ask, at: 0 });

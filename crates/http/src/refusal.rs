@@ -2,7 +2,8 @@
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::header::WWW_AUTHENTICATE;
+use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use bellwether_api::duties::Deadlock;
 use bellwether_api::json;
@@ -45,7 +46,12 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(self.problem)).into_response()
+        let mut response = (self.status, Json(self.problem)).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            // RFC 9110: what is missing is a bearer token.
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
     }
 }
 

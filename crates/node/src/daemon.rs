@@ -6,6 +6,7 @@ use crate::config::{ConfigError, Settings};
 use crate::history::History;
 use crate::http;
 use crate::office::Office;
+use crate::operator::OperatorToken;
 use crate::priority::low_priority;
 use crate::seat::Seat;
 use crate::wall;
@@ -136,6 +137,8 @@ impl Daemon {
         }
         prepare(&settings)?;
         let group = settings.group().map_err(|error| Failure::Start(error.to_string()))?;
+        let operator = OperatorToken::read_or_make(&settings.operator_token)
+            .map_err(|error| Failure::Start(error.to_string()))?;
         let started = Clock::shared();
         let counter = Counter::new();
         let (remote, visitors) = clients::door();
@@ -153,7 +156,8 @@ impl Daemon {
         tasks.spawn(clients::keep_count(quota.clone(), seat.clone()));
         tasks.spawn(ask(counter.clone(), seat.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
-        let office = Arc::new(Office { settings, seat, history, counter, quota, started });
+        let office =
+            Arc::new(Office { settings, seat, history, counter, quota, operator, started });
         let http = match http {
             None => None,
             Some(listener) => Some(serve(listener, office.clone(), extra)?),
@@ -382,6 +386,7 @@ fn note(said: &Said) {
                 "the lock '{lock}' was not taken from {session} by {by}: {refusal}"
             );
         }
+        Said::EndedBy { session, by } => tracing::warn!("session {session} was ended by {by}"),
         Said::Ended(session, why) => tracing::info!("{session} has ended: {why}"),
         Said::Opened(..) | Said::Answered(..) | Said::MakeRoom { .. } => {}
     }

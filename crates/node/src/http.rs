@@ -1,8 +1,10 @@
 //! The HTTP API: for people, pages and curl.
 //!
-//! It has no authentication and therefore listens on the loopback interface unless the operator
+//! Whoever reaches it may read. What changes something needs a session's key or the operator token
+//! (`callers.rs`). Nothing is encrypted, so it listens on the loopback interface unless the operator
 //! says otherwise. Which pages in a browser may use it, `bellwether_http` decides.
 
+use crate::callers::{Caller, Operator};
 use crate::office::Office;
 use crate::{duties, events, glances, messages, metrics};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -168,19 +170,23 @@ async fn follow_messages(State(office): Shared) -> Response {
 }
 
 /// Makes the coordinator hand its mandate over to the best of the others.
-#[cfg_attr(test, utoipa::path(post, path = "/v1/step-down", responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/step-down", security(("bearer" = [])), responses(
     (status = 200, body = json::Decided),
+    (status = 401, description = "The operator token is missing", body = json::Problem),
+    (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 409, description = "It does not coordinate, or nobody else could", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn step_down(State(office): Shared) -> Outcome<json::Decided> {
-    decide(&office, Input::StepDown).await
+async fn step_down(State(office): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
+    decide(&office, &by, Input::StepDown).await
 }
 
 /// Makes the coordinator hand its mandate over to a named member, which then stays even if
 /// stronger ones are there.
-#[cfg_attr(test, utoipa::path(post, path = "/v1/transfer", request_body = json::Transfer, responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/transfer", request_body = json::Transfer, security(("bearer" = [])), responses(
     (status = 200, body = json::Decided),
+    (status = 401, description = "The operator token is missing", body = json::Problem),
+    (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 404, description = "There is no such member", body = json::Problem),
     (status = 409, description = "It does not coordinate, or that member cannot", body = json::Problem),
     (status = 422, description = "The body is not understood", body = json::Problem),
@@ -188,21 +194,24 @@ async fn step_down(State(office): Shared) -> Outcome<json::Decided> {
 )))]
 async fn transfer(
     State(office): Shared,
+    Operator(by): Operator,
     body: Result<Json<json::Transfer>, JsonRejection>,
 ) -> Outcome<json::Decided> {
-    decide(&office, Input::Transfer(NodeId::new(body?.0.to))).await
+    decide(&office, &by, Input::Transfer(NodeId::new(body?.0.to))).await
 }
 
 /// Makes this member hold an election. A coordinator that works stays.
-#[cfg_attr(test, utoipa::path(post, path = "/v1/elect", responses(
+#[cfg_attr(test, utoipa::path(post, path = "/v1/elect", security(("bearer" = [])), responses(
     (status = 200, body = json::Decided),
+    (status = 401, description = "The operator token is missing", body = json::Problem),
+    (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn elect(State(office): Shared) -> Outcome<json::Decided> {
-    decide(&office, Input::Elect).await
+async fn elect(State(office): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
+    decide(&office, &by, Input::Elect).await
 }
 
-async fn decide(office: &Office, input: Input) -> Outcome<json::Decided> {
+async fn decide(office: &Office, by: &Caller, input: Input) -> Outcome<json::Decided> {
     let answer = tokio::time::timeout(crate::office::ANSWERS_WITHIN, office.seat.ask(input));
     let decision = answer.await.ok().flatten().ok_or_else(silent)?;
     match decision {
@@ -213,7 +222,7 @@ async fn decide(office: &Office, input: Input) -> Outcome<json::Decided> {
                 (_, None) => "gives up its mandate".to_owned(),
             };
             let successor = successor.map(NodeId::number);
-            tracing::info!(request = ?input, ?successor, "asked over HTTP: {decision}");
+            tracing::info!(request = ?input, ?successor, "{decision}, as {by} demands");
             Ok(Json(json::Decided { decision, successor }))
         }
         Err(decline) => Err(declined(office, decline)),
@@ -294,6 +303,7 @@ async fn readyz(State(office): Shared) -> Response {
 /// there in production.
 async fn partition(
     State(office): Shared,
+    Operator(by): Operator,
     body: Result<Json<json::Partition>, JsonRejection>,
 ) -> Outcome<json::Decided> {
     let blocked = body?.0.blocked;
@@ -313,7 +323,7 @@ async fn partition(
         [] => "reaches everybody again".to_owned(),
         _ => format!("is cut off from {blocked:?}"),
     };
-    tracing::warn!(?blocked, "a development fault: {decision}");
+    tracing::warn!(?blocked, "a development fault, by {by}: {decision}");
     Ok(Json(json::Decided { decision, successor: None }))
 }
 

@@ -4,6 +4,7 @@
 //! to the others. This crate is what an operator meets: a file that says who the members are, an
 //! API that says what they do and why, and exit codes that a supervisor understands.
 
+mod callers;
 mod clients;
 pub mod codec;
 pub mod config;
@@ -17,6 +18,7 @@ pub mod logs;
 mod messages;
 mod metrics;
 mod office;
+pub mod operator;
 pub mod parent;
 mod priority;
 mod seat;

@@ -3,7 +3,9 @@
 use crate::clients::{Counter, Quota};
 use crate::config::Settings;
 use crate::history::History;
+use crate::operator::OperatorToken;
 use crate::seat::Seat;
+use axum::extract::FromRef;
 use bellwether_api::json;
 use bellwether_core::{NodeId, Time};
 use bellwether_http::Origins;
@@ -24,8 +26,16 @@ pub(crate) struct Office {
     pub(crate) counter: Arc<Counter>,
     /// How many sessions each client has.
     pub(crate) quota: Arc<Quota>,
+    /// What operators show over HTTP.
+    pub(crate) operator: OperatorToken,
     /// When it started, on the clock that all processes of the host share.
     pub(crate) started: Time,
+}
+
+impl FromRef<Arc<Office>> for OperatorToken {
+    fn from_ref(office: &Arc<Office>) -> Self {
+        office.operator
+    }
 }
 
 impl Office {

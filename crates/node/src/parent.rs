@@ -4,9 +4,11 @@
 //! commanded here is written down as a line and read by the same code as a line of `up --plain`;
 //! so the terminal and the page cannot differ.
 
+use crate::callers::Operator;
 use crate::events::{Listens, tell};
+use crate::operator::OperatorToken;
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, FromRef, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -82,6 +84,14 @@ pub struct Desk {
     pub up: watch::Receiver<json::Up>,
     /// Takes commands.
     pub orders: mpsc::Sender<Order>,
+    /// What those who command show.
+    pub operator: OperatorToken,
+}
+
+impl FromRef<Desk> for OperatorToken {
+    fn from_ref(desk: &Desk) -> Self {
+        desk.operator
+    }
 }
 
 /// All that the parent answers for itself, as an OpenAPI document.
@@ -150,11 +160,12 @@ impl Listens for watch::Receiver<json::Up> {
 }
 
 /// Does something to the cluster: kills, pauses, resumes or revives a member, makes or heals a
-/// partition, hands the mandate over. Only from a page of this very server.
-#[cfg_attr(test, utoipa::path(post, path = "/v1/up/command", request_body = json::UpOrder, responses(
+/// partition, hands the mandate over. Only with the operator token, and from no page of another server.
+#[cfg_attr(test, utoipa::path(post, path = "/v1/up/command", request_body = json::UpOrder, security(("bearer" = [])), responses(
     (status = 200, body = json::UpDone),
     (status = 400, description = "There is no such command", body = json::Problem),
-    (status = 403, description = "It comes from a page of another site", body = json::Problem),
+    (status = 401, description = "The operator token is missing", body = json::Problem),
+    (status = 403, description = "The operator token is another, or the request comes from a page of another site", body = json::Problem),
     (status = 404, description = "There is no such member", body = json::Problem),
     (status = 409, description = "It makes no sense as things are", body = json::Problem),
     (status = 422, description = "The body is not understood", body = json::Problem),
@@ -163,6 +174,7 @@ impl Listens for watch::Receiver<json::Up> {
 )))]
 async fn command(
     State(desk): State<Desk>,
+    _: Operator,
     body: Result<Json<json::UpOrder>, JsonRejection>,
 ) -> Outcome<json::UpDone> {
     let (answer, answered) = oneshot::channel();

@@ -71,7 +71,14 @@ impl fmt::Display for Unanswered {
             Unanswered::Refused(address, status, problem) => {
                 write!(f, "the member at http://{address} says {}: ", status.as_u16())?;
                 f.write_str(&problem.error)?;
-                problem.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
+                match problem.code.as_deref() {
+                    Some("no-operator-token" | "wrong-operator-token") => f.write_str(
+                        "; name the file of the token with --operator-token or \
+                         BELLWETHER_OPERATOR_TOKEN. It is operator.token in the member's data folder, and \
+                         only the member's own user may read it",
+                    ),
+                    _ => problem.hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}")),
+                }
             }
             Unanswered::Strange(address, why) => write!(
                 f,
@@ -95,6 +102,7 @@ impl Unanswered {
             "no-session" => 71,
             "not-holder" => 72,
             "bad-name" => 74,
+            "no-operator-token" | "wrong-operator-token" | "no-key" | "wrong-key" => 77,
             "stale-token" => 82,
             _ => 65,
         }
@@ -118,30 +126,39 @@ pub(crate) async fn get_within<T: DeserializeOwned>(
     path: &str,
     patience: Duration,
 ) -> Result<T, Unanswered> {
-    call(address, Method::GET, path, Bytes::new(), patience).await
+    call(address, Method::GET, path, Sent::default(), patience).await
 }
 
-/// Commands something.
+/// Commands something, and shows this secret, if there is one: a session's key or an operator token.
 pub async fn post<B: Serialize, T: DeserializeOwned>(
     address: &Address,
     path: &str,
+    secret: Option<&str>,
     body: &B,
 ) -> Result<T, Unanswered> {
-    let body = serde_json::to_vec(body).unwrap_or_default();
-    call(address, Method::POST, path, body.into(), ANSWERS_WITHIN).await
+    let body = serde_json::to_vec(body).unwrap_or_default().into();
+    call(address, Method::POST, path, Sent { secret, body }, ANSWERS_WITHIN).await
+}
+
+/// What goes with a request.
+#[derive(Default)]
+pub(crate) struct Sent<'a> {
+    /// What shows that it may be made.
+    pub(crate) secret: Option<&'a str>,
+    pub(crate) body: Bytes,
 }
 
 async fn call<T: DeserializeOwned>(
     address: &Address,
     method: Method,
     path: &str,
-    body: Bytes,
+    sent: Sent<'_>,
     patience: Duration,
 ) -> Result<T, Unanswered> {
     let nobody = |why: String| Unanswered::Nobody(address.clone(), why);
     let late = |_| nobody(format!("no answer within {patience:?}"));
     let mut link = Link::new(address.clone());
-    let (status, bytes) = timeout(patience, link.exchange(method, path, body))
+    let (status, bytes) = timeout(patience, link.exchange(method, path, sent))
         .await
         .map_err(late)?
         .map_err(nobody)?;

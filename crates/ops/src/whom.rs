@@ -8,11 +8,16 @@
 use crate::asking::{ANSWERS_WITHIN, Address, Unanswered, get_within, post};
 use crate::running::sockets;
 use bellwether_api::json::Status;
+use bellwether_node::operator::{NoToken, OperatorToken};
 use bellwether_shell::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What a command ends with that may not do what it is asked for.
+const NOT_ALLOWED: u8 = 77;
 
 /// Where an installed member answers.
 const INSTALLED: &str = "127.0.0.1:7480";
@@ -26,6 +31,8 @@ pub(crate) struct Whom {
     members: Vec<Address>,
     /// The place of the one that answered last.
     first: Cell<usize>,
+    /// Where the operator token is, if a cluster of `up` has left word of it.
+    token: Option<PathBuf>,
 }
 
 impl Whom {
@@ -38,7 +45,8 @@ impl Whom {
         if members.is_empty() {
             members.push(Address::parse(INSTALLED)?);
         }
-        Ok(Whom { members, first: Cell::new(0) })
+        let token = sockets::token_of_up(&members[0]);
+        Ok(Whom { members, first: Cell::new(0), token })
     }
 
     /// Asks for something.
@@ -67,16 +75,22 @@ impl Whom {
         }
     }
 
-    /// Commands something of a member that is known to answer: a command that got no answer may
-    /// have been carried out, and is not given to another one.
-    pub(crate) async fn post<B: Serialize, T: DeserializeOwned>(
+    /// Commands something, as an operator, of a member that is known to answer: a command that got no
+    /// answer may have been carried out, and is not given to another one. The operator token is in the
+    /// file that was named, or where `up` has left it.
+    pub(crate) async fn command<B: Serialize, T: DeserializeOwned>(
         &self,
         path: &str,
+        token: Option<&Path>,
         body: &B,
-    ) -> Result<T, Unanswered> {
+    ) -> Result<T, Failure> {
+        let token = token.or(self.token.as_deref()).map(OperatorToken::read).transpose();
+        let unusable = |why: NoToken| Failure::Exit(NOT_ALLOWED, why.to_string());
+        let token = token.map_err(unusable)?.map(OperatorToken::hex);
         if self.members.len() > 1 {
             let _: Status = self.get("/v1/status").await?;
         }
-        post(&self.members[self.first.get()], path, body).await
+        let member = &self.members[self.first.get()];
+        Ok(post(member, path, token.as_deref(), body).await?)
     }
 }

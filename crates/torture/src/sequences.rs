@@ -193,51 +193,61 @@ const AT_A_TIME: u64 = 16;
 /// How often a step that needs a leader is tried.
 const TRIES: usize = 50;
 
+/// A session, and its key.
+#[derive(Clone)]
+struct Opened {
+    id: String,
+    key: String,
+}
+
 /// A lock that a session holds.
 struct Held {
-    session: String,
+    session: Opened,
     token: u64,
     /// Until when the session believes in it, by the histories' clock.
     until: Arc<AtomicU64>,
 }
 
 /// Keeps a session alive at one member, as long as it answers.
-async fn keep(at: Address, session: String, ttl_ms: u64, until: Arc<AtomicU64>) {
-    let path = format!("/v1/sessions/{session}/keep-alive");
+async fn keep(at: Address, session: Opened, ttl_ms: u64, until: Arc<AtomicU64>) {
+    let path = format!("/v1/sessions/{}/keep-alive", session.id);
     while now() < until.load(Ordering::Relaxed) {
         let sent = now();
-        if post::<_, Value>(&at, &path, &Value::Null).await.is_ok() {
+        if post::<_, Value>(&at, &path, Some(&session.key), &Value::Null).await.is_ok() {
             until.store(sent + ttl_ms * 1_000, Ordering::Relaxed);
         }
         sleep(LOOKS_EVERY * 4).await;
     }
 }
 
-async fn open(at: &Address, ttl_ms: u64) -> Result<String, Unanswered> {
+async fn open(at: &Address, ttl_ms: u64) -> Result<Opened, Unanswered> {
     let opened: Value =
-        post(at, "/v1/sessions", &json!({ "client": OWN, "ttl_ms": ttl_ms })).await?;
-    Ok(opened["session"].as_str().unwrap_or_default().to_owned())
+        post(at, "/v1/sessions", None, &json!({ "client": OWN, "ttl_ms": ttl_ms })).await?;
+    let text = |field: &str| opened[field].as_str().unwrap_or_default().to_owned();
+    Ok(Opened { id: text("session"), key: text("key") })
 }
 
 /// Opens a session that holds a lock: its name, and its token.
-async fn hold(at: &Address, lock: String, ttl_ms: u64) -> Result<(String, u64), Unanswered> {
+async fn hold(at: &Address, lock: String, ttl_ms: u64) -> Result<(Opened, u64), Unanswered> {
     let session = open(at, ttl_ms).await?;
     let token = take(at, &session, lock).await?;
     Ok((session, token))
 }
 
 /// Takes a lock; its token.
-async fn take(at: &Address, session: &str, lock: String) -> Result<u64, Unanswered> {
+async fn take(at: &Address, session: &Opened, lock: String) -> Result<u64, Unanswered> {
     let order = json!({ "locks": [{ "name": lock }] });
-    let granted: Value = post(at, &format!("/v1/sessions/{session}/locks"), &order).await?;
+    let path = format!("/v1/sessions/{}/locks", session.id);
+    let granted: Value = post(at, &path, Some(&session.key), &order).await?;
     Ok(granted["token"].as_u64().unwrap_or_default())
 }
 
 /// Leads some roles, to be known by values of 4 kB.
-async fn values(at: &Address, session: &str, count: u64) -> Result<(), Unanswered> {
+async fn values(at: &Address, session: &Opened, count: u64) -> Result<(), Unanswered> {
     for role in 0..count {
-        let order = json!({ "session": session, "value": "v".repeat(4_096) });
-        let _: Value = post(at, &format!("/v1/roles/{OWN}-{role}/campaign"), &order).await?;
+        let order = json!({ "session": session.id, "value": "v".repeat(4_096) });
+        let path = format!("/v1/roles/{OWN}-{role}/campaign");
+        let _: Value = post(at, &path, Some(&session.key), &order).await?;
     }
     Ok(())
 }
@@ -393,7 +403,8 @@ impl Conductor {
             };
             let member = &self.ground.cluster.members[leader];
             if gone(&member.http, *token).await && now() < until.load(Ordering::Relaxed) {
-                let what = format!("P{} leads and has forgotten the lock of {session}", member.id);
+                let what =
+                    format!("P{} leads and has forgotten the lock of {}", member.id, session.id);
                 self.violations.push(Violation::new("forgotten", what, &[]));
                 *held = None;
             }
@@ -404,9 +415,11 @@ impl Conductor {
     async fn force(&mut self, id: u32, held: &mut Option<Held>) {
         let Some(Held { session, token, .. }) = held.take() else { return };
         let at = self.ground.cluster.members[id as usize - 1].http.clone();
-        let (to, order) = (at.clone(), json!({ "session": session, "by": OWN }));
+        let (to, order) = (at.clone(), json!({ "session": session.id, "by": OWN }));
+        let operator = self.ground.cluster.operator.hex();
         tokio::spawn(async move {
-            let _ = post::<_, Value>(&to, &format!("/v1/locks/{OWN}/force"), &order).await;
+            let path = format!("/v1/locks/{OWN}/force");
+            let _ = post::<_, Value>(&to, &path, Some(&operator), &order).await;
         });
         for _ in 0..10 {
             self.watch(LOOKS_EVERY).await;

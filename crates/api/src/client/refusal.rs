@@ -42,6 +42,7 @@ pub(super) fn from_refusal(refusal: Refusal) -> wire::Refusal {
         }
         R::StateFull(most) => Why::StateFull(most),
         R::TooManyOfClient(most) => Why::TooManyOfClient(most.into()),
+        R::NotOperator => Why::NotOperator(true),
     };
     wire::Refusal { why: Some(why) }
 }
@@ -92,6 +93,7 @@ pub(super) fn to_refusal(refusal: wire::Refusal) -> Result<Refusal, Malformed> {
         }
         Why::StateFull(most) => R::StateFull(most),
         Why::TooManyOfClient(most) => R::TooManyOfClient(count(most)?),
+        Why::NotOperator(_) => R::NotOperator,
     })
 }
 

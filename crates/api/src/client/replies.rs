@@ -36,9 +36,11 @@ impl From<Reply> for wire::ToClient {
                     Err(refusal) => Opening::Refused(from_refusal(refusal)),
                 }),
             }),
-            Reply::KeptAlive { session, sent } => {
-                Kind::KeptAlive(wire::KeepAlive { session: Some(session.0), sent_us: sent })
-            }
+            Reply::KeptAlive { session, sent } => Kind::KeptAlive(wire::KeepAlive {
+                session: Some(session.0),
+                sent_us: sent,
+                key: Vec::new(),
+            }),
             Reply::Answered { session, number, result } => Kind::Answered(wire::Answered {
                 session: Some(session.0),
                 number: Some(number),
@@ -73,6 +75,9 @@ impl From<Reply> for wire::ToClient {
                 let why = from_ending(Some(why)).into();
                 Kind::Ended(wire::Ended { session: Some(session.0), why, confirm: true })
             }
+            Reply::Denied { session, key } => {
+                Kind::Denied(wire::Denied { session: Some(session.0), key: from_key(key) })
+            }
             Reply::NoCoordinator => Kind::NoCoordinator(true),
         };
         wire::ToClient { kind: Some(kind) }
@@ -92,7 +97,7 @@ impl TryFrom<Kind> for ToClient {
                 },
                 sent: sent_us,
             },
-            Kind::KeptAlive(wire::KeepAlive { session, sent_us }) => Reply::KeptAlive {
+            Kind::KeptAlive(wire::KeepAlive { session, sent_us, .. }) => Reply::KeptAlive {
                 session: to_session(session, "kept_alive.session")?,
                 sent: sent_us,
             },
@@ -133,6 +138,10 @@ impl TryFrom<Kind> for ToClient {
                     why => Reply::Ended { session, why },
                 }
             }
+            Kind::Denied(wire::Denied { session, key }) => Reply::Denied {
+                session: to_session(session, "denied.session")?,
+                key: to_key(&key, "denied.key")?,
+            },
             Kind::NoCoordinator(_) => Reply::NoCoordinator,
             Kind::Announcement(announcement) => {
                 return announcement.try_into().map(ToClient::Announcement);

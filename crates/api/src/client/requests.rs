@@ -3,15 +3,17 @@
 use super::wire::ask::What;
 use super::wire::to_member::Kind;
 use super::{Malformed, ToMember, from_key, require, to_key, to_session, to_u32, wire};
-use bellwether_duties::{Ask, Mode, Policy, Request, SessionId, Subject, Token, Want};
+use bellwether_duties::{Ask, Mode, Policy, Request, Subject, Token, Want};
 
 impl From<ToMember> for wire::ToMember {
     fn from(frame: ToMember) -> Self {
         let kind = match frame {
             ToMember::Request(request) => return request.into(),
-            ToMember::Watch { session, pid } => {
-                Kind::Watch(wire::Watch { session: Some(session.0), pid: Some(pid.into()) })
-            }
+            ToMember::Watch { session, key, pid } => Kind::Watch(wire::Watch {
+                session: Some(session.0),
+                pid: Some(pid.into()),
+                key: from_key(key),
+            }),
             ToMember::Observe { number, role } => {
                 Kind::Observe(wire::Observe { number: Some(number), role })
             }
@@ -28,18 +30,23 @@ impl From<Request> for wire::ToMember {
             Request::Open { key, client, ttl_ms, sent } => {
                 Kind::Open(wire::Open { key: from_key(key), client, ttl_ms, sent_us: sent })
             }
-            Request::KeepAlive { session, sent } => {
-                Kind::KeepAlive(wire::KeepAlive { session: Some(session.0), sent_us: sent })
-            }
-            Request::Ask { session, number, forget_below, ask } => Kind::Ask(wire::Ask {
+            Request::KeepAlive { session, key, sent } => Kind::KeepAlive(wire::KeepAlive {
                 session: Some(session.0),
+                sent_us: sent,
+                key: from_key(key),
+            }),
+            Request::Ask { session, key, number, forget_below, ask } => Kind::Ask(wire::Ask {
+                session: Some(session.0),
+                key: from_key(key),
                 number: Some(number),
                 forget_below,
                 what: Some(ask.into()),
             }),
-            Request::Close { session } => Kind::Close(session.0),
-            Request::Died { session } => Kind::Died(session.0),
-            Request::End { session } => Kind::End(session.0),
+            Request::Close { session, key } => {
+                Kind::Close(wire::Close { session: Some(session.0), key: from_key(key) })
+            }
+            // Members say this to each other, in another form; a client has no words for it.
+            Request::Died { .. } | Request::End { .. } => return wire::ToMember { kind: None },
             Request::Force { lock, session, by, now } => {
                 Kind::Force(wire::Force { lock, session: Some(session.0), by, now })
             }
@@ -61,19 +68,22 @@ impl TryFrom<Kind> for ToMember {
             Kind::Open(wire::Open { key, client, ttl_ms, sent_us }) => {
                 Request::Open { key: to_key(&key, "open.key")?, client, ttl_ms, sent: sent_us }
             }
-            Kind::KeepAlive(wire::KeepAlive { session, sent_us }) => Request::KeepAlive {
+            Kind::KeepAlive(wire::KeepAlive { session, sent_us, key }) => Request::KeepAlive {
                 session: to_session(session, "keep_alive.session")?,
+                key: to_key(&key, "keep_alive.key")?,
                 sent: sent_us,
             },
-            Kind::Ask(wire::Ask { session, number, forget_below, what }) => Request::Ask {
+            Kind::Ask(wire::Ask { session, key, number, forget_below, what }) => Request::Ask {
                 session: to_session(session, "ask.session")?,
+                key: to_key(&key, "ask.key")?,
                 number: require(number, "ask.number")?,
                 forget_below,
                 ask: require(what, "ask.what")?.try_into()?,
             },
-            Kind::Close(session) => Request::Close { session: SessionId(session) },
-            Kind::Died(session) => Request::Died { session: SessionId(session) },
-            Kind::End(session) => Request::End { session: SessionId(session) },
+            Kind::Close(wire::Close { session, key }) => Request::Close {
+                session: to_session(session, "close.session")?,
+                key: to_key(&key, "close.key")?,
+            },
             Kind::Force(wire::Force { lock, session, by, now }) => {
                 Request::Force { lock, session: to_session(session, "force.session")?, by, now }
             }
@@ -82,9 +92,10 @@ impl TryFrom<Kind> for ToMember {
                 of: to_subject(of, "check.of")?,
                 token: Token(token),
             },
-            Kind::Watch(wire::Watch { session, pid }) => {
+            Kind::Watch(wire::Watch { session, pid, key }) => {
                 return Ok(ToMember::Watch {
                     session: to_session(session, "watch.session")?,
+                    key: to_key(&key, "watch.key")?,
                     pid: to_u32(require(pid, "watch.pid")?, "watch.pid")?,
                 });
             }

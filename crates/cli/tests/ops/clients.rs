@@ -9,8 +9,8 @@
     reason = "these tests are about how long something takes"
 )]
 
-use crate::common::{Up, command};
-use crate::findings::{Group, call, plain};
+use crate::common::{Up, call, command};
+use crate::findings::{Group, plain};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Lines};

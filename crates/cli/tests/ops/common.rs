@@ -1,11 +1,19 @@
-//! A cluster of `up --plain` that a test talks to.
+//! A cluster of `up --plain` that a test talks to, and how to ask its members over HTTP.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use rustix::process::{Pid, test_kill_process};
-use std::io::{BufRead, BufReader, Write};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// A member that takes longer to answer hangs.
+const PATIENCE: Duration = Duration::from_secs(6);
 
 pub(crate) fn command(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
@@ -13,8 +21,82 @@ pub(crate) fn command(line: &str) -> Command {
     command
 }
 
+/// The operator tokens of members by their addresses, and the keys of sessions by token and session.
+struct Secrets {
+    tokens: BTreeMap<String, String>,
+    keys: BTreeMap<(String, String), String>,
+}
+
+static SECRETS: Mutex<Secrets> =
+    Mutex::new(Secrets { tokens: BTreeMap::new(), keys: BTreeMap::new() });
+
+/// From now on requests to these addresses show the operator token in this file.
+pub(crate) fn learn<'a>(addresses: impl IntoIterator<Item = &'a String>, token: &Path) {
+    let token = std::fs::read_to_string(token).unwrap().trim().to_owned();
+    for address in addresses {
+        SECRETS.lock().unwrap().tokens.insert(address.clone(), token.clone());
+    }
+}
+
+/// What this request has to show: the key of the session that it names, or else the operator token.
+fn secret(address: &str, path: &str, body: &Value) -> Option<String> {
+    let secrets = SECRETS.lock().unwrap();
+    let token = secrets.tokens.get(address)?.clone();
+    let in_path = path.strip_prefix("/v1/sessions/").and_then(|rest| rest.split(['/', '?']).next());
+    let session = in_path.or(body["session"].as_str().filter(|_| !path.ends_with("/force")));
+    let key = session.and_then(|session| secrets.keys.get(&(token.clone(), session.to_owned())));
+    Some(key.filter(|_| !path.contains("now=true")).cloned().unwrap_or(token))
+}
+
+/// Asks a member something over HTTP, with the secret that it needs: the status and the answer, or that
+/// there was none in time.
+pub(crate) fn call(
+    address: &str,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> io::Result<(u16, Value)> {
+    let secret = secret(address, path, body);
+    let answer = call_with(address, method, path, secret.as_deref(), body)?;
+    if let (Some(session), Some(key)) = (answer.1["session"].as_str(), answer.1["key"].as_str()) {
+        let mut secrets = SECRETS.lock().unwrap();
+        let token = secrets.tokens[address].clone();
+        secrets.keys.insert((token, session.to_owned()), key.to_owned());
+    }
+    Ok(answer)
+}
+
+/// The same with this secret, or none.
+pub(crate) fn call_with(
+    address: &str,
+    method: &str,
+    path: &str,
+    secret: Option<&str>,
+    body: &Value,
+) -> io::Result<(u16, Value)> {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    let bearer = secret.map(|secret| format!("Authorization: Bearer {secret}\r\n"));
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{}\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        bearer.unwrap_or_default(),
+        body.len()
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let parsed = answer.split_once("\r\n\r\n").and_then(|(head, body)| {
+        let code = head.split(' ').nth(1)?.parse().ok()?;
+        Some((code, serde_json::from_str(body).ok()?))
+    });
+    parsed.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
 /// The address in a URL, which must be one of this machine alone.
 fn host(url: &str) -> String {
+    let (url, _) = url.split_once('#').unwrap_or((url, ""));
     let host = url.strip_prefix("http://").unwrap().trim_end_matches('/');
     assert!(host.starts_with("127.0.0.1:"), "{url}");
     host.to_owned()
@@ -71,7 +153,11 @@ impl Up {
                 ["dashboard", http] => up.dashboard = host(http),
                 ["clients:", .., "--socket", path] => up.socket = (*path).to_owned(),
                 ["files:", path, ..] => up.folder = path.trim_end_matches(',').into(),
-                ["Ctrl-C", ..] => return up,
+                ["Ctrl-C", ..] => {
+                    let addresses = up.members.iter().chain([&up.dashboard]);
+                    learn(addresses, &up.folder.join("operator.token"));
+                    return up;
+                }
                 _ => {}
             }
         }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common::Up;
+use crate::common::{self, Up};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -48,9 +48,8 @@ impl Up {
     }
 
     fn command(&self, line: &str) -> (u16, Value) {
-        let body = json!({ "command": line }).to_string();
-        let (code, _, answer) = call(&self.dashboard, "POST /v1/up/command HTTP/1.1", &body);
-        (code, answer)
+        common::call(&self.dashboard, "POST", "/v1/up/command", &json!({ "command": line }))
+            .unwrap()
     }
 
     /// Commands what must be done.

@@ -12,12 +12,12 @@
     reason = "these tests are about how long something takes"
 )]
 
-use crate::common::command;
+use crate::common::{call, command, learn};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io;
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -29,31 +29,6 @@ const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 /// The TTL of sessions that outlive every test.
 const LONG_MS: u64 = 60_000;
-
-/// Asks a member something over HTTP: the status and the answer, or that there was none in time.
-pub(crate) fn call(
-    address: &str,
-    method: &str,
-    path: &str,
-    body: &Value,
-) -> io::Result<(u16, Value)> {
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    let mut stream = TcpStream::connect(address)?;
-    stream.set_read_timeout(Some(6 * SECOND))?;
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    let parsed = answer.split_once("\r\n\r\n").and_then(|(head, body)| {
-        let code = head.split(' ').nth(1)?.parse().ok()?;
-        Some((code, serde_json::from_str(body).ok()?))
-    });
-    parsed.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
-}
 
 /// What a member says that it does; empty if it does not answer.
 fn stance(address: &str) -> String {
@@ -133,6 +108,11 @@ impl Group {
             .stderr(log)
             .spawn();
         self.children[id as usize - 1] = Some(child.unwrap());
+        let token = self.folder.path().join(format!("data-{id}/operator.token"));
+        while !token.exists() {
+            sleep(MS);
+        }
+        learn([&self.http[id as usize - 1]], &token);
     }
 
     /// Sends a signal to a member.

@@ -12,6 +12,7 @@ mod duties;
 mod findings;
 mod keeper;
 mod node;
+mod owners;
 mod running;
 mod torture;
 mod up;

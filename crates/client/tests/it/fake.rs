@@ -237,7 +237,7 @@ impl State {
             return;
         }
         let request = match frame {
-            ToMember::Watch { session, pid } => {
+            ToMember::Watch { session, pid, .. } => {
                 let refused = (pid == 0).then(|| "there is no process 0".to_owned());
                 state.watched.push((session, pid));
                 let _ = out.send(ToClient::Watching { session, pid, refused });
@@ -280,7 +280,14 @@ impl State {
                 }
                 state.send(out, Reply::Opened { key, result, sent });
             }
-            Request::KeepAlive { session, sent } => {
+            Request::KeepAlive { session, key, .. }
+            | Request::Ask { session, key, .. }
+            | Request::Close { session, key }
+                if state.duties.sessions().get(&session).is_some_and(|owned| owned.key != key) =>
+            {
+                panic!("a client shows the key of its session");
+            }
+            Request::KeepAlive { session, sent, .. } => {
                 let ttl = state.duties.sessions().get(&session).map(|session| session.ttl_ms);
                 let reply = match ttl {
                     Some(ttl_ms) => {
@@ -291,10 +298,10 @@ impl State {
                 };
                 state.send(out, reply);
             }
-            Request::Ask { session, number, forget_below, ask } => {
+            Request::Ask { session, number, forget_below, ask, .. } => {
                 state.apply(Command::Ask { session, number, forget_below, ask, at: 0 });
             }
-            Request::Close { session } => {
+            Request::Close { session, .. } => {
                 if !state.apply(Command::End { session, why: Ending::Closed, at: 0 }) {
                     state.send(out, Reply::Ended { session, why: None });
                 }

@@ -5,11 +5,11 @@
 use bellwether_core::Time;
 use bellwether_duties::{
     Answer, Ask, Client, Ending, Heard, Mode, Number, Over, Policy, Refusal, Reply, Request,
-    SessionId, Setup, Token, Want,
+    Secret, SessionId, Setup, Token, Want,
 };
 use std::time::Duration;
 
-const KEY: u128 = 77;
+const KEY: Secret = Secret(77);
 const MINE: SessionId = SessionId(5);
 const OTHER: SessionId = SessionId(6);
 
@@ -67,7 +67,7 @@ fn numbers(requests: &[Request]) -> Vec<(Number, Number)> {
 }
 
 fn is_keep_alive(request: &Request, at: Time) -> bool {
-    *request == Request::KeepAlive { session: MINE, sent: at.as_micros() }
+    *request == Request::KeepAlive { session: MINE, key: KEY, sent: at.as_micros() }
 }
 
 fn only(heard: Heard) -> (Vec<Heard>, Vec<Request>) {
@@ -247,7 +247,7 @@ fn k4_when_the_deadline_has_passed_it_is_over_whatever_comes_late() {
     let mut client = open_client();
     let deadline = client.deadline().unwrap();
     let (number, _) = client.ask(lock("a"), ms(800));
-    let close = Request::Close { session: MINE };
+    let close = Request::Close { session: MINE, key: KEY };
     let over = (vec![Heard::Over(Over::DeadlinePassed)], vec![close.clone()]);
     assert_eq!(client.clone().wake(deadline), over);
     let late = client.hear(kept_alive(ms(800)), deadline);
@@ -302,12 +302,12 @@ fn k5_a_session_that_is_refused_or_given_up_is_closed_if_it_begins_nevertheless(
     let mut client = Client::new(setup());
     client.open(ms(0));
     assert_eq!(client.hear(refused(), ms(1)), only(Heard::Over(Over::Refused(full()))));
-    let close = |session| (vec![], vec![Request::Close { session }]);
+    let close = |session| (vec![], vec![Request::Close { session, key: KEY }]);
     assert_eq!(client.hear(opened(MINE, ms(0)), ms(2)), close(MINE));
     let mut client = open_client();
     assert_eq!(client.hear(refused(), ms(1)), nothing(), "it was there, and another is not");
     assert_eq!(client.hear(opened(OTHER, ms(0)), ms(1)), close(OTHER));
-    let others = Reply::Opened { key: 1, result: Ok(OTHER), sent: 0 };
+    let others = Reply::Opened { key: Secret(1), result: Ok(OTHER), sent: 0 };
     assert_eq!(client.hear(others, ms(1)), nothing());
 }
 
@@ -315,7 +315,7 @@ fn k5_a_session_that_is_refused_or_given_up_is_closed_if_it_begins_nevertheless(
 fn closing_is_said_until_the_coordinator_knows() {
     let mut client = open_client();
     client.ask(lock("a"), ms(1));
-    let close = || vec![Request::Close { session: MINE }];
+    let close = || vec![Request::Close { session: MINE, key: KEY }];
     assert_eq!(client.close(ms(2)), close());
     assert_eq!((client.deadline(), client.close(ms(2))), (None, vec![]));
     assert_eq!(client.hear(kept_alive(ms(1)), ms(3)), nothing());
@@ -422,7 +422,7 @@ fn k9_a_session_that_another_ends_is_over_at_once_and_confirmed_when_all_has_sto
     assert_eq!(client.reconnected(ms(220)), []);
     assert_eq!((client.wake(ms(230)), client.next_wake()), ((vec![], vec![]), Some(deadline)));
     let mut late = client.clone();
-    assert_eq!(client.close(ms(300)), [Request::Close { session: MINE }]);
+    assert_eq!(client.close(ms(300)), [Request::Close { session: MINE, key: KEY }]);
     let ended = Reply::Ended { session: MINE, why: Some(Ending::Closed) };
     assert_eq!(client.hear(ended, ms(310)).0, [Heard::Over(Over::Closed)]);
     // One that is never closed is over with its deadline.

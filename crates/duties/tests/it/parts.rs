@@ -6,7 +6,7 @@ use crate::random::{Dice, command};
 use bellwether_core::{Machine, Unsound};
 use bellwether_duties::{
     Answer, Ask, Command, Cursor, Duties, Ending, Limits, Mode, Number, OfRole, OfSession,
-    OnDeadlock, Part, Policy, Refusal, Said, SessionId, Subject, Token, WAITS_KEPT, Want,
+    OnDeadlock, Part, Policy, Refusal, Said, Secret, SessionId, Subject, Token, WAITS_KEPT, Want,
 };
 
 const BUDGETS: [usize; 4] = [1, 100, 10_000, usize::MAX];
@@ -165,7 +165,7 @@ fn make_up(part: &mut Part, dice: &mut Dice) {
         Part::Deadlock { place, .. } => *place = number as u32,
         Part::Session { id, key, ttl_ms, forgotten, .. } => match dice.below(4) {
             0 => *id = SessionId(number),
-            1 => *key = number.into(),
+            1 => *key = Secret(number.into()),
             2 => *ttl_ms = number,
             _ => *forgotten = number,
         },
@@ -201,7 +201,7 @@ fn large() -> Duties {
     let mut ids = Vec::new();
     for key in 100..140 {
         let client = "c".repeat(1 + key as usize);
-        let open = Command::Open { key: key << 100, client, ttl_ms: 60_000, at: 1 << 40 };
+        let open = Command::Open { key: Secret(key << 100), client, ttl_ms: 60_000, at: 1 << 40 };
         match duties.apply(&open).pop() {
             Some(Said::Opened(Ok(id), _)) => ids.push(id),
             other => unreachable!("{other:?}"),
@@ -257,7 +257,8 @@ fn weights_are_what_postcard_writes() {
 fn a_client_may_rely_on_its_session_for_its_ttl() {
     let mut duties = Duties::default();
     assert!(duties.longest_ttl().is_zero());
-    let open = |key, ttl_ms| Command::Open { key, client: "c".to_owned(), ttl_ms, at: 0 };
+    let open =
+        |key, ttl_ms| Command::Open { key: Secret(key), client: "c".to_owned(), ttl_ms, at: 0 };
     duties.apply(&open(1, 5_000));
     duties.apply(&open(2, 3_000));
     assert_eq!(duties.longest_ttl().as_millis(), 5_000);
@@ -282,7 +283,7 @@ fn a_full_state_grows_no_more_and_lets_go() {
     let on_deadlock = OnDeadlock::Abort;
     let mut duties = Duties::default();
     duties.apply(&Command::Begin { epoch: 1, limits, on_deadlock });
-    let open = |key| Command::Open { key, client: "c".to_owned(), ttl_ms: 500, at: 0 };
+    let open = |key| Command::Open { key: Secret(key), client: "c".to_owned(), ttl_ms: 500, at: 0 };
     let mut ids = Vec::new();
     let mut number = 0_u64;
     let campaign = |role: &str| Ask::Campaign {
@@ -342,7 +343,7 @@ fn of_a_long_circle_the_first_waits_are_kept() {
     let count = WAITS_KEPT as u64 + 100;
     for key in 1..=count {
         let client = String::from("c");
-        duties.apply(&Command::Open { key: key.into(), client, ttl_ms: 500, at: 0 });
+        duties.apply(&Command::Open { key: Secret(key.into()), client, ttl_ms: 500, at: 0 });
         ask(&mut duties, SessionId(key), 1, lock(&key.to_string()));
     }
     for key in 1..count {

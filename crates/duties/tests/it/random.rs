@@ -4,7 +4,7 @@
 
 use bellwether_duties::{
     Answer, Ask, Command, Duties, Ending, Limits, Mode, Number, OnDeadlock, Policy, Refusal, Said,
-    SessionId, Token, Want,
+    Secret, SessionId, Token, Want,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,9 +66,12 @@ pub(crate) fn command(dice: &mut Dice, number: Number, sessions: &[SessionId]) -
         some => sessions[dice.below(some) as usize],
     };
     match dice.below(20) {
-        0..2 => {
-            Command::Open { key: dice.below(8).into(), client: "c".to_owned(), ttl_ms: 500, at }
-        }
+        0..2 => Command::Open {
+            key: Secret(dice.below(8).into()),
+            client: "c".to_owned(),
+            ttl_ms: 500,
+            at,
+        },
         2 => Command::End { session, why: Ending::Expired, at },
         3 if dice.below(4) == 0 => {
             let (lock, by) = (want(dice).name, String::from("op"));

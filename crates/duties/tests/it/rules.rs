@@ -4,7 +4,7 @@
 
 use bellwether_duties::{
     Answer, Ask, Command, Duties, Ending, Limits, Mode, Number, OnDeadlock, Policy, Refusal, Said,
-    SessionId, Token, Want,
+    Secret, SessionId, Token, Want,
 };
 
 /// A state, and a client's view of it.
@@ -25,7 +25,12 @@ impl Desk {
     }
 
     fn open(&mut self, key: u128) -> SessionId {
-        let open = Command::Open { key, client: format!("client {key}"), ttl_ms: 1_000, at: 0 };
+        let open = Command::Open {
+            key: Secret(key),
+            client: format!("client {key}"),
+            ttl_ms: 1_000,
+            at: 0,
+        };
         match self.duties.apply(&open).as_slice() {
             [Said::Opened(Ok(id), _)] => *id,
             other => unreachable!("{other:?}"),
@@ -547,8 +552,8 @@ fn what_is_too_much_is_refused_and_changes_nothing() {
     for (ttl_ms, client, refusal) in
         [(500, "late", Refusal::TooManySessions(2)), (500, "late", Refusal::TooManySessions(2))]
     {
-        let open = Command::Open { key: 3, client: client.to_owned(), ttl_ms, at: 0 };
-        assert_eq!(desk.duties.apply(&open), [Said::Opened(Err(refusal), 3)]);
+        let open = Command::Open { key: Secret(3), client: client.to_owned(), ttl_ms, at: 0 };
+        assert_eq!(desk.duties.apply(&open), [Said::Opened(Err(refusal), Secret(3))]);
     }
     let before = desk.duties.locks().clone();
     for (wants, refusal) in [

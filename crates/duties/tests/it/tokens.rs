@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use bellwether_duties::{
-    Answer, Ask, Command, Duties, Ending, Limits, Mode, OnDeadlock, Policy, Refusal, Said,
+    Answer, Ask, Command, Duties, Ending, Limits, Mode, OnDeadlock, Policy, Refusal, Said, Secret,
     SessionId, Subject, Token, Want,
 };
 
@@ -13,8 +13,8 @@ fn begin(duties: &mut Duties, epoch: u32) {
 }
 
 fn open(duties: &mut Duties, key: u128) -> SessionId {
-    duties.apply(&Command::Open { key, client: "c".into(), ttl_ms: 1_000, at: 0 });
-    duties.session_of(key).unwrap()
+    duties.apply(&Command::Open { key: Secret(key), client: "c".into(), ttl_ms: 1_000, at: 0 });
+    duties.session_of(Secret(key)).unwrap()
 }
 
 /// The token that a request is granted at once.

@@ -25,6 +25,10 @@
 //!   told is told again whenever it asks. An operator may demand it at once: then the holder may still
 //!   be at work when the next one begins, and only tokens help. This is not replicated: a new
 //!   coordinator confirms the session again unless its client has heard, and then the client closes it.
+//! * D7 A session is used by those who show its key. A request with another key is denied, and changes
+//!   nothing: neither where the session's client is, nor when it was last heard of. What an operator
+//!   wants shows no key. The member that takes it up has made sure of the operator, and says who it is;
+//!   members believe each other.
 //!
 //! Reads look at committed entries only, and checks of tokens are answered only while serving.
 //!

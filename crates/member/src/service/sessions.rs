@@ -5,7 +5,7 @@ use super::Service;
 use super::types::{Conn, PASSING, Timer};
 use bellwether_core::{Context, NodeId, Time};
 use bellwether_duties::{
-    Command, Duties, Ending, Number, Reply, Request, Said, Sent, SessionId, Stamp,
+    Command, Duties, Ending, Number, Reply, Request, Said, Secret, Sent, SessionId, Stamp,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -29,8 +29,8 @@ impl Route {
 /// D6: what a client has to give up, and has not confirmed to have.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Notice {
-    /// The whole session.
-    ends: bool,
+    /// The whole session; and who ends it.
+    ends: Option<String>,
     /// Locks, the requests that hold them, and who takes them.
     taken: Vec<(String, Number, String)>,
 }
@@ -45,7 +45,7 @@ impl Notice {
             by: by.clone(),
         });
         let why = Ending::Closed;
-        taken.chain(self.ends.then_some(Reply::Ending { session, why })).collect()
+        taken.chain(self.ends.is_some().then_some(Reply::Ending { session, why })).collect()
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Sessions {
     timer: Option<Time>,
     /// Who wants a session, by its key: one for each command on its way, in their order. An answer
     /// must not prove more than the question that it is for.
-    opening: BTreeMap<u128, VecDeque<(Route, Sent)>>,
+    opening: BTreeMap<Secret, VecDeque<(Route, Sent)>>,
     /// Who wants a lock taken away, one for each command on its way.
     forcing: BTreeMap<(String, SessionId), VecDeque<Route>>,
     /// D6: what clients have not confirmed.
@@ -128,11 +128,21 @@ impl Sessions {
         }
     }
 
-    /// Whether this is the wish of another than the session's client, which listens elsewhere.
-    fn is_of_another(&self, request: &Request, route: Route) -> bool {
-        let closes = matches!(request, Request::Close { .. } | Request::End { .. });
-        let client = request.session().and_then(|session| self.clients.get(&session));
-        closes && !route.stays() && client.is_some_and(|client| client.home.is_some())
+    /// Whether the session's client listens, and can be told something.
+    fn listens(&self, session: SessionId) -> bool {
+        self.clients.get(&session).is_some_and(|client| client.home.is_some())
+    }
+
+    /// Who ends the session of another, if this request does: the session's own client closes it where
+    /// it listens.
+    fn ended_by(&self, request: &Request, route: Route) -> Option<String> {
+        match request {
+            Request::End { by, .. } => Some(by.clone()),
+            Request::Close { session, .. } if !route.stays() && self.listens(*session) => {
+                Some(format!("a request with its key, through {}", route.via))
+            }
+            _ => None,
+        }
     }
 
     /// D6: tells a client what it has to give up.
@@ -185,7 +195,7 @@ impl Sessions {
                 notes.push(Said::Forced { lock, session: *session, number, by, done: Ok(()) });
                 false
             });
-            notice.ends || !notice.taken.is_empty()
+            notice.ends.is_some() || !notice.taken.is_empty()
         });
         for (route, reply) in replies {
             self.reply(route, reply);
@@ -208,8 +218,15 @@ impl Sessions {
                 self.reply(route, Reply::Ended { session, why: None });
                 return None;
             }
-            let of_another = self.is_of_another(&request, route);
-            if of_another {
+            // D7.
+            if let Some(key) = request.key()
+                && duties.sessions().get(&session).is_some_and(|owned| !owned.key.matches(key))
+            {
+                self.reply(route, Reply::Denied { session, key });
+                return None;
+            }
+            let ended_by = self.ended_by(&request, route);
+            if ended_by.is_some() {
                 let closing = self.closing.entry(session).or_default();
                 if !closing.contains(&route) {
                     closing.push(route);
@@ -222,10 +239,12 @@ impl Sessions {
             if !lives || self.clients.get(&session).is_some_and(|client| client.ends) {
                 return None;
             }
-            if of_another && matches!(request, Request::Close { .. }) {
-                self.notices.entry(session).or_default().ends = true;
-                self.warn(session, self.clients.get(&session).and_then(|client| client.home));
-                return None;
+            if let Some(by) = ended_by {
+                self.notices.entry(session).or_default().ends = Some(by);
+                if self.listens(session) && !matches!(request, Request::End { now: true, .. }) {
+                    self.warn(session, self.clients.get(&session).and_then(|client| client.home));
+                    return None;
+                }
             }
         }
         match request {
@@ -246,18 +265,18 @@ impl Sessions {
                 self.warn(session, Some(route));
                 None
             }
-            Request::KeepAlive { session, sent } => {
+            Request::KeepAlive { session, sent, .. } => {
                 self.reply(route, Reply::KeptAlive { session, sent });
                 None
             }
-            Request::Ask { session, number, forget_below, ask } => {
+            Request::Ask { session, number, forget_below, ask, .. } => {
                 let ask = Command::Ask { session, number, forget_below, ask, at };
                 self.proposed.insert((session, number)).then_some(ask)
             }
-            Request::Close { session } | Request::End { session } => {
+            Request::Close { session, .. } | Request::End { session, .. } => {
                 Some(self.end(session, Ending::Closed, at))
             }
-            Request::Died { session } => Some(self.end(session, Ending::Died, at)),
+            Request::Died { session, .. } => Some(self.end(session, Ending::Died, at)),
             // S7: what is committed, read while serving.
             Request::Check { number, of, token } => {
                 let result = duties.bearer(&of, token);
@@ -328,12 +347,13 @@ impl Sessions {
                 }
                 self.tell_client(session, ended);
                 self.clients.remove(&session);
-                if let Some(notice) = self.notices.get_mut(&session) {
-                    notice.ends = false;
-                }
+                let ended_by = self.notices.get_mut(&session).and_then(|it| it.ends.take());
                 let of_it = (session, Number::MIN)..=(session, Number::MAX);
                 self.proposed.extract_if(of_it, |_| true).for_each(drop);
-                (why != Ending::Closed).then_some(Said::Ended(session, why))
+                match ended_by {
+                    Some(by) => Some(Said::EndedBy { session, by }),
+                    None => (why != Ending::Closed).then_some(Said::Ended(session, why)),
+                }
             }
             Said::Forced { lock, session, number, by, done } => {
                 if let Some(route) = next(&mut self.forcing, &(lock.clone(), session)) {
@@ -348,7 +368,9 @@ impl Sessions {
                 }
                 Some(Said::Forced { lock, session, number, by, done })
             }
-            note @ (Said::Deadlocked(_) | Said::RoleChanged(_)) => Some(note),
+            note @ (Said::Deadlocked(_) | Said::RoleChanged(_) | Said::EndedBy { .. }) => {
+                Some(note)
+            }
         }
     }
 
@@ -395,7 +417,7 @@ impl Sessions {
             if client.until > now {
                 self.looks.insert((client.until, id));
             } else {
-                let ended = self.notices.get(&id).is_some_and(|notice| notice.ends);
+                let ended = self.notices.get(&id).is_some_and(|notice| notice.ends.is_some());
                 let why = if ended { Ending::Closed } else { Ending::Expired };
                 commands.push(self.end(id, why, at));
             }

@@ -8,7 +8,7 @@ use crate::tests::{Fixture, config, id, ms, said, sent};
 use bellwether_algorithms::election::{any, bully};
 use bellwether_core::Effect;
 use bellwether_duties::{
-    Answer, Ask, Ending, Limits, Mode, OnDeadlock, Refusal, SessionId, Subject, Token, Want,
+    Answer, Ask, Ending, Limits, Mode, OnDeadlock, Refusal, Secret, SessionId, Subject, Token, Want,
 };
 use bellwether_log::{self as log, Ack, Birth, Entry, Heartbeat, Index, Payload};
 use std::sync::Arc;
@@ -101,7 +101,7 @@ fn acknowledge_what_was_sent(p3: &mut P3, matched: u64, sent: Time) -> Vec<Effec
 }
 
 fn open(key: u128, sent: u64) -> Request {
-    Request::Open { key, client: "test".to_owned(), ttl_ms: 1_000, sent }
+    Request::Open { key: Secret(key), client: "test".to_owned(), ttl_ms: 1_000, sent }
 }
 
 fn asks(conn: Conn, request: Request) -> Input {
@@ -119,12 +119,13 @@ fn replies(effects: Vec<Effect<Service>>) -> Vec<(Conn, Reply)> {
 
 /// The first session of term 1.
 const FIRST: SessionId = SessionId(1 << 32 | 1);
+const KEY: Secret = Secret(70);
 
 /// P3 leading, with a session of its client 7.
 fn with_session() -> P3 {
     let mut p3 = leading();
     p3.input(asks(7, open(70, 5)));
-    let opened = Reply::Opened { key: 70, result: Ok(FIRST), sent: 5 };
+    let opened = Reply::Opened { key: KEY, result: Ok(FIRST), sent: 5 };
     assert_eq!(replies(acknowledge(&mut p3, 3)), [(7, opened)]);
     p3
 }
@@ -132,7 +133,7 @@ fn with_session() -> P3 {
 fn lock(number: u64) -> Request {
     let wants = vec![Want { name: "a".into(), mode: Mode::Exclusive }];
     let ask = Ask::Lock { wants, wait: true };
-    Request::Ask { session: FIRST, number, forget_below: 0, ask }
+    Request::Ask { session: FIRST, key: KEY, number, forget_below: 0, ask }
 }
 
 /// Replies of the leader of term 1, which has committed nothing.
@@ -292,11 +293,11 @@ fn d2_an_unknown_session_is_told_so_at_once() {
 #[test]
 fn d2_that_a_session_has_ended_is_told_when_a_majority_has_it() {
     let mut p3 = with_session();
-    assert_eq!(replies(p3.input(asks(7, Request::Close { session: FIRST }))), []);
+    assert_eq!(replies(p3.input(asks(7, Request::Close { session: FIRST, key: KEY }))), []);
     // Something of it comes late, or it is closed once more: another coordinator may know nothing of
     // its end.
     assert_eq!(replies(p3.input(asks(8, lock(1)))), []);
-    assert_eq!(replies(p3.input(asks(9, Request::Close { session: FIRST }))), []);
+    assert_eq!(replies(p3.input(asks(9, Request::Close { session: FIRST, key: KEY }))), []);
     let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
     assert_eq!(replies(acknowledge(&mut p3, 4)), [(9, ended)]);
     let ended = Reply::Ended { session: FIRST, why: None };
@@ -320,7 +321,7 @@ fn d3_one_that_is_heard_of_goes_on() {
     let mut p3 = with_session();
     p3.pass(ms(400));
     acknowledge(&mut p3, 3);
-    p3.input(asks(7, Request::KeepAlive { session: FIRST, sent: 6 }));
+    p3.input(asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 }));
     p3.pass(ms(600));
     acknowledge(&mut p3, 3);
     let effects = p3.fire(Timer::Sessions);
@@ -333,7 +334,7 @@ fn d3_one_that_is_heard_of_goes_on() {
 fn d4_a_keep_alive_is_confirmed_only_in_office() {
     let mut p3 = with_session();
     let alive = Reply::KeptAlive { session: FIRST, sent: 6 };
-    let ask = || asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
+    let ask = || asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 });
     assert_eq!(replies(p3.input(ask())), [(7, alive)]);
     p3.pass(p3.config.member.log.lease);
     assert_eq!(p3.process.serving(p3.now), None);
@@ -342,10 +343,12 @@ fn d4_a_keep_alive_is_confirmed_only_in_office() {
 
 #[test]
 fn d4_a_session_whose_end_was_proposed_is_not_confirmed_any_more() {
-    for ends_by in [Request::Close { session: FIRST }, Request::Died { session: FIRST }] {
+    for ends_by in
+        [Request::Close { session: FIRST, key: KEY }, Request::Died { session: FIRST, key: KEY }]
+    {
         let mut p3 = with_session();
         p3.input(asks(7, ends_by));
-        let keep_alive = asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
+        let keep_alive = asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 });
         assert_eq!(replies(p3.input(keep_alive)), []);
         let opened_again = replies(p3.input(asks(7, open(70, 7))));
         assert_eq!(opened_again, []);
@@ -357,7 +360,7 @@ fn d4_a_session_whose_end_was_proposed_is_not_confirmed_any_more() {
     acknowledge(&mut p3, 3);
     p3.pass(ms(100));
     assert_eq!(batches(p3.fire(Timer::Sessions)), [1], "it was silent for its TTL");
-    let keep_alive = asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
+    let keep_alive = asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 });
     assert_eq!(replies(p3.input(keep_alive)), [], "too late");
     let ended = Reply::Ended { session: FIRST, why: Some(Ending::Expired) };
     assert_eq!(replies(acknowledge(&mut p3, 4)), [(7, ended)]);
@@ -368,7 +371,7 @@ fn d4_an_answer_proves_no_more_than_its_question() {
     let mut p3 = leading();
     p3.input(asks(7, open(70, 5)));
     p3.input(asks(7, open(70, 6)));
-    let opened = |sent| (7, Reply::Opened { key: 70, result: Ok(FIRST), sent });
+    let opened = |sent| (7, Reply::Opened { key: KEY, result: Ok(FIRST), sent });
     assert_eq!(replies(acknowledge(&mut p3, 3)), [opened(5)]);
     assert_eq!(replies(acknowledge(&mut p3, 4)), [opened(6)]);
 }
@@ -468,7 +471,7 @@ fn with_waiter() -> (P3, SessionId) {
     acknowledge(&mut p3, 5);
     let second = SessionId(FIRST.0 + 1);
     let Request::Ask { number, forget_below, ask, .. } = lock(1) else { unreachable!() };
-    p3.input(asks(8, Request::Ask { session: second, number, forget_below, ask }));
+    p3.input(asks(8, Request::Ask { session: second, key: SECOND, number, forget_below, ask }));
     let told = replies(acknowledge(&mut p3, 6));
     assert!(matches!(told[..], [(8, Reply::Answered { result: Ok(Answer::Waits { .. }), .. })]));
     (p3, second)
@@ -481,6 +484,13 @@ fn grants(told: &[(Conn, Reply)]) -> Vec<Conn> {
     told.iter().filter_map(granted).collect()
 }
 
+/// The key of the session that waits.
+const SECOND: Secret = Secret(80);
+
+fn end(now: bool) -> Request {
+    Request::End { session: FIRST, by: "anna".to_owned(), now }
+}
+
 /// A request over HTTP.
 const HTTP: Conn = PASSING | 99;
 const ENDING: Reply = Reply::Ending { session: FIRST, why: Ending::Closed };
@@ -488,13 +498,13 @@ const ENDING: Reply = Reply::Ending { session: FIRST, why: Ending::Closed };
 #[test]
 fn d6_a_session_that_another_ends_is_ended_when_its_client_confirms() {
     let (mut p3, _) = with_waiter();
-    let effects = p3.input(asks(HTTP, Request::Close { session: FIRST }));
+    let effects = p3.input(asks(HTTP, Request::Close { session: FIRST, key: KEY }));
     assert_eq!(batches(effects.clone()), NONE, "nothing is proposed");
     assert_eq!(replies(effects), [(7, ENDING)], "the holder hears first");
-    let alive = || asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
+    let alive = || asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 });
     assert_eq!(replies(p3.input(alive())), [(7, ENDING)], "its life is not confirmed any more");
     assert_eq!(replies(p3.input(asks(7, open(70, 7)))), [(7, ENDING)]);
-    assert_eq!(replies(p3.input(asks(7, Request::Close { session: FIRST }))), []);
+    assert_eq!(replies(p3.input(asks(7, Request::Close { session: FIRST, key: KEY }))), []);
     let told = replies(acknowledge(&mut p3, 7));
     assert_eq!(grants(&told), [8]);
     let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
@@ -504,13 +514,13 @@ fn d6_a_session_that_another_ends_is_ended_when_its_client_confirms() {
 #[test]
 fn d6_a_client_that_does_not_confirm_is_waited_for_until_its_deadline() {
     let (mut p3, second) = with_waiter();
-    p3.input(asks(HTTP, Request::Close { session: FIRST }));
+    p3.input(asks(HTTP, Request::Close { session: FIRST, key: KEY }));
     // It goes on to ask, and that does not help.
     for _ in 0..4 {
         p3.pass(ms(250));
         acknowledge(&mut p3, 6);
-        p3.input(asks(7, Request::KeepAlive { session: FIRST, sent: 6 }));
-        p3.input(asks(8, Request::KeepAlive { session: second, sent: 6 }));
+        p3.input(asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 }));
+        p3.input(asks(8, Request::KeepAlive { session: second, key: SECOND, sent: 6 }));
     }
     p3.fire(Timer::Sessions);
     assert_eq!(grants(&replies(acknowledge(&mut p3, 7))), [8]);
@@ -519,7 +529,7 @@ fn d6_a_client_that_does_not_confirm_is_waited_for_until_its_deadline() {
 #[test]
 fn d6_what_is_to_end_at_once_ends_at_once() {
     let (mut p3, _) = with_waiter();
-    assert_eq!(replies(p3.input(asks(HTTP, Request::End { session: FIRST }))), []);
+    assert_eq!(replies(p3.input(asks(HTTP, end(true)))), []);
     let told = replies(acknowledge(&mut p3, 7));
     let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
     assert_eq!(grants(&told), [8]);
@@ -532,7 +542,7 @@ fn d6_a_session_without_a_connection_of_its_own_is_ended_at_once() {
     let mut p3 = leading();
     p3.input(asks(HTTP, open(70, 5)));
     acknowledge(&mut p3, 3);
-    p3.input(asks(PASSING | 98, Request::Close { session: FIRST }));
+    p3.input(asks(PASSING | 98, Request::Close { session: FIRST, key: KEY }));
     let ended = Reply::Ended { session: FIRST, why: Some(Ending::Closed) };
     assert_eq!(replies(acknowledge(&mut p3, 4)), [(PASSING | 98, ended)]);
 }
@@ -542,7 +552,7 @@ fn force(now: bool) -> Request {
 }
 
 fn release(number: u64) -> Request {
-    Request::Ask { session: FIRST, number, forget_below: 0, ask: Ask::Release(1) }
+    Request::Ask { session: FIRST, key: KEY, number, forget_below: 0, ask: Ask::Release(1) }
 }
 
 #[test]
@@ -555,7 +565,7 @@ fn d6_a_lock_that_is_taken_goes_to_the_next_when_its_holder_gave_it_back() {
         (batches(effects.clone()), replies(effects)),
         (NONE.into(), vec![(7, taken.clone())])
     );
-    let alive = || asks(7, Request::KeepAlive { session: FIRST, sent: 6 });
+    let alive = || asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 });
     assert_eq!(replies(p3.input(alive())), [(7, taken)], "its life is not confirmed any more");
     p3.input(asks(7, release(2)));
     let told = replies(acknowledge(&mut p3, 7));
@@ -573,8 +583,8 @@ fn d6_a_holder_that_does_not_give_back_loses_its_session() {
     for _ in 0..4 {
         p3.pass(ms(250));
         acknowledge(&mut p3, 6);
-        p3.input(asks(7, Request::KeepAlive { session: FIRST, sent: 6 }));
-        p3.input(asks(8, Request::KeepAlive { session: second, sent: 6 }));
+        p3.input(asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 }));
+        p3.input(asks(8, Request::KeepAlive { session: second, key: SECOND, sent: 6 }));
     }
     p3.fire(Timer::Sessions);
     let told = replies(acknowledge(&mut p3, 7));
@@ -582,3 +592,5 @@ fn d6_a_holder_that_does_not_give_back_loses_its_session() {
     let forced = Reply::Forced { lock: "a".to_owned(), session: FIRST, result: Ok(()) };
     assert!(told.contains(&(HTTP, forced)), "{told:?}");
 }
+
+mod d7;

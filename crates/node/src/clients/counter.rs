@@ -240,10 +240,10 @@ impl Drop for Visitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bellwether_duties::SessionId;
+    use bellwether_duties::{Secret, SessionId};
 
     fn close(number: u64) -> Request {
-        Request::Close { session: SessionId(number) }
+        Request::Close { session: SessionId(number), key: Secret(number.into()) }
     }
 
     fn kept(number: u64) -> Reply {

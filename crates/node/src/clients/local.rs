@@ -1,21 +1,24 @@
 //! The Unix socket: the way in for clients on the same host.
 //!
-//! Who may connect is what the permissions of the socket's file say, and by default that is the
-//! member's own user.
+//! Who may connect is what the permissions of the socket's file say (`socket_mode`, `socket_group`), and by
+//! default that is the member's own user.
 
 use super::serve::Guest;
-use super::{GREETED_WITHIN, Hall, Identity, STALLED_AFTER};
+use super::{GREETED_WITHIN, Hall, STALLED_AFTER};
+use crate::callers::Caller;
+use crate::config::SocketAccess;
 use bellwether_api::envelope::{Body, Envelope};
 use bellwether_net::decode::judge_client;
 use bellwether_net::frame::Frames;
 use bellwether_net::{GREETING_MAX, Reason, Refused, UnixReader, UnixWriter, refuse, split_unix};
 use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::UnixListener;
+use tokio::net::unix::UCred;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -54,7 +57,10 @@ pub(super) struct Socket {
 }
 
 /// Makes the socket's file. One that a dead process left behind is replaced.
-pub(super) fn listen(path: &Path) -> Result<(UnixListener, Socket), NoSocket> {
+pub(super) fn listen(
+    path: &Path,
+    access: SocketAccess,
+) -> Result<(UnixListener, Socket), NoSocket> {
     let failed = |error| NoSocket::Io { path: path.to_owned(), error };
     if path.as_os_str().len() > PATH_MAX {
         return Err(NoSocket::TooLong(path.to_owned()));
@@ -74,7 +80,7 @@ pub(super) fn listen(path: &Path) -> Result<(UnixListener, Socket), NoSocket> {
     let beside = path.with_file_name(format!(".bw{}", std::process::id()));
     let _ = fs::remove_file(&beside);
     let listener = UnixListener::bind(&beside).map_err(failed)?;
-    let named = fs::set_permissions(&beside, Permissions::from_mode(0o600))
+    let named = permit(&beside, access)
         .and_then(|()| fs::symlink_metadata(&beside))
         .and_then(|file| fs::rename(&beside, path).map(|()| (file.dev(), file.ino())));
     match named {
@@ -84,6 +90,15 @@ pub(super) fn listen(path: &Path) -> Result<(UnixListener, Socket), NoSocket> {
             Err(failed(error))
         }
     }
+}
+
+/// Lets those connect who may. The group comes first: until it has its own, nobody else may.
+fn permit(path: &Path, SocketAccess { mode, group }: SocketAccess) -> io::Result<()> {
+    fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    if let Some(group) = group {
+        chown(path, None, Some(group))?;
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
 impl Drop for Socket {
@@ -103,13 +118,9 @@ pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let peer = stream.peer_cred().ok();
-                let pid = peer.and_then(|peer| peer.pid());
-                let who = Identity::of_user(peer.map(|peer| peer.uid()));
                 let Ok((read, out)) = split_unix(stream) else { continue };
                 let inside = hall.clone();
-                hall.admit(&mut connections, out, |out| {
-                    Box::pin(visit(read, out, (pid, who), inside))
-                });
+                hall.admit(&mut connections, out, |out| Box::pin(visit(read, out, peer, inside)));
             }
             Err(error) => {
                 // Most likely too many open files. It passes.
@@ -120,16 +131,13 @@ pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
     }
 }
 
-async fn visit(
-    read: UnixReader,
-    out: UnixWriter,
-    (pid, who): (Option<i32>, Identity),
-    hall: Arc<Hall>,
-) {
+async fn visit(read: UnixReader, out: UnixWriter, peer: Option<UCred>, hall: Arc<Hall>) {
     // 0 is one that this member cannot see: of another namespace.
-    let pid = pid.and_then(|pid| u32::try_from(pid).ok()).filter(|pid| *pid != 0);
+    let pid = peer.and_then(|peer| peer.pid()).and_then(|pid| u32::try_from(pid).ok());
+    let pid = pid.filter(|pid| *pid != 0);
+    let caller = Caller::Process { uid: peer.map(|peer| peer.uid()), pid };
     let frames = Frames::new(read, GREETING_MAX, STALLED_AFTER);
-    match timeout(GREETED_WITHIN, greet(frames, out, (pid, who), &hall)).await {
+    match timeout(GREETED_WITHIN, greet(frames, out, (caller, pid), &hall)).await {
         Ok(Ok(guest)) => {
             let end = guest.serve(&hall).await;
             tracing::debug!(pid, "a local client has gone: {end}");
@@ -142,7 +150,7 @@ async fn visit(
 async fn greet(
     mut frames: Frames<UnixReader>,
     mut out: UnixWriter,
-    (pid, who): (Option<u32>, Identity),
+    (caller, pid): (Caller, Option<u32>),
     hall: &Hall,
 ) -> Result<Guest<UnixReader, UnixWriter>, Refused> {
     let malformed = |text: &str| Refused::new(Reason::Malformed, text);
@@ -163,7 +171,7 @@ async fn greet(
                     None
                 }
             });
-            Ok(Guest { version, who, frames, out, owner })
+            Ok(Guest { version, frames, out, caller, owner })
         }
         Err(refused) => {
             refuse(&mut out, &refused, STALLED_AFTER).await;

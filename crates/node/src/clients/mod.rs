@@ -14,7 +14,6 @@
 //! the counter like a connection.
 
 mod counter;
-mod identity;
 mod local;
 mod observatory;
 mod quota;
@@ -22,11 +21,11 @@ mod serve;
 mod vigil;
 
 pub(crate) use counter::{Coordinator, Counter, Note, Visitor};
-pub(crate) use identity::Identity;
 pub(crate) use local::NoSocket;
 pub(crate) use observatory::{Observatory, watch_over};
 pub(crate) use quota::{Quota, keep_count};
 
+use crate::callers::Caller;
 use crate::config::Settings;
 use bellwether_net::{ClientConnection, Reason, Refused, refuse};
 use serve::Guest;
@@ -147,7 +146,7 @@ impl Clients {
         let mut tasks = JoinSet::new();
         let socket = match &settings.socket {
             None => None,
-            Some(path) => match local::listen(path) {
+            Some(path) => match local::listen(path, settings.socket_access) {
                 Ok(socket) => Some(socket),
                 // Nobody asked for it, and members may share a directory.
                 Err(no_socket) if *path == settings.default_socket() => {
@@ -188,10 +187,10 @@ async fn accept_remote(mut clients: mpsc::Receiver<ClientConnection>, hall: Arc<
         let inside = hall.clone();
         hall.admit(&mut connections, out, |out| {
             Box::pin(async move {
-                let who = Identity::Certificate(name.clone());
-                let guest = Guest { version, who, frames, out, owner: None };
-                let end = guest.serve(&inside).await;
-                tracing::debug!(client = name, %address, "a client has gone: {end}");
+                let caller = Caller::Certificate { name, from: address };
+                let gone = format!("{caller} has gone");
+                let guest = Guest { version, frames, out, caller, owner: None };
+                tracing::debug!("{gone}: {}", guest.serve(&inside).await);
             })
         });
     }

@@ -1,7 +1,7 @@
 //! What those who observe are told, of which copy, and what they are not.
 
 use super::*;
-use bellwether_duties::{Ask, Command, Ending, Limits, OnDeadlock, Policy, SessionId};
+use bellwether_duties::{Ask, Command, Ending, Limits, OnDeadlock, Policy, Secret, SessionId};
 use tokio::sync::mpsc::error::TryRecvError;
 
 struct Scene {
@@ -25,7 +25,7 @@ impl Scene {
     }
 
     fn open(&mut self, client: &str) -> SessionId {
-        let key = u128::from(self.sequence);
+        let key = Secret(u128::from(self.sequence));
         self.apply(Command::Open { key, client: client.into(), ttl_ms: 10_000, at: 0 });
         self.duties.session_of(key).unwrap()
     }

@@ -1,15 +1,15 @@
 //! How many sessions one client may have at this member, so that none takes all that there are.
 //!
-//! - Q1: A session counts for the client that opened it, by its [identity](Identity), at the member where
+//! - Q1: A session counts for the client that opened it, by its [identity](Caller::identity), at the member where
 //!   it did. The members do not tell each other: a client may have as many at each.
 //! - Q2: It counts as soon as it is asked for, by its key. Asking again with the same key costs nothing.
 //! - Q3: It counts until the member's committed entries no longer have it. That is looked up for clients
 //!   that have half of what they may have, at most once a second.
 //! - Q4: A session that was asked for a moment ago counts even if there is no entry for it yet.
 
-use super::Identity;
+use crate::callers::{Caller, Identity};
 use crate::seat::Seat;
-use bellwether_duties::{Duties, Refusal, Reply, Request};
+use bellwether_duties::{Duties, Refusal, Reply, Request, Secret};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) struct Quota {
 #[derive(Default)]
 struct Inner {
     /// By key, when each was last asked for.
-    sessions: BTreeMap<Identity, BTreeMap<u128, Instant>>,
+    sessions: BTreeMap<Identity, BTreeMap<Secret, Instant>>,
     total: usize,
 }
 
@@ -53,10 +53,10 @@ impl Quota {
     }
 
     /// Counts a session that a client asks for, unless it has too many.
-    pub(crate) fn open(&self, who: &Identity, key: u128) -> Result<(), Refusal> {
+    pub(crate) fn open(&self, who: &Caller, key: Secret) -> Result<(), Refusal> {
         let mut inner = self.lock();
         let Inner { sessions, total } = &mut *inner;
-        let own = sessions.entry(who.clone()).or_default();
+        let own = sessions.entry(who.identity()).or_default();
         let full = own.len() >= self.most && !own.contains_key(&key);
         if !full && own.insert(key, Instant::now()).is_none() {
             *total += 1;
@@ -68,7 +68,7 @@ impl Quota {
     }
 
     /// Takes out what a client may not ask for, and gives the answers to that.
-    pub(super) fn sift(&self, who: &Identity, requests: &mut Vec<Request>) -> Vec<Reply> {
+    pub(super) fn sift(&self, who: &Caller, requests: &mut Vec<Request>) -> Vec<Reply> {
         let mut refused = Vec::new();
         requests.retain(|request| {
             let Request::Open { key, sent, .. } = *request else { return true };
@@ -120,24 +120,28 @@ mod tests {
     use super::*;
     use bellwether_duties::Command;
 
+    fn user(uid: u32) -> Caller {
+        Caller::Process { uid: Some(uid), pid: Some(1) }
+    }
+
     fn open(key: u128) -> Request {
-        Request::Open { key, client: "a".to_owned(), ttl_ms: 1_000, sent: 7 }
+        Request::Open { key: Secret(key), client: "a".to_owned(), ttl_ms: 1_000, sent: 7 }
     }
 
     #[test]
     fn one_client_has_no_more_than_its_share_and_gets_it_back() {
         let quota = Quota::new(2, 100);
-        let (one, other) = (Identity::User(1), Identity::User(2));
+        let (one, other) = (user(1), user(2));
         let full = || Refusal::TooManyOfClient(2);
-        for key in [1, 2, 1, 2] {
+        for key in [1, 2, 1, 2].map(Secret) {
             assert_eq!(quota.open(&one, key), Ok(()), "asked again is not asked for more");
         }
-        assert_eq!(quota.open(&one, 3), Err(full()));
-        assert_eq!(quota.open(&other, 4), Ok(()));
-        let mut requests =
-            vec![open(5), Request::Close { session: bellwether_duties::SessionId(1) }, open(1)];
+        assert_eq!(quota.open(&one, Secret(3)), Err(full()));
+        assert_eq!(quota.open(&other, Secret(4)), Ok(()));
+        let (session, key) = (bellwether_duties::SessionId(1), Secret(1));
+        let mut requests = vec![open(5), Request::Close { session, key }, open(1)];
         let refused = quota.sift(&one, &mut requests);
-        assert_eq!(refused, [Reply::Opened { key: 5, result: Err(full()), sent: 7 }]);
+        assert_eq!(refused, [Reply::Opened { key: Secret(5), result: Err(full()), sent: 7 }]);
         assert_eq!((requests.len(), &requests[1]), (2, &open(1)));
 
         // The first was opened, the second never was, or has ended.
@@ -147,20 +151,20 @@ mod tests {
             limits: Default::default(),
             on_deadlock: Default::default(),
         });
-        duties.apply(&Command::Open { key: 1, client: "a".to_owned(), ttl_ms: 1_000, at: 0 });
+        duties.apply(&Command::Open { key: Secret(1), client: "a".to_owned(), ttl_ms: 1_000, at: 0 });
         let now = Instant::now();
         quota.forget_ended(&duties, now);
-        assert_eq!(quota.open(&one, 3), Err(full()), "they may just be on their way");
+        assert_eq!(quota.open(&one, Secret(3)), Err(full()), "they may just be on their way");
         quota.forget_ended(&duties, now + FRESH);
-        assert_eq!(quota.open(&one, 3), Ok(()));
-        assert_eq!(quota.open(&one, 6), Err(full()));
+        assert_eq!(quota.open(&one, Secret(3)), Ok(()));
+        assert_eq!(quota.open(&one, Secret(6)), Err(full()));
     }
 
     #[test]
     fn clients_that_come_and_go_are_forgotten() {
         let quota = Quota::new(10, 100);
-        for user in 0..101 {
-            assert_eq!(quota.open(&Identity::User(user), user.into()), Ok(()));
+        for uid in 0..101 {
+            assert_eq!(quota.open(&user(uid), Secret(uid.into())), Ok(()));
         }
         quota.forget_ended(&Duties::default(), Instant::now() + FRESH);
         let inner = quota.lock();

@@ -6,11 +6,12 @@
 use super::counter::{Coordinator, Note, Visitor};
 use super::observatory::Telescope;
 use super::vigil::Owner;
-use super::{Hall, Identity, STALLED_AFTER};
+use super::{Hall, STALLED_AFTER};
+use crate::callers::Caller;
 use bellwether_api::client::{Announcement, LONGEST_TO_CLIENT, LONGEST_TO_MEMBER};
 use bellwether_api::client::{ToClient, ToMember, decode_to_member, wire};
 use bellwether_api::envelope::{Body, ClientWelcome, Envelope, MemberAddress};
-use bellwether_duties::{Reply, Request, SessionId};
+use bellwether_duties::{Refusal, Reply, Request, Secret, SessionId};
 use bellwether_net::Malformed;
 use bellwether_net::frame::{self, Broken, Frames};
 use bytes::BytesMut;
@@ -30,12 +31,12 @@ const BUFFER_MAX: usize = 256 * 1024;
 pub(super) struct Guest<R, W> {
     /// The version to speak.
     pub(super) version: u32,
-    /// Who it is.
-    pub(super) who: Identity,
     /// What it says.
     pub(super) frames: Frames<R>,
     /// The way to answer.
     pub(super) out: W,
+    /// Who it is.
+    pub(super) caller: Caller,
     /// Its process, if it is one of this host and can be watched.
     pub(super) owner: Option<Owner>,
 }
@@ -74,12 +75,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
         if let Err(error) = frame::write(&mut self.out, &bytes, STALLED_AFTER).await {
             return End::Deaf(error);
         }
-        let Guest { who, frames, out, owner, .. } = self;
+        let Guest { frames, out, caller, owner, .. } = self;
         let (own, answers) = mpsc::channel(OWN_MAX);
-        let owner = owner.as_ref();
+        let client = (&caller, owner.as_ref());
         tokio::select! {
-            end = listen(frames, hall, &visitor, (&who, owner), own) => end,
-            end = speak(out, bytes, &visitor, owner, answers) => end,
+            end = listen(frames, hall, &visitor, client, own) => end,
+            end = speak(out, bytes, &visitor, client, answers) => end,
         }
     }
 }
@@ -89,21 +90,24 @@ async fn listen<R: AsyncRead + Unpin>(
     mut frames: Frames<R>,
     hall: &Hall,
     visitor: &Visitor,
-    (who, owner): (&Identity, Option<&Owner>),
+    (caller, owner): (&Caller, Option<&Owner>),
     own: mpsc::Sender<ToClient>,
 ) -> End {
-    let (mut requests, mut watches) = (Vec::new(), Vec::new());
+    let (mut requests, mut watches, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut pinged = false;
     let mut telescope = Telescope::new(&hall.observatory, visitor.conn, own.clone());
     loop {
         hall.counter.room().await;
         let take = |bytes: &[u8]| {
             match decode_to_member(bytes).map_err(Malformed::new)? {
-                ToMember::Request(request) => {
-                    note_use(&request, owner)?;
-                    requests.push(request);
-                }
-                ToMember::Watch { session, pid } => watches.push((session, pid)),
+                ToMember::Request(request) => match allowed(request, caller, hall.member) {
+                    Ok(request) => {
+                        note_use(&request, owner);
+                        requests.push(request);
+                    }
+                    Err(reply) => refused.push(reply),
+                },
+                ToMember::Watch { session, key, pid } => watches.push((session, key, pid)),
                 ToMember::Observe { number, role } => telescope.observe(number, role),
                 ToMember::Unobserve(number) => telescope.leave(number),
                 ToMember::Ping => pinged = true,
@@ -111,16 +115,16 @@ async fn listen<R: AsyncRead + Unpin>(
             Ok(())
         };
         let result = frames.each(take).await;
-        let refused = hall.quota.sift(who, &mut requests);
+        refused.extend(hall.quota.sift(caller, &mut requests));
         // What was right before the mistake is done.
         visitor.submit_all(&mut requests);
-        for reply in refused {
+        for reply in refused.drain(..) {
             if own.send(ToClient::Reply(reply)).await.is_err() {
                 return End::Closed;
             }
         }
-        for (session, pid) in watches.drain(..) {
-            let refused = watch(owner, session, pid).err();
+        for (session, key, pid) in watches.drain(..) {
+            let refused = watch(owner, session, key, pid).err();
             if own.send(ToClient::Watching { session, pid, refused }).await.is_err() {
                 return End::Closed;
             }
@@ -139,29 +143,40 @@ async fn listen<R: AsyncRead + Unpin>(
     }
 }
 
-/// Notes to whom a session belongs. Closing one makes it nobody's.
-fn note_use(request: &Request, owner: Option<&Owner>) -> Result<(), Malformed> {
+/// The request, if this client may make it, with who makes it; or what it is told. Keys of sessions are
+/// the coordinator's matter.
+pub(super) fn allowed(request: Request, caller: &Caller, member: u32) -> Result<Request, Reply> {
     match request {
-        Request::Died { .. } | Request::End { .. } => {
-            Err(Malformed::new("only members say who has died, and what ends at once"))
+        Request::Force { lock, session, .. } if !caller.may_operate() => {
+            tracing::warn!(
+                "refused: to take '{lock}' away from {session}, by {caller}: no operator"
+            );
+            Err(Reply::Forced { lock, session, result: Err(Refusal::NotOperator) })
         }
-        Request::KeepAlive { session, .. } | Request::Ask { session, .. } => {
-            if let Some(owner) = owner {
-                owner.uses(*session);
-            }
-            Ok(())
+        Request::Force { lock, session, by, now } => {
+            let by = format!("{by} ({caller}, through P{member})");
+            tracing::warn!(now, "the lock '{lock}' is taken away from {session} by {by}");
+            Ok(Request::Force { lock, session, by, now })
         }
-        Request::Open { .. }
-        | Request::Close { .. }
-        | Request::Force { .. }
-        | Request::Check { .. } => Ok(()),
+        request => Ok(request),
     }
 }
 
-fn watch(owner: Option<&Owner>, session: SessionId, pid: u32) -> Result<(), String> {
+/// Notes to whom a session belongs. Closing one gives it to no process.
+fn note_use(request: &Request, owner: Option<&Owner>) {
+    if let (
+        Some(owner),
+        Request::KeepAlive { session, key, .. } | Request::Ask { session, key, .. },
+    ) = (owner, request)
+    {
+        owner.uses(*session, *key);
+    }
+}
+
+fn watch(owner: Option<&Owner>, session: SessionId, key: Secret, pid: u32) -> Result<(), String> {
     let elsewhere = "this member does not see the client's process: connect by its Unix socket, on \
                      the same host and in the same namespace of processes";
-    owner.ok_or_else(|| elsewhere.to_owned())?.shares(session, pid)
+    owner.ok_or_else(|| elsewhere.to_owned())?.shares(session, key, pid)
 }
 
 /// Says what waits for the client.
@@ -169,7 +184,7 @@ async fn speak<W: AsyncWrite + Unpin>(
     mut out: W,
     mut bytes: BytesMut,
     visitor: &Visitor,
-    owner: Option<&Owner>,
+    (caller, owner): (&Caller, Option<&Owner>),
     mut answers: mpsc::Receiver<ToClient>,
 ) -> End {
     let mut notes = VecDeque::new();
@@ -187,7 +202,7 @@ async fn speak<W: AsyncWrite + Unpin>(
         for note in notes.drain(..) {
             let frame = match note {
                 Note::Reply(reply) => {
-                    note_reply(&reply, owner);
+                    note_reply(&reply, caller, owner);
                     reply.into()
                 }
                 Note::Coordinator(coordinator) => {
@@ -215,11 +230,15 @@ fn announcement(Coordinator { id: coordinator, epoch }: Coordinator) -> Announce
 }
 
 /// Notes what the client hears about its sessions.
-fn note_reply(reply: &Reply, owner: Option<&Owner>) {
+fn note_reply(reply: &Reply, caller: &Caller, owner: Option<&Owner>) {
+    if let Reply::Denied { session, .. } = reply {
+        tracing::warn!("refused: to use session {session}, by {caller}: it has another key");
+    }
     let Some(owner) = owner else { return };
     match reply {
-        Reply::Opened { result: Ok(session), .. } => owner.uses(*session),
+        Reply::Opened { key, result: Ok(session), .. } => owner.uses(*session, *key),
         Reply::Ended { session, .. } => owner.lost(*session),
+        Reply::Denied { session, key } => owner.denied(*session, *key),
         _ => {}
     }
 }

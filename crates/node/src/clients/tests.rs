@@ -2,14 +2,14 @@
 //! told to.
 
 use super::*;
-use crate::config::{Overrides, load};
+use crate::config::{Overrides, SocketAccess, load};
 use bellwether_api::client::{LONGEST_TO_CLIENT, ToClient, ToMember, decode_to_client, wire};
 use bellwether_api::envelope::{self, Body, ClientHello, ClientWelcome, Envelope};
-use bellwether_duties::{Ending, Reply, Request, SessionId};
+use bellwether_duties::{Ending, Refusal, Reply, Request, Secret, SessionId};
 use bellwether_net::frame::{self, Frames};
 use bytes::BytesMut;
 use std::collections::VecDeque;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use tempfile::TempDir;
 use tokio::net::UnixStream;
@@ -125,10 +125,11 @@ impl Client {
 }
 
 fn keep_alive(session: SessionId) -> ToMember {
-    ToMember::Request(Request::KeepAlive { session, sent: 1 })
+    ToMember::Request(Request::KeepAlive { session, key: KEY, sent: 1 })
 }
 
 const SESSION: SessionId = SessionId(77);
+const KEY: Secret = Secret(78);
 
 #[tokio::test]
 async fn a_client_is_welcomed_asks_and_is_answered() {
@@ -182,7 +183,7 @@ async fn a_client_does_not_say_who_has_died() {
     let scene = Scene::new();
     let mut client = scene.enter().await;
     client.say(keep_alive(SESSION)).await;
-    client.say(ToMember::Request(Request::Died { session: SESSION })).await;
+    client.say(ToMember::Request(Request::Died { session: SESSION, key: KEY })).await;
     assert_eq!(client.hear().await, None, "it is sent away");
     let asked = soon(scene.counter.take()).await;
     let lawful = |(_, request): &(_, Request)| matches!(request, Request::KeepAlive { .. });
@@ -211,12 +212,12 @@ async fn a_session_belongs_to_the_processes_that_its_client_names() {
     let mut client = scene.enter().await;
     let mut job = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
     let pid = job.id();
-    client.say(ToMember::Watch { session: SESSION, pid }).await;
+    client.say(ToMember::Watch { session: SESSION, key: KEY, pid }).await;
     let watching = ToClient::Watching { session: SESSION, pid, refused: None };
     assert_eq!(client.hear().await, Some(watching));
     job.kill().unwrap();
     job.wait().unwrap();
-    client.say(ToMember::Watch { session: SESSION, pid }).await;
+    client.say(ToMember::Watch { session: SESSION, key: KEY, pid }).await;
     let answer = client.hear().await;
     let Some(ToClient::Watching { refused: Some(why), .. }) = answer else { panic!("{answer:?}") };
     assert!(why.contains("no process"), "{why}");
@@ -234,6 +235,41 @@ async fn what_has_ended_is_not_watched() {
     let ended = Reply::Ended { session: SESSION, why: Some(Ending::Closed) };
     scene.counter.deliver(vec![(conn, ended.clone())]);
     assert_eq!(client.hear().await, Some(ToClient::Reply(ended)));
+}
+
+#[tokio::test]
+async fn only_an_operator_takes_away_and_it_is_said_who_it_was() {
+    let scene = Scene::new();
+    let mut client = scene.enter().await;
+    let force = |by: &str| Request::Force {
+        lock: "db".to_owned(),
+        session: SESSION,
+        by: by.to_owned(),
+        now: true,
+    };
+    // This process has the member's own user.
+    client.say(ToMember::Request(force("anna"))).await;
+    let (uid, pid) = (rustix::process::getuid().as_raw(), std::process::id());
+    let by = format!("anna (user {uid}, process {pid}, by the Unix socket, through P2)");
+    assert_eq!(scene.asked().await.1, force(&by));
+    // One with a certificate is no operator, whatever its name.
+    let from = "127.0.0.1:9".parse().unwrap();
+    let stranger = Caller::Certificate { name: "root".to_owned(), from };
+    let refused = serve::allowed(force("mallory"), &stranger, 2).unwrap_err();
+    let (lock, result) = ("db".to_owned(), Err(Refusal::NotOperator));
+    assert_eq!(refused, Reply::Forced { lock, session: SESSION, result });
+}
+
+#[tokio::test]
+async fn the_socket_has_the_mode_and_the_group_of_the_settings() {
+    let scene = Scene::new();
+    let Scene { folder, settings, counter, .. } = &scene;
+    let (group, path) = (rustix::process::getgid().as_raw(), folder.path().join("shared.sock"));
+    let socket_access = SocketAccess { mode: 0o660, group: Some(group) };
+    let shared = Settings { socket: Some(path.clone()), socket_access, ..settings.clone() };
+    let _clients = start(&shared, counter).unwrap();
+    let file = std::fs::metadata(&path).unwrap();
+    assert_eq!((file.mode() & 0o777, file.gid()), (0o660, group));
 }
 
 #[tokio::test]

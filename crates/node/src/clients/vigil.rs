@@ -6,14 +6,17 @@
 //!
 //! # Rules
 //! * V1 A session belongs to every process that opened it, kept it alive or asked for something in it
-//!   through this member, and to those that its client named besides. Closing one makes nobody its
-//!   owner: an operator may close what is somebody else's.
+//!   through this member, and to those that its client named besides. Closing one makes no process its
+//!   owner: another than its client may close it.
 //! * V2 When all of them are dead, the coordinator is told so, again and again until it says that the
 //!   session has ended. It does not matter whether their connections were closed before.
-//! * V3 A process that has neither a connection nor a session here is not watched any longer.
+//! * V3 Whether a process has used the right key, only the coordinator knows. So what belongs to a process
+//!   is a session together with the key that it used: the death of a process that has guessed touches
+//!   nothing that belongs to others, and is denied.
+//! * V4 A process that has neither a connection nor a session here is not watched any longer.
 
 use super::counter::{Counter, Note};
-use bellwether_duties::{Reply, Request, SessionId};
+use bellwether_duties::{Reply, Request, Secret, SessionId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +39,9 @@ const TOLD_MAX: usize = 512;
 /// Numbers are given to processes twice, serials never.
 type Serial = u64;
 
+/// A session, and the key that was used for it (V3).
+type Used = (SessionId, Secret);
+
 /// Keeps watch over processes.
 pub(crate) struct Vigil {
     state: Mutex<State>,
@@ -51,9 +57,9 @@ struct State {
     by_pid: BTreeMap<u32, Serial>,
     processes: BTreeMap<Serial, Process>,
     /// The processes, of those that live, that each session belongs to.
-    sessions: BTreeMap<SessionId, Vec<Serial>>,
+    sessions: BTreeMap<Used, Vec<Serial>>,
     /// Those whose processes are all dead, until the coordinator knows.
-    orphans: BTreeSet<SessionId>,
+    orphans: BTreeSet<Used>,
 }
 
 /// A process that lived when it was looked at last.
@@ -61,7 +67,7 @@ struct Process {
     pid: u32,
     pidfd: Arc<AsyncFd<OwnedFd>>,
     connections: usize,
-    sessions: BTreeSet<SessionId>,
+    sessions: BTreeSet<Used>,
     watch: AbortHandle,
 }
 
@@ -155,13 +161,15 @@ impl Vigil {
     /// The coordinator has no such session any more.
     fn has_ended(&self, session: SessionId) {
         let mut state = self.state();
-        state.orphans.remove(&session);
-        for serial in state.sessions.remove(&session).unwrap_or_default() {
-            if let Some(process) = state.processes.get_mut(&serial) {
-                process.sessions.remove(&session);
-            }
-            state.let_go(serial);
-        }
+        let of_it = (session, Secret(0))..=(session, Secret(u128::MAX));
+        let owned = state.sessions.range(of_it.clone()).map(|(used, _)| *used);
+        let used: Vec<Used> = owned.chain(state.orphans.range(of_it).copied()).collect();
+        used.into_iter().for_each(|used| state.forget(used));
+    }
+
+    /// The session has another key (V3).
+    fn is_denied(&self, used: Used) {
+        self.state().forget(used);
     }
 
     /// Tells the coordinator of those who are dead (V2).
@@ -181,16 +189,21 @@ impl Vigil {
                 }
                 continue;
             }
-            visitor
-                .submit_all(&mut orphans.iter().map(|id| Request::Died { session: *id }).collect());
+            visitor.submit_all(
+                &mut orphans.iter().map(|&(session, key)| Request::Died { session, key }).collect(),
+            );
             let again = Instant::now() + self.again;
             let mut told: BTreeSet<_> = orphans.into_iter().collect();
             while !told.is_empty() {
                 let Ok(note) = timeout_at(again, visitor.next()).await else { break };
                 match note {
                     Some(Note::Reply(Reply::Ended { session, .. })) => {
-                        told.remove(&session);
+                        told.retain(|(told, _)| *told != session);
                         self.has_ended(session);
+                    }
+                    Some(Note::Reply(Reply::Denied { session, key })) => {
+                        told.remove(&(session, key));
+                        self.is_denied((session, key));
                     }
                     Some(Note::Reply(_)) => {}
                     // A new coordinator can be told at once.
@@ -209,12 +222,23 @@ impl Vigil {
 
 impl State {
     /// V1: the session belongs to the process.
-    fn belongs(&mut self, session: SessionId, serial: Serial) {
+    fn belongs(&mut self, used: Used, serial: Serial) {
         let Some(process) = self.processes.get_mut(&serial) else { return };
-        if process.sessions.insert(session) {
-            self.sessions.entry(session).or_default().push(serial);
+        if process.sessions.insert(used) {
+            self.sessions.entry(used).or_default().push(serial);
             // It is not dead who asks.
-            self.orphans.remove(&session);
+            self.orphans.remove(&used);
+        }
+    }
+
+    /// It belongs to no process any more.
+    fn forget(&mut self, used: Used) {
+        self.orphans.remove(&used);
+        for serial in self.sessions.remove(&used).unwrap_or_default() {
+            if let Some(process) = self.processes.get_mut(&serial) {
+                process.sessions.remove(&used);
+            }
+            self.let_go(serial);
         }
     }
 
@@ -226,7 +250,7 @@ impl State {
         Some(process)
     }
 
-    /// V3: watches a process no longer, unless there is a reason to.
+    /// V4: watches a process no longer, unless there is a reason to.
     fn let_go(&mut self, serial: Serial) {
         let idle = |process: &Process| process.connections == 0 && process.sessions.is_empty();
         if self.processes.get(&serial).is_some_and(idle)
@@ -251,12 +275,12 @@ pub(crate) struct Owner {
 
 impl Owner {
     /// It opened this session, or goes on with it.
-    pub(crate) fn uses(&self, session: SessionId) {
-        self.vigil.state().belongs(session, self.serial);
+    pub(crate) fn uses(&self, session: SessionId, key: Secret) {
+        self.vigil.state().belongs((session, key), self.serial);
     }
 
     /// The session belongs to that process, too.
-    pub(crate) fn shares(&self, session: SessionId, pid: u32) -> Result<(), String> {
+    pub(crate) fn shares(&self, session: SessionId, key: Secret, pid: u32) -> Result<(), String> {
         let mut state = self.vigil.state();
         let serial = self.vigil.watch(&mut state, pid).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => format!("there is no process {pid} on the member's host"),
@@ -265,14 +289,19 @@ impl Owner {
             }
             _ => format!("process {pid} cannot be watched: {error}"),
         })?;
-        state.belongs(session, self.serial);
-        state.belongs(session, serial);
+        state.belongs((session, key), self.serial);
+        state.belongs((session, key), serial);
         Ok(())
     }
 
     /// It heard that the session has ended.
     pub(crate) fn lost(&self, session: SessionId) {
         self.vigil.has_ended(session);
+    }
+
+    /// It heard that the session has another key.
+    pub(crate) fn denied(&self, session: SessionId, key: Secret) {
+        self.vigil.is_denied((session, key));
     }
 }
 

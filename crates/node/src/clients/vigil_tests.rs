@@ -5,6 +5,7 @@ use bellwether_duties::Ending;
 use std::process::{Child, Command};
 
 const SESSION: SessionId = SessionId(7);
+const KEY: Secret = Secret(8);
 
 fn process() -> Child {
     Command::new("sleep").arg("1000").spawn().unwrap()
@@ -37,7 +38,7 @@ impl Scene {
     async fn death(&self, answers: bool) -> SessionId {
         let told = tokio::time::timeout(Duration::from_secs(30), self.counter.take());
         let told = told.await.expect("nobody tells of a death");
-        let [(conn, Request::Died { session })] = told[..] else { panic!("{told:?}") };
+        let [(conn, Request::Died { session, .. })] = told[..] else { panic!("{told:?}") };
         if answers {
             let why = Some(Ending::Died);
             self.counter.deliver(vec![(conn, Reply::Ended { session, why })]);
@@ -74,7 +75,7 @@ async fn v2_a_death_is_told_until_it_is_known() {
     let scene = Scene::new();
     let process = process();
     let owner = scene.vigil.meet(process.id()).unwrap();
-    owner.uses(SESSION);
+    owner.uses(SESSION, KEY);
     assert_eq!(scene.counts(), (1, 1));
     kill(process);
     assert_eq!(scene.death(false).await, SESSION);
@@ -89,7 +90,7 @@ async fn v2_also_when_its_connection_is_gone() {
     let scene = Scene::new();
     let process = process();
     let owner = scene.vigil.meet(process.id()).unwrap();
-    owner.uses(SESSION);
+    owner.uses(SESSION, KEY);
     drop(owner);
     scene.silence().await;
     assert_eq!(scene.counts(), (1, 1));
@@ -103,7 +104,7 @@ async fn v2_and_at_once_to_a_new_coordinator() {
     let scene = Scene::with(Duration::from_secs(3600));
     let process = process();
     let owner = scene.vigil.meet(process.id()).unwrap();
-    owner.uses(SESSION);
+    owner.uses(SESSION, KEY);
     kill(process);
     assert_eq!(scene.death(false).await, SESSION);
     scene.counter.announce(None, 1);
@@ -117,9 +118,9 @@ async fn v1_all_who_share_a_session_must_be_dead() {
     let scene = Scene::new();
     let (parent, child, other) = (process(), process(), process());
     let owner = scene.vigil.meet(parent.id()).unwrap();
-    owner.shares(SESSION, child.id()).unwrap();
+    owner.shares(SESSION, KEY, child.id()).unwrap();
     let second = scene.vigil.meet(other.id()).unwrap();
-    second.uses(SESSION);
+    second.uses(SESSION, KEY);
     drop(second);
     kill(parent);
     kill(other);
@@ -138,7 +139,7 @@ async fn v3_whoever_has_nothing_here_is_not_watched() {
     assert_eq!(scene.counts(), (1, 0), "it is one process");
     drop(one);
     assert_eq!(scene.counts(), (1, 0));
-    two.uses(SESSION);
+    two.uses(SESSION, KEY);
     two.lost(SESSION);
     assert_eq!(scene.counts(), (1, 0));
     drop(two);
@@ -156,7 +157,7 @@ async fn a_process_that_is_not_there_is_named() {
     assert!(scene.vigil.meet(pid).is_err());
     let owner = scene.vigil.meet(here.id()).unwrap();
     for pid in [pid, 0, u32::MAX] {
-        let error = owner.shares(SESSION, pid).unwrap_err();
+        let error = owner.shares(SESSION, KEY, pid).unwrap_err();
         assert!(error.contains(&format!("no process {pid}")), "{error}");
     }
     assert_eq!(scene.counts(), (1, 0), "nothing has changed");
@@ -171,7 +172,7 @@ async fn v2_a_mailbox_that_overflows_does_not_end_the_watch() {
     overflow();
     let process = process();
     let owner = scene.vigil.meet(process.id()).unwrap();
-    owner.uses(SESSION);
+    owner.uses(SESSION, KEY);
     kill(process);
     assert_eq!(scene.death(false).await, SESSION);
     // While it waits for an answer, too.
@@ -179,4 +180,26 @@ async fn v2_a_mailbox_that_overflows_does_not_end_the_watch() {
     assert_eq!(scene.death(true).await, SESSION);
     scene.until((0, 0)).await;
     assert_eq!(scene.counter.visitors(), 1);
+}
+
+#[tokio::test]
+async fn v3_who_guesses_a_key_touches_nothing_of_others() {
+    let scene = Scene::new();
+    let (owner, thief) = (process(), process());
+    let owns = scene.vigil.meet(owner.id()).unwrap();
+    let guesses = scene.vigil.meet(thief.id()).unwrap();
+    let wrong = Secret(9);
+    owns.uses(SESSION, KEY);
+    guesses.uses(SESSION, wrong);
+    kill(thief);
+    // The coordinator is told with the key that was used, and denies it.
+    let told = scene.counter.take().await;
+    let [(conn, Request::Died { session: SESSION, key })] = told[..] else { panic!("{told:?}") };
+    assert!(key.matches(wrong));
+    scene.counter.deliver(vec![(conn, Reply::Denied { session: SESSION, key })]);
+    scene.until((1, 1)).await;
+    // The death of the owner is still seen.
+    kill(owner);
+    let told = scene.counter.take().await;
+    assert!(matches!(told[..], [(_, Request::Died { key: KEY, .. })]), "{told:?}");
 }

@@ -20,7 +20,10 @@ const ROOT: &[&str] = &[
     "listen",
     "http",
     "http_names",
+    "operator_token",
     "socket",
+    "socket_mode",
+    "socket_group",
     "data",
     "election",
     "profile",
@@ -98,7 +101,9 @@ impl<'t> Loader<'_, 't> {
         let tls = self.tls(root, id);
         let log = self.log(root);
         let limits = self.limits(root);
+        let operator_token = self.operator_token(root, data.as_deref(), id);
         let socket = self.socket(root, data.as_deref(), id);
+        let socket_access = self.socket_access(root);
         let sessions = self.sessions(root);
         let mut settings = Settings {
             file: self.file.to_owned(),
@@ -107,7 +112,9 @@ impl<'t> Loader<'_, 't> {
             listen: listen?,
             http: http?,
             http_names,
+            operator_token: operator_token?,
             socket: socket?,
+            socket_access: socket_access?,
             data: data?,
             profile,
             choices: choices?,
@@ -519,8 +526,8 @@ fn warnings(settings: &Settings) -> Vec<String> {
         && !http.ip().is_loopback()
     {
         warnings.push(format!(
-            "http = \"{http}\" can be reached from other hosts and has no authentication: anybody \
-             there can make the coordinator step down"
+            "http = \"{http}\" can be reached from other hosts and is not encrypted: whoever listens \
+             there sees the keys of sessions and the operator token"
         ));
     }
     let mode = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.mode());
@@ -537,9 +544,15 @@ fn warnings(settings: &Settings) -> Vec<String> {
             settings.tls.key.display()
         ));
     }
+    if mode(&settings.operator_token) & 0o077 != 0 {
+        warnings.push(format!(
+            "operator_token = \"{}\" can be read by other users: they can command this member; chmod go-rwx",
+            settings.operator_token.display()
+        ));
+    }
     if settings.dev_faults {
         warnings.push(
-            "development faults are enabled: anybody who reaches HTTP can cut this member off"
+            "development faults are enabled: operators can cut this member off over HTTP"
                 .to_owned(),
         );
     }

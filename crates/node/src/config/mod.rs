@@ -23,6 +23,9 @@ use std::time::Duration;
 /// The name of the socket's file if nothing is said.
 const DEFAULT_SOCKET: &str = "bellwether.sock";
 
+/// The same of the operator token's.
+const DEFAULT_TOKEN: &str = "operator.token";
+
 /// Everything that a member is started with, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -38,8 +41,12 @@ pub struct Settings {
     pub http: Option<SocketAddr>,
     /// Names of this host that HTTP requests may use, beside those that the members are configured with.
     pub http_names: Vec<String>,
+    /// The file of the operator token, which commands over HTTP need.
+    pub operator_token: PathBuf,
     /// The Unix socket for clients of the same host; none if `None`.
     pub socket: Option<PathBuf>,
+    /// Who may connect there.
+    pub socket_access: SocketAccess,
     /// The directory of its durable state.
     pub data: PathBuf,
     /// The set of time-outs that was chosen.
@@ -63,6 +70,15 @@ pub struct Settings {
     pub up: Option<String>,
     /// What an operator should know.
     pub warnings: Vec<String>,
+}
+
+/// Who may connect to the Unix socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketAccess {
+    /// The permissions of its file.
+    pub mode: u32,
+    /// The number of its group; the member's own if `None`.
+    pub group: Option<u32>,
 }
 
 /// A set of time-outs by name.

@@ -3,7 +3,7 @@
 use super::load::{Loader, unknown};
 use super::read::{Given, Section};
 use super::units::{duration, show_duration, show_size, size};
-use super::{DEFAULT_SOCKET, Sessions};
+use super::{DEFAULT_SOCKET, DEFAULT_TOKEN, Sessions, SocketAccess};
 use bellwether_api::client::{LARGEST_VALUE, LONGEST_NAME};
 use bellwether_core::NodeId;
 use bellwether_duties::{LONGEST_TTL_MS, OnDeadlock};
@@ -46,6 +46,35 @@ impl<'t> Loader<'_, 't> {
             Some(given) if given.value == "off" => Some(None),
             Some(given) => self.path("socket", given, id).map(Some),
         }
+    }
+
+    /// The file of the operator token. Members that share a data directory share it.
+    pub(super) fn operator_token(
+        &mut self,
+        root: Section<'t>,
+        data: Option<&Path>,
+        id: Option<NodeId>,
+    ) -> Option<PathBuf> {
+        match self.reader.text(root, "operator_token") {
+            None => data.map(|data| data.join(DEFAULT_TOKEN)),
+            Some(given) => self.path("operator_token", given, id),
+        }
+    }
+
+    /// Who may connect to the socket. A group that is named may, if nothing else is said.
+    pub(super) fn socket_access(&mut self, root: Section<'t>) -> Option<SocketAccess> {
+        let given = self.reader.text_or_number(root, "socket_group");
+        let named = given.is_some();
+        let group = self.reader.parse("socket_group", given, group);
+        let given = self.reader.text(root, "socket_mode");
+        let is_given = given.is_some();
+        let mode = self.reader.parse("socket_mode", given, mode);
+        if named && group.is_none() || is_given && mode.is_none() {
+            return None;
+        }
+        let usual = if named { 0o660 } else { 0o600 };
+        let mode = mode.map_or(usual, |given| given.value);
+        Some(SocketAccess { mode, group: group.map(|given| given.value) })
     }
 
     pub(super) fn sessions(&mut self, root: Section<'t>) -> Sessions {
@@ -121,6 +150,34 @@ impl<'t> Loader<'_, 't> {
             Ok(Duration::from_millis(span.as_millis() as u64))
         })
     }
+}
+
+/// The permissions of a socket: as `chmod` has them, in octal digits. To connect, one must be able to
+/// write.
+fn mode(text: &str) -> Result<u32, String> {
+    let octal = text.len() <= 4 && text.bytes().all(|byte| (b'0'..=b'7').contains(&byte));
+    match u32::from_str_radix(text, 8) {
+        Ok(mode) if octal && mode <= 0o777 && mode & 0o600 == 0o600 => Ok(mode),
+        _ => Err(format!(
+            "'{text}' is not a mode from \"0600\" to \"0777\" in which the owner may read and write, \
+             such as \"0660\""
+        )),
+    }
+}
+
+/// The number of a group, which is given by its number or its name.
+fn group(text: &str) -> Result<u32, String> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let groups = std::fs::read_to_string("/etc/group").unwrap_or_default();
+    let found = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let number = (fields.next() == Some(text)).then(|| fields.nth(1)).flatten()?;
+        number.parse().ok()
+    });
+    found
+        .ok_or_else(|| format!("there is no group '{text}' in /etc/group; give its number instead"))
 }
 
 /// The table, every default spelled out.

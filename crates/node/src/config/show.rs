@@ -1,7 +1,7 @@
 //! The effective configuration as a file that says the same.
 
 use super::units::{show_duration, show_preempt};
-use super::{Log, Settings, Tls};
+use super::{Log, Settings, SocketAccess, Tls};
 use bellwether_member::{Durability, Quorum};
 use std::fmt;
 use std::path::Path;
@@ -18,9 +18,15 @@ impl fmt::Display for Settings {
             None => writeln!(f, "http = \"off\"")?,
         }
         writeln!(f, "http_names = {}", quoted(&self.http_names.join(", ")))?;
+        writeln!(f, "operator_token = {}", path(&self.operator_token))?;
         match &self.socket {
             Some(socket) => writeln!(f, "socket = {}", path(socket))?,
             None => writeln!(f, "socket = \"off\"")?,
+        }
+        let SocketAccess { mode, group } = self.socket_access;
+        writeln!(f, "socket_mode = \"{mode:04o}\"")?;
+        if let Some(group) = group {
+            writeln!(f, "socket_group = \"{group}\"")?;
         }
         writeln!(f, "data = {}", path(&self.data))?;
         writeln!(f, "election = \"{}\"", choices.election)?;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::config::Sessions;
 use crate::config::units::size;
+use crate::config::{Sessions, SocketAccess};
 use bellwether_algorithms::election::any::Choice;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -235,6 +235,41 @@ sessions.on_deadlock = "report"
 }
 
 #[test]
+fn who_may_connect_to_the_socket_can_be_said() {
+    let access = |lines: &str| good(&with(lines)).socket_access;
+    assert_eq!(good(GOOD).socket_access, SocketAccess { mode: 0o600, group: None });
+    let group = Some(0);
+    assert_eq!(access("socket_group = \"root\""), SocketAccess { mode: 0o660, group });
+    assert_eq!(
+        access("socket_group = 0\nsocket_mode = \"0620\""),
+        SocketAccess { mode: 0o620, group }
+    );
+    let settings = good(&with("socket_group = 7\noperator_token = \"/run/bw/token\""));
+    let printed = load_text(&settings.to_string(), &Overrides::default()).1.unwrap();
+    assert_eq!(printed.socket_access, SocketAccess { mode: 0o660, group: Some(7) });
+    assert_eq!(printed.operator_token, Path::new("/run/bw/token"));
+    assert_eq!(good(GOOD).operator_token, good(GOOD).data.join("operator.token"));
+    refused(&[
+        (
+            with("socket_mode = \"0460\""),
+            "bellwether.toml:1: socket_mode: '0460' is not a mode from \"0600\" to \"0777\" in which the \
+             owner may read and write, such as \"0660\"",
+        ),
+        (
+            with("socket_mode = \"rw\""),
+            "bellwether.toml:1: socket_mode: 'rw' is not a mode from \"0600\" to \"0777\" in which the \
+             owner may read and write, such as \"0660\"",
+        ),
+        (
+            with("socket_group = \"no such group\""),
+            "bellwether.toml:1: socket_group: there is no group 'no such group' in \
+             /etc/group; give its number instead",
+        ),
+        (with("operator_token = \"\""), "bellwether.toml:1: operator_token: is empty; give a path"),
+    ]);
+}
+
+#[test]
 fn what_clients_cannot_have_is_named() {
     refused(&[
         (with("socket = \"\""), "bellwether.toml:1: socket: is empty; give a path"),
@@ -466,7 +501,7 @@ fn warns_of_what_is_allowed_and_hardly_wanted() {
     warned(&format!("{GOOD}{fourth}"), "4 members survive no more failures than 3");
     warned(&with("quorum = \"none\""), "two members may lead at once");
     warned(&with("limits = { frame = \"64KiB\" }"), "limits.frame has no effect");
-    warned(&with("http = \"0.0.0.0:7480\""), "no authentication");
+    warned(&with("http = \"0.0.0.0:7480\""), "is not encrypted");
 }
 
 /// What is packaged: a file beside the crates.
@@ -496,16 +531,21 @@ fn warns_of_files_that_others_may_touch() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::create_dir(path("state")).unwrap();
-    std::fs::write(path("key.pem"), "").unwrap();
+    for name in ["key.pem", "state/operator.token"] {
+        std::fs::write(path(name), "").unwrap();
+    }
     std::fs::write(path("bellwether.toml"), GOOD.replace("/etc/member-{id}-key.pem", "key.pem"))
         .unwrap();
     let warnings = |data, key| {
-        for (name, mode) in [("state", data), ("key.pem", key)] {
+        let files = [("state", data), ("key.pem", key), ("state/operator.token", key & 0o704)];
+        for (name, mode) in files {
             std::fs::set_permissions(path(name), Permissions::from_mode(mode)).unwrap();
         }
         load(&path("bellwether.toml"), &Overrides::default()).unwrap().warnings
     };
     assert_eq!(warnings(0o755, 0o640), [""; 0]);
     assert!(warnings(0o775, 0o600)[0].contains("can be written by other users"));
-    assert!(warnings(0o700, 0o644)[0].contains("can be read by other users"));
+    let both = warnings(0o700, 0o644);
+    assert!(both[0].contains("can be read by other users"), "{both:?}");
+    assert!(both[1].contains("they can command this member"), "{both:?}");
 }

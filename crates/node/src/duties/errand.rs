@@ -6,10 +6,11 @@
 
 use super::look::look;
 use super::numbers::{self, Numbered, REMEMBERED};
-use super::refusals::{ended, nobody, refused, taken, unanswered, unknown};
+use super::refusals::{denied, ended, nobody, refused, taken, unanswered, unknown};
 use crate::clients::{Coordinator, Note, Visitor};
 use crate::office::{ANSWERS_WITHIN, Office};
-use bellwether_duties::{Answer, Ask, Number, Refusal, Reply, Request, SessionId, Subject, Token};
+use bellwether_duties::{Answer, Ask, Number, Refusal, Reply, Request, Secret, SessionId};
+use bellwether_duties::{Subject, Token};
 use bellwether_http::Refusal as Refused;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -28,7 +29,14 @@ pub(super) struct Errand<'a> {
     /// Who coordinates, as far as is known.
     known: Coordinator,
     /// What nobody could ask for again if the errand ended now: to be given back then.
-    orphan: Option<(SessionId, Numbered)>,
+    orphan: Option<(Own, Numbered)>,
+}
+
+/// A session, and the key that was shown for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Own {
+    pub(super) id: SessionId,
+    pub(super) key: Secret,
 }
 
 /// Whether a request is asked again if there is no answer.
@@ -50,7 +58,7 @@ enum Missed {
 /// What came of an [`Ask`]; or that the session is gone.
 type Answered = Result<Result<Answer, Refusal>, Gone>;
 
-/// The session is no more.
+/// The session is no more, or is another's.
 struct Gone(Reply);
 
 /// Whether what a session holds was given up.
@@ -69,7 +77,7 @@ impl<'a> Errand<'a> {
     /// Begins a session, or finds it.
     pub(super) async fn open(
         mut self,
-        key: u128,
+        key: Secret,
         client: String,
         ttl_ms: u64,
     ) -> Result<SessionId, Refused> {
@@ -82,8 +90,9 @@ impl<'a> Errand<'a> {
     }
 
     /// Keeps a session alive.
-    pub(super) async fn keep_alive(mut self, session: SessionId) -> Result<(), Refused> {
-        let request = Request::KeepAlive { session, sent: 0 };
+    pub(super) async fn keep_alive(mut self, own: Own) -> Result<(), Refused> {
+        let Own { id: session, key } = own;
+        let request = Request::KeepAlive { session, key, sent: 0 };
         let pick = |reply| match reply {
             Reply::KeptAlive { session: this, .. } => (this == session).then_some(Ok(())),
             Reply::Taken { session: this, lock, number, by } => {
@@ -98,13 +107,22 @@ impl<'a> Errand<'a> {
         }
     }
 
-    /// Ends a session. Its own client, if it listens elsewhere, has to stop first, unless it is to
-    /// end `now`.
-    pub(super) async fn close(mut self, session: SessionId, now: bool) -> Result<Given, Refused> {
-        let request = match now {
-            true => Request::End { session },
-            false => Request::Close { session },
-        };
+    /// Ends a session. Its own client, if it listens elsewhere, has to stop first.
+    pub(super) async fn close(self, own: Own) -> Result<Given, Refused> {
+        self.finish(Request::Close { session: own.id, key: own.key }, own.id).await
+    }
+
+    /// Ends a session for an operator. Its client has to stop first, unless it is to end `now`.
+    pub(super) async fn end(
+        self,
+        session: SessionId,
+        by: String,
+        now: bool,
+    ) -> Result<Given, Refused> {
+        self.finish(Request::End { session, by, now }, session).await
+    }
+
+    async fn finish(mut self, request: Request, session: SessionId) -> Result<Given, Refused> {
         let gone = self.fetch(&request, Retry::Always, |reply| gone(reply, session)).await;
         match gone {
             Ok(Gone(Reply::Ended { why: Some(_), .. })) => Ok(Given::Done),
@@ -172,21 +190,17 @@ impl<'a> Errand<'a> {
     /// Asks for something that is answered at once.
     pub(super) async fn ask(
         mut self,
-        session: SessionId,
+        own: Own,
         given: Option<u64>,
         ask: Ask,
     ) -> Result<(), Refused> {
-        self.wait(session, given, ask, Duration::ZERO).await.map(drop)
+        self.wait(own, given, ask, Duration::ZERO).await.map(drop)
     }
 
     /// Gives back what a request was granted.
-    pub(super) async fn release(
-        mut self,
-        session: SessionId,
-        granted: Numbered,
-    ) -> Result<(), Refused> {
+    pub(super) async fn release(mut self, own: Own, granted: Numbered) -> Result<(), Refused> {
         let ask = Ask::Release(granted.number());
-        let answer = self.answer(session, granted.release(), 0, ask, Duration::ZERO).await?;
+        let answer = self.answer(own, granted.release(), 0, ask, Duration::ZERO).await?;
         answer.map(drop).map_err(|refusal| refused(&numbers::shown(refusal)))
     }
 
@@ -194,21 +208,20 @@ impl<'a> Errand<'a> {
     /// its token.
     pub(super) async fn lock(
         mut self,
-        session: SessionId,
+        own: Own,
         given: Option<u64>,
         ask: Ask,
         wait: Duration,
     ) -> Result<(u64, u64), Refused> {
-        let (numbered, answer) = self.wait(session, given, ask.clone(), wait).await?;
+        let (numbered, answer) = self.wait(own, given, ask.clone(), wait).await?;
         let mut answer = Ok(answer);
         if let Ok(Answer::Waits { .. }) = answer {
             let give_up = Ask::GiveUp(numbered.number());
-            let given_up =
-                self.answer(session, numbered.give_up(), 0, give_up, Duration::ZERO).await?;
+            let given_up = self.answer(own, numbered.give_up(), 0, give_up, Duration::ZERO).await?;
             answer = match given_up {
                 Ok(_) => Err(Refusal::GaveUp),
                 // It was decided in the meantime.
-                Err(_) => self.answer(session, numbered.number(), 0, ask, Duration::ZERO).await?,
+                Err(_) => self.answer(own, numbered.number(), 0, ask, Duration::ZERO).await?,
             };
         }
         // Whoever asked is still there and gets its number now.
@@ -223,19 +236,19 @@ impl<'a> Errand<'a> {
     /// Asks, and waits so long for more than that it waits.
     pub(super) async fn wait(
         &mut self,
-        session: SessionId,
+        own: Own,
         given: Option<u64>,
         ask: Ask,
         wait: Duration,
     ) -> Result<(Numbered, Answer), Refused> {
         let mut numbered = Numbered::of(given);
         let holds = matches!(ask, Ask::Lock { .. });
-        let crowded = self.is_crowded(session).await;
+        let crowded = self.is_crowded(own.id).await;
         for _ in 0..DRAWS {
-            self.orphan = (numbered.drawn && holds).then_some((session, numbered));
+            self.orphan = (numbered.drawn && holds).then_some((own, numbered));
             let forget_below = if crowded { numbered.forget_below() } else { 0 };
             let number = numbered.number();
-            let answer = self.answer(session, number, forget_below, ask.clone(), wait).await?;
+            let answer = self.answer(own, number, forget_below, ask.clone(), wait).await?;
             match (answer, numbered.again()) {
                 (Ok(answer), _) => return Ok((numbered, answer)),
                 (Err(Refusal::Forgotten(_)), Some(larger)) => numbered = larger,
@@ -261,13 +274,14 @@ impl<'a> Errand<'a> {
     /// Asks under this number, and waits so long for more than that it waits.
     async fn answer(
         &mut self,
-        session: SessionId,
+        own: Own,
         number: Number,
         forget_below: Number,
         ask: Ask,
         wait: Duration,
     ) -> Result<Result<Answer, Refusal>, Refused> {
-        let request = Request::Ask { session, number, forget_below, ask };
+        let Own { id: session, key } = own;
+        let request = Request::Ask { session, key, number, forget_below, ask };
         let of_this = |reply| -> Option<Answered> {
             match reply {
                 Reply::Answered { session: this, number: that, result } => {
@@ -292,10 +306,11 @@ impl<'a> Errand<'a> {
         }
     }
 
-    /// Says that a session is gone; or never was.
+    /// Says that a session is gone, or never was, or is another's.
     async fn lost(&mut self, session: SessionId, Gone(reply): Gone) -> Refused {
         self.orphan = None;
         let why = match reply {
+            Reply::Denied { .. } => return denied(session),
             Reply::Ended { why, .. } => why,
             Reply::Ending { why, .. } => Some(why),
             _ => None,
@@ -376,22 +391,24 @@ impl Drop for Errand<'_> {
     /// Whoever asked has hung up, and nobody else knows the number: what was granted to it, or may
     /// yet be, would be lost until the session ends.
     fn drop(&mut self) {
-        let Some((session, numbered)) = self.orphan else { return };
+        let Some((Own { id: session, key }, numbered)) = self.orphan else { return };
         let request = numbered.number();
         for (number, ask) in [
             (numbered.give_up(), Ask::GiveUp(request)),
             (numbered.release(), Ask::Release(request)),
         ] {
-            self.visitor.submit(Request::Ask { session, number, forget_below: 0, ask });
+            self.visitor.submit(Request::Ask { session, key, number, forget_below: 0, ask });
         }
     }
 }
 
-/// The reply, if it says that the session is no more.
+/// The reply, if it says that the session is no more, or is another's.
 fn gone(reply: Reply, session: SessionId) -> Option<Gone> {
     let over = matches!(
         &reply,
-        Reply::Ended { session: this, .. } | Reply::Ending { session: this, .. } if *this == session
+        Reply::Ended { session: this, .. }
+        | Reply::Ending { session: this, .. }
+        | Reply::Denied { session: this, .. } if *this == session
     );
     over.then_some(Gone(reply))
 }

@@ -1,13 +1,13 @@
 //! What can be commanded of sessions, locks and roles.
 
-use super::errand::{Errand, Given};
+use super::errand::{Errand, Given, Own};
 use super::numbers::{NUMBERS, Numbered};
-use super::refusals::{refused, senseless, unknown};
-use crate::clients::Identity;
+use super::refusals::{WRONG_KEY, refused, senseless, unknown};
+use crate::callers::{Caller, Operator, Shown};
 use crate::office::Office;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{ConnectInfo, Path, Query, State};
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use bellwether_api::duties as shown;
@@ -15,9 +15,8 @@ use bellwether_api::orders::{
     CampaignOrder, Done, ForceOrder, Granted, HandOverOrder, KeptAlive, LockOrder, OpenSession,
     Opened, ProclaimOrder, ResignOrder, Standing, Wanted,
 };
-use bellwether_duties::{Answer, Ask, Mode, Policy, SessionId, Want};
+use bellwether_duties::{Answer, Ask, Mode, Policy, Secret, SessionId, Want};
 use bellwether_http::{Outcome, Refusal};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +29,21 @@ type Body<T> = Result<Json<T>, JsonRejection>;
 
 fn session(text: &str) -> Result<SessionId, Refusal> {
     text.parse().map_err(|_| unknown(text))
+}
+
+/// The session of this name, with the key that was shown for it.
+fn own(text: &str, shown: &Shown) -> Result<Own, Refusal> {
+    Ok(Own { id: session(text)?, key: shown.key()? })
+}
+
+/// Logs a refusal if it is because of the key.
+fn logged(shown: &Shown) -> impl Fn(Refusal) -> Refusal {
+    |refusal| {
+        if refusal.problem().code.as_deref() == Some(WRONG_KEY) {
+            shown.log_refused(&refusal.problem().error);
+        }
+        refusal
+    }
 }
 
 /// A client's own number, if it gave one that can be.
@@ -56,42 +70,43 @@ fn done(what: String) -> Outcome<Done> {
 )))]
 pub(super) async fn open(
     State(office): Shared,
-    ConnectInfo(from): ConnectInfo<SocketAddr>,
+    shown: Shown,
     body: Body<OpenSession>,
 ) -> Outcome<Opened> {
     let OpenSession { client, ttl_ms, key } = body?.0;
-    let key = match key {
-        Some(text) => key_of(&text)?,
-        None => bellwether_net::draw(),
-    };
-    let who = Identity::of_address(from.ip());
-    office.quota.open(&who, key).map_err(|refusal| refused(&refusal))?;
-    let session = Errand::new(&office).open(key, client, ttl_ms).await?.to_string();
-    Ok(Json(Opened { session, key: format!("{key:032x}"), ttl_ms }))
-}
-
-fn key_of(text: &str) -> Result<u128, Refusal> {
-    let digits = text.len() == 32 && text.chars().all(|c| c.is_ascii_hexdigit());
-    let key = u128::from_str_radix(text, 16).ok().filter(|_| digits);
-    key.ok_or_else(|| {
+    let bad_key = |_| {
         let error = "a key has thirty-two hexadecimal digits";
         senseless("bad-key", error, "draw one at random, or leave it out")
-    })
+    };
+    let key = match key {
+        Some(text) => text.parse().map_err(bad_key)?,
+        None => Secret(bellwether_net::draw()),
+    };
+    let caller = shown.caller(office.operator);
+    office.quota.open(&caller, key).map_err(|refusal| refused(&refusal))?;
+    let session = Errand::new(&office).open(key, client, ttl_ms).await?.to_string();
+    Ok(Json(Opened { session, key: key.hex(), ttl_ms }))
 }
 
 /// Keeps a session alive: its TTL begins anew.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(
     ("session" = String, Path, description = "The session, like s3.17"),
-), responses(
+), security(("bearer" = [])), responses(
     (status = 200, body = KeptAlive),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
     (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn keep_alive(State(office): Shared, id: Named<String>) -> Outcome<KeptAlive> {
-    let session = session(&id?.0)?;
-    Errand::new(&office).keep_alive(session).await?;
-    Ok(Json(KeptAlive { session: session.to_string() }))
+pub(super) async fn keep_alive(
+    State(office): Shared,
+    shown: Shown,
+    id: Named<String>,
+) -> Outcome<KeptAlive> {
+    let own = own(&id?.0, &shown)?;
+    Errand::new(&office).keep_alive(own).await.map_err(logged(&shown))?;
+    Ok(Json(KeptAlive { session: own.id.to_string() }))
 }
 
 /// How a session is to end.
@@ -118,6 +133,11 @@ fn given(given: &Given, done: String, what: &str, session: SessionId) -> Respons
     (status, Json(Done { done })).into_response()
 }
 
+/// Who does something, for the log of the coordinator and for those whom it concerns.
+fn through(caller: &Caller, office: &Office) -> String {
+    format!("{caller}, through {}", office.settings.id)
+}
+
 /// What it means that a holder is not waited for.
 const AT_ONCE: &str = "its client may still be at work with it; whatever is protected must refuse its \
                        token from now on";
@@ -127,19 +147,32 @@ const AT_ONCE: &str = "its client may still be at work with it; whatever is prot
 #[cfg_attr(test, utoipa::path(delete, path = "/v1/sessions/{session}", params(
     ("session" = String, Path, description = "The session, like s3.17"),
     ("now" = Option<bool>, Query, description = "Whether to end it at once, whether its client has stopped or not"),
-), responses(
+), security(("bearer" = [])), responses(
     (status = 200, body = Done),
     (status = 202, description = "Its client was told, and has not stopped yet", body = Done),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn close(
     State(office): Shared,
+    shown: Shown,
     id: Named<String>,
     how: Result<Query<Closing>, QueryRejection>,
 ) -> Result<Response, Refusal> {
     let (session, Query(Closing { now })) = (session(&id?.0)?, how?);
-    let ended = Errand::new(&office).close(session, now).await?;
+    let caller = shown.caller(office.operator);
+    let ended = if now || caller.may_operate() {
+        // Not to wait for the client is for operators alone.
+        let by = through(&shown.operator(office.operator)?, &office);
+        tracing::warn!(%session, now, "session {session} is ended by {by}");
+        Errand::new(&office).end(session, by, now).await?
+    } else {
+        tracing::info!(%session, "session {session} is closed with its key by {caller}");
+        let own = Own { id: session, key: shown.key()? };
+        Errand::new(&office).close(own).await.map_err(logged(&shown))?
+    };
     let done = match now {
         true => format!("session {session} has ended; {AT_ONCE}"),
         false => format!("session {session} has ended"),
@@ -150,8 +183,10 @@ pub(super) async fn close(
 /// Asks for locks: all of them or none, at once or within some time.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/sessions/{session}/locks", params(
     ("session" = String, Path, description = "The session, like s3.17"),
-), request_body = LockOrder, responses(
+), request_body = LockOrder, security(("bearer" = [])), responses(
     (status = 200, body = Granted),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 408, description = "It waited too long", body = bellwether_api::json::Problem),
     (status = 409, description = "A lock is busy, or a deadlock", body = bellwether_api::json::Problem),
@@ -162,17 +197,18 @@ pub(super) async fn close(
 )))]
 pub(super) async fn lock(
     State(office): Shared,
+    shown: Shown,
     id: Named<String>,
     body: Body<LockOrder>,
 ) -> Outcome<Granted> {
-    let (session, order) = (session(&id?.0)?, body?.0);
+    let (own, order) = (own(&id?.0, &shown)?, body?.0);
     let locks = order.locks.iter().map(|wanted| wanted.name.clone()).collect();
     let wants = order.locks.into_iter().map(want).collect::<Result<Vec<_>, _>>()?;
     let wait = Duration::from_millis(order.wait_ms);
     let ask = Ask::Lock { wants, wait: !wait.is_zero() };
-    let (number, token) =
-        Errand::new(&office).lock(session, numbered(order.number)?, ask, wait).await?;
-    Ok(Json(Granted { session: session.to_string(), number, token, locks }))
+    let granted = Errand::new(&office).lock(own, numbered(order.number)?, ask, wait).await;
+    let (number, token) = granted.map_err(logged(&shown))?;
+    Ok(Json(Granted { session: own.id.to_string(), number, token, locks }))
 }
 
 fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
@@ -197,26 +233,35 @@ fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
 #[cfg_attr(test, utoipa::path(delete, path = "/v1/sessions/{session}/locks/{number}", params(
     ("session" = String, Path, description = "The session, like s3.17"),
     ("number" = u64, Path, description = "The number of the request that was granted"),
-), responses(
+), security(("bearer" = [])), responses(
     (status = 200, body = Done),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "The request holds nothing", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
     (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn release(State(office): Shared, path: Named<(String, u64)>) -> Outcome<Done> {
+pub(super) async fn release(
+    State(office): Shared,
+    shown: Shown,
+    path: Named<(String, u64)>,
+) -> Outcome<Done> {
     let Path((id, number)) = path?;
-    let (session, granted) = (session(&id)?, Numbered::of(numbered(Some(number))?));
-    Errand::new(&office).release(session, granted).await?;
+    let (own, granted) = (own(&id, &shown)?, Numbered::of(numbered(Some(number))?));
+    Errand::new(&office).release(own, granted).await.map_err(logged(&shown))?;
+    let session = own.id;
     done(format!("session {session} gave back what request {number} held"))
 }
 
 /// Makes a session stand for a role. It leads at once or when its turn comes.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/campaign", params(
     ("role" = String, Path, description = "The role"),
-), request_body = CampaignOrder, responses(
+), request_body = CampaignOrder, security(("bearer" = [])), responses(
     (status = 200, description = "It leads", body = Standing),
     (status = 202, description = "It stands, and others are before it", body = Standing),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "It stands already, or the policy is another", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
@@ -225,11 +270,12 @@ pub(super) async fn release(State(office): Shared, path: Named<(String, u64)>) -
 )))]
 pub(super) async fn campaign(
     State(office): Shared,
+    shown: Shown,
     role: Named<String>,
     body: Body<CampaignOrder>,
 ) -> Result<Response, Refusal> {
     let (role, order) = (role?.0, body?.0);
-    let session = session(&order.session)?;
+    let own = own(&order.session, &shown)?;
     let policy = match order.policy {
         shown::Policy::FirstCome => Policy::FirstCome,
         shown::Policy::Priority => Policy::Priority { preempt: false },
@@ -239,13 +285,14 @@ pub(super) async fn campaign(
     let ask = Ask::Campaign { role: role.clone(), priority: order.priority, value, policy };
     let wait = Duration::from_millis(order.wait_ms);
     let mut errand = Errand::new(&office);
-    let (by, answer) = errand.wait(session, numbered(order.number)?, ask, wait).await?;
+    let answered = errand.wait(own, numbered(order.number)?, ask, wait).await;
+    let (by, answer) = answered.map_err(logged(&shown))?;
     let (token, behind) = match answer {
         Answer::Leads(token) | Answer::Granted(token) => (Some(token.0), None),
         Answer::Waits { behind } => (None, Some(behind)),
         Answer::Done => (None, None),
     };
-    let (session, number, leads) = (session.to_string(), by.shown, token.is_some());
+    let (session, number, leads) = (own.id.to_string(), by.shown, token.is_some());
     let status = if leads { StatusCode::OK } else { StatusCode::ACCEPTED };
     let standing = Standing { role, session, number, leads, token, behind };
     Ok((status, Json(standing)).into_response())
@@ -254,8 +301,10 @@ pub(super) async fn campaign(
 /// Makes a session leave a role, whether it leads it or not.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/resign", params(
     ("role" = String, Path, description = "The role"),
-), request_body = ResignOrder, responses(
+), request_body = ResignOrder, security(("bearer" = [])), responses(
     (status = 200, body = Done),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "It does not stand for the role", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
@@ -263,21 +312,25 @@ pub(super) async fn campaign(
 )))]
 pub(super) async fn resign(
     State(office): Shared,
+    shown: Shown,
     role: Named<String>,
     body: Body<ResignOrder>,
 ) -> Outcome<Done> {
     let (role, order) = (role?.0, body?.0);
-    let session = session(&order.session)?;
+    let own = own(&order.session, &shown)?;
     let ask = Ask::Resign { role: role.clone() };
-    Errand::new(&office).ask(session, numbered(order.number)?, ask).await?;
+    Errand::new(&office).ask(own, numbered(order.number)?, ask).await.map_err(logged(&shown))?;
+    let session = own.id;
     done(format!("session {session} no longer stands for '{role}'"))
 }
 
 /// Changes what the world knows of the leader.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/proclaim", params(
     ("role" = String, Path, description = "The role"),
-), request_body = ProclaimOrder, responses(
+), request_body = ProclaimOrder, security(("bearer" = [])), responses(
     (status = 200, body = Done),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "It does not lead the role", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
@@ -286,21 +339,25 @@ pub(super) async fn resign(
 )))]
 pub(super) async fn proclaim(
     State(office): Shared,
+    shown: Shown,
     role: Named<String>,
     body: Body<ProclaimOrder>,
 ) -> Outcome<Done> {
     let (role, order) = (role?.0, body?.0);
-    let session = session(&order.session)?;
+    let own = own(&order.session, &shown)?;
     let ask = Ask::Proclaim { role: role.clone(), value: order.value.into_bytes() };
-    Errand::new(&office).ask(session, numbered(order.number)?, ask).await?;
+    Errand::new(&office).ask(own, numbered(order.number)?, ask).await.map_err(logged(&shown))?;
+    let session = own.id;
     done(format!("session {session} leads '{role}' with another value"))
 }
 
 /// Gives a role to a named candidate.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/hand-over", params(
     ("role" = String, Path, description = "The role"),
-), request_body = HandOverOrder, responses(
+), request_body = HandOverOrder, security(("bearer" = [])), responses(
     (status = 200, body = Done),
+    (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "It does not lead, or the other does not stand", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
@@ -308,13 +365,15 @@ pub(super) async fn proclaim(
 )))]
 pub(super) async fn hand_over(
     State(office): Shared,
+    shown: Shown,
     role: Named<String>,
     body: Body<HandOverOrder>,
 ) -> Outcome<Done> {
     let (role, order) = (role?.0, body?.0);
-    let (session, to) = (session(&order.session)?, session(&order.to)?);
+    let (own, to) = (own(&order.session, &shown)?, session(&order.to)?);
     let ask = Ask::HandOver { role: role.clone(), to };
-    Errand::new(&office).ask(session, numbered(order.number)?, ask).await?;
+    Errand::new(&office).ask(own, numbered(order.number)?, ask).await.map_err(logged(&shown))?;
+    let session = own.id;
     done(format!("session {session} handed '{role}' over to {to}"))
 }
 
@@ -323,9 +382,11 @@ pub(super) async fn hand_over(
 /// protects must look at fencing tokens.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/locks/{name}/force", params(
     ("name" = String, Path, description = "The lock"),
-), request_body = ForceOrder, responses(
+), request_body = ForceOrder, security(("bearer" = [])), responses(
     (status = 200, body = Done),
     (status = 202, description = "The holder's client was told, and has not stopped yet", body = Done),
+    (status = 401, description = "The operator token is missing", body = bellwether_api::json::Problem),
+    (status = 403, description = "The member has another operator token", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "The session does not hold the lock", body = bellwether_api::json::Problem),
     (status = 422, description = "The reason is missing or too long", body = bellwether_api::json::Problem),
@@ -333,6 +394,7 @@ pub(super) async fn hand_over(
 )))]
 pub(super) async fn force(
     State(office): Shared,
+    Operator(caller): Operator,
     name: Named<String>,
     body: Body<ForceOrder>,
 ) -> Result<Response, Refusal> {
@@ -342,8 +404,9 @@ pub(super) async fn force(
         let error = format!("'by' has from 1 to {REASON_MAX} bytes, and no control characters");
         return Err(senseless("bad-reason", &error, "say who you are and why"));
     }
-    let taken = Errand::new(&office).force(lock.clone(), session, by.clone(), now).await?;
-    tracing::warn!(lock, %session, by, now, "a lock is taken away by force, as asked over HTTP");
+    let by = format!("{by} ({})", through(&caller, &office));
+    tracing::warn!(lock, %session, now, "the lock '{lock}' is taken away from {session} by {by}");
+    let taken = Errand::new(&office).force(lock.clone(), session, by, now).await?;
     let done = match now {
         true => format!("'{lock}' was taken away from {session}; {AT_ONCE}"),
         false => format!("'{lock}' was taken away from {session}"),

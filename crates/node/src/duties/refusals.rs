@@ -82,6 +82,11 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             "waited-in-vain",
             "wait longer with wait_ms; see /v1/locks for who holds it",
         ),
+        NotOperator => (
+            StatusCode::FORBIDDEN,
+            "not-operator",
+            "send the operator token of the member in the header Authorization",
+        ),
         StaleToken(..) => (
             conflict,
             "stale-token",
@@ -100,6 +105,16 @@ pub(super) fn ended(session: SessionId, why: Option<Ending>) -> Answer {
     let hint = "open another one with POST /v1/sessions; what it held is given back";
     Answer::new(StatusCode::GONE, error, Some(hint)).coded("no-session")
 }
+
+/// The session has another key than was shown.
+pub(super) fn denied(session: SessionId) -> Answer {
+    let error = format!("session {session} has another key than was shown; nothing was done");
+    let hint = "show the 'key' that POST /v1/sessions answered when this session was opened";
+    Answer::new(StatusCode::FORBIDDEN, error, Some(hint)).coded(WRONG_KEY)
+}
+
+/// The word for a session that is another's.
+pub(super) const WRONG_KEY: &str = "wrong-key";
 
 /// There is no such session, or none is written like this.
 pub(super) fn unknown(session: &str) -> Answer {
@@ -183,6 +198,7 @@ mod tests {
             (Refusal::OtherPolicy(name.clone(), Policy::FirstCome), 409),
             (Refusal::NotHolder(name, id), 409),
             (Refusal::GaveUp, 408),
+            (Refusal::NotOperator, 403),
             (Refusal::StaleToken(Subject::Lock("x".to_owned()), Token(1)), 409),
         ];
         let mut words = BTreeSet::new();

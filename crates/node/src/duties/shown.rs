@@ -268,7 +268,7 @@ fn text(value: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bellwether_duties::{Ask, Command, Limits, OnDeadlock, Said, Want};
+    use bellwether_duties::{Ask, Command, Limits, OnDeadlock, Said, Secret, Want};
 
     struct Desk(Duties, Number);
 
@@ -282,7 +282,7 @@ mod tests {
 
         fn open(&mut self, key: u128) -> SessionId {
             let client = format!("client {key}");
-            let open = Command::Open { key, client, ttl_ms: 1_000, at: 1_000 };
+            let open = Command::Open { key: Secret(key), client, ttl_ms: 1_000, at: 1_000 };
             match self.0.apply(&open).remove(0) {
                 Said::Opened(Ok(id), _) => id,
                 other => unreachable!("{other:?}"),

@@ -4,6 +4,7 @@
 use super::*;
 use crate::parent;
 use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -36,7 +37,10 @@ struct Document;
 fn the_documents_are_up_to_date() {
     let mut member = Document::openapi();
     member.merge(duties::Document::openapi());
-    for (name, document) in [("member", member), ("up", parent::Document::openapi())] {
+    for (name, mut document) in [("member", member), ("up", parent::Document::openapi())] {
+        let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("bearer", bearer);
         let path = format!("{}/../../web/openapi/{name}.json", env!("CARGO_MANIFEST_DIR"));
         let described = document.to_pretty_json().unwrap() + "\n";
         if std::env::var_os("UPDATE").is_some_and(|value| value != "0") {

@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common::{EXTRA, Stream, call, exchange, extra, get, post};
+use crate::common::{EXTRA, Stream, call, call_with, exchange, extra, get, learn, post};
 use bellwether_api::json::{Here, Problem, Serves, Up, UpDone};
+use bellwether_node::operator::OperatorToken;
 use bellwether_node::parent::{Complaint, Desk, Fault, Order, serve};
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
@@ -23,7 +24,11 @@ impl Parent {
         let address = listener.local_addr().unwrap();
         let (up, seen) = watch::channel(Up::default());
         let (sender, orders) = mpsc::channel(4);
-        let desk = Desk { up: seen, orders: sender };
+        let folder = tempfile::TempDir::new().unwrap();
+        let token = folder.path().join("operator.token");
+        let operator = OperatorToken::read_or_make(&token).unwrap();
+        learn(address, &token);
+        let desk = Desk { up: seen, orders: sender, operator };
         tokio::spawn(async move { serve(listener, desk, [MEMBER], extra()).await });
         Parent { address, up, orders }
     }
@@ -143,4 +148,21 @@ async fn a_cluster_that_has_ended_says_so() {
     let (code, problem): (_, Problem) = post(parent.address, "/v1/up/command", body).await;
     assert_eq!(code, 503, "{problem:?}");
     assert!(problem.hint.unwrap().contains("ended"));
+}
+
+#[tokio::test]
+async fn a_command_without_the_operator_token_never_reaches_the_cluster() {
+    let mut parent = Parent::start().await;
+    let request = "POST /v1/up/command";
+    for (secret, code, word) in
+        [(None, 401, "no-operator-token"), (Some("0".repeat(32)), 403, "wrong-operator-token")]
+    {
+        let body = "{\"command\": \"kill 1\"}";
+        let (found, head, answer) =
+            call_with(parent.address, request, secret.as_deref(), body).await;
+        let problem: Problem = serde_json::from_str(&answer).unwrap();
+        assert_eq!((found, problem.code.as_deref()), (code, Some(word)));
+        assert_eq!(head.to_lowercase().contains("www-authenticate: bearer"), code == 401, "{head}");
+    }
+    assert!(parent.orders.try_recv().is_err());
 }

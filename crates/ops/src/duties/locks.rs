@@ -9,6 +9,7 @@ use bellwether_shell::{Failure, Verdict, print};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct LocksArgs {
@@ -32,6 +33,16 @@ pub struct LocksArgs {
         help_heading = "By force"
     )]
     reason: String,
+    /// The file of the member's operator token: operator.token in its data folder [default: that of
+    /// `bellwether up`]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "release",
+        env = "BELLWETHER_OPERATOR_TOKEN",
+        help_heading = "By force"
+    )]
+    operator_token: Option<PathBuf>,
     /// Do it without asking
     #[arg(long, requires = "release", help_heading = "By force")]
     yes: bool,
@@ -63,7 +74,8 @@ fn force(args: &LocksArgs, lock: &str, session: &str) -> Result<Verdict, Failure
     }
     let order = ForceOrder { session: session.to_owned(), by: args.reason.clone(), now: args.now };
     let path = format!("/v1/locks/{}/force", escaped(lock));
-    let done: Done = runtime()?.block_on(whom.post(&path, &order))?;
+    let token = args.operator_token.as_deref();
+    let done: Done = runtime()?.block_on(whom.command(&path, token, &order))?;
     args.ask.print(&done, || format!("{}\n", done.done))
 }
 

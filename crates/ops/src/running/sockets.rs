@@ -2,20 +2,24 @@
 //! that commands on the same host find them.
 //!
 //! In a directory that belongs to the user alone there is one for each cluster that runs, by the
-//! number of the process that started it, and in that a socket for each member and a file
-//! with one address in a line. They are short paths, as the system wants them for sockets, wherever
+//! number of the process that started it, and in that a socket for each member, a file
+//! with one address in a line, and one that says where the operator token is. They are short paths, as the system wants them for sockets, wherever
 //! the cluster keeps its other files.
 
 use crate::asking::Address;
 use bellwether::up::{answers, clusters, home, is_private, running, sockets};
 use bellwether_shell::Failure;
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// The file with the addresses of the HTTP API.
 const HTTP: &str = "http";
+/// The file that says where the operator token is.
+const TOKEN: &str = "operator-token";
 
 /// The sockets of one cluster. Their directory goes when this is dropped.
 #[derive(Debug)]
@@ -43,8 +47,9 @@ impl Sockets {
         self.folder.join(format!("{member}.sock"))
     }
 
-    /// Leaves word of where the members serve HTTP.
-    pub(crate) fn tell(&self, http: &[Address]) -> io::Result<()> {
+    /// Leaves word of where the members serve HTTP, and of where their operator token is.
+    pub(crate) fn tell(&self, http: &[Address], token: &Path) -> io::Result<()> {
+        fs::write(self.folder.join(TOKEN), token.as_os_str().as_encoded_bytes())?;
         let lines: Vec<_> = http.iter().map(|address| format!("{address}\n")).collect();
         // Whoever looks at this moment finds nothing rather than a half.
         let draft = self.folder.join(".http");
@@ -82,6 +87,13 @@ pub(crate) fn http_of_up() -> Result<Vec<Address>, Failure> {
             Err(Failure::Input(which("--address", first)))
         }
     }
+}
+
+/// Where the operator token of the cluster is that this member is of, if `up` runs it for this user.
+pub(crate) fn token_of_up(member: &Address) -> Option<PathBuf> {
+    let cluster = running().into_iter().find(|cluster| http(cluster).contains(member))?;
+    let path = fs::read(cluster.join(TOKEN)).ok()?;
+    Some(PathBuf::from(OsString::from_vec(path)))
 }
 
 /// What to do about several clusters.

@@ -1,19 +1,22 @@
 //! A whole cluster of real members on this machine: its files, its processes and their end.
 
 use super::args::Shape;
-use crate::asking::Address;
+use crate::asking::{Address, Unanswered, post};
 use crate::running::sockets::Sockets;
 use bellwether_core::NodeId;
 use bellwether_member::Choices;
 use bellwether_net::certs::prepare_all;
 use bellwether_node::config::{self, Overrides};
+use bellwether_node::operator::OperatorToken;
 use bellwether_shell::{Failure, Folder};
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, ChildStdin, Command};
@@ -22,6 +25,8 @@ use tokio::process::{Child, ChildStdin, Command};
 const CLUSTER: &str = "up";
 /// The client that has a certificate from the start.
 const CLIENT: &str = "local";
+/// The file of the operator token, which all members share.
+const TOKEN: &str = "operator.token";
 /// The certificates of a directory that is kept should not run out soon.
 const DAYS: u32 = 3_650;
 /// A member that was told to end and has not by then is killed.
@@ -39,6 +44,8 @@ pub struct Cluster {
     pub choices: Choices,
     /// Where the dashboard is, so that its page may ask the members.
     dashboard: Option<String>,
+    /// What all members want to be shown by operators.
+    pub operator: OperatorToken,
 }
 
 /// Where a member runs if not beside the others on loopback: a network of its own, for example.
@@ -113,6 +120,9 @@ impl Cluster {
                 "cannot make a temporary directory: {error}; name another one with --dir"
             )),
         })?;
+        let token = folder.path().join(TOKEN);
+        let operator = OperatorToken::read_or_make(&token)
+            .map_err(|error| Failure::flag("dir", error.to_string()))?;
         let ids: Vec<NodeId> = (1..=shape.nodes).map(NodeId::new).collect();
         prepare_all(folder.path(), CLUSTER, &ids, &[CLIENT], DAYS)
             .map_err(|error| Failure::flag("dir", error))?;
@@ -143,15 +153,26 @@ impl Cluster {
         if let Some(sockets) = &sockets {
             let http: Vec<_> = members.iter().map(|member| member.http.clone()).collect();
             // Without it, whoever asks names a member.
-            let _ = sockets.tell(&http);
+            let _ = sockets.tell(&http, &absolute(&token).unwrap_or(token));
         }
-        let mut cluster = Cluster { program, folder, sockets, members, choices, dashboard };
+        let mut cluster =
+            Cluster { program, folder, sockets, members, choices, dashboard, operator };
         // The ports are free again only now, when whoever is to have them takes them.
         drop(ports);
         for place in 0..cluster.members.len() {
             cluster.spawn(place)?;
         }
         Ok(cluster)
+    }
+
+    /// Commands something of a member, as an operator.
+    pub async fn command<B: Serialize, T: DeserializeOwned>(
+        &self,
+        member: &Member,
+        path: &str,
+        body: &B,
+    ) -> Result<T, Unanswered> {
+        post(&member.http, path, Some(&self.operator.hex()), body).await
     }
 
     /// Where the files are.
@@ -315,7 +336,7 @@ fn configuration(
     let _ = writeln!(text, "# Written by `bellwether up` at every start.");
     let _ = writeln!(text, "cluster = \"{CLUSTER}\"\nid = {id}");
     let _ = writeln!(text, "listen = \"{}\"\nhttp = \"{}\"", ports.listen(id), ports.http(id));
-    let _ = writeln!(text, "socket = \"{socket}\"");
+    let _ = writeln!(text, "operator_token = \"{TOKEN}\"\nsocket = \"{socket}\"");
     let data = host.map_or("state".to_owned(), |_| format!("data-{id}"));
     let _ = writeln!(text, "data = \"{data}\"\nelection = \"{election}\"\nprofile = \"{profile}\"");
     if let Some(host) = host.filter(|host| !host.extra.is_empty()) {

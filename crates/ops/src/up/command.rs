@@ -2,7 +2,7 @@
 
 use super::cluster::{Cluster, Condition};
 use super::world::World;
-use crate::asking::{Unanswered, post};
+use crate::asking::Unanswered;
 use bellwether_api::json::{Decided, Partition, Transfer, UpCommand};
 use bellwether_node::parent::{Complaint, Fault};
 use hyper::StatusCode;
@@ -225,7 +225,7 @@ async fn hand_over(
     body: &impl Serialize,
 ) -> Result<String, Complaint> {
     let member = &cluster.members[leader(cluster, world)?];
-    let decided: Decided = post(&member.http, path, body).await.map_err(declined)?;
+    let decided: Decided = cluster.command(member, path, body).await.map_err(declined)?;
     Ok(format!("member {} {}", member.id, decided.decision))
 }
 
@@ -280,7 +280,7 @@ pub async fn reconcile(cluster: &Cluster, world: &mut World) {
         let member = &cluster.members[place];
         if member.condition == Condition::Running && !world.seats[place].told_blocked {
             let body = Partition { blocked: world.seats[place].blocked.clone() };
-            let told = post::<_, Decided>(&member.http, "/dev/partition", &body).await;
+            let told = cluster.command::<_, Decided>(member, "/dev/partition", &body).await;
             world.seats[place].told_blocked = told.is_ok();
         }
     }

@@ -4,6 +4,7 @@ use super::cluster::Cluster;
 use super::command;
 use bellwether_api::json::Up;
 use bellwether_http::Extra;
+use bellwether_node::operator::OperatorToken;
 use bellwether_node::parent::{self, Order};
 use bellwether_shell::Failure;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -44,20 +45,22 @@ impl Bound {
     pub(crate) fn open(self, cluster: &Cluster, extra: Extra) -> Desk {
         let (sender, orders) = mpsc::channel(WAITING);
         let (up, seen) = watch::channel(Up { commands: command::for_pages(), ..Up::default() });
-        let desk = parent::Desk { up: seen, orders: sender };
+        let operator = cluster.operator;
+        let desk = parent::Desk { up: seen, orders: sender, operator };
         let members: Vec<String> =
             cluster.members.iter().map(|member| member.http.to_string()).collect();
         tokio::spawn(async move {
             let members = members.iter().map(String::as_str);
             parent::serve(self.listener, desk, members, extra).await;
         });
-        Desk { address: self.address, up, orders }
+        Desk { address: self.address, operator, up, orders }
     }
 }
 
 /// What pages are told, and what they ask for.
 pub(crate) struct Desk {
     address: SocketAddr,
+    operator: OperatorToken,
     /// The cluster as pages see it.
     pub(crate) up: watch::Sender<Up>,
     /// What is commanded.
@@ -65,9 +68,9 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// The address for people.
+    /// The address for people. What is behind the `#` stays in their browser, and lets the page command.
     pub(crate) fn url(&self) -> String {
-        format!("http://{}/", self.address)
+        format!("http://{}/#operator={}", self.address, self.operator.hex())
     }
 
     /// Takes no further commands.

@@ -1,10 +1,10 @@
 //! Asking one member again and again over one connection.
 
-use crate::asking::Address;
+use crate::asking::{Address, Sent};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
@@ -38,7 +38,7 @@ impl Link {
 
     /// The same for what is no JSON.
     pub async fn get_text(&mut self, path: &str, within: Duration) -> Option<Bytes> {
-        let answer = timeout(within, self.exchange(Method::GET, path, Bytes::new())).await;
+        let answer = timeout(within, self.exchange(Method::GET, path, Sent::default())).await;
         let answer = answer.ok().and_then(Result::ok);
         if answer.is_none() {
             // Whatever is still to come on this connection answers a question of the past.
@@ -52,7 +52,7 @@ impl Link {
         &mut self,
         method: Method,
         path: &str,
-        body: Bytes,
+        sent: Sent<'_>,
     ) -> Result<(StatusCode, Bytes), String> {
         let plain = |error: hyper::Error| error.to_string();
         let sender = match &mut self.open {
@@ -72,13 +72,15 @@ impl Link {
                 &mut self.open.insert((sender, driver)).0
             }
         };
-        let request = Request::builder()
+        let mut request = Request::builder()
             .method(method)
             .uri(path)
             .header(HOST, self.address.to_string())
-            .header(CONTENT_TYPE, "application/json")
-            .body(Full::new(body))
-            .map_err(|error| error.to_string())?;
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(secret) = sent.secret {
+            request = request.header(AUTHORIZATION, format!("Bearer {secret}"));
+        }
+        let request = request.body(Full::new(sent.body)).map_err(|error| error.to_string())?;
         sender.ready().await.map_err(plain)?;
         let response = sender.send_request(request).await.map_err(plain)?;
         let status = response.status();

@@ -3,9 +3,8 @@
 
 use super::args::FailoverArgs;
 use super::rig::Rig;
-use bellwether_api::json::{Decided, Mandate, Partition, Transfer};
+use bellwether_api::json::{Mandate, Partition, Transfer};
 use bellwether_net::Clock;
-use bellwether_ops::cluster::post;
 use bellwether_shell::{Failure, Verdict, print, whole_number};
 use rustix::process::Signal;
 use std::fmt::Write;
@@ -94,7 +93,6 @@ pub(super) async fn run(args: &FailoverArgs) -> Result<Verdict, Failure> {
 /// Lets it happen once, and undoes it.
 async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, Failure> {
     let place = rig.strongest();
-    let http = rig.cluster.members[place].http.clone();
     let others: Vec<usize> = (0..place).collect();
     let everybody: Vec<usize> = (0..=place).collect();
     let blocked = others.iter().map(|other| rig.cluster.members[*other].id).collect();
@@ -104,10 +102,10 @@ async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, F
         Kind::Kill => rig.cluster.members[place].signal(Signal::KILL),
         Kind::Stop => rig.cluster.members[place].pause(),
         Kind::Cut => {
-            post::<_, Decided>(&http, "/dev/partition", &Partition { blocked }).await?;
+            rig.command("/dev/partition", place, &Partition { blocked }).await?;
         }
         Kind::StepDown => {
-            post::<_, Decided>(&http, "/v1/step-down", &()).await?;
+            rig.command("/v1/step-down", place, &()).await?;
         }
     }
     let watched = if kind == Kind::StepDown { &everybody } else { &others };
@@ -119,15 +117,14 @@ async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, F
         }
         Kind::Stop => rig.cluster.members[place].resume(),
         Kind::Cut => {
-            post::<_, Decided>(&http, "/dev/partition", &Partition::default()).await?;
+            rig.command("/dev/partition", place, &Partition::default()).await?;
         }
         Kind::StepDown => {
             // Whoever was chosen stays until somebody else is.
             let to = rig.cluster.members[place].id;
             for other in others {
-                let http = &rig.cluster.members[other].http;
                 // All but one decline, because they do not coordinate.
-                let _ = post::<_, Decided>(http, "/v1/transfer", &Transfer { to }).await;
+                let _ = rig.command("/v1/transfer", other, &Transfer { to }).await;
             }
         }
     }

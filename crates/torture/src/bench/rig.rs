@@ -1,10 +1,11 @@
 //! A cluster under observation: every member is asked all the time who coordinates.
 
-use bellwether_api::json::{Mandate, Status};
+use bellwether_api::json::{Decided, Mandate, Status};
 use bellwether_core::Time;
 use bellwether_net::Clock;
-use bellwether_ops::cluster::{Cluster, Link, Shape};
+use bellwether_ops::cluster::{Cluster, Link, Shape, Unanswered};
 use bellwether_shell::Failure;
+use serde::Serialize;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
@@ -36,6 +37,16 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
+    /// Commands something of a member, as an operator.
+    pub(crate) async fn command(
+        &self,
+        path: &str,
+        place: usize,
+        body: &impl Serialize,
+    ) -> Result<Decided, Unanswered> {
+        self.cluster.command(&self.cluster.members[place], path, body).await
+    }
+
     /// Starts a cluster and waits until it has come to rest.
     pub(crate) async fn start(shape: &Shape) -> Result<Self, Failure> {
         let cluster = Cluster::start(shape, None, None)?;

@@ -7,16 +7,16 @@ use bellwether_api::client::{
 };
 use bellwether_api::envelope::Message;
 use bellwether_duties::{
-    Answer, Ask, Deadlock, Ending, Mode, Policy, Refusal, Reply, Request, SessionId, Subject,
-    Token, Wait, Want,
+    Answer, Ask, Deadlock, Ending, Mode, Policy, Refusal, Reply, Request, Secret, SessionId,
+    Subject, Token, Wait, Want,
 };
 
 fn session(draws: &mut Draws) -> SessionId {
     SessionId(draws.number())
 }
 
-fn key(draws: &mut Draws) -> u128 {
-    u128::from(draws.number()) << 64 | u128::from(draws.number())
+fn key(draws: &mut Draws) -> Secret {
+    Secret(u128::from(draws.number()) << 64 | u128::from(draws.number()))
 }
 
 /// The `kind`th of all kinds of requests, if there are so many.
@@ -28,30 +28,32 @@ pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
             ttl_ms: draws.number(),
             sent: draws.number(),
         },
-        1 => Request::KeepAlive { session: session(draws), sent: draws.number() },
-        2 => Request::Close { session: session(draws) },
-        3 => Request::Died { session: session(draws) },
-        4 => Request::Force {
+        1 => Request::KeepAlive { session: session(draws), key: key(draws), sent: draws.number() },
+        2 => Request::Close { session: session(draws), key: key(draws) },
+        3 => Request::Force {
             lock: draws.text(),
             session: session(draws),
             by: draws.text(),
             now: draws.below(2) == 0,
         },
-        5 => return Some(ToMember::Watch { session: session(draws), pid: draws.small() }),
-        6 => return Some(ToMember::Observe { number: draws.number(), role: draws.text() }),
-        7 => return Some(ToMember::Unobserve(draws.number())),
-        8 => Request::Check {
+        4 => {
+            let (session, key) = (session(draws), key(draws));
+            return Some(ToMember::Watch { session, key, pid: draws.small() });
+        }
+        5 => return Some(ToMember::Observe { number: draws.number(), role: draws.text() }),
+        6 => return Some(ToMember::Unobserve(draws.number())),
+        7 => Request::Check {
             number: draws.number(),
             of: subject(draws),
             token: Token(draws.number()),
         },
-        9 => return Some(ToMember::Ping),
-        10 => Request::End { session: session(draws) },
+        8 => return Some(ToMember::Ping),
         kind => Request::Ask {
             session: session(draws),
+            key: key(draws),
             number: draws.number(),
             forget_below: draws.number(),
-            ask: ask(kind - 11, draws)?,
+            ask: ask(kind - 9, draws)?,
         },
     };
     Some(ToMember::Request(request))
@@ -146,8 +148,9 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
         16 => return Some(ToClient::Observed(observed(draws))),
         17 => Reply::Checked { number: draws.number(), result: Ok(session(draws)) },
         18 => Reply::Ending { session: session(draws), why: Ending::Closed },
+        19 => Reply::Denied { session: session(draws), key: key(draws) },
         kind => {
-            let refusal = refusal(kind - 19, draws)?;
+            let refusal = refusal(kind - 20, draws)?;
             match draws.below(5) {
                 4 => Reply::Checked { number: draws.number(), result: Err(refusal) },
                 3 => {
@@ -221,6 +224,7 @@ fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
         26 => Refusal::StaleToken(subject(draws), Token(draws.number())),
         27 => Refusal::StateFull(draws.number()),
         28 => Refusal::TooManyOfClient(draws.small()),
+        29 => Refusal::NotOperator,
         _ => return None,
     })
 }
@@ -255,7 +259,7 @@ fn every_frame_survives_the_journey() {
         }
         kinds.1 = kind;
     }
-    assert_eq!(kinds, (22, 48));
+    assert_eq!(kinds, (20, 50));
 }
 
 /// The compiler complains here when something can be said that the tests above do not say.
@@ -286,12 +290,13 @@ fn nothing_is_left_out() {
                     Request::Open { .. }
                     | Request::KeepAlive { .. }
                     | Request::Close { .. }
-                    | Request::Died { .. }
-                    | Request::End { .. }
                     | Request::Force { .. }
                     | Request::Check { .. },
                 ),
             ) => {}
+            Some(ToMember::Request(Request::Died { .. } | Request::End { .. })) => {
+                panic!("only members say that, and to each other")
+            }
         }
     }
     for kind in 0.. {
@@ -324,6 +329,7 @@ fn nothing_is_left_out() {
             Refusal::StaleToken(..) => 24,
             Refusal::StateFull(_) => 25,
             Refusal::TooManyOfClient(_) => 26,
+            Refusal::NotOperator => 27,
         }] = true;
     }
     assert!(asks.iter().all(|seen| *seen), "{asks:?}");

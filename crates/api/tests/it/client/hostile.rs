@@ -84,7 +84,10 @@ fn what_is_wrong_is_named() {
     let key = Asked::Open(wire::Open { key: vec![1; 15], ..Default::default() });
     assert_eq!(to_member(key).to_string(), "open.key has 15 bytes; it must have 16");
     assert_eq!(to_member(Asked::Ask(wire::Ask::default())), Malformed::Missing("ask.session"));
-    let numbered = wire::Ask { session: Some(1), number: Some(1), ..wire::Ask::default() };
+    let keyless = wire::Ask { session: Some(1), number: Some(1), ..wire::Ask::default() };
+    let no_key = to_member(Asked::Ask(keyless.clone())).to_string();
+    assert_eq!(no_key, "ask.key has 0 bytes; it must have 16");
+    let numbered = wire::Ask { key: vec![0; 16], ..keyless };
     assert_eq!(to_member(Asked::Ask(numbered.clone())), Malformed::Missing("ask.what"));
     let ask = |what| Asked::Ask(wire::Ask { what: Some(what), ..numbered.clone() });
     use wire::ask::What;
@@ -97,7 +100,7 @@ fn what_is_wrong_is_named() {
     assert_eq!(too_many, Malformed::OutOfRange { field: "permits.of", value: 1 << 32 });
     let campaign = What::Campaign(wire::Campaign::default());
     assert_eq!(to_member(ask(campaign)), Malformed::Missing("campaign.policy"));
-    let watch = Asked::Watch(wire::Watch { session: Some(1), pid: None });
+    let watch = Asked::Watch(wire::Watch { session: Some(1), pid: None, key: vec![0; 16] });
     assert_eq!(to_member(watch), Malformed::Missing("watch.pid"));
     let observe = Asked::Observe(wire::Observe { number: None, role: "r".into() });
     assert_eq!(to_member(observe), Malformed::Missing("observe.number"));

@@ -3,7 +3,7 @@
 use bellwether_core::Time;
 use bellwether_duties::{
     Answer, Ask, Client, Command, Duties, Ending, Heard, Limits, Mode, Number, OnDeadlock, Over,
-    Policy, Refusal, Reply, Request, Said, SessionId, Setup, Token, Want,
+    Policy, Refusal, Reply, Request, Said, Secret, SessionId, Setup, Token, Want,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -78,13 +78,13 @@ enum Event {
     /// A request arrives.
     Request(usize, Request),
     /// A reply arrives at a client, if it is still this one.
-    Reply(usize, u128, Reply),
+    Reply(usize, Secret, Reply),
     /// A client's time has come, unless it was given another one since.
     Wake(usize, u64),
     /// The program does something.
     Program(usize),
     /// The program of a client gives something back: a lock by its request, or a role.
-    GiveBack(usize, u128, Number),
+    GiveBack(usize, Secret, Number),
     /// The coordinator looks who has not been heard of.
     Expire,
     /// Another coordinator takes over.
@@ -95,7 +95,7 @@ enum Event {
 struct User {
     client: Client,
     clock: Clock,
-    key: u128,
+    key: Secret,
     /// What was asked for and has no final answer.
     open: BTreeMap<Number, Ask>,
     /// What the program thinks that it holds, as long as the deadline has not passed.
@@ -119,7 +119,7 @@ pub(crate) struct World {
     epoch: u32,
     clock: Clock,
     /// When the coordinator heard of each session, by its clock, and from whom.
-    seen: BTreeMap<SessionId, (Time, usize, u128)>,
+    seen: BTreeMap<SessionId, (Time, usize, Secret)>,
     /// What each request was granted by.
     tokens: BTreeMap<(SessionId, Number), Token>,
 }
@@ -152,7 +152,7 @@ impl World {
     }
 
     fn user(&mut self) -> User {
-        let key = u128::from(self.dice.below(u64::MAX));
+        let key = Secret(u128::from(self.dice.below(u64::MAX)));
         let ttl = Duration::from_millis(TTL_MS);
         let setup = Setup { key, name: "a client".to_owned(), ttl, drift_ppm: DRIFT_PPM };
         let (open, holds, over, led, wakes) = Default::default();
@@ -262,7 +262,7 @@ impl World {
         }
     }
 
-    fn reply(&mut self, (who, key): (usize, u128), reply: Reply) {
+    fn reply(&mut self, (who, key): (usize, Secret), reply: Reply) {
         let mut counts = Counts::default();
         for when in self.ways(&mut counts) {
             self.at(when, Event::Reply(who, key, reply.clone()));
@@ -293,21 +293,21 @@ impl World {
                     self.reply((who, key), Reply::Opened { key, result, sent });
                 }
             }
-            Request::KeepAlive { session, sent } => match self.seen.get_mut(&session) {
+            Request::KeepAlive { session, sent, .. } => match self.seen.get_mut(&session) {
                 Some((seen, ..)) => {
                     *seen = now;
                     self.reply((who, key), Reply::KeptAlive { session, sent });
                 }
                 None => self.reply((who, key), Reply::Ended { session, why: None }),
             },
-            Request::Ask { session, number, forget_below, ask } => {
+            Request::Ask { session, number, forget_below, ask, .. } => {
                 if !self.seen.contains_key(&session) {
                     return self.reply((who, key), Reply::Ended { session, why: None });
                 }
                 let command = Command::Ask { session, number, forget_below, ask, at: 0 };
                 self.apply_and_tell(command);
             }
-            Request::Close { session } => {
+            Request::Close { session, .. } => {
                 self.apply_and_tell(Command::End { session, why: Ending::Closed, at: 0 });
                 self.reply((who, key), Reply::Ended { session, why: None });
             }

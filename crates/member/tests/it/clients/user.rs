@@ -4,7 +4,7 @@
 use super::world::Observed;
 use bellwether_core::Time;
 use bellwether_duties::{Answer, Ask, Mode, Number, Policy, Refusal, Reply, Request, Token, Want};
-use bellwether_duties::{Client, Heard, Over, Setup, Subject};
+use bellwether_duties::{Client, Heard, Over, Secret, Setup, Subject};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
@@ -58,7 +58,7 @@ impl Hash for User {
 impl User {
     pub(crate) fn new(me: u32, life: u64, seed: u64, ttl: Duration, drift_ppm: u32) -> Self {
         let seed = seed ^ (u64::from(me) << 40) ^ (life << 20);
-        let client = Client::new(Setup { key: 0, name: "u".to_owned(), ttl, drift_ppm });
+        let client = Client::new(Setup { key: Secret(0), name: "u".to_owned(), ttl, drift_ppm });
         let mut user = User {
             me,
             draws: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
@@ -84,7 +84,7 @@ impl User {
     /// A session after another.
     fn renew(&mut self) {
         self.sessions += 1;
-        let key = u128::from(self.seed) << 64 | u128::from(self.sessions);
+        let key = Secret(u128::from(self.seed) << 64 | u128::from(self.sessions));
         let (name, ttl, drift_ppm) = (format!("user {}", self.me), self.ttl, self.drift_ppm);
         self.client = Client::new(Setup { key, name, ttl, drift_ppm });
         self.forget();

@@ -5,7 +5,7 @@ use super::of_log;
 use bellwether_core::{NodeId, Time};
 use bellwether_duties::{
     Answer, Ask, Command, Cursor, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy,
-    Refusal, Reply, Request, SessionId, Subject, Token, Wait, Want,
+    Refusal, Reply, Request, Secret, SessionId, Subject, Token, Wait, Want,
 };
 use bellwether_log::{
     Ack, Answer as Vote, Birth, Body, Entries, Entry, Heartbeat, Index, Machine, Msg as M, Payload,
@@ -141,6 +141,7 @@ pub(crate) fn clients() -> Vec<(&'static str, Msg)> {
         ("replies-checked", numbered(5, checked())),
         ("requests-at-once", Msg::Requests((5..).zip(at_once()).collect())),
         ("replies-told-first", numbered(5, told_first())),
+        ("replies-denied", numbered(5, denied())),
     ]
 }
 
@@ -148,13 +149,14 @@ pub(crate) fn clients() -> Vec<(&'static str, Msg)> {
 pub(crate) fn requests() -> Vec<Request> {
     let mut requests = vec![
         Request::Open { key: KEY, client: "cron@web-1".to_owned(), ttl_ms: 10_000, sent: 300 },
-        Request::KeepAlive { session: session(1), sent: 1 << 40 },
-        Request::Close { session: session(2) },
-        Request::Died { session: session(3) },
+        Request::KeepAlive { session: session(1), key: KEY, sent: 1 << 40 },
+        Request::Close { session: session(2), key: KEY },
+        Request::Died { session: session(3), key: KEY },
         force(false),
     ];
     requests.extend((2..).zip(asks()).map(|(number, ask)| Request::Ask {
         session: session(1),
+        key: KEY,
         number,
         forget_below: number - 1,
         ask,
@@ -169,12 +171,21 @@ fn force(now: bool) -> Request {
 
 /// What an operator does not wait for.
 fn at_once() -> Vec<Request> {
-    vec![force(true), Request::End { session: session(2) }]
+    vec![force(true), Request::End { session: session(2), by: "ops".to_owned(), now: true }]
 }
 
 /// What a holder is told first.
 fn told_first() -> Vec<Reply> {
     vec![Reply::Ending { session: session(2), why: Ending::Closed }]
+}
+
+/// What those are told who may not.
+fn denied() -> Vec<Reply> {
+    let (lock, result) = ("disk".to_owned(), Err(Refusal::NotOperator));
+    vec![
+        Reply::Denied { session: session(2), key: KEY },
+        Reply::Forced { lock, session: session(1), result },
+    ]
 }
 
 /// Tokens that somebody was shown.
@@ -195,7 +206,7 @@ fn checked() -> Vec<Reply> {
 }
 
 /// Something that clients draw.
-const KEY: u128 = 0x0123_4567_89ab_cdef_fedc_ba98_7654_3210;
+const KEY: Secret = Secret(0x0123_4567_89ab_cdef_fedc_ba98_7654_3210);
 
 /// Everything that can be asked for.
 fn asks() -> Vec<Ask> {
@@ -234,7 +245,7 @@ fn replies() -> Vec<Reply> {
         |number, answer| Reply::Answered { session: session(1), number, result: Ok(answer) };
     vec![
         Reply::Opened { key: KEY, result: Ok(session(1)), sent: 300 },
-        Reply::Opened { key: 1, result: Err(Refusal::TooManySessions(200_000)), sent: 0 },
+        Reply::Opened { key: Secret(1), result: Err(Refusal::TooManySessions(200_000)), sent: 0 },
         Reply::KeptAlive { session: session(1), sent: 1 << 40 },
         answered(1, Answer::Granted(Token(7 << 32 | 300))),
         answered(2, Answer::Leads(Token(7 << 32 | 301))),
@@ -305,8 +316,9 @@ pub(crate) fn commands() -> Vec<Command> {
     let limits = Limits::default();
     let begin = |on_deadlock| Command::Begin { epoch: 7, limits, on_deadlock };
     let open = |key: u64, client: &str| {
-        let key = KEY + u128::from(key);
-        Command::Open { key, client: client.to_owned(), ttl_ms: 10_000 + key as u64 % 16, at: AT }
+        let key = KEY.0 + u128::from(key);
+        let ttl_ms = 10_000 + key as u64 % 16;
+        Command::Open { key: Secret(key), client: client.to_owned(), ttl_ms, at: AT }
     };
     let mut commands = vec![begin(OnDeadlock::Report), begin(OnDeadlock::Abort)];
     commands.extend([open(1, "web-1"), open(2, "web-2"), open(3, "web-3")]);
@@ -386,58 +398,65 @@ fn there_is_an_example_of_everything() {
     };
     let stale: Vec<_> = checked().iter().filter_map(stale).collect();
     let replies =
-        replies().into_iter().chain(checked()).chain(told_first()).map(|reply| match reply {
-            Reply::Opened { .. } => 0,
-            Reply::KeptAlive { .. } => 1,
-            Reply::Answered { result, .. } => match result.unwrap() {
-                Answer::Granted(_) => 2,
-                Answer::Leads(_) => 3,
-                Answer::Waits { .. } => 4,
-                Answer::Done => 5,
-            },
-            Reply::MakeRoom { .. } => 6,
-            Reply::Taken { .. } => 7,
-            Reply::Forced { .. } => 8,
-            Reply::Ended { .. } => 9,
-            Reply::NoCoordinator => 10,
-            Reply::Checked { .. } => 11,
-            Reply::Ending { .. } => 12,
+        replies().into_iter().chain(checked()).chain(told_first()).chain(denied()).map(|reply| {
+            match reply {
+                Reply::Opened { .. } => 0,
+                Reply::KeptAlive { .. } => 1,
+                Reply::Answered { result, .. } => match result.unwrap() {
+                    Answer::Granted(_) => 2,
+                    Answer::Leads(_) => 3,
+                    Answer::Waits { .. } => 4,
+                    Answer::Done => 5,
+                },
+                Reply::MakeRoom { .. } => 6,
+                Reply::Taken { .. } => 7,
+                Reply::Forced { .. } => 8,
+                Reply::Ended { .. } => 9,
+                Reply::NoCoordinator => 10,
+                Reply::Checked { .. } => 11,
+                Reply::Ending { .. } => 12,
+                Reply::Denied { .. } => 13,
+            }
         });
-    let refusals = refusals().into_iter().chain(stale).map(|refusal| match refusal {
-        Refusal::NoSession(_) => 0,
-        Refusal::TooManySessions(_) => 1,
-        Refusal::TooManyRequests(_) => 2,
-        Refusal::TooManyWaiters(_) => 3,
-        Refusal::TooManyWants(_) => 4,
-        Refusal::NothingWanted => 5,
-        Refusal::BadName(_) => 6,
-        Refusal::ValueTooLarge(_) => 7,
-        Refusal::BadTtl(..) => 8,
-        Refusal::NamedTwice(_) => 9,
-        Refusal::AlreadyAsked(_) => 10,
-        Refusal::Busy(_) => 11,
-        Refusal::OtherPermits { .. } => 12,
-        Refusal::BadPermits(_) => 13,
-        Refusal::NotAsked(_) => 14,
-        Refusal::Forgotten(_) => 15,
-        Refusal::Deadlock(_) => 16,
-        Refusal::AlreadyStands(_) => 17,
-        Refusal::NotCandidate(_) => 18,
-        Refusal::NotLeader(_) => 19,
-        Refusal::NoSuchCandidate(..) => 20,
-        Refusal::OtherPolicy(..) => 21,
-        Refusal::NotHolder(..) => 22,
-        Refusal::GaveUp => 23,
-        Refusal::StaleToken(..) => 24,
-        Refusal::StateFull(_) => 25,
-        // A member says it to its own clients, and no other member hears it.
-        Refusal::TooManyOfClient(_) => unreachable!("it is not passed on"),
-    });
+    let refusals =
+        refusals().into_iter().chain(stale).chain([Refusal::NotOperator]).map(|refusal| {
+            match refusal {
+                Refusal::NoSession(_) => 0,
+                Refusal::TooManySessions(_) => 1,
+                Refusal::TooManyRequests(_) => 2,
+                Refusal::TooManyWaiters(_) => 3,
+                Refusal::TooManyWants(_) => 4,
+                Refusal::NothingWanted => 5,
+                Refusal::BadName(_) => 6,
+                Refusal::ValueTooLarge(_) => 7,
+                Refusal::BadTtl(..) => 8,
+                Refusal::NamedTwice(_) => 9,
+                Refusal::AlreadyAsked(_) => 10,
+                Refusal::Busy(_) => 11,
+                Refusal::OtherPermits { .. } => 12,
+                Refusal::BadPermits(_) => 13,
+                Refusal::NotAsked(_) => 14,
+                Refusal::Forgotten(_) => 15,
+                Refusal::Deadlock(_) => 16,
+                Refusal::AlreadyStands(_) => 17,
+                Refusal::NotCandidate(_) => 18,
+                Refusal::NotLeader(_) => 19,
+                Refusal::NoSuchCandidate(..) => 20,
+                Refusal::OtherPolicy(..) => 21,
+                Refusal::NotHolder(..) => 22,
+                Refusal::GaveUp => 23,
+                Refusal::StaleToken(..) => 24,
+                Refusal::StateFull(_) => 25,
+                Refusal::NotOperator => 26,
+                // A member says it to its own clients, and no other member hears it.
+                Refusal::TooManyOfClient(_) => unreachable!("it is not passed on"),
+            }
+        });
     let all: [(&str, Vec<usize>, usize); 4] = [
         ("commands", commands.collect(), 5),
         ("requests", requests.collect(), 14),
-        ("replies", replies.collect(), 13),
-        ("refusals", refusals.collect(), 26),
+        ("replies", replies.collect(), 14),
+        ("refusals", refusals.collect(), 27),
     ];
     for (what, seen, kinds) in all {
         let missing: Vec<usize> = (0..kinds).filter(|kind| !seen.contains(kind)).collect();

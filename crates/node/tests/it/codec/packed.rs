@@ -4,7 +4,7 @@
 use super::examples::{alone, commands, session, state};
 use super::hostile::Draws;
 use super::{of_log, raw, read};
-use bellwether_duties::{Answer, Ask, Command, Cursor, Duties, Said};
+use bellwether_duties::{Answer, Ask, Command, Cursor, Duties, Said, Secret};
 use bellwether_log::{Body, Machine, Msg as M, Position, Roster};
 use bellwether_member::Msg as Member;
 use bellwether_member::service::Msg;
@@ -52,7 +52,8 @@ fn a_state_survives_the_journey_after_every_command() {
 /// other comes to wait: the graph that finds the circle was not sent.
 #[test]
 fn a_deadlock_that_closes_after_the_journey_is_found() {
-    let open = |key| Command::Open { key, client: "a".to_owned(), ttl_ms: 10_000, at: 1 };
+    let open =
+        |key| Command::Open { key: Secret(key), client: "a".to_owned(), ttl_ms: 10_000, at: 1 };
     let lock = |count, number, name: &str| {
         let ask = Ask::Lock { wants: vec![alone(name)], wait: true };
         Command::Ask { session: session(count), number, forget_below: 0, ask, at: 2 }

@@ -5,13 +5,17 @@
 
 use axum::Router;
 use bellwether_api::json;
+use bellwether_api::orders::Opened;
 use bellwether_core::NodeId;
 use bellwether_http::Extra;
 use bellwether_net::certs::{Files, prepare_all};
 use bellwether_node::Daemon;
 use bellwether_node::config::{Overrides, Settings, load};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Mutex;
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
@@ -87,6 +91,7 @@ impl Cluster {
         change(&mut settings);
         let identity = Files::of(self.folder.path(), id).load("test", id).unwrap();
         let daemon = Daemon::start_on(settings, identity, listener, Some(http), extra()).unwrap();
+        learn(daemon.http().unwrap(), &self.folder.path().join("data/operator.token"));
         self.members.push(daemon);
     }
 
@@ -132,14 +137,64 @@ fn config(addresses: &[SocketAddr], https: &[SocketAddr]) -> String {
     text
 }
 
-/// Sends a request and returns the status code, the head and the body.
+/// The operator tokens of all members by their addresses, and the keys of all sessions that were opened.
+#[derive(Default)]
+struct Secrets {
+    tokens: BTreeMap<SocketAddr, String>,
+    keys: BTreeMap<(String, String), String>,
+}
+
+static SECRETS: Mutex<Secrets> =
+    Mutex::new(Secrets { tokens: BTreeMap::new(), keys: BTreeMap::new() });
+
+/// What this request has to show: the key of the session that it names, or else the operator token.
+fn secret(address: SocketAddr, request: &str, body: &str) -> Option<String> {
+    let secrets = SECRETS.lock().unwrap();
+    let token = secrets.tokens.get(&address)?.clone();
+    let named = serde_json::from_str::<serde_json::Value>(body).ok();
+    let named = named.and_then(|body| Some(body["session"].as_str()?.to_owned()));
+    let path = request.split_once("/v1/sessions/").map(|(_, path)| path);
+    let path = path.and_then(|path| path.split(['/', '?']).next()).map(str::to_owned);
+    let session = path.or(named.filter(|_| !request.contains("/force")));
+    let key = session.and_then(|session| secrets.keys.get(&(token.clone(), session)));
+    Some(key.filter(|_| !request.contains("now=true")).cloned().unwrap_or(token))
+}
+
+/// Sends a request with the secret that it needs, and returns the status code, the head and the body.
 pub async fn call(address: SocketAddr, request: &str, body: &str) -> (u16, String, String) {
+    let secret = secret(address, request, body);
+    let (code, head, answer) = call_with(address, request, secret.as_deref(), body).await;
+    if let (Ok(opened), true) =
+        (serde_json::from_str::<Opened>(&answer), request.starts_with("POST /v1/sessions"))
+    {
+        let mut secrets = SECRETS.lock().unwrap();
+        let token = secrets.tokens[&address].clone();
+        secrets.keys.insert((token, opened.session), opened.key);
+    }
+    (code, head, answer)
+}
+
+/// The same with this secret, or none.
+pub async fn call_with(
+    address: SocketAddr,
+    request: &str,
+    secret: Option<&str>,
+    body: &str,
+) -> (u16, String, String) {
     let length = body.len();
+    let bearer = secret.map(|secret| format!("Authorization: Bearer {secret}\r\n"));
+    let bearer = bearer.unwrap_or_default();
     let text = format!(
-        "{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+        "{request} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{bearer}\
          Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     );
     exchange(address, &text).await
+}
+
+/// From now on requests to this address show the operator token in this file.
+pub fn learn(address: SocketAddr, token: &Path) {
+    let token = std::fs::read_to_string(token).unwrap().trim().to_owned();
+    SECRETS.lock().unwrap().tokens.insert(address, token);
 }
 
 /// Sends a whole request as it is, which must ask for the connection to be closed.
