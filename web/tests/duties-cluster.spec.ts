@@ -19,28 +19,39 @@ test.afterEach(async ({ page }) => {
 const member = (id: number) => cluster.members.get(id) ?? "";
 const region = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 
-async function post<T>(path: string, body: unknown): Promise<T> {
+/** The keys of the sessions that were opened. */
+const keys = new Map<string, string>();
+const bearer = (secret: string) => ({ "authorization": `Bearer ${secret}` });
+
+async function post<T>(path: string, body: unknown, session = ""): Promise<T> {
   const answer = await fetch(`${member(2)}${path}`, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...bearer(keys.get(session) ?? cluster.token) },
     body: JSON.stringify(body),
   });
   return (await answer.json()) as T;
 }
 
-const open = async (client: string) => (await post<{ session: string }>("/v1/sessions", { client, ttl_ms: 60_000 })).session;
+async function open(client: string): Promise<string> {
+  const { session, key } = await post<{ session: string; key: string }>("/v1/sessions", { client, ttl_ms: 60_000 });
+  keys.set(session, key);
+  return session;
+}
+
 const lock = (session: string, name: string) =>
-  post<{ token?: number; error?: string }>(`/v1/sessions/${session}/locks`, { locks: [{ name }], wait_ms: 50_000 });
+  post<{ token?: number; error?: string }>(`/v1/sessions/${session}/locks`, { locks: [{ name }], wait_ms: 50_000 }, session);
 
 test("what clients have and want is shown, and a lock is taken away", async ({ page }) => {
   const [one, two] = [await open("nightly"), await open("report")];
   const { token } = await lock(one, "backup");
   const waits = lock(two, "backup");
-  await post("/v1/roles/cron/campaign", { session: one, value: "here" });
-  await post("/v1/roles/cron/campaign", { session: two });
+  await post("/v1/roles/cron/campaign", { session: one, value: "here" }, one);
+  await post("/v1/roles/cron/campaign", { session: two }, two);
 
-  await page.goto(member(1));
+  await page.goto(`${member(1)}/#operator=${cluster.token}`);
   await page.getByRole("heading", { name: "At work for clients" }).evaluate((heading) => heading.scrollIntoView());
+  // It is not for those who look over a shoulder.
+  expect(page.url()).not.toContain(cluster.token);
   const backup = region(page, "Locks").getByRole("row", { name: /^backup/ });
   await expect(backup).toContainText(new RegExp(`nightly ${one}\\s*token ${token}.*1\\. report ${two}`));
   await expect(region(page, "Roles")).toContainText(new RegExp(`cron\\s+first come.*nightly ${one}.*proclaims here`));
@@ -65,6 +76,6 @@ test("two that lock a, b and b, a are told of their deadlock, and so is the page
   await expect(region(page, "Wait-for graph").getByRole("img")).toHaveAttribute("aria-label", /left .* waits for right .*: b/);
   expect((await lock(two, "a")).error).toContain("deadlock");
   await expect(region(page, "Deadlocks")).toContainText(new RegExp(`The request of right ${two} was aborted.*${one} \\(left\\) waits for 'b' behind ${two}`));
-  await fetch(`${member(2)}/v1/sessions/${two}`, { method: "DELETE" });
+  await fetch(`${member(2)}/v1/sessions/${two}`, { method: "DELETE", headers: bearer(keys.get(two) ?? "") });
   expect((await waits).token).toBeGreaterThan(0);
 });

@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { busy, crowd, deadlock, duties, holder, lock, session, waiter, waits } from "../src/dashboard/duties/fakes";
-import { FakeMember } from "./fake-member";
+import { FakeMember, TOKEN } from "./fake-member";
 import { expect, test } from "./fixtures";
 import { expectReadable } from "./readable";
 
@@ -16,7 +16,7 @@ const row = (page: Page, name: RegExp) => region(page, "Locks").getByRole("row",
 const takeAway = (page: Page, what: string) => page.getByRole("button", { name: `Take ${what}` });
 
 /** Opens the dashboard and looks at the duties. */
-async function look(page: Page, url = member.url) {
+async function look(page: Page, url = `${member.url}/#operator=${TOKEN}`) {
   await page.goto(url);
   await page.getByRole("heading", { name: "At work for clients" }).evaluate((heading) => heading.scrollIntoView());
 }
@@ -179,7 +179,33 @@ test("on the page of bellwether up nothing can be taken away; it says where", as
   await look(page);
   await expect(row(page, /^backup/)).toBeVisible();
   await expect(takeAway(page, "backup")).toHaveCount(0);
-  await expect(page.getByRole("link", { name: "page of a member" })).toHaveAttribute("href", `${member.url}/`);
+  await expect(page.getByRole("link", { name: "page of a member" })).toHaveAttribute("href", `${member.url}/#operator=${TOKEN}`);
+});
+
+test("without the operator token it is asked for, and a wrong one is asked for again", async ({ page, faults }) => {
+  member = await FakeMember.start();
+  member.say(busy());
+  await look(page, member.url);
+  faults.allow(/force/);
+  await takeAway(page, "backup away").click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Who does this, and why").fill("ada");
+  const button = dialog.getByRole("button", { name: "Take it away" });
+  await expect(button).toBeDisabled();
+  await dialog.getByLabel("Operator token").fill("short");
+  await expect(dialog).toContainText("It has thirty-two hexadecimal digits.");
+  await dialog.getByLabel("Operator token").fill("f".repeat(32));
+  await button.click();
+  await expect(dialog.getByRole("alert")).toContainText("Not done: this is for operators");
+  expect(member.forced).toEqual([]);
+  await expectReadable(page);
+  await dialog.getByLabel("Operator token").fill(TOKEN);
+  await button.click();
+  await expect(page.getByText("backup was taken away from")).toBeVisible();
+  // It is known after the page was loaded again.
+  await page.reload();
+  await takeAway(page, "ledger/2026 away from importer (s3.9)").click();
+  await expect(dialog.getByLabel("Operator token")).toHaveCount(0);
 });
 
 test("duties are only asked for while they are in view", async ({ page }) => {

@@ -27,6 +27,9 @@ interface Options {
   up?: boolean;
 }
 
+/** What an operator has to show. */
+export const TOKEN = "0123456789abcdef0123456789abcdef";
+
 /** What an operator asked for. */
 export interface Forced {
   lock: string;
@@ -133,6 +136,9 @@ export class FakeMember {
   async #force(lock: string, request: IncomingMessage, response: ServerResponse) {
     let text = "";
     for await (const chunk of request) text += String(chunk);
+    if (request.headers.authorization !== `Bearer ${TOKEN}`) {
+      return json(response, 403, { error: "this is for operators, and another secret was shown", hint: null, code: "wrong-operator-token" });
+    }
     if (this.refuses !== null) return json(response, 409, { error: this.refuses, hint: "look again" });
     const { session, by } = JSON.parse(text) as { session: string; by: string };
     this.forced.push({ lock, session, by });

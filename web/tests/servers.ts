@@ -77,8 +77,10 @@ export async function startExplore(listen = "127.0.0.1:0"): Promise<Explore> {
 export class Cluster {
   private constructor(
     private readonly command: Command,
-    /** The page that can break things. */
+    /** The page that can break things, with the operator token. */
     readonly dashboard: string,
+    /** What operators show. */
+    readonly token: string,
     /** Where each member is, by its number. */
     readonly members: ReadonlyMap<number, string>,
   ) {}
@@ -86,10 +88,10 @@ export class Cluster {
   /** Starts `bellwether up` and waits for the first coordinator. */
   static async start(): Promise<Cluster> {
     const command = new Command(["up", "--plain"]);
-    const [, dashboard] = await command.until(/dashboard:?\s+(http:\/\/[\d.]+:\d+)/);
+    const [, dashboard, token] = await command.until(/dashboard:?\s+(http:\/\/[\d.]+:\d+\/)#operator=([0-9a-f]+)/);
     await command.until(/coordinates in epoch/);
     const members = [...command.said.matchAll(/member (\d+)\s+pid \d+\s+(http:\/\/[\d.]+:\d+)/g)];
-    return new Cluster(command, dashboard ?? "", new Map(members.map(([, id, url]) => [Number(id), url ?? ""])));
+    return new Cluster(command, `${dashboard}#operator=${token}`, token ?? "", new Map(members.map(([, id, url]) => [Number(id), url ?? ""])));
   }
 
   /** Gives it a command as a line, and waits until it says that this was done. */

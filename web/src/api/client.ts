@@ -1,3 +1,4 @@
+import { forget, operator } from "../operator";
 import type { components } from "./explorer";
 
 export type Schemas = components["schemas"];
@@ -10,16 +11,28 @@ export class ServerError extends Error {
     readonly hint: string | null,
     /** The HTTP status; 0 if nobody answered. */
     readonly status: number,
+    /** The word for programs, if there is one. */
+    readonly code: string | null = null,
   ) {
     super(message);
   }
 }
 
+/** Commands something of the server that the page came from, as an operator. */
+export async function command<T>(path: string, body: unknown): Promise<T> {
+  try {
+    return await ask<T>(path, body, undefined, operator.value);
+  } catch (error) {
+    if (error instanceof ServerError && error.code === "wrong-operator-token") forget();
+    throw error;
+  }
+}
+
 /** Asks the server that the page came from. */
-export async function ask<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+export async function ask<T>(path: string, body?: unknown, signal?: AbortSignal, token: string | null = null): Promise<T> {
   const init: RequestInit = body === undefined ? {} : {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...(token !== null && { authorization: `Bearer ${token}` }) },
     body: JSON.stringify(body),
   };
   if (signal) init.signal = signal;
@@ -29,11 +42,12 @@ export async function ask<T>(path: string, body?: unknown, signal?: AbortSignal)
   });
   const said: unknown = await answer.json().catch(() => null);
   if (answer.ok && said !== null) return said as T;
-  const problem = said as { error?: string; hint?: string | null } | null;
+  const problem = said as { error?: string; hint?: string | null; code?: string | null } | null;
   throw new ServerError(
     problem?.error ?? `The server answered ${answer.status} and nothing that makes sense.`,
     problem?.hint ?? null,
     answer.status,
+    problem?.code ?? null,
   );
 }
 

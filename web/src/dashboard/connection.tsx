@@ -1,3 +1,4 @@
+import { withOperator } from "../operator";
 import type { Room } from "./room";
 
 /** Which member speaks here, that the page moved, and what else the viewer should know. */
@@ -35,7 +36,7 @@ export function Connection({ room }: { room: Room }) {
         {room.host.value === "member" && status.up && (
           <li class="hint">
             This cluster was started by <code>bellwether up</code>:{" "}
-            <a href={`http://${status.up}/`}>its own page</a> can kill, pause and partition members.
+            <a href={withOperator(`http://${status.up}/`)}>its own page</a> can kill, pause and partition members.
           </li>
         )}
       </ul>

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { Room } from "./room";
+import { OperatorToken } from "./token";
 import type { Up } from "./wire";
 
 /** `1,2 | 3,4,5` */
@@ -21,6 +22,7 @@ export function Controls({ room, up }: { room: Room; up: Up }) {
   return (
     <section class="panel break-it" aria-labelledby="break-it">
       <h2 id="break-it">Break it</h2>
+      <OperatorToken />
       <fieldset>
         <legend>Partition: who is to be on one side?</legend>
         <div class="sides">

@@ -1,5 +1,5 @@
 import { batch, signal } from "@preact/signals";
-import { ask, ServerError } from "../api/client";
+import { ask, command as send, ServerError } from "../api/client";
 import { DutiesWatch, NOTHING_YET } from "./duties/watch";
 import { Ears } from "./ears";
 import { Feed, type FeedState } from "./feed";
@@ -89,7 +89,7 @@ export class Room {
   /** Takes a lock away from a session that holds it, at once: the dialog has said what that means. Says why not, if it was not done. */
   async takeAway(lock: string, session: string, by: string): Promise<string | null> {
     try {
-      await ask(`/v1/locks/${encodeURIComponent(lock)}/force`, { session, by, now: true });
+      await send(`/v1/locks/${encodeURIComponent(lock)}/force`, { session, by, now: true });
       return null;
     } catch (error) {
       if (!(error instanceof ServerError)) throw error;
@@ -101,7 +101,7 @@ export class Room {
   async order(command: string) {
     this.done.value = null;
     try {
-      const { done, up } = await ask<UpDone>("/v1/up/command", { command });
+      const { done, up } = await send<UpDone>("/v1/up/command", { command });
       this.done.value = { ok: true, text: `${done}.` };
       this.#follow(up);
     } catch (error) {

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { withOperator } from "../../operator";
 import { count } from "../format";
 import type { Room } from "../room";
 import { first, textsOfLock, type Filter } from "./find";
@@ -60,7 +61,7 @@ export function Locks({ room, locks, filter }: { room: Room; locks: readonly Loc
       )}
       <More some={some} of="lock" />
       {!room.mayCommand && locks.length > 0 && (
-        <p class="soft">A lock can be taken away from its holder on the <a href={`${room.feed.value.origin}/`}>page of a member</a>.</p>
+        <p class="soft">A lock can be taken away from its holder on the <a href={withOperator(`${room.feed.value.origin}/`)}>page of a member</a>.</p>
       )}
       {taking.value && (
         <TakeAway room={room} taking={taking.value} lock={locks.find(({ name }) => name === taking.value?.lock)}

@@ -1,6 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { operator } from "../../operator";
 import type { Room } from "../room";
+import { OperatorToken } from "../token";
 import type { Holder, Lock } from "./types";
 import { Client, clientWords } from "./words";
 
@@ -61,10 +63,11 @@ export function TakeAway({ room, taking, lock, ended }: Props) {
           Who does this, and why (for the log)
           <input type="text" required maxLength={200} autoComplete="off" value={by.value} onInput={(event) => (by.value = event.currentTarget.value)} />
         </label>
+        <OperatorToken />
         <p role="alert" class="bad">{problem}</p>
         <div class="row">
           <button type="button" onClick={() => close("")}>Leave it</button>
-          <button type="submit" class="danger" disabled={!holds || busy.value || by.value.trim() === ""}>Take it away</button>
+          <button type="submit" class="danger" disabled={!holds || busy.value || by.value.trim() === "" || operator.value === null}>Take it away</button>
         </div>
       </form>
     </dialog>
