@@ -224,6 +224,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         }
     }
     let wanted = json!({ "command": "kill 3" }).to_string();
+    let token = std::fs::read_to_string(up.folder.join("operator.token")).unwrap();
     for (head, body, code) in [
         ("POST /v1/up/command HTTP/1.1", "{\"command\": \"kill 3\"", 400),
         ("POST /v1/up/command HTTP/1.1", "{\"comand\": \"kill 3\"}", 422),
@@ -236,8 +237,9 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         ),
         ("GET /v1/up/command HTTP/1.1", &wanted, 405),
     ] {
-        let (found, _, problem) = call(&up.dashboard, head, body);
-        assert_eq!(found, code, "{head}: {problem}");
+        let head = format!("{head}\r\nAuthorization: Bearer {}", token.trim());
+        let (found, _, problem) = call(&up.dashboard, &head, body);
+        assert_eq!(found, code, "{problem}");
         assert!(problem["error"].is_string() && problem["hint"].is_string(), "{problem}");
     }
     // A member takes no commands from the dashboard's page either: that one may only read.

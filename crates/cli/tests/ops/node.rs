@@ -221,6 +221,9 @@ fn a_supervisor_is_told_how_it_does() {
 #[test]
 fn a_disk_that_takes_no_more_ends_a_member_with_4() {
     let directory = workshop();
+    // A member that has run before.
+    fs::create_dir_all(directory.path().join("data")).unwrap();
+    fs::write(directory.path().join("data/operator.token"), "0".repeat(32)).unwrap();
     // A file may have no byte at all: what a full disk does, without filling one.
     let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" node --config node.toml --log off";
     let output = Command::new("sh")

@@ -127,7 +127,8 @@ fn who_takes_away_or_ends_is_logged() {
     assert_eq!(asked(&address, "POST /v1/locks/db/force", None, &force).0, 401);
     logged(&up, &["WARN refused: POST /v1/locks/db/force by HTTP client at 127.0.0.1:"]);
     assert_eq!(asked(&address, "POST /v1/locks/db/force", Some(token), &force).0, 200);
-    let taken = format!("'db' was taken away from {session} by anna: it hangs (operator at 127.0.0.1:");
+    let taken =
+        format!("'db' was taken away from {session} by anna: it hangs (operator at 127.0.0.1:");
     logged(&up, &["WARN", &taken, "through P1"]);
 
     let end = format!("DELETE /v1/sessions/{session}");
@@ -147,15 +148,18 @@ fn a_command_finds_the_token_of_up_and_else_says_what_to_do() {
     let address = up.members[0].clone();
     let token = up.folder.join("operator.token");
     assert_eq!(fs::metadata(&token).unwrap().mode() & 0o777, 0o600);
-    let (_, opened) = call(&address, "POST", "/v1/sessions", &json!({ "client": "c", "ttl_ms": 60_000 }))
-        .unwrap();
+    let (_, opened) =
+        call(&address, "POST", "/v1/sessions", &json!({ "client": "c", "ttl_ms": 60_000 }))
+            .unwrap();
     let session = opened["session"].as_str().unwrap();
     let hold = || {
-        let (body, path) = (json!({ "locks": [{ "name": "db" }] }), format!("/v1/sessions/{session}/locks"));
+        let (body, path) =
+            (json!({ "locks": [{ "name": "db" }] }), format!("/v1/sessions/{session}/locks"));
         assert_eq!(call(&address, "POST", &path, &body).unwrap().0, 200);
     };
     let release = |runtime: &Path, more: &str| {
-        let line = format!("locks --release db --session {session} --yes --address {address}{more}");
+        let line =
+            format!("locks --release db --session {session} --yes --now --address {address}{more}");
         let output = command(&line).env("XDG_RUNTIME_DIR", runtime).output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };

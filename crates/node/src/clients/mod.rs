@@ -190,7 +190,8 @@ async fn accept_remote(mut clients: mpsc::Receiver<ClientConnection>, hall: Arc<
                 let caller = Caller::Certificate { name, from: address };
                 let gone = format!("{caller} has gone");
                 let guest = Guest { version, frames, out, caller, owner: None };
-                tracing::debug!("{gone}: {}", guest.serve(&inside).await);
+                let end = guest.serve(&inside).await;
+                tracing::debug!("{gone}: {end}");
             })
         });
     }

@@ -248,7 +248,8 @@ fn who_may_connect_to_the_socket_can_be_said() {
     let printed = load_text(&settings.to_string(), &Overrides::default()).1.unwrap();
     assert_eq!(printed.socket_access, SocketAccess { mode: 0o660, group: Some(7) });
     assert_eq!(printed.operator_token, Path::new("/run/bw/token"));
-    assert_eq!(good(GOOD).operator_token, good(GOOD).data.join("operator.token"));
+    let usual = good(GOOD);
+    assert_eq!(usual.operator_token, usual.data.join("operator.token"));
     refused(&[
         (
             with("socket_mode = \"0460\""),
