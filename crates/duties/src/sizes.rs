@@ -95,8 +95,7 @@ pub(crate) fn of_answer(answer: &Result<Answer, Refusal>) -> u64 {
         Err(
             NoSession(_) | TooManySessions(_) | TooManyRequests(_) | TooManyWaiters(_)
             | TooManyWants(_) | NothingWanted | BadName(_) | ValueTooLarge(_) | BadTtl(..)
-            | NotAsked(_) | Forgotten(_) | GaveUp | StateFull(_) | TooManyOfClient(_)
-            | NotOperator,
+            | NotAsked(_) | Forgotten(_) | GaveUp | StateFull(_) | TooManyOfClient(_) | NotOperator,
         ) => 0,
     }
 }

@@ -3,6 +3,7 @@
 use crate::clients::{self, Clients, Counter, Observatory, Quota};
 use crate::codec;
 use crate::config::{ConfigError, Settings};
+use crate::duties::Turns;
 use crate::history::History;
 use crate::http;
 use crate::office::Office;
@@ -156,8 +157,9 @@ impl Daemon {
         tasks.spawn(clients::keep_count(quota.clone(), seat.clone()));
         tasks.spawn(ask(counter.clone(), seat.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
-        let office =
-            Arc::new(Office { settings, seat, history, counter, quota, operator, started });
+        let turns = Turns::default();
+        let office = Office { settings, seat, history, counter, quota, operator, turns, started };
+        let office = Arc::new(office);
         let http = match http {
             None => None,
             Some(listener) => Some(serve(listener, office.clone(), extra)?),

@@ -2,6 +2,7 @@
 
 use crate::clients::{Counter, Quota};
 use crate::config::Settings;
+use crate::duties::Turns;
 use crate::history::History;
 use crate::operator::OperatorToken;
 use crate::seat::Seat;
@@ -28,6 +29,8 @@ pub(crate) struct Office {
     pub(crate) quota: Arc<Quota>,
     /// What operators show over HTTP.
     pub(crate) operator: OperatorToken,
+    /// Who makes a list now.
+    pub(crate) turns: Turns,
     /// When it started, on the clock that all processes of the host share.
     pub(crate) started: Time,
 }

@@ -151,7 +151,12 @@ mod tests {
             limits: Default::default(),
             on_deadlock: Default::default(),
         });
-        duties.apply(&Command::Open { key: Secret(1), client: "a".to_owned(), ttl_ms: 1_000, at: 0 });
+        duties.apply(&Command::Open {
+            key: Secret(1),
+            client: "a".to_owned(),
+            ttl_ms: 1_000,
+            at: 0,
+        });
         let now = Instant::now();
         quota.forget_ended(&duties, now);
         assert_eq!(quota.open(&one, Secret(3)), Err(full()), "they may just be on their way");

@@ -11,7 +11,10 @@ mod reads;
 mod refusals;
 mod shown;
 mod tokens;
+mod turns;
 mod watch;
+
+pub(crate) use turns::Turns;
 
 use crate::office::Office;
 use axum::Router;

@@ -8,9 +8,10 @@ use crate::office::Office;
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+#[cfg(test)]
 use bellwether_api::duties as shown;
-use bellwether_http::{Outcome, Refusal};
+use bellwether_http::Refusal;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -38,10 +39,12 @@ fn limit(asked: Asked) -> Result<usize, Refusal> {
     }
 }
 
-async fn show(office: &Office, part: Part, asked: Asked) -> Outcome<shown::Duties> {
+async fn show(office: &Office, part: Part, asked: Asked) -> Result<Response, Refusal> {
     let (id, limit) = (office.settings.id.number(), limit(asked)?);
     let seen = look(office, move |duties, version| framed(lists(duties, part, limit), id, version));
-    seen.await.map(Json).map_err(blind)
+    // Its text takes as long as the list itself.
+    let seen = office.turns.take(async { seen.await.map(|seen| Json(seen).into_response()) });
+    seen.await.map_err(blind)
 }
 
 /// Sessions, roles, locks, deadlocks and who waits for whom, by this member's committed entries.
@@ -49,7 +52,7 @@ async fn show(office: &Office, part: Part, asked: Asked) -> Outcome<shown::Dutie
     (status = 200, body = shown::Duties),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn all(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+pub(super) async fn all(State(office): Shared, limit: Asked) -> Result<Response, Refusal> {
     show(&office, Part::All, limit).await
 }
 
@@ -58,7 +61,7 @@ pub(super) async fn all(State(office): Shared, limit: Asked) -> Outcome<shown::D
     (status = 200, body = shown::Duties),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn sessions(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+pub(super) async fn sessions(State(office): Shared, limit: Asked) -> Result<Response, Refusal> {
     show(&office, Part::Sessions, limit).await
 }
 
@@ -67,7 +70,7 @@ pub(super) async fn sessions(State(office): Shared, limit: Asked) -> Outcome<sho
     (status = 200, body = shown::Duties),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn roles(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+pub(super) async fn roles(State(office): Shared, limit: Asked) -> Result<Response, Refusal> {
     show(&office, Part::Roles, limit).await
 }
 
@@ -76,7 +79,7 @@ pub(super) async fn roles(State(office): Shared, limit: Asked) -> Outcome<shown:
     (status = 200, body = shown::Duties),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn locks(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+pub(super) async fn locks(State(office): Shared, limit: Asked) -> Result<Response, Refusal> {
     show(&office, Part::Locks, limit).await
 }
 
@@ -85,7 +88,7 @@ pub(super) async fn locks(State(office): Shared, limit: Asked) -> Outcome<shown:
     (status = 200, body = shown::Duties),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn deadlocks(State(office): Shared, limit: Asked) -> Outcome<shown::Duties> {
+pub(super) async fn deadlocks(State(office): Shared, limit: Asked) -> Result<Response, Refusal> {
     show(&office, Part::Deadlocks, limit).await
 }
 

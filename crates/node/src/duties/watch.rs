@@ -75,7 +75,7 @@ where
                 (known != Some(version)).then(|| (see(duties, version), version))
             });
             // Nothing new costs the member a comparison.
-            let (seen, version) = match seen.await {
+            let (seen, version) = match self.office.turns.take(seen).await {
                 Ok(Some(seen)) => seen,
                 Ok(None) => continue,
                 Err(Blind::Silent) => return None,
