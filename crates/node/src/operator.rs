@@ -30,7 +30,7 @@ pub enum NoToken {
     /// There is something else in the file.
     #[error(
         "{} holds no operator token: {error}; name the file that the member made ('operator_token'). If \
-         that one is damaged, move it away: the member makes a new one at its next start",
+         that file is damaged, move it away: the member makes a new one at its next start",
         path.display()
     )]
     Strange {

@@ -3,6 +3,7 @@
 //! The version before answered such requests with 200.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "the logs are written by other processes")]
 
 use crate::common::{Up, call, call_with, command};
 use serde_json::{Value, json};

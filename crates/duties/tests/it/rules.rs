@@ -25,13 +25,8 @@ impl Desk {
     }
 
     fn open(&mut self, key: u128) -> SessionId {
-        let open = Command::Open {
-            key: Secret(key),
-            client: format!("client {key}"),
-            ttl_ms: 1_000,
-            at: 0,
-        };
-        match self.duties.apply(&open).as_slice() {
+        let (key, client) = (Secret(key), format!("client {key}"));
+        match &self.duties.apply(&Command::Open { key, client, ttl_ms: 1_000, at: 0 })[..] {
             [Said::Opened(Ok(id), _)] => *id,
             other => unreachable!("{other:?}"),
         }

@@ -92,7 +92,7 @@ pub(super) fn listen(
     }
 }
 
-/// Lets those connect who may. The group comes first: until it has its own, nobody else may.
+/// Lets those connect who may. The group comes first: until then only the owner may.
 fn permit(path: &Path, SocketAccess { mode, group }: SocketAccess) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(0o600))?;
     if let Some(group) = group {

@@ -526,8 +526,8 @@ fn warnings(settings: &Settings) -> Vec<String> {
         && !http.ip().is_loopback()
     {
         warnings.push(format!(
-            "http = \"{http}\" can be reached from other hosts and is not encrypted: whoever listens \
-             there sees the keys of sessions and the operator token"
+            "http = \"{http}\" can be reached from other hosts and is not encrypted: those who listen \
+             there see the keys of sessions and the operator token"
         ));
     }
     let mode = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.mode());
