@@ -43,6 +43,8 @@ pub(super) struct Own {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Retry {
     Always,
+    /// The same, but one that is known to wait becomes no further entry of the log: a sign of life is enough.
+    UnlessItWaits,
     /// Only if it is known that nothing was done.
     IfUndone,
 }
@@ -299,11 +301,22 @@ impl<'a> Errand<'a> {
             return Ok(first);
         }
         let last = |reply| of_this(reply).filter(|answer| !waits(answer));
-        match self.fetch_until(&request, Retry::Always, until, last).await {
+        match self.fetch_until(&request, Retry::UnlessItWaits, until, last).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(gone)) => Err(self.lost(session, gone).await),
             Err(_) => Ok(first),
         }
+    }
+
+    /// What to send instead of a request that waits, by this member's committed entries. It keeps the session
+    /// alive, as asking again would, and makes the answer come here.
+    async fn sign_of_life(&self, request: &Request) -> Option<Request> {
+        let Request::Ask { session, key, number, .. } = *request else { return None };
+        let waits = look(self.office, move |duties, _| {
+            matches!(duties.answered(session, number), Some(Ok(Answer::Waits { .. })))
+        });
+        let waits = waits.await.unwrap_or_default();
+        waits.then_some(Request::KeepAlive { session, key, sent: 0 })
     }
 
     /// Says that a session is gone, or never was, or is another's.
@@ -376,10 +389,14 @@ impl<'a> Errand<'a> {
                 }
                 Err(_) => {
                     again = Instant::now() + AGAIN_AFTER;
-                    if undone || retry == Retry::Always {
+                    if undone || retry != Retry::IfUndone {
                         all_undone &= undone;
                         undone = false;
-                        self.visitor.submit(request.clone());
+                        let waits = match retry {
+                            Retry::UnlessItWaits => self.sign_of_life(request).await,
+                            _ => None,
+                        };
+                        self.visitor.submit(waits.unwrap_or_else(|| request.clone()));
                     }
                 }
             }

@@ -44,7 +44,8 @@ async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 async fn open(address: SocketAddr, ttl: Duration) -> (u16, String) {
-    let order = json!({ "client": "flood", "ttl_ms": ttl.as_millis() as u64 }).to_string();
+    let order =
+        json!({ "client": "flood".repeat(40), "ttl_ms": ttl.as_millis() as u64 }).to_string();
     let (code, _, body) = call(address, "POST /v1/sessions", &order).await;
     (code, body)
 }
@@ -119,7 +120,8 @@ impl Scene {
             let mandate = self.status(index).await.mandate.unwrap();
             assert_eq!((mandate.leader, mandate.epoch), (3, self.term));
         }
-        let seen: Duties = soon("the locks", get(self.target(), "/v1/locks")).await;
+        // Another member shows it: lists are what a flood of readers may keep others from.
+        let seen: Duties = soon("the locks", get(self.cluster.http(0), "/v1/locks")).await;
         let held = seen.locks.iter().find(|lock| lock.name == "held").unwrap();
         assert_eq!(held.holders[0].token, self.token);
         let of = bellwether::Subject::Lock("native".into());
@@ -205,7 +207,10 @@ async fn requests_that_wait_for_a_lock() {
         }
     })
     .await;
+    let before = scene.status(2).await.log.last_index;
     scene.is_unharmed().await;
+    let after = scene.status(2).await.log.last_index;
+    assert!(after < before + MANY as u64, "waiting writes to the log: {before} to {after}");
     drop(flood);
     scene.end().await;
 }
@@ -227,6 +232,14 @@ async fn watch_streams() {
 #[tokio::test]
 async fn answers_that_are_not_read() {
     let scene = Scene::new().await;
+    // Large ones, which take long to write, too.
+    for _ in 0..20 {
+        let all = (0..50).map(|_| open(scene.target(), Duration::from_secs(60)));
+        for (code, body) in futures_util::future::join_all(all).await {
+            assert_eq!(code, 200, "{body}");
+        }
+        scene.keep_alive().await;
+    }
     let asked = "GET /v1/duties?limit=10000 HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(500);
     let flood = connections(scene.target(), MANY, &asked).await;
     scene.is_unharmed().await;
@@ -313,6 +326,7 @@ async fn many_sessions_of_one_client() {
             (200, body) => sessions.push(serde_json::from_str::<Opened>(&body).unwrap().session),
             (code, body) => refused = Some((code, serde_json::from_str::<Problem>(&body).unwrap())),
         }
+        scene.keep_alive().await;
     }
     let (code, problem) = refused.unwrap();
     let word = "too-many-sessions-of-client";
@@ -328,6 +342,7 @@ async fn many_sessions_of_one_client() {
     assert_eq!(soon("the end", call(scene.target(), &path, "")).await.0, 200);
     soon("room", async {
         while open(scene.target(), Duration::from_secs(60)).await.0 != 200 {
+            scene.keep_alive().await;
             sleep(Duration::from_millis(100)).await;
         }
     })
