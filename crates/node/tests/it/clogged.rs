@@ -13,10 +13,10 @@ use bellwether_net::{ClientIdentity, Files};
 use bellwether_node::config::Settings;
 use serde_json::json;
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// How long the sessions of the holders outlive their last keep-alive.
 const TTL: Duration = Duration::from_millis(2_500);
