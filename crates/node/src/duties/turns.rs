@@ -42,13 +42,12 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     #[tokio::test]
     async fn the_next_begins_when_the_member_has_had_time_for_other_things() {
         let (turns, spent) = (Turns::default(), Duration::from_millis(10));
         let begun = Instant::now();
-        turns.take(async { thread::sleep(spent) }).await;
+        turns.take(sleep(spent)).await;
         let second = turns.take(async { begun.elapsed() }).await;
         assert!(second >= spent * (1 + REST), "{second:?}");
     }
