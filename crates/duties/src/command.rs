@@ -411,10 +411,10 @@ pub enum Refusal {
     StaleToken(Subject, Token),
     /// The state takes as many bytes as are served.
     StateFull(u64),
-    /// The client has as many sessions as are served for one, at the member that it asked.
-    TooManyOfClient(u32),
     /// Only an operator may do this.
     NotOperator,
+    /// The client has as many sessions as are served for one, at the member that it asked.
+    TooManyOfClient(u32),
 }
 
 impl fmt::Display for Refusal {

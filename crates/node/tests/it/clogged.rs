@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 /// How long the sessions of the holders outlive their last keep-alive.
-const TTL: Duration = Duration::from_millis(2_500);
+const TTL: Duration = Duration::from_secs(5);
 
 /// More connections than a member ever served at once.
 const MANY: usize = 100;
@@ -50,10 +50,10 @@ async fn open(address: SocketAddr, ttl: Duration) -> (u16, String) {
     (code, body)
 }
 
-async fn opened(address: SocketAddr, ttl: Duration) -> String {
+async fn opened(address: SocketAddr, ttl: Duration) -> Opened {
     let (code, body) = open(address, ttl).await;
     assert_eq!(code, 200, "{body}");
-    serde_json::from_str::<Opened>(&body).unwrap().session
+    serde_json::from_str(&body).unwrap()
 }
 
 fn ask_for(name: &str, wait_ms: u64) -> String {
@@ -77,7 +77,7 @@ impl Scene {
         let own = soon("a session", client.session(options)).await.unwrap();
         let lock = soon("a lock", async { own.lock("native").await }).await.unwrap();
         let address = cluster.http(2);
-        let session = opened(address, TTL).await;
+        let session = opened(address, TTL).await.session;
         let path = format!("/v1/sessions/{session}/locks");
         let (code, granted) = post::<Granted>(address, &path, &ask_for("held", 0)).await;
         assert_eq!(code, 200);
@@ -188,9 +188,10 @@ async fn requests_that_wait_for_a_lock() {
     let scene = Scene::new().await;
     let mut flood = Vec::new();
     for _ in 0..MANY {
-        let session = opened(scene.target(), Duration::from_secs(60)).await;
+        let Opened { session, key, .. } = opened(scene.target(), Duration::from_secs(60)).await;
         let (path, body) = (format!("/v1/sessions/{session}/locks"), ask_for("held", 600_000));
-        let request = post_of(&path, body.len(), &body);
+        let bearer = format!("Authorization: Bearer {key}\r\nContent-Length");
+        let request = post_of(&path, body.len(), &body).replace("Content-Length", &bearer);
         flood.extend(connections(scene.target(), 1, &request).await);
         scene.keep_alive().await;
     }

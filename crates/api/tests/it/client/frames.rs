@@ -265,7 +265,7 @@ fn every_frame_survives_the_journey() {
 /// The compiler complains here when something can be said that the tests above do not say.
 #[test]
 fn nothing_is_left_out() {
-    let (mut asks, mut refusals) = ([false; 7], [false; 27]);
+    let (mut asks, mut refusals) = ([false; 7], [false; 28]);
     let mut draws = Draws(1);
     for kind in 0.. {
         match to_member(kind, &mut draws) {
