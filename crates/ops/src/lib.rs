@@ -24,7 +24,7 @@ pub mod cluster {
     pub use crate::asking::{Address, Unanswered, get, post};
     pub use crate::signals::Signals;
     pub use crate::up::args::{Shape, ShapeArgs};
-    pub use crate::up::cluster::{Cluster, Condition, Host, Member, launched};
+    pub use crate::up::cluster::{Cluster, Condition, Death, Host, Member, launched};
     pub use crate::up::command::{Command, carry_out, reconcile};
     pub use crate::up::link::Link;
     pub use crate::up::member::end_with_parent;

@@ -6,16 +6,17 @@ use super::faults::{Fault, Ground, Remedy};
 use super::field::Field;
 use super::history::now;
 use super::lab::Lab;
-use super::plan::{Planned, plan};
+use super::plan::{Kind, Planned, plan};
 use super::sequences::OWN;
 use bellwether_api::duties::Duties;
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_ops::cluster::{
-    Cluster, Condition, Link, Report, Shape, World, ask, get, reconcile,
+    Cluster, Condition, Death, Link, Report, Shape, World, ask, get, reconcile,
 };
-use bellwether_shell::Failure;
+use bellwether_shell::{Failure, complain};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -30,6 +31,8 @@ const FINISHES_WITHIN: Duration = Duration::from_secs(60);
 const FREE_WITHIN: Duration = Duration::from_secs(30);
 /// What members say may be older by some tenths of a second; two that lead for longer both do.
 const TWO_LEAD_US: u64 = 1_200_000;
+/// How long a disk stays bad at the most until its member ends because of it, in microseconds.
+const ENDS_WITHIN_US: u64 = 20_000_000;
 /// How often to look at everything.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
@@ -47,6 +50,10 @@ pub(super) struct Conductor {
     pub(super) leaderless: Vec<(u64, u64)>,
     /// Since when two members say that they lead; 0 when it has been told.
     two_lead_since: Option<u64>,
+    /// By how much faults begin later than planned, because one had not bitten when it was to be over.
+    held_up: Duration,
+    /// Kinds of faults that this machine cannot make, and why.
+    left_out: BTreeMap<Kind, String>,
     bar: ProgressBar,
 }
 
@@ -57,6 +64,8 @@ pub(super) struct Conducted {
     pub(super) leaderless: Vec<(u64, u64)>,
     /// The longest time without a leader in a sequence.
     pub(super) gap: Option<Duration>,
+    /// Kinds of faults that this machine cannot make, and why.
+    pub(super) left_out: BTreeMap<Kind, String>,
 }
 
 impl Conductor {
@@ -72,6 +81,15 @@ impl Conductor {
             preempt: None,
             http_port: 0,
         };
+        let never_slow = lab.as_ref().and_then(|lab| lab.disks.never_slow());
+        let left_out: BTreeMap<Kind, String> = never_slow
+            .filter(|_| setup.faults.contains(&Kind::DiskSlow))
+            .map(|why| (Kind::DiskSlow, why.to_owned()))
+            .into_iter()
+            .collect();
+        for (kind, why) in &left_out {
+            complain(&format!("the fault {} is left out: {why}", kind.name()));
+        }
         let hosts = lab.as_ref().map(Lab::hosts).unwrap_or_default();
         let cluster = Cluster::start_on(&shape, &hosts, Some(&folder.join("members")), None)?;
         let (sender, reports) = mpsc::channel(64);
@@ -90,6 +108,8 @@ impl Conductor {
             violations: Vec::new(),
             leaderless: Vec::new(),
             two_lead_since: None,
+            held_up: Duration::ZERO,
+            left_out,
             bar: bar(setup, quiet),
         };
         conductor.ground.world.observe(&conductor.ground.cluster);
@@ -113,7 +133,7 @@ impl Conductor {
             let gap = Some(self.perform(sequence).await?);
             return Ok(Conducted { gap, ..self.finish().await? });
         }
-        let planned = plan(&self.setup);
+        let planned = plan(&self.setup, &self.left_out);
         let mut planned = planned.iter().peekable();
         // What waits for a coordinator.
         let mut late = Vec::new();
@@ -124,7 +144,8 @@ impl Conductor {
                 break;
             }
             let mut due: Vec<Planned> = std::mem::take(&mut late);
-            while let Some(next) = planned.next_if(|next| next.at <= elapsed) {
+            let now = elapsed.saturating_sub(self.held_up);
+            while let Some(next) = planned.next_if(|next| next.at <= now) {
                 due.push(next.clone());
             }
             for next in due {
@@ -135,7 +156,7 @@ impl Conductor {
                 }
             }
             let ends = self.wrong.iter().map(|(until, ..)| *until);
-            let begins = planned.peek().map(|next| next.at);
+            let begins = planned.peek().map(|next| next.at + self.held_up);
             let due = ends.chain(begins).min().unwrap_or(self.setup.length);
             self.watch(due.saturating_sub(self.elapsed()).min(LOOKS_EVERY)).await;
         }
@@ -147,7 +168,8 @@ impl Conductor {
         let faults = std::mem::take(&mut self.faults);
         let violations = std::mem::take(&mut self.violations);
         let leaderless = std::mem::take(&mut self.leaderless);
-        Ok(Conducted { faults, violations, leaderless, gap: None })
+        let left_out = std::mem::take(&mut self.left_out);
+        Ok(Conducted { faults, violations, leaderless, gap: None, left_out })
     }
 
     /// Makes a fault, which lasts as long as it was to.
@@ -165,6 +187,15 @@ impl Conductor {
 
     /// Makes good what has lasted long enough.
     async fn make_good(&mut self, elapsed: Duration) -> Result<(), Failure> {
+        for (until, fault, remedy) in &mut self.wrong {
+            let lasts = now().saturating_sub(self.faults[*fault].from);
+            let is_over = *until <= elapsed && elapsed < self.setup.length;
+            if is_over && self.ground.is_to_bite(remedy) && lasts < ENDS_WITHIN_US {
+                let later = elapsed + LOOKS_EVERY;
+                self.held_up += later - *until;
+                *until = later;
+            }
+        }
         while let Some(place) = self.wrong.iter().position(|(until, ..)| *until <= elapsed) {
             let (_, fault, remedy) = self.wrong.remove(place);
             self.faults[fault].until = now();
@@ -206,9 +237,9 @@ impl Conductor {
             }
         };
         let _ = timeout(span.max(Duration::from_millis(1)), reports).await;
-        for (id, words) in self.ground.cluster.deaths() {
+        for Death { id, code, words } in self.ground.cluster.deaths() {
             self.ground.world.lost(id as usize - 1);
-            if self.ground.lab.as_ref().is_some_and(|lab| lab.has_bad_disk(id)) {
+            if self.ground.lab.as_mut().is_some_and(|lab| lab.disks.ended(id, code)) {
                 continue;
             }
             let what = format!("member {id} ended by itself, {words}");

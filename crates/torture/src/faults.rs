@@ -4,10 +4,12 @@ use super::field::Field;
 use super::history::now;
 use super::lab::Lab;
 use super::plan::{Kind, Planned};
+use super::writes::Writes;
 use bellwether_ops::cluster::{Cluster, Command, Condition, World, carry_out, reconcile};
 use bellwether_shell::Failure;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
+use tokio::task::JoinSet;
 
 /// A fault that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,8 +26,8 @@ pub(super) struct Fault {
     /// From when to when, by the histories' clock.
     pub(super) from: u64,
     pub(super) until: u64,
-    /// How many frames it lost, delayed or repeated, or members it ended, if it is a fault of the
-    /// network or of a disk.
+    /// How many frames it lost, delayed or repeated, members it ended, or writes it held back, if it is
+    /// a fault of the network or of a disk.
     pub(super) hits: Option<u64>,
 }
 
@@ -47,8 +49,14 @@ pub(super) enum Remedy {
     Continue(usize),
     /// Take these rules of the switch out of force.
     Rules(Vec<u64>),
-    /// Make room on the disk of this member again, and start it if it has ended.
-    Disk(u32),
+    /// Make the disk of this member good again, end the tasks that keep it full, and start the member.
+    Disk(u32, JoinSet<()>),
+    /// Take the limit on the writes of a member away, which had written this much before.
+    Limit {
+        id: u32,
+        per_second: u32,
+        before: Writes,
+    },
 }
 
 /// The cluster and its clients.
@@ -144,15 +152,25 @@ impl Ground {
             Remedy::Rules(rules) => {
                 return Ok(self.lab.as_ref().map(|lab| lab.remove(&rules)));
             }
-            Remedy::Disk(id) => {
+            Remedy::Disk(id, tasks) => {
+                drop(tasks);
                 if let (Some(lab), Some(place)) = (&mut self.lab, self.cluster.place(id)) {
-                    lab.make_room(id)?;
-                    let ended = self.cluster.members[place].condition == Condition::Dead;
-                    if ended {
-                        self.cluster.revive(place)?;
-                        self.world.revived(place);
-                    }
-                    return Ok(Some(u64::from(ended)));
+                    let ends = lab.disks.ends(id);
+                    lab.disks.make_good(id)?;
+                    // One that has not ended could still do so, because of a write that has failed.
+                    self.cluster.kill(place).await;
+                    self.world.lost(place);
+                    self.cluster.revive(place)?;
+                    self.world.revived(place);
+                    return Ok(Some(ends));
+                }
+            }
+            Remedy::Limit { id, per_second, before } => {
+                if let (Some(lab), Some(place)) = (&self.lab, self.cluster.place(id)) {
+                    let after = Writes::of(&self.cluster.members[place].http).await;
+                    lab.disks.limit(id, None, &lab.groups).map_err(Failure::Input)?;
+                    let held_back = after.map(|after| after.held_back(before, per_second));
+                    return Ok(Some(held_back.unwrap_or_default()));
                 }
             }
             Remedy::Start(chair) => self.field.start(chair)?,
@@ -166,6 +184,14 @@ impl Ground {
             }
         }
         Ok(None)
+    }
+
+    /// Whether a fault that ends a member has not done so yet.
+    pub(super) fn is_to_bite(&self, remedy: &Remedy) -> bool {
+        match (remedy, &self.lab) {
+            (Remedy::Disk(id, _), Some(lab)) => lab.disks.ends(*id) == 0,
+            _ => false,
+        }
     }
 
     /// Makes all links good.

@@ -1,26 +1,23 @@
 //! Everything that namespaces make possible: the switch and its rules, disks and memory limits.
 
 use super::args::{Setup, Work};
+use super::bulk;
 use super::chance::Chance;
+use super::conduct::LOOKS_EVERY;
+use super::disks::Disks;
 use super::faults::{Fault, Ground, Remedy, minority};
+use super::groups::{Groups, MOUNTED};
 use super::network::rule::{Port, Rule, between};
 use super::network::{self, Network};
 use super::plan::Kind;
+use super::writes::Writes;
 use bellwether_ops::cluster::{Command as Order, Host, carry_out};
 use bellwether_shell::Failure;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::time::Duration;
-
-/// The size of a member's disk, and of the piece by which it is filled.
-const DISK: &str = "size=64m";
-const PIECE: usize = 1 << 20;
-/// The file that fills it.
-const FILLER: &str = "filler";
+use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 /// The network, disks and limits of a run.
 pub(super) struct Lab {
@@ -29,11 +26,8 @@ pub(super) struct Lab {
     clients: u32,
     /// Lines for the configuration of each member.
     extra: fn(u32) -> &'static str,
-    /// Where the members' disks are mounted.
-    folder: PathBuf,
-    /// Members whose disk is full or read-only: they may end.
-    bad_disks: BTreeSet<u32>,
-    memory: Option<Memory>,
+    pub(super) disks: Disks,
+    pub(super) groups: Groups,
     /// Rules that are in force and that no remedy takes back.
     rules: Vec<u64>,
 }
@@ -43,53 +37,38 @@ impl Lab {
     pub(super) fn start(setup: &Setup, work: &Work, folder: &Path) -> Result<Lab, Failure> {
         let clients = (0..setup.clients as usize).map(network::client);
         let ports: Vec<Port> = (1..=setup.members as Port).chain(clients).collect();
-        let lab = Lab {
+        let groups = Groups::new(Path::new(MOUNTED), setup.members);
+        let folder = folder.join("members");
+        // What is on a disk counts as memory of the member, so there is none where that is limited.
+        let limited = matches!(work, Work::Sequence(sequence) if sequence.limits_memory());
+        let disks = match limited {
+            true => Disks::none(&folder),
+            false => Disks::mount(&folder, setup.members, &groups)?,
+        };
+        Ok(Lab {
             network: Network::start(&ports, setup.seed)?,
             members: setup.members,
             clients: setup.clients,
             extra: match work {
-                // For the sessions of --state.
-                Work::Random => |_| "sessions = { ttl_max = \"60m\" }",
+                // For the sessions of --state, and for the values that fill disks.
+                Work::Random => |_| "sessions = { ttl_max = \"60m\", value_max = \"64KiB\" }",
                 Work::Sequence(sequence) => sequence.extra,
             },
-            folder: folder.join("members"),
-            bad_disks: BTreeSet::new(),
-            memory: Memory::new(),
+            disks,
+            groups,
             rules: Vec::new(),
-        };
-        // What is on such a disk counts as memory of the member, so there is none where that is limited.
-        let limited = matches!(work, Work::Sequence(sequence) if sequence.limits_memory());
-        for id in (1..=lab.members).filter(|_| !limited) {
-            let disk = lab.disk(id);
-            fs::create_dir_all(&disk).map_err(|error| Failure::Read(disk.clone(), error))?;
-            mount(&["-t", "tmpfs", "-o", DISK, "none"], &disk)?;
-        }
-        Ok(lab)
+        })
     }
 
     /// Where the members run.
     pub(super) fn hosts(&self) -> Vec<Host> {
         let host = |id: u32| {
-            let limited = self.memory.as_ref().map(|memory| memory.launcher(id));
-            let mut launcher = limited.unwrap_or_default();
+            let mut launcher = self.groups.launcher(id);
             launcher.extend(Network::launcher(id as Port));
             let address = Network::address(id as Port);
             Host { address, launcher, extra: (self.extra)(id).to_owned() }
         };
         (1..=self.members).map(host).collect()
-    }
-
-    /// The directory for the data of a member.
-    pub(super) fn disk(&self, id: u32) -> PathBuf {
-        self.folder.join(format!("data-{id}"))
-    }
-
-    pub(super) fn has_bad_disk(&self, id: u32) -> bool {
-        self.bad_disks.contains(&id)
-    }
-
-    pub(super) fn memory(&self) -> Option<&Memory> {
-        self.memory.as_ref()
     }
 
     fn ids(&self) -> BTreeSet<Port> {
@@ -130,30 +109,6 @@ impl Lab {
         rules.iter().map(|rule| self.network.switch.remove(*rule)).sum()
     }
 
-    /// Fills the disk of a member.
-    fn fill(&mut self, id: u32) {
-        self.bad_disks.insert(id);
-        let filler = fs::File::create(self.disk(id).join(FILLER));
-        while filler.as_ref().is_ok_and(|mut file| file.write_all(&[0; PIECE]).is_ok()) {}
-    }
-
-    /// Makes the disk of a member good again.
-    pub(super) fn make_room(&mut self, id: u32) -> Result<(), Failure> {
-        if self.bad_disks.remove(&id) {
-            mount(&["-o", "remount,rw"], &self.disk(id))?;
-            let _ = fs::remove_file(self.disk(id).join(FILLER));
-        }
-        Ok(())
-    }
-
-    /// Takes away all that a member has on its disk.
-    pub(super) fn empty(&self, id: u32) {
-        for entry in fs::read_dir(self.disk(id)).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-        }
-    }
-
     /// Takes all rules out of force that no remedy takes back.
     pub(super) fn heal_links(&mut self) {
         let rules = std::mem::take(&mut self.rules);
@@ -163,31 +118,12 @@ impl Lab {
     /// Makes everything good.
     pub(super) fn heal(&mut self) -> Result<(), Failure> {
         self.heal_links();
-        (1..=self.members).try_for_each(|id| self.make_room(id))
-    }
-}
-
-impl Drop for Lab {
-    fn drop(&mut self) {
-        for id in 1..=self.members {
-            let _ = Command::new("umount").arg("-l").arg(self.disk(id)).status();
-        }
+        self.disks.make_all_good()
     }
 }
 
 fn cut() -> Rule {
     Rule { cut: true, ..Rule::default() }
-}
-
-fn mount(words: &[&str], at: &Path) -> Result<(), Failure> {
-    let unable =
-        |why: String| Failure::Input(format!("--namespaces: cannot mount {}: {why}", at.display()));
-    let output = Command::new("mount").args(words).arg(at).output();
-    let output = output.map_err(|error| unable(error.to_string()))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(unable(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
-    }
 }
 
 /// Who reaches whom in these arrangements, the members in this order.
@@ -233,17 +169,35 @@ impl Ground {
         let (rule, ways, what) = match kind {
             Kind::DiskFull => {
                 fault.what = format!("filled the disk of member {id}");
-                lab.fill(id);
-                return Some(Remedy::Disk(id));
+                let mut tasks = JoinSet::new();
+                let fill = lab.disks.fill(id);
+                tasks.spawn(async move {
+                    loop {
+                        fill();
+                        sleep(LOOKS_EVERY).await;
+                    }
+                });
+                let leader = self.world.leader().and_then(|id| self.cluster.place(id));
+                let mut all: Vec<_> = self.cluster.members.iter().map(|m| m.http.clone()).collect();
+                all.rotate_left(leader.unwrap_or_default());
+                bulk::commit(&all, &mut tasks);
+                return Some(Remedy::Disk(id, tasks));
             }
             Kind::DiskReadOnly => {
                 fault.what = format!("started member {id} with a read-only disk");
-                lab.bad_disks.insert(id);
-                let disk = lab.disk(id);
-                carry_out(&Order::Kill(id), &mut self.cluster, &mut self.world).await.ok()?;
-                mount(&["-o", "remount,ro"], &disk).ok()?;
-                carry_out(&Order::Revive(id), &mut self.cluster, &mut self.world).await.ok()?;
-                return Some(Remedy::Disk(id));
+                // It may be dead already.
+                let _ = carry_out(&Order::Kill(id), &mut self.cluster, &mut self.world).await;
+                let done = lab.disks.make_read_only(id);
+                let _ = carry_out(&Order::Revive(id), &mut self.cluster, &mut self.world).await;
+                return done.ok().map(|()| Remedy::Disk(id, JoinSet::new()));
+            }
+            Kind::DiskSlow => {
+                let per_second = 10 << (draw % 3);
+                fault.what = format!("limited member {id} to {per_second} writes in a second");
+                let at = self.cluster.members.get(id as usize - 1)?.http.clone();
+                let before = Writes::of(&at).await?;
+                lab.disks.limit(id, Some(per_second), &lab.groups).ok()?;
+                return Some(Remedy::Limit { id, per_second, before });
             }
             Kind::OneWay => {
                 let deaf = others.into_iter().filter(|(_, to)| *to == own).collect();
@@ -288,59 +242,6 @@ impl Ground {
         };
         fault.what = what;
         Some(Remedy::Rules(vec![lab.network.switch.add(rule, ways)]))
-    }
-}
-
-/// What the control groups of a run are called, and the number of its process.
-const PREFIX: &str = "bellwether-torture-";
-
-/// Limits on the memory of members, by control groups of version 1.
-pub(super) struct Memory(PathBuf);
-
-impl Memory {
-    /// None where there are no such groups, or none can be made.
-    fn new() -> Option<Memory> {
-        let root = Path::new("/sys/fs/cgroup/memory");
-        // Those of runs that were killed.
-        for old in fs::read_dir(root).ok()?.flatten() {
-            let name = old.file_name().into_string().unwrap_or_default();
-            let pid = name.strip_prefix(PREFIX);
-            if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
-                drop(Memory(old.path()));
-            }
-        }
-        let folder = root.join(format!("{PREFIX}{}", std::process::id()));
-        fs::create_dir_all(&folder).ok().map(|()| Memory(folder))
-    }
-
-    fn group(&self, id: u32) -> PathBuf {
-        self.0.join(id.to_string())
-    }
-
-    /// What starts a member in its group.
-    fn launcher(&self, id: u32) -> Vec<OsString> {
-        let _ = fs::create_dir_all(self.group(id));
-        let enter = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", self.group(id).display());
-        ["sh", "-c", &enter, "sh"].map(OsString::from).to_vec()
-    }
-
-    /// Limits a member to this percentage of the memory that it uses now. Returns the limit in bytes.
-    pub(super) fn limit(&self, id: u32, percent: u64) -> Option<u64> {
-        let group = self.group(id);
-        let stat = fs::read_to_string(group.join("memory.stat")).ok()?;
-        let used = stat.lines().find_map(|line| line.strip_prefix("rss "))?;
-        let limit = used.trim().parse::<u64>().ok()? * percent / 100;
-        fs::write(group.join("memory.limit_in_bytes"), limit.to_string()).ok()?;
-        Some(limit)
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
-            let _ = fs::remove_dir(entry.path());
-        }
-        let _ = fs::remove_dir(&self.0);
     }
 }
 

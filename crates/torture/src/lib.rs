@@ -11,19 +11,23 @@
 
 mod args;
 mod bench;
+mod bulk;
 mod chance;
 mod check;
 mod client;
 mod conduct;
+mod disks;
 mod faults;
 mod field;
 mod figures;
+mod groups;
 mod history;
 mod lab;
 mod network;
 mod plan;
 mod report;
 mod sequences;
+mod writes;
 
 use args::{Setup, TortureArgs, Work};
 use bellwether_ops::cluster::{Signals, runtime};
@@ -118,8 +122,8 @@ async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, F
     // What was to be kept is, and what somebody will want to look at, too.
     let wanted = !violations.is_empty() || matches!(folder, Folder::Kept(_));
     let kept = wanted.then(|| folder.keep());
-    let gap = conducted.gap;
-    let report = Report { setup, figures, violations, histories: &histories, kept, gap };
+    let (gap, left_out) = (conducted.gap, conducted.left_out);
+    let report = Report { setup, figures, violations, histories: &histories, kept, gap, left_out };
     print(&if json { report.json() } else { report.text() })?;
     Ok(if report.violations.is_empty() { Verdict::Well } else { Verdict::Violated })
 }

@@ -10,6 +10,7 @@
 
 use super::args::Setup;
 use super::chance::Chance;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 bellwether_core::named! {
@@ -58,6 +59,8 @@ bellwether_core::named! {
         Bridge = "bridge",
         /// The disk of a member is full.
         DiskFull = "disk-full",
+        /// The disk of a member makes only some writes in a second.
+        DiskSlow = "disk-slow",
         /// A member starts and its disk is read-only.
         DiskReadOnly = "disk-read-only",
         /// A client is cut off from all members.
@@ -80,9 +83,9 @@ impl Kind {
         Kind::ALL.into_iter().filter(|kind| namespaces || !kind.needs_namespaces()).collect()
     }
 
-    /// Whether short ones tell little: a cluster has to find out who reaches whom.
+    /// Whether short ones tell little: a cluster has to find out who reaches whom, or to write.
     fn is_long(self) -> bool {
-        matches!(self, Kind::Star | Kind::Chain | Kind::Ring | Kind::Bridge | Kind::LargeLost)
+        self.span_ms().0 >= LONG_MS
     }
 
     /// Whether it can only be made while somebody coordinates.
@@ -99,7 +102,8 @@ impl Kind {
             Kind::StepDown => (0, 1),
             Kind::ClientKill => (0, 300),
             Kind::ClientStop | Kind::ClientCut => (20, 5_000),
-            Kind::DiskFull | Kind::DiskReadOnly => (500, 2_000),
+            Kind::DiskReadOnly => (500, 2_000),
+            Kind::DiskFull | Kind::DiskSlow => (LONG_MS, 6_000),
             Kind::OneWay
             | Kind::Loss
             | Kind::Delay
@@ -108,12 +112,14 @@ impl Kind {
             | Kind::Throttle
             | Kind::Flap => (500, 4_000),
             Kind::Star | Kind::Chain | Kind::Ring | Kind::Bridge | Kind::LargeLost => {
-                (2_000, 6_000)
+                (LONG_MS, 6_000)
             }
         }
     }
 }
 
+/// Kinds that last at least this long are never cut short.
+const LONG_MS: u64 = 2_000;
 /// So often nothing happens on a track for so long.
 const CALM_PERCENT: u64 = 15;
 const CALM_MS: (u64, u64) = (1_000, 4_000);
@@ -128,10 +134,11 @@ pub(super) struct Planned {
     pub(super) draw: u64,
 }
 
-/// All that goes wrong, by when it begins.
-pub(super) fn plan(setup: &Setup) -> Vec<Planned> {
+/// All that goes wrong, by when it begins. Kinds that are left out cannot be made.
+pub(super) fn plan(setup: &Setup, left_out: &BTreeMap<Kind, String>) -> Vec<Planned> {
     let of = |clients: bool| {
-        let mine = setup.faults.iter().filter(move |kind| kind.is_for_clients() == clients);
+        let made = setup.faults.iter().filter(|kind| !left_out.contains_key(kind));
+        let mine = made.filter(move |kind| kind.is_for_clients() == clients);
         mine.copied().collect::<Vec<_>>()
     };
     let mut all = track(setup, 0, &of(false), (50, 700));
@@ -181,6 +188,10 @@ fn kind(kinds: &[Kind], round: &mut Vec<Kind>, chance: &mut Chance) -> Option<Ki
 mod tests {
     use super::*;
 
+    fn plan(setup: &Setup) -> Vec<Planned> {
+        super::plan(setup, &BTreeMap::new())
+    }
+
     fn setup(members: u32, faults: &[Kind]) -> Setup {
         let (length, faults) = (Duration::from_secs(60), faults.to_vec());
         let (clients, seed, locks, roles, state, namespaces) = (4, 3, 3, 3, 0, None);
@@ -215,5 +226,21 @@ mod tests {
         assert_eq!(plan(&setup(5, &[])), []);
         let all = plan(&setup(5, &[Kind::Stop]));
         assert!(all.len() > 10 && all.iter().all(|planned| planned.kind == Kind::Stop));
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_not_planned() {
+        let setup = setup(3, &[Kind::DiskFull, Kind::DiskSlow]);
+        assert!(plan(&setup).iter().any(|planned| planned.kind == Kind::DiskSlow));
+        let left_out = BTreeMap::from([(Kind::DiskSlow, "no loop device".to_owned())]);
+        let all = super::plan(&setup, &left_out);
+        assert!(all.len() > 2 && all.iter().all(|planned| planned.kind == Kind::DiskFull));
+    }
+
+    #[test]
+    fn full_and_slow_disks_last_long_enough_to_be_felt() {
+        let all = plan(&setup(3, &[Kind::DiskFull, Kind::DiskSlow]));
+        let short = all.iter().find(|planned| planned.until - planned.at < Duration::from_secs(2));
+        assert!(short.is_none_or(|last| last.until == Duration::from_secs(60)), "{short:?}");
     }
 }

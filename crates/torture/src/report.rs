@@ -4,7 +4,9 @@ use super::args::{Setup, Work};
 use super::check::Violation;
 use super::figures::{Figures, Tally};
 use super::history::History;
+use super::plan::Kind;
 use super::sequences::Sequence;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,6 +23,8 @@ pub(super) struct Report<'a> {
     pub(super) kept: Option<PathBuf>,
     /// The longest time without a leader, if it was a sequence.
     pub(super) gap: Option<Duration>,
+    /// Kinds of faults that this machine cannot make, and why.
+    pub(super) left_out: BTreeMap<Kind, String>,
 }
 
 fn ms(micros: u64) -> f64 {
@@ -122,7 +126,11 @@ impl Report<'_> {
                 true => format!("{:>12} {:>12}", "", ""),
                 false => format!("{leaderless:>9.0} ms {silence:>9.0} ms"),
             };
-            let note = if bit == 0 { "   it tested nothing" } else { "" };
+            let note = match self.left_out.get(kind) {
+                Some(why) => format!("   it was left out: {why}"),
+                None if bit == 0 => "   it tested nothing".to_owned(),
+                None => String::new(),
+            };
             let row = format!("{:<14} {happened:>8} {bit:>6} {gaps}{note}", kind.name());
             let _ = writeln!(text, "{}", row.trim_end());
         }
@@ -138,6 +146,7 @@ impl Report<'_> {
                 let tally = f.faults.get(kind).copied().unwrap_or_default();
                 serde_json::json!({
                     "kind": kind.name(), "happened": tally.happened, "bit": tally.bit,
+                    "left_out": self.left_out.get(kind),
                     "longest_without_leader_ms": ms(tally.leaderless_us),
                     "longest_without_answer_ms": ms(tally.silence_us),
                 })
@@ -184,12 +193,11 @@ fn shown(span: Duration) -> String {
 mod tests {
     use super::super::check::Place;
     use super::super::check::tests::told;
-    use super::super::plan::Kind;
     use super::*;
 
     #[test]
     fn a_violation_comes_with_its_lines_and_a_command() {
-        let faults = vec![Kind::Kill, Kind::ClientStop];
+        let faults = vec![Kind::Kill, Kind::ClientStop, Kind::DiskSlow];
         let (length, seed) = (Duration::from_secs(90), 7);
         let (members, clients, locks, roles, state, namespaces) = (3, 2, 4, 0, 0, None);
         let setup =
@@ -202,17 +210,20 @@ mod tests {
         let kept = Some(PathBuf::from("kept"));
         let violations = vec![violation; SHOWN + 2];
         let (histories, gap) = (&histories, None);
-        let mut report = Report { setup: &setup, figures, violations, histories, kept, gap };
+        let left_out = BTreeMap::from([(Kind::DiskSlow, "no loop device".to_owned())]);
+        let mut report =
+            Report { setup: &setup, figures, violations, histories, kept, gap, left_out };
         let text = report.text();
         for part in [
             "3 members, 2 clients, 90s of faults, seed 7\n",
             "VIOLATED fifo: so\n  client-1.1\n",
             "and 2 more\n",
             "torture --clients 2 --seed 7 --locks 4 --roles 0 --members 3 --for 90s --faults \
-             kill,client-stop\n",
+             kill,client-stop,disk-slow\n",
             "histories and logs are in kept\n",
             "kill                  3      2       400 ms       500 ms\n",
             "client-stop           0      0                             it tested nothing\n",
+            "disk-slow             0      0                             it was left out: no loop device\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
@@ -220,5 +231,6 @@ mod tests {
         assert!(report.text().contains("nothing is wrong"));
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json["faults"][0]["bit"], 2);
+        assert_eq!(json["faults"][2]["left_out"], "no loop device");
     }
 }

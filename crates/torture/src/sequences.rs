@@ -220,7 +220,7 @@ async fn keep(at: Address, session: Opened, ttl_ms: u64, until: Arc<AtomicU64>) 
     }
 }
 
-async fn open(at: &Address, ttl_ms: u64) -> Result<Opened, Unanswered> {
+pub(super) async fn open(at: &Address, ttl_ms: u64) -> Result<Opened, Unanswered> {
     let opened: Value =
         post(at, "/v1/sessions", None, &json!({ "client": OWN, "ttl_ms": ttl_ms })).await?;
     let text = |field: &str| opened[field].as_str().unwrap_or_default().to_owned();
@@ -362,12 +362,13 @@ impl Conductor {
             }
             Step::Force(id) => self.force(id, held).await,
             Step::Memory(percent) => {
-                let size = self.setup.members;
-                let memory = self.ground.lab.as_ref().and_then(Lab::memory);
-                let limit = |id| memory.and_then(|memory| memory.limit(id, percent));
-                if (1..=size).filter_map(limit).count() < size as usize {
-                    let what = "the sequence needs control groups of version 1 to limit memory";
-                    return Err(Failure::Input(what.to_owned()));
+                let groups = self.ground.lab.iter().map(|lab| &lab.groups);
+                for (groups, id) in
+                    groups.flat_map(|g| (1..=self.setup.members).map(move |id| (g, id)))
+                {
+                    groups.limit_memory(id, percent).map_err(|why| {
+                        Failure::Input(format!("the sequence cannot limit memory: {why}"))
+                    })?;
                 }
             }
             Step::Heal => self.ground.heal_links(),
@@ -457,7 +458,7 @@ fn arrange(lab: &mut Lab, step: &Step) {
             let own = every.into_iter().filter(|(a, b)| a == id || b == id).collect();
             lab.keep(Rule { flap, ..plain }, own);
         }
-        Step::Empty(id) => lab.empty(*id),
+        Step::Empty(id) => lab.disks.empty(*id),
         _ => {}
     }
 }

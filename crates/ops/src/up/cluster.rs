@@ -77,6 +77,17 @@ pub struct Member {
     pub condition: Condition,
 }
 
+/// A member that has ended by itself.
+#[derive(Clone, Debug)]
+pub struct Death {
+    /// Its number.
+    pub id: u32,
+    /// Its exit code; none if it was killed.
+    pub code: Option<i32>,
+    /// How it ended, and what it said last.
+    pub words: String,
+}
+
 /// What has been done to a member's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
@@ -223,8 +234,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Members that have ended by themselves since the last look, and what they said.
-    pub fn deaths(&mut self) -> Vec<(u32, String)> {
+    /// Members that have ended by themselves since the last look.
+    pub fn deaths(&mut self) -> Vec<Death> {
         let mut deaths = Vec::new();
         for member in &mut self.members {
             let Some((child, _)) = &mut member.running else { continue };
@@ -232,7 +243,8 @@ impl Cluster {
             member.running = None;
             member.condition = Condition::Dead;
             let log = log_path(self.folder.path(), member.id);
-            deaths.push((member.id, last_words(status, &log)));
+            let (code, words) = (status.code(), last_words(status, &log));
+            deaths.push(Death { id: member.id, code, words });
         }
         deaths
     }

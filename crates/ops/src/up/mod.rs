@@ -24,7 +24,7 @@ use bellwether_http::Extra;
 use bellwether_net::Clock;
 use bellwether_node::parent::{Complaint, Fault, Order};
 use bellwether_shell::{Failure, Verdict};
-use cluster::{Cluster, Condition};
+use cluster::{Cluster, Condition, Death};
 use command::Command;
 use desk::Desk;
 use link::Link;
@@ -115,7 +115,7 @@ impl Session {
             }
             _ = self.ticks.tick() => {
                 let now = self.now();
-                for (id, words) in self.cluster.deaths() {
+                for Death { id, words, .. } in self.cluster.deaths() {
                     self.world.lost(id as usize - 1);
                     self.world.tell(now, format!("member {id} ended by itself, {words}"));
                 }

@@ -1,9 +1,10 @@
 //! `bellwether bench quiet`: what a cluster does and costs when nothing happens.
 
+use super::super::writes::sum;
 use super::args::QuietArgs;
 use super::rig::Rig;
 use bellwether_net::Clock;
-use bellwether_ops::cluster::{Cluster, Link, Shape};
+use bellwether_ops::cluster::{Cluster, Death, Link, Shape};
 use bellwether_shell::{Failure, Verdict, print};
 use std::fmt::Write;
 use std::fs;
@@ -45,7 +46,7 @@ pub(super) async fn run(args: &QuietArgs) -> Result<Verdict, Failure> {
     let span = Clock::shared().since(from);
     let after = read(&cluster, &mut links).await?;
     drop(crowd);
-    if let Some((id, words)) = cluster.deaths().into_iter().next() {
+    if let Some(Death { id, words, .. }) = cluster.deaths().into_iter().next() {
         return Err(Failure::Input(format!("member {id} ended by itself, {words}")));
     }
     cluster.end().await;
@@ -90,22 +91,13 @@ async fn read(cluster: &Cluster, links: &mut [Link]) -> Result<Vec<Reading>, Fai
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).map_err(unread)?;
         let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(unread)?;
         readings.push(Reading {
-            elections: sum(&text, "bellwether_elections_total"),
-            epoch: sum(&text, "bellwether_epoch"),
+            elections: sum(&text, "bellwether_elections_total") as u64,
+            epoch: sum(&text, "bellwether_epoch") as u64,
             ticks: ticks(&stat),
             memory_kib: memory(&status),
         });
     }
     Ok(readings)
-}
-
-/// The sum of a metric over its labels.
-fn sum(metrics: &str, name: &str) -> u64 {
-    let of = |line: &str| {
-        let rest = line.strip_prefix(name).filter(|rest| rest.starts_with(['{', ' ']))?;
-        rest.rsplit(' ').next()?.parse::<f64>().ok()
-    };
-    metrics.lines().filter_map(of).sum::<f64>() as u64
 }
 
 /// The processor time of a process, of the user's and the system's kind. The name of the program,
@@ -204,8 +196,8 @@ mod tests {
                     bellwether_elections_total{reason=\"alone\"} 2\n\
                     bellwether_elections_total{reason=\"silent\"} 3\n\
                     bellwether_elections_total_other 9\nbellwether_epoch 7\n";
-        assert_eq!(sum(text, "bellwether_elections_total"), 5);
-        assert_eq!(sum(text, "bellwether_epoch"), 7);
+        assert_eq!(sum(text, "bellwether_elections_total"), 5.0);
+        assert_eq!(sum(text, "bellwether_epoch"), 7.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use bellwether_api::json::{Decided, Mandate, Status};
 use bellwether_core::Time;
 use bellwether_net::Clock;
-use bellwether_ops::cluster::{Cluster, Link, Shape, Unanswered};
+use bellwether_ops::cluster::{Cluster, Death, Link, Shape, Unanswered};
 use bellwether_shell::Failure;
 use serde::Serialize;
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Rig {
             }
         };
         let calm = timeout(PATIENCE, calm).await;
-        if let Some((id, words)) = self.cluster.deaths().into_iter().next() {
+        if let Some(Death { id, words, .. }) = self.cluster.deaths().into_iter().next() {
             return Err(Failure::Input(format!("member {id} ended by itself, {words}")));
         }
         calm.map_err(|_| {
