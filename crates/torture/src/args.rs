@@ -18,6 +18,7 @@ const SHORTEST: Duration = Duration::from_secs(1);
 // Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
 // with it, and is not taken for a flag.
 #[derive(Debug, Args)]
+#[command(after_help = Kind::table())]
 pub struct TortureArgs {
     /// Members 1 to N
     #[arg(long, value_name = "N", default_value = "3", allow_hyphen_values = true)]
@@ -32,9 +33,8 @@ pub struct TortureArgs {
     /// every time]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     seed: Option<String>,
-    /// What goes wrong, separated by commas, or none: kill, stop and partition of members, of the
-    /// coordinator in particular, the end of a majority at once, step-down; client-kill and
-    /// client-stop [default: all of it]
+    /// What goes wrong: kinds of faults from the table below, separated by commas, or none [default:
+    /// all of them]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     faults: Option<String>,
     /// How many locks; every third is a semaphore
@@ -44,7 +44,7 @@ pub struct TortureArgs {
     #[arg(long, value_name = "R", default_value = "3", allow_hyphen_values = true)]
     roles: String,
     /// Put members and clients into network namespaces of their own, joined by a switch that loses,
-    /// delays, repeats and cuts; more kinds of faults. Linux, as root
+    /// delays, repeats and cuts, and give each member a disk; more kinds of faults. Linux, as root
     #[arg(long)]
     namespaces: bool,
     /// Instead of faults at random, what was once found to go wrong, in namespaces: letters from a to

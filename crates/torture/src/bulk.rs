@@ -34,10 +34,10 @@ pub(super) fn commit(members: &[Address], tasks: &mut JoinSet<()>) {
 /// Proposes values for as long as they are refused for the reason that is wanted.
 async fn propose(at: &Address) -> Result<(), Unanswered> {
     let session = open(at, TTL_MS).await?;
-    let order = json!({ "session": session, "value": "v".repeat(VALUE_BYTES) });
+    let order = json!({ "session": session.id, "value": "v".repeat(VALUE_BYTES) });
     let path = format!("/v1/roles/{OWN}-of-none/proclaim");
     loop {
-        match post::<_, Value>(at, &path, &order).await {
+        match post::<_, Value>(at, &path, Some(&session.key), &order).await {
             Err(Unanswered::Refused(_, _, problem))
                 if problem.code.as_deref() == Some("not-leader") => {}
             other => return other.map(drop),

@@ -14,61 +14,80 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 bellwether_core::named! {
-    /// A kind of fault.
+    /// A kind of fault; [`Kind::about`] says what it does.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub(super) enum Kind {
-        /// A member is killed, and started again.
         Kill = "kill",
-        /// A member is stopped, and goes on.
         Stop = "stop",
-        /// Members are cut off from the others.
         Partition = "partition",
-        /// One of these three happens to the coordinator.
         Coordinator = "coordinator",
-        /// A majority is killed at once.
         Majority = "majority",
-        /// The coordinator is asked to hand over its mandate.
         StepDown = "step-down",
-        /// A client is killed, and another one takes its place.
         ClientKill = "client-kill",
-        /// A client is stopped, and goes on.
         ClientStop = "client-stop",
-        /// Nothing reaches a member from some others, and what it sends arrives.
         OneWay = "one-way",
-        /// Three of ten frames between members are lost.
         Loss = "loss",
-        /// Frames between members are late, and not evenly.
         Delay = "delay",
-        /// Frames between members overtake each other.
         Reorder = "reorder",
-        /// Half of the frames between members come twice.
         Duplicate = "duplicate",
-        /// Links between members are slow.
         Throttle = "throttle",
-        /// Large frames to and from a member are lost, small ones arrive.
         LargeLost = "large-lost",
-        /// The links of a member go on and off.
         Flap = "flap",
-        /// One member reaches all others, and they reach only this member.
         Star = "star",
-        /// Members reach only their neighbours in a row.
         Chain = "chain",
-        /// Members reach only their neighbours in a circle.
         Ring = "ring",
-        /// Two halves reach each other only through one member, which is in both.
         Bridge = "bridge",
-        /// The disk of a member is full.
         DiskFull = "disk-full",
-        /// The disk of a member makes only some writes in a second.
         DiskSlow = "disk-slow",
-        /// A member starts and its disk is read-only.
         DiskReadOnly = "disk-read-only",
-        /// A client is cut off from all members.
         ClientCut = "client-cut",
     }
 }
 
 impl Kind {
+    /// What it does.
+    pub(super) fn about(self) -> &'static str {
+        match self {
+            Kind::Kill => "a member is killed, and started again",
+            Kind::Stop => "a member is stopped, and goes on",
+            Kind::Partition => {
+                "members are cut off from the others; in namespaces, some clients go with them"
+            }
+            Kind::Coordinator => "the coordinator is killed, stopped or cut off",
+            Kind::Majority => "a majority is killed at once",
+            Kind::StepDown => "the coordinator is asked to hand over",
+            Kind::ClientKill => "a client is killed, and another one takes its place",
+            Kind::ClientStop => "a client is stopped, and goes on",
+            Kind::OneWay => "a member receives nothing from the others, and what it sends arrives",
+            Kind::Loss => "3 of 10 frames between members are lost",
+            Kind::Delay => "frames between members are late, and not evenly",
+            Kind::Reorder => "frames between members overtake each other",
+            Kind::Duplicate => "half of the frames between members come twice",
+            Kind::Throttle => "the rate between members is limited to 100 to 1,600 kbit/s",
+            Kind::LargeLost => "large frames to and from a member are lost, small ones arrive",
+            Kind::Flap => "the links of a member go on and off",
+            Kind::Star => "one member reaches all others, which reach only this member",
+            Kind::Chain => "members reach only their neighbours in a row",
+            Kind::Ring => "members reach only their neighbours in a ring",
+            Kind::Bridge => "two halves reach each other only through one member",
+            Kind::DiskFull => "the disk of a member is full until the member ends with exit code 4",
+            Kind::DiskSlow => "the disk of a member makes 10 to 40 writes in a second",
+            Kind::DiskReadOnly => "a member starts on a read-only disk, and ends with exit code 3",
+            Kind::ClientCut => {
+                "a client is cut off from all members, often for longer than its TTL"
+            }
+        }
+    }
+
+    /// All kinds with what they do, as a table.
+    pub(super) fn table() -> String {
+        let rows = |namespaces: bool| {
+            let kinds = Kind::ALL.into_iter().filter(|k| k.needs_namespaces() == namespaces);
+            kinds.map(|k| format!("  {:<15} {}\n", k.name(), k.about())).collect::<String>()
+        };
+        format!("Faults:\n{}\nFaults with --namespaces:\n{}", rows(false), rows(true))
+    }
+
     pub(super) fn is_for_clients(self) -> bool {
         matches!(self, Kind::ClientKill | Kind::ClientStop | Kind::ClientCut)
     }
@@ -226,6 +245,21 @@ mod tests {
         assert_eq!(plan(&setup(5, &[])), []);
         let all = plan(&setup(5, &[Kind::Stop]));
         assert!(all.len() > 10 && all.iter().all(|planned| planned.kind == Kind::Stop));
+    }
+
+    #[test]
+    fn the_documentation_and_the_help_have_every_kind() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+        let read = |name| std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+        let (operations, flags) = (read("operations.md"), read("command-line.md"));
+        let help = Kind::table();
+        for kind in Kind::ALL {
+            let (name, about) = (kind.name(), kind.about());
+            let row = format!("| `{name}` | {about} |\n");
+            assert!(operations.contains(&row), "docs/operations.md has no row {row}");
+            assert!(flags.contains(&format!("`{name}`")), "docs/command-line.md has no {name}");
+            assert!(help.contains(&format!("  {name} ")) && help.contains(about), "{name}");
+        }
     }
 
     #[test]

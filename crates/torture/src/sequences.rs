@@ -195,9 +195,9 @@ const TRIES: usize = 50;
 
 /// A session, and its key.
 #[derive(Clone)]
-struct Opened {
-    id: String,
-    key: String,
+pub(super) struct Opened {
+    pub(super) id: String,
+    pub(super) key: String,
 }
 
 /// A lock that a session holds.

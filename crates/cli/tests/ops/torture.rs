@@ -102,6 +102,29 @@ fn namespaces_come_and_go_as_root_and_are_refused_otherwise() {
 }
 
 #[test]
+fn a_slow_disk_is_felt_or_the_report_says_why_it_was_left_out() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let line = "torture --namespaces --clients 4 --for 6s --seed 1 --faults disk-slow,disk-read-only --json";
+    let output = run(line);
+    let (said, complaint) = (text(&output.stdout), text(&output.stderr));
+    // As above, a machine may lack what namespaces need.
+    if output.status.code() == Some(2) {
+        assert!(complaint.contains("--namespaces: cannot"), "{complaint}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}\n{complaint}");
+    let report: Value = serde_json::from_str(&said).unwrap();
+    let [slow, read_only] = [0, 1].map(|place| &report["faults"][place]);
+    match slow["left_out"].as_str() {
+        Some(why) => assert!(complaint.contains(why), "{complaint}"),
+        None => assert!(slow["bit"].as_u64() > Some(0), "{said}"),
+    }
+    assert!(read_only["bit"].as_u64() > Some(0), "{said}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("precious"), "do not touch").unwrap();
