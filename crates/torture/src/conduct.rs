@@ -32,7 +32,7 @@ const FREE_WITHIN: Duration = Duration::from_secs(30);
 /// What members say may be older by some tenths of a second; two that lead for longer both do.
 const TWO_LEAD_US: u64 = 1_200_000;
 /// How long a disk stays bad at the most until its member ends because of it, in microseconds.
-const ENDS_WITHIN_US: u64 = 20_000_000;
+const ENDS_WITHIN_US: u64 = 60_000_000;
 /// How often to look at everything.
 pub(super) const LOOKS_EVERY: Duration = Duration::from_millis(50);
 
