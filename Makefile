@@ -123,7 +123,7 @@ soak: ## The member in 100,000 storms of faults and more, and real processes tor
 	  else echo "torture --namespaces is skipped: it needs root"; fi
 
 bench: ## Measure the simulator, clocks, graphs and waits beside bare loops, the checker beside stateright
-	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-duties --package bellwether-check
+	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-coordination --package bellwether-check
 
 bench-failover: ## Measure failover, hand-over, false elections and cost of real members; 25 minutes
 	@missed=0; for run in "failover --trials 30" "failover --trials 30 --step-down" \

@@ -1,7 +1,7 @@
 import { defineConfig } from "@playwright/test";
 
 // Tests in a real browser, Debian's; they start the servers that they need. See tests/servers.ts.
-const CLUSTER = /(dashboard|duties-cluster|dev)\.spec\.ts/;
+const CLUSTER = /(dashboard|coordination-cluster|dev)\.spec\.ts/;
 
 export default defineConfig({
   testDir: "tests",

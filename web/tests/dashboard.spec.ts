@@ -51,7 +51,7 @@ test("a coordinator is killed, and the next is named within a second of the API"
   expect(seen.ms - told.ms).toBeLessThan(1_000);
   test.info().annotations.push({ type: "measured", description: `API ${told.ms.toFixed(0)} ms, page ${seen.ms.toFixed(0)} ms` });
   await expect(page.getByRole("region", { name: "Elections" })).toContainText(/member 4 after member 5.*suspected P5/s);
-  await expect(page.getByRole("status").filter({ hasText: "Member 4 coordinates in epoch" })).toBeAttached();
+  await expect(page.getByRole("status").filter({ hasText: "Member 4 coordinates in term" })).toBeAttached();
 });
 
 test("the page of the very member that is killed goes on with another", async ({ page, faults }) => {
@@ -83,7 +83,7 @@ test("a member that is stopped is left, and can be chosen again when it goes on"
 test("everything a member says is there", async ({ page }) => {
   await page.goto(cluster.members.get(3) ?? "");
   const panel = coordinator(page);
-  await expect(panel).toContainText(/Epoch\s*1/);
+  await expect(panel).toContainText(/Term\s*1/);
   await expect(panel).toContainText("holds while 3 of 5 agree");
   await expect(panel).toContainText(/0\.\d s left/);
   for (const id of [1, 2, 4, 5]) {

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { extname, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { glance } from "../src/dashboard/fakes";
-import { duties as noDuties } from "../src/dashboard/duties/fakes";
-import type { Duties } from "../src/dashboard/duties/types";
+import { coordination as noCoordination } from "../src/dashboard/coordination/fakes";
+import type { Coordination } from "../src/dashboard/coordination/types";
 
 const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 const VERSION = /^version = "(.*)"/m.exec(readFileSync(new URL("../../Cargo.toml", import.meta.url), "utf8"))?.[1] ?? "";
@@ -21,7 +21,7 @@ const LIMIT = 1_000;
 const SPEAKS_EVERY_MS = 250;
 
 interface Options {
-  /** Whether it is of a version without duties. */
+  /** Whether it is of a version without coordination. */
   old?: boolean;
   /** Whether the page is that of `bellwether up`, at the same address. */
   up?: boolean;
@@ -47,8 +47,8 @@ export class FakeMember {
   /** Why nothing is taken away; nothing if it is. */
   refuses: string | null = null;
   #server: Server;
-  #duties = noDuties();
-  /** Who listens to the duties, and how much of them they want. */
+  #coordination = noCoordination();
+  /** Who listens to the coordination, and how much of them they want. */
   #listeners = new Map<ServerResponse, number>();
   #open = new Set<ServerResponse>();
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -79,15 +79,15 @@ export class FakeMember {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** How many listen to the duties. */
+  /** How many listen to the coordination. */
   get listeners(): number {
     return this.#listeners.size;
   }
 
-  /** What the duties are from now on. */
-  say(duties: Duties) {
-    this.#duties = duties;
-    for (const [listener, limit] of this.#listeners) tell(listener, cut(duties, limit));
+  /** What the coordination are from now on. */
+  say(coordination: Coordination) {
+    this.#coordination = coordination;
+    for (const [listener, limit] of this.#listeners) tell(listener, cut(coordination, limit));
   }
 
   #speak() {
@@ -106,7 +106,7 @@ export class FakeMember {
       case "/v1/here":
         return json(response, 200, { serves: this.options.up ? "up" : "member", version: VERSION });
       case "/openapi.json":
-        return json(response, 200, { paths: this.options.old ? {} : { "/v1/duties/watch": {} } });
+        return json(response, 200, { paths: this.options.old ? {} : { "/v1/coordination/watch": {} } });
       case "/v1/watch":
         stream(response, this.#open);
         return this.#speak();
@@ -116,7 +116,7 @@ export class FakeMember {
       case "/v1/messages":
         stream(response, new Set());
         return tell(response, { id: 1, messages: [], missed: 0 });
-      case "/v1/duties/watch":
+      case "/v1/coordination/watch":
         if (this.options.old) break;
         return this.#listen(response, Number(searchParams.get("limit") ?? LIMIT));
     }
@@ -130,7 +130,7 @@ export class FakeMember {
     stream(response, new Set());
     this.#listeners.set(response, limit);
     response.on("close", () => this.#listeners.delete(response));
-    tell(response, cut(this.#duties, limit));
+    tell(response, cut(this.#coordination, limit));
   }
 
   async #force(lock: string, request: IncomingMessage, response: ServerResponse) {
@@ -142,16 +142,16 @@ export class FakeMember {
     if (this.refuses !== null) return json(response, 409, { error: this.refuses, hint: "look again" });
     const { session, by } = JSON.parse(text) as { session: string; by: string };
     this.forced.push({ lock, session, by });
-    const locks = this.#duties.locks.map((one) =>
+    const locks = this.#coordination.locks.map((one) =>
       one.name === lock ? { ...one, holders: one.holders.filter((holder) => holder.session !== session) } : one);
-    this.say({ ...this.#duties, sequence: this.#duties.sequence + 1, locks });
+    this.say({ ...this.#coordination, sequence: this.#coordination.sequence + 1, locks });
     json(response, 200, { lock, session, by });
   }
 }
 
 /** As much as was asked for. */
-function cut({ locks, ...duties }: Duties, limit: number): Duties {
-  return { ...duties, locks: locks.slice(0, limit), left_out: Math.max(0, locks.length - limit) };
+function cut({ locks, ...coordination }: Coordination, limit: number): Coordination {
+  return { ...coordination, locks: locks.slice(0, limit), left_out: Math.max(0, locks.length - limit) };
 }
 
 function json(response: ServerResponse, status: number, body: unknown) {

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "@playwright/test";
 import { BULLY } from "./api";
-import { busy } from "../src/dashboard/duties/fakes";
+import { busy } from "../src/dashboard/coordination/fakes";
 import { Explorer } from "./explorer";
 import { FakeMember } from "./fake-member";
 import { expect, test } from "./fixtures";
@@ -56,7 +56,7 @@ const ROOMS: Record<string, { path: string; ready: (page: Page) => Promise<void>
     },
     ready: (page) => expect(page.getByRole("region", { name: "Live messages" })).toContainText(/HEARTBEAT\s+[\d.]+\/s/),
   },
-  duties: {
+  coordination: {
     path: "/",
     start: async () => {
       const member = await FakeMember.start();
@@ -73,7 +73,7 @@ const ROOMS: Record<string, { path: string; ready: (page: Page) => Promise<void>
 };
 
 /** Those that the documentation shows. */
-const SHOWN = ["gallery", "bully", "branch", "dashboard", "duties"];
+const SHOWN = ["gallery", "bully", "branch", "dashboard", "coordination"];
 
 for (const [name, room] of Object.entries(ROOMS)) {
   test(`${name}: light and dark, wide and narrow, readable for everybody`, async ({ explore, another }) => {

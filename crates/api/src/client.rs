@@ -1,7 +1,7 @@
 //! The frames between clients and members, once they have greeted each other.
 //!
 //! `proto/client.proto` says what every field is for and which changes are allowed. The Rust types
-//! are those of `bellwether-duties`, with the little that a connection has to say besides; this module
+//! are those of `bellwether-coordination`, with the little that a connection has to say besides; this module
 //! translates, and checks on the way in that nothing required is missing and every number fits.
 //!
 //! What arrives is not trusted: decoding never panics, looks at no more bytes than it says, and
@@ -10,7 +10,7 @@
 //! ```
 //! use bellwether_api::client::{ToMember, decode_to_member, wire};
 //! use bellwether_api::envelope::Message;
-//! use bellwether_duties::{Request, SessionId, Secret};
+//! use bellwether_coordination::{Request, SessionId, Secret};
 //!
 //! let frame = ToMember::Request(Request::Close { session: SessionId(7), key: Secret(8) });
 //! let bytes = wire::ToMember::from(frame.clone()).encode_to_vec();
@@ -24,9 +24,9 @@ mod replies;
 mod requests;
 
 pub use malformed::Malformed;
-pub use observed::{Leader, Observed, Standing};
+pub use observed::{Leader, Observed, RoleStatus};
 
-use bellwether_duties::{Reply, Request, Secret, SessionId};
+use bellwether_coordination::{Reply, Request, Secret, SessionId};
 
 /// The frames as they travel; `proto/client.proto` documents them.
 pub use crate::generated::client as wire;
@@ -102,8 +102,8 @@ pub enum ToClient {
 pub struct Announcement {
     /// The coordinator's number; nobody if it is left out.
     pub coordinator: Option<u32>,
-    /// Its epoch, or the last one that is known.
-    pub epoch: u64,
+    /// Its term, or the last one that is known.
+    pub term: u64,
     /// The members and where each can be reached, `host:port`; as before, if empty.
     pub addresses: Vec<(u32, String)>,
 }

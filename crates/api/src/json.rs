@@ -4,7 +4,7 @@
 //! drift apart. A later version may add fields, and a reader ignores what it does not know: every
 //! field that is not in the first version must be optional or have a default.
 
-use crate::duties::Deadlock;
+use crate::coordination::Deadlock;
 use serde::{Deserialize, Serialize};
 
 /// Who answers here. The same page comes from several kinds of servers and has to know.
@@ -166,7 +166,7 @@ pub struct Mandate {
     /// Who holds it.
     pub leader: u32,
     /// Its number. Each has one leader, and they only grow.
-    pub epoch: u64,
+    pub term: u64,
     /// How long it lasts if nothing more is heard.
     pub lease_ms: u64,
     /// Whether an operator appointed the leader, so that stronger members leave it alone.
@@ -299,7 +299,7 @@ pub struct Change {
     /// Who coordinates now; nobody if there is no mandate.
     pub to: Option<u32>,
     /// The number of the new mandate, or of the one that ended.
-    pub epoch: Option<u64>,
+    pub term: Option<u64>,
     /// Why.
     pub reason: String,
 }
@@ -316,7 +316,7 @@ pub struct Event {
     /// `unmandated`, `drifting`, `steady`, `declined`.
     pub kind: String,
     /// The mandate that it is about.
-    pub epoch: Option<u64>,
+    pub term: Option<u64>,
     /// The coordinator that it is about.
     pub leader: Option<u32>,
     /// What happened, in words.
@@ -357,7 +357,7 @@ pub struct Partition {
 /// `/v1/watch`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Glance {
+pub struct Overview {
     /// What the member says about itself.
     pub status: Status,
     /// What it says about all members.
@@ -545,9 +545,9 @@ mod tests {
 
     #[test]
     fn a_reader_ignores_what_it_does_not_know() {
-        let text = r#"{"leader": 3, "epoch": 9, "lease_ms": 400, "appointed": false, "new": 1}"#;
+        let text = r#"{"leader": 3, "term": 9, "lease_ms": 400, "appointed": false, "new": 1}"#;
         let mandate: Mandate = serde_json::from_str(text).unwrap();
-        assert_eq!(mandate, Mandate { leader: 3, epoch: 9, lease_ms: 400, appointed: false });
+        assert_eq!(mandate, Mandate { leader: 3, term: 9, lease_ms: 400, appointed: false });
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 pub mod client;
 #[cfg(feature = "json")]
-pub mod duties;
+pub mod coordination;
 pub mod envelope;
 #[allow(missing_docs, unreachable_pub, clippy::all, reason = "generated from the .proto files")]
 mod generated;

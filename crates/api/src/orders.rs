@@ -1,12 +1,12 @@
 //! What can be commanded of sessions, locks and roles over HTTP, and what comes of it: see
-//! [`crate::duties`].
+//! [`crate::coordination`].
 //!
 //! A request may have a `number`. Asked again with the same number in the same session it is the
 //! same request again: it gets the same answer, and nothing is done twice. Numbers grow within a
 //! session, and the answers to the last 256 of them are remembered. Whoever numbers one request of a
 //! session numbers all of them; whoever numbers none need not think about it.
 
-use crate::duties::{Mode, Policy};
+use crate::coordination::{Mode, Policy};
 use serde::{Deserialize, Serialize};
 
 /// A session is to begin.
@@ -104,8 +104,8 @@ pub struct Bearer {
     pub name: String,
     /// The token.
     pub token: u64,
-    /// The epoch in which it was given.
-    pub epoch: u64,
+    /// The term in which it was given.
+    pub term: u64,
     /// Who holds it by that, or leads.
     pub session: String,
 }
@@ -141,7 +141,7 @@ fn first_come() -> Policy {
 /// A session stands for a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-pub struct Standing {
+pub struct RoleStatus {
     /// The role.
     pub role: String,
     /// The session.

@@ -20,11 +20,11 @@ pub(crate) use sights::Seen;
 
 use crate::error::Lost;
 use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
-use bellwether_core::Time;
-use bellwether_duties::{
-    Answer, Ask, Client as Pure, Heard, Number, Over, Refusal, Reply, Request, Secret, SessionId,
-    Setup, Token,
+use bellwether_coordination::{
+    Answer, Ask, Client as Pure, ClientEvent, Number, Refusal, Reply, Request, Secret,
+    SessionEnded, SessionId, Setup, Token,
 };
+use bellwether_core::Time;
 use bellwether_net::frame;
 use bytes::BytesMut;
 use checks::Checks;
@@ -43,7 +43,7 @@ pub(crate) type Key = Secret;
 pub(crate) enum Life {
     Opening,
     Open(SessionId),
-    Over(Over),
+    SessionEnded(SessionEnded),
 }
 
 /// Whether something is held.
@@ -68,7 +68,7 @@ pub(crate) enum Outcome {
     Granted(Granted),
     Done,
     Refused(Refusal),
-    Over(Over),
+    SessionEnded(SessionEnded),
 }
 
 /// What a request is for.
@@ -168,7 +168,7 @@ impl Book {
     pub(crate) fn close(&mut self, key: Key, now: Time) {
         let Some(seat) = self.seats.get_mut(&key) else { return };
         let requests = seat.pure.close(now);
-        seat.end(&Over::Closed);
+        seat.end(&SessionEnded::Closed);
         self.send_all(requests, now);
         self.plan(key);
     }
@@ -435,36 +435,36 @@ impl Book {
     }
 
     /// Passes on what a session heard.
-    fn settle(&mut self, key: Key, heard: Vec<Heard>, requests: Vec<Request>, now: Time) {
+    fn settle(&mut self, key: Key, heard: Vec<ClientEvent>, requests: Vec<Request>, now: Time) {
         self.send_all(requests, now);
         for news in heard {
             let Some(seat) = self.seats.get_mut(&key) else { return };
             let ask = match news {
-                Heard::Opened(session) => {
+                ClientEvent::Opened(session) => {
                     seat.life.send_replace(Life::Open(session));
                     seat.session = Some(session);
                     self.keys.insert(session, key);
                     None
                 }
-                Heard::Answered(number, Ok(Answer::Waits { behind })) => {
+                ClientEvent::Answered(number, Ok(Answer::Waits { behind })) => {
                     seat.waits(number, behind);
                     None
                 }
-                Heard::Answered(number, result) => seat.answered(number, result),
-                Heard::MakeRoom { role } => {
+                ClientEvent::Answered(number, result) => seat.answered(number, result),
+                ClientEvent::Preempt { role } => {
                     seat.make_room(&role);
                     None
                 }
-                Heard::Taken { lock, number, by } => {
+                ClientEvent::Taken { lock, number, by } => {
                     seat.lose(number, Lost::Taken { lock, by });
                     None
                 }
                 // It is closed when its last handle is dropped, and that confirms its end (B4).
-                Heard::Ending(over) => {
+                ClientEvent::Ending(over) => {
                     seat.end(&over);
                     None
                 }
-                Heard::Over(over) => {
+                ClientEvent::SessionEnded(over) => {
                     seat.end(&over);
                     self.remove(key);
                     return;

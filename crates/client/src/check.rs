@@ -2,12 +2,12 @@
 
 use crate::Error;
 use bellwether_api::client::{LARGEST_VALUE, LONGEST_NAME, LONGEST_TO_MEMBER};
-use bellwether_duties::{Limits, Refusal, Want};
+use bellwether_coordination::{Limits, Refusal, Want};
 
 pub(crate) fn name(name: &str) -> Result<(), Error> {
     match name.len() {
         1..=LONGEST_NAME if !name.contains(char::is_control) => Ok(()),
-        _ => Err(Refusal::BadName(LONGEST_NAME as u32).into()),
+        _ => Err(Refusal::InvalidName(LONGEST_NAME as u32).into()),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::observe::Observer;
 use crate::session::{Session, SessionOptions};
 use crate::tasks::{self, Shared};
 use crate::{Endpoints, Error, check};
-use bellwether_duties::{SessionId, Subject, Token};
+use bellwether_coordination::{SessionId, Subject, Token};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -157,7 +157,7 @@ impl Client {
     /// Who holds a lock by this token, or leads a role by it: for whatever is protected and was shown a token. The
     /// coordinator answers, under its mandate.
     ///
-    /// Fails with [`Error::StaleToken`] if nobody does. Then nobody ever will again, whatever epoch the token is from. That
+    /// Fails with [`Error::StaleToken`] if nobody does. Then nobody ever will again, whatever term the token is from. That
     /// somebody does may change in the next moment: what can keep the largest token that it has seen, and refuse smaller
     /// ones, is safer and need not ask.
     ///

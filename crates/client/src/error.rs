@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use bellwether_duties::{Deadlock, Ending, Over, Refusal, Subject, Token};
+use bellwether_coordination::{Deadlock, Ending, Refusal, SessionEnded, Subject, Token};
 use std::time::Duration;
 
 /// Why something was not done, each situation by itself.
@@ -54,7 +54,7 @@ pub enum Error {
     #[error("the session is over: {}; open a new one", over(.why))]
     SessionOver {
         /// Why.
-        why: Over,
+        why: SessionEnded,
     },
     /// It could not be had within the time that it was worth waiting for.
     #[error("{what} could not be had within {}", shown(.after))]
@@ -76,7 +76,7 @@ pub enum Error {
         why: String,
     },
     /// Nothing is held by that token: what it was given for was given back or lost.
-    #[error("{of} is not held by token {token} of epoch {}; refuse whoever shows it", .token.epoch())]
+    #[error("{of} is not held by token {token} of term {}; refuse whoever shows it", .token.term())]
     StaleToken {
         /// What it is said to be for.
         of: Subject,
@@ -117,13 +117,13 @@ impl Error {
     /// | 79 | a value is too large |
     /// | 80 | the session stands for this role already, or has asked for this lock already |
     /// | 81 | [`NotWatched`](Error::NotWatched) |
-    /// | 82 | [`StaleToken`](Error::StaleToken): a token of an older grant, or of an older epoch |
+    /// | 82 | [`StaleToken`](Error::StaleToken): a token of an older grant, or of an older term |
     ///
     /// ```
     /// use bellwether::{Error, Refusal};
     ///
     /// assert_eq!(Error::AllDown { tried: vec![] }.exit_code(), 69);
-    /// assert_eq!(Error::Refused(Refusal::BadName(256)).exit_code(), 74);
+    /// assert_eq!(Error::Refused(Refusal::InvalidName(256)).exit_code(), 74);
     /// ```
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -149,17 +149,17 @@ impl Error {
                 | Refusal::TooManyWaiters(_)
                 | Refusal::TooManyWants(_)
                 | Refusal::StateFull(_) => 73,
-                Refusal::BadName(_) => 74,
+                Refusal::InvalidName(_) => 74,
                 Refusal::Busy(_) | Refusal::GaveUp => 75,
                 Refusal::Deadlock(_) => 76,
                 Refusal::StaleToken(..) => 82,
-                Refusal::BadTtl(..)
-                | Refusal::BadPermits(_)
+                Refusal::InvalidTtl(..)
+                | Refusal::InvalidPermits(_)
                 | Refusal::OtherPermits { .. }
                 | Refusal::OtherPolicy(..) => 78,
                 Refusal::NotOperator => 77,
                 Refusal::ValueTooLarge(_) => 79,
-                Refusal::AlreadyStands(_) | Refusal::AlreadyAsked(_) => 80,
+                Refusal::AlreadyCampaigns(_) | Refusal::AlreadyAsked(_) => 80,
                 Refusal::NothingWanted
                 | Refusal::NamedTwice(_)
                 | Refusal::Forgotten(_)
@@ -180,24 +180,26 @@ impl From<Refusal> for Error {
 }
 
 /// A session that could not be begun was refused; any other is over.
-impl From<Over> for Error {
-    fn from(why: Over) -> Self {
+impl From<SessionEnded> for Error {
+    fn from(why: SessionEnded) -> Self {
         match why {
-            Over::Refused(refusal) => refusal.into(),
+            SessionEnded::Refused(refusal) => refusal.into(),
             why => Error::SessionOver { why },
         }
     }
 }
 
-fn over(why: &Over) -> String {
+fn over(why: &SessionEnded) -> String {
     match why {
-        Over::Refused(refusal) => refusal.to_string(),
+        SessionEnded::Refused(refusal) => refusal.to_string(),
         // Its own client has not closed it.
-        Over::Ended(Some(Ending::Closed)) => "an operator or another client ended it".to_owned(),
-        Over::Ended(Some(ending)) => ending.to_string(),
-        Over::Ended(None) => "the coordinator has none".to_owned(),
-        Over::DeadlinePassed => "the coordinator was not heard of in time".to_owned(),
-        Over::Closed => "it was closed".to_owned(),
+        SessionEnded::Ended(Some(Ending::Closed)) => {
+            "an operator or another client ended it".to_owned()
+        }
+        SessionEnded::Ended(Some(ending)) => ending.to_string(),
+        SessionEnded::Ended(None) => "the coordinator has none".to_owned(),
+        SessionEnded::DeadlinePassed => "the coordinator was not heard of in time".to_owned(),
+        SessionEnded::Closed => "it was closed".to_owned(),
     }
 }
 
@@ -218,16 +220,16 @@ fn advice(refusal: &Refusal) -> &'static str {
         Refusal::TooManyWaiters(_) => "; try again later",
         Refusal::TooManyWants(_) => "; ask for fewer",
         Refusal::NothingWanted => "; name at least one",
-        Refusal::BadName(_) => "; choose another one",
+        Refusal::InvalidName(_) => "; choose another one",
         Refusal::ValueTooLarge(_) => "; keep it elsewhere and proclaim where",
-        Refusal::BadTtl(..) => "; choose one of those",
+        Refusal::InvalidTtl(..) => "; choose one of those",
         Refusal::NamedTwice(_) => "; name it once",
         Refusal::Busy(_) => "; try again later, or wait for it",
-        Refusal::OtherPermits { .. } | Refusal::BadPermits(_) => {
+        Refusal::OtherPermits { .. } | Refusal::InvalidPermits(_) => {
             "; all that use it must name the same number"
         }
         Refusal::NotAsked(_) | Refusal::Forgotten(_) => "; ask anew",
-        Refusal::AlreadyStands(_) => "; resign first, or use another session",
+        Refusal::AlreadyCampaigns(_) => "; resign first, or use another session",
         Refusal::NotCandidate(_) | Refusal::NotLeader(_) => "; stand for it first",
         Refusal::NoSuchCandidate(..) => "; `bellwether roles` lists who does",
         Refusal::OtherPolicy(..) => "; all candidates must say the same",
@@ -247,7 +249,7 @@ fn shown(span: &Duration) -> String {
 #[non_exhaustive]
 pub enum Lost {
     /// The session is over.
-    SessionOver(Over),
+    SessionOver(SessionEnded),
     /// An operator took a lock away.
     Taken {
         /// The lock.

@@ -52,14 +52,14 @@ mod spare;
 mod tasks;
 pub mod up;
 
-pub use bellwether_duties::{
-    Deadlock, Ending, NoSessionId, Over, Refusal, SessionId, Subject, Token, Wait,
+pub use bellwether_coordination::{
+    Deadlock, Ending, NoSessionId, Refusal, SessionEnded, SessionId, Subject, Token, Wait,
 };
 pub use client::Client;
 pub use endpoints::{CERTS, CLIENT, ENDPOINTS, Endpoint, Endpoints, SOCKET};
 pub use error::{Error, Lost};
 pub use lock::{Lock, LockRequest};
-pub use observe::{Leader, Observer, Standing};
+pub use observe::{Leader, Observer, RoleStatus};
 pub use role::{Campaign, Leadership};
 pub use session::{Session, SessionOptions};
 

@@ -3,7 +3,7 @@
 use crate::book::{Granted, Hold, Outcome, Place, Purpose};
 use crate::session::Session;
 use crate::{Error, Lost, check};
-use bellwether_duties::{Ask, Mode, Number, Over, Refusal, Token, Want};
+use bellwether_coordination::{Ask, Mode, Number, Refusal, SessionEnded, Token, Want};
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -131,8 +131,8 @@ impl LockRequest {
                             session.given_back(&giving_back).await;
                         }
                         Outcome::Refused(refusal) => return Err(refusal.into()),
-                        Outcome::Over(over) => return Err(over.into()),
-                        Outcome::Done => return Err(Over::Closed.into()),
+                        Outcome::SessionEnded(over) => return Err(over.into()),
+                        Outcome::Done => return Err(SessionEnded::Closed.into()),
                     }
                 }
             }
@@ -267,6 +267,6 @@ pub(crate) async fn lost(granted: &Granted) -> Lost {
     let gone = hold.wait_for(|hold| matches!(hold, Hold::Lost(_))).await;
     match gone.as_deref() {
         Ok(Hold::Lost(how)) => how.clone(),
-        _ => Lost::SessionOver(Over::Closed),
+        _ => Lost::SessionOver(SessionEnded::Closed),
     }
 }

@@ -4,7 +4,7 @@
 use crate::book::Seen;
 use crate::{Client, Error, check};
 use bellwether_api::client as said;
-use bellwether_duties::{Refusal, SessionId, Stamp, Token};
+use bellwether_coordination::{Refusal, SessionId, Stamp, Token};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 /// How it stands with a role: who leads it, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Standing {
+pub struct RoleStatus {
     /// Who leads; nobody, if there is none.
     pub leader: Option<Leader>,
     /// The reason of the last change, for people: "session s3.17 resigned". Empty if nobody has ever led, or
@@ -40,9 +40,9 @@ pub struct Leader {
     pub since: SystemTime,
 }
 
-impl From<said::Standing> for Standing {
-    fn from(standing: said::Standing) -> Self {
-        let said::Standing { leader, reason, at } = standing;
+impl From<said::RoleStatus> for RoleStatus {
+    fn from(standing: said::RoleStatus) -> Self {
+        let said::RoleStatus { leader, reason, at } = standing;
         let leader = leader.map(|said::Leader { session, client, token, value, since }| Leader {
             session,
             client,
@@ -50,7 +50,7 @@ impl From<said::Standing> for Standing {
             value,
             since: time(since),
         });
-        Standing { leader, reason, at: time(at) }
+        RoleStatus { leader, reason, at: time(at) }
     }
 }
 
@@ -129,7 +129,7 @@ impl Observer {
     ///
     /// There is always a next one, unless the cluster was configured anew meanwhile and takes no such name any more:
     /// then it is `None`.
-    pub async fn next(&mut self) -> Option<Standing> {
+    pub async fn next(&mut self) -> Option<RoleStatus> {
         loop {
             match self.client.shared().with(|book, _| book.see(self.number)) {
                 Seen::Next(standing) => return Some(standing.into()),
@@ -140,7 +140,7 @@ impl Observer {
     }
 
     /// The latest that is known, whether it was [taken](Observer::next) or not.
-    pub fn current(&self) -> Standing {
+    pub fn current(&self) -> RoleStatus {
         let latest = self.client.shared().with(|book, _| book.latest(self.number));
         latest.unwrap_or_default().into()
     }

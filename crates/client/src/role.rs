@@ -4,7 +4,7 @@ use crate::book::{Granted, Hold, Outcome, Place, Purpose};
 use crate::lock::lost;
 use crate::session::Session;
 use crate::{Error, Lost, check};
-use bellwether_duties::{Ask, Number, Over, Policy, Refusal, SessionId, Token};
+use bellwether_coordination::{Ask, Number, Policy, Refusal, SessionEnded, SessionId, Token};
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
@@ -108,12 +108,12 @@ impl Campaign {
                     return Ok(Leadership { session, number, role, granted, stands: true });
                 }
                 // This session stands still, as it resigned only a moment ago.
-                Outcome::Refused(Refusal::AlreadyStands(_)) if !giving_back.is_empty() => {
+                Outcome::Refused(Refusal::AlreadyCampaigns(_)) if !giving_back.is_empty() => {
                     session.given_back(&giving_back).await;
                 }
                 Outcome::Refused(refusal) => return Err(refusal.into()),
-                Outcome::Over(over) => return Err(over.into()),
-                Outcome::Done => return Err(Over::Closed.into()),
+                Outcome::SessionEnded(over) => return Err(over.into()),
+                Outcome::Done => return Err(SessionEnded::Closed.into()),
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::lock::LockRequest;
 use crate::role::Campaign;
 use crate::{Error, check};
-use bellwether_duties::{Ask, Mode, Number, Over, Secret, SessionId, Setup};
+use bellwether_coordination::{Ask, Mode, Number, Secret, SessionEnded, SessionId, Setup};
 use bellwether_net::{Clock, draw};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -117,8 +117,8 @@ impl Session {
                 inner.id = id;
                 Ok(Session { inner: Arc::new(inner) })
             }
-            Ok(Ok(Life::Over(over))) => Err(over.into()),
-            Ok(Ok(Life::Opening) | Err(_)) => Err(Over::Closed.into()),
+            Ok(Ok(Life::SessionEnded(over))) => Err(over.into()),
+            Ok(Ok(Life::Opening) | Err(_)) => Err(SessionEnded::Closed.into()),
             Err(_) => Err(inner.client.unanswered(within)),
         }
     }
@@ -188,12 +188,12 @@ impl Session {
     ///
     /// The cluster ends a session only after this has completed, by its own reckoning, unless this process or its
     /// whole host is paused just then. Against that only [tokens](crate::Lock::token) help.
-    pub async fn lost(&self) -> Over {
+    pub async fn lost(&self) -> SessionEnded {
         let mut life = self.inner.life.clone();
-        let over = life.wait_for(|life| matches!(life, Life::Over(_))).await;
+        let over = life.wait_for(|life| matches!(life, Life::SessionEnded(_))).await;
         match over.as_deref() {
-            Ok(Life::Over(over)) => over.clone(),
-            _ => Over::Closed,
+            Ok(Life::SessionEnded(over)) => over.clone(),
+            _ => SessionEnded::Closed,
         }
     }
 
@@ -230,8 +230,8 @@ impl Session {
     /// Why nothing comes of a request any more.
     pub(crate) fn over(&self) -> Error {
         match &*self.inner.life.borrow() {
-            Life::Over(over) => over.clone().into(),
-            _ => Over::Closed.into(),
+            Life::SessionEnded(over) => over.clone().into(),
+            _ => SessionEnded::Closed.into(),
         }
     }
 
@@ -253,7 +253,7 @@ impl Session {
         match self.ask(ask, purpose, None).outcome().await {
             Outcome::Done | Outcome::Granted(_) => Ok(()),
             Outcome::Refused(refusal) => Err(refusal.into()),
-            Outcome::Over(over) => Err(over.into()),
+            Outcome::SessionEnded(over) => Err(over.into()),
         }
     }
 
@@ -290,10 +290,10 @@ impl Pending {
         match (outcome, &self.session) {
             (Ok(outcome), _) => outcome,
             (Err(_), Some(session)) => match &*session.inner.life.borrow() {
-                Life::Over(over) => Outcome::Over(over.clone()),
-                _ => Outcome::Over(Over::Closed),
+                Life::SessionEnded(over) => Outcome::SessionEnded(over.clone()),
+                _ => Outcome::SessionEnded(SessionEnded::Closed),
             },
-            (Err(_), None) => Outcome::Over(Over::Closed),
+            (Err(_), None) => Outcome::SessionEnded(SessionEnded::Closed),
         }
     }
 

@@ -91,7 +91,7 @@ async fn heard(spare: &mut Option<Link>) -> bool {
     let welcome = &mut link.welcome;
     let take = |bytes: &[u8]| {
         if let ToClient::Announcement(news) = decode_to_client(bytes).map_err(Malformed::new)? {
-            (welcome.coordinator, welcome.epoch) = (news.coordinator, news.epoch);
+            (welcome.coordinator, welcome.term) = (news.coordinator, news.term);
         }
         Ok(())
     };

@@ -18,8 +18,8 @@ use crate::finder::{Finder, Tried, jitter, no_coordinator};
 use crate::link::{Link, Reader, STALLED_AFTER, Writer};
 use crate::spare;
 use bellwether_api::client::{ToClient, decode_to_client};
+use bellwether_coordination::Reply;
 use bellwether_core::Time;
-use bellwether_duties::Reply;
 use bellwether_net::{Clock, Malformed, frame};
 use bytes::BytesMut;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -49,7 +49,7 @@ pub(crate) struct Status {
     pub(crate) member: Option<u32>,
     /// Who coordinates, as far as is known.
     pub(crate) coordinator: Option<u32>,
-    pub(crate) epoch: u64,
+    pub(crate) term: u64,
     /// Whether the member that is connected follows a coordinator, or is it.
     pub(crate) follows: bool,
 }
@@ -59,9 +59,9 @@ impl Status {
     fn enter(&mut self, link: &Link) {
         let welcome = &link.welcome;
         self.member = Some(welcome.member);
-        if welcome.coordinator.is_some() && welcome.epoch >= self.epoch {
+        if welcome.coordinator.is_some() && welcome.term >= self.term {
             self.coordinator = welcome.coordinator;
-            self.epoch = welcome.epoch;
+            self.term = welcome.term;
         }
         self.follows = link.follows();
     }
@@ -329,7 +329,7 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
             for frame in heard.drain(..) {
                 match &frame {
                     ToClient::Announcement(news) => {
-                        if announced(&shared.status, news.coordinator, news.epoch) {
+                        if announced(&shared.status, news.coordinator, news.term) {
                             book.ask_again(now);
                         }
                     }
@@ -348,10 +348,10 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
 }
 
 /// Whether somebody coordinates who did not before.
-fn announced(status: &watch::Sender<Status>, coordinator: Option<u32>, epoch: u64) -> bool {
+fn announced(status: &watch::Sender<Status>, coordinator: Option<u32>, term: u64) -> bool {
     status.send_if_modified(|status| {
-        let changed = (status.coordinator, status.epoch) != (coordinator, epoch);
-        (status.coordinator, status.epoch) = (coordinator, epoch);
+        let changed = (status.coordinator, status.term) != (coordinator, term);
+        (status.coordinator, status.term) = (coordinator, term);
         let turned = status.follows != coordinator.is_some();
         status.follows = coordinator.is_some();
         changed || turned

@@ -5,7 +5,7 @@ use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
 use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use bellwether_api::duties::Deadlock;
+use bellwether_api::coordination::Deadlock;
 use bellwether_api::json;
 
 /// Why not, and what to do about it.

@@ -10,7 +10,7 @@
 //! * the coordinator's view of all members' [clocks].
 //!
 //! A [`Service`] is a member that serves clients: it replicates their sessions, locks and roles
-//! ([duties](bellwether_duties)) by the log.
+//! ([coordination](bellwether_coordination)) by the log.
 //!
 //! Being a [`Process`](bellwether_core::Process), the whole is simulated with every fault that the
 //! simulator knows, and the same code runs over the network.

@@ -2,7 +2,7 @@
 //!
 //! * A session is used by those who show its key. The coordinator compares it (D7).
 //! * All else that changes something is for operators: to take a lock away, to end the session of another,
-//!   to command a member. Over HTTP an operator shows the [operator token](crate::operator); over the
+//!   to command a member. SessionEnded HTTP an operator shows the [operator token](crate::operator); over the
 //!   Unix socket it is a process of the member's own user, or of root. A client's certificate makes
 //!   no operator.
 //!
@@ -13,7 +13,7 @@ use crate::operator::OperatorToken;
 use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
-use bellwether_duties::Secret;
+use bellwether_coordination::Secret;
 use bellwether_http::Refusal;
 use rustix::process::geteuid;
 use std::fmt;

@@ -1,19 +1,19 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
-use crate::clients::{self, Clients, Counter, Observatory, Quota};
+use crate::about::About;
+use crate::clients::{self, Clients, Quota, RequestQueue, RoleWatches};
 use crate::codec;
 use crate::config::{ConfigError, Settings};
-use crate::duties::Turns;
+use crate::coordination::Turns;
+use crate::handle::Handle;
 use crate::history::History;
 use crate::http;
-use crate::office::Office;
 use crate::operator::OperatorToken;
 use crate::priority::low_priority;
-use crate::seat::Seat;
 use crate::wall;
 use crate::wire::Wire;
+use bellwether_coordination::{Outcome, RoleChange};
 use bellwether_core::{Group, NodeId, Time};
-use bellwether_duties::{RoleChange, Said};
 use bellwether_http::{Extra, Server};
 use bellwether_log::Birth;
 use bellwether_member::service::{self, Output};
@@ -63,7 +63,7 @@ impl Failure {
 
 /// A member that runs in this process.
 pub struct Daemon {
-    office: Arc<Office>,
+    about: Arc<About>,
     http: Option<(SocketAddr, JoinHandle<()>)>,
     /// What passes between the member and its history, log and clients.
     tasks: JoinSet<()>,
@@ -72,11 +72,11 @@ pub struct Daemon {
 
 impl std::fmt::Debug for Daemon {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Daemon").field("id", &self.office.settings.id).finish_non_exhaustive()
+        f.debug_struct("Daemon").field("id", &self.about.settings.id).finish_non_exhaustive()
     }
 }
 
-/// Runs a member until a signal ends it or something fails. Over HTTP it also serves what the caller
+/// Runs a member until a signal ends it or something fails. SessionEnded HTTP it also serves what the caller
 /// has besides.
 pub fn run(mut settings: Settings, extra: Extra) -> Result<(), Failure> {
     settings.warnings.extend(low_priority().map(|warning| format!("this member {warning}")));
@@ -141,35 +141,35 @@ impl Daemon {
         let operator = OperatorToken::read_or_make(&settings.operator_token)
             .map_err(|error| Failure::Start(error.to_string()))?;
         let started = Clock::shared();
-        let counter = Counter::new();
+        let requests = RequestQueue::new();
         let (remote, visitors) = clients::door();
         let running = start_member(&settings, identity, listen, group, remote)?;
-        let (outputs, seat) = (running.outputs(), Seat { running });
-        let observatory = Arc::new(Observatory::default());
+        let (outputs, handle) = (running.outputs(), Handle { running });
+        let role_watches = Arc::new(RoleWatches::default());
         let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
-        let clients = Clients::start(&settings, &counter, &observatory, &quota, visitors)
+        let clients = Clients::start(&settings, &requests, &role_watches, &quota, visitors)
             .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
-        let audience = (counter.clone(), observatory.clone());
+        let audience = (requests.clone(), role_watches.clone());
         tasks.spawn(tell(outputs, history.clone(), audience, settings.id));
-        tasks.spawn(clients::watch_over(observatory, seat.clone()));
-        tasks.spawn(clients::keep_count(quota.clone(), seat.clone()));
-        tasks.spawn(ask(counter.clone(), seat.clone()));
+        tasks.spawn(clients::watch_over(role_watches, handle.clone()));
+        tasks.spawn(clients::keep_count(quota.clone(), handle.clone()));
+        tasks.spawn(ask(requests.clone(), handle.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
         let turns = Turns::default();
-        let office = Office { settings, seat, history, counter, quota, operator, turns, started };
-        let office = Arc::new(office);
+        let about = About { settings, handle, history, requests, quota, operator, turns, started };
+        let about = Arc::new(about);
         let http = match http {
             None => None,
-            Some(listener) => Some(serve(listener, office.clone(), extra)?),
+            Some(listener) => Some(serve(listener, about.clone(), extra)?),
         };
         let address = http.as_ref().map_or("off".to_owned(), |(address, _)| address.to_string());
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
-            cluster = office.settings.cluster,
+            cluster = about.settings.cluster,
             id,
-            election = office.settings.choices.election.name(),
+            election = about.settings.choices.election.name(),
             %listen,
             http = address,
             "started"
@@ -177,7 +177,7 @@ impl Daemon {
         if let Some((address, _)) = &http {
             tracing::info!("dashboard: http://{}/", reachable(*address));
         }
-        Ok(Daemon { office, http, tasks, clients })
+        Ok(Daemon { about, http, tasks, clients })
     }
 
     /// Where HTTP is served, if it is.
@@ -189,14 +189,14 @@ impl Daemon {
     async fn until(self, signals: &mut Signals) -> Result<(), Failure> {
         let mut supervisor = Supervisor::new();
         supervisor.tell(&[NotifyState::Ready, NotifyState::Status("started")]);
-        let seat = self.office.seat.clone();
+        let handle = self.about.handle.clone();
         let first = tokio::select! {
             signal = signals.next() => signal,
-            result = seat.running.finished() => {
+            result = handle.running.finished() => {
                 self.dismiss();
                 return result.map_err(Failure::Run);
             }
-            () = supervisor.keep_informed(&self.office) => unreachable!("it never ends"),
+            () = supervisor.keep_informed(&self.about) => unreachable!("it never ends"),
         };
         tracing::info!("signal {first}: resigns and ends; a second signal ends at once");
         supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("resigns and ends")]);
@@ -208,12 +208,12 @@ impl Daemon {
 
     /// Ends it gracefully: it resigns first, so that another can take over at once.
     pub async fn stop(self) -> Result<(), RunError> {
-        let seat = self.office.seat.clone();
-        if seat.resign().await.is_some() {
-            let lease = self.office.settings.choices.lease;
-            let _ = timeout(lease, no_longer_leads(&seat)).await;
+        let handle = self.about.handle.clone();
+        if handle.resign().await.is_some() {
+            let lease = self.about.settings.choices.lease;
+            let _ = timeout(lease, no_longer_leads(&handle)).await;
         }
-        let result = seat.running.stop().await;
+        let result = handle.running.stop().await;
         self.dismiss();
         if result.is_ok() {
             tracing::info!("ended");
@@ -246,8 +246,8 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 }
 
 /// Looks every so often: it is a matter of one exchange of messages.
-async fn no_longer_leads(seat: &Seat) {
-    while let Some(status) = seat.status().await {
+async fn no_longer_leads(handle: &Handle) {
+    while let Some(status) = handle.status().await {
         if status.stance != Stance::Leading {
             return;
         }
@@ -309,18 +309,18 @@ fn start_member(
 
 fn serve(
     listener: TcpListener,
-    office: Arc<Office>,
+    about: Arc<About>,
     extra: Extra,
 ) -> Result<(SocketAddr, JoinHandle<()>), Failure> {
     let address = listener.local_addr().map_err(|error| Failure::Start(error.to_string()))?;
-    let router = http::router(office, extra);
+    let router = http::router(about, extra);
     let server = Server::new(router).kinds(http::kind);
     Ok((address, tokio::spawn(server.serve(listener))))
 }
 
 /// Takes to the member what its clients want: all that there is at once.
-async fn ask(counter: Arc<Counter>, seat: Seat) {
-    while seat.want(counter.take().await).await.is_some() {}
+async fn ask(requests: Arc<RequestQueue>, handle: Handle) {
+    while handle.want(requests.take().await).await.is_some() {}
 }
 
 /// Writes everything that the member says into its history and its log, and gives clients what is
@@ -328,23 +328,23 @@ async fn ask(counter: Arc<Counter>, seat: Seat) {
 async fn tell(
     mut outputs: Outputs,
     history: Arc<History>,
-    (counter, observatory): (Arc<Counter>, Arc<Observatory>),
+    (requests, role_watches): (Arc<RequestQueue>, Arc<RoleWatches>),
     me: NodeId,
 ) {
     loop {
         let event = match outputs.recv().await {
             Ok((_, Output::Event(event))) => event,
             Ok((_, Output::Replies(replies))) => {
-                counter.deliver(replies);
+                requests.deliver(replies);
                 continue;
             }
             Ok((_, Output::Coordinator(id, term))) => {
-                counter.announce(id.map(NodeId::number), term.number());
+                requests.announce(id.map(NodeId::number), term.number());
                 continue;
             }
             Ok((_, Output::Noted(said))) => {
-                if matches!(said, Said::RoleChanged(_)) {
-                    observatory.wake();
+                if matches!(said, Outcome::RoleChanged(_)) {
+                    role_watches.wake();
                 }
                 note(&said);
                 continue;
@@ -356,7 +356,7 @@ async fn tell(
             Err(broadcast::error::RecvError::Closed) => return,
         };
         let Some(noted) = history.note(&event) else { continue };
-        let (kind, epoch, leader) = (noted.kind, noted.epoch, noted.leader);
+        let (kind, term, leader) = (noted.kind, noted.term, noted.leader);
         match event {
             Event::Lost(..)
             | Event::TooFew { .. }
@@ -364,33 +364,33 @@ async fn tell(
             | Event::Waiting { .. }
             | Event::HandOverFailed(_)
             | Event::Diverged(_) => {
-                tracing::warn!(kind, epoch, leader, "{me} {event}");
+                tracing::warn!(kind, term, leader, "{me} {event}");
             }
-            _ => tracing::info!(kind, epoch, leader, "{me} {event}"),
+            _ => tracing::info!(kind, term, leader, "{me} {event}"),
         }
     }
 }
 
 /// What the coordinator did for clients that an operator may want to read of.
-fn note(said: &Said) {
+fn note(said: &Outcome) {
     match said {
-        Said::Deadlocked(deadlock) => tracing::warn!("deadlock: {deadlock}"),
-        Said::RoleChanged(RoleChange { role, leader, reason, .. }) => match leader {
+        Outcome::Deadlocked(deadlock) => tracing::warn!("deadlock: {deadlock}"),
+        Outcome::RoleChanged(RoleChange { role, leader, reason, .. }) => match leader {
             Some(leader) => tracing::info!(role, "{leader} leads '{role}': {reason}"),
             None => tracing::info!(role, "nobody leads '{role}': {reason}"),
         },
-        Said::Forced { lock, session, by, done: Ok(()), .. } => {
+        Outcome::Forced { lock, session, by, done: Ok(()), .. } => {
             tracing::warn!(lock, "the lock '{lock}' was taken away from {session} by {by}");
         }
-        Said::Forced { lock, session, by, done: Err(refusal), .. } => {
+        Outcome::Forced { lock, session, by, done: Err(refusal), .. } => {
             tracing::info!(
                 lock,
                 "the lock '{lock}' was not taken from {session} by {by}: {refusal}"
             );
         }
-        Said::EndedBy { session, by } => tracing::warn!("session {session} was ended by {by}"),
-        Said::Ended(session, why) => tracing::info!("{session} has ended: {why}"),
-        Said::Opened(..) | Said::Answered(..) | Said::MakeRoom { .. } => {}
+        Outcome::EndedBy { session, by } => tracing::warn!("session {session} was ended by {by}"),
+        Outcome::Ended(session, why) => tracing::info!("{session} has ended: {why}"),
+        Outcome::Opened(..) | Outcome::Answered(..) | Outcome::Preempt { .. } => {}
     }
 }
 
@@ -436,14 +436,14 @@ impl Supervisor {
 
     /// Shows that the member answers, for ever. If it hangs, nothing is shown, and the supervisor
     /// draws its conclusion.
-    async fn keep_informed(&mut self, office: &Office) {
+    async fn keep_informed(&mut self, about: &About) {
         if !is_supervised() {
             return std::future::pending().await;
         }
         let pause = self.watchdog.map_or(Duration::from_secs(5), |span| span / 3);
         loop {
-            if let Some(status) = office.ask().await {
-                let news = office.ready(&status).why;
+            if let Some(status) = about.ask().await {
+                let news = about.ready(&status).why;
                 if news != self.told {
                     self.tell(&[NotifyState::Status(&news)]);
                     self.told = news;

@@ -87,7 +87,7 @@ impl History {
             seq: records.seq,
             at,
             kind: kind(event).to_owned(),
-            epoch: epoch(event),
+            term: term(event),
             leader: self.leader(event),
             text: format!("P{} {event}", self.me),
             reason: reason(event),
@@ -208,7 +208,7 @@ impl Records {
         let at = noted.at.clone();
         keep(
             &mut self.changes,
-            json::Change { seq: noted.seq, at, from, to, epoch: noted.epoch, reason },
+            json::Change { seq: noted.seq, at, from, to, term: noted.term, reason },
         );
     }
 }
@@ -235,7 +235,7 @@ fn kind(event: &Event) -> &'static str {
     }
 }
 
-fn epoch(event: &Event) -> Option<u64> {
+fn term(event: &Event) -> Option<u64> {
     match event {
         Event::Campaigning(term)
         | Event::Won(term)
@@ -298,12 +298,12 @@ mod tests {
         history
     }
 
-    /// From, to, epoch, reason.
+    /// From, to, term, reason.
     type Seen = (Option<u32>, Option<u32>, Option<u64>, String);
 
     fn changes(events: &[Event]) -> Vec<Seen> {
         let changes = played(events).changes();
-        changes.into_iter().map(|c| (c.from, c.to, c.epoch, c.reason)).collect()
+        changes.into_iter().map(|c| (c.from, c.to, c.term, c.reason)).collect()
     }
 
     const P4: NodeId = NodeId::new(4);

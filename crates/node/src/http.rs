@@ -4,9 +4,9 @@
 //! (`callers.rs`). Nothing is encrypted, so it listens on the loopback interface unless the operator
 //! says otherwise. Which pages in a browser may use it, `bellwether_http` decides.
 
+use crate::about::About;
 use crate::callers::{Caller, Operator};
-use crate::office::Office;
-use crate::{duties, events, glances, messages, metrics};
+use crate::{coordination, events, messages, metrics, overviews};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::header::CONTENT_TYPE;
@@ -24,13 +24,13 @@ use std::sync::Arc;
 /// The largest body of a request, in bytes: none needs more.
 const BODY_MAX: usize = 16 << 10;
 
-type Shared = State<Arc<Office>>;
+type Shared = State<Arc<About>>;
 
 /// All that a member answers for itself, as an OpenAPI document.
 const DOCUMENT: &str = include_str!("../../../web/openapi/member.json");
 
 /// All routes, and those that the caller has besides.
-pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
+pub(crate) fn router(about: Arc<About>, extra: Extra) -> Router {
     let described = extra.clone();
     let mut router = Router::new()
         .route("/v1/here", get(here))
@@ -47,12 +47,12 @@ pub(crate) fn router(office: Arc<Office>, extra: Extra) -> Router {
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
         .route("/openapi.json", get(async move || described.described(DOCUMENT)))
-        .merge(duties::routes());
-    if office.settings.dev_faults {
+        .merge(coordination::routes());
+    if about.settings.dev_faults {
         router = router.route("/dev/partition", post(partition));
     }
-    let origins = office.origins();
-    let router = router.with_state(office).merge(extra.routes);
+    let origins = about.origins();
+    let router = router.with_state(about).merge(extra.routes);
     site(router.layer(DefaultBodyLimit::max(BODY_MAX)), origins)
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn kind(method: &Method, path: &str) -> Kind {
         (&Method::POST, ["v1", "sessions", _, "locks"] | ["v1", "roles", _, "campaign"]) => {
             Kind::Wait
         }
-        (&Method::GET, ["v1", "duties" | "sessions" | "roles" | "locks" | "deadlocks"]) => {
+        (&Method::GET, ["v1", "coordination" | "sessions" | "roles" | "locks" | "deadlocks"]) => {
             Kind::List
         }
         _ => Kind::Plain,
@@ -82,8 +82,8 @@ fn silent() -> Refusal {
     Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
 }
 
-async fn ask(office: &Office) -> Result<Status, Refusal> {
-    office.ask().await.ok_or_else(silent)
+async fn ask(about: &About) -> Result<Status, Refusal> {
+    about.ask().await.ok_or_else(silent)
 }
 
 /// Who answers: a member, the parent of a local cluster, or the explorer alone.
@@ -97,9 +97,9 @@ async fn here() -> Json<json::Here> {
     (status = 200, body = json::Status),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn status(State(office): Shared) -> Outcome<json::Status> {
-    let status = ask(&office).await?;
-    Ok(Json(office.status(&status)))
+async fn status(State(about): Shared) -> Outcome<json::Status> {
+    let status = ask(&about).await?;
+    Ok(Json(about.status(&status)))
 }
 
 /// All members: whether they live, how their clocks go, whether they are connected.
@@ -107,16 +107,16 @@ async fn status(State(office): Shared) -> Outcome<json::Status> {
     (status = 200, body = json::Members),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn members(State(office): Shared) -> Outcome<json::Members> {
-    let status = ask(&office).await?;
-    Ok(Json(office.members(&status)))
+async fn members(State(about): Shared) -> Outcome<json::Members> {
+    let status = ask(&about).await?;
+    Ok(Json(about.members(&status)))
 }
 
 /// The changes of the coordinator that this member saw, each with its reason.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/history", responses((status = 200, body = json::History))))]
-async fn history(State(office): Shared) -> Json<json::History> {
-    let changes = office.history.changes();
-    Json(json::History { id: office.settings.id.number(), changes })
+async fn history(State(about): Shared) -> Json<json::History> {
+    let changes = about.history.changes();
+    Json(json::History { id: about.settings.id.number(), changes })
 }
 
 /// Where to begin in the stream of events.
@@ -135,7 +135,7 @@ struct Since {
     (status = 400, description = "`since` is no number", body = json::Problem),
 )))]
 async fn follow_events(
-    State(office): Shared,
+    State(about): Shared,
     since: Result<Query<Since>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
@@ -148,16 +148,16 @@ async fn follow_events(
             Some(number.ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, error, None))?)
         }
     };
-    Ok(events::stream(office.history.clone(), last))
+    Ok(events::stream(about.history.clone(), last))
 }
 
-/// Everything that a dashboard shows, as server-sent events whose data is a `Glance` in JSON: at
+/// Everything that a dashboard shows, as server-sent events whose data is a `Overview` in JSON: at
 /// once, whenever something happens, and at least four times a second.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/watch", responses(
     (status = 200, body = String, content_type = "text/event-stream"),
 )))]
-async fn watch(State(office): Shared) -> Response {
-    glances::stream(office)
+async fn watch(State(about): Shared) -> Response {
+    overviews::stream(about)
 }
 
 /// The messages between this member and the others as they happen, as server-sent events whose
@@ -165,8 +165,8 @@ async fn watch(State(office): Shared) -> Response {
 #[cfg_attr(test, utoipa::path(get, path = "/v1/messages", responses(
     (status = 200, body = String, content_type = "text/event-stream"),
 )))]
-async fn follow_messages(State(office): Shared) -> Response {
-    messages::stream(office.seat.clone(), office.settings.id)
+async fn follow_messages(State(about): Shared) -> Response {
+    messages::stream(about.handle.clone(), about.settings.id)
 }
 
 /// Makes the coordinator hand its mandate over to the best of the others.
@@ -177,8 +177,8 @@ async fn follow_messages(State(office): Shared) -> Response {
     (status = 409, description = "It does not coordinate, or nobody else could", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn step_down(State(office): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
-    decide(&office, &by, Input::StepDown).await
+async fn step_down(State(about): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
+    decide(&about, &by, Input::StepDown).await
 }
 
 /// Makes the coordinator hand its mandate over to a named member, which then stays even if
@@ -193,11 +193,11 @@ async fn step_down(State(office): Shared, Operator(by): Operator) -> Outcome<jso
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
 async fn transfer(
-    State(office): Shared,
+    State(about): Shared,
     Operator(by): Operator,
     body: Result<Json<json::Transfer>, JsonRejection>,
 ) -> Outcome<json::Decided> {
-    decide(&office, &by, Input::Transfer(NodeId::new(body?.0.to))).await
+    decide(&about, &by, Input::Transfer(NodeId::new(body?.0.to))).await
 }
 
 /// Makes this member hold an election. A coordinator that works stays.
@@ -207,12 +207,12 @@ async fn transfer(
     (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn elect(State(office): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
-    decide(&office, &by, Input::Elect).await
+async fn elect(State(about): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
+    decide(&about, &by, Input::Elect).await
 }
 
-async fn decide(office: &Office, by: &Caller, input: Input) -> Outcome<json::Decided> {
-    let answer = tokio::time::timeout(crate::office::ANSWERS_WITHIN, office.seat.ask(input));
+async fn decide(about: &About, by: &Caller, input: Input) -> Outcome<json::Decided> {
+    let answer = tokio::time::timeout(crate::about::ANSWERS_WITHIN, about.handle.ask(input));
     let decision = answer.await.ok().flatten().ok_or_else(silent)?;
     match decision {
         Ok(successor) => {
@@ -225,19 +225,19 @@ async fn decide(office: &Office, by: &Caller, input: Input) -> Outcome<json::Dec
             tracing::info!(request = ?input, ?successor, "{decision}, as {by} demands");
             Ok(Json(json::Decided { decision, successor }))
         }
-        Err(decline) => Err(declined(office, decline)),
+        Err(decline) => Err(declined(about, decline)),
     }
 }
 
 /// Says why not, and whom to ask instead.
-fn declined(office: &Office, decline: Decline) -> Refusal {
+fn declined(about: &About, decline: Decline) -> Refusal {
     let status = match decline {
         Decline::Unknown(_) => StatusCode::NOT_FOUND,
         _ => StatusCode::CONFLICT,
     };
     let hint = match decline {
         Decline::NotCoordinator(Some(leader)) => {
-            let peer = office.settings.members.iter().find(|peer| peer.id == leader);
+            let peer = about.settings.members.iter().find(|peer| peer.id == leader);
             let http = peer.and_then(|peer| peer.http.as_deref());
             Some(match http {
                 Some(http) => format!("ask {leader} at http://{http}"),
@@ -246,7 +246,7 @@ fn declined(office: &Office, decline: Decline) -> Refusal {
         }
         Decline::Unknown(_) => {
             let known: Vec<_> =
-                office.settings.members.iter().map(|peer| peer.id.number().to_string()).collect();
+                about.settings.members.iter().map(|peer| peer.id.number().to_string()).collect();
             Some(format!("the members are {}", known.join(", ")))
         }
         Decline::NotCoordinator(None) | Decline::Silent(_) | Decline::NobodyElse => {
@@ -262,9 +262,9 @@ fn declined(office: &Office, decline: Decline) -> Refusal {
     (status = 200, body = String, content_type = "application/openmetrics-text"),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn metrics_text(State(office): Shared) -> Result<Response, Refusal> {
-    let status = ask(&office).await?;
-    let text = metrics::render(&office, status).map_err(|_| silent())?;
+async fn metrics_text(State(about): Shared) -> Result<Response, Refusal> {
+    let status = ask(&about).await?;
+    let text = metrics::render(&about, status).map_err(|_| silent())?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }
@@ -274,8 +274,8 @@ async fn metrics_text(State(office): Shared) -> Result<Response, Refusal> {
     (status = 200, body = json::Probe),
     (status = 503, body = json::Probe),
 )))]
-async fn healthz(State(office): Shared) -> Response {
-    match office.ask().await {
+async fn healthz(State(about): Shared) -> Response {
+    match about.ask().await {
         Some(_) => Json(json::Probe { ok: true, why: "it answers".to_owned() }).into_response(),
         None => {
             let why = "the member has ended or hangs".to_owned();
@@ -290,9 +290,9 @@ async fn healthz(State(office): Shared) -> Response {
     (status = 200, body = json::Probe),
     (status = 503, description = "It has no coordinator, or lacks committed entries; and why", body = json::Probe),
 )))]
-async fn readyz(State(office): Shared) -> Response {
-    let probe = match office.ask().await {
-        Some(status) => office.ready(&status),
+async fn readyz(State(about): Shared) -> Response {
+    let probe = match about.ask().await {
+        Some(status) => about.ready(&status),
         None => json::Probe { ok: false, why: "the member has ended or hangs".to_owned() },
     };
     let status = if probe.ok { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -302,20 +302,20 @@ async fn readyz(State(office): Shared) -> Response {
 /// For development: cuts this member off from some others. Not in the document, because it is not
 /// there in production.
 async fn partition(
-    State(office): Shared,
+    State(about): Shared,
     Operator(by): Operator,
     body: Result<Json<json::Partition>, JsonRejection>,
 ) -> Outcome<json::Decided> {
     let blocked = body?.0.blocked;
     for id in &blocked {
-        let known = office.settings.members.iter().any(|peer| peer.id.number() == *id);
+        let known = about.settings.members.iter().any(|peer| peer.id.number() == *id);
         if !known {
-            return Err(declined(&office, Decline::Unknown(NodeId::new(*id))));
+            return Err(declined(&about, Decline::Unknown(NodeId::new(*id))));
         }
     }
     let cut = blocked.iter().copied().map(NodeId::new).collect();
-    office
-        .seat
+    about
+        .handle
         .running
         .partition(cut)
         .map_err(|error| Refusal::new(StatusCode::FORBIDDEN, error.to_string(), None))?;

@@ -4,24 +4,24 @@
 //! to the others. This crate is what an operator meets: a file that says who the members are, an
 //! API that says what they do and why, and exit codes that a supervisor understands.
 
+mod about;
 mod callers;
 mod clients;
 pub mod codec;
 pub mod config;
+mod coordination;
 mod daemon;
-mod duties;
 mod events;
-mod glances;
+mod handle;
 mod history;
 mod http;
 pub mod logs;
 mod messages;
 mod metrics;
-mod office;
 pub mod operator;
+mod overviews;
 pub mod parent;
 mod priority;
-mod seat;
 pub mod store;
 mod wall;
 mod wire;

@@ -5,7 +5,7 @@
 //! kind and one way together.
 
 use crate::events::{Listens, tell};
-use crate::seat::Seat;
+use crate::handle::Handle;
 use crate::wall;
 use axum::response::Response;
 use bellwether_api::json;
@@ -23,15 +23,15 @@ const SINGLE_MAX: usize = 200;
 
 /// Who listens to a member.
 struct Listener {
-    seat: Seat,
+    handle: Handle,
     me: NodeId,
     traffic: broadcast::Receiver<Traffic>,
 }
 
 /// The messages of this member from now on, until it ends.
-pub(crate) fn stream(seat: Seat, me: NodeId) -> Response {
-    let traffic = seat.running.traffic();
-    tell(Listener { seat, me, traffic })
+pub(crate) fn stream(handle: Handle, me: NodeId) -> Response {
+    let traffic = handle.running.traffic();
+    tell(Listener { handle, me, traffic })
 }
 
 impl Listens for Listener {
@@ -63,7 +63,7 @@ impl Listens for Listener {
 impl Listener {
     /// A reading of the member's clock as the calendar says it.
     fn wall_time(&self, at: Time) -> String {
-        wall::ago(self.seat.running.clock().now().since(at))
+        wall::ago(self.handle.running.clock().now().since(at))
     }
 }
 

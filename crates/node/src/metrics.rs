@@ -3,8 +3,8 @@
 //! Nothing is kept for them: a scrape asks the member and the driver, and writes down what they
 //! say. An idle member that nobody scrapes pays nothing.
 
+use crate::about::About;
 use crate::history::Tally;
-use crate::office::Office;
 use bellwether_member::{Health, Status};
 use bellwether_net::{Counters, Dropped, Reason};
 use prometheus_client::collector::Collector;
@@ -29,9 +29,9 @@ struct Snapshot {
 }
 
 /// Everything that can be measured now.
-pub(crate) fn render(office: &Office, status: Status) -> Result<String, fmt::Error> {
-    let settings = &office.settings;
-    let peers = office.seat.running.peers();
+pub(crate) fn render(about: &About, status: Status) -> Result<String, fmt::Error> {
+    let settings = &about.settings;
+    let peers = about.handle.running.peers();
     let snapshot = Snapshot {
         me: settings.id.number(),
         info: [
@@ -41,13 +41,13 @@ pub(crate) fn render(office: &Office, status: Status) -> Result<String, fmt::Err
             ("election", settings.choices.election.to_string()),
         ],
         status,
-        tally: office.history.tally(),
-        counters: office.seat.running.counters(),
+        tally: about.history.tally(),
+        counters: about.handle.running.counters(),
         connected: peers
             .iter()
             .map(|peer| (peer.id.number(), peer.outgoing.is_some(), peer.queued))
             .collect(),
-        uptime: office.uptime(),
+        uptime: about.uptime(),
     };
     let mut registry = Registry::with_prefix("bellwether");
     registry.register_collector(Box::new(snapshot));
@@ -66,10 +66,10 @@ impl Writer<'_> {
         gauge.encode(encoder)
     }
 
-    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
-        let counter = ConstCounter::new(value);
-        let encoder = self.0.encode_descriptor(name, help, None, counter.metric_type())?;
-        counter.encode(encoder)
+    fn requests(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let requests = ConstCounter::new(value);
+        let encoder = self.0.encode_descriptor(name, help, None, requests.metric_type())?;
+        requests.encode(encoder)
     }
 
     fn gauges(
@@ -128,11 +128,11 @@ impl Snapshot {
             "1 if this member leads or follows under a mandate; 0 means that it has no coordinator",
             f64::from(mandate.is_some()),
         )?;
-        let epoch = mandate.map_or(0, |mandate| mandate.term.number());
+        let term = mandate.map_or(0, |mandate| mandate.term.number());
         writer.gauge(
-            "epoch",
+            "term",
             "The number of the mandate that is known; 0 if none is",
-            epoch as f64,
+            term as f64,
         )?;
         let lease = mandate.map_or(0.0, |mandate| mandate.lease_left.as_secs_f64());
         writer.gauge(
@@ -195,12 +195,12 @@ impl Snapshot {
     fn changes(&self, writer: &mut Writer<'_>) -> fmt::Result {
         let elections = self.tally.elections.iter().map(|(reason, count)| (*reason, *count));
         writer.counters("elections", "Elections that this member began, by reason", elections)?;
-        writer.counter(
+        writer.requests(
             "leader_changes",
             "Changes of the coordinator that this member saw",
             self.tally.changes,
         )?;
-        writer.counter("mandates_won", "Mandates that this member won", self.tally.won)?;
+        writer.requests("mandates_won", "Mandates that this member won", self.tally.won)?;
         let lost = self.tally.lost.iter().map(|(reason, count)| (*reason, *count));
         writer.counters("mandates_lost", "Mandates that this member lost, by reason", lost)
     }
@@ -267,7 +267,7 @@ impl Snapshot {
             ("steps", "Events that this member handled", counters.steps),
             ("durable_writes", "Times that the durable state was written", counters.durable_writes),
         ] {
-            writer.counter(name, help, count)?;
+            writer.requests(name, help, count)?;
         }
         let taken = ConstCounter::new(counters.durable_time.as_secs_f64());
         let help = "How long these writes took, all together";

@@ -4,7 +4,7 @@
 //! member makes the token at its first start, and only its own user may read the file. Members that are
 //! configured with the same file have the same token.
 
-use bellwether_duties::{NoSecret, Secret};
+use bellwether_coordination::{NoSecret, Secret};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

@@ -79,7 +79,7 @@ impl From<Complaint> for Refusal {
 
 /// What the parent tells and is told.
 #[derive(Clone, Debug)]
-pub struct Desk {
+pub struct UpHandle {
     /// The cluster as it is.
     pub up: watch::Receiver<json::Up>,
     /// Takes commands.
@@ -88,9 +88,9 @@ pub struct Desk {
     pub operator: OperatorToken,
 }
 
-impl FromRef<Desk> for OperatorToken {
-    fn from_ref(desk: &Desk) -> Self {
-        desk.operator
+impl FromRef<UpHandle> for OperatorToken {
+    fn from_ref(handle: &UpHandle) -> Self {
+        handle.operator
     }
 }
 
@@ -113,15 +113,15 @@ pub(crate) struct Document;
 /// Serves it, and what the caller has besides, for ever. The members are at these addresses.
 pub async fn serve<'a>(
     listener: TcpListener,
-    desk: Desk,
+    handle: UpHandle,
     members: impl IntoIterator<Item = &'a str>,
     extra: Extra,
 ) {
     let origins = Origins::new(members);
-    Server::new(router(desk, origins, extra)).serve(listener).await;
+    Server::new(router(handle, origins, extra)).serve(listener).await;
 }
 
-fn router(desk: Desk, origins: Origins, extra: Extra) -> Router {
+fn router(handle: UpHandle, origins: Origins, extra: Extra) -> Router {
     let described = extra.clone();
     let router = Router::new()
         .route("/v1/here", get(async || Json(json::Here::new(json::Serves::Up))))
@@ -129,23 +129,23 @@ fn router(desk: Desk, origins: Origins, extra: Extra) -> Router {
         .route("/v1/up/watch", get(follow_up))
         .route("/v1/up/command", post(command))
         .route("/openapi.json", get(async move || described.described(DOCUMENT)))
-        .with_state(desk)
+        .with_state(handle)
         .merge(extra.routes);
     site(router.layer(DefaultBodyLimit::max(BODY_MAX)), origins)
 }
 
 /// The members' processes, the partition between them, and what has happened.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/up", responses((status = 200, body = json::Up))))]
-async fn up(State(desk): State<Desk>) -> Json<json::Up> {
-    Json(desk.up.borrow().clone())
+async fn up(State(handle): State<UpHandle>) -> Json<json::Up> {
+    Json(handle.up.borrow().clone())
 }
 
 /// The same whenever it changes, as server-sent events whose data is an `Up` in JSON.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/up/watch", responses(
     (status = 200, body = String, content_type = "text/event-stream"),
 )))]
-async fn follow_up(State(desk): State<Desk>) -> Response {
-    let mut up = desk.up;
+async fn follow_up(State(handle): State<UpHandle>) -> Response {
+    let mut up = handle.up;
     up.mark_changed();
     tell(up)
 }
@@ -173,7 +173,7 @@ impl Listens for watch::Receiver<json::Up> {
     (status = 503, description = "The cluster is about to end", body = json::Problem),
 )))]
 async fn command(
-    State(desk): State<Desk>,
+    State(handle): State<UpHandle>,
     _: Operator,
     body: Result<Json<json::UpOrder>, JsonRejection>,
 ) -> Outcome<json::UpDone> {
@@ -184,7 +184,7 @@ async fn command(
         let hint = "it has ended or is about to; see where it was started";
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint))
     };
-    desk.orders.send(order).await.map_err(|_| ended())?;
+    handle.orders.send(order).await.map_err(|_| ended())?;
     let outcome = timeout(ANSWERS_WITHIN, answered).await.ok().and_then(Result::ok);
     Ok(Json(outcome.ok_or_else(ended)??))
 }

@@ -3,8 +3,8 @@
 use crate::codec;
 use crate::store::{HasLog, LogStore};
 use bellwether_algorithms::election::any::Choice;
+use bellwether_coordination::Coordination;
 use bellwether_core::NodeId;
-use bellwether_duties::Duties;
 use bellwether_log::{Ack, Durability, Log, Msg as OfLog};
 use bellwether_member::service::{Input, Msg};
 use bellwether_member::{Msg as Member, Service};
@@ -22,16 +22,16 @@ pub struct Wire {
 }
 
 impl HasLog for Service {
-    type Machine = Duties;
+    type Machine = Coordination;
 
-    fn log(&self) -> &Log<Duties> {
+    fn log(&self) -> &Log<Coordination> {
         Service::log(self)
     }
 }
 
 impl Protocol for Wire {
     type Process = Service;
-    type Store = LogStore<Duties>;
+    type Store = LogStore<Coordination>;
 
     fn name(&self) -> &str {
         "member/2"
@@ -87,7 +87,7 @@ fn refused(malformed: codec::Malformed) -> Malformed {
 
 /// Whether an older message that still waits says nothing that the newer one does not say better: a
 /// later heartbeat of the same term, or the answer to a later one.
-fn replaces(newer: &OfLog<Duties>, older: &OfLog<Duties>) -> bool {
+fn replaces(newer: &OfLog<Coordination>, older: &OfLog<Coordination>) -> bool {
     match (newer, older) {
         (
             OfLog::Append { beat, entries, .. },
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn heartbeat(term: u64, sent: u64) -> OfLog<Duties> {
+    fn heartbeat(term: u64, sent: u64) -> OfLog<Coordination> {
         let (beat, prev) = (beat(term, sent), Position::ZERO);
         OfLog::Append { beat, prev, entries: Arc::new([]) }
     }

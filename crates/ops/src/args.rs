@@ -1,6 +1,6 @@
 //! The commands.
 
-use crate::duties::sessions::Sessions;
+use crate::coordination::sessions::Sessions;
 use crate::watching::{self, AskArgs};
 use bellwether_api::json::{Members, Status};
 use bellwether_http::Extra;
@@ -52,11 +52,11 @@ pub enum ClientCommand {
     /// List the sessions of clients: what they hold, wait for, lead
     Sessions(AskArgs),
     /// List the roles: who leads, who stands, and why it changed
-    Roles(crate::duties::roles::RolesArgs),
+    Roles(crate::coordination::roles::RolesArgs),
     /// List the locks: who holds them and who waits; or take one away
-    Locks(crate::duties::locks::LocksArgs),
+    Locks(crate::coordination::locks::LocksArgs),
     /// List the deadlocks that were found, and who waits for whom now
-    Deadlocks(crate::duties::deadlocks::DeadlocksArgs),
+    Deadlocks(crate::coordination::deadlocks::DeadlocksArgs),
 }
 
 impl ClientCommand {
@@ -71,9 +71,9 @@ impl ClientCommand {
             ClientCommand::Keep(args) => crate::running::keeper::keep(&args),
             ClientCommand::Become(args) => crate::running::keeper::become_job(&args),
             ClientCommand::Sessions(args) => watching::run::<Sessions>(&args),
-            ClientCommand::Roles(args) => crate::duties::roles::run(&args),
-            ClientCommand::Locks(args) => crate::duties::locks::run(&args),
-            ClientCommand::Deadlocks(args) => crate::duties::deadlocks::run(&args),
+            ClientCommand::Roles(args) => crate::coordination::roles::run(&args),
+            ClientCommand::Locks(args) => crate::coordination::locks::run(&args),
+            ClientCommand::Deadlocks(args) => crate::coordination::deadlocks::run(&args),
         }
     }
 }

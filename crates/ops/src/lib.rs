@@ -6,7 +6,7 @@
 mod args;
 mod asking;
 mod certs;
-mod duties;
+mod coordination;
 mod members;
 mod node;
 mod running;
@@ -28,7 +28,7 @@ pub mod cluster {
     pub use crate::up::command::{Command, carry_out, reconcile};
     pub use crate::up::link::Link;
     pub use crate::up::member::end_with_parent;
-    pub use crate::up::world::{Seat, World};
+    pub use crate::up::world::{MemberState, World};
     pub use crate::up::{Report, ask};
     pub use crate::watching::runtime;
 }

@@ -1,6 +1,6 @@
 //! `bellwether members`: who is there, and how their clocks go.
 
-use crate::duties::table;
+use crate::coordination::table;
 use crate::watching::Shown;
 use bellwether_api::json::{Member, Members};
 

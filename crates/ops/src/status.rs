@@ -79,7 +79,7 @@ fn coordinator(status: &Status) -> String {
 fn brief(status: &Status) -> String {
     let why = status.why_no_mandate.as_deref().unwrap_or("nobody says why");
     match (&status.mandate, status.coordinator) {
-        (Some(mandate), _) => format!("P{} in epoch {}", mandate.leader, mandate.epoch),
+        (Some(mandate), _) => format!("P{} in term {}", mandate.leader, mandate.term),
         (None, Some(named)) => format!("P{named} without a mandate: {why}"),
         (None, None) => format!("none: {why}"),
     }
@@ -87,13 +87,13 @@ fn brief(status: &Status) -> String {
 
 pub(crate) fn changed(change: &Change) -> String {
     let who = |id: Option<u32>| id.map_or("nobody".to_owned(), |id| format!("P{id}"));
-    let epoch = change.epoch.map_or(String::new(), |epoch| format!(" (epoch {epoch})"));
+    let term = change.term.map_or(String::new(), |term| format!(" (term {term})"));
     let (from, to) = (who(change.from), who(change.to));
     let way = match change.from == change.to {
         true => format!("{to} again"),
         false => format!("from {from} to {to}"),
     };
-    format!("{}: {way}{epoch}: {}", change.at, change.reason)
+    format!("{}: {way}{term}: {}", change.at, change.reason)
 }
 
 /// A span as people say it.
@@ -120,7 +120,7 @@ mod tests {
             pid: 4711,
             election: "bully".to_owned(),
             stance: Stance::Following,
-            mandate: Some(Mandate { leader: 5, epoch: 7, lease_ms: 412, appointed: false }),
+            mandate: Some(Mandate { leader: 5, term: 7, lease_ms: 412, appointed: false }),
             coordinator: Some(5),
             why_no_mandate: None,
             reachable: None,
@@ -142,7 +142,7 @@ mod tests {
         let text = status().table();
         for fragment in [
             "demo, 5 members, bully",
-            "P5 in epoch 7, lease for another 412 ms",
+            "P5 in term 7, lease for another 412 ms",
             "3 must agree",
             "P3, following, running for 3 min 12 s",
             "log          12 entries, 9 committed, lacks 3 entries",
@@ -150,7 +150,7 @@ mod tests {
         ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
-        assert_eq!(status().line(), "P3 is following; coordinator P5 in epoch 7");
+        assert_eq!(status().line(), "P3 is following; coordinator P5 in term 7");
     }
 
     #[test]
@@ -181,12 +181,12 @@ mod tests {
             at: "2026-11-16T09:30:00.125Z".to_owned(),
             from: Some(5),
             to: None,
-            epoch: Some(7),
+            term: Some(7),
             reason: "too few members answered within the lease".to_owned(),
         };
         assert_eq!(
             changed(&change),
-            "2026-11-16T09:30:00.125Z: from P5 to nobody (epoch 7): too few members answered \
+            "2026-11-16T09:30:00.125Z: from P5 to nobody (term 7): too few members answered \
              within the lease"
         );
     }
@@ -195,8 +195,8 @@ mod tests {
     fn a_coordinator_that_comes_back_is_not_its_own_successor() {
         let at = "2026-11-16T09:30:00.125Z".to_owned();
         let (from, to, reason) = (Some(5), Some(5), "it renewed its mandate".to_owned());
-        let change = Change { seq: 9, at, from, to, epoch: Some(8), reason };
-        let text = "2026-11-16T09:30:00.125Z: P5 again (epoch 8): it renewed its mandate";
+        let change = Change { seq: 9, at, from, to, term: Some(8), reason };
+        let text = "2026-11-16T09:30:00.125Z: P5 again (term 8): it renewed its mandate";
         assert_eq!(changed(&change), text);
     }
 

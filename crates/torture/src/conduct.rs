@@ -8,7 +8,7 @@ use super::history::now;
 use super::lab::Lab;
 use super::plan::{Kind, Planned, plan};
 use super::sequences::OWN;
-use bellwether_api::duties::Duties;
+use bellwether_api::coordination::Coordination;
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_ops::cluster::{
@@ -311,15 +311,15 @@ async fn left(cluster: &Cluster, place: usize) -> Option<String> {
     let address = &cluster.members[place].http;
     let mut all = Vec::new();
     for path in ["/v1/sessions", "/v1/locks", "/v1/roles"] {
-        let duties: Duties = match get(address, path).await {
-            Ok(duties) => duties,
+        let coordination: Coordination = match get(address, path).await {
+            Ok(coordination) => coordination,
             Err(error) => return Some(format!("no answer: {error}")),
         };
-        let sessions = duties.sessions.iter().filter(|session| session.client != OWN);
+        let sessions = coordination.sessions.iter().filter(|session| session.client != OWN);
         all.extend(sessions.map(|s| format!("{} of {}", s.session, s.client)));
-        let locks = duties.locks.iter().filter(|lock| !lock.name.starts_with(OWN));
+        let locks = coordination.locks.iter().filter(|lock| !lock.name.starts_with(OWN));
         all.extend(locks.map(|lock| format!("the lock '{}'", lock.name)));
-        let led = duties.roles.iter().filter(|role| role.leader.is_some());
+        let led = coordination.roles.iter().filter(|role| role.leader.is_some());
         let led = led.filter(|role| !role.name.starts_with(OWN));
         all.extend(led.map(|role| format!("a leader of '{}'", role.name)));
     }

@@ -26,8 +26,8 @@ pub(super) struct Figures {
     pub(super) deadlocks: usize,
     pub(super) hand_overs: usize,
     pub(super) proclamations: usize,
-    /// In so many epochs something was granted.
-    pub(super) epochs: usize,
+    /// In so many terms something was granted.
+    pub(super) terms: usize,
     /// How often it was seen at a look that something is held.
     pub(super) looks: usize,
     /// The waits for what was granted: half are shorter; 99 of 100 are; the longest.
@@ -81,8 +81,8 @@ impl Figures {
             operations: book.requests.len(),
             ..Figures::default()
         };
-        let epochs: BTreeSet<u64> = book.grants.iter().map(|grant| grant.token >> 32).collect();
-        figures.epochs = epochs.len();
+        let terms: BTreeSet<u64> = book.grants.iter().map(|grant| grant.token >> 32).collect();
+        figures.terms = terms.len();
         let mut answers = Vec::new();
         for line in histories.iter().flat_map(|history| &history.lines) {
             figures.count(&line.event);
@@ -116,14 +116,16 @@ impl Figures {
     fn count(&mut self, event: &Event) {
         match event {
             Event::Opened { .. } => self.sessions += 1,
-            Event::Over { .. } => self.sessions_lost += 1,
+            Event::SessionEnded { .. } => self.sessions_lost += 1,
             Event::Lost { .. } => self.lost += 1,
             Event::Looked { .. } => self.looks += 1,
             Event::Answered { outcome, .. } => match outcome {
                 Outcome::Busy => self.busy += 1,
                 Outcome::InVain => self.in_vain += 1,
                 Outcome::Deadlock { .. } => self.deadlocks += 1,
-                Outcome::Granted { .. } | Outcome::Over { .. } | Outcome::Refused { .. } => {}
+                Outcome::Granted { .. }
+                | Outcome::SessionEnded { .. }
+                | Outcome::Refused { .. } => {}
             },
             Event::HandedOver { error: None, .. } => self.hand_overs += 1,
             Event::Proclaimed { error: None, .. } => self.proclamations += 1,

@@ -38,7 +38,7 @@ pub(super) enum Event {
     /// It could not be begun.
     NotOpened { seat: u32, why: String },
     /// A session is over, and not because this client closed it.
-    Over { session: String, why: Ended },
+    SessionEnded { session: String, why: Ended },
     /// The client closes a session, and waits until the cluster knows.
     Closes { session: String },
     /// The cluster knows.
@@ -137,13 +137,13 @@ pub(super) enum Outcome {
     Busy,
     /// The client's patience was at its end.
     InVain,
-    /// It was aborted: these sessions waited for these locks in a circle.
+    /// It was aborted: these sessions waited for these locks in a cycle.
     Deadlock {
         aborted: Option<String>,
         cycle: Vec<(String, String)>,
     },
     /// Its session is over.
-    Over {
+    SessionEnded {
         why: Ended,
     },
     /// Anything else, which should not be.
@@ -177,7 +177,7 @@ pub(super) enum Ended {
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Refused {
     /// The session is over.
-    Over(Ended),
+    SessionEnded(Ended),
     /// The session that was named does not stand for the role.
     NoSuchCandidate,
     /// Anything else.
@@ -259,7 +259,7 @@ mod tests {
         let outcome = Outcome::Deadlock { aborted: None, cycle };
         pen.write_at(5, asks.clone());
         pen.write(Event::Answered { ask: 1, outcome });
-        let error = Some(Refused::Over(Ended::Expired));
+        let error = Some(Refused::SessionEnded(Ended::Expired));
         pen.write(Event::GaveBack { ask: 1, error });
         let text = std::fs::read_to_string(&path).unwrap();
         let history = History::parse("a", false, &text).unwrap();

@@ -102,8 +102,8 @@ impl Report<'_> {
         row(
             "grants",
             format!(
-                "{}, {} after a wait, {} lost with their sessions, in {} epochs",
-                f.grants, f.waited, f.lost, f.epochs
+                "{}, {} after a wait, {} lost with their sessions, in {} terms",
+                f.grants, f.waited, f.lost, f.terms
             ),
         );
         row("refused", format!("{} busy, {} waited for in vain", f.busy, f.in_vain));
@@ -169,7 +169,7 @@ impl Report<'_> {
             "processes": f.clients, "sessions": f.sessions, "sessions_lost": f.sessions_lost,
             "operations": f.operations, "grants": f.grants, "grants_lost": f.lost,
             "waited": f.waited, "busy": f.busy, "in_vain": f.in_vain, "deadlocks": f.deadlocks,
-            "hand_overs": f.hand_overs, "proclamations": f.proclamations, "epochs": f.epochs,
+            "hand_overs": f.hand_overs, "proclamations": f.proclamations, "terms": f.terms,
             "looks": f.looks, "wait_ms": { "p50": half, "p99": most, "max": longest },
             "longest_silence_ms": ms(f.silence_us), "faults": faults, "violations": violations,
             "kept": self.kept,

@@ -5,7 +5,7 @@ import type { Status } from "./wire";
 /** Who coordinates, in a sentence that changes only when that does. */
 export function verdict(status: Status): string {
   const { mandate, why_no_mandate } = status;
-  if (mandate) return `Member ${mandate.leader} coordinates in epoch ${mandate.epoch}.`;
+  if (mandate) return `Member ${mandate.leader} coordinates in term ${mandate.term}.`;
   return `Nobody coordinates, as member ${status.id} sees it${why_no_mandate ? `: ${why_no_mandate}` : ""}.`;
 }
 

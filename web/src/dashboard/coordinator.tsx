@@ -21,7 +21,7 @@ export function Coordinator({ room }: { room: Room }) {
       </p>
       {!mandate && <p>{why(status)}</p>}
       <dl>
-        <div><dt>Epoch</dt><dd>{mandate?.epoch ?? "–"}</dd></div>
+        <div><dt>Term</dt><dd>{mandate?.term ?? "–"}</dd></div>
         <div>
           <dt>Mandate</dt>
           <dd>{mandate ? `holds while ${status.needed} of ${status.configured} agree` : "none"}{mandate?.appointed && ", appointed by an operator"}</dd>

@@ -3,7 +3,7 @@ import { Announcer } from "./announcer";
 import { Connection } from "./connection";
 import { Controls } from "./controls";
 import { Coordinator } from "./coordinator";
-import { DutiesPanels } from "./duties/panels";
+import { CoordinationPanels } from "./coordination/panels";
 import { History } from "./history";
 import { LiveMessages } from "./messages";
 import { Members } from "./members";
@@ -30,7 +30,7 @@ export function Dashboard() {
       <Topology room={room} />
       {room.up.value && <Controls room={room} up={room.up.value} />}
       <Members room={room} />
-      <DutiesPanels room={room} />
+      <CoordinationPanels room={room} />
       <History room={room} />
       <LiveMessages room={room} />
     </div>

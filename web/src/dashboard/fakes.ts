@@ -29,11 +29,11 @@ export class FakeNetwork {
   }
 }
 
-export function status(id: number, leader: number | null, epoch = 1): Status {
+export function status(id: number, leader: number | null, term = 1): Status {
   return {
     cluster: "test", id, version: "0.1.0", pid: 100 + id, election: "bully",
     stance: leader === id ? "leading" : "following",
-    mandate: leader === null ? null : { leader, epoch, lease_ms: 400, appointed: false },
+    mandate: leader === null ? null : { leader, term, lease_ms: 400, appointed: false },
     coordinator: leader, why_no_mandate: leader === null ? "nobody was elected" : null, reachable: null,
     needed: 2, configured: 3, eligible: true, incarnation: 1, uptime_ms: 1000, last_change: null, warnings: [],
   };

@@ -1,5 +1,5 @@
 import type { Open, Stream } from "./stream";
-import { Misunderstood, readGlance, type Glance } from "./wire";
+import { Misunderstood, readGlance, type Overview } from "./wire";
 
 /** A member speaks four times a second. One that is silent for so long is stopped or cut off. */
 export const SILENT_AFTER_MS = 1_200;
@@ -11,7 +11,7 @@ export interface FeedState {
   /** Whether a member speaks, is looked for, or none was found in a whole round. */
   phase: "searching" | "live" | "lost";
   /** The latest glance, also of a member that is gone. */
-  glance: Glance | null;
+  glance: Overview | null;
   /** When it came, by the page's clock. */
   at: number;
   /** Where it came from: `http://host:port`. */
@@ -121,7 +121,7 @@ export class Feed {
   }
 
   #hear(candidate: Candidate, text: string) {
-    let glance: Glance;
+    let glance: Overview;
     try {
       glance = readGlance(text);
       const known = this.state.glance?.status.cluster;

@@ -11,7 +11,7 @@ export function History({ room }: { room: Room }) {
       {changes.length === 0 && <p>No change of the coordinator has been seen yet.</p>}
       <ol tabIndex={0} aria-labelledby="history">
         {changes.map((change) => (
-          <li key={`${change.epoch ?? change.at} ${change.to}`}>
+          <li key={`${change.term ?? change.at} ${change.to}`}>
             <span class="what"><strong>{outcome(change)}</strong> <time dateTime={change.at}>{clock(change.at)}</time></span>
             <span class="reason">{change.reason}</span>
           </li>
@@ -21,8 +21,8 @@ export function History({ room }: { room: Room }) {
   );
 }
 
-function outcome({ from, to, epoch }: Change): string {
-  if (to == null) return `Mandate ${epoch ?? ""} of member ${from ?? "?"} ended`;
+function outcome({ from, to, term }: Change): string {
+  if (to == null) return `Mandate ${term ?? ""} of member ${from ?? "?"} ended`;
   const before = from == null ? "" : from === to ? " again" : ` after member ${from}`;
-  return `Epoch ${epoch ?? "?"}: member ${to}${before}`;
+  return `Term ${term ?? "?"}: member ${to}${before}`;
 }

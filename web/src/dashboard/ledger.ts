@@ -13,9 +13,9 @@ export function merge(known: readonly Change[], told: readonly Change[]): readon
   if (told.length === 0) return known;
   const byKey = new Map<string, Change>();
   for (const change of [...known, ...told]) {
-    const key = `${change.epoch ?? change.at} ${change.to}`;
+    const key = `${change.term ?? change.at} ${change.to}`;
     if (!byKey.has(key)) byKey.set(key, change);
   }
-  const order = (change: Change) => (change.epoch ?? 0) + (change.to == null ? 0.5 : 0);
+  const order = (change: Change) => (change.term ?? 0) + (change.to == null ? 0.5 : 0);
   return [...byKey.values()].sort((one, other) => order(one) - order(other)).slice(-KEPT);
 }

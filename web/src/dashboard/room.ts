@@ -1,6 +1,6 @@
 import { batch, signal } from "@preact/signals";
 import { ask, command as send, ServerError } from "../api/client";
-import { DutiesWatch, NOTHING_YET } from "./duties/watch";
+import { CoordinationWatch, NOTHING_YET } from "./coordination/watch";
 import { Ears } from "./ears";
 import { Feed, type FeedState } from "./feed";
 import { Flashes } from "./flashes";
@@ -34,16 +34,16 @@ export class Room {
   /** What came of the last command, and whether it was carried out. */
   readonly done = signal<{ ok: boolean; text: string } | null>(null);
   /** What the coordinator does for clients, as the member that speaks here has it. */
-  readonly duties = signal(NOTHING_YET);
+  readonly coordination = signal(NOTHING_YET);
   /** Counts up whenever there is something new about messages. */
   readonly pulse = signal(0);
   readonly traffic = new Traffic();
   readonly flashes = new Flashes();
 
   readonly #ears = new Ears(openStream, (messages) => this.#heard(messages), (id, what) => this.#trouble(`Member ${id}`, what));
-  readonly #duties = new DutiesWatch(openStream, hasDuties, (state) => (this.duties.value = state));
-  /** Whether somebody looks at the duties, and at more of them than a member tells by itself. */
-  #looksAtDuties: { looks: boolean; atMore: boolean } = { looks: false, atMore: false };
+  readonly #coordination = new CoordinationWatch(openStream, hasCoordination, (state) => (this.coordination.value = state));
+  /** Whether somebody looks at the coordination, and at more of them than a member tells by itself. */
+  #looksAtCoordination: { looks: boolean; atMore: boolean } = { looks: false, atMore: false };
   #upStream: Stream | null = null;
   #timers = new Set<ReturnType<typeof setTimeout>>();
   #beat: ReturnType<typeof setInterval> | undefined;
@@ -61,7 +61,7 @@ export class Room {
 
   leave() {
     this.#left = true;
-    this.#duties.follow(null);
+    this.#coordination.follow(null);
     document.removeEventListener("visibilitychange", this.#look);
     this.#feed.rest();
     this.#ears.follow([]);
@@ -75,10 +75,10 @@ export class Room {
     this.#feed.choose(id);
   }
 
-  /** Whether somebody looks at the duties, or at more of them than a member tells by itself. */
-  lookAtDuties(how: { looks?: boolean; atMore?: boolean }) {
-    this.#looksAtDuties = { ...this.#looksAtDuties, ...how };
-    this.#followDuties();
+  /** Whether somebody looks at the coordination, or at more of them than a member tells by itself. */
+  lookAtCoordination(how: { looks?: boolean; atMore?: boolean }) {
+    this.#looksAtCoordination = { ...this.#looksAtCoordination, ...how };
+    this.#followCoordination();
   }
 
   /** Whether this page may have its server change something for clients: only a member's own page may. */
@@ -112,7 +112,7 @@ export class Room {
 
   /** A browser allows few connections to one server, whatever the number of its tabs: one that nobody sees needs none. */
   readonly #look = () => {
-    this.#followDuties();
+    this.#followCoordination();
     if (document.hidden) {
       this.#feed.rest();
       this.#ears.follow([]);
@@ -137,14 +137,14 @@ export class Room {
       }
       this.feed.value = state;
     });
-    this.#followDuties();
+    this.#followCoordination();
   }
 
-  /** The duties are those of the member that speaks here. */
-  #followDuties() {
+  /** The coordination are those of the member that speaks here. */
+  #followCoordination() {
     const { phase, origin } = this.feed.value;
-    const { looks, atMore } = this.#looksAtDuties;
-    this.#duties.follow(looks && !document.hidden && phase === "live" ? origin : null, atMore);
+    const { looks, atMore } = this.#looksAtCoordination;
+    this.#coordination.follow(looks && !document.hidden && phase === "live" ? origin : null, atMore);
   }
 
   #followUp() {
@@ -209,9 +209,9 @@ export class Room {
 const inWords = ({ message, hint }: ServerError): string => (hint ? `${message} (${hint})` : message);
 
 /** Whether the member at this address knows of sessions, roles and locks, by what it says it can do. */
-async function hasDuties(origin: string): Promise<boolean> {
+async function hasCoordination(origin: string): Promise<boolean> {
   const { paths } = await ask<{ paths?: Record<string, unknown> }>(`${origin}/openapi.json`);
-  return paths?.["/v1/duties/watch"] !== undefined;
+  return paths?.["/v1/coordination/watch"] !== undefined;
 }
 
 /** Asks the server of the page what it is. */

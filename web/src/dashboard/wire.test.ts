@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { busy, duties, lock } from "./duties/fakes";
+import { busy, coordination, lock } from "./coordination/fakes";
 import { glance } from "./fakes";
-import { Misunderstood, readDuties, readGlance, readMessages, readUp } from "./wire";
+import { Misunderstood, readCoordination, readGlance, readMessages, readUp } from "./wire";
 
 const said = (what: unknown) => JSON.stringify(what);
 
@@ -32,16 +32,16 @@ test("messages and processes are looked at, too", () => {
   expect(() => readUp(said({ members: [{ id: 1 }], partition: [], news: [] }))).toThrow(Misunderstood);
 });
 
-test("duties are looked at, down to who holds and who waits", () => {
-  expect(readDuties(said(busy()))).toEqual(busy());
-  expect(readDuties(said({ id: 1, epoch: 1, sequence: 1 })).locks).toEqual([]);
+test("the coordination state is looked at, down to who holds and who waits", () => {
+  expect(readCoordination(said(busy()))).toEqual(busy());
+  expect(readCoordination(said({ id: 1, term: 1, sequence: 1 })).locks).toEqual([]);
 });
 
 test.each([
-  [{ ...duties(), epoch: null }, "the answer.epoch is nothing instead of number"],
-  [{ ...duties(), roles: [{ name: "r", policy: "priority", candidates: [], history: [], leader: { session: 1 } }] }, "leader.session is number instead of string"],
-  [{ ...duties(), locks: [{ ...lock("a", []), queue: [{}] }] }, "queue.session is nothing instead of string"],
-  [{ ...duties(), waits: [{ from: "s3.1", to: "s3.2" }] }, "waits.lock is nothing instead of string"],
-])("of duties that make no sense it says what is wrong: %#", (what, message) => {
-  expect(() => readDuties(said(what))).toThrow(new Misunderstood(message));
+  [{ ...coordination(), term: null }, "the answer.term is nothing instead of number"],
+  [{ ...coordination(), roles: [{ name: "r", policy: "priority", candidates: [], history: [], leader: { session: 1 } }] }, "leader.session is number instead of string"],
+  [{ ...coordination(), locks: [{ ...lock("a", []), queue: [{}] }] }, "queue.session is nothing instead of string"],
+  [{ ...coordination(), waits: [{ from: "s3.1", to: "s3.2" }] }, "waits.lock is nothing instead of string"],
+])("of a coordination state that makes no sense it says what is wrong: %#", (what, message) => {
+  expect(() => readCoordination(said(what))).toThrow(new Misunderstood(message));
 });

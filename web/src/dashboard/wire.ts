@@ -1,13 +1,13 @@
 import type { components } from "../api/member";
 import type { components as OfUp } from "../api/up";
-import type { Duties } from "./duties/types";
+import type { Coordination } from "./coordination/types";
 
 type Schemas = components["schemas"];
 export type Here = Schemas["Here"];
 export type Status = Schemas["Status"];
 export type Member = Schemas["Member"];
 export type Change = Schemas["Change"];
-export type Glance = Schemas["Glance"];
+export type Overview = Schemas["Overview"];
 export type Message = Schemas["Message"];
 export type Messages = Schemas["Messages"];
 export type Up = OfUp["schemas"]["Up"];
@@ -24,9 +24,9 @@ const STATUS: Shape = {
   cluster: "string", id: "number", version: "string", election: "string", stance: "string",
   mandate: ["object", null], needed: "number", configured: "number", warnings: "list",
 };
-const MANDATE: Shape = { leader: "number", epoch: "number", lease_ms: "number" };
+const MANDATE: Shape = { leader: "number", term: "number", lease_ms: "number" };
 const MEMBER: Shape = { id: "number", http: ["string", null], health: "string" };
-const CHANGE: Shape = { at: "string", to: ["number", null], epoch: ["number", null], reason: "string" };
+const CHANGE: Shape = { at: "string", to: ["number", null], term: ["number", null], reason: "string" };
 const MESSAGE: Shape = { at: "string", from: "number", to: "number", kind: "string", text: "string", count: "number" };
 const UP_MEMBER: Shape = { id: "number", http: "string", process: "string" };
 const NEWS: Shape = { seq: "number", at_ms: "number", text: "string" };
@@ -76,13 +76,13 @@ function parsed(text: string): unknown {
 }
 
 /** Reads what `/v1/watch` says. */
-export function readGlance(text: string): Glance {
+export function readGlance(text: string): Overview {
   const said = fits(parsed(text), { status: "object", members: "list" }, "the answer");
   const status = fits(said["status"], STATUS, "status");
   if (status["mandate"]) fits(status["mandate"], MANDATE, "mandate");
   all(said["members"], MEMBER, "members");
   all((said["changes"] ??= []), CHANGE, "changes");
-  return said as unknown as Glance;
+  return said as unknown as Overview;
 }
 
 /** Reads what `/v1/messages` says. */
@@ -100,9 +100,9 @@ export function readUp(text: string): Up {
   return said as unknown as Up;
 }
 
-/** Reads what `/v1/duties/watch` says. */
-export function readDuties(text: string): Duties {
-  const said = fits(parsed(text), { id: "number", epoch: "number", sequence: "number" }, "the answer");
+/** Reads what `/v1/coordination/watch` says. */
+export function readCoordination(text: string): Coordination {
+  const said = fits(parsed(text), { id: "number", term: "number", sequence: "number" }, "the answer");
   all((said["sessions"] ??= []), SESSION, "sessions");
   for (const role of all((said["roles"] ??= []), ROLE, "roles")) {
     if (role["leader"]) fits(role["leader"], LEADER, "leader");
@@ -115,5 +115,5 @@ export function readDuties(text: string): Duties {
   }
   for (const deadlock of all((said["deadlocks"] ??= []), DEADLOCK, "deadlocks")) all(deadlock["cycle"], WAIT, "cycle");
   all((said["waits"] ??= []), WAITS_FOR, "waits");
-  return said as unknown as Duties;
+  return said as unknown as Coordination;
 }

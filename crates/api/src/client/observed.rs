@@ -3,22 +3,22 @@
 use super::refusal::{from_refusal, to_refusal};
 use super::wire::observed::Result as Observing;
 use super::{Malformed, require, to_session, wire};
-use bellwether_duties::{Refusal, SessionId, Stamp, Token};
+use bellwether_coordination::{Refusal, SessionId, Stamp, Token};
 
 /// How it stands with a role, as one member's copy has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// The client's number for the observation.
     pub number: u64,
-    /// How new the copy is: an epoch, and a change within it.
+    /// How new the copy is: an term, and a change within it.
     pub version: (u64, u64),
     /// How it stands; or why that is not told.
-    pub result: Result<Standing, Refusal>,
+    pub result: Result<RoleStatus, Refusal>,
 }
 
 /// Who leads a role, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct RoleStatus {
     /// Who leads; nobody, if it is left out.
     pub leader: Option<Leader>,
     /// The reason of the last change, for people; empty if none is known.
@@ -44,18 +44,18 @@ pub struct Leader {
 
 impl From<Observed> for wire::Observed {
     fn from(observed: Observed) -> Self {
-        let Observed { number, version: (epoch, sequence), result } = observed;
+        let Observed { number, version: (term, sequence), result } = observed;
         let result = match result {
-            Ok(standing) => Observing::Standing(standing.into()),
+            Ok(standing) => Observing::RoleStatus(standing.into()),
             Err(refusal) => Observing::Refused(from_refusal(refusal)),
         };
-        wire::Observed { number: Some(number), epoch, sequence, result: Some(result) }
+        wire::Observed { number: Some(number), term, sequence, result: Some(result) }
     }
 }
 
-impl From<Standing> for wire::Standing {
-    fn from(standing: Standing) -> Self {
-        let Standing { leader, reason, at } = standing;
+impl From<RoleStatus> for wire::RoleStatus {
+    fn from(standing: RoleStatus) -> Self {
+        let RoleStatus { leader, reason, at } = standing;
         let leader = leader.map(|Leader { session, client, token, value, since }| wire::Leader {
             session: Some(session.0),
             client,
@@ -63,7 +63,7 @@ impl From<Standing> for wire::Standing {
             value,
             since_ms: since,
         });
-        wire::Standing { leader, reason, at_ms: at }
+        wire::RoleStatus { leader, reason, at_ms: at }
     }
 }
 
@@ -71,26 +71,26 @@ impl TryFrom<wire::Observed> for Observed {
     type Error = Malformed;
 
     fn try_from(observed: wire::Observed) -> Result<Self, Malformed> {
-        let wire::Observed { number, epoch, sequence, result } = observed;
+        let wire::Observed { number, term, sequence, result } = observed;
         let result = match require(result, "observed.result")? {
-            Observing::Standing(standing) => Ok(standing.try_into()?),
+            Observing::RoleStatus(standing) => Ok(standing.try_into()?),
             Observing::Refused(refusal) => Err(to_refusal(refusal)?),
         };
         let number = require(number, "observed.number")?;
-        Ok(Observed { number, version: (epoch, sequence), result })
+        Ok(Observed { number, version: (term, sequence), result })
     }
 }
 
-impl TryFrom<wire::Standing> for Standing {
+impl TryFrom<wire::RoleStatus> for RoleStatus {
     type Error = Malformed;
 
-    fn try_from(standing: wire::Standing) -> Result<Self, Malformed> {
-        let wire::Standing { leader: found, reason, at_ms } = standing;
+    fn try_from(standing: wire::RoleStatus) -> Result<Self, Malformed> {
+        let wire::RoleStatus { leader: found, reason, at_ms } = standing;
         let leader = |leader: wire::Leader| {
             let wire::Leader { session, client, token, value, since_ms } = leader;
             let session = to_session(session, "leader.session")?;
             Ok(Leader { session, client, token: Token(token), value, since: since_ms })
         };
-        Ok(Standing { leader: found.map(leader).transpose()?, reason, at: at_ms })
+        Ok(RoleStatus { leader: found.map(leader).transpose()?, reason, at: at_ms })
     }
 }

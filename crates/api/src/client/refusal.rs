@@ -3,7 +3,7 @@
 use super::requests::{from_policy, from_subject, to_policy, to_subject};
 use super::wire::refusal::Why;
 use super::{LONGEST_CYCLE, Malformed, to_session, to_u32, wire};
-use bellwether_duties::{Deadlock, Refusal, SessionId, Token, Wait};
+use bellwether_coordination::{Deadlock, Refusal, SessionId, Token, Wait};
 
 pub(super) fn from_refusal(refusal: Refusal) -> wire::Refusal {
     use Refusal as R;
@@ -15,20 +15,20 @@ pub(super) fn from_refusal(refusal: Refusal) -> wire::Refusal {
         R::TooManyWaiters(most) => Why::TooManyWaiters(most.into()),
         R::TooManyWants(most) => Why::TooManyWants(most.into()),
         R::NothingWanted => Why::NothingWanted(true),
-        R::BadName(most) => Why::BadName(most.into()),
+        R::InvalidName(most) => Why::InvalidName(most.into()),
         R::ValueTooLarge(most) => Why::ValueTooLarge(most.into()),
-        R::BadTtl(from_ms, to_ms) => Why::BadTtl(wire::Span { from_ms, to_ms }),
+        R::InvalidTtl(from_ms, to_ms) => Why::InvalidTtl(wire::Span { from_ms, to_ms }),
         R::NamedTwice(lock) => Why::NamedTwice(lock),
         R::AlreadyAsked(lock) => Why::AlreadyAsked(lock),
         R::Busy(lock) => Why::Busy(lock),
         R::OtherPermits { lock, of } => {
             Why::OtherPermits(wire::OtherPermits { lock, of: of.into() })
         }
-        R::BadPermits(lock) => Why::BadPermits(lock),
+        R::InvalidPermits(lock) => Why::InvalidPermits(lock),
         R::NotAsked(number) => Why::NotAsked(number),
         R::Forgotten(number) => Why::Forgotten(number),
         R::Deadlock(deadlock) => Why::Deadlock(from_deadlock(deadlock)),
-        R::AlreadyStands(role) => Why::AlreadyStands(role),
+        R::AlreadyCampaigns(role) => Why::AlreadyCampaigns(role),
         R::NotCandidate(role) => Why::NotCandidate(role),
         R::NotLeader(role) => Why::NotLeader(role),
         R::NoSuchCandidate(role, session) => Why::NoSuchCandidate(of_session(role, session)),
@@ -60,20 +60,20 @@ pub(super) fn to_refusal(refusal: wire::Refusal) -> Result<Refusal, Malformed> {
         Why::TooManyWaiters(most) => R::TooManyWaiters(count(most)?),
         Why::TooManyWants(most) => R::TooManyWants(count(most)?),
         Why::NothingWanted(_) => R::NothingWanted,
-        Why::BadName(most) => R::BadName(count(most)?),
+        Why::InvalidName(most) => R::InvalidName(count(most)?),
         Why::ValueTooLarge(most) => R::ValueTooLarge(count(most)?),
-        Why::BadTtl(wire::Span { from_ms, to_ms }) => R::BadTtl(from_ms, to_ms),
+        Why::InvalidTtl(wire::Span { from_ms, to_ms }) => R::InvalidTtl(from_ms, to_ms),
         Why::NamedTwice(lock) => R::NamedTwice(lock),
         Why::AlreadyAsked(lock) => R::AlreadyAsked(lock),
         Why::Busy(lock) => R::Busy(lock),
         Why::OtherPermits(wire::OtherPermits { lock, of }) => {
             R::OtherPermits { lock, of: to_u32(of, "other_permits.of")? }
         }
-        Why::BadPermits(lock) => R::BadPermits(lock),
+        Why::InvalidPermits(lock) => R::InvalidPermits(lock),
         Why::NotAsked(number) => R::NotAsked(number),
         Why::Forgotten(number) => R::Forgotten(number),
         Why::Deadlock(deadlock) => R::Deadlock(to_deadlock(deadlock)?),
-        Why::AlreadyStands(role) => R::AlreadyStands(role),
+        Why::AlreadyCampaigns(role) => R::AlreadyCampaigns(role),
         Why::NotCandidate(role) => R::NotCandidate(role),
         Why::NotLeader(role) => R::NotLeader(role),
         Why::NoSuchCandidate(whom) => {

@@ -7,7 +7,7 @@ use super::wire::opened::Result as Opening;
 use super::wire::to_client::Kind;
 use super::{Announcement, Malformed, ToClient};
 use super::{from_key, require, to_key, to_session, to_u32, wire};
-use bellwether_duties::{Answer, Ending, Refusal, Reply, SessionId, Token};
+use bellwether_coordination::{Answer, Ending, Refusal, Reply, SessionId, Token};
 
 impl From<ToClient> for wire::ToClient {
     fn from(frame: ToClient) -> Self {
@@ -46,8 +46,8 @@ impl From<Reply> for wire::ToClient {
                 number: Some(number),
                 result: Some(from_result(result)),
             }),
-            Reply::MakeRoom { session, role } => {
-                Kind::MakeRoom(wire::MakeRoom { session: Some(session.0), role })
+            Reply::Preempt { session, role } => {
+                Kind::Preempt(wire::Preempt { session: Some(session.0), role })
             }
             Reply::Taken { session, lock, number, by } => Kind::Taken(wire::Taken {
                 session: Some(session.0),
@@ -106,8 +106,8 @@ impl TryFrom<Kind> for ToClient {
                 number: require(number, "answered.number")?,
                 result: to_result(require(result, "answered.result")?)?,
             },
-            Kind::MakeRoom(wire::MakeRoom { session, role }) => {
-                Reply::MakeRoom { session: to_session(session, "make_room.session")?, role }
+            Kind::Preempt(wire::Preempt { session, role }) => {
+                Reply::Preempt { session: to_session(session, "make_room.session")?, role }
             }
             Kind::Taken(wire::Taken { session, lock, number, by }) => Reply::Taken {
                 session: to_session(session, "taken.session")?,
@@ -197,12 +197,12 @@ fn to_ending(why: i32) -> Option<Ending> {
 
 impl From<Announcement> for wire::Announcement {
     fn from(announcement: Announcement) -> Self {
-        let Announcement { coordinator, epoch, addresses } = announcement;
+        let Announcement { coordinator, term, addresses } = announcement;
         let place =
             |(member, address): (u32, _)| wire::Address { member: Some(member.into()), address };
         wire::Announcement {
             coordinator: coordinator.map(u64::from),
-            epoch,
+            term,
             addresses: addresses.into_iter().map(place).collect(),
         }
     }
@@ -212,7 +212,7 @@ impl TryFrom<wire::Announcement> for Announcement {
     type Error = Malformed;
 
     fn try_from(announcement: wire::Announcement) -> Result<Self, Malformed> {
-        let wire::Announcement { coordinator, epoch, addresses } = announcement;
+        let wire::Announcement { coordinator, term, addresses } = announcement;
         let place = |wire::Address { member, address }| {
             let member = to_u32(require(member, "address.member")?, "address.member")?;
             Ok((member, address))
@@ -220,7 +220,7 @@ impl TryFrom<wire::Announcement> for Announcement {
         let whole = |number| to_u32(number, "announcement.coordinator");
         Ok(Announcement {
             coordinator: coordinator.map(whole).transpose()?,
-            epoch,
+            term,
             addresses: addresses.into_iter().map(place).collect::<Result<_, _>>()?,
         })
     }

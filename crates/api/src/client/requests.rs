@@ -3,7 +3,7 @@
 use super::wire::ask::What;
 use super::wire::to_member::Kind;
 use super::{Malformed, ToMember, from_key, require, to_key, to_session, to_u32, wire};
-use bellwether_duties::{Ask, Mode, Policy, Request, Subject, Token, Want};
+use bellwether_coordination::{Ask, Mode, Policy, Request, Subject, Token, Want};
 
 impl From<ToMember> for wire::ToMember {
     fn from(frame: ToMember) -> Self {

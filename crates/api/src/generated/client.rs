@@ -233,7 +233,7 @@ pub mod to_client {
         #[prost(message, tag = "3")]
         Answered(super::Answered),
         #[prost(message, tag = "4")]
-        MakeRoom(super::MakeRoom),
+        Preempt(super::Preempt),
         #[prost(message, tag = "5")]
         Taken(super::Taken),
         #[prost(message, tag = "6")]
@@ -306,7 +306,7 @@ pub mod answered {
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct MakeRoom {
+pub struct Preempt {
     #[prost(uint64, optional, tag = "1")]
     pub session: ::core::option::Option<u64>,
     #[prost(string, tag = "2")]
@@ -346,7 +346,7 @@ pub struct Announcement {
     #[prost(uint64, optional, tag = "1")]
     pub coordinator: ::core::option::Option<u64>,
     #[prost(uint64, tag = "2")]
-    pub epoch: u64,
+    pub term: u64,
     #[prost(message, repeated, tag = "3")]
     pub addresses: ::prost::alloc::vec::Vec<Address>,
 }
@@ -388,7 +388,7 @@ pub struct Observed {
     #[prost(uint64, optional, tag = "1")]
     pub number: ::core::option::Option<u64>,
     #[prost(uint64, tag = "2")]
-    pub epoch: u64,
+    pub term: u64,
     #[prost(uint64, tag = "3")]
     pub sequence: u64,
     #[prost(oneof = "observed::Result", tags = "4, 5")]
@@ -399,13 +399,13 @@ pub mod observed {
     #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Result {
         #[prost(message, tag = "4")]
-        Standing(super::Standing),
+        RoleStatus(super::RoleStatus),
         #[prost(message, tag = "5")]
         Refused(super::Refusal),
     }
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Standing {
+pub struct RoleStatus {
     #[prost(message, optional, tag = "1")]
     pub leader: ::core::option::Option<Leader>,
     #[prost(string, tag = "2")]
@@ -451,11 +451,11 @@ pub mod refusal {
         #[prost(bool, tag = "6")]
         NothingWanted(bool),
         #[prost(uint64, tag = "7")]
-        BadName(u64),
+        InvalidName(u64),
         #[prost(uint64, tag = "8")]
         ValueTooLarge(u64),
         #[prost(message, tag = "9")]
-        BadTtl(super::Span),
+        InvalidTtl(super::Span),
         #[prost(string, tag = "10")]
         NamedTwice(::prost::alloc::string::String),
         #[prost(string, tag = "11")]
@@ -465,7 +465,7 @@ pub mod refusal {
         #[prost(message, tag = "13")]
         OtherPermits(super::OtherPermits),
         #[prost(string, tag = "14")]
-        BadPermits(::prost::alloc::string::String),
+        InvalidPermits(::prost::alloc::string::String),
         #[prost(uint64, tag = "15")]
         NotAsked(u64),
         #[prost(uint64, tag = "16")]
@@ -473,7 +473,7 @@ pub mod refusal {
         #[prost(message, tag = "17")]
         Deadlock(super::Deadlock),
         #[prost(string, tag = "18")]
-        AlreadyStands(::prost::alloc::string::String),
+        AlreadyCampaigns(::prost::alloc::string::String),
         #[prost(string, tag = "19")]
         NotCandidate(::prost::alloc::string::String),
         #[prost(string, tag = "20")]

@@ -83,7 +83,7 @@ pub struct ClientWelcome {
     #[prost(uint32, optional, tag = "4")]
     pub coordinator: ::core::option::Option<u32>,
     #[prost(uint64, tag = "5")]
-    pub epoch: u64,
+    pub term: u64,
     #[prost(message, repeated, tag = "6")]
     pub addresses: ::prost::alloc::vec::Vec<MemberAddress>,
     #[prost(uint32, tag = "7")]

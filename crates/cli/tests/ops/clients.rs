@@ -272,7 +272,7 @@ fn a_member_that_is_hung_up_on_resigns() {
 fn a_program_finds_the_cluster_of_up() {
     let runtime = tempfile::tempdir().unwrap();
     let mut up = Up::start_in(runtime.path(), "--nodes 3");
-    up.until(&["member 3 coordinates in epoch"]);
+    up.until(&["member 3 coordinates in term"]);
     // What the crate finds is what `lock` finds: both ask `bellwether::up`.
     let mut lock = command("lock db -- echo held");
     lock.env("XDG_RUNTIME_DIR", runtime.path()).env_remove("BELLWETHER_SOCKET");

@@ -43,7 +43,7 @@ impl Up {
     /// Three members that have elected the third.
     fn of_three() -> Up {
         let mut up = Up::start("--nodes 3");
-        up.until(&["member 3 coordinates in epoch"]);
+        up.until(&["member 3 coordinates in term"]);
         up
     }
 
@@ -133,7 +133,7 @@ fn a_page_kills_the_coordinator_and_sees_the_next() {
     assert!(process(3, "dead")(&view), "{view}");
     // The terminal is told as well.
     up.until(&["killed member 3"]);
-    up.until(&["member 2 coordinates in epoch"]);
+    up.until(&["member 2 coordinates in term"]);
     // And the page is told what is done there.
     up.say("revive 3");
     parent.until(process(3, "running"));

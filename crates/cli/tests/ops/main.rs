@@ -7,8 +7,8 @@
 
 mod clients;
 mod common;
+mod coordination;
 mod dashboard;
-mod duties;
 mod findings;
 mod keeper;
 mod node;

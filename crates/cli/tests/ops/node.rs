@@ -145,7 +145,7 @@ fn a_member_runs_is_asked_and_ends() {
 
     let output = bellwether(path, &format!("status --address {http}"));
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(text.contains("coordinator  P1 in epoch 1, lease for another"), "{text}");
+    assert!(text.contains("coordinator  P1 in term 1, lease for another"), "{text}");
     let output = bellwether(path, &format!("members --address http://{http}/"));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("P1") && text.contains("coordinator"), "{text}");
@@ -170,7 +170,7 @@ fn a_member_runs_is_asked_and_ends() {
 
     let member = Member::start(path);
     assert_eq!(status_of_leader(path, &member.http)["incarnation"], 2);
-    assert_eq!(status_of_leader(path, &member.http)["mandate"]["epoch"], 2);
+    assert_eq!(status_of_leader(path, &member.http)["mandate"]["term"], 2);
     member.signal(Signal::INT);
     assert_eq!(member.end().0, Some(0));
 }
@@ -183,7 +183,7 @@ fn watching_prints_a_line_per_change() {
     let words = ["status", "--watch", "20ms", "--address", &member.http];
     let mut watcher = command(directory.path(), &words).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(watcher.stdout.take().unwrap()).lines();
-    assert_eq!(lines.next().unwrap().unwrap(), "P1 is leading; coordinator P1 in epoch 1");
+    assert_eq!(lines.next().unwrap().unwrap(), "P1 is leading; coordinator P1 in term 1");
     member.signal(Signal::TERM);
     member.end();
     // While it ends it may be seen without a mandate.
@@ -211,7 +211,7 @@ fn a_supervisor_is_told_how_it_does() {
     };
     until("READY=1");
     until("WATCHDOG=1");
-    until("STATUS=holds the mandate of epoch 1");
+    until("STATUS=holds the mandate of term 1");
     until("WATCHDOG=1");
     member.signal(Signal::TERM);
     until("STOPPING=1");

@@ -23,7 +23,7 @@ fn asked(address: &str, request: &str, secret: Option<&str>, body: &Value) -> (u
 #[test]
 fn nothing_is_done_in_a_session_without_its_key() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in epoch"]);
+    up.until(&["member 3 coordinates in term"]);
     let address = up.members[0].clone();
     let body = json!({ "client": "owner", "ttl_ms": 60_000 });
     let (_, opened) = asked(&address, "POST /v1/sessions", None, &body);
@@ -51,7 +51,7 @@ fn nothing_is_done_in_a_session_without_its_key() {
         }
     }
     // It is listed as it was, and its key is not.
-    let (_, all) = asked(&address, "GET /v1/duties", None, &Value::Null);
+    let (_, all) = asked(&address, "GET /v1/coordination", None, &Value::Null);
     assert_eq!(all["locks"][0]["holders"][0]["session"], session, "{all}");
     assert!(!all.to_string().contains(key), "{all}");
     let close = format!("DELETE /v1/sessions/{session}");
@@ -61,7 +61,7 @@ fn nothing_is_done_in_a_session_without_its_key() {
 #[test]
 fn only_an_operator_commands_members_and_takes_away() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in epoch"]);
+    up.until(&["member 3 coordinates in term"]);
     let address = up.members[2].clone();
     let body = json!({ "client": "owner", "ttl_ms": 60_000 });
     let (_, opened) = asked(&address, "POST /v1/sessions", None, &body);
@@ -91,9 +91,9 @@ fn only_an_operator_commands_members_and_takes_away() {
             "{request}: {said}"
         );
     }
-    let (_, all) = asked(&address, "GET /v1/duties", None, &Value::Null);
+    let (_, all) = asked(&address, "GET /v1/coordination", None, &Value::Null);
     assert_eq!(all["locks"][0]["holders"][0]["session"], session, "{all}");
-    assert_eq!(all["epoch"], 1, "{all}");
+    assert_eq!(all["term"], 1, "{all}");
 }
 
 /// Waits until the logs of the members have a line with all of these.
@@ -113,7 +113,7 @@ fn logged(up: &Up, fragments: &[&str]) -> String {
 #[test]
 fn who_takes_away_or_ends_is_logged() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in epoch"]);
+    up.until(&["member 3 coordinates in term"]);
     let address = up.members[0].clone();
     let token = fs::read_to_string(up.folder.join("operator.token")).unwrap();
     let token = token.trim();
@@ -145,7 +145,7 @@ fn who_takes_away_or_ends_is_logged() {
 fn a_command_finds_the_token_of_up_and_else_says_what_to_do() {
     let runtime = TempDir::new().unwrap();
     let mut up = Up::start_in(runtime.path(), "--nodes 3");
-    up.until(&["member 3 coordinates in epoch"]);
+    up.until(&["member 3 coordinates in term"]);
     let address = up.members[0].clone();
     let token = up.folder.join("operator.token");
     assert_eq!(fs::metadata(&token).unwrap().mode() & 0o777, 0o600);

@@ -21,7 +21,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn start(size: u32) -> Cluster {
         let mut up = Up::start(&format!("--nodes {size}"));
-        up.until(&[&format!("member {size} coordinates in epoch")]);
+        up.until(&[&format!("member {size} coordinates in term")]);
         let sockets: Vec<_> = (1..=size).map(|id| up.socket(id)).collect();
         Cluster { up, sockets: sockets.join(","), folder: TempDir::new().unwrap() }
     }
@@ -215,7 +215,7 @@ fn the_job_moves_on_whatever_is_killed() {
     let job = pid(&one.line());
     // The coordinator: nothing changes for the job.
     cluster.up.say("kill 3");
-    cluster.up.until(&["member 2 coordinates in epoch"]);
+    cluster.up.until(&["member 2 coordinates in term"]);
     assert!(Up::lives(job));
     // The command: the other's job begins, and never two at once.
     one.signal(Signal::KILL);
@@ -257,7 +257,7 @@ fn over_tls_a_job_outlives_the_coordinator_and_not_its_command() {
     other.until("stands for 'cron', 1 before it");
     // The coordinator, to which both are connected.
     cluster.up.say("kill 3");
-    cluster.up.until(&["member 2 coordinates in epoch"]);
+    cluster.up.until(&["member 2 coordinates in term"]);
     let output = cluster.remote("lock db", "echo $BELLWETHER_TOKEN").output().unwrap();
     let later: u64 = text(&output.stdout).trim().parse().unwrap();
     assert!(later > token && Up::lives(job), "{}", text(&output.stderr));
@@ -454,7 +454,7 @@ fn what_the_cluster_does_not_want_has_its_own_code() {
     // A minority: the member is there, and nobody coordinates.
     drop(cluster);
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in epoch"]);
+    up.until(&["member 3 coordinates in term"]);
     for id in [1, 2] {
         up.say(&format!("kill {id}"));
         up.until(&[&format!("killed member {id}")]);

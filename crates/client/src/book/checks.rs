@@ -2,8 +2,8 @@
 
 use super::Book;
 use bellwether_api::client::ToMember;
+use bellwether_coordination::{Number, Refusal, Request, SessionId, Subject, Token};
 use bellwether_core::Time;
-use bellwether_duties::{Number, Refusal, Request, SessionId, Subject, Token};
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 

@@ -4,7 +4,7 @@ use super::*;
 
 impl Seat {
     pub(super) fn is_closing(&self) -> bool {
-        matches!(*self.life.borrow(), Life::Over(_))
+        matches!(*self.life.borrow(), Life::SessionEnded(_))
     }
 
     pub(super) fn waits(&self, number: Number, behind: u64) {
@@ -88,15 +88,17 @@ impl Seat {
     }
 
     /// B2: it is over, and so is all that it held.
-    pub(super) fn end(&mut self, over: &Over) {
+    pub(super) fn end(&mut self, over: &SessionEnded) {
         if !self.is_closing() {
-            self.life.send_replace(Life::Over(over.clone()));
+            self.life.send_replace(Life::SessionEnded(over.clone()));
         }
         self.giving_back.clear();
         self.watched.clear();
         for slot in mem::take(&mut self.slots).into_values() {
             match slot {
-                Slot::Asked { answer, .. } => drop(answer.send(Outcome::Over(over.clone()))),
+                Slot::Asked { answer, .. } => {
+                    drop(answer.send(Outcome::SessionEnded(over.clone())))
+                }
                 Slot::Held { hold, .. } => {
                     hold.send_replace(Hold::Lost(Lost::SessionOver(over.clone())));
                 }

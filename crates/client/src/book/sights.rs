@@ -7,9 +7,9 @@
 //! * V3 Whoever takes nothing for long misses the oldest, never the latest.
 
 use super::Book;
-use bellwether_api::client::{Observed, Standing, ToMember};
+use bellwether_api::client::{Observed, RoleStatus, ToMember};
+use bellwether_coordination::Refusal;
 use bellwether_core::Time;
-use bellwether_duties::Refusal;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -30,9 +30,9 @@ struct Sight {
     role: String,
     /// The position of the log that was told last.
     version: (u64, u64),
-    latest: Option<Standing>,
+    latest: Option<RoleStatus>,
     /// What was not taken yet.
-    queue: VecDeque<Standing>,
+    queue: VecDeque<RoleStatus>,
     /// There will be no more.
     refused: Option<Refusal>,
     news: Arc<Notify>,
@@ -40,7 +40,7 @@ struct Sight {
 
 /// What there is for one who observes.
 pub(crate) enum Seen {
-    Next(Standing),
+    Next(RoleStatus),
     Nothing,
     /// Nor will there be anything: it was refused.
     Never,
@@ -123,7 +123,7 @@ impl Book {
     }
 
     /// The latest that is known.
-    pub(crate) fn latest(&self, number: u64) -> Option<Standing> {
+    pub(crate) fn latest(&self, number: u64) -> Option<RoleStatus> {
         self.sights.all.get(&number)?.latest.clone()
     }
 
@@ -144,7 +144,7 @@ impl Book {
 mod tests {
     use super::*;
     use bellwether_api::client::Leader;
-    use bellwether_duties::{SessionId, Token};
+    use bellwether_coordination::{SessionId, Token};
 
     fn told(number: u64, version: (u64, u64), token: u64) -> Observed {
         let leader = Leader {
@@ -154,7 +154,7 @@ mod tests {
             value: Vec::new(),
             since: 0,
         };
-        let result = Ok(Standing { leader: Some(leader), reason: "r".into(), at: token });
+        let result = Ok(RoleStatus { leader: Some(leader), reason: "r".into(), at: token });
         Observed { number, version, result }
     }
 
@@ -205,7 +205,7 @@ mod tests {
         let mut book = Book::default();
         let (role, _) = book.observe("r".into(), Time::ZERO);
         assert_eq!(book.sights.again().len(), 1);
-        let result = Err(Refusal::BadName(1));
+        let result = Err(Refusal::InvalidName(1));
         book.sights.hear(Observed { number: role, version: (0, 0), result });
         assert!(book.sights.again().is_empty());
         assert!(matches!(book.see(role), Seen::Never));

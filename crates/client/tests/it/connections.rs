@@ -1,8 +1,8 @@
 //! Connections that break, members that are silent, coordinators that are not there.
 
 use crate::fake::{Fake, soon};
-use bellwether::{Client, Endpoints, Error, Lost, Over, SessionOptions};
-use bellwether_duties::{Ending, Reply};
+use bellwether::{Client, Endpoints, Error, Lost, SessionEnded, SessionOptions};
+use bellwether_coordination::{Ending, Reply};
 use std::time::Duration;
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn lost_replies_are_asked_for_again_and_nothing_is_done_twice() {
         soon("the end", session.close()).await;
     }
     let state = fake.state();
-    assert!(state.duties.locks().is_empty() && state.duties.sessions().is_empty());
+    assert!(state.coordination.locks().is_empty() && state.coordination.sessions().is_empty());
 }
 
 #[tokio::test]
@@ -114,16 +114,16 @@ async fn what_is_dropped_is_closed() {
     drop(session);
     assert!(lock.is_held(), "a guard keeps its session open");
     let id = lock.session().id();
-    assert!(fake.state().duties.sessions().contains_key(&id));
+    assert!(fake.state().coordination.sessions().contains_key(&id));
     drop(client);
     drop(lock);
-    fake.until("the session to end", |state| state.duties.sessions().is_empty()).await;
+    fake.until("the session to end", |state| state.coordination.sessions().is_empty()).await;
     // A session that nobody waits for any longer.
     let client = fake.client().await;
     let opening = tokio::spawn(async move { client.session(SessionOptions::default()).await });
     opening.abort();
     let _ = opening.await;
-    fake.until("no session", |state| state.duties.sessions().is_empty()).await;
+    fake.until("no session", |state| state.coordination.sessions().is_empty()).await;
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn a_member_that_is_silent_for_a_lease_is_left() {
         let two = two.clone();
         async move { two.lock("a").await }
     });
-    fake.until("two to wait", |state| state.duties.locks()["a"].queue.len() == 1).await;
+    fake.until("two to wait", |state| state.coordination.locks()["a"].queue.len() == 1).await;
     // It says nothing more, and the client has nothing to ask: it waits for its turn.
     let pings = fake.state().pings;
     fake.until("a ping", |state| state.pings > pings).await;
@@ -236,11 +236,14 @@ async fn a_session_that_another_ends_is_lost_first_and_then_confirmed() {
     let (id, lock) = (session.id(), session.lock("a").await.unwrap());
     fake.tell(Reply::Ending { session: id, why: Ending::Closed });
     let how = soon("the loss", lock.lost()).await;
-    assert_eq!(how, Lost::SessionOver(Over::Ended(Some(Ending::Closed))));
+    assert_eq!(how, Lost::SessionOver(SessionEnded::Ended(Some(Ending::Closed))));
     assert!(how.to_string().contains("another client ended it"), "{how}");
     tokio::time::sleep(Duration::from_millis(20)).await;
-    assert!(fake.state().duties.sessions().contains_key(&id), "what relied on it may still run");
+    assert!(
+        fake.state().coordination.sessions().contains_key(&id),
+        "what relied on it may still run"
+    );
     drop(lock);
     soon("the end", session.close()).await;
-    assert!(fake.state().duties.sessions().is_empty());
+    assert!(fake.state().coordination.sessions().is_empty());
 }

@@ -1,13 +1,13 @@
-//! A cluster that is not one: the duties of a coordinator behind any number of Unix sockets, all in
+//! A cluster that is not one: the coordination of a coordinator behind any number of Unix sockets, all in
 //! this process. What the tests want to go wrong goes wrong here.
 
 use bellwether::{Client, Endpoints, Session, SessionOptions};
-use bellwether_api::client::{Announcement, LONGEST_TO_MEMBER, Leader, Observed, Standing};
+use bellwether_api::client::{Announcement, LONGEST_TO_MEMBER, Leader, Observed, RoleStatus};
 use bellwether_api::client::{ToClient, ToMember};
 use bellwether_api::client::{decode_to_member, wire};
 use bellwether_api::envelope::{self, Body, ClientWelcome, Envelope};
-use bellwether_duties::{
-    Command, Duties, Ending, Limits, OnDeadlock, Refusal, Reply, Request, Said, SessionId,
+use bellwether_coordination::{
+    Command, Coordination, Ending, Limits, OnDeadlock, Outcome, Refusal, Reply, Request, SessionId,
 };
 use bellwether_net::frame::{self, Frames};
 use bytes::BytesMut;
@@ -34,7 +34,7 @@ type Out = UnboundedSender<ToClient>;
 
 #[derive(Default)]
 pub(crate) struct State {
-    pub(crate) duties: Duties,
+    pub(crate) coordination: Coordination,
     /// Where each session was last heard of.
     routes: BTreeMap<SessionId, Out>,
     /// All connections, by member.
@@ -54,7 +54,7 @@ pub(crate) struct State {
     replies: u64,
     /// Whether sessions end when their TTL is over, by this clock.
     pub(crate) expires: bool,
-    epoch: u64,
+    term: u64,
     /// What processes are to be watched.
     pub(crate) watched: Vec<(SessionId, u32)>,
     /// Requests that came.
@@ -74,13 +74,13 @@ pub(crate) struct Fake {
 impl Fake {
     /// One with a single member.
     pub(crate) fn new() -> Self {
-        let mut duties = Duties::default();
-        duties.apply(&Command::Begin {
-            epoch: 3,
+        let mut coordination = Coordination::default();
+        coordination.apply(&Command::Begin {
+            term: 3,
             limits: Limits { ttl_min_ms: 10, ..Limits::default() },
             on_deadlock: OnDeadlock::Abort,
         });
-        let state = State { duties, epoch: 3, ..State::default() };
+        let state = State { coordination, term: 3, ..State::default() };
         let folder = TempDir::new().unwrap();
         let mut fake = Fake { folder, state: Arc::new(Mutex::new(state)), doors: BTreeMap::new() };
         fake.open(1);
@@ -134,11 +134,11 @@ impl Fake {
     /// Tells everybody who coordinates.
     pub(crate) fn announce(&self, coordinator: Option<u32>) {
         let mut state = self.state();
-        state.epoch += 1;
+        state.term += 1;
         state.vacant = coordinator.is_none();
-        let epoch = state.epoch;
+        let term = state.term;
         for (_, out) in &state.connections {
-            let news = Announcement { coordinator, epoch, addresses: Vec::new() };
+            let news = Announcement { coordinator, term, addresses: Vec::new() };
             let _ = out.send(ToClient::Announcement(news));
         }
     }
@@ -177,10 +177,10 @@ async fn serve(stream: UnixStream, member: u32, state: Arc<Mutex<State>>) {
     let welcome = {
         let mut state = state.lock().unwrap();
         state.connections.push((member, replies.clone()));
-        let (coordinator, epoch) = (state.coordinator(member), state.epoch);
+        let (coordinator, term) = (state.coordinator(member), state.term);
         let lease_ms = state.lease_ms;
         let rest = ClientWelcome::default();
-        ClientWelcome { version: 1, member, coordinator, epoch, lease_ms, ..rest }
+        ClientWelcome { version: 1, member, coordinator, term, lease_ms, ..rest }
     };
     let welcome = Envelope::new(envelope::VERSION, Body::ClientWelcome(welcome));
     let mut bytes = BytesMut::new();
@@ -255,7 +255,7 @@ impl State {
             ToMember::Ping => {
                 state.pings += 1;
                 let coordinator = state.coordinator(member);
-                let news = Announcement { coordinator, epoch: state.epoch, addresses: Vec::new() };
+                let news = Announcement { coordinator, term: state.term, addresses: Vec::new() };
                 let _ = out.send(ToClient::Announcement(news));
                 return;
             }
@@ -271,7 +271,7 @@ impl State {
         match request {
             Request::Open { key, client, ttl_ms, sent } => {
                 let open = Command::Open { key, client, ttl_ms, at: 0 };
-                let Some(Said::Opened(result, _)) = state.duties.apply(&open).pop() else {
+                let Some(Outcome::Opened(result, _)) = state.coordination.apply(&open).pop() else {
                     panic!("a session is opened or refused");
                 };
                 if let Ok(session) = result {
@@ -283,12 +283,16 @@ impl State {
             Request::KeepAlive { session, key, .. }
             | Request::Ask { session, key, .. }
             | Request::Close { session, key }
-                if state.duties.sessions().get(&session).is_some_and(|owned| owned.key != key) =>
+                if state
+                    .coordination
+                    .sessions()
+                    .get(&session)
+                    .is_some_and(|owned| owned.key != key) =>
             {
                 panic!("a client shows the key of its session");
             }
             Request::KeepAlive { session, sent, .. } => {
-                let ttl = state.duties.sessions().get(&session).map(|session| session.ttl_ms);
+                let ttl = state.coordination.sessions().get(&session).map(|session| session.ttl_ms);
                 let reply = match ttl {
                     Some(ttl_ms) => {
                         state.expect(shared, session, ttl_ms);
@@ -308,9 +312,9 @@ impl State {
             }
             Request::Force { lock, session, by, .. } => {
                 let force = Command::Force { lock: lock.clone(), session, by, at: 0 };
-                let said = state.duties.apply(&force);
+                let said = state.coordination.apply(&force);
                 let result = said.iter().find_map(|said| match said {
-                    Said::Forced { done, .. } => Some(done.clone()),
+                    Outcome::Forced { done, .. } => Some(done.clone()),
                     _ => None,
                 });
                 state.tell(said);
@@ -318,7 +322,7 @@ impl State {
                 state.send(out, Reply::Forced { lock, session, result });
             }
             Request::Check { number, of, token } => {
-                let result = state.duties.bearer(&of, token);
+                let result = state.coordination.bearer(&of, token);
                 state.send(out, Reply::Checked { number, result });
             }
             Request::Died { .. } | Request::End { .. } => panic!("a client does not say that"),
@@ -344,7 +348,7 @@ impl State {
 
     /// Whether it had an effect.
     fn apply(&mut self, command: Command) -> bool {
-        let said = self.duties.apply(&command);
+        let said = self.coordination.apply(&command);
         let effect = !said.is_empty();
         self.tell(said);
         self.show();
@@ -356,9 +360,9 @@ impl State {
         for (member, out, number, role) in &self.observers {
             let behind = self.behind.get(member).copied().unwrap_or_default();
             let sequence = self.requests.saturating_sub(behind);
-            let role = self.duties.roles().get(role.as_str());
+            let role = self.coordination.roles().get(role.as_str());
             let change = role.and_then(|role| role.history.back());
-            let standing = change.map_or(Standing::default(), |change| Standing {
+            let standing = change.map_or(RoleStatus::default(), |change| RoleStatus {
                 leader: change.leader.zip(change.token).map(|(session, token)| Leader {
                     session,
                     client: String::new(),
@@ -369,21 +373,21 @@ impl State {
                 reason: change.reason.clone(),
                 at: change.at,
             });
-            let version = (self.epoch, sequence);
+            let version = (self.term, sequence);
             let told = Observed { number: *number, version, result: Ok(standing) };
             let _ = out.send(ToClient::Observed(told));
         }
     }
 
-    fn tell(&mut self, said: Vec<Said>) {
+    fn tell(&mut self, said: Vec<Outcome>) {
         for said in said {
             let (session, reply) = match said {
-                Said::Answered(session, number, result) => {
+                Outcome::Answered(session, number, result) => {
                     (session, Reply::Answered { session, number, result })
                 }
-                Said::Ended(session, why) => (session, Reply::Ended { session, why: Some(why) }),
-                Said::MakeRoom { session, role } => (session, Reply::MakeRoom { session, role }),
-                Said::Forced { lock, session, number: Some(number), by, done: Ok(()) } => {
+                Outcome::Ended(session, why) => (session, Reply::Ended { session, why: Some(why) }),
+                Outcome::Preempt { session, role } => (session, Reply::Preempt { session, role }),
+                Outcome::Forced { lock, session, number: Some(number), by, done: Ok(()) } => {
                     (session, Reply::Taken { session, lock, number, by })
                 }
                 _ => continue,

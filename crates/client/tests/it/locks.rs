@@ -1,8 +1,8 @@
 //! Locks, and what becomes of them when somebody changes its mind.
 
 use crate::fake::{Fake, soon};
-use bellwether::{Error, Lost, Over, Refusal, SessionOptions, Subject, Token};
-use bellwether_duties::Ending;
+use bellwether::{Error, Lost, Refusal, SessionEnded, SessionOptions, Subject, Token};
+use bellwether_coordination::Ending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,7 +25,7 @@ async fn a_lock_goes_from_one_to_the_next_and_tokens_grow() {
     assert!(lock.token() > first);
     assert_eq!(lock.names(), ["a"]);
     drop(lock);
-    fake.until("the lock to be free", |state| state.duties.locks().is_empty()).await;
+    fake.until("the lock to be free", |state| state.coordination.locks().is_empty()).await;
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn who_waits_no_longer_leaves_nothing_behind() {
     let lock = one.lock("a").await.unwrap();
     let vain = two.lock("a").within(Duration::from_millis(20)).await.unwrap_err();
     assert!(matches!(vain, Error::WaitedInVain { .. }), "{vain}");
-    let queue = |state: &crate::fake::State| state.duties.locks()["a"].queue.len();
+    let queue = |state: &crate::fake::State| state.coordination.locks()["a"].queue.len();
     fake.until("the queue to be empty", |state| queue(state) == 0).await;
     // The same by dropping the future.
     let waiting = tokio::spawn({
@@ -74,12 +74,13 @@ async fn what_is_granted_to_one_who_has_gone_is_given_back() {
             let two = two.clone();
             async move { drop(two.lock("a").await) }
         });
-        fake.until("somebody to wait", |state| state.duties.locks()["a"].queue.len() == 1).await;
+        fake.until("somebody to wait", |state| state.coordination.locks()["a"].queue.len() == 1)
+            .await;
         // The grant and the giving up cross each other.
         drop(lock);
         tokio::task::yield_now().await;
         waiting.abort();
-        fake.until("the lock to be free", |state| state.duties.locks().is_empty()).await;
+        fake.until("the lock to be free", |state| state.coordination.locks().is_empty()).await;
     }
 }
 
@@ -105,11 +106,12 @@ async fn a_lock_that_was_given_up_can_be_had_again_though_its_grant_was_lost() {
         let two = two.clone();
         async move { drop(two.lock("a").await) }
     });
-    fake.until("somebody to wait", |state| state.duties.locks()["a"].queue.len() == 1).await;
+    fake.until("somebody to wait", |state| state.coordination.locks()["a"].queue.len() == 1).await;
     fake.state().loses_one_of = Some(1);
     drop(lock);
-    let granted =
-        |state: &crate::fake::State| state.duties.locks()["a"].holders.contains_key(&two.id());
+    let granted = |state: &crate::fake::State| {
+        state.coordination.locks()["a"].holders.contains_key(&two.id())
+    };
     fake.until("the grant", granted).await;
     waiting.abort();
     assert!(waiting.await.unwrap_err().is_cancelled());
@@ -127,7 +129,7 @@ async fn a_deadlock_is_told_by_name() {
         let one = one.clone();
         async move { one.lock("b").await }
     });
-    fake.until("one to wait", |state| state.duties.locks()["b"].queue.len() == 1).await;
+    fake.until("one to wait", |state| state.coordination.locks()["b"].queue.len() == 1).await;
     let error = soon("the deadlock", async { two.lock("a").await }).await.unwrap_err();
     let Error::Deadlock(deadlock) = &error else { panic!("{error}") };
     assert_eq!(deadlock.cycle.len(), 2);
@@ -153,7 +155,7 @@ async fn what_an_operator_takes_is_lost() {
     assert!(error.to_string().contains("anna"), "{error}");
     let error = operator.force_release("a", one.id(), "anna: again").await.unwrap_err();
     assert_eq!(error.exit_code(), 72);
-    fake.until("all to be free", |state| state.duties.locks().is_empty()).await;
+    fake.until("all to be free", |state| state.coordination.locks().is_empty()).await;
 }
 
 #[tokio::test]
@@ -168,7 +170,7 @@ async fn a_token_is_checked_by_whoever_is_shown_it() {
     };
     assert_eq!(check(&of_lock, lock.token()).await, Ok(one.id()));
     assert_eq!(check(&of_role, role.token()).await, Ok(one.id()));
-    // A token of something else, one that was never given, and one of an older epoch.
+    // A token of something else, one that was never given, and one of an older term.
     for (of, token) in [
         (&of_lock, role.token()),
         (&of_role, lock.token()),
@@ -184,7 +186,7 @@ async fn a_token_is_checked_by_whoever_is_shown_it() {
     soon("the release", lock.release()).await.unwrap();
     let lock = one.lock("a").await.unwrap();
     let error = check(&of_lock, old).await.unwrap_err();
-    assert!(error.to_string().contains("epoch 3"), "{error}");
+    assert!(error.to_string().contains("term 3"), "{error}");
     assert_eq!(check(&of_lock, lock.token()).await, Ok(one.id()));
     let error = check(&Subject::Lock("x".repeat(2_000)), old).await.unwrap_err();
     assert_eq!(error.exit_code(), 74);
@@ -199,9 +201,9 @@ async fn with_a_session_all_is_lost() {
         let one = one.clone();
         async move { one.lock("b").await }
     });
-    fake.until("one to wait", |state| state.duties.locks()["b"].queue.len() == 1).await;
+    fake.until("one to wait", |state| state.coordination.locks()["b"].queue.len() == 1).await;
     fake.end(one.id(), Ending::Expired);
-    let over = Over::Ended(Some(Ending::Expired));
+    let over = SessionEnded::Ended(Some(Ending::Expired));
     assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionOver(over.clone()));
     assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionOver(over.clone()), "at once");
     assert_eq!(soon("the end", one.lost()).await, over);
@@ -239,9 +241,12 @@ async fn it_is_lost_here_before_it_is_granted_there() {
             (lost.load(Ordering::SeqCst), lock)
         }
     });
-    fake.until("two to wait", |state| state.duties.locks()["a"].queue.len() == 1).await;
+    fake.until("two to wait", |state| state.coordination.locks()["a"].queue.len() == 1).await;
     fake.state().mute.push(1);
-    assert_eq!(soon("the loss", losing).await.unwrap(), Lost::SessionOver(Over::DeadlinePassed));
+    assert_eq!(
+        soon("the loss", losing).await.unwrap(),
+        Lost::SessionOver(SessionEnded::DeadlinePassed)
+    );
     let (before, _lock) = soon("the grant", granted).await.unwrap();
     assert!(before);
 }

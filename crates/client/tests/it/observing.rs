@@ -1,7 +1,7 @@
 //! Roles as others see them.
 
 use crate::fake::{Fake, soon};
-use bellwether::{Client, Error, Observer, Refusal, Standing};
+use bellwether::{Client, Error, Observer, Refusal, RoleStatus};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -9,11 +9,11 @@ async fn observe(client: &Client, role: &str) -> Observer {
     soon("the role", client.observe(role)).await.unwrap()
 }
 
-async fn next(observer: &mut Observer) -> Standing {
+async fn next(observer: &mut Observer) -> RoleStatus {
     soon("the next standing", observer.next()).await.unwrap()
 }
 
-fn value(standing: &Standing) -> Option<String> {
+fn value(standing: &RoleStatus) -> Option<String> {
     standing.leader.as_ref().map(|leader| String::from_utf8(leader.value.clone()).unwrap())
 }
 
@@ -110,7 +110,7 @@ async fn bad_names_and_silence_are_errors() {
     let client = fake.client().await;
     for role in [String::new(), "r".repeat(2_000)] {
         let error = client.observe(&role).await.unwrap_err();
-        assert!(matches!(error, Error::Refused(Refusal::BadName(_))), "{error}");
+        assert!(matches!(error, Error::Refused(Refusal::InvalidName(_))), "{error}");
     }
     let endpoints = fake.endpoints(&[1]).timeout(Duration::from_millis(50));
     let client = soon("a client", Client::connect(endpoints)).await.unwrap();

@@ -14,7 +14,7 @@ async fn the_next_one_leads_when_the_leader_goes() {
         async move { two.campaign("r").await }
     });
     let candidates =
-        |n| move |state: &crate::fake::State| state.duties.roles()["r"].candidates.len() == n;
+        |n| move |state: &crate::fake::State| state.coordination.roles()["r"].candidates.len() == n;
     fake.until("both to stand", candidates(2)).await;
     let token = leads.token();
     leads.resign().await.unwrap();
@@ -22,7 +22,7 @@ async fn the_next_one_leads_when_the_leader_goes() {
     assert!(leads.token() > token && leads.is_held());
     assert_eq!(
         two.campaign("r").await.unwrap_err(),
-        Error::Refused(Refusal::AlreadyStands("r".into()))
+        Error::Refused(Refusal::AlreadyCampaigns("r".into()))
     );
     drop(leads);
     fake.until("nobody to stand", candidates(0)).await;
@@ -61,7 +61,8 @@ async fn a_role_is_handed_over_and_comes_back() {
         let two = two.clone();
         async move { two.campaign("r").await }
     });
-    fake.until("both to stand", |state| state.duties.roles()["r"].candidates.len() == 2).await;
+    fake.until("both to stand", |state| state.coordination.roles()["r"].candidates.len() == 2)
+        .await;
     leads.hand_over(two.id()).await.unwrap();
     assert_eq!(soon("the loss", leads.lost()).await, Lost::HandedOver);
     assert!(!leads.is_held());
@@ -73,7 +74,8 @@ async fn a_role_is_handed_over_and_comes_back() {
     assert!(soon("its return", leads.leads_again()).await.unwrap() > token);
     assert!(leads.is_held());
     drop(leads);
-    fake.until("nobody to stand", |state| state.duties.roles()["r"].candidates.is_empty()).await;
+    fake.until("nobody to stand", |state| state.coordination.roles()["r"].candidates.is_empty())
+        .await;
 }
 
 #[tokio::test]
@@ -84,5 +86,5 @@ async fn one_that_waits_no_longer_does_not_stand() {
     let time = std::time::Duration::from_millis(20);
     let vain = two.campaign("r").within(time).await.unwrap_err();
     assert!(matches!(vain, Error::WaitedInVain { .. }), "{vain}");
-    fake.until("one to stand", |state| state.duties.roles()["r"].candidates.len() == 1).await;
+    fake.until("one to stand", |state| state.coordination.roles()["r"].candidates.len() == 1).await;
 }

@@ -1,5 +1,5 @@
 //! A member that serves clients: it replicates their sessions, locks and roles
-//! ([duties](bellwether_duties)) by the log.
+//! ([coordination](bellwether_coordination)) by the log.
 //!
 //! # Rules
 //! * D1 A member forwards its clients' requests to the coordinator that it follows, and the replies
@@ -47,8 +47,8 @@ pub use types::{Config, Conn, Input, Msg, Output, PASSING, Timer};
 use crate::event::Event;
 use crate::member::{self, Member};
 use crate::status::{Stance, Status};
+use bellwether_coordination::{Command, Coordination, Reply, Request};
 use bellwether_core::{Assumptions, Context, Few, Here, NodeId, Process, Time};
-use bellwether_duties::{Command, Duties, Reply, Request};
 use bellwether_log::{Durable, Index, Log, Position, Term};
 use sessions::{Route, Sessions};
 use std::time::Duration;
@@ -56,7 +56,7 @@ use std::time::Duration;
 /// A member that serves clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Service {
-    member: Member<Duties>,
+    member: Member<Coordination>,
     /// What a coordinator knows of its clients, from when it begins to serve until it stops.
     sessions: Option<Sessions>,
     /// D5: the term of the coordinator that clients were told of; none if they were told that there is
@@ -71,16 +71,16 @@ impl Process for Service {
     type Timer = Timer;
     type Input = Input;
     type Output = Output;
-    type Durable = Durable<Duties>;
+    type Durable = Durable<Coordination>;
     type Config = Config;
 
-    const ASSUMES: Assumptions = Member::<Duties>::ASSUMES;
+    const ASSUMES: Assumptions = Member::<Coordination>::ASSUMES;
 
-    fn durable(&self) -> Durable<Duties> {
+    fn durable(&self) -> Durable<Coordination> {
         self.member.durable()
     }
 
-    fn on_start(&mut self, saved: Option<Durable<Duties>>, cx: &mut Cx<'_>) {
+    fn on_start(&mut self, saved: Option<Durable<Coordination>>, cx: &mut Cx<'_>) {
         self.step(cx, |member, cx| member.on_start(saved, cx));
     }
 
@@ -116,7 +116,7 @@ impl Service {
     fn step(
         &mut self,
         cx: &mut Cx<'_>,
-        step: impl FnOnce(&mut Member<Duties>, &mut Context<'_, Member<Duties>>),
+        step: impl FnOnce(&mut Member<Coordination>, &mut Context<'_, Member<Coordination>>),
     ) {
         let config = cx.config();
         let news: Few<Event> = cx.part(&config.member, Msg::Member, Timer::Member, |cx| {
@@ -154,8 +154,8 @@ impl Service {
     /// D3 and D5: it begins to serve.
     fn begin(&mut self, term: Term, cx: &mut Cx<'_>) {
         let mut sessions = Sessions::default();
-        if let Some((_, duties)) = self.member.state() {
-            for (id, session) in duties.sessions() {
+        if let Some((_, coordination)) = self.member.state() {
+            for (id, session) in coordination.sessions() {
                 sessions.expect(*id, Duration::from_millis(session.ttl_ms), cx.now());
             }
         }
@@ -163,7 +163,7 @@ impl Service {
         self.sessions = Some(sessions);
         let Config { limits, on_deadlock, .. } = *cx.config();
         let number = u32::try_from(term.number()).unwrap_or(u32::MAX);
-        let begin = Command::Begin { epoch: number, limits, on_deadlock };
+        let begin = Command::Begin { term: number, limits, on_deadlock };
         self.propose(vec![begin], cx);
         self.announced = Some(term);
         cx.rule("D5");
@@ -223,13 +223,14 @@ impl Service {
         cx: &mut Cx<'_>,
     ) -> Vec<Command> {
         let at = cx.config().stamp(cx.now());
-        let (Some(sessions), Some((_, duties))) = (&mut self.sessions, self.member.state()) else {
+        let (Some(sessions), Some((_, coordination))) = (&mut self.sessions, self.member.state())
+        else {
             return Vec::new();
         };
         let mut commands = Vec::with_capacity(requests.len());
         for (conn, request) in requests {
             let route = Route { via, conn };
-            commands.extend(sessions.take_up(route, request, duties, at, cx.now()));
+            commands.extend(sessions.take_up(route, request, coordination, at, cx.now()));
         }
         commands
     }
@@ -252,8 +253,8 @@ impl Service {
                 cx.emit(Output::Noted(note));
             }
         }
-        if let Some((_, duties)) = self.member.state() {
-            for note in sessions.conclude(duties) {
+        if let Some((_, coordination)) = self.member.state() {
+            for note in sessions.conclude(coordination) {
                 cx.rule("D6");
                 cx.emit(Output::Noted(note));
             }
@@ -295,12 +296,12 @@ impl Service {
 /// What others may know.
 impl Service {
     /// The member.
-    pub fn member(&self) -> &Member<Duties> {
+    pub fn member(&self) -> &Member<Coordination> {
         &self.member
     }
 
     /// The replicated log.
-    pub fn log(&self) -> &Log<Duties> {
+    pub fn log(&self) -> &Log<Coordination> {
         self.member.log()
     }
 
@@ -316,7 +317,7 @@ impl Service {
 
     /// What is committed, as far as this member knows, and its position. None while it receives a
     /// snapshot.
-    pub fn duties(&self) -> Option<(Position, &Duties)> {
+    pub fn coordination(&self) -> Option<(Position, &Coordination)> {
         self.member.state()
     }
 

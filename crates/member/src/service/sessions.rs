@@ -3,10 +3,10 @@
 
 use super::Service;
 use super::types::{Conn, PASSING, Timer};
-use bellwether_core::{Context, NodeId, Time};
-use bellwether_duties::{
-    Command, Duties, Ending, Number, Reply, Request, Said, Secret, Sent, SessionId, Stamp,
+use bellwether_coordination::{
+    Command, Coordination, Ending, Number, Outcome, Reply, Request, Secret, Sent, SessionId, Stamp,
 };
+use bellwether_core::{Context, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -159,10 +159,11 @@ impl Sessions {
     fn force(
         &mut self,
         (lock, session, by, at_once): (String, SessionId, String, bool),
-        duties: &Duties,
+        coordination: &Coordination,
         at: Stamp,
     ) -> Option<Command> {
-        let holder = duties.locks().get(lock.as_str()).and_then(|lock| lock.holders.get(&session));
+        let holder =
+            coordination.locks().get(lock.as_str()).and_then(|lock| lock.holders.get(&session));
         let number = match holder {
             Some((number, _)) if !at_once => *number,
             _ => return Some(Command::Force { lock, session, by, at }),
@@ -176,13 +177,13 @@ impl Sessions {
     }
 
     /// D6: locks that their holders have given back. Returns what people may want to read of.
-    pub(super) fn conclude(&mut self, duties: &Duties) -> Vec<Said> {
+    pub(super) fn conclude(&mut self, coordination: &Coordination) -> Vec<Outcome> {
         let mut notes = Vec::new();
         let mut replies = Vec::new();
         let (notices, forcing) = (&mut self.notices, &mut self.forcing);
         notices.retain(|session, notice| {
             notice.taken.retain(|(lock, number, by)| {
-                let holders = duties.locks().get(lock.as_str()).map(|lock| &lock.holders);
+                let holders = coordination.locks().get(lock.as_str()).map(|lock| &lock.holders);
                 let holder = holders.and_then(|holders| holders.get(session));
                 if holder.is_some_and(|(holds, _)| holds == number) {
                     return true;
@@ -192,7 +193,7 @@ impl Sessions {
                     replies.push((route, Reply::Forced { lock, session, result }));
                 }
                 let (lock, by, number) = (lock.clone(), by.clone(), Some(*number));
-                notes.push(Said::Forced { lock, session: *session, number, by, done: Ok(()) });
+                notes.push(Outcome::Forced { lock, session: *session, number, by, done: Ok(()) });
                 false
             });
             notice.ends.is_some() || !notice.taken.is_empty()
@@ -208,19 +209,22 @@ impl Sessions {
         &mut self,
         route: Route,
         request: Request,
-        duties: &Duties,
+        coordination: &Coordination,
         at: Stamp,
         now: Time,
     ) -> Option<Command> {
         if let Some(session) = request.session() {
-            let lives = duties.sessions().contains_key(&session);
+            let lives = coordination.sessions().contains_key(&session);
             if !lives && !self.clients.contains_key(&session) {
                 self.reply(route, Reply::Ended { session, why: None });
                 return None;
             }
             // D7.
             if let Some(key) = request.key()
-                && duties.sessions().get(&session).is_some_and(|owned| !owned.key.matches(key))
+                && coordination
+                    .sessions()
+                    .get(&session)
+                    .is_some_and(|owned| !owned.key.matches(key))
             {
                 self.reply(route, Reply::Denied { session, key });
                 return None;
@@ -250,7 +254,7 @@ impl Sessions {
         match request {
             Request::Open { key, client, ttl_ms, sent } => {
                 // Asked for again: it must outlive this question, too, and not only the answer.
-                if let Some(session) = duties.session_of(key) {
+                if let Some(session) = coordination.session_of(key) {
                     self.hear_of(session, route, now);
                     if self.notices.contains_key(&session) {
                         self.warn(session, Some(route));
@@ -279,13 +283,13 @@ impl Sessions {
             Request::Died { session, .. } => Some(self.end(session, Ending::Died, at)),
             // S7: what is committed, read while serving.
             Request::Check { number, of, token } => {
-                let result = duties.bearer(&of, token);
+                let result = coordination.bearer(&of, token);
                 self.reply(route, Reply::Checked { number, result });
                 None
             }
             Request::Force { lock, session, by, now } => {
                 self.forcing.entry((lock.clone(), session)).or_default().push_back(route);
-                self.force((lock, session, by, now), duties, at)
+                self.force((lock, session, by, now), coordination, at)
             }
         }
     }
@@ -311,12 +315,12 @@ impl Sessions {
     /// read of.
     pub(super) fn report(
         &mut self,
-        said: Said,
+        said: Outcome,
         ttl_ms: impl Fn(SessionId) -> Option<u64>,
         now: Time,
-    ) -> Option<Said> {
+    ) -> Option<Outcome> {
         match said {
-            Said::Opened(result, key) => {
+            Outcome::Opened(result, key) => {
                 let opening = next(&mut self.opening, &key);
                 if let Ok(id) = result
                     && let Some(ttl_ms) = ttl_ms(id)
@@ -331,16 +335,16 @@ impl Sessions {
                 }
                 None
             }
-            Said::Answered(session, number, result) => {
+            Outcome::Answered(session, number, result) => {
                 self.proposed.remove(&(session, number));
                 self.reply_to(session, Reply::Answered { session, number, result });
                 None
             }
-            Said::MakeRoom { session, role } => {
-                self.reply_to(session, Reply::MakeRoom { session, role });
+            Outcome::Preempt { session, role } => {
+                self.reply_to(session, Reply::Preempt { session, role });
                 None
             }
-            Said::Ended(session, why) => {
+            Outcome::Ended(session, why) => {
                 let ended = Reply::Ended { session, why: Some(why) };
                 for route in self.closing.remove(&session).unwrap_or_default() {
                     self.reply(route, ended.clone());
@@ -351,11 +355,11 @@ impl Sessions {
                 let of_it = (session, Number::MIN)..=(session, Number::MAX);
                 self.proposed.extract_if(of_it, |_| true).for_each(drop);
                 match ended_by {
-                    Some(by) => Some(Said::EndedBy { session, by }),
-                    None => (why != Ending::Closed).then_some(Said::Ended(session, why)),
+                    Some(by) => Some(Outcome::EndedBy { session, by }),
+                    None => (why != Ending::Closed).then_some(Outcome::Ended(session, why)),
                 }
             }
-            Said::Forced { lock, session, number, by, done } => {
+            Outcome::Forced { lock, session, number, by, done } => {
                 if let Some(route) = next(&mut self.forcing, &(lock.clone(), session)) {
                     let (lock, result) = (lock.clone(), done.clone());
                     self.reply(route, Reply::Forced { lock, session, result });
@@ -366,9 +370,9 @@ impl Sessions {
                     let (lock, by) = (lock.clone(), by.clone());
                     self.tell_client(session, Reply::Taken { session, lock, number, by });
                 }
-                Some(Said::Forced { lock, session, number, by, done })
+                Some(Outcome::Forced { lock, session, number, by, done })
             }
-            note @ (Said::Deadlocked(_) | Said::RoleChanged(_) | Said::EndedBy { .. }) => {
+            note @ (Outcome::Deadlocked(_) | Outcome::RoleChanged(_) | Outcome::EndedBy { .. }) => {
                 Some(note)
             }
         }

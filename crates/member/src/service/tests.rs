@@ -6,10 +6,10 @@ use super::*;
 use crate::member::Msg as Member;
 use crate::tests::{Fixture, config, id, ms, said, sent};
 use bellwether_algorithms::election::{any, bully};
-use bellwether_core::Effect;
-use bellwether_duties::{
+use bellwether_coordination::{
     Answer, Ask, Ending, Limits, Mode, OnDeadlock, Refusal, Secret, SessionId, Subject, Token, Want,
 };
+use bellwether_core::Effect;
 use bellwether_log::{self as log, Ack, Birth, Entry, Heartbeat, Index, Payload};
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn p3() -> P3 {
     p3
 }
 
-fn of_log(msg: log::Msg<Duties>) -> Letter {
+fn of_log(msg: log::Msg<Coordination>) -> Letter {
     Msg::Member(Member::Log(msg))
 }
 
@@ -181,8 +181,8 @@ fn d2_a_coordinator_proposes_and_answers_when_a_majority_has_it() {
     else {
         panic!("{answers:?}");
     };
-    let (_, duties) = p3.process.duties().unwrap();
-    assert_eq!(duties.sessions()[&FIRST].since, 5_000 + 1_000_000, "as the calendar has it");
+    let (_, coordination) = p3.process.coordination().unwrap();
+    assert_eq!(coordination.sessions()[&FIRST].since, 5_000 + 1_000_000, "as the calendar has it");
 }
 
 #[test]
@@ -385,10 +385,10 @@ fn d5_a_new_coordinator_is_announced() {
 
 /// The token by which the session holds the lock.
 fn token(p3: &P3) -> Token {
-    let (_, duties) = p3.process.duties().unwrap();
+    let (_, coordination) = p3.process.coordination().unwrap();
     let tokens = (0..64).map(|low| Token(1 << 32 | low));
     let lock = Subject::Lock("a".to_owned());
-    let mut held = tokens.filter(|token| duties.bearer(&lock, *token).is_ok());
+    let mut held = tokens.filter(|token| coordination.bearer(&lock, *token).is_ok());
     held.next().unwrap()
 }
 
@@ -441,11 +441,11 @@ fn g_an_uncommitted_force_is_not_seen() {
 fn g_an_uncommitted_grant_is_not_seen() {
     let mut p3 = with_session();
     p3.input(asks(7, lock(1)));
-    let (position, duties) = p3.process.duties().unwrap();
+    let (position, coordination) = p3.process.coordination().unwrap();
     assert_eq!(position, Position::new(1, 3));
-    assert!(duties.locks().is_empty());
+    assert!(coordination.locks().is_empty());
     acknowledge(&mut p3, 4);
-    assert_eq!(p3.process.duties().unwrap().1.locks().len(), 1);
+    assert_eq!(p3.process.coordination().unwrap().1.locks().len(), 1);
 }
 
 #[test]
@@ -536,7 +536,7 @@ fn d6_what_is_to_end_at_once_ends_at_once() {
     assert!(told.contains(&(7, ended.clone())) && told.contains(&(HTTP, ended)), "{told:?}");
 }
 
-/// Over HTTP nobody listens later: a session that is only used there is ended by its own client.
+/// SessionEnded HTTP nobody listens later: a session that is only used there is ended by its own client.
 #[test]
 fn d6_a_session_without_a_connection_of_its_own_is_ended_at_once() {
     let mut p3 = leading();

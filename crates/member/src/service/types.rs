@@ -2,8 +2,8 @@
 
 use crate::event::Event;
 use crate::member;
+use bellwether_coordination::{Coordination, Limits, OnDeadlock, Outcome, Reply, Request, Stamp};
 use bellwether_core::{Kind, Message, NodeId, Time};
-use bellwether_duties::{Duties, Limits, OnDeadlock, Reply, Request, Said, Stamp};
 use bellwether_log::{Index, Term};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,7 +40,7 @@ impl Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
     /// Of the member's own parts.
-    Member(member::Msg<Duties>),
+    Member(member::Msg<Coordination>),
     /// Requests of the sender's clients, to the coordinator.
     Requests(Vec<(Conn, Request)>),
     /// The coordinator's replies to the receiver's clients, with its term and commit index: a client
@@ -112,7 +112,7 @@ pub enum Output {
     /// The coordinator's replies to clients of this member.
     Replies(Vec<(Conn, Reply)>),
     /// The coordinator did something that people may want to read of.
-    Noted(Said),
+    Noted(Outcome),
 }
 
 impl fmt::Display for Output {

@@ -4,7 +4,7 @@
 //! default that is the member's own user.
 
 use super::serve::Guest;
-use super::{GREETED_WITHIN, Hall, STALLED_AFTER};
+use super::{GREETED_WITHIN, STALLED_AFTER, Shared};
 use crate::callers::Caller;
 use crate::config::SocketAccess;
 use bellwether_api::envelope::{Body, Envelope};
@@ -112,15 +112,15 @@ impl Drop for Socket {
 }
 
 /// Lets clients in until it is aborted.
-pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
+pub(super) async fn accept(listener: UnixListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let peer = stream.peer_cred().ok();
                 let Ok((read, out)) = split_unix(stream) else { continue };
-                let inside = hall.clone();
-                hall.admit(&mut connections, out, |out| Box::pin(visit(read, out, peer, inside)));
+                let inside = shared.clone();
+                shared.admit(&mut connections, out, |out| Box::pin(visit(read, out, peer, inside)));
             }
             Err(error) => {
                 // Most likely too many open files. It passes.
@@ -131,15 +131,15 @@ pub(super) async fn accept(listener: UnixListener, hall: Arc<Hall>) {
     }
 }
 
-async fn visit(read: UnixReader, out: UnixWriter, peer: Option<UCred>, hall: Arc<Hall>) {
+async fn visit(read: UnixReader, out: UnixWriter, peer: Option<UCred>, shared: Arc<Shared>) {
     // 0 is one that this member cannot see: of another namespace.
     let pid = peer.and_then(|peer| peer.pid()).and_then(|pid| u32::try_from(pid).ok());
     let pid = pid.filter(|pid| *pid != 0);
     let caller = Caller::Process { uid: peer.map(|peer| peer.uid()), pid };
     let frames = Frames::new(read, GREETING_MAX, STALLED_AFTER);
-    match timeout(GREETED_WITHIN, greet(frames, out, (caller, pid), &hall)).await {
+    match timeout(GREETED_WITHIN, greet(frames, out, (caller, pid), &shared)).await {
         Ok(Ok(guest)) => {
-            let end = guest.serve(&hall).await;
+            let end = guest.serve(&shared).await;
             tracing::debug!(pid, "a local client has gone: {end}");
         }
         Ok(Err(refused)) => tracing::info!(pid, "a local client was refused: {}", refused.text),
@@ -151,12 +151,12 @@ async fn greet(
     mut frames: Frames<UnixReader>,
     mut out: UnixWriter,
     (caller, pid): (Caller, Option<u32>),
-    hall: &Hall,
+    shared: &Shared,
 ) -> Result<Guest<UnixReader, UnixWriter>, Refused> {
     let malformed = |text: &str| Refused::new(Reason::Malformed, text);
     let judged = match frames.next().await {
         Ok(Some((Envelope { body: Some(Body::ClientHello(hello)), .. }, _))) => {
-            judge_client(&hello, &hall.cluster, true)
+            judge_client(&hello, &shared.cluster, true)
         }
         Ok(Some(_)) => Err(malformed("the first frame is no client's greeting")),
         Ok(None) => return Err(malformed("closed before it said who it is")),
@@ -164,7 +164,7 @@ async fn greet(
     };
     match judged {
         Ok(version) => {
-            let owner = pid.and_then(|pid| match hall.vigil.meet(pid) {
+            let owner = pid.and_then(|pid| match shared.process_watcher.meet(pid) {
                 Ok(owner) => Some(owner),
                 Err(error) => {
                     tracing::info!(pid, "a client's process cannot be watched: {error}");

@@ -1,33 +1,34 @@
-//! Clients: their connections, and the counter at which they meet the member.
+//! Clients: their connections, and the requests at which they meet the member.
 //!
 //! ```text
 //!   Unix socket ---> greeting --+                     requests
-//!   (local.rs)                  +--> connection ----> counter -----> the member
-//!   net's listener -------------+    (serve.rs) <---- (counter.rs) <----
+//!   (local.rs)                  +--> connection ----> requests -----> the member
+//!   net's listener -------------+    (serve.rs) <---- (requests.rs) <----
 //!   (certificate and greeting       one task each     replies
 //!    are judged there)                 |
-//!                                      +--> vigil (vigil.rs): the processes behind Unix sockets
-//!                                      +--> observatory (observatory.rs): roles, and who observes them
+//!                                      +--> process_watcher (process_watcher.rs): the processes behind Unix sockets
+//!                                      +--> role_watches (role_watches.rs): roles, and who observes them
 //! ```
 //!
-//! Whoever else wants something of the coordinator, such as HTTP, opens a [visitor](counter::Visitor) at
-//! the counter like a connection.
+//! Whoever else wants something of the coordinator, such as HTTP, opens a [visitor](requests::Visitor) at
+//! the requests like a connection.
 
-mod counter;
 mod local;
-mod observatory;
+mod process_watcher;
 mod quota;
+mod requests;
+mod role_watches;
 mod serve;
-mod vigil;
 
-pub(crate) use counter::{Coordinator, Counter, Note, Visitor};
 pub(crate) use local::NoSocket;
-pub(crate) use observatory::{Observatory, watch_over};
 pub(crate) use quota::{Quota, keep_count};
+pub(crate) use requests::{Coordinator, Note, RequestQueue, Visitor};
+pub(crate) use role_watches::{RoleWatches, watch_over};
 
 use crate::callers::Caller;
 use crate::config::Settings;
 use bellwether_net::{ClientConnection, Reason, Refused, refuse};
+use process_watcher::ProcessWatcher;
 use serve::Guest;
 use std::future::Future;
 use std::pin::Pin;
@@ -36,7 +37,6 @@ use std::time::Duration;
 use tokio::io::AsyncWrite;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use vigil::Vigil;
 
 /// How long a client may take to say who it is.
 const GREETED_WITHIN: Duration = Duration::from_secs(3);
@@ -51,10 +51,10 @@ const WELCOMES_MAX: usize = 256;
 const REFUSALS_MAX: usize = 64;
 
 /// What all connections share.
-struct Hall {
-    counter: Arc<Counter>,
-    vigil: Arc<Vigil>,
-    observatory: Arc<Observatory>,
+struct Shared {
+    requests: Arc<RequestQueue>,
+    process_watcher: Arc<ProcessWatcher>,
+    role_watches: Arc<RoleWatches>,
     quota: Arc<Quota>,
     places: Arc<Semaphore>,
     connections_max: usize,
@@ -65,20 +65,20 @@ struct Hall {
     lease_ms: u64,
 }
 
-impl Hall {
+impl Shared {
     fn new(
         settings: &Settings,
-        counter: Arc<Counter>,
-        vigil: Arc<Vigil>,
-        observatory: Arc<Observatory>,
+        requests: Arc<RequestQueue>,
+        process_watcher: Arc<ProcessWatcher>,
+        role_watches: Arc<RoleWatches>,
         quota: Arc<Quota>,
     ) -> Self {
         let connections_max = settings.sessions.connections;
         let addresses = settings.members.iter();
-        Hall {
-            counter,
-            vigil,
-            observatory,
+        Shared {
+            requests,
+            process_watcher,
+            role_watches,
             quota,
             places: Arc::new(Semaphore::new(connections_max)),
             connections_max,
@@ -129,17 +129,17 @@ pub(crate) fn door() -> (mpsc::Sender<ClientConnection>, mpsc::Receiver<ClientCo
 
 /// The ways in. When it is dropped they are closed, and so are all connections.
 pub(crate) struct Clients {
-    vigil: Arc<Vigil>,
+    process_watcher: Arc<ProcessWatcher>,
     _tasks: JoinSet<()>,
     _socket: Option<local::Socket>,
 }
 
 impl Clients {
-    /// Opens the ways in for clients that meet the member at this counter.
+    /// Opens the ways in for clients that meet the member at this requests.
     pub(crate) fn start(
         settings: &Settings,
-        counter: &Arc<Counter>,
-        observatory: &Arc<Observatory>,
+        requests: &Arc<RequestQueue>,
+        role_watches: &Arc<RoleWatches>,
         quota: &Arc<Quota>,
         remote: mpsc::Receiver<ClientConnection>,
     ) -> Result<Clients, NoSocket> {
@@ -156,36 +156,36 @@ impl Clients {
                 Err(no_socket) => return Err(no_socket),
             },
         };
-        let vigil = Vigil::start(counter, &mut tasks);
-        let hall = Arc::new(Hall::new(
+        let process_watcher = ProcessWatcher::start(requests, &mut tasks);
+        let shared = Arc::new(Shared::new(
             settings,
-            counter.clone(),
-            vigil.clone(),
-            observatory.clone(),
+            requests.clone(),
+            process_watcher.clone(),
+            role_watches.clone(),
             quota.clone(),
         ));
         let socket = socket.map(|(listener, socket)| {
-            tasks.spawn(local::accept(listener, hall.clone()));
+            tasks.spawn(local::accept(listener, shared.clone()));
             socket
         });
-        tasks.spawn(accept_remote(remote, hall));
-        Ok(Clients { vigil, _tasks: tasks, _socket: socket })
+        tasks.spawn(accept_remote(remote, shared));
+        Ok(Clients { process_watcher, _tasks: tasks, _socket: socket })
     }
 }
 
 impl Drop for Clients {
     fn drop(&mut self) {
-        self.vigil.end();
+        self.process_watcher.end();
     }
 }
 
 /// Serves clients that come by the members' address, until it is aborted.
-async fn accept_remote(mut clients: mpsc::Receiver<ClientConnection>, hall: Arc<Hall>) {
+async fn accept_remote(mut clients: mpsc::Receiver<ClientConnection>, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     while let Some(client) = clients.recv().await {
         let ClientConnection { version, name, address, frames, out, .. } = client;
-        let inside = hall.clone();
-        hall.admit(&mut connections, out, |out| {
+        let inside = shared.clone();
+        shared.admit(&mut connections, out, |out| {
             Box::pin(async move {
                 let caller = Caller::Certificate { name, from: address };
                 let gone = format!("{caller} has gone");

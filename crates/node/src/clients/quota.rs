@@ -8,8 +8,8 @@
 //! - Q4: A session that was asked for a moment ago counts even if there is no entry for it yet.
 
 use crate::callers::{Caller, Identity};
-use crate::seat::Seat;
-use bellwether_duties::{Duties, Refusal, Reply, Request, Secret};
+use crate::handle::Handle;
+use bellwether_coordination::{Coordination, Refusal, Reply, Request, Secret};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -84,14 +84,16 @@ impl Quota {
     }
 
     /// Q3.
-    fn forget_ended(&self, duties: &Duties, now: Instant) {
+    fn forget_ended(&self, coordination: &Coordination, now: Instant) {
         let mut inner = self.lock();
         let Inner { sessions, total } = &mut *inner;
         let everybody = *total > self.all;
         for own in sessions.values_mut() {
             if everybody || own.len() > self.most / 2 {
                 let before = own.len();
-                own.retain(|key, asked| now < *asked + FRESH || duties.session_of(*key).is_some());
+                own.retain(|key, asked| {
+                    now < *asked + FRESH || coordination.session_of(*key).is_some()
+                });
                 *total -= before - own.len();
             }
         }
@@ -100,12 +102,14 @@ impl Quota {
 }
 
 /// Looks at the member's state when somebody comes near the limit, until the member has ended.
-pub(crate) async fn keep_count(quota: Arc<Quota>, seat: Seat) {
+pub(crate) async fn keep_count(quota: Arc<Quota>, handle: Handle) {
     loop {
         quota.crowded.notified().await;
         let counted = quota.clone();
-        if seat
-            .look(Box::new(move |duties, _| counted.forget_ended(duties, Instant::now())))
+        if handle
+            .look(Box::new(move |coordination, _| {
+                counted.forget_ended(coordination, Instant::now())
+            }))
             .await
             .is_none()
         {
@@ -118,7 +122,7 @@ pub(crate) async fn keep_count(quota: Arc<Quota>, seat: Seat) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bellwether_duties::Command;
+    use bellwether_coordination::Command;
 
     fn user(uid: u32) -> Caller {
         Caller::Process { uid: Some(uid), pid: Some(1) }
@@ -138,29 +142,29 @@ mod tests {
         }
         assert_eq!(quota.open(&one, Secret(3)), Err(full()));
         assert_eq!(quota.open(&other, Secret(4)), Ok(()));
-        let (session, key) = (bellwether_duties::SessionId(1), Secret(1));
+        let (session, key) = (bellwether_coordination::SessionId(1), Secret(1));
         let mut requests = vec![open(5), Request::Close { session, key }, open(1)];
         let refused = quota.sift(&one, &mut requests);
         assert_eq!(refused, [Reply::Opened { key: Secret(5), result: Err(full()), sent: 7 }]);
         assert_eq!((requests.len(), &requests[1]), (2, &open(1)));
 
         // The first was opened, the second never was, or has ended.
-        let mut duties = Duties::default();
-        duties.apply(&Command::Begin {
-            epoch: 1,
+        let mut coordination = Coordination::default();
+        coordination.apply(&Command::Begin {
+            term: 1,
             limits: Default::default(),
             on_deadlock: Default::default(),
         });
-        duties.apply(&Command::Open {
+        coordination.apply(&Command::Open {
             key: Secret(1),
             client: "a".to_owned(),
             ttl_ms: 1_000,
             at: 0,
         });
         let now = Instant::now();
-        quota.forget_ended(&duties, now);
+        quota.forget_ended(&coordination, now);
         assert_eq!(quota.open(&one, Secret(3)), Err(full()), "they may just be on their way");
-        quota.forget_ended(&duties, now + FRESH);
+        quota.forget_ended(&coordination, now + FRESH);
         assert_eq!(quota.open(&one, Secret(3)), Ok(()));
         assert_eq!(quota.open(&one, Secret(6)), Err(full()));
     }
@@ -171,7 +175,7 @@ mod tests {
         for uid in 0..101 {
             assert_eq!(quota.open(&user(uid), Secret(uid.into())), Ok(()));
         }
-        quota.forget_ended(&Duties::default(), Instant::now() + FRESH);
+        quota.forget_ended(&Coordination::default(), Instant::now() + FRESH);
         let inner = quota.lock();
         assert_eq!((inner.sessions.len(), inner.total), (0, 0));
     }

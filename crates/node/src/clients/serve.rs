@@ -3,15 +3,15 @@
 //! Everything that has come is read before the member is asked, and everything that waits for the
 //! client goes out in one write: with many requests on the way a system call carries many of them.
 
-use super::counter::{Coordinator, Note, Visitor};
-use super::observatory::Telescope;
-use super::vigil::Owner;
-use super::{Hall, STALLED_AFTER};
+use super::process_watcher::Owner;
+use super::requests::{Coordinator, Note, Visitor};
+use super::role_watches::ConnectionWatches;
+use super::{STALLED_AFTER, Shared};
 use crate::callers::Caller;
 use bellwether_api::client::{Announcement, LONGEST_TO_CLIENT, LONGEST_TO_MEMBER};
 use bellwether_api::client::{ToClient, ToMember, decode_to_member, wire};
 use bellwether_api::envelope::{Body, ClientWelcome, Envelope, MemberAddress};
-use bellwether_duties::{Refusal, Reply, Request, Secret, SessionId};
+use bellwether_coordination::{Refusal, Reply, Request, Secret, SessionId};
 use bellwether_net::Malformed;
 use bellwether_net::frame::{self, Broken, Frames};
 use bytes::BytesMut;
@@ -66,11 +66,11 @@ impl fmt::Display for End {
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
     /// Welcomes the client and serves it to the end.
-    pub(super) async fn serve(mut self, hall: &Hall) -> End {
+    pub(super) async fn serve(mut self, shared: &Shared) -> End {
         self.frames.allow(LONGEST_TO_MEMBER);
-        let visitor = hall.counter.open();
+        let visitor = shared.requests.open();
         let mut bytes = BytesMut::new();
-        let welcome = Body::ClientWelcome(hall.welcome(self.version));
+        let welcome = Body::ClientWelcome(shared.welcome(self.version));
         let _ = frame::put(&Envelope::new(self.version, welcome), usize::MAX, &mut bytes);
         if let Err(error) = frame::write(&mut self.out, &bytes, STALLED_AFTER).await {
             return End::Deaf(error);
@@ -79,7 +79,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
         let (own, answers) = mpsc::channel(OWN_MAX);
         let client = (&caller, owner.as_ref());
         tokio::select! {
-            end = listen(frames, hall, &visitor, client, own) => end,
+            end = listen(frames, shared, &visitor, client, own) => end,
             end = speak(out, bytes, &visitor, client, answers) => end,
         }
     }
@@ -88,19 +88,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
 /// Takes what the client says.
 async fn listen<R: AsyncRead + Unpin>(
     mut frames: Frames<R>,
-    hall: &Hall,
+    shared: &Shared,
     visitor: &Visitor,
     (caller, owner): (&Caller, Option<&Owner>),
     own: mpsc::Sender<ToClient>,
 ) -> End {
     let (mut requests, mut watches, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut pinged = false;
-    let mut telescope = Telescope::new(&hall.observatory, visitor.conn, own.clone());
+    let mut role_watches = ConnectionWatches::new(&shared.role_watches, visitor.conn, own.clone());
     loop {
-        hall.counter.room().await;
+        shared.requests.room().await;
         let take = |bytes: &[u8]| {
             match decode_to_member(bytes).map_err(Malformed::new)? {
-                ToMember::Request(request) => match allowed(request, caller, hall.member) {
+                ToMember::Request(request) => match allowed(request, caller, shared.member) {
                     Ok(request) => {
                         note_use(&request, owner);
                         requests.push(request);
@@ -108,14 +108,14 @@ async fn listen<R: AsyncRead + Unpin>(
                     Err(reply) => refused.push(reply),
                 },
                 ToMember::Watch { session, key, pid } => watches.push((session, key, pid)),
-                ToMember::Observe { number, role } => telescope.observe(number, role),
-                ToMember::Unobserve(number) => telescope.leave(number),
+                ToMember::Observe { number, role } => role_watches.observe(number, role),
+                ToMember::Unobserve(number) => role_watches.leave(number),
                 ToMember::Ping => pinged = true,
             }
             Ok(())
         };
         let result = frames.each(take).await;
-        refused.extend(hall.quota.sift(caller, &mut requests));
+        refused.extend(shared.quota.sift(caller, &mut requests));
         // What was right before the mistake is done.
         visitor.submit_all(&mut requests);
         for reply in refused.drain(..) {
@@ -130,7 +130,7 @@ async fn listen<R: AsyncRead + Unpin>(
             }
         }
         if std::mem::take(&mut pinged) {
-            let news = announcement(hall.counter.coordinator());
+            let news = announcement(shared.requests.coordinator());
             if own.send(ToClient::Announcement(news)).await.is_err() {
                 return End::Closed;
             }
@@ -225,8 +225,8 @@ async fn speak<W: AsyncWrite + Unpin>(
     }
 }
 
-fn announcement(Coordinator { id: coordinator, epoch }: Coordinator) -> Announcement {
-    Announcement { coordinator, epoch, addresses: Vec::new() }
+fn announcement(Coordinator { id: coordinator, term }: Coordinator) -> Announcement {
+    Announcement { coordinator, term, addresses: Vec::new() }
 }
 
 /// Notes what the client hears about its sessions.
@@ -243,9 +243,9 @@ fn note_reply(reply: &Reply, caller: &Caller, owner: Option<&Owner>) {
     }
 }
 
-impl Hall {
+impl Shared {
     fn welcome(&self, version: u32) -> ClientWelcome {
-        let Coordinator { id: coordinator, epoch } = self.counter.coordinator();
+        let Coordinator { id: coordinator, term } = self.requests.coordinator();
         let place = |(member, address): &(u32, String)| MemberAddress {
             member: *member,
             address: address.clone(),
@@ -255,7 +255,7 @@ impl Hall {
             member: self.member,
             cluster: self.cluster.clone(),
             coordinator,
-            epoch,
+            term,
             addresses: self.addresses.iter().map(place).collect(),
             drift_ppm: self.drift_ppm,
             lease_ms: self.lease_ms,

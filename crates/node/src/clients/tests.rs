@@ -1,11 +1,11 @@
-//! Clients that come through the Unix socket, with a member behind the counter that says what it is
+//! Clients that come through the Unix socket, with a member behind the requests that says what it is
 //! told to.
 
 use super::*;
 use crate::config::{Overrides, SocketAccess, load};
 use bellwether_api::client::{LONGEST_TO_CLIENT, ToClient, ToMember, decode_to_client, wire};
 use bellwether_api::envelope::{self, Body, ClientHello, ClientWelcome, Envelope};
-use bellwether_duties::{Ending, Refusal, Reply, Request, Secret, SessionId};
+use bellwether_coordination::{Ending, Refusal, Reply, Request, Secret, SessionId};
 use bellwether_net::frame::{self, Frames};
 use bytes::BytesMut;
 use std::collections::VecDeque;
@@ -31,15 +31,15 @@ id = 2
 address = "host-2:7400"
 "#;
 
-fn start(settings: &Settings, counter: &Arc<Counter>) -> Result<Clients, NoSocket> {
+fn start(settings: &Settings, requests: &Arc<RequestQueue>) -> Result<Clients, NoSocket> {
     let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
-    Clients::start(settings, counter, &Arc::default(), &quota, door().1)
+    Clients::start(settings, requests, &Arc::default(), &quota, door().1)
 }
 
 struct Scene {
     folder: TempDir,
     settings: Settings,
-    counter: Arc<Counter>,
+    requests: Arc<RequestQueue>,
     clients: Clients,
 }
 
@@ -53,9 +53,9 @@ impl Scene {
         let file = folder.path().join("bellwether.toml");
         std::fs::write(&file, CONFIG).unwrap();
         let settings = load(&file, &Overrides::default()).unwrap();
-        let counter = Counter::new();
-        let clients = start(&settings, &counter).unwrap();
-        Scene { folder, settings, counter, clients }
+        let requests = RequestQueue::new();
+        let clients = start(&settings, &requests).unwrap();
+        Scene { folder, settings, requests, clients }
     }
 
     fn path(&self) -> PathBuf {
@@ -86,7 +86,7 @@ impl Scene {
 
     /// The one request that comes next.
     async fn asked(&self) -> (u64, Request) {
-        let mut asked = soon(self.counter.take()).await;
+        let mut asked = soon(self.requests.take()).await;
         assert_eq!(asked.len(), 1, "{asked:?}");
         asked.remove(0)
     }
@@ -134,24 +134,24 @@ const KEY: Secret = Secret(78);
 #[tokio::test]
 async fn a_client_is_welcomed_asks_and_is_answered() {
     let scene = Scene::new();
-    scene.counter.announce(Some(1), 9);
+    scene.requests.announce(Some(1), 9);
     let (mut client, answer) = scene.greet("demo").await;
     let Some(Body::ClientWelcome(welcome)) = answer else { panic!("{answer:?}") };
-    let ClientWelcome { member, cluster, coordinator, epoch, addresses, .. } = welcome.clone();
+    let ClientWelcome { member, cluster, coordinator, term, addresses, .. } = welcome.clone();
     let ClientWelcome { drift_ppm, lease_ms, .. } = welcome;
-    assert_eq!((member, cluster.as_str(), coordinator, epoch), (2, "demo", Some(1), 9));
+    assert_eq!((member, cluster.as_str(), coordinator, term), (2, "demo", Some(1), 9));
     assert_eq!((addresses.len(), drift_ppm, lease_ms), (2, 321, 500));
     assert_eq!((addresses[0].member, addresses[0].address.as_str()), (1, "host-1:7400"));
     let Some(ToClient::Announcement(news)) = client.hear().await else { panic!() };
-    assert_eq!((news.coordinator, news.epoch), (Some(1), 9));
+    assert_eq!((news.coordinator, news.term), (Some(1), 9));
 
     client.say(keep_alive(SESSION)).await;
     let (conn, request) = scene.asked().await;
     assert_eq!(ToMember::Request(request), keep_alive(SESSION));
     let reply = Reply::KeptAlive { session: SESSION, sent: 1 };
-    scene.counter.deliver(vec![(conn, reply.clone())]);
+    scene.requests.deliver(vec![(conn, reply.clone())]);
     assert_eq!(client.hear().await, Some(ToClient::Reply(reply)));
-    scene.counter.announce(None, 9);
+    scene.requests.announce(None, 9);
     let Some(ToClient::Announcement(news)) = client.hear().await else { panic!() };
     assert_eq!(news.coordinator, None);
 }
@@ -166,7 +166,7 @@ async fn requests_of_one_write_are_taken_together() {
         assert!(frame::put(&frame, usize::MAX, &mut bytes));
     }
     frame::write(&mut client.out, &bytes, Duration::from_secs(30)).await.unwrap();
-    assert_eq!(soon(scene.counter.take()).await.len(), 100);
+    assert_eq!(soon(scene.requests.take()).await.len(), 100);
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_client_does_not_say_who_has_died() {
     client.say(keep_alive(SESSION)).await;
     client.say(ToMember::Request(Request::Died { session: SESSION, key: KEY })).await;
     assert_eq!(client.hear().await, None, "it is sent away");
-    let asked = soon(scene.counter.take()).await;
+    let asked = soon(scene.requests.take()).await;
     let lawful = |(_, request): &(_, Request)| matches!(request, Request::KeepAlive { .. });
     assert!(asked.iter().all(lawful), "{asked:?}");
 }
@@ -233,7 +233,7 @@ async fn what_has_ended_is_not_watched() {
     client.say(keep_alive(SESSION)).await;
     let (conn, _) = scene.asked().await;
     let ended = Reply::Ended { session: SESSION, why: Some(Ending::Closed) };
-    scene.counter.deliver(vec![(conn, ended.clone())]);
+    scene.requests.deliver(vec![(conn, ended.clone())]);
     assert_eq!(client.hear().await, Some(ToClient::Reply(ended)));
 }
 
@@ -263,11 +263,11 @@ async fn only_an_operator_takes_away_and_it_is_said_who_it_was() {
 #[tokio::test]
 async fn the_socket_has_the_mode_and_the_group_of_the_settings() {
     let scene = Scene::new();
-    let Scene { folder, settings, counter, .. } = &scene;
+    let Scene { folder, settings, requests, .. } = &scene;
     let (group, path) = (rustix::process::getgid().as_raw(), folder.path().join("shared.sock"));
     let socket_access = SocketAccess { mode: 0o660, group: Some(group) };
     let shared = Settings { socket: Some(path.clone()), socket_access, ..settings.clone() };
-    let _clients = start(&shared, counter).unwrap();
+    let _clients = start(&shared, requests).unwrap();
     let file = std::fs::metadata(&path).unwrap();
     assert_eq!((file.mode() & 0o777, file.gid()), (0o660, group));
 }
@@ -279,9 +279,9 @@ async fn the_socket_is_for_its_owner_and_goes_with_the_member() {
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let mut client = scene.enter().await;
-    let in_use = start(&scene.settings, &scene.counter).err().unwrap().to_string();
+    let in_use = start(&scene.settings, &scene.requests).err().unwrap().to_string();
     assert!(in_use.contains("another process listens"), "{in_use}");
-    let Scene { folder, settings, counter, clients } = scene;
+    let Scene { folder, settings, requests, clients } = scene;
     drop(clients);
     assert_eq!(client.hear().await, None);
     assert!(!path.exists());
@@ -289,21 +289,21 @@ async fn the_socket_is_for_its_owner_and_goes_with_the_member() {
     // One that a killed member left behind is replaced.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
-    let clients = start(&settings, &counter).unwrap();
+    let clients = start(&settings, &requests).unwrap();
     // And one that is not its own any more is left alone.
     std::fs::remove_file(&path).unwrap();
     std::fs::write(&path, "precious").unwrap();
     drop(clients);
     assert!(path.exists());
-    let taken = start(&settings, &counter).err().unwrap().to_string();
+    let taken = start(&settings, &requests).err().unwrap().to_string();
     assert!(taken.contains("is no socket"), "{taken}");
 
     let long = Settings { socket: Some(folder.path().join("x".repeat(120))), ..settings.clone() };
-    let long = start(&long, &counter).err().unwrap().to_string();
+    let long = start(&long, &requests).err().unwrap().to_string();
     assert!(long.contains("at most 107 bytes"), "{long}");
     // Where nobody asked for a socket the member goes on without it.
     let default = Settings { socket: Some(settings.default_socket()), ..settings };
     std::fs::write(default.default_socket(), "precious").unwrap();
-    start(&default, &counter).unwrap();
+    start(&default, &requests).unwrap();
     assert!(default.default_socket().exists());
 }

@@ -2,11 +2,11 @@
 
 use super::generated::{self as wire, fetch, message::Kind, supply, vote};
 use super::packed::pack;
+use bellwether_coordination::Coordination;
 use bellwether_core::{NodeId, micros};
-use bellwether_duties::Duties;
 use bellwether_log::{Ack, Answer, Body, Entries, Heartbeat, Msg, Permit, Place, Position};
 
-pub(super) fn kind(msg: &Msg<Duties>) -> Kind {
+pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
     match msg {
         Msg::Append { beat, prev, entries } => Kind::Append(wire::Append {
             beat: Some(self::beat(beat)),
@@ -78,7 +78,7 @@ fn ack(ack: &Ack) -> wire::Ack {
     }
 }
 
-fn place(place: &Place<Duties>) -> fetch::Place {
+fn place(place: &Place<Coordination>) -> fetch::Place {
     match place {
         Place::After(after) => fetch::Place::After(position(*after)),
         Place::Part { at, cursor } => {
@@ -87,7 +87,7 @@ fn place(place: &Place<Duties>) -> fetch::Place {
     }
 }
 
-fn body(body: &Body<Duties>) -> supply::Body {
+fn body(body: &Body<Coordination>) -> supply::Body {
     match body {
         Body::Entries { prev, entries } => supply::Body::Entries(wire::PieceOfEntries {
             prev: Some(position(*prev)),
@@ -131,7 +131,7 @@ fn answer(answer: &Answer) -> vote::Answer {
 }
 
 /// No entries are no bytes: a heartbeat is small.
-fn entries(entries: &Entries<Duties>) -> Vec<u8> {
+fn entries(entries: &Entries<Coordination>) -> Vec<u8> {
     if entries.is_empty() { Vec::new() } else { pack(&**entries) }
 }
 

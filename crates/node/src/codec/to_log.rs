@@ -3,14 +3,14 @@
 use super::generated::{self as wire, fetch, message::Kind, supply, vote};
 use super::malformed::Malformed;
 use super::packed::unpack;
+use bellwether_coordination::Coordination;
 use bellwether_core::{NodeId, Time};
-use bellwether_duties::Duties;
 use bellwether_log::{
     Ack, Answer, Birth, Body, Entries, Heartbeat, Index, Msg, Permit, Place, Position, Roster, Term,
 };
 use std::time::Duration;
 
-pub(super) fn msg(kind: Kind) -> Result<Msg<Duties>, Malformed> {
+pub(super) fn msg(kind: Kind) -> Result<Msg<Coordination>, Malformed> {
     Ok(match kind {
         Kind::Append(msg) => Msg::Append {
             beat: beat(require(msg.beat, "append.beat")?)?,
@@ -87,7 +87,7 @@ fn ack(ack: &wire::Ack) -> Result<Ack, Malformed> {
     })
 }
 
-fn place(place: fetch::Place) -> Result<Place<Duties>, Malformed> {
+fn place(place: fetch::Place) -> Result<Place<Coordination>, Malformed> {
     Ok(match place {
         fetch::Place::After(after) => Place::After(position(Some(after), "fetch.after")?),
         fetch::Place::Part(part) => Place::Part {
@@ -97,7 +97,7 @@ fn place(place: fetch::Place) -> Result<Place<Duties>, Malformed> {
     })
 }
 
-fn body(body: supply::Body) -> Result<Body<Duties>, Malformed> {
+fn body(body: supply::Body) -> Result<Body<Coordination>, Malformed> {
     Ok(match body {
         supply::Body::Entries(piece) => Body::Entries {
             prev: position(piece.prev, "supply.entries.prev")?,
@@ -146,9 +146,9 @@ fn answer(answer: vote::Answer) -> Result<Answer, Malformed> {
 }
 
 /// A member that cannot read entries does not acknowledge them.
-fn entries(bytes: &[u8], field: &'static str) -> Result<Entries<Duties>, Malformed> {
-    let entries: Entries<Duties> = match bytes {
-        [] => Entries::<Duties>::from([]),
+fn entries(bytes: &[u8], field: &'static str) -> Result<Entries<Coordination>, Malformed> {
+    let entries: Entries<Coordination> = match bytes {
+        [] => Entries::<Coordination>::from([]),
         bytes => unpack(bytes, field)?,
     };
     for entry in entries.iter() {

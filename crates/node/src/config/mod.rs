@@ -136,9 +136,9 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sessions {
     /// How much is served, of sessions and all that they ask for.
-    pub limits: bellwether_duties::Limits,
+    pub limits: bellwether_coordination::Limits,
     /// What is done about deadlocks.
-    pub on_deadlock: bellwether_duties::OnDeadlock,
+    pub on_deadlock: bellwether_coordination::OnDeadlock,
     /// How many clients may be connected to this member.
     pub connections: usize,
     /// How many sessions one client may have at this member.

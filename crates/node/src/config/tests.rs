@@ -215,7 +215,7 @@ sessions.on_deadlock = "report"
     );
     let settings = good(&text);
     assert_eq!(settings.socket.as_deref(), Some(Path::new("/run/bw/2.sock")));
-    let expected = bellwether_duties::Limits {
+    let expected = bellwether_coordination::Limits {
         sessions: 5,
         waiters: 7,
         requests: 8,
@@ -228,7 +228,7 @@ sessions.on_deadlock = "report"
     };
     assert_eq!(settings.sessions.limits, expected);
     assert_eq!(settings.sessions.connections, 6);
-    assert_eq!(settings.sessions.on_deadlock, bellwether_duties::OnDeadlock::Report);
+    assert_eq!(settings.sessions.on_deadlock, bellwether_coordination::OnDeadlock::Report);
     let printed = load_text(&settings.to_string(), &Overrides::default()).1.unwrap();
     assert_eq!((printed.socket, printed.sessions), (settings.socket, settings.sessions));
     assert_eq!(good(&with("socket = \"off\"")).socket, None);

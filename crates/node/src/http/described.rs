@@ -28,7 +28,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         healthz,
         readyz
     ),
-    components(schemas(json::Event, json::Glance, json::Messages))
+    components(schemas(json::Event, json::Overview, json::Messages))
 )]
 struct Document;
 
@@ -36,7 +36,7 @@ struct Document;
 #[test]
 fn the_documents_are_up_to_date() {
     let mut member = Document::openapi();
-    member.merge(duties::Document::openapi());
+    member.merge(coordination::Document::openapi());
     for (name, mut document) in [("member", member), ("up", parent::Document::openapi())] {
         let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
         let components = document.components.get_or_insert_default();
@@ -60,7 +60,7 @@ fn the_document_lists_every_route() {
 }
 
 /// What the document says of a request decides of which kind it is: one that may wait says how long, and one
-/// that answers with lists answers with `Duties`. What others rely on is written down here.
+/// that answers with lists answers with `Coordination`. What others rely on is written down here.
 #[test]
 fn every_request_is_of_its_kind() {
     let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
@@ -84,7 +84,7 @@ fn every_request_is_of_its_kind() {
             let expected = match schema(&request["responses"]["200"]).as_str() {
                 _ if vital.contains(&named.as_str()) => Kind::Vital,
                 _ if waits.is_object() => Kind::Wait,
-                "Duties" => Kind::List,
+                "Coordination" => Kind::List,
                 _ => Kind::Plain,
             };
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();

@@ -5,7 +5,7 @@
 
 use crate::common::{Cluster, PATIENCE, call, get, led_by};
 use bellwether::{Client, Endpoints, Error, Refusal, SessionOptions, Subject, Token};
-use bellwether_api::duties::Duties;
+use bellwether_api::coordination::Coordination;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -33,9 +33,9 @@ fn advises<T: std::fmt::Debug>(result: Result<T, Error>, code: u8, advice: &str)
 }
 
 /// Sessions, locks and roles, without what only tells who looks and when.
-async fn seen(cluster: &Cluster, index: usize) -> Duties {
-    let mut seen: Duties = get(cluster.http(index), "/v1/duties").await;
-    (seen.sequence, seen.epoch) = (0, 0);
+async fn seen(cluster: &Cluster, index: usize) -> Coordination {
+    let mut seen: Coordination = get(cluster.http(index), "/v1/coordination").await;
+    (seen.sequence, seen.term) = (0, 0);
     seen
 }
 
@@ -63,8 +63,8 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
     advises(soon("an answer", leads.proclaim(large)).await, 79, "keep it elsewhere");
     let error = soon("an answer", async { session.campaign("r").await }).await;
     let error = advises(error, 80, "resign first");
-    assert_eq!(error, Error::Refused(Refusal::AlreadyStands("r".into())));
-    // Tokens: of nothing, of another thing, of an epoch that was before all.
+    assert_eq!(error, Error::Refused(Refusal::AlreadyCampaigns("r".into())));
+    // Tokens: of nothing, of another thing, of an term that was before all.
     for token in [Token(1), leads.token(), Token(u64::MAX)] {
         let of = Subject::Lock("a".into());
         let error = advises(client.check(of.clone(), token).await, 82, "refuse whoever shows it");

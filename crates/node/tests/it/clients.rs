@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::common::{Cluster, PATIENCE, led_by, post};
-use bellwether::{Client, Endpoints, Error, Observer, Session, SessionOptions, Standing};
+use bellwether::{Client, Endpoints, Error, Observer, RoleStatus, Session, SessionOptions};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -113,7 +113,7 @@ async fn the_loss_of_a_member_costs_nobody_a_lock() {
 }
 
 /// Reads on until the role is led with this value.
-async fn until(observer: &mut Observer, value: &str) -> Standing {
+async fn until(observer: &mut Observer, value: &str) -> RoleStatus {
     let led = async {
         while let Some(standing) = observer.next().await {
             let leader = standing.leader.as_ref();

@@ -5,7 +5,7 @@
 
 use crate::common::{Cluster, PATIENCE, call, get, led_by, post};
 use bellwether::{Client, Endpoints, Lock, Session, SessionOptions};
-use bellwether_api::duties::Duties;
+use bellwether_api::coordination::Coordination;
 use bellwether_api::envelope::{Body, Envelope, Message};
 use bellwether_api::json::{Problem, Status};
 use bellwether_api::orders::{Granted, KeptAlive, Opened};
@@ -83,7 +83,7 @@ impl Scene {
         assert_eq!(code, 200);
         let mut scene =
             Scene { cluster, term: 0, session, token: granted.token, client, own, lock };
-        scene.term = scene.status(2).await.mandate.unwrap().epoch;
+        scene.term = scene.status(2).await.mandate.unwrap().term;
         scene
     }
 
@@ -118,10 +118,10 @@ impl Scene {
         }
         for index in 0..3 {
             let mandate = self.status(index).await.mandate.unwrap();
-            assert_eq!((mandate.leader, mandate.epoch), (3, self.term));
+            assert_eq!((mandate.leader, mandate.term), (3, self.term));
         }
         // Another member shows it: lists are what a flood of readers may keep others from.
-        let seen: Duties = soon("the locks", get(self.cluster.http(0), "/v1/locks")).await;
+        let seen: Coordination = soon("the locks", get(self.cluster.http(0), "/v1/locks")).await;
         let held = seen.locks.iter().find(|lock| lock.name == "held").unwrap();
         assert_eq!(held.holders[0].token, self.token);
         let of = bellwether::Subject::Lock("native".into());
@@ -198,7 +198,7 @@ async fn requests_that_wait_for_a_lock() {
     // They all wait, which another member sees.
     soon("all to wait", async {
         loop {
-            let seen: Duties = get(scene.cluster.http(0), "/v1/locks").await;
+            let seen: Coordination = get(scene.cluster.http(0), "/v1/locks").await;
             let held = seen.locks.iter().find(|lock| lock.name == "held").unwrap();
             if held.queue.len() == MANY {
                 return;
@@ -220,7 +220,8 @@ async fn requests_that_wait_for_a_lock() {
 async fn watch_streams() {
     let scene = Scene::new().await;
     let mut flood = Vec::new();
-    for path in ["/v1/watch", "/v1/duties/watch", "/v1/events", "/v1/messages", "/v1/roles/r/watch"]
+    for path in
+        ["/v1/watch", "/v1/coordination/watch", "/v1/events", "/v1/messages", "/v1/roles/r/watch"]
     {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
         flood.extend(connections(scene.target(), MANY / 5, &request).await);
@@ -241,7 +242,7 @@ async fn answers_that_are_not_read() {
         }
         scene.keep_alive().await;
     }
-    let asked = "GET /v1/duties?limit=10000 HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(500);
+    let asked = "GET /v1/coordination?limit=10000 HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(500);
     let flood = connections(scene.target(), MANY, &asked).await;
     scene.is_unharmed().await;
     drop(flood);

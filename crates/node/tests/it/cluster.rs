@@ -20,7 +20,7 @@ async fn members_elect_a_coordinator_and_say_so() {
     assert_eq!((leader.stance, leader.eligible), (json::Stance::Leading, true));
     assert_eq!((leader.needed, leader.configured, leader.why_no_mandate), (2, 3, None));
     let last = leader.last_change.unwrap();
-    assert_eq!((last.to, last.epoch), (Some(3), leader.mandate.map(|mandate| mandate.epoch)));
+    assert_eq!((last.to, last.term), (Some(3), leader.mandate.map(|mandate| mandate.term)));
 
     let members: json::Members = get(cluster.http(0), "/v1/members").await;
     assert_eq!(members.members.len(), 3);
@@ -33,7 +33,7 @@ async fn members_elect_a_coordinator_and_say_so() {
     assert_eq!(code, 200, "what the program has besides is there, too");
 
     let ready: json::Probe = get(cluster.http(0), "/readyz").await;
-    assert!(ready.ok && ready.why.starts_with("follows P3 in epoch"), "{}", ready.why);
+    assert!(ready.ok && ready.why.starts_with("follows P3 in term"), "{}", ready.why);
     let healthy: json::Probe = get(cluster.http(0), "/healthz").await;
     assert!(healthy.ok);
     let history: json::History = get(cluster.http(0), "/v1/history").await;

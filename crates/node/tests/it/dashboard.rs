@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::common::{Cluster, PARENT, Stream, call, exchange, get, led_by, post};
-use bellwether_api::json::{self, Direction, Glance, Messages};
+use bellwether_api::json::{self, Direction, Messages, Overview};
 
-fn glance_led_by(id: u32) -> impl Fn(&Glance) -> bool {
+fn glance_led_by(id: u32) -> impl Fn(&Overview) -> bool {
     move |glance| led_by(id)(&glance.status)
 }
 
@@ -21,7 +21,7 @@ async fn a_glance_comes_at_once_and_with_every_change() {
     assert_eq!(glance.members.iter().map(|m| m.http.clone()).collect::<Vec<_>>(), https);
 
     // One that comes later is told what happened before.
-    let first: Glance = Stream::open(cluster.http(0), "/v1/watch", "").await.next().await;
+    let first: Overview = Stream::open(cluster.http(0), "/v1/watch", "").await.next().await;
     let changes: json::History = get(cluster.http(0), "/v1/history").await;
     assert_eq!(first.changes, changes.changes);
     assert!(first.events.iter().any(|event| event.kind == "follows"), "{:?}", first.events);
@@ -29,7 +29,7 @@ async fn a_glance_comes_at_once_and_with_every_change() {
     cluster.members.pop().unwrap().stop().await.unwrap();
     let (mut seen, mut last) = (Vec::new(), None);
     while !last.is_some_and(|glance| glance_led_by(2)(&glance)) {
-        let glance: Glance = early.next().await;
+        let glance: Overview = early.next().await;
         seen.extend(glance.changes.clone());
         last = Some(glance);
     }
@@ -149,7 +149,8 @@ async fn the_page_is_at_every_member_and_may_talk_to_the_cluster_alone() {
 async fn a_name_that_a_stranger_made_point_here_commands_and_reads_nothing() {
     let cluster = Cluster::start(1, &[1]).await;
     for host in ["evil.example", "localhost.evil.example:7480", "127.0.0.1.evil.example"] {
-        for asks in ["POST /v1/elect", "GET /v1/status", "GET /v1/duties", "GET /metrics", "GET /"]
+        for asks in
+            ["POST /v1/elect", "GET /v1/status", "GET /v1/coordination", "GET /metrics", "GET /"]
         {
             let request = format!(
                 "{asks} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n\

@@ -8,6 +8,6 @@ mod clogged;
 mod cluster;
 mod codec;
 mod common;
+mod coordination;
 mod dashboard;
-mod duties;
 mod parent;

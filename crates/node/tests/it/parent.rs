@@ -5,7 +5,7 @@
 use crate::common::{EXTRA, Stream, call, call_with, exchange, extra, get, learn, post};
 use bellwether_api::json::{Here, Problem, Serves, Up, UpDone};
 use bellwether_node::operator::OperatorToken;
-use bellwether_node::parent::{Complaint, Desk, Fault, Order, serve};
+use bellwether_node::parent::{Complaint, Fault, Order, UpHandle, serve};
 use std::net::SocketAddr;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
@@ -28,7 +28,7 @@ impl Parent {
         let token = folder.path().join("operator.token");
         let operator = OperatorToken::read_or_make(&token).unwrap();
         learn(address, &token);
-        let desk = Desk { up: seen, orders: sender, operator };
+        let desk = UpHandle { up: seen, orders: sender, operator };
         tokio::spawn(async move { serve(listener, desk, [MEMBER], extra()).await });
         Parent { address, up, orders }
     }

@@ -7,7 +7,7 @@
 pub(crate) mod args;
 pub(crate) mod cluster;
 pub(crate) mod command;
-mod desk;
+mod handle;
 pub(crate) mod link;
 pub(crate) mod member;
 mod plain;
@@ -26,7 +26,7 @@ use bellwether_node::parent::{Complaint, Fault, Order};
 use bellwether_shell::{Failure, Verdict};
 use cluster::{Cluster, Condition, Death};
 use command::Command;
-use desk::Desk;
+use handle::UpHandle;
 use link::Link;
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -43,10 +43,10 @@ pub(crate) fn run(args: &UpArgs, extra: Extra) -> Result<Verdict, Failure> {
     let (shape, length, port) = (args.shape()?, args.length()?, args.dashboard()?);
     runtime()?.block_on(async {
         let signals = Signals::new()?;
-        let listener = desk::bind(port).await?;
+        let listener = handle::bind(port).await?;
         let cluster = Cluster::start(&shape, args.dir.as_deref(), Some(listener.address()))?;
-        let desk = listener.open(&cluster, extra);
-        let mut session = Session::new(cluster, desk, signals, length);
+        let handle = listener.open(&cluster, extra);
+        let mut session = Session::new(cluster, handle, signals, length);
         if let Some(warning) = bellwether_node::low_priority() {
             session.note(format!("warning: every member {warning}"));
         }
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &UpArgs, extra: Extra) -> Result<Verdict, Failure> {
             true => plain::run(&mut session).await,
             false => screen::run(&mut session).await,
         };
-        session.desk.close();
+        session.handle.close();
         session.cluster.end().await;
         result.map(|()| Verdict::Well)
     })
@@ -77,7 +77,7 @@ pub type Report = (usize, Option<Status>, Option<Members>);
 pub(crate) struct Session {
     pub(crate) cluster: Cluster,
     pub(crate) world: World,
-    pub(crate) desk: Desk,
+    pub(crate) handle: UpHandle,
     began: Time,
     length: Option<Duration>,
     signals: Signals,
@@ -86,7 +86,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    fn new(cluster: Cluster, desk: Desk, signals: Signals, length: Option<Duration>) -> Self {
+    fn new(cluster: Cluster, handle: UpHandle, signals: Signals, length: Option<Duration>) -> Self {
         let (sender, reports) = mpsc::channel(64);
         for (place, member) in cluster.members.iter().enumerate() {
             tokio::spawn(ask(place, Link::new(member.http.clone()), sender.clone()));
@@ -95,7 +95,8 @@ impl Session {
         let mut ticks = interval(ASKS_EVERY / 2);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let began = Clock::shared();
-        let mut session = Session { cluster, world, desk, began, length, signals, reports, ticks };
+        let mut session =
+            Session { cluster, world, handle, began, length, signals, reports, ticks };
         session.look();
         session
     }
@@ -109,7 +110,7 @@ impl Session {
     pub(crate) async fn next(&mut self) -> Next {
         tokio::select! {
             _ = self.signals.next() => return Next::End,
-            Some(order) = self.desk.orders.recv() => return Next::Order(order),
+            Some(order) = self.handle.orders.recv() => return Next::Order(order),
             Some((place, status, members)) = self.reports.recv() => {
                 self.take(place, status, members).await;
             }
@@ -132,7 +133,7 @@ impl Session {
     /// Takes over what has become of the processes, and tells the pages.
     fn look(&mut self) {
         self.world.observe(&self.cluster);
-        self.desk.up.send_if_modified(|up| self.world.publish(&self.cluster, up));
+        self.handle.up.send_if_modified(|up| self.world.publish(&self.cluster, up));
     }
 
     async fn take(&mut self, place: usize, status: Option<Status>, members: Option<Members>) {
@@ -171,7 +172,7 @@ impl Session {
             Ok(command) => self.carry_out(&command).await,
             Err(complaint) => Err(complaint),
         };
-        let done = outcome.map(|done| UpDone { done, up: self.desk.up.borrow().clone() });
+        let done = outcome.map(|done| UpDone { done, up: self.handle.up.borrow().clone() });
         // Whoever asked may have gone.
         let _ = order.answer.send(done);
     }

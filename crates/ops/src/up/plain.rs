@@ -43,7 +43,7 @@ fn greeting(session: &Session) -> String {
         let pid = member.pid().unwrap_or_default();
         text += &format!("  member {}  pid {pid}  http://{}\n", member.id, member.http);
     }
-    text += &format!("dashboard  {}\n", session.desk.url());
+    text += &format!("dashboard  {}\n", session.handle.url());
     if let Some(socket) = cluster.members.first().and_then(|member| cluster.socket(member.id)) {
         text += &format!("clients: all commands find them; else --socket {}\n", socket.display());
     }

@@ -27,7 +27,7 @@ pub(crate) async fn run(session: &mut Session) -> Result<(), Failure> {
     let _guard = Guard;
     let mut view = View {
         lease: session.cluster.choices.lease,
-        dashboard: session.desk.url(),
+        dashboard: session.handle.url(),
         ..View::default()
     };
     let mut keys = keyboard();

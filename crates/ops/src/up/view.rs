@@ -1,7 +1,7 @@
 //! The live view: from what is known to a screen, and nothing else.
 
 use super::cluster::Condition;
-use super::world::{Seat, World};
+use super::world::{MemberState, World};
 use bellwether_api::json::Mandate;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -92,14 +92,14 @@ fn headline(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View, now: 
         frame.render_widget(Line::from(shortage(world)), lines[1]);
         return;
     };
-    let Mandate { leader, epoch, .. } = mandate;
-    let told = world.mandate.filter(|(told, _)| told.epoch == epoch);
+    let Mandate { leader, term, .. } = mandate;
+    let told = world.mandate.filter(|(told, _)| told.term == term);
     let since = told.map_or(String::new(), |(_, since)| {
         format!(", for {} s", now.saturating_sub(since).as_secs())
     });
     let text = Line::from(vec![
         Span::styled(format!("member {leader} coordinates"), Style::new().fg(Color::Green).bold()),
-        Span::raw(format!(" in epoch {epoch}{since}")),
+        Span::raw(format!(" in term {term}{since}")),
     ]);
     frame.render_widget(text, lines[0]);
     let full = view.lease.as_millis().max(1) as f64;
@@ -112,7 +112,7 @@ fn headline(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View, now: 
 
 /// Why nobody coordinates, as a member says.
 fn shortage(world: &World) -> String {
-    let why = |seat: &Seat| {
+    let why = |seat: &MemberState| {
         let why = seat.status.as_ref()?.why_no_mandate.as_ref()?;
         Some(format!("member {}: {why}", seat.id))
     };
@@ -126,7 +126,7 @@ fn members(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View) {
         let (word, colour) = state(seat, nodes);
         let mandate = seat.status.as_ref().and_then(|status| status.mandate);
         let mandate =
-            mandate.map_or("none".to_owned(), |m| format!("{} in epoch {}", m.leader, m.epoch));
+            mandate.map_or("none".to_owned(), |m| format!("{} in term {}", m.leader, m.term));
         let age = seat.seen.as_ref().and_then(|seen| seen.heartbeat_age_ms);
         let offset = seat.seen.as_ref().and_then(|seen| seen.clock_offset_us);
         Row::new([
@@ -157,7 +157,7 @@ fn members(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-fn state(seat: &Seat, nodes: usize) -> (String, Color) {
+fn state(seat: &MemberState, nodes: usize) -> (String, Color) {
     let word = seat.word();
     if seat.condition == Condition::Running && seat.is_cut_off(nodes) {
         return (format!("cut off, {word}"), Color::Magenta);
@@ -225,8 +225,8 @@ mod tests {
         }
     }
 
-    fn mandate(leader: u32, epoch: u64) -> Option<Mandate> {
-        Some(Mandate { leader, epoch, lease_ms: 380, appointed: false })
+    fn mandate(leader: u32, term: u64) -> Option<Mandate> {
+        Some(Mandate { leader, term, lease_ms: 380, appointed: false })
     }
 
     fn screen(world: &World, view: &View) -> String {
@@ -246,8 +246,8 @@ mod tests {
     fn keys_are_about_the_coordinator_until_somebody_chooses() {
         let mut world = World::new(3);
         let mut view = view();
-        let leads = |world: &mut World, id: u32, epoch| {
-            let status = status(id, Stance::Leading, mandate(id, epoch), None);
+        let leads = |world: &mut World, id: u32, term| {
+            let status = status(id, Stance::Leading, mandate(id, term), None);
             world.report(id as usize - 1, Duration::ZERO, Some(status));
         };
         leads(&mut world, 3, 1);
@@ -269,13 +269,13 @@ mod tests {
         world.seats[0].condition = Condition::Dead;
         let text = screen(&world, &view());
         for fragment in [
-            "member 3 coordinates in epoch 7, for 8 s",
+            "member 3 coordinates in term 7, for 8 s",
             "lease: 380 of 500 ms left",
             "leading",
             "following",
             "dead",
-            "3 in epoch 7",
-            "member 3 coordinates in epoch 7: the members do not say why",
+            "3 in term 7",
+            "member 3 coordinates in term 7: the members do not say why",
             "k kill",
             "? for help",
             "dashboard http://127.0.0.1:20001/",

@@ -23,7 +23,7 @@ const BARE: Duration = Duration::from_millis(1_200);
 /// The cluster as the parent sees it.
 pub struct World {
     /// One for each member.
-    pub seats: Vec<Seat>,
+    pub seats: Vec<MemberState>,
     /// What has happened, the latest last.
     pub(crate) news: VecDeque<UpNews>,
     /// The latest mandate that was told of, and since when it is known.
@@ -33,7 +33,7 @@ pub struct World {
 }
 
 /// One member.
-pub struct Seat {
+pub struct MemberState {
     pub(crate) id: u32,
     pub(crate) pid: Option<u32>,
     pub(crate) condition: Condition,
@@ -55,7 +55,7 @@ impl World {
     /// A cluster of members 1 to `nodes`, of which nothing is known.
     #[must_use]
     pub fn new(nodes: u32) -> Self {
-        let seat = |id| Seat {
+        let seat = |id| MemberState {
             id,
             pid: None,
             condition: Condition::Running,
@@ -117,18 +117,18 @@ impl World {
     }
 
     fn sees_mandate(&mut self, mandate: Mandate, now: Duration, status: &Status) {
-        let known = self.mandate.map_or(0, |(known, _)| known.epoch);
-        if mandate.epoch <= known {
+        let known = self.mandate.map_or(0, |(known, _)| known.term);
+        if mandate.term <= known {
             return;
         }
-        let coming = self.coming.as_ref().map_or(0, |(coming, ..)| coming.epoch);
-        if mandate.epoch > coming {
+        let coming = self.coming.as_ref().map_or(0, |(coming, ..)| coming.term);
+        if mandate.term > coming {
             self.coming = Some((mandate, now, Vec::new()));
         }
         let Some((coming, _, reasons)) = &mut self.coming else { return };
-        if mandate.epoch == coming.epoch {
+        if mandate.term == coming.term {
             let change = status.last_change.as_ref();
-            let change = change.filter(|change| change.epoch == Some(mandate.epoch));
+            let change = change.filter(|change| change.term == Some(mandate.term));
             reasons.extend(change.map(|change| change.reason.clone()));
         }
     }
@@ -147,8 +147,8 @@ impl World {
         {
             self.mandate = Some((mandate, since));
             let reason = best(reasons);
-            let Mandate { leader, epoch, .. } = mandate;
-            let text = format!("member {leader} coordinates in epoch {epoch}: {reason}");
+            let Mandate { leader, term, .. } = mandate;
+            let text = format!("member {leader} coordinates in term {term}: {reason}");
             self.tell(now, text);
         }
         let mut lines = Vec::new();
@@ -227,12 +227,12 @@ impl World {
             return Vec::new();
         }
         let ids = || self.seats.iter().map(|seat| seat.id);
-        let side = |seat: &Seat| ids().filter(|id| !seat.blocked.contains(id)).collect();
+        let side = |seat: &MemberState| ids().filter(|id| !seat.blocked.contains(id)).collect();
         let sides: BTreeSet<Vec<u32>> = self.seats.iter().map(side).collect();
         sides.into_iter().collect()
     }
 
-    /// Who holds a mandate by what the members say now: the one of the highest epoch.
+    /// Who holds a mandate by what the members say now: the one of the highest term.
     pub fn leader(&self) -> Option<u32> {
         self.current().map(|mandate| mandate.leader)
     }
@@ -245,18 +245,18 @@ impl World {
         leading.map(|status| status.id).collect()
     }
 
-    /// The mandate of the highest epoch that a member that answers knows of.
+    /// The mandate of the highest term that a member that answers knows of.
     pub(crate) fn current(&self) -> Option<Mandate> {
         let statuses = self.seats.iter().filter(|seat| seat.condition == Condition::Running);
         let mandates = statuses.filter_map(|seat| seat.status.as_ref()?.mandate);
-        mandates.max_by_key(|mandate| mandate.epoch)
+        mandates.max_by_key(|mandate| mandate.term)
     }
 
     /// Everything in a few lines.
     pub(crate) fn summary(&self, cluster: &Cluster) -> String {
         let mut text = match self.current() {
             Some(mandate) => {
-                format!("member {} coordinates in epoch {}", mandate.leader, mandate.epoch)
+                format!("member {} coordinates in term {}", mandate.leader, mandate.term)
             }
             None => "nobody coordinates".to_owned(),
         };
@@ -271,7 +271,7 @@ impl World {
     }
 }
 
-impl Seat {
+impl MemberState {
     /// Whether it is on a side without a majority.
     pub(crate) fn is_cut_off(&self, nodes: usize) -> bool {
         (nodes - self.blocked.len()) * 2 <= nodes
@@ -292,11 +292,11 @@ impl Seat {
 }
 
 fn role(id: u32, mandate: Mandate) -> String {
-    let Mandate { leader, epoch, .. } = mandate;
+    let Mandate { leader, term, .. } = mandate;
     if leader == id {
-        format!("leads in epoch {epoch}")
+        format!("leads in term {term}")
     } else {
-        format!("follows member {leader} in epoch {epoch}")
+        format!("follows member {leader} in term {term}")
     }
 }
 

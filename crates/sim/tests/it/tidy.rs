@@ -40,7 +40,7 @@ const PURE_SOURCES: &[&str] = &[
     "crates/sim/src/",
     "crates/linear/src/",
     "crates/check/src/",
-    "crates/duties/src/",
+    "crates/coordination/src/",
     "crates/log/src/",
     "crates/member/src/",
 ];

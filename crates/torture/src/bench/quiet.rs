@@ -23,7 +23,7 @@ const MEMORY_MAX_KIB: u64 = 20 << 10;
 #[derive(Clone, Copy, Debug, Default)]
 struct Reading {
     elections: u64,
-    epoch: u64,
+    term: u64,
     ticks: u64,
     memory_kib: u64,
 }
@@ -92,7 +92,7 @@ async fn read(cluster: &Cluster, links: &mut [Link]) -> Result<Vec<Reading>, Fai
         let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(unread)?;
         readings.push(Reading {
             elections: sum(&text, "bellwether_elections_total") as u64,
-            epoch: sum(&text, "bellwether_epoch") as u64,
+            term: sum(&text, "bellwether_epoch") as u64,
             ticks: ticks(&stat),
             memory_kib: memory(&status),
         });
@@ -126,8 +126,8 @@ impl Report<'_> {
         pairs.map(|(before, after)| after.elections.saturating_sub(before.elections)).sum()
     }
 
-    fn epochs(&self) -> u64 {
-        let last = |readings: &[Reading]| readings.iter().map(|r| r.epoch).max().unwrap_or(0);
+    fn terms(&self) -> u64 {
+        let last = |readings: &[Reading]| readings.iter().map(|r| r.term).max().unwrap_or(0);
         last(&self.after).saturating_sub(last(&self.before))
     }
 
@@ -146,7 +146,7 @@ impl Report<'_> {
         let cheap = self.cores().into_iter().all(|core| core < CORE_MAX)
             && self.after.iter().all(|reading| reading.memory_kib < MEMORY_MAX_KIB);
         // On a busy machine what a member costs is not the question.
-        self.elections() == 0 && self.epochs() == 0 && (cheap || self.busy)
+        self.elections() == 0 && self.terms() == 0 && (cheap || self.busy)
     }
 
     fn text(&self) -> String {
@@ -159,9 +159,9 @@ impl Report<'_> {
         );
         let _ = writeln!(
             text,
-            "false elections {}, changes of epoch {}; aim 0",
+            "false elections {}, changes of term {}; aim 0",
             self.elections(),
-            self.epochs()
+            self.terms()
         );
         for (place, (core, after)) in self.cores().iter().zip(&self.after).enumerate() {
             let _ = writeln!(
@@ -180,7 +180,7 @@ impl Report<'_> {
         let memory: Vec<u64> = self.after.iter().map(|reading| reading.memory_kib).collect();
         let report = serde_json::json!({
             "seconds": self.span.as_secs_f64(), "busy": self.busy, "elections": self.elections(),
-            "epochs": self.epochs(), "cores": self.cores(), "memory_kib": memory, "met": self.met(),
+            "terms": self.terms(), "cores": self.cores(), "memory_kib": memory, "met": self.met(),
         });
         format!("{report:#}\n")
     }

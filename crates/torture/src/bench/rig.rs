@@ -72,7 +72,7 @@ impl Rig {
         let mut mandates = places.iter().map(|place| self.named[*place]);
         let first = mandates.next()??;
         let same = |mandate: Option<Mandate>| {
-            mandate.is_some_and(|m| (m.leader, m.epoch) == (first.leader, first.epoch))
+            mandate.is_some_and(|m| (m.leader, m.term) == (first.leader, first.term))
         };
         mandates.all(same).then_some(first)
     }
@@ -103,7 +103,7 @@ impl Rig {
                 let agreed = self.agreed(&all).filter(|mandate| mandate.leader == strongest);
                 since = match (agreed, since) {
                     (None, _) => None,
-                    (Some(now), Some((then, from))) if now.epoch == then.epoch => Some((now, from)),
+                    (Some(now), Some((then, from))) if now.term == then.term => Some((now, from)),
                     (Some(now), _) => Some((now, at)),
                 };
                 if let Some((mandate, from)) = since
@@ -139,7 +139,7 @@ impl Rig {
         let seen = async {
             loop {
                 let at = self.look().await;
-                if self.agreed(places).is_some_and(|mandate| mandate.epoch > before.epoch) {
+                if self.agreed(places).is_some_and(|mandate| mandate.term > before.term) {
                     return at;
                 }
             }

@@ -35,9 +35,9 @@ fn wrong(event: &Event) -> Option<(&'static str, String)> {
         Event::Answered { outcome: Outcome::Refused { why }, .. } => {
             Some(("refusal", format!("a request was refused: {why}")))
         }
-        Event::Over { why: Ended::Died, .. }
+        Event::SessionEnded { why: Ended::Died, .. }
         | Event::Lost { why: Ended::Died, .. }
-        | Event::Answered { outcome: Outcome::Over { why: Ended::Died }, .. } => {
+        | Event::Answered { outcome: Outcome::SessionEnded { why: Ended::Died }, .. } => {
             Some(("refusal", "it is said to be dead, and is not".to_owned()))
         }
         Event::Lost { why: why @ (Ended::Taken | Ended::HandedOver), .. } => {

@@ -166,7 +166,7 @@ impl Book {
             | Event::Opens { .. }
             | Event::Opened { .. }
             | Event::NotOpened { .. }
-            | Event::Over { .. }
+            | Event::SessionEnded { .. }
             | Event::Closes { .. }
             | Event::Closed { .. }
             | Event::Done => Some(()),
@@ -190,5 +190,5 @@ impl Book {
 
 /// Whether an error is only that the session is over.
 pub(super) fn is_over(error: &Refused) -> bool {
-    matches!(error, Refused::Over(_))
+    matches!(error, Refused::SessionEnded(_))
 }

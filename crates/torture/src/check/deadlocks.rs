@@ -39,7 +39,7 @@ pub(super) fn check(book: &Book) -> Vec<Violation> {
 /// client has given up, with its session or without, the cluster may hear only later.
 fn waited(request: &Request, lock: &str, from: u64, to: u64) -> bool {
     let answered = match &request.answer {
-        None | Some((_, Outcome::Over { .. } | Outcome::InVain, _)) => u64::MAX,
+        None | Some((_, Outcome::SessionEnded { .. } | Outcome::InVain, _)) => u64::MAX,
         Some((at, ..)) => *at,
     };
     request.wants.iter().any(|want| want.name == lock) && request.invoked <= to && answered >= from

@@ -113,7 +113,7 @@ fn ended(word: &str) -> Ended {
 fn refused(word: &str) -> Refused {
     match word {
         "other" => Refused::Other("so".to_owned()),
-        word => Refused::Over(ended(word)),
+        word => Refused::SessionEnded(ended(word)),
     }
 }
 

@@ -26,7 +26,7 @@ impl Worker {
     pub(super) async fn lock_some(&mut self, session: &Session) {
         let mut held: Vec<Held<Lock>> = Vec::new();
         for _ in 0..=self.chance.below(3) {
-            if self.desk.is_ending() {
+            if self.context.is_ending() {
                 break;
             }
             match self.lock_another(session, &held).await {
@@ -79,7 +79,7 @@ impl Worker {
 
     /// What is wanted next: locks or semaphores that this worker does not hold.
     fn wants(&mut self, held: &[Held<Lock>]) -> Vec<Want> {
-        let mut free: Vec<u64> = (0..self.desk.locks).collect();
+        let mut free: Vec<u64> = (0..self.context.locks).collect();
         let names: Vec<&String> = held.iter().flat_map(|held| held.guard.names()).collect();
         free.retain(|lock| !names.contains(&&name(*lock)));
         self.chance.shuffle(&mut free);

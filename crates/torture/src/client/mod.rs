@@ -52,7 +52,7 @@ pub struct TortureClientArgs {
 }
 
 /// What all workers of a process have in common.
-pub(super) struct Desk {
+pub(super) struct Context {
     pub(super) name: String,
     pub(super) pen: Pen,
     pub(super) client: Client,
@@ -65,7 +65,7 @@ pub(super) struct Desk {
     pub(super) ending: watch::Receiver<bool>,
 }
 
-impl Desk {
+impl Context {
     /// The number of the next request.
     pub(super) fn next_ask(&self) -> u64 {
         self.asks.fetch_add(1, Ordering::Relaxed) + 1
@@ -103,18 +103,18 @@ pub(crate) fn run(args: &TortureClientArgs) -> Result<Verdict, Failure> {
         };
         let (name, asks) = (args.name.clone(), AtomicU64::new(0));
         let (locks, roles) = (args.locks, args.roles);
-        let desk = Arc::new(Desk { name, pen, client, http, locks, roles, asks, ending });
+        let context = Arc::new(Context { name, pen, client, http, locks, roles, asks, ending });
         let workers: Vec<_> = (0..WORKERS)
             .map(|seat| {
                 let chance = Chance::new(args.seed, &[u64::from(seat)]);
-                tokio::spawn(Worker::new(desk.clone(), seat, chance).work())
+                tokio::spawn(Worker::new(context.clone(), seat, chance).work())
             })
             .collect();
         for worker in workers {
             let fallen = |error| Failure::Input(format!("a worker fell over: {error}"));
             worker.await.map_err(fallen)?;
         }
-        desk.pen.write(Event::Done);
+        context.pen.write(Event::Done);
         Ok(Verdict::Well)
     })
 }

@@ -8,7 +8,7 @@ use super::super::history::{Event, Mode, Want, Way};
 use super::words;
 use super::worker::{Held, Worker};
 use bellwether::{Leadership, Session, SessionId};
-use bellwether_api::duties::Duties;
+use bellwether_api::coordination::Coordination;
 use bellwether_ops::cluster::get;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -18,10 +18,10 @@ const SAYS_WITHIN: Duration = Duration::from_millis(300);
 
 impl Worker {
     pub(super) async fn lead(&mut self, session: &Session) {
-        if self.desk.roles == 0 {
+        if self.context.roles == 0 {
             return;
         }
-        let role = self.chance.below(self.desk.roles);
+        let role = self.chance.below(self.context.roles);
         let name = format!("role-{role}");
         let mode = Mode::Role { first_come: role % 3 != 1 };
         let mut campaign = session.campaign(&name).value(session.id().to_string());
@@ -52,7 +52,7 @@ impl Worker {
             self.proclaim(&held).await;
         }
         let [held] = held;
-        if !role.is_multiple_of(3) && self.chance.percent(60) && !self.desk.is_ending() {
+        if !role.is_multiple_of(3) && self.chance.percent(60) && !self.context.is_ending() {
             self.hand_over(held, &name).await;
         } else {
             self.resign(held).await;
@@ -118,10 +118,11 @@ impl Worker {
 
     /// Another session that stands for the role, as far as a member knows.
     async fn another(&self, role: &str, own: SessionId) -> Option<SessionId> {
-        let place = own.0 as usize % self.desk.http.len().max(1);
-        let address = self.desk.http.get(place)?;
-        let duties = timeout(SAYS_WITHIN, get::<Duties>(address, "/v1/roles")).await.ok()?.ok()?;
-        let role = duties.roles.into_iter().find(|known| known.name == role)?;
+        let place = own.0 as usize % self.context.http.len().max(1);
+        let address = self.context.http.get(place)?;
+        let coordination =
+            timeout(SAYS_WITHIN, get::<Coordination>(address, "/v1/roles")).await.ok()?.ok()?;
+        let role = coordination.roles.into_iter().find(|known| known.name == role)?;
         let mut others =
             role.candidates.iter().filter_map(|candidate| candidate.session.parse().ok());
         others.rfind(|other| *other != own)

@@ -1,15 +1,15 @@
 //! What the client says, in the words of a history.
 
 use super::super::history::{Ended, Outcome, Refused};
-use bellwether::{Deadlock, Ending, Error, Lost, Over, Refusal};
+use bellwether::{Deadlock, Ending, Error, Lost, Refusal, SessionEnded};
 
-pub(super) fn over(why: &Over) -> Ended {
+pub(super) fn over(why: &SessionEnded) -> Ended {
     match why {
-        Over::DeadlinePassed => Ended::DeadlinePassed,
-        Over::Ended(Some(Ending::Expired)) => Ended::Expired,
-        Over::Ended(Some(Ending::Died)) => Ended::Died,
-        Over::Ended(Some(Ending::Closed)) | Over::Closed => Ended::Closed,
-        Over::Ended(None) | Over::Refused(_) => Ended::Unknown,
+        SessionEnded::DeadlinePassed => Ended::DeadlinePassed,
+        SessionEnded::Ended(Some(Ending::Expired)) => Ended::Expired,
+        SessionEnded::Ended(Some(Ending::Died)) => Ended::Died,
+        SessionEnded::Ended(Some(Ending::Closed)) | SessionEnded::Closed => Ended::Closed,
+        SessionEnded::Ended(None) | SessionEnded::Refused(_) => Ended::Unknown,
     }
 }
 
@@ -24,8 +24,8 @@ pub(super) fn lost(how: &Lost) -> Ended {
 /// What has become of a request that was not granted.
 pub(super) fn outcome(error: &Error) -> Outcome {
     match error {
-        Error::SessionOver { why } => Outcome::Over { why: over(why) },
-        Error::Refused(Refusal::NoSession(_)) => Outcome::Over { why: Ended::Unknown },
+        Error::SessionOver { why } => Outcome::SessionEnded { why: over(why) },
+        Error::Refused(Refusal::NoSession(_)) => Outcome::SessionEnded { why: Ended::Unknown },
         Error::Refused(Refusal::Busy(_)) => Outcome::Busy,
         Error::WaitedInVain { .. } => Outcome::InVain,
         Error::Deadlock(deadlock) => circle(deadlock),
@@ -43,8 +43,8 @@ fn circle(deadlock: &Deadlock) -> Outcome {
 
 pub(super) fn refused(error: &Error) -> Refused {
     match error {
-        Error::SessionOver { why } => Refused::Over(over(why)),
-        Error::Refused(Refusal::NoSession(_)) => Refused::Over(Ended::Unknown),
+        Error::SessionOver { why } => Refused::SessionEnded(over(why)),
+        Error::Refused(Refusal::NoSession(_)) => Refused::SessionEnded(Ended::Unknown),
         Error::Refused(Refusal::NoSuchCandidate(..)) => Refused::NoSuchCandidate,
         error => Refused::Other(error.to_string()),
     }

@@ -2,7 +2,7 @@
 
 use super::super::chance::Chance;
 use super::super::history::{Ended, Event, Outcome, Refused, Want, Way, now};
-use super::{Desk, words};
+use super::{Context, words};
 use bellwether::{Error, Leadership, Lock, Lost, Session, SessionOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(8);
 const TOLD_WITHIN: Duration = Duration::from_secs(30);
 
 pub(super) struct Worker {
-    pub(super) desk: Arc<Desk>,
+    pub(super) context: Arc<Context>,
     seat: u32,
     pub(super) chance: Chance,
     session: Option<Session>,
@@ -65,12 +65,12 @@ impl Guard for Leadership {
 }
 
 impl Worker {
-    pub(super) fn new(desk: Arc<Desk>, seat: u32, chance: Chance) -> Self {
-        Worker { desk, seat, chance, session: None }
+    pub(super) fn new(context: Arc<Context>, seat: u32, chance: Chance) -> Self {
+        Worker { context, seat, chance, session: None }
     }
 
     pub(super) async fn work(mut self) {
-        while !self.desk.is_ending() {
+        while !self.context.is_ending() {
             let Some(session) = self.session().await else { continue };
             match self.chance.below(100) {
                 0..60 => self.lock_some(&session).await,
@@ -93,14 +93,14 @@ impl Worker {
             }
             let why = timeout(TOLD_WITHIN, session.lost()).await;
             let why = why.map_or(Ended::Unknown, |why| words::over(&why));
-            self.write(Event::Over { session: session.id().to_string(), why });
+            self.write(Event::SessionEnded { session: session.id().to_string(), why });
             self.session = None;
         }
         let (seat, ttl_ms) = (self.seat, TTL_MS[self.chance.below(TTL_MS.len() as u64) as usize]);
-        let name = format!("{}.{seat}", self.desk.name);
+        let name = format!("{}.{seat}", self.context.name);
         let options = SessionOptions { name, ttl: Duration::from_millis(ttl_ms) };
         self.write(Event::Opens { seat });
-        match self.desk.client.session(options).await {
+        match self.context.client.session(options).await {
             Ok(session) => {
                 self.write(Event::Opened { seat, session: session.id().to_string(), ttl_ms });
                 self.session = Some(session.clone());
@@ -132,7 +132,7 @@ impl Worker {
     }
 
     pub(super) fn write(&self, event: Event) {
-        self.desk.pen.write(event);
+        self.context.pen.write(event);
     }
 
     /// Writes down that something is wanted; its number, and where to tell that it waits.
@@ -143,16 +143,18 @@ impl Worker {
         waits: bool,
         patience: Option<Duration>,
     ) -> (u64, watch::Sender<Option<u64>>) {
-        let ask = self.desk.next_ask();
+        let ask = self.context.next_ask();
         let patience_us = patience.map(|span| span.as_micros() as u64);
-        let (session, via) = (session.id().to_string(), self.desk.client.member());
+        let (session, via) = (session.id().to_string(), self.context.client.member());
         self.write(Event::Asks { ask, session, wants, waits, patience_us, via });
         let (place, mut places) = watch::channel(None);
-        let desk = self.desk.clone();
+        let context = self.context.clone();
         tokio::spawn(async move {
             while places.changed().await.is_ok() {
                 let behind = *places.borrow_and_update();
-                behind.into_iter().for_each(|behind| desk.pen.write(Event::Waits { ask, behind }));
+                behind
+                    .into_iter()
+                    .for_each(|behind| context.pen.write(Event::Waits { ask, behind }));
             }
         });
         (ask, place)
@@ -182,7 +184,7 @@ impl Worker {
         let at = now();
         let is_held = held.guard.is_held();
         if is_held {
-            self.desk.pen.write_at(at, Event::Looked { ask: held.ask });
+            self.context.pen.write_at(at, Event::Looked { ask: held.ask });
         }
         is_held
     }

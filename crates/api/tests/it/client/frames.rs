@@ -2,11 +2,11 @@
 
 use super::Draws;
 use bellwether_api::client::{
-    Announcement, LONGEST_CYCLE, LONGEST_TO_CLIENT, Leader, Observed, Standing, ToClient, ToMember,
-    decode_to_client, decode_to_member, wire,
+    Announcement, LONGEST_CYCLE, LONGEST_TO_CLIENT, Leader, Observed, RoleStatus, ToClient,
+    ToMember, decode_to_client, decode_to_member, wire,
 };
 use bellwether_api::envelope::Message;
-use bellwether_duties::{
+use bellwether_coordination::{
     Answer, Ask, Deadlock, Ending, Mode, Policy, Refusal, Reply, Request, Secret, SessionId,
     Subject, Token, Wait, Want,
 };
@@ -123,7 +123,7 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
             answered(draws, Ok(Answer::Waits { behind }))
         }
         5 => answered(draws, Ok(Answer::Done)),
-        6 => Reply::MakeRoom { session: session(draws), role: draws.text() },
+        6 => Reply::Preempt { session: session(draws), role: draws.text() },
         7 => Reply::Taken {
             session: session(draws),
             lock: draws.text(),
@@ -137,7 +137,7 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
             let place = |draws: &mut Draws| (draws.small(), draws.text());
             return Some(ToClient::Announcement(Announcement {
                 coordinator: draws.some(Draws::small),
-                epoch: draws.number(),
+                term: draws.number(),
                 addresses: draws.list(place),
             }));
         }
@@ -186,7 +186,7 @@ fn observed(draws: &mut Draws) -> Observed {
         since: draws.number(),
     };
     let leader = draws.some(leader);
-    let standing = Standing { leader, reason: draws.text(), at: draws.number() };
+    let standing = RoleStatus { leader, reason: draws.text(), at: draws.number() };
     let version = (draws.number(), draws.number());
     Observed { number: draws.number(), version, result: Ok(standing) }
 }
@@ -199,14 +199,14 @@ fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
         3 => Refusal::TooManyWaiters(draws.small()),
         4 => Refusal::TooManyWants(draws.small()),
         5 => Refusal::NothingWanted,
-        6 => Refusal::BadName(draws.small()),
+        6 => Refusal::InvalidName(draws.small()),
         7 => Refusal::ValueTooLarge(draws.small()),
-        8 => Refusal::BadTtl(draws.number(), draws.number()),
+        8 => Refusal::InvalidTtl(draws.number(), draws.number()),
         9 => Refusal::NamedTwice(draws.text()),
         10 => Refusal::AlreadyAsked(draws.text()),
         11 => Refusal::Busy(draws.text()),
         12 => Refusal::OtherPermits { lock: draws.text(), of: draws.small() },
-        13 => Refusal::BadPermits(draws.text()),
+        13 => Refusal::InvalidPermits(draws.text()),
         14 => Refusal::NotAsked(draws.number()),
         15 => Refusal::Forgotten(draws.number()),
         16 => Refusal::Deadlock(Deadlock {
@@ -214,7 +214,7 @@ fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
             aborted: draws.some(session),
             at: draws.number(),
         }),
-        17 => Refusal::AlreadyStands(draws.text()),
+        17 => Refusal::AlreadyCampaigns(draws.text()),
         18 => Refusal::NotCandidate(draws.text()),
         19 => Refusal::NotLeader(draws.text()),
         20 => Refusal::NoSuchCandidate(draws.text(), session(draws)),
@@ -308,18 +308,18 @@ fn nothing_is_left_out() {
             Refusal::TooManyWaiters(_) => 3,
             Refusal::TooManyWants(_) => 4,
             Refusal::NothingWanted => 5,
-            Refusal::BadName(_) => 6,
+            Refusal::InvalidName(_) => 6,
             Refusal::ValueTooLarge(_) => 7,
-            Refusal::BadTtl(..) => 8,
+            Refusal::InvalidTtl(..) => 8,
             Refusal::NamedTwice(_) => 9,
             Refusal::AlreadyAsked(_) => 10,
             Refusal::Busy(_) => 11,
             Refusal::OtherPermits { .. } => 12,
-            Refusal::BadPermits(_) => 13,
+            Refusal::InvalidPermits(_) => 13,
             Refusal::NotAsked(_) => 14,
             Refusal::Forgotten(_) => 15,
             Refusal::Deadlock(_) => 16,
-            Refusal::AlreadyStands(_) => 17,
+            Refusal::AlreadyCampaigns(_) => 17,
             Refusal::NotCandidate(_) => 18,
             Refusal::NotLeader(_) => 19,
             Refusal::NoSuchCandidate(..) => 20,

@@ -2,10 +2,10 @@
 //! removed. A new one fails the test, which prints it.
 
 use bellwether_api::client::{
-    Leader, Observed, Standing, ToClient, ToMember, decode_to_client, decode_to_member, wire,
+    Leader, Observed, RoleStatus, ToClient, ToMember, decode_to_client, decode_to_member, wire,
 };
 use bellwether_api::envelope::Message;
-use bellwether_duties::{Refusal, Reply, Request, SessionId, Subject, Token};
+use bellwether_coordination::{Refusal, Reply, Request, SessionId, Subject, Token};
 use std::collections::BTreeMap;
 
 const FRAMES: &str = include_str!("../golden/frames.hex");
@@ -33,13 +33,13 @@ fn to_client() -> Vec<(&'static str, ToClient)> {
         since: 1_800_000_000_000,
     };
     let (reason, at) = ("the first to stand for it".to_owned(), 1_800_000_000_001);
-    let led = Standing { leader: Some(leader), reason, at };
+    let led = RoleStatus { leader: Some(leader), reason, at };
     let checked = |result| ToClient::Reply(Reply::Checked { number: 300, result });
     let stale = Refusal::StaleToken(Subject::Role("cron".to_owned()), TOKEN);
     vec![
         ("observed", observed(Ok(led))),
-        ("observed-nobody", observed(Ok(Standing::default()))),
-        ("observed-refused", observed(Err(Refusal::BadName(256)))),
+        ("observed-nobody", observed(Ok(RoleStatus::default()))),
+        ("observed-refused", observed(Err(Refusal::InvalidName(256)))),
         ("checked", checked(Ok(SessionId(7 << 32 | 1)))),
         ("checked-stale", checked(Err(stale))),
     ]

@@ -6,7 +6,7 @@ use bellwether_api::client::{
     LONGEST_TO_MEMBER, Malformed, decode_to_client, decode_to_member, wire,
 };
 use bellwether_api::envelope::Message;
-use bellwether_duties::{Reply, SessionId};
+use bellwether_coordination::{Reply, SessionId};
 
 /// Decodes without a panic; and what is understood is understood again.
 fn try_out(bytes: &[u8]) -> bool {

@@ -1,11 +1,11 @@
 //! D7: who may use a session, and who may end it.
 
 use super::*;
-use bellwether_duties::Said;
+use bellwether_coordination::Outcome;
 
 const WRONG: Secret = Secret(71);
 
-fn notes(effects: Vec<Effect<Service>>) -> Vec<Said> {
+fn notes(effects: Vec<Effect<Service>>) -> Vec<Outcome> {
     let noted = |output| match output {
         Output::Noted(said) => Some(said),
         _ => None,
@@ -69,7 +69,7 @@ fn d7_the_key_is_enough_from_anywhere() {
 fn d7_who_ends_the_session_of_another_is_noted() {
     let (mut p3, _) = with_waiter();
     p3.input(asks(HTTP, end(true)));
-    let by = |by: &str| Said::EndedBy { session: FIRST, by: by.to_owned() };
+    let by = |by: &str| Outcome::EndedBy { session: FIRST, by: by.to_owned() };
     assert!(notes(acknowledge(&mut p3, 7)).contains(&by("anna")));
     // The same if the client is waited for.
     let (mut p3, _) = with_waiter();
@@ -86,5 +86,5 @@ fn d7_who_ends_the_session_of_another_is_noted() {
     let (mut p3, _) = with_waiter();
     p3.input(asks(7, Request::Close { session: FIRST, key: KEY }));
     let noted = notes(acknowledge(&mut p3, 7));
-    assert!(!noted.iter().any(|said| matches!(said, Said::EndedBy { .. })), "{noted:?}");
+    assert!(!noted.iter().any(|said| matches!(said, Outcome::EndedBy { .. })), "{noted:?}");
 }

@@ -18,8 +18,8 @@ mod scribe;
 mod user;
 mod world;
 
+use bellwether_coordination::{Limits, OnDeadlock};
 use bellwether_core::{Group, Invariant, NodeId, Time};
-use bellwether_duties::{Limits, OnDeadlock};
 use bellwether_linear::Effort;
 use bellwether_linear::locks::{Contradiction, History};
 use bellwether_member::{Choices, Durability, Preempt, Ranks, service};

@@ -6,8 +6,10 @@
 
 use super::user::LOCKS;
 use super::world::{Msg, Node, Observed, Site};
+use bellwether_coordination::{
+    self as coordination, Answer, Ask, Number, Refusal, Reply, SessionId, Want,
+};
 use bellwether_core::{NodeId, Time};
-use bellwether_duties::{self as duties, Answer, Ask, Number, Refusal, Reply, SessionId, Want};
 use bellwether_linear::locks::{History, Mode, Refused, Request};
 use bellwether_log::Answer::Yes;
 use bellwether_log::Msg::Vote;
@@ -142,9 +144,9 @@ fn number_of(lock: &str) -> usize {
 
 fn want(want: &Want) -> (usize, Mode) {
     let mode = match want.mode {
-        duties::Mode::Exclusive => Mode::Exclusive,
-        duties::Mode::Shared => Mode::Shared,
-        duties::Mode::Permits { take, of } => Mode::Permits { take, of },
+        coordination::Mode::Exclusive => Mode::Exclusive,
+        coordination::Mode::Shared => Mode::Shared,
+        coordination::Mode::Permits { take, of } => Mode::Permits { take, of },
     };
     (number_of(&want.name), mode)
 }

@@ -2,9 +2,11 @@
 //! while it waits for others.
 
 use super::world::Observed;
+use bellwether_coordination::{
+    Answer, Ask, Mode, Number, Policy, Refusal, Reply, Request, Token, Want,
+};
+use bellwether_coordination::{Client, ClientEvent, Secret, SessionEnded, Setup, Subject};
 use bellwether_core::Time;
-use bellwether_duties::{Answer, Ask, Mode, Number, Policy, Refusal, Reply, Request, Token, Want};
-use bellwether_duties::{Client, Heard, Over, Secret, Setup, Subject};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
@@ -251,7 +253,11 @@ impl User {
         let (news, mut requests) = self.client.hear(reply.clone(), now);
         // Its own deadline lies before the coordinator's: nobody may end the session of a client that
         // still believes in it.
-        if believes && news.iter().any(|heard| matches!(heard, Heard::Over(Over::Ended(_)))) {
+        if believes
+            && news
+                .iter()
+                .any(|heard| matches!(heard, ClientEvent::SessionEnded(SessionEnded::Ended(_))))
+        {
             self.wronged = Some(format!("its session was ended while it lived: {reply:?}"));
         }
         requests.extend(self.hear(news, now, told));
@@ -261,18 +267,18 @@ impl User {
     /// Takes in what its session tells it.
     pub(crate) fn hear(
         &mut self,
-        news: Vec<Heard>,
+        news: Vec<ClientEvent>,
         now: Time,
         told: &mut Vec<Observed>,
     ) -> Vec<Request> {
         let mut requests = Vec::new();
         for heard in news {
             match heard {
-                Heard::Opened(name) => told.push(Observed::Opened(self.session(), name)),
-                Heard::Taken { .. } => {}
-                Heard::Answered(number, result) => self.answered(number, result, told),
-                Heard::MakeRoom { .. } => requests.extend(self.resign(now, told)),
-                Heard::Ending(_) | Heard::Over(_) => self.forget(),
+                ClientEvent::Opened(name) => told.push(Observed::Opened(self.session(), name)),
+                ClientEvent::Taken { .. } => {}
+                ClientEvent::Answered(number, result) => self.answered(number, result, told),
+                ClientEvent::Preempt { .. } => requests.extend(self.resign(now, told)),
+                ClientEvent::Ending(_) | ClientEvent::SessionEnded(_) => self.forget(),
             }
         }
         requests

@@ -2,11 +2,11 @@
 //! that the strongest process is a member.
 
 use super::user::{LOCKS, User};
+use bellwether_coordination::{
+    Answer, Ask, Coordination, Mode, Number, Outcome, Refusal, Reply, Request, SessionId,
+};
 use bellwether_core::{
     Assumptions, Context, Few, Group, Invariant, Kind, Message, NodeId, Process, Time,
-};
-use bellwether_duties::{
-    Answer, Ask, Duties, Mode, Number, Refusal, Reply, Request, Said, SessionId,
 };
 use bellwether_member::service::{self, Output};
 use bellwether_member::{Durable, Event, Service, Term};
@@ -116,7 +116,7 @@ impl fmt::Display for Observed {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Saved {
-    Member(Durable<Duties>),
+    Member(Durable<Coordination>),
     User(u64),
 }
 
@@ -245,7 +245,7 @@ impl Node {
                         }
                     }
                 }
-                Output::Noted(Said::Ended(session, _)) => cx.emit(Observed::Ended(session)),
+                Output::Noted(Outcome::Ended(session, _)) => cx.emit(Observed::Ended(session)),
                 Output::Event(Event::Won(term)) => cx.emit(Observed::Won(term)),
                 Output::Event(_) | Output::Noted(_) => {}
             }

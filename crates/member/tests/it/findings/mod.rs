@@ -1,7 +1,7 @@
 //! What was found on real clusters (issue 19), each as a run or as many runs of the simulator, with the
 //! bound that is claimed: a to j, of which c, g and i are no matter of the simulator. c is in
 //! `crates/net` and in the worlds of `crates/log`, g with the service's own tests and in the histories of
-//! clients, i with the duties.
+//! clients, i with the coordination.
 //!
 //! Heartbeats of 100 ms, leases of 500 ms, elections with T = 100 ms, messages of 1 to 5 ms.
 

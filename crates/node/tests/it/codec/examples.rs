@@ -2,11 +2,11 @@
 //! whatever is new becomes an example of its own.
 
 use super::of_log;
-use bellwether_core::{NodeId, Time};
-use bellwether_duties::{
-    Answer, Ask, Command, Cursor, Deadlock, Duties, Ending, Limits, Mode, OnDeadlock, Policy,
+use bellwether_coordination::{
+    Answer, Ask, Command, Coordination, Cursor, Deadlock, Ending, Limits, Mode, OnDeadlock, Policy,
     Refusal, Reply, Request, Secret, SessionId, Subject, Token, Wait, Want,
 };
+use bellwether_core::{NodeId, Time};
 use bellwether_log::{
     Ack, Answer as Vote, Birth, Body, Entries, Entry, Heartbeat, Index, Machine, Msg as M, Payload,
     Permit, Place, Position, Roster, Term,
@@ -98,7 +98,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
 }
 
 /// Entries of every kind.
-fn entries() -> Entries<Duties> {
+fn entries() -> Entries<Coordination> {
     let (member, birth) = (NodeId::new(5), Birth::new(1 << 40));
     let mut payloads = vec![
         Payload::Begin { leader: member, births: vec![(member, birth), (NodeId::new(1), birth)] },
@@ -251,7 +251,7 @@ fn replies() -> Vec<Reply> {
         answered(2, Answer::Leads(Token(7 << 32 | 301))),
         answered(3, Answer::Waits { behind: 20_000 }),
         answered(4, Answer::Done),
-        Reply::MakeRoom { session: session(1), role },
+        Reply::Preempt { session: session(1), role },
         Reply::Taken { session: session(1), lock: lock.clone(), number: 1, by: "ops".to_owned() },
         Reply::Forced { lock: lock.clone(), session: session(1), result: Ok(()) },
         Reply::Forced {
@@ -286,18 +286,18 @@ fn refusals() -> Vec<Refusal> {
         Refusal::TooManyWaiters(3),
         Refusal::TooManyWants(4),
         Refusal::NothingWanted,
-        Refusal::BadName(256),
+        Refusal::InvalidName(256),
         Refusal::ValueTooLarge(4_096),
-        Refusal::BadTtl(100, 60_000),
+        Refusal::InvalidTtl(100, 60_000),
         Refusal::NamedTwice(lock.clone()),
         Refusal::AlreadyAsked(lock.clone()),
         Refusal::Busy(lock.clone()),
         Refusal::OtherPermits { lock: lock.clone(), of: 3 },
-        Refusal::BadPermits(lock.clone()),
+        Refusal::InvalidPermits(lock.clone()),
         Refusal::NotAsked(5),
         Refusal::Forgotten(6),
         Refusal::Deadlock(deadlock),
-        Refusal::AlreadyStands(role.clone()),
+        Refusal::AlreadyCampaigns(role.clone()),
         Refusal::NotCandidate(role.clone()),
         Refusal::NotLeader(role.clone()),
         Refusal::NoSuchCandidate(role.clone(), session(2)),
@@ -314,7 +314,7 @@ const AT: u64 = 1_800_000_000_000;
 /// Commands of every kind that make sense one after the other.
 pub(crate) fn commands() -> Vec<Command> {
     let limits = Limits::default();
-    let begin = |on_deadlock| Command::Begin { epoch: 7, limits, on_deadlock };
+    let begin = |on_deadlock| Command::Begin { term: 7, limits, on_deadlock };
     let open = |key: u64, client: &str| {
         let key = KEY.0 + u128::from(key);
         let ttl_ms = 10_000 + key as u64 % 16;
@@ -354,8 +354,8 @@ pub(crate) fn commands() -> Vec<Command> {
 }
 
 /// A state with something of everything in it: what comes of [`commands`].
-pub(crate) fn state() -> Duties {
-    let mut state = Duties::default();
+pub(crate) fn state() -> Coordination {
+    let mut state = Coordination::default();
     for command in commands() {
         state.apply(&command);
     }
@@ -408,7 +408,7 @@ fn there_is_an_example_of_everything() {
                     Answer::Waits { .. } => 4,
                     Answer::Done => 5,
                 },
-                Reply::MakeRoom { .. } => 6,
+                Reply::Preempt { .. } => 6,
                 Reply::Taken { .. } => 7,
                 Reply::Forced { .. } => 8,
                 Reply::Ended { .. } => 9,
@@ -427,18 +427,18 @@ fn there_is_an_example_of_everything() {
                 Refusal::TooManyWaiters(_) => 3,
                 Refusal::TooManyWants(_) => 4,
                 Refusal::NothingWanted => 5,
-                Refusal::BadName(_) => 6,
+                Refusal::InvalidName(_) => 6,
                 Refusal::ValueTooLarge(_) => 7,
-                Refusal::BadTtl(..) => 8,
+                Refusal::InvalidTtl(..) => 8,
                 Refusal::NamedTwice(_) => 9,
                 Refusal::AlreadyAsked(_) => 10,
                 Refusal::Busy(_) => 11,
                 Refusal::OtherPermits { .. } => 12,
-                Refusal::BadPermits(_) => 13,
+                Refusal::InvalidPermits(_) => 13,
                 Refusal::NotAsked(_) => 14,
                 Refusal::Forgotten(_) => 15,
                 Refusal::Deadlock(_) => 16,
-                Refusal::AlreadyStands(_) => 17,
+                Refusal::AlreadyCampaigns(_) => 17,
                 Refusal::NotCandidate(_) => 18,
                 Refusal::NotLeader(_) => 19,
                 Refusal::NoSuchCandidate(..) => 20,

@@ -13,7 +13,7 @@ mod raw;
 mod simulated;
 
 use bellwether_algorithms::election::any::Choice;
-use bellwether_duties::Duties;
+use bellwether_coordination::Coordination;
 use bellwether_log as log;
 use bellwether_member::service::Msg;
 use bellwether_node::codec::{Malformed, decode};
@@ -24,6 +24,6 @@ fn read(bytes: &[u8]) -> Result<Msg, Malformed> {
 }
 
 /// A message of the log as a member sends it.
-fn of_log(msg: log::Msg<Duties>) -> Msg {
+fn of_log(msg: log::Msg<Coordination>) -> Msg {
     Msg::Member(bellwether_member::Msg::Log(msg))
 }

@@ -4,14 +4,14 @@
 use super::examples::{alone, commands, session, state};
 use super::hostile::Draws;
 use super::{of_log, raw, read};
-use bellwether_duties::{Answer, Ask, Command, Cursor, Duties, Said, Secret};
+use bellwether_coordination::{Answer, Ask, Command, Coordination, Cursor, Outcome, Secret};
 use bellwether_log::{Body, Machine, Msg as M, Position, Roster};
 use bellwether_member::Msg as Member;
 use bellwether_member::service::Msg;
 use bellwether_node::codec::encode;
 
 /// A snapshot of this state in one piece.
-fn supply(state: &Duties) -> Vec<u8> {
+fn supply(state: &Coordination) -> Vec<u8> {
     let (parts, next) = state.cut(&Cursor::default(), usize::MAX);
     let (at, last, roster) = (Position::new(7, 1), Position::new(7, 1), Roster::new());
     let body = Body::Parts { at, roster, from: Cursor::default(), parts, next };
@@ -19,10 +19,10 @@ fn supply(state: &Duties) -> Vec<u8> {
 }
 
 /// The state in a message, if it is understood and sound.
-fn unpack(bytes: &[u8]) -> Option<Duties> {
+fn unpack(bytes: &[u8]) -> Option<Coordination> {
     match read(bytes).ok()? {
         Msg::Member(Member::Log(M::Supply { body: Body::Parts { parts, .. }, .. })) => {
-            let mut state = Duties::default();
+            let mut state = Coordination::default();
             state.absorb(parts).ok()?;
             state.complete().ok()
         }
@@ -30,13 +30,13 @@ fn unpack(bytes: &[u8]) -> Option<Duties> {
     }
 }
 
-fn edges(state: &Duties) -> Vec<String> {
+fn edges(state: &Coordination) -> Vec<String> {
     state.waits_for().map(|edge| format!("{edge:?}")).collect()
 }
 
 #[test]
 fn a_state_survives_the_journey_after_every_command() {
-    let mut here = Duties::default();
+    let mut here = Coordination::default();
     let mut waited = 0;
     for command in commands() {
         here.apply(&command);
@@ -58,7 +58,7 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
         let ask = Ask::Lock { wants: vec![alone(name)], wait: true };
         Command::Ask { session: session(count), number, forget_below: 0, ask, at: 2 }
     };
-    let mut here = Duties::default();
+    let mut here = Coordination::default();
     here.apply(&commands().swap_remove(1));
     for command in [open(1), open(2), lock(1, 1, "a"), lock(2, 1, "b"), lock(1, 2, "b")] {
         here.apply(&command);
@@ -66,7 +66,7 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
     let mut there = unpack(&supply(&here)).unwrap();
     let (said, expected) = (there.apply(&lock(2, 2, "a")), here.apply(&lock(2, 2, "a")));
     assert!(
-        matches!(&said[..], [Said::Deadlocked(found), ..] if found.cycle.len() == 2),
+        matches!(&said[..], [Outcome::Deadlocked(found), ..] if found.cycle.len() == 2),
         "{said:?}"
     );
     assert_eq!((said, &there), (expected, &here));
@@ -79,7 +79,7 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
         at: 3,
     };
     let said = there.apply(&release);
-    let granted = |said: &Said| matches!(said, Said::Answered(id, 2, Ok(Answer::Granted(_))) if *id == session(1));
+    let granted = |said: &Outcome| matches!(said, Outcome::Answered(id, 2, Ok(Answer::Granted(_))) if *id == session(1));
     assert!(said.iter().any(granted), "{said:?}");
     assert_eq!(said, here.apply(&release));
     assert_eq!(edges(&there), Vec::<String>::new());
@@ -122,7 +122,7 @@ fn a_damaged_state_does_no_harm() {
             there.apply(&command);
         }
         for session in there.sessions().keys().copied().collect::<Vec<_>>() {
-            let why = bellwether_duties::Ending::Expired;
+            let why = bellwether_coordination::Ending::Expired;
             there.apply(&Command::End { session, why, at: 9 });
         }
         assert!(there.sessions().is_empty() && there.locks().is_empty());

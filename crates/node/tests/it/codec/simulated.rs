@@ -2,8 +2,8 @@
 
 use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::election::any::Choice;
+use bellwether_coordination::Coordination;
 use bellwether_core::{Message, Time};
-use bellwether_duties::Duties;
 use bellwether_member::service::Msg;
 use bellwether_member::{Member, Msg as OfMember};
 use bellwether_node::codec::{decode, encode};
@@ -20,10 +20,10 @@ struct Journeys {
     others: BTreeSet<&'static str>,
 }
 
-impl Observer<Member<Duties>> for &mut Journeys {
+impl Observer<Member<Coordination>> for &mut Journeys {
     const ACTIVE: bool = true;
 
-    fn event(&mut self, _: Time, _: usize, event: Seen<'_, Member<Duties>>) {
+    fn event(&mut self, _: Time, _: usize, event: Seen<'_, Member<Coordination>>) {
         let Seen::Send { msg, .. } = event else { return };
         let kinds = match msg {
             OfMember::Election(_) => &mut self.elections,
@@ -34,13 +34,13 @@ impl Observer<Member<Duties>> for &mut Journeys {
         assert_eq!(decode(self.election, &encode(&msg)), Ok(msg));
     }
 
-    fn stepped(&mut self, _: usize, _: &Member<Duties>) {}
+    fn stepped(&mut self, _: usize, _: &Member<Coordination>) {}
 }
 
 fn run(election: Choice, seeds: u64) -> Journeys {
     let (elections, others) = (BTreeSet::new(), BTreeSet::new());
     let mut journeys = Journeys { election, elections, others };
-    let member = Arc::new(Member::<Duties>::definition());
+    let member = Arc::new(Member::<Coordination>::definition());
     for seed in 0..seeds {
         let mut plan = chaos::random_plan(&member, seed);
         plan.settings.options.set("election", election.name());

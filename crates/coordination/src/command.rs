@@ -1,0 +1,479 @@
+//! What can be asked for, and what comes of it.
+
+use crate::bearer::Subject;
+use crate::ids::{Number, Secret, SessionId, Token};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Milliseconds since 1970 by the clock of the coordinator that took the command. It is only shown
+/// to people; nothing is decided by it.
+pub type Stamp = u64;
+
+/// A change, as members replicate it. The same commands in the same order give the same state.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Command {
+    /// A new mandate begins: the first command of every coordinator.
+    Begin {
+        /// Its term.
+        term: u32,
+        /// How much it serves.
+        limits: Limits,
+        /// What it does about deadlocks.
+        on_deadlock: OnDeadlock,
+    },
+    /// A client begins a session.
+    Open {
+        /// Drawn by the client. A second `Open` with the same key is the first one again.
+        key: Secret,
+        /// What the client calls itself, for people.
+        client: String,
+        /// How long the session outlives the last that was heard of the client.
+        ttl_ms: u64,
+        /// When.
+        at: Stamp,
+    },
+    /// A session asks for something.
+    Ask {
+        /// Which session.
+        session: SessionId,
+        /// The client's number for it. The same number again is the same request again.
+        number: Number,
+        /// The client has the answers to all requests below this number; they are forgotten.
+        forget_below: Number,
+        /// For what.
+        ask: Ask,
+        /// When.
+        at: Stamp,
+    },
+    /// A session ends, and gives back all that it has.
+    End {
+        /// Which.
+        session: SessionId,
+        /// Why.
+        why: Ending,
+        /// When.
+        at: Stamp,
+    },
+    /// An operator takes a lock away from whoever holds it. The holder may not know: what is
+    /// protected by the lock must look at tokens.
+    Force {
+        /// The lock.
+        lock: String,
+        /// The holder, as the operator saw it.
+        session: SessionId,
+        /// Who does it and why, for people.
+        by: String,
+        /// When.
+        at: Stamp,
+    },
+}
+
+/// What a session can ask for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Ask {
+    /// These locks: all of them or none.
+    Lock {
+        /// Which, and how.
+        wants: Vec<Want>,
+        /// Whether to wait if they cannot be had at once.
+        wait: bool,
+    },
+    /// Not to wait any longer for what was asked for with this number.
+    GiveUp(Number),
+    /// To give back what was granted to the request of this number.
+    Release(Number),
+    /// To stand for a role.
+    Campaign {
+        /// The role.
+        role: String,
+        /// Higher ones are preferred where the role goes by priority.
+        priority: i32,
+        /// What the world is to know of this candidate when it leads.
+        value: Vec<u8>,
+        /// How the role is filled. All its candidates must agree on that.
+        policy: Policy,
+    },
+    /// Not to stand for a role any longer, or to give it up.
+    Resign {
+        /// The role.
+        role: String,
+    },
+    /// To change what the world knows of the leader, who must be the one that asks.
+    Proclaim {
+        /// The role.
+        role: String,
+        /// The new value.
+        value: Vec<u8>,
+    },
+    /// To give a role to a named candidate, and to stand behind it.
+    HandOver {
+        /// The role.
+        role: String,
+        /// The candidate.
+        to: SessionId,
+    },
+}
+
+/// A lock and how it is wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Want {
+    /// Its name.
+    pub name: String,
+    /// How.
+    pub mode: Mode,
+}
+
+/// How a lock is wanted or held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Mode {
+    /// By one alone.
+    Exclusive,
+    /// Together with others that share it.
+    Shared,
+    /// As a semaphore.
+    Permits {
+        /// How many permits this one takes.
+        take: u32,
+        /// How many there are. All that use the semaphore must agree on that.
+        of: u32,
+    },
+}
+
+/// How a role is filled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Policy {
+    /// In the order of arrival.
+    FirstCome,
+    /// By priority, and among equals in the order of arrival.
+    Priority {
+        /// Whether a leader is asked to make room for one with a higher priority.
+        preempt: bool,
+    },
+}
+
+/// How a request was answered.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Answer {
+    /// The locks are held. One token stands for all of them.
+    Granted(Token),
+    /// The role is held.
+    Leads(Token),
+    /// It waits, with so many before it in the longest of its queues; another answer follows.
+    Waits {
+        /// How many.
+        behind: u64,
+    },
+    /// It is done.
+    Done,
+}
+
+impl Answer {
+    /// Whether nothing more follows.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Answer::Waits { .. })
+    }
+}
+
+/// What a state has to tell.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// A session began; or began before, with this key.
+    Opened(Result<SessionId, Refusal>, Secret),
+    /// A request was answered.
+    Answered(SessionId, Number, Result<Answer, Refusal>),
+    /// A session ended.
+    Ended(SessionId, Ending),
+    /// A session ended because another than its client wanted it to.
+    EndedBy {
+        /// Which.
+        session: SessionId,
+        /// Who, and from where.
+        by: String,
+    },
+    /// Processes wait for each other in a cycle.
+    Deadlocked(Deadlock),
+    /// Who leads a role has changed, or what the leader proclaims.
+    RoleChanged(RoleChange),
+    /// The leader of this role is asked to give it up.
+    Preempt {
+        /// The leader.
+        session: SessionId,
+        /// The role.
+        role: String,
+    },
+    /// An operator wanted to take a lock away from a holder.
+    Forced {
+        /// The lock.
+        lock: String,
+        /// Who held it.
+        session: SessionId,
+        /// By which request, if it was done.
+        number: Option<Number>,
+        /// Who did it and why.
+        by: String,
+        /// Whether it was done.
+        done: Result<(), Refusal>,
+    },
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Ending {
+    /// The client said so.
+    Closed,
+    /// The client was not heard of for as long as it had said.
+    Expired,
+    /// The client's process has died: its member saw it.
+    Died,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ending::Closed => "it was closed",
+            Ending::Expired => "its client was not heard of in time",
+            Ending::Died => "its process died",
+        })
+    }
+}
+
+/// A change of a role, as its history has it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RoleChange {
+    /// The role.
+    pub role: String,
+    /// Who leads now.
+    pub leader: Option<SessionId>,
+    /// The leader's token.
+    pub token: Option<Token>,
+    /// What it proclaims.
+    pub value: Vec<u8>,
+    /// Why.
+    pub reason: String,
+    /// When.
+    pub at: Stamp,
+}
+
+/// As many waits of a deadlock are kept at most, and told: more than a person reads, and few enough to
+/// travel in one piece.
+pub const WAITS_KEPT: usize = 4_096;
+
+/// A circle of sessions that wait for each other.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Deadlock {
+    /// Each waits for the next one, and the last one for the first. Of a longer circle these are the
+    /// first [`WAITS_KEPT`].
+    pub cycle: Vec<Wait>,
+    /// Whose request was aborted, if one was.
+    pub aborted: Option<SessionId>,
+    /// When it was found.
+    pub at: Stamp,
+}
+
+/// One who waits in a deadlock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Wait {
+    /// Who.
+    pub session: SessionId,
+    /// What its client calls itself.
+    pub client: String,
+    /// For which lock.
+    pub lock: String,
+    /// By which request.
+    pub number: Number,
+    /// Since when.
+    pub since: Stamp,
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, wait) in self.cycle.iter().enumerate() {
+            let next = &self.cycle[(index + 1) % self.cycle.len()];
+            let Wait { session, client, lock, .. } = wait;
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{session} ({client}) waits for '{lock}' behind {}", next.session)?;
+        }
+        Ok(())
+    }
+}
+
+/// What to do about a deadlock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum OnDeadlock {
+    /// The youngest request of the circle is refused.
+    #[default]
+    Abort,
+    /// It is told, and left to people.
+    Report,
+}
+
+/// No session outlives its client by more than an hour, whatever the limits say: what relies on a TTL
+/// has a bound.
+pub const LONGEST_TTL_MS: u64 = 3_600_000;
+
+/// How much is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Limits {
+    /// Sessions at once.
+    pub sessions: u32,
+    /// Requests of a session that hold or wait, and answers that are remembered for it.
+    pub requests: u32,
+    /// Those that wait for one lock, or stand for one role.
+    pub waiters: u32,
+    /// Locks in one request.
+    pub wants: u32,
+    /// Bytes in the name of a lock or role, or in what a client calls itself.
+    pub name: u32,
+    /// Bytes in the value of a candidate.
+    pub value: u32,
+    /// The shortest time that a session may outlive its client.
+    pub ttl_min_ms: u64,
+    /// The longest.
+    pub ttl_max_ms: u64,
+    /// Bytes of memory that the state may take, by [`Coordination::bytes`](crate::Coordination::bytes). Beyond
+    /// it nothing is added, and giving back goes on.
+    pub bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            sessions: 200_000,
+            requests: 1_024,
+            waiters: 20_000,
+            wants: 64,
+            name: 256,
+            value: 4_096,
+            ttl_min_ms: 100,
+            ttl_max_ms: 60_000,
+            bytes: 512 << 20,
+        }
+    }
+}
+
+/// Why something was not done. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Refusal {
+    /// There is no such session, or no more.
+    NoSession(SessionId),
+    /// There are as many sessions as are served.
+    TooManySessions(u32),
+    /// The session has as many requests as are served.
+    TooManyRequests(u32),
+    /// So many wait already.
+    TooManyWaiters(u32),
+    /// So many locks cannot be asked for at once.
+    TooManyWants(u32),
+    /// No lock was named.
+    NothingWanted,
+    /// A name is empty, longer than this, or has control characters.
+    InvalidName(u32),
+    /// A value is longer than this.
+    ValueTooLarge(u32),
+    /// A session cannot outlive its client by this; from and to, in milliseconds.
+    InvalidTtl(u64, u64),
+    /// A lock is named twice.
+    NamedTwice(String),
+    /// The session holds this lock already, or waits for it.
+    AlreadyAsked(String),
+    /// The lock is not free, and the request does not wait.
+    Busy(String),
+    /// A semaphore has as many permits as its users say, and they say otherwise.
+    OtherPermits {
+        /// The semaphore.
+        lock: String,
+        /// How many it has; none if it is no semaphore at the moment.
+        of: u32,
+    },
+    /// As many permits cannot be taken as there are, or none.
+    InvalidPermits(String),
+    /// The session has no such request that holds or waits.
+    NotAsked(Number),
+    /// The request was answered long ago, and the answer is forgotten.
+    Forgotten(Number),
+    /// It would have waited for ever.
+    Deadlock(Deadlock),
+    /// The session stands for this role already.
+    AlreadyCampaigns(String),
+    /// The session does not stand for this role.
+    NotCandidate(String),
+    /// The session does not lead this role.
+    NotLeader(String),
+    /// That session does not stand for this role.
+    NoSuchCandidate(String, SessionId),
+    /// The role is filled in another way.
+    OtherPolicy(String, Policy),
+    /// The session that the lock was to be taken from does not hold it.
+    NotHolder(String, SessionId),
+    /// It gave up waiting.
+    GaveUp,
+    /// This is not held by that token: it was given back or lost, or the token was never given.
+    StaleToken(Subject, Token),
+    /// The state takes as many bytes as are served.
+    StateFull(u64),
+    /// Only an operator may do this.
+    NotOperator,
+    /// The client has as many sessions as are served for one, at the member that it asked.
+    TooManyOfClient(u32),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use Refusal::*;
+        match self {
+            NoSession(id) => write!(f, "there is no session {id}, or no more; open a new one"),
+            TooManySessions(max) => write!(f, "there are {max} sessions, and no more are served"),
+            TooManyRequests(max) => {
+                write!(f, "the session has {max} requests already; release some, or open another")
+            }
+            TooManyWaiters(max) => write!(f, "{max} wait already, and no more may"),
+            TooManyWants(max) => write!(f, "at most {max} locks can be asked for at once"),
+            NothingWanted => f.write_str("no lock is named"),
+            InvalidName(max) => {
+                write!(f, "a name has from 1 to {max} bytes, and no control characters")
+            }
+            ValueTooLarge(max) => write!(f, "a value has at most {max} bytes"),
+            InvalidTtl(min, max) => write!(f, "a session's TTL is from {min} ms to {max} ms"),
+            NamedTwice(lock) => write!(f, "the lock '{lock}' is named twice"),
+            AlreadyAsked(lock) => write!(
+                f,
+                "this session holds the lock '{lock}' or waits for it; use another session"
+            ),
+            Busy(lock) => write!(f, "the lock '{lock}' is not free"),
+            OtherPermits { lock, of: 0 } => write!(f, "'{lock}' is a lock and no semaphore"),
+            OtherPermits { lock, of } => write!(f, "'{lock}' is a semaphore of {of} permits"),
+            InvalidPermits(lock) => {
+                write!(f, "of '{lock}' at least one permit is taken, and at most all")
+            }
+            NotAsked(number) => write!(f, "request {number} of this session holds nothing"),
+            Forgotten(number) => write!(f, "request {number} was answered long ago"),
+            Deadlock(deadlock) => write!(f, "deadlock: {deadlock}; this request was aborted"),
+            AlreadyCampaigns(role) => write!(f, "this session stands for '{role}' already"),
+            NotCandidate(role) => write!(f, "this session does not stand for '{role}'"),
+            NotLeader(role) => write!(f, "this session does not lead '{role}'"),
+            NoSuchCandidate(role, id) => write!(f, "{id} does not stand for '{role}'"),
+            OtherPolicy(role, Policy::FirstCome) => {
+                write!(f, "the role '{role}' goes by the order of arrival")
+            }
+            OtherPolicy(role, Policy::Priority { preempt }) => {
+                let not = if *preempt { "" } else { " without preemption" };
+                write!(f, "the role '{role}' goes by priority{not}")
+            }
+            NotHolder(lock, id) => write!(f, "{id} does not hold the lock '{lock}'"),
+            GaveUp => f.write_str("it gave up waiting"),
+            StaleToken(of, token) => write!(
+                f,
+                "{of} is not held by token {token} of term {}; refuse whoever shows it",
+                token.term()
+            ),
+            TooManyOfClient(max) => {
+                write!(f, "this client has {max} sessions at this member, and no more are served")
+            }
+            StateFull(max) => write!(
+                f,
+                "sessions, locks and roles take {max} bytes, and no more are served; release some"
+            ),
+            NotOperator => f.write_str("only an operator may do this"),
+        }
+    }
+}

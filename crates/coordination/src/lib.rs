@@ -1,0 +1,61 @@
+//! What a coordinator does for applications: sessions, locks and roles, as a pure state machine.
+//!
+//! The mandated coordinator takes requests, turns each into a [`Command`] and lets a majority have
+//! it before anybody hears of its outcome. Every member applies the same commands in the same order
+//! and comes to the same state; a new coordinator goes on from there. So the state knows no clock:
+//! that a session has outlived its client is a command too ([`Command::End`]), and times in it are
+//! only for people.
+//!
+//! # Rules
+//! * S1 A request has a number within its session. The same number again is the same request again:
+//!   nothing is done twice. As long as it holds or waits, it is answered by what it has now; once it is
+//!   over, by the answer that it got, until the client says that it has it. A grant that was given
+//!   back is not told again.
+//! * S2 When a session ends, its requests are withdrawn, its locks given back and its roles left.
+//! * L1 A request for locks gets all of them or none. It waits in the queue of each.
+//! * L2 It is granted when it is the first in all its queues and no holder is in its way: those that
+//!   share do not stand in each other's way, and a semaphore admits as many as it has permits.
+//! * L3 Every grant has a token that is larger than all before it.
+//! * L4 A request that closes a circle of sessions which wait for each other is a deadlock. The
+//!   youngest request of the circle is aborted, or the circle is only reported.
+//! * R1 The first to stand for a role leads it. When a leader is gone, the next one leads: by order of
+//!   arrival, or by priority.
+//! * R2 A leader is never replaced while it leads. If a role preempts, it is asked to make room, and
+//!   makes it by resigning.
+//! * R3 A leader may hand its role over to a named candidate.
+//! * R4 What a session asks about a role is about how it stood before. A request that comes late does
+//!   not touch a later candidacy.
+//! * R5 A role that nobody stands for is remembered with its last changes, until too many such roles are:
+//!   then the one that was left first is forgotten.
+//! * T1 A token that is not held is over for good: by it nothing is held again, in no term.
+
+mod bearer;
+mod client;
+mod command;
+mod idle;
+mod ids;
+mod lock;
+mod locking;
+mod parts;
+mod role;
+mod session;
+mod sizes;
+mod sound;
+mod state;
+mod stuck;
+mod talk;
+mod waits;
+
+pub use bearer::Subject;
+pub use client::{Client, ClientEvent, SessionEnded, Setup};
+pub use command::{
+    Answer, Ask, Command, Deadlock, Ending, LONGEST_TTL_MS, Limits, Mode, OnDeadlock, Outcome,
+    Policy, Refusal, RoleChange, Stamp, WAITS_KEPT, Wait, Want,
+};
+pub use ids::{NoSecret, NoSessionId, Number, Secret, SessionId, Token};
+pub use lock::Lock;
+pub use parts::{Cursor, OfRole, OfSession, Part};
+pub use role::{Candidate, Role};
+pub use session::{Claim, Session};
+pub use state::Coordination;
+pub use talk::{Reply, Request, Sent};

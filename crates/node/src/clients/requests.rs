@@ -1,0 +1,325 @@
+//! The requests at which clients are served: where their requests wait for the member, and its
+//! replies for them.
+
+use bellwether_coordination::{Reply, Request};
+use bellwether_member::service::PASSING;
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+use tokio::task::yield_now;
+
+/// A client's connection. The numbers of one process begin somewhere at random, so that a reply to a
+/// connection of a former life of this member finds nobody.
+pub(crate) type Conn = u64;
+
+/// So many requests may wait for the member; beyond that, connections are not read.
+const REQUESTS_MAX: usize = 16_384;
+
+/// So many notes may wait for one client. One that takes nothing for so long is sent away: it asks
+/// again for all that it has missed when it comes back.
+const NOTES_MAX: usize = 16_384;
+
+/// What a client is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Note {
+    /// From the coordinator.
+    Reply(Reply),
+    /// Who coordinates now.
+    Coordinator(Coordinator),
+}
+
+/// Who coordinates, if that is known, and in which term.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Coordinator {
+    pub(crate) id: Option<u32>,
+    pub(crate) term: u64,
+}
+
+/// Where clients and the member meet.
+pub(crate) struct RequestQueue {
+    inner: Mutex<Inner>,
+    /// There are requests.
+    arrived: Notify,
+    /// The requests were taken.
+    taken: Notify,
+}
+
+struct Inner {
+    next: Conn,
+    requests: Vec<(Conn, Request)>,
+    mailboxes: BTreeMap<Conn, Arc<Mailbox>>,
+    announced: Option<Coordinator>,
+}
+
+/// What waits for one client.
+struct Mailbox {
+    notes: Mutex<Notes>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct Notes {
+    queue: VecDeque<Note>,
+    full: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing here panics while it holds a lock; if it did, what it left is still good.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl RequestQueue {
+    /// One without clients.
+    pub(crate) fn new() -> Arc<RequestQueue> {
+        // Room enough to count up for ever.
+        let next = (bellwether_net::draw() as Conn) >> 2;
+        let (requests, mailboxes) = (Vec::new(), BTreeMap::new());
+        let inner = Inner { next, requests, mailboxes, announced: None };
+        let (arrived, taken) = (Notify::new(), Notify::new());
+        Arc::new(RequestQueue { inner: Mutex::new(inner), arrived, taken })
+    }
+
+    /// Waits until there are requests and takes all, those too that others who are ready now are
+    /// about to make: what goes to a majority together costs as much as one. May be cancelled.
+    pub(crate) async fn take(&self) -> Vec<(Conn, Request)> {
+        while lock(&self.inner).requests.is_empty() {
+            self.arrived.notified().await;
+        }
+        yield_now().await;
+        let requests = mem::take(&mut lock(&self.inner).requests);
+        self.taken.notify_waiters();
+        requests
+    }
+
+    /// Gives replies to the clients that are still there.
+    pub(crate) fn deliver(&self, replies: Vec<(Conn, Reply)>) {
+        let inner = lock(&self.inner);
+        for (conn, reply) in replies {
+            if let Some(mailbox) = inner.mailboxes.get(&conn) {
+                mailbox.put(Note::Reply(reply));
+            }
+        }
+    }
+
+    /// Tells all clients who coordinates, and those that will come.
+    pub(crate) fn announce(&self, coordinator: Option<u32>, term: u64) {
+        let news = Coordinator { id: coordinator, term };
+        let mut inner = lock(&self.inner);
+        inner.announced = Some(news);
+        for mailbox in inner.mailboxes.values() {
+            mailbox.put(Note::Coordinator(news));
+        }
+    }
+
+    /// Who coordinates, as it was announced last.
+    pub(crate) fn coordinator(&self) -> Coordinator {
+        lock(&self.inner).announced.unwrap_or_default()
+    }
+
+    /// A client comes that stays and listens. It is told first who coordinates, if that is known.
+    pub(crate) fn open(self: &Arc<Self>) -> Visitor {
+        self.admit(0)
+    }
+
+    /// Something comes for one request and its answer.
+    pub(crate) fn open_passing(self: &Arc<Self>) -> Visitor {
+        self.admit(PASSING)
+    }
+
+    fn admit(self: &Arc<Self>, kind: Conn) -> Visitor {
+        let mut inner = lock(&self.inner);
+        let conn = inner.next | kind;
+        inner.next = inner.next.wrapping_add(1);
+        let mailbox = Arc::new(Mailbox { notes: Mutex::default(), wake: Notify::new() });
+        if let Some(news) = inner.announced {
+            mailbox.put(Note::Coordinator(news));
+        }
+        inner.mailboxes.insert(conn, mailbox.clone());
+        Visitor { conn, requests: self.clone(), mailbox }
+    }
+
+    /// How many clients there are.
+    #[cfg(test)]
+    pub(crate) fn visitors(&self) -> usize {
+        lock(&self.inner).mailboxes.len()
+    }
+
+    /// Waits until the member keeps up with what was asked.
+    pub(crate) async fn room(&self) {
+        loop {
+            let taken = self.taken.notified();
+            tokio::pin!(taken);
+            // What is taken from here on is not missed.
+            taken.as_mut().enable();
+            if lock(&self.inner).requests.len() < REQUESTS_MAX {
+                return;
+            }
+            taken.await;
+        }
+    }
+}
+
+impl Mailbox {
+    fn put(&self, note: Note) {
+        let mut notes = lock(&self.notes);
+        if notes.full {
+            return;
+        }
+        if notes.queue.len() >= NOTES_MAX {
+            *notes = Notes { queue: VecDeque::new(), full: true };
+        } else {
+            notes.queue.push_back(note);
+        }
+        drop(notes);
+        self.wake.notify_one();
+    }
+}
+
+/// A client at the requests. When it is dropped, the client has gone.
+pub(crate) struct Visitor {
+    /// The number of its connection.
+    pub(crate) conn: Conn,
+    requests: Arc<RequestQueue>,
+    mailbox: Arc<Mailbox>,
+}
+
+impl Visitor {
+    /// Asks for something.
+    pub(crate) fn submit(&self, request: Request) {
+        lock(&self.requests.inner).requests.push((self.conn, request));
+        self.requests.arrived.notify_one();
+    }
+
+    /// Asks for all of these.
+    pub(crate) fn submit_all(&self, requests: &mut Vec<Request>) {
+        if requests.is_empty() {
+            return;
+        }
+        let asked = requests.drain(..).map(|request| (self.conn, request));
+        lock(&self.requests.inner).requests.extend(asked);
+        self.requests.arrived.notify_one();
+    }
+
+    /// Waits for the next note; `None` if so many waited that the client is sent away. May be
+    /// cancelled: nothing is lost.
+    pub(crate) async fn next(&self) -> Option<Note> {
+        self.pick(VecDeque::pop_front).await
+    }
+
+    /// Waits for notes and takes all that are there; `false` if so many waited that the client is
+    /// sent away. May be cancelled: nothing is lost.
+    pub(crate) async fn take(&self, all: &mut VecDeque<Note>) -> bool {
+        let pick = |queue: &mut VecDeque<Note>| (!queue.is_empty()).then(|| all.append(queue));
+        self.pick(pick).await.is_some()
+    }
+
+    /// Waits until something is picked of the notes; `None` if the client is sent away.
+    async fn pick<T>(&self, mut pick: impl FnMut(&mut VecDeque<Note>) -> Option<T>) -> Option<T> {
+        loop {
+            {
+                let mut notes = lock(&self.mailbox.notes);
+                if notes.full {
+                    return None;
+                }
+                if let Some(picked) = pick(&mut notes.queue) {
+                    return Some(picked);
+                }
+            }
+            self.mailbox.wake.notified().await;
+        }
+    }
+}
+
+impl Drop for Visitor {
+    fn drop(&mut self) {
+        lock(&self.requests.inner).mailboxes.remove(&self.conn);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bellwether_coordination::{Secret, SessionId};
+
+    fn close(number: u64) -> Request {
+        Request::Close { session: SessionId(number), key: Secret(number.into()) }
+    }
+
+    fn kept(number: u64) -> Reply {
+        Reply::KeptAlive { session: SessionId(number), sent: 0 }
+    }
+
+    #[tokio::test]
+    async fn what_is_asked_at_the_same_time_is_taken_together() {
+        let requests = RequestQueue::new();
+        let (one, other) = (requests.open(), requests.open());
+        let asking = {
+            let conn = other.conn;
+            let task = tokio::spawn(async move {
+                other.submit(close(2));
+                other
+            });
+            (task, conn)
+        };
+        one.submit(close(1));
+        // The other task is ready but has not run yet.
+        assert_eq!(requests.take().await, [(one.conn, close(1)), (asking.1, close(2))]);
+        let _other = asking.0.await.unwrap();
+        one.submit_all(&mut vec![close(3), close(4)]);
+        assert_eq!(requests.take().await.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn replies_find_those_who_are_still_there() {
+        let requests = RequestQueue::new();
+        let (one, other) = (requests.open(), requests.open());
+        let gone = other.conn;
+        drop(other);
+        assert_eq!(requests.visitors(), 1);
+        requests.deliver(vec![(gone, kept(1)), (one.conn, kept(2)), (one.conn, kept(3))]);
+        assert_eq!(one.next().await, Some(Note::Reply(kept(2))));
+        let mut all = VecDeque::new();
+        assert!(one.take(&mut all).await);
+        assert_eq!(all, [Note::Reply(kept(3))]);
+    }
+
+    #[tokio::test]
+    async fn whoever_coordinates_is_told_to_all_and_to_those_who_come_later() {
+        let requests = RequestQueue::new();
+        let early = requests.open();
+        requests.announce(Some(3), 7);
+        let late = requests.open();
+        let news = Coordinator { id: Some(3), term: 7 };
+        assert_eq!(early.next().await, Some(Note::Coordinator(news)));
+        assert_eq!(late.next().await, Some(Note::Coordinator(news)));
+        assert_eq!(requests.coordinator(), news);
+    }
+
+    #[tokio::test]
+    async fn one_that_takes_nothing_is_sent_away() {
+        let requests = RequestQueue::new();
+        let slow = requests.open();
+        requests.deliver((0..NOTES_MAX as u64).map(|n| (slow.conn, kept(n))).collect());
+        assert_eq!(slow.next().await, Some(Note::Reply(kept(0))));
+        requests.deliver(vec![(slow.conn, kept(1)), (slow.conn, kept(2))]);
+        assert_eq!(slow.next().await, None);
+        assert!(!slow.take(&mut VecDeque::new()).await);
+    }
+
+    #[tokio::test]
+    async fn nobody_is_read_while_too_much_waits() {
+        let requests = RequestQueue::new();
+        let one = requests.open();
+        requests.room().await;
+        one.submit_all(&mut (0..REQUESTS_MAX as u64).map(close).collect());
+        let waiting = tokio::spawn({
+            let requests = requests.clone();
+            async move { requests.room().await }
+        });
+        tokio::task::yield_now().await;
+        assert!(!waiting.is_finished());
+        assert_eq!(requests.take().await.len(), REQUESTS_MAX);
+        waiting.await.unwrap();
+    }
+}
