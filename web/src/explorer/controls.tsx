@@ -1,6 +1,5 @@
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { timeAt } from "../run/model";
 import { inMs } from "../run/words";
 import { Icon, type IconName } from "./icons";
 import { Ticks } from "./ticks";
@@ -36,8 +35,8 @@ export function Controls(props: { stage: Stage; disabled: boolean; children: Com
 }
 
 function Buttons({ stage, disabled }: { stage: Stage; disabled: boolean }) {
-  const atStart = useComputed(() => stage.step.value === 0).value || disabled;
-  const atEnd = useComputed(() => stage.step.value >= stage.limit.value).value || disabled;
+  const atStart = useComputed(() => stage.step.value.number === 0).value || disabled;
+  const atEnd = useComputed(() => stage.step.value.number >= stage.limit.value.number).value || disabled;
   const playing = stage.playing.value;
   return (
     <div class="buttons">
@@ -80,10 +79,10 @@ function Slider({ stage, disabled }: { stage: Stage; disabled: boolean }) {
       type="range"
       min={0}
       max={last}
-      value={step}
+      value={step.number}
       disabled={disabled || last === 0}
       aria-label="Event"
-      aria-valuetext={`${step} of ${last}, at ${inMs(timeAt(stage.model, step))}`}
+      aria-valuetext={`${step.number} of ${last}, at ${inMs(step.us)}`}
       onInput={(event) => stage.goTo(event.currentTarget.valueAsNumber)}
     />
   );
@@ -93,7 +92,7 @@ function Readout({ stage }: { stage: Stage }) {
   const step = stage.step.value;
   return (
     <span class="readout">
-      <strong>{inMs(timeAt(stage.model, step))}</strong> · event {step} of {stage.model.events.length}
+      <strong>{inMs(step.us)}</strong> · event {step.happened} of {stage.model.events.length}
     </span>
   );
 }

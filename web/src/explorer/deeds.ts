@@ -1,5 +1,6 @@
 import { cutLink } from "../run/branches";
-import { cutsAt, processAt, type Model } from "../run/model";
+import type { Header } from "../run/recording";
+import type { Step } from "../run/step";
 import { reaches, type Cut } from "../run/network";
 import { processName } from "../run/words";
 
@@ -7,9 +8,9 @@ import { processName } from "../run/words";
 export type Deed = { label: string; command: string } | { label: string; ask: "link" | "partition" | "command" | string };
 
 /** What can be done to a process. */
-export function deedsFor(model: Model, step: number, node: number, verbs: readonly string[]): Deed[] {
-  const life = processAt(model, node, step);
-  const others = model.header.nodes.filter((other) => other !== node);
+export function deedsFor({ nodes }: Header, step: Step, node: number, verbs: readonly string[]): Deed[] {
+  const life = step.process(node);
+  const others = nodes.filter((other) => other !== node);
   const deeds: Deed[] = [];
   if (life.up) deeds.push({ label: "Crash", command: `crash ${node}` });
   else deeds.push({ label: "Recover", command: `recover ${node}` });
@@ -20,7 +21,7 @@ export function deedsFor(model: Model, step: number, node: number, verbs: readon
     deeds.push({ label: "Cut a link…", ask: "link" });
   }
   if (others.length > 1) deeds.push({ label: "Partition…", ask: "partition" });
-  deeds.push(...healing(cutsAt(model, step)));
+  deeds.push(...healing(step.cuts));
   if (life.up) {
     for (const verb of verbs) {
       const isPlain = !verb.includes(":");
@@ -33,8 +34,7 @@ export function deedsFor(model: Model, step: number, node: number, verbs: readon
 }
 
 /** What can be done to a link. */
-export function deedsForLink(model: Model, step: number, [a, b]: readonly [number, number]): Deed[] {
-  const cuts = cutsAt(model, step);
+export function deedsForLink({ cuts }: Step, [a, b]: readonly [number, number]): Deed[] {
   const deeds: Deed[] = [];
   const ways = [
     [a, b],

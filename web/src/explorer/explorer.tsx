@@ -105,7 +105,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
   };
   const choices = (now: Opened) => {
     const step = stage.step.peek();
-    const deeds = now.link ? deedsForLink(model, step, now.link) : deedsFor(model, step, now.node, algorithm?.verbs ?? []);
+    const deeds = now.link ? deedsForLink(step, now.link) : deedsFor(header, step, now.node, algorithm?.verbs ?? []);
     return deeds.map((deed) => ({ label: deed.label, act: act(deed, now.node) }));
   };
   const nodes = header.nodes.length;

@@ -1,7 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Schemas } from "../api/client";
-import { currentEvent } from "../run/model";
 import { inMs, sentence } from "../run/words";
 import { Controls } from "./controls";
 import { Diagram } from "./diagram/diagram";
@@ -92,16 +91,14 @@ export function Player(props: PlayerProps) {
 /** What is happening, in a sentence. While playing it would be too much to read out. */
 function Now({ stage }: { stage: Stage }) {
   const step = useTrailing(stage);
-  const { events, outcome } = stage.model;
-  const event = currentEvent(stage.model, step);
-  const violation = step > events.length ? outcome?.violation : null;
+  const { event, violation } = step;
   return (
     <p class={violation ? "now violated" : "now"} aria-live={stage.playing.value ? "off" : "polite"}>
       {violation ? (
         `${inMs(violation.us)} · ${violation.name} is violated: ${violation.text}`
       ) : event ? (
         `${inMs(event.us)} · ${sentence(event)}${event.rules?.length ? ` (${event.rules.join(", ")})` : ""}`
-      ) : events.length === 0 ? (
+      ) : stage.model.last === 0 ? (
         "Nothing happens in this run."
       ) : (
         "Before the first event. Press play, or go step by step."

@@ -2,7 +2,7 @@ import { effect, signal, type Signal } from "@preact/signals";
 import { fetchRun, ServerError } from "../api/client";
 import { branchLabel, commonEvents, stepAtTime } from "../run/branches";
 import { packSource, writeLink, type BranchStep, type Link, type Source } from "../run/links";
-import { modelOf, timeAt } from "../run/model";
+import { modelOf } from "../run/model";
 import type { Recording } from "../run/recording";
 import { Stage } from "./stage";
 
@@ -65,7 +65,7 @@ export class Session {
     if (!next) return;
     const before = this.stage;
     before.pause();
-    next.goTo(stepAtTime(next.model, timeAt(before.model, before.step.peek())));
+    next.goTo(stepAtTime(next.model, before.step.peek().us));
     this.adopt(next, before);
     this.shown.value = index;
   }
@@ -74,7 +74,7 @@ export class Session {
   async branch(command: string): Promise<void> {
     const { stage } = this;
     stage.pause();
-    const afterUs = timeAt(stage.model, stage.step.peek());
+    const afterUs = stage.step.peek().us;
     await this.grow({ parent: this.shown.peek(), afterUs, command });
   }
 
@@ -129,7 +129,7 @@ export class Session {
       node: stage.node.peek(),
       event: picked === null ? null : picked + 1,
     };
-    return writeLink(this.packed, { branches, run: this.shown.peek(), at: stage.step.peek(), view });
+    return writeLink(this.packed, { branches, run: this.shown.peek(), at: stage.step.peek().number, view });
   }
 
   private remember() {

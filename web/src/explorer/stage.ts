@@ -1,5 +1,6 @@
 import { batch, computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { momentFrom, placeOf, type Model } from "../run/model";
+import type { Model } from "../run/model";
+import { Step } from "../run/step";
 import { eventsUntil } from "../run/timeline";
 import { Trail } from "./trail";
 
@@ -16,14 +17,13 @@ const DWELL_MS = 700;
  * through it writes here.
  */
 export class Stage {
-  /** How many events have happened. */
-  readonly step: ReadonlySignal<number>;
+  readonly step: ReadonlySignal<Step>;
   /** Where on the time line: at the step or, while playing, on the way to the next. */
   readonly place: ReadonlySignal<number>;
   readonly playing: ReadonlySignal<boolean>;
   readonly speed = signal(1);
-  /** Nobody gets beyond this step: a lesson stops there. */
-  readonly limit: Signal<number>;
+  /** The player does not go beyond this step: a lesson stops there. */
+  readonly limit: Signal<Step>;
   /** The event, by its index, whose past and future are lit: by pointing at it, or for good. */
   readonly pointed = signal<number | null>(null);
   readonly picked = signal<number | null>(null);
@@ -36,7 +36,7 @@ export class Stage {
   /** The step again, for what may lag a little behind. */
   readonly trail: Trail;
 
-  private readonly steps: Signal<number>;
+  private readonly steps: Signal<Step>;
   private readonly places: Signal<number>;
   private readonly plays = signal(false);
   private frame = 0;
@@ -46,46 +46,46 @@ export class Stage {
     at = 0,
     limit = model.last,
   ) {
-    const step = Math.max(0, Math.min(at, model.last));
+    const step = Step.at(model, at);
     this.step = this.steps = signal(step);
-    this.place = this.places = signal(placeOf(model, step));
+    this.place = this.places = signal(step.place);
     this.playing = this.plays;
-    this.limit = signal(limit);
+    this.limit = signal(Step.at(model, limit));
     this.trail = new Trail(this.step);
     this.lit = computed(() => this.pointed.value ?? this.picked.value);
   }
 
-  /** Goes to a step and stays there. */
-  goTo(step: number) {
+  /** Goes to a step, or to the nearest to a number, and stays there. */
+  goTo(step: Step | number) {
     this.pause();
     this.jump(step);
   }
 
-  /** So many events on, or back. */
+  /** A number of events on, or back. */
   by(steps: number) {
-    this.goTo(this.step.peek() + steps);
+    this.goTo(this.step.peek().number + steps);
   }
 
   /** To the next moment worth a stop, or the last one before. */
   toMoment(forward: boolean) {
-    const moment = momentFrom(this.model, this.step.peek(), forward);
+    const moment = this.step.peek().moment(forward);
     this.goTo(moment?.step ?? (forward ? this.model.last : 0));
   }
 
   /** Plays from here; from the end, once more from the beginning. */
   play() {
     if (this.plays.peek()) return;
-    if (this.step.peek() >= this.model.last) this.jump(0);
-    if (this.step.peek() >= this.limit.peek()) return;
+    if (this.step.peek().number === this.model.last) this.jump(0);
+    if (this.isAtLimit) return;
     this.plays.value = true;
     let before = performance.now();
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const walk = (now: number) => {
       const ms = (now - before) * this.speed.peek();
       if (!isStill) this.advance((ms / 1000) * UNITS_PER_SECOND);
-      else if (ms >= DWELL_MS) this.jump(this.step.peek() + 1);
+      else if (ms >= DWELL_MS) this.jump(this.step.peek().number + 1);
       if (!isStill || ms >= DWELL_MS) before = now;
-      if (this.step.peek() >= this.limit.peek()) this.pause();
+      if (this.isAtLimit) this.pause();
       if (this.plays.peek()) this.frame = requestAnimationFrame(walk);
     };
     this.frame = requestAnimationFrame(walk);
@@ -107,22 +107,27 @@ export class Stage {
     this.speed.value = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, at + by))]!;
   }
 
-  private jump(to: number) {
-    const step = Math.max(0, Math.min(to, this.limit.peek(), this.model.last));
-    batch(() => {
-      this.steps.value = step;
-      this.places.value = placeOf(this.model, step);
-    });
-    this.trail.wake();
+  private get isAtLimit(): boolean {
+    return this.step.peek().number >= this.limit.peek().number;
+  }
+
+  private jump(to: Step | number) {
+    const number = typeof to === "number" ? to : to.number;
+    const step = Step.at(this.model, Math.min(number, this.limit.peek().number));
+    this.move(step, step.place);
   }
 
   private advance(by: number) {
     const place = this.places.peek() + by;
     const { timeline, last, events } = this.model;
     const step = place >= timeline.end ? last : Math.min(eventsUntil(timeline, place), events.length);
-    if (step >= this.limit.peek()) return this.jump(this.limit.peek());
+    if (step >= this.limit.peek().number) return this.jump(this.limit.peek());
+    this.move(Step.at(this.model, step), place);
+  }
+
+  private move(step: Step, place: number) {
     batch(() => {
-      this.steps.value = step;
+      if (step.number !== this.steps.peek().number) this.steps.value = step;
       this.places.value = place;
     });
     this.trail.wake();

@@ -1,5 +1,6 @@
 import { batch, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
+import type { Step } from "../run/step";
 import type { Stage } from "./stage";
 
 /** Steps that follow each other faster than this are a pull at the slider, or a fast play. */
@@ -11,20 +12,20 @@ const FAST_MS = 30;
  * get the time instead.
  */
 export class Trail {
-  private readonly followers = new Set<Signal<number>>();
+  private readonly followers = new Set<Signal<Step>>();
   private frame = 0;
   private woken = 0;
-  private seen = -1;
+  private seen: Step | null = null;
 
-  constructor(private readonly step: ReadonlySignal<number>) {}
+  constructor(private readonly step: ReadonlySignal<Step>) {}
 
-  join(): Signal<number> {
+  join(): Signal<Step> {
     const follower = signal(this.step.peek());
     this.followers.add(follower);
     return follower;
   }
 
-  leave(follower: Signal<number>) {
+  leave(follower: Signal<Step>) {
     this.followers.delete(follower);
   }
 
@@ -60,7 +61,7 @@ export class Trail {
 }
 
 /** The step, for what may lag a few frames behind. */
-export function useTrailing(stage: Stage): number {
+export function useTrailing(stage: Stage): Step {
   const follower = useMemo(() => stage.trail.join(), [stage]);
   useEffect(() => () => stage.trail.leave(follower), [follower]);
   return follower.value;

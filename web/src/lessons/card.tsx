@@ -49,7 +49,7 @@ function Intro({ lesson, begin }: { lesson: LessonData; begin: () => void }) {
 function AtStop(props: CardProps & { stop: Stop; place: Place }) {
   const { lesson, stage, progress, move, stop, place } = props;
   const heading = useRef<HTMLHeadingElement>(null);
-  const arrived = stage.step.value >= place.ask;
+  const arrived = stage.step.value.number >= place.ask;
   useEffect(() => {
     // The button that led here is gone; without this the keyboard would have to start from the top.
     if (arrived) heading.current?.focus({ preventScroll: true });

@@ -5,6 +5,7 @@ import { Stage } from "../explorer/stage";
 import { Problem } from "../gallery/problem";
 import { go, place, rewrite } from "../place";
 import { modelOf } from "../run/model";
+import { Step } from "../run/step";
 import { ALL } from "./all";
 import { Card } from "./card";
 import { placesOf, type Place } from "./find";
@@ -102,7 +103,7 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
     setProgress(to);
     rewrite(writeProgress(lesson, to));
     stage.limit.value = limitOf(to, places, stage);
-    if (how === "jump" || stage.step.peek() > stage.limit.value) stage.goTo(stage.limit.value);
+    if (how === "jump" || stage.step.peek().number > stage.limit.value.number) stage.goTo(stage.limit.value);
     else stage.play();
   };
   return (
@@ -125,10 +126,10 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
 }
 
 /** How far one may look into the run. */
-function limitOf({ stop, answer }: Progress, places: Place[], stage: Stage): number {
+function limitOf({ stop, answer }: Progress, places: Place[], { model }: Stage): Step {
   const at = places[stop - 1];
-  if (!at) return stop === 0 ? 0 : stage.model.last;
-  return answer === null ? at.ask : at.answer;
+  if (!at) return stop === 0 ? Step.first(model) : Step.last(model);
+  return Step.at(model, answer === null ? at.ask : at.answer);
 }
 
 /** The stops of a lesson, to see how far one is and to go back. */

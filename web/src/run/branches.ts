@@ -1,6 +1,7 @@
 import type { BranchStep } from "./links";
 import type { Model } from "./model";
 import type { Event } from "./recording";
+import { Step } from "./step";
 import { deedWords, inMs, processName } from "./words";
 
 /** Cuts a link in both directions. */
@@ -52,8 +53,8 @@ export function messagesOf({ flights }: Model): number {
   return flights.kinds.reduce((sum, { role, sends }) => sum + (role === "overhead" ? 0 : sends.length), 0);
 }
 
-/** How many events have happened at a time. */
-export function stepAtTime({ events, last }: Model, us: number): number {
-  const next = events.findIndex((event) => event.us > us);
-  return next < 0 ? last : next;
+/** The step after all events up to a time. */
+export function stepAtTime(model: Model, us: number): Step {
+  const next = model.events.findIndex((event) => event.us > us);
+  return next < 0 ? Step.last(model) : Step.at(model, next);
 }

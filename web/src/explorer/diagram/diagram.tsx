@@ -64,7 +64,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
       height: height.value,
       sharpness: Math.min(2, devicePixelRatio),
       place: stage.place.value,
-      step: stage.step.value,
+      happened: stage.step.value.happened,
       relations: relations.value,
       lit: stage.lit.value,
       hideFuture,
@@ -122,7 +122,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     return x < GUTTER - 6 || y > height.peek() - AXIS ? null : { x: x + left, y: y + top };
   };
-  const visible = (index: number | null) => (index !== null && hideFuture && index >= stage.step.peek() ? null : index);
+  const visible = (index: number | null) => (index !== null && hideFuture && index >= stage.step.peek().happened ? null : index);
   const onPointerMove = (event: PointerEvent) => {
     if (event.pointerType === "touch") return;
     const at = point(event);
@@ -140,7 +140,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
     if (event.key === "Escape" && picked !== null) stage.picked.value = null;
     else if (event.key === "Enter" && picked !== null) stage.goTo(picked + 1);
     else if (event.key.startsWith("Arrow")) {
-      const next = visible(neighbour(plan.peek(), picked ?? stage.step.peek() - 1, event.key));
+      const next = visible(neighbour(plan.peek(), picked ?? stage.step.peek().happened - 1, event.key));
       if (next !== null) stage.picked.value = next;
       if (next !== null) bring(plan.peek(), next);
     } else return;

@@ -15,7 +15,7 @@ export interface Sight {
   sharpness: number;
   /** Where on the time line it is now, and how many events have happened. */
   place: number;
-  step: number;
+  happened: number;
   /** How each event stands to the one that is looked at; null if none is. */
   relations: Uint8Array | null;
   lit: number | null;
@@ -122,7 +122,7 @@ export class Easel {
     const colours = colourNumbers(plan.model.flights.kinds);
     for (const number of [Math.floor(now / TILE) - 1, Math.floor(now / TILE)]) {
       for (const label of plan.pieces[number]?.labels ?? []) {
-        if (label.to >= now && label.event < sight.step) paintLabel(on, ink, colours, label);
+        if (label.to >= now && label.event < sight.happened) paintLabel(on, ink, colours, label);
       }
     }
   }
@@ -175,7 +175,7 @@ export class Easel {
   /** The current moment: a line through all processes, and a ring around the current event. */
   private paintNow(on: CanvasSurface, plan: Plan, ink: Palette, sight: Sight, now: number) {
     on.lines([now, 0, now, plan.height], { colour: ink.now, width: 2 });
-    for (const index of new Set([sight.step - 1, sight.lit ?? -1])) {
+    for (const index of new Set([sight.happened - 1, sight.lit ?? -1])) {
       const node = plan.model.events[index]?.node;
       if (node == null) continue;
       const ring = { colour: index === sight.lit ? ink.ink : ink.now, width: 2.4 };

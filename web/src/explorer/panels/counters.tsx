@@ -1,5 +1,4 @@
 import type { Schemas } from "../../api/client";
-import { countsAt } from "../../run/model";
 import { colourNumbers, kindInk } from "../diagram/colours";
 import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
@@ -9,7 +8,7 @@ import { useTrailing } from "../trail";
 export function Counters({ stage, hideFuture }: { stage: Stage; hideFuture: boolean }) {
   const { model } = stage;
   const { kinds } = model.flights;
-  const counts = countsAt(model, useTrailing(stage));
+  const counts = useTrailing(stage).counts;
   const colours = colourNumbers(kinds);
   const counted = (numbers: (kind: number) => number) =>
     kinds.reduce((sum, { role }, kind) => sum + (role === "overhead" ? 0 : numbers(kind)), 0);

@@ -17,7 +17,7 @@ export function Events({ stage, hideFuture }: { stage: Stage; hideFuture: boolea
   const { events, last } = stage.model;
   const box = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
-  const step = useTrailing(stage);
+  const step = useTrailing(stage).happened;
   useLayoutEffect(() => {
     const at = (step - 1) * ROW;
     const seen = top.peek();
@@ -44,7 +44,7 @@ export function Events({ stage, hideFuture }: { stage: Stage; hideFuture: boolea
         role="listbox"
         tabIndex={0}
         aria-labelledby="events-title"
-        aria-activedescendant={step > 0 && step <= events.length ? `event-${step}` : undefined}
+        aria-activedescendant={step > 0 ? `event-${step}` : undefined}
         style={{ height: `${Math.min(HEIGHT, Math.max(1, shown) * ROW + 2)}px` }}
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
         onKeyDown={onKeyDown}

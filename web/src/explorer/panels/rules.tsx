@@ -1,12 +1,11 @@
 import type { Schemas } from "../../api/client";
-import { firedAt } from "../../run/steps";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
 import { useTrailing } from "../trail";
 
 /** The algorithm's rules; those that were just applied are marked. */
 export function Rules({ stage, rules }: { stage: Stage; rules: readonly Schemas["Rule"][] }) {
-  const { node, rules: now } = firedAt(stage.model.events, useTrailing(stage));
+  const { node, rules: now } = useTrailing(stage).fired;
   return (
     <section class="panel rules" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>

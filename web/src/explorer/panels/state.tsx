@@ -1,5 +1,4 @@
-import { currentEvent, processAt } from "../../run/model";
-import { beganAt } from "../../run/steps";
+import type { Step } from "../../run/step";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
 import { useTrailing } from "../trail";
@@ -47,13 +46,9 @@ function Chooser({ stage }: { stage: Stage }) {
 }
 
 /** The chosen process, and those that did something last. */
-function Some({ stage, step }: { stage: Stage; step: number }) {
-  const shown = new Set<number>();
-  if (stage.node.value !== null) shown.add(stage.node.value);
-  for (let at = step; at > 0 && shown.size < SOME; at--) {
-    const node = currentEvent(stage.model, at)?.node;
-    if (node != null) shown.add(node);
-  }
+function Some({ stage, step }: { stage: Stage; step: Step }) {
+  const chosen = stage.node.value === null ? [] : [stage.node.value];
+  const shown = new Set([...chosen, ...step.actors(SOME - chosen.length)]);
   if (shown.size === 0) return <p>Nothing has happened yet.</p>;
   return (
     <div class="cards">
@@ -62,10 +57,9 @@ function Some({ stage, step }: { stage: Stage; step: number }) {
   );
 }
 
-function Card({ stage, node, step }: { stage: Stage; node: number; step: number }) {
-  const { model } = stage;
-  const life = processAt(model, node, step);
-  const isNew = life.since >= 0 && life.since >= beganAt(model.events, step);
+function Card({ stage, node, step }: { stage: Stage; node: number; step: Step }) {
+  const life = step.process(node);
+  const isNew = life.since >= 0 && life.since >= step.began;
   const fields = Object.entries(life.fields);
   const gone = isNew ? life.changed.filter((name) => !(name in life.fields)) : [];
   const word = standing(life);

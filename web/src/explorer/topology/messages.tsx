@@ -1,6 +1,5 @@
 import { useComputed } from "@preact/signals";
 import type { Flight } from "../../run/flights";
-import { underWay } from "../../run/flights";
 import type { Model } from "../../run/model";
 import { colourNumbers, kindInk } from "../diagram/colours";
 import { palette } from "../diagram/palette";
@@ -16,7 +15,7 @@ const DOTS_MAX = 300;
 /** The messages that are under way, on their links. */
 export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
   const { model } = stage;
-  const flying = useComputed(() => underWay(model.flights, Math.min(stage.step.value, model.events.length)));
+  const flying = useComputed(() => stage.step.value.flying);
   const place = stage.place.value;
   const ink = palette.value;
   const colours = colourNumbers(model.flights.kinds);

@@ -1,6 +1,5 @@
 import { useComputed } from "@preact/signals";
 import type { Life } from "../../run/lives";
-import { currentEvent, processAt, type Model } from "../../run/model";
 import { processName } from "../../run/words";
 import { crown } from "../diagram/signs";
 import type { Stage } from "../stage";
@@ -19,12 +18,11 @@ interface NodeProps {
 
 /** A process: what it is shows in its shape, in a word and in its colour. */
 export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProps) {
-  const { model } = stage;
-  const life = useComputed(() => processAt(model, node, stage.step.value)).value;
-  const acts = useComputed(() => currentEvent(model, stage.step.value)?.node === node).value;
+  const life = useComputed(() => stage.step.value.process(node)).value;
+  const acts = useComputed(() => stage.step.value.event?.node === node).value;
   const { x, y, outX, outY } = layout.spots.get(node)!;
   const { radius } = layout;
-  const blamed = useComputed(() => isBlamed(model, stage.step.value, node)).value;
+  const blamed = useComputed(() => stage.step.value.violation?.by.includes(node) ?? false).value;
   const crowned = life.up && life.coordinator === node;
   const word = blamed ? "violates" : standing(life);
   const state = !life.up ? "down" : life.paused ? "paused" : life.section;
@@ -92,11 +90,6 @@ function Shape({ state, radius }: { state: string; radius: number }) {
       {state === "waiting" && <circle class="outer-ring" r={r + 3} />}
     </>
   );
-}
-
-/** Whether the violation, which is the last step, is about this process. */
-function isBlamed({ events, outcome }: Model, step: number, node: number): boolean {
-  return step > events.length && (outcome?.violation?.by.includes(node) ?? false);
 }
 
 /** What a process is, in a word or two. */

@@ -1,6 +1,5 @@
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
-import { cutsAt } from "../../run/model";
 import { reaches, type Cut } from "../../run/network";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
@@ -22,7 +21,7 @@ export interface TopologyProps {
 export function Topology({ stage, onNode, onLink }: TopologyProps) {
   const { model } = stage;
   const layout = useMemo(() => layTopology(model.header), [model]);
-  const cuts = useComputed(() => cutsAt(model, stage.step.value)).value;
+  const cuts = useComputed(() => stage.step.value.cuts).value;
   const { nodes } = model.header;
   const whole = useRef<HTMLDivElement>(null);
   // One of them takes the focus, and the arrow keys lead to the others.
