@@ -1,5 +1,6 @@
-import { Component, type ComponentChildren } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { Guard } from "./guard";
 import { lazy } from "./lazy";
 import { go, place, type Room } from "./place";
 import { theme, nextTheme } from "./theme";
@@ -30,7 +31,7 @@ export function App() {
         </button>
       </header>
       <main id="main" tabIndex={-1}>
-        <Guard key={room}>{roomOf(room)}</Guard>
+        <Guard key={room} level="page">{roomOf(room)}</Guard>
       </main>
     </>
   );
@@ -61,25 +62,4 @@ function RoomLink(props: { to: string; is: boolean; children: ComponentChildren 
       {props.children}
     </a>
   );
-}
-
-/** A mistake in one room must not take the others down. */
-class Guard extends Component<{ children: ComponentChildren }, { error: Error | null }> {
-  override state: { error: Error | null } = { error: null };
-
-  static override getDerivedStateFromError(error: Error) {
-    return { error };
-  }
-
-  override render() {
-    const { error } = this.state;
-    if (!error) return this.props.children;
-    return (
-      <section class="notice" role="alert">
-        <h1>Something went wrong in this room</h1>
-        <p>{error.message}</p>
-        <p>The other rooms work; reloading this one may help.</p>
-      </section>
-    );
-  }
 }

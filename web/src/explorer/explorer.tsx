@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ServerError, type Schemas } from "../api/client";
+import { Guard } from "../guard";
 import { go, place } from "../place";
 import { Actions } from "./actions";
 import { Branches, Outcome } from "./branches";
@@ -73,12 +74,12 @@ function Failure({ error, retry }: { error: unknown; retry: () => void }) {
   );
 }
 
-/** The views are those of another run now; whoever had the focus on a process keeps it there. */
-function refocus() {
-  requestAnimationFrame(() => {
-    if (document.activeElement !== document.body) return;
-    document.querySelector<SVGElement>(".node[tabindex='0']")?.focus();
-  });
+/**
+ * The views are those of another run now, and what had the focus is gone. The player gets it: what a viewer does after a
+ * branch is to watch it. On a process, the arrow keys and Space would choose a process and open its menu.
+ */
+function focusPlayer() {
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(".player .play")?.focus({ preventScroll: true }));
 }
 
 /** What a menu is open for. */
@@ -94,7 +95,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
   const runs = session.runs.value;
   const tell = (problem: string) => setNotices((before) => [...before.filter((one) => one !== problem), problem]);
   const branch = (command: string) => {
-    session.branch(command).then(refocus, (error: Error) => {
+    session.branch(command).then(focusPlayer, (error: Error) => {
       const hint = error instanceof ServerError ? error.hint : null;
       tell(`That cannot be done here: ${error.message} ${hint ?? ""}`.trim());
     });
@@ -125,9 +126,11 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         </div>
         <Actions session={session} onProblem={tell} />
       </header>
-      <Outcome model={model} onGo={(step) => stage.goTo(step)} />
-      <Remarks remarks={recording.remarks} />
-      <Branches session={session} />
+      <Guard level="panel" name="Outcome">
+        <Outcome model={model} onGo={(step) => stage.goTo(step)} />
+        <Remarks remarks={recording.remarks} />
+        <Branches session={session} />
+      </Guard>
       <Player
         key={session.shown.value}
         stage={stage}
@@ -138,7 +141,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
       />
       <p class="visually-hidden" role="status">{runs.length > 1 ? `Shown: ${runs[session.shown.value]?.label ?? ""}` : ""}</p>
       {session.busy.value && <p class="busy" role="status">Playing…</p>}
-      {algorithm && <About algorithm={algorithm} />}
+      {algorithm && <Guard level="panel" name="About"><About algorithm={algorithm} /></Guard>}
       {recording.scenario !== null && <ScenarioText key={recording.scenario} scenario={recording.scenario} />}
       {opened && (
         <Menu

@@ -2,6 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Schemas } from "../api/client";
 import { inMs, sentence } from "../run/words";
+import { Guard } from "../guard";
 import { Controls } from "./controls";
 import { Diagram } from "./diagram/diagram";
 import "./explorer.css";
@@ -57,11 +58,11 @@ export function Player(props: PlayerProps) {
   return (
     <div class="player">
       <div class="pictures">
-        <Topology stage={stage} onNode={onNode} onLink={onLink} />
-        <Diagram stage={stage} hideFuture={hideFuture} />
+        <Guard level="panel" name="Network"><Topology stage={stage} onNode={onNode} onLink={onLink} /></Guard>
+        <Guard level="panel" name="Space-time diagram"><Diagram stage={stage} hideFuture={hideFuture} /></Guard>
       </div>
       <div class="desk">
-        <Now stage={stage} />
+        <Guard level="panel" name="Current event"><Now stage={stage} /></Guard>
         <Controls stage={stage} disabled={disabled}>
           <button type="button" aria-expanded={showsHelp.value} onClick={toggleHelp} title="Keys and signs (?)">
             <span aria-hidden="true">?</span>
@@ -78,11 +79,17 @@ export function Player(props: PlayerProps) {
       {below}
       <div class="panels">
         <div>
-          {panels.includes("state") && <State stage={stage} />}
-          {panels.includes("events") && <Events stage={stage} hideFuture={hideFuture} />}
+          {panels.includes("state") && <Guard level="panel" name="Processes"><State stage={stage} /></Guard>}
+          {panels.includes("events") && (
+            <Guard level="panel" name="Events"><Events stage={stage} hideFuture={hideFuture} /></Guard>
+          )}
         </div>
-        {panels.includes("rules") && rules.length > 0 && <div><Rules stage={stage} rules={rules} /></div>}
-        {panels.includes("counters") && <div><Counters stage={stage} hideFuture={hideFuture} /></div>}
+        {panels.includes("rules") && rules.length > 0 && (
+          <div><Guard level="panel" name="Rules"><Rules stage={stage} rules={rules} /></Guard></div>
+        )}
+        {panels.includes("counters") && (
+          <div><Guard level="panel" name="Messages"><Counters stage={stage} hideFuture={hideFuture} /></Guard></div>
+        )}
       </div>
     </div>
   );

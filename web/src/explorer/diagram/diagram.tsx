@@ -26,6 +26,9 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
   const width = useSignal(0);
   const scroll = useSignal({ left: 0, top: 0 });
   const redraw = useSignal(0);
+  // Drawing happens between renderings, where no guard sees it fail: the next rendering fails in its place.
+  const failed = useSignal<unknown>(null);
+  if (failed.value !== null) throw failed.value;
   const height = useComputed(() => (width.value >= NARROW ? HEIGHT.wide : HEIGHT.narrow));
   const plan = useComputed(() => {
     const wide = width.value >= NARROW;
@@ -77,7 +80,12 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
       if (!on || sight.width === 0) return;
       const [pixelsWide, pixelsHigh] = [sight.width * sight.sharpness, sight.height * sight.sharpness];
       if (on.width !== pixelsWide || on.height !== pixelsHigh) [on.width, on.height] = [pixelsWide, pixelsHigh];
-      if (easel.draw(on, laid, ink, sight)) redraw.value++;
+      try {
+        if (easel.draw(on, laid, ink, sight)) redraw.value++;
+      } catch (error) {
+        failed.value = error;
+        return;
+      }
       // Last in the frame: it makes the browser lay the page out, which it then need not do again.
       if (scrolled.current === sight.left) return;
       scrolled.current = sight.left;
@@ -90,8 +98,12 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
   useEffect(() => {
     let idle = 0;
     const prepare: IdleRequestCallback = (deadline) => {
-      while (deadline.timeRemaining() > 4 && easel.prepare(scroll.peek().left));
-      idle = requestIdleCallback(prepare, { timeout: 2000 });
+      try {
+        while (deadline.timeRemaining() > 4 && easel.prepare(scroll.peek().left));
+        idle = requestIdleCallback(prepare, { timeout: 2000 });
+      } catch (error) {
+        failed.value = error;
+      }
     };
     idle = requestIdleCallback(prepare);
     return () => cancelIdleCallback(idle);

@@ -1,0 +1,50 @@
+import { BULLY } from "./api";
+import { Explorer } from "./explorer";
+import { expect, test } from "./fixtures";
+
+test("a panel that fails says so and leaves the others alone", async ({ page, explore }) => {
+  // What no server sends: a formula without the kinds of messages that it is for.
+  await page.route("**/v1/explore/run", async (route) => {
+    const answer = await route.fetch();
+    const run = await answer.json();
+    await route.fulfill({ response: answer, json: { ...run, outcome: { ...run.outcome, costs: [{ case: "none" }] } } });
+  });
+  const view = new Explorer(page);
+  await page.goto(`${explore}/explore#exhibit=${BULLY}`);
+  const failed = page.getByRole("alert").filter({ hasText: "This panel failed to render: Messages" });
+  await expect(failed).toContainText("undefined");
+  await view.button("One event on").click();
+  expect((await view.place()).step).toBe(1);
+  for (const name of ["Processes", "Events", "Rules"]) await expect(page.getByRole("region", { name })).toBeVisible();
+  await expect(page.getByRole("group", { name: /processes in a/ })).toBeVisible();
+  await expect(failed.getByRole("button", { name: "Try again" })).toBeVisible();
+});
+
+test("a diagram that cannot be drawn says so and leaves the others alone", async ({ page, explore }) => {
+  await page.addInitScript(() => {
+    OffscreenCanvas.prototype.getContext = () => {
+      throw new Error("no canvas today");
+    };
+  });
+  const view = new Explorer(page);
+  await page.goto(`${explore}/explore#exhibit=${BULLY}`);
+  await expect(page.getByRole("alert")).toContainText("This panel failed to render: Space-time diagram");
+  await expect(page.getByRole("alert")).toContainText("no canvas today");
+  await view.button("To the end").click();
+  await expect(page.getByRole("region", { name: "Processes" })).toBeVisible();
+});
+
+test("after a branch the arrow keys and Space move the player", async ({ page, explore }) => {
+  const view = new Explorer(page);
+  await page.goto(`${explore}/explore#exhibit=${BULLY}&at=7`);
+  await view.doTo("P3", "Crash");
+  await expect(view.runs).toHaveCount(2);
+  const { step } = await view.place();
+  await page.keyboard.press("ArrowRight");
+  expect((await view.place()).step).toBe(step + 1);
+  await page.keyboard.press("ArrowLeft");
+  expect((await view.place()).step).toBe(step);
+  await page.keyboard.press(" ");
+  await expect(view.button("Pause")).toBeVisible();
+  await expect(page.getByRole("menu")).toHaveCount(0);
+});
