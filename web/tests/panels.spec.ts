@@ -48,3 +48,16 @@ test("after a branch the arrow keys and Space move the player", async ({ page, e
   await expect(view.button("Pause")).toBeVisible();
   await expect(page.getByRole("menu")).toHaveCount(0);
 });
+
+test("the formulas are compared kind by kind, per entry where they are per entry, and only the case that fits is shown", async ({ page, explore }) => {
+  const view = new Explorer(page);
+  await page.goto(`${explore}/explore#exhibit=lamport-crossing-requests`);
+  await expect(view.counters.getByRole("columnheader", { name: "messages per entry" })).toBeVisible();
+  await expect(view.counters.getByRole("row", { name: /^one asks, light load/ })).toContainText("6 ✓");
+  await expect(view.counters.getByRole("row", { name: /^REPLY exactly|^REPLY n/ })).toContainText("2 ✓");
+  await expect(view.counters).toContainText("This run has 3 entries.");
+  await page.goto(`${explore}/explore#exhibit=${BULLY}`);
+  await expect(view.counters).toContainText("None of them is for a run like this one.");
+  await expect(view.counters.getByText("✓")).toHaveCount(0);
+  await expect(view.counters.getByText("Formulas for other situations (4)")).toBeVisible();
+});

@@ -1,4 +1,6 @@
-import type { Schemas } from "../../api/client";
+import { useMemo } from "preact/hooks";
+import { costsOf, type Cost } from "../../run/costs";
+import type { Model } from "../../run/model";
 import { colourNumbers, kindInk } from "../diagram/colours";
 import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
@@ -38,48 +40,68 @@ export function Counters({ stage, hideFuture }: { stage: Stage; hideFuture: bool
           </tfoot>
         </table>
       )}
-      {!hideFuture && <Formulas costs={model.outcome?.costs ?? []} total={total.end} stage={stage} />}
+      {!hideFuture && <Formulas model={model} />}
     </section>
+  );
+}
+
+/** What the sources say that this run costs: only what fits it, kind by kind. The other cases are folded away. */
+function Formulas({ model }: { model: Model }) {
+  const { entries, fits, others } = useMemo(() => costsOf(model), [model]);
+  if (fits.length + others.length === 0) return null;
+  return (
+    <>
+      <h3>The textbook’s formulas, for n = {model.header.nodes.length}</h3>
+      {fits.length === 0 && <p>None of them is for a run like this one.</p>}
+      {fits.length > 0 && (
+        <table class="formulas">
+          <thead>
+            <tr>
+              <th scope="col">If</th>
+              <th scope="col">{entries === null ? "messages" : "messages per entry"}</th>
+              <th scope="col">here</th>
+            </tr>
+          </thead>
+          <tbody>
+            {fits.flatMap(({ cost, sent, parts }) => [
+              <tr key={cost.case}>
+                <th scope="row">{cost.case}</th>
+                <td>{wordsOf(cost)}</td>
+                <td class="agrees">{sent} ✓</td>
+              </tr>,
+              ...(parts.length < 2 ? [] : parts).map(({ kinds, formula, expected, sent }) => (
+                <tr key={`${cost.case} ${kinds.join()}`} class="part">
+                  <th scope="row">{kinds.join(" + ")}</th>
+                  <td><var>{pretty(formula)}</var> = {expected}</td>
+                  <td>{sent} ✓</td>
+                </tr>
+              )),
+            ])}
+          </tbody>
+        </table>
+      )}
+      {entries !== null && fits.length > 0 && <p>This run has {entries} {entries === 1 ? "entry" : "entries"}.</p>}
+      {others.length > 0 && (
+        <details>
+          <summary>Formulas for other situations ({others.length})</summary>
+          <table class="formulas">
+            <tbody>
+              {others.map((cost) => (
+                <tr key={cost.case}><th scope="row">{cost.case}</th><td>{wordsOf(cost)}</td></tr>
+              ))}
+            </tbody>
+          </table>
+        </details>
+      )}
+    </>
   );
 }
 
 const JUDGED: Record<string, string> = { exact: "exactly", "at-most": "at most", mean: "on average" };
 
-function Formulas({ costs, total, stage }: { costs: readonly Schemas["Cost"][]; total: number; stage: Stage }) {
-  if (costs.length === 0) return null;
-  const n = stage.model.header.nodes.length;
-  const sent = (names: readonly string[]) =>
-    stage.model.flights.kinds.reduce((sum, kind) => sum + (names.includes(kind.name) ? kind.sends.length : 0), 0);
-  return (
-    <>
-      <h3>The textbook, for n = {n}</h3>
-      <table class="formulas">
-        <thead>
-          <tr><th scope="col">If</th><th scope="col">messages</th><th scope="col">here</th></tr>
-        </thead>
-        <tbody>
-          {costs.flatMap((cost) => [
-            <tr key={cost.case}>
-              <th scope="row">{cost.case}</th>
-              <td>{JUDGED[cost.judged] ?? cost.judged} <var>{pretty(cost.formula)}</var> = {cost.value}</td>
-              <td class={agrees(cost, total) ? "agrees" : ""}>{total}{agrees(cost, total) ? " ✓" : ""}</td>
-            </tr>,
-            ...cost.kinds.map(({ kinds, formula, value }) => (
-              <tr key={`${cost.case} ${kinds.join()}`} class="part">
-                <th scope="row">{kinds.join(" + ")}</th>
-                <td><var>{pretty(formula)}</var> = {value}</td>
-                <td>{sent(kinds)}</td>
-              </tr>
-            )),
-          ])}
-        </tbody>
-      </table>
-    </>
-  );
+function wordsOf({ judged, formula, value }: Cost) {
+  return <>{JUDGED[judged] ?? judged} <var>{pretty(formula)}</var> = {value}</>;
 }
-
-const agrees = ({ judged, value }: Schemas["Cost"], total: number) =>
-  judged === "at-most" ? total <= value : judged === "exact" && total === value;
 
 /** `n^2-n-1` as `n² − n − 1`. */
 function pretty(formula: string): string {
