@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { modelOf } from "../../run/model";
+import type { Event } from "../../run/recording";
 import { sample, sampleRecording } from "../../run/sample";
+import { Step } from "../../run/step";
 import { diagramSvg } from "./export";
+import { freshOf } from "./fresh";
 import { neighbour } from "./neighbours";
 import { eventAt, layPlan, stepAtX, xOf } from "./plan";
 import { widthOf } from "./surface";
@@ -49,6 +52,58 @@ describe.each([bully, storm])("the plan", (model) => {
         const overlap = Math.min(a.x + widthOf(a.words, a.size), b.x + widthOf(b.words, b.size)) - Math.max(a.x, b.x);
         expect(overlap, `${a.words} / ${b.words}`).toBeLessThan(9);
       }
+    }
+  });
+});
+
+test("a message that does not arrive ends between the lines of two processes", () => {
+  const recording = sampleRecording("bully");
+  const nodes = [1, 2, 3, 4, 5, 6, 7];
+  const header = { ...recording.header, nodes };
+  const stamped = { us: 0, lamport: 1, vector: {}, kind: "ASK", role: "protocol", text: "ASK" };
+  const events = nodes.slice(1).flatMap((to, index) => [
+    { ...stamped, event: "send", node: 1, from: 1, to, id: index },
+    { ...stamped, event: "drop", node: to, from: 1, to, id: index, why: index % 2 ? "lost" : "cut" },
+  ]) as Event[];
+  const plan = layPlan(modelOf({ ...recording, header, events }), 120, 60);
+  const crosses = plan.model.flights.all.map((_, flight) => [...plan.legs.subarray(4 * flight, 4 * flight + 4)]);
+  for (const [x1, , x2, y2] of crosses) {
+    for (const y of plan.y.values()) expect(Math.abs(y - y2!)).toBeGreaterThan(20);
+    expect(x2! - x1!).toBeGreaterThanOrEqual(0.25 * 120);
+  }
+});
+
+describe("where the future is hidden", () => {
+  test.each([bully, storm])("no words of a message stand without its arrow", (model) => {
+    const plan = layPlan(model, 120, 60);
+    let seen = 0;
+    for (let number = 1; number <= model.last; number++) {
+      const step = Step.at(model, number);
+      const now = xOf(plan, step.place);
+      const { labels, over, stubs } = freshOf(plan, step.happened, now);
+      for (const { x, y, event, kind } of labels) {
+        if (typeof kind !== "number") continue;
+        seen++;
+        const legs = [...stubs.map(({ line }) => line), ...[...over].map((flight) => [...plan.legs.subarray(4 * flight, 4 * flight + 4)])];
+        const arrived = model.flights.all.find(({ send }) => send === event)!.arrive;
+        const isDrawn = arrived !== null && plan.x[arrived]! <= now;
+        const isUnder = legs.some(([x1, y1, x2, y2]) => Math.abs(offLine(x1!, y1!, x2!, y2!, x, y)) < 6 && x <= x2! + 1);
+        expect(isDrawn || isUnder, `step ${number}: the words of event ${event}`).toBe(true);
+      }
+    }
+    expect(seen).toBeGreaterThan(3);
+  });
+
+  /** How far a point is from a line. */
+  const offLine = (x1: number, y1: number, x2: number, y2: number, x: number, y: number) =>
+    ((x2 - x1) * (y - y1) - (y2 - y1) * (x - x1)) / (Math.hypot(x2 - x1, y2 - y1) || 1);
+
+  test("nothing is drawn of what has not happened", () => {
+    const plan = layPlan(bully, 120, 60);
+    for (let number = 0; number <= bully.last; number++) {
+      const step = Step.at(bully, number);
+      const { labels } = freshOf(plan, step.happened, xOf(plan, step.place));
+      for (const { event } of labels) expect(event).toBeLessThan(number);
     }
   });
 });

@@ -1,7 +1,8 @@
 import { Relation } from "../../run/causality";
 import { CanvasSurface } from "./canvas";
+import { freshOf } from "./fresh";
 import { paintAxis, paintGround, paintLabel, paintNames, paintPiece } from "./paint";
-import { colourNumbers, type Palette } from "./colours";
+import { colourNumbers, kindInk, type Palette } from "./colours";
 import { AXIS, GUTTER, TILE, xOf, type Plan } from "./plan";
 
 /** What one looks at: which part of the diagram, at which moment. */
@@ -56,7 +57,7 @@ export class Easel {
     this.paintFresh(on, plan, ink, sight, now);
     if (sight.relations) this.paintCones(context, on, plan, ink, sight, sight.relations);
     this.paintNow(on, plan, ink, sight, now);
-    this.paintFrame(context, on, plan, ink, sight);
+    this.paintFrame(context, on, plan, ink, sight, sight.hideFuture ? now : Infinity);
     return missing;
   }
 
@@ -117,14 +118,19 @@ export class Easel {
     return canvas;
   }
 
-  /** Words of what has just happened reach beyond this moment; they are not part of the future. */
+  /** Words and messages of what has just happened reach beyond this moment; they are not part of the future. */
   private paintFresh(on: CanvasSurface, plan: Plan, ink: Palette, sight: Sight, now: number) {
     const colours = colourNumbers(plan.model.flights.kinds);
-    for (const number of [Math.floor(now / TILE) - 1, Math.floor(now / TILE)]) {
-      for (const label of plan.pieces[number]?.labels ?? []) {
-        if (label.to >= now && label.event < sight.happened) paintLabel(on, ink, colours, label);
-      }
+    const { labels, over, stubs } = freshOf(plan, sight.happened, now);
+    if (over.size > 0) {
+      const piece = { flights: [...over], events: [], labels: [] };
+      paintPiece(on, plan, piece, ink);
     }
+    // Where the future is shown, the whole arrow is there.
+    for (const { kind, line } of sight.hideFuture ? stubs : []) {
+      on.lines(line, { colour: kindInk(ink, colours[kind]!).line, width: 1.6 });
+    }
+    for (const label of labels) paintLabel(on, ink, colours, label);
   }
 
   /** What can have caused an event, and what it can have caused; all else is dimmed. */
@@ -184,7 +190,7 @@ export class Easel {
   }
 
   /** The names and the axis stay where they are when the rest is scrolled. */
-  private paintFrame(context: CanvasRenderingContext2D, on: CanvasSurface, plan: Plan, ink: Palette, sight: Sight) {
+  private paintFrame(context: CanvasRenderingContext2D, on: CanvasSurface, plan: Plan, ink: Palette, sight: Sight, until: number) {
     const { left, top, width, height } = sight;
     const axis = top + height - AXIS;
     context.fillStyle = ink.paper;
@@ -192,7 +198,7 @@ export class Easel {
     paintNames(on, plan, ink, left);
     context.fillStyle = ink.paper;
     context.fillRect(left, axis, width, AXIS);
-    paintAxis(on, plan, ink, left + GUTTER, left + width, axis);
+    paintAxis(on, plan, ink, left + GUTTER, left + width, axis, until);
     context.fillStyle = ink.paper;
     context.fillRect(left, axis, GUTTER - 6, AXIS);
   }

@@ -183,11 +183,11 @@ export function paintNames(on: Surface, plan: Plan, ink: Palette, x: number) {
   }
 }
 
-/** The axis below, between two points. */
-export function paintAxis(on: Surface, plan: Plan, ink: Palette, from: number, to: number, y: number) {
+/** The axis below, between two points, with the times up to a third. */
+export function paintAxis(on: Surface, plan: Plan, ink: Palette, from: number, to: number, y: number, until = Infinity) {
   on.lines([from, y, Math.min(to, plan.end), y], { colour: ink.gone, width: 1.2 });
   for (const { x, words } of plan.ticks) {
-    if (x < from - 40 || x > to + 40) continue;
+    if (x < from - 40 || x > to + 40 || x > until) continue;
     on.lines([x, y, x, y + 5], { colour: ink.gone, width: 1.2 });
     on.text(words, x, y + 18, { size: 11, colour: ink.faint, align: "middle" });
   }

@@ -64,7 +64,7 @@ export function layPlan(model: Model, scale: number, lane: number): Plan {
     const from = [x[flight.send]!, y.get(flight.from)!] as const;
     const due = flight.arrive === null ? Math.max(from[0] + 0.5 * scale, end) : x[flight.arrive]!;
     const to = [due, y.get(flight.to)!] as const;
-    legs.set([...from, ...endOf(flight, from, to, scale)], 4 * number);
+    legs.set([...from, ...endOf(flight, from, to, scale, lane)], 4 * number);
   });
   const height = PAD.top + order.length * lane + PAD.bottom;
   const crowned = new Set(model.spans.filter(({ what }) => what === "coordinates").map(({ from }) => from));
@@ -77,18 +77,20 @@ export function layPlan(model: Model, scale: number, lane: number): Plan {
 }
 
 /**
- * Where the arrow of a message ends. Neither what the network swallowed nor what is still under way
- * reaches its receiver; what is swallowed at once still gets some of the way, or nobody would see it.
+ * Where the arrow of a message ends. Neither a message that the network lost nor one that is still
+ * under way reaches its receiver: it gets about half of the way, and ends between the lines of two
+ * processes, so that it does not seem to have reached a third one. A message that is lost at the
+ * moment of its sending is drawn as if it had taken the usual time.
  */
-function endOf({ why, arrive }: Flight, from: Point, to: Point, scale: number): Point {
+function endOf({ why, arrive }: Flight, from: Point, to: Point, scale: number, lane: number): Point {
   if (why === "down" || (why === null && arrive !== null)) return to;
-  const middle = (from[0] + to[0]) / 2;
-  return [why === null ? middle : Math.max(middle, from[0] + SWALLOWED * scale), (from[1] + to[1]) / 2];
+  const lanes = Math.max(1, Math.round(Math.abs(to[1] - from[1]) / lane));
+  const part = (lanes % 2 === 0 ? lanes - 1 : lanes) / (2 * lanes);
+  const due = why === null ? to[0] : Math.max(to[0], from[0] + scale);
+  return [from[0] + (due - from[0]) * part, from[1] + (to[1] - from[1]) * part];
 }
 
 type Point = readonly [x: number, y: number];
-/** How far a message gets at least that the network swallows. */
-const SWALLOWED = 0.25;
 
 /** At most a tenth of a millisecond: more digits than that are not for reading off an axis. */
 const tickWords = (us: number) => inMs(us >= 1000 ? Math.round(us / 100) * 100 : us);

@@ -38,14 +38,8 @@ export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
         return <path key={kind} d={path} stroke={kindInk(ink, colours[kind]!).line} stroke-width={isOverhead ? size * 0.6 : size} />;
       })}
       {stride > 1 && <text class="many" x={layout.width / 2} y={18}>{flying.value.length} messages under way</text>}
-      {words.all.map(({ flight, text, x, y, anchor }) => (
-        <text
-          key={`${flight.send} ${flight.arrive}`}
-          x={x}
-          y={y}
-          style={{ textAnchor: anchor }}
-          fill={kindInk(ink, colours[flight.kind]!).word}
-        >
+      {words.all.map(({ flight, text, x, y }) => (
+        <text key={`${flight.send} ${flight.arrive}`} x={x} y={y} fill={kindInk(ink, colours[flight.kind]!).word}>
           {text}
         </text>
       ))}
