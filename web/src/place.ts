@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /** Parameters that say what the gallery shows, and nothing about a run. */
-const OF_THE_GALLERY = new Set(["new", "open", "family", "algorithm", "only"]);
+const OF_THE_GALLERY = new Set(["new", "open", "family", "algorithm", "only", "find"]);
 
 /** Reads a link. `/` is the dashboard; under `/explore`, no parameters mean the gallery. */
 export function readPlace(path: string, hash: string): Place {
@@ -32,6 +32,12 @@ export function navigate(to: string) {
   history.pushState(null, "", to);
   place.value = here();
   window.scrollTo(0, 0);
+}
+
+/** Goes somewhere else in the page in place of where one is: the browser's back button does not lead back here. */
+export function replace(to: string) {
+  history.replaceState(null, "", to);
+  place.value = here();
 }
 
 /** Follows a link within the page; with a modifier key it is the browser's. */

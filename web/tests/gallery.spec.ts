@@ -22,7 +22,7 @@ test("the gallery says where to begin, and shows all there is", async ({ page, e
     exhibits: { title: string; counterexample: boolean }[];
   };
   await expect(page.getByRole("status").filter({ hasText: `${exhibits.length} runs` })).toBeVisible();
-  await page.getByLabel("Counterexamples only").check();
+  await page.getByRole("combobox", { name: "Show" }).selectOption("counterexamples");
   const found = exhibits.filter(({ counterexample }) => counterexample);
   await expect(page.getByText("Counterexample", { exact: true })).toHaveCount(found.length);
   await page.getByRole("button", { name: "Mutual exclusion" }).click();
@@ -30,6 +30,27 @@ test("the gallery says where to begin, and shows all there is", async ({ page, e
   await accessible(page);
   await page.reload();
   await expect(page.getByRole("button", { name: "Mutual exclusion" })).toHaveAttribute("aria-pressed", "true");
+});
+
+test("runs are found by words and by how they end, and the link keeps both", async ({ page, explore }) => {
+  const { exhibits } = await gallery(explore);
+  await page.goto(`${explore}/explore`);
+  const cards = page.getByRole("heading", { level: 4 });
+  await expect(cards).toHaveCount(exhibits.length);
+  await page.getByRole("searchbox", { name: "Find" }).fill("suzuki partition");
+  await expect(cards).toHaveCount(1);
+  await expect(page).toHaveURL(/find=suzuki/);
+  await page.getByRole("searchbox", { name: "Find" }).fill("");
+  await page.getByRole("combobox", { name: "Show" }).selectOption("violations");
+  await expect(page.getByRole("status").filter({ hasText: `of ${exhibits.length} runs` })).toBeVisible();
+  const found = await cards.count();
+  expect(found).toBeGreaterThan(20);
+  await expect(page.locator(".tag")).toHaveCount(found);
+  await page.reload();
+  await expect(cards).toHaveCount(found);
+  await page.getByRole("searchbox", { name: "Find" }).fill("no such run");
+  await expect(page.getByText("No run matches these filters.")).toBeVisible();
+  await accessible(page);
 });
 
 test("every run says in two sentences what to look for, and one can be played", async ({ page, explore }) => {

@@ -61,3 +61,14 @@ test("the formulas are compared kind by kind, per entry where they are per entry
   await expect(view.counters.getByText("✓")).toHaveCount(0);
   await expect(view.counters.getByText("Formulas for other situations (4)")).toBeVisible();
 });
+
+test("the menu of a process offers what can be done after the events of that time", async ({ page, explore }) => {
+  const view = new Explorer(page);
+  // P4 is up at step 0, and crashes at 0ms. A branch begins after that.
+  await page.goto(`${explore}/explore#exhibit=${BULLY}`);
+  await view.process("P4").click();
+  await expect(page.getByRole("menu", { name: "P4, after 0ms" })).toBeVisible();
+  await expect(page.getByRole("menuitem", { name: "Crash", exact: true })).toHaveCount(0);
+  await page.getByRole("menuitem", { name: "Recover", exact: true }).click();
+  await expect(view.runs).toHaveCount(2);
+});

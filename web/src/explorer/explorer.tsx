@@ -11,7 +11,8 @@ import { Menu } from "./menu";
 import { Player } from "./player";
 import { ScenarioText } from "./scenario";
 import type { Link } from "./topology/layout";
-import { processName } from "../run/words";
+import { stepAtTime } from "../run/branches";
+import { inMs, processName } from "../run/words";
 
 /** The explorer: the run that the link speaks of. */
 export function Explorer() {
@@ -104,8 +105,10 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
     if ("command" in deed) branch(deed.command);
     else setAsked({ node, ask: deed.ask });
   };
+  // A branch begins after all events of a microsecond, so what can be done is what can be done then.
+  const branchPoint = () => stepAtTime(model, stage.step.peek().us);
   const choices = (now: Opened) => {
-    const step = stage.step.peek();
+    const step = branchPoint();
     const deeds = now.link ? deedsForLink(step, now.link) : deedsFor(header, step, now.node, algorithm?.verbs ?? []);
     return deeds.map((deed) => ({ label: deed.label, act: act(deed, now.node) }));
   };
@@ -145,7 +148,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
       {recording.scenario !== null && <ScenarioText key={recording.scenario} scenario={recording.scenario} />}
       {opened && (
         <Menu
-          title={opened.link ? `Link ${opened.link.map(processName).join("–")}, now` : `${processName(opened.node)}, now`}
+          title={`${opened.link ? `Link ${opened.link.map(processName).join("–")}` : processName(opened.node)}, after ${inMs(stage.step.peek().us)}`}
           anchor={opened.at}
           choices={choices(opened)}
           onClose={() => setOpened(null)}

@@ -1,7 +1,7 @@
 import { useMemo } from "preact/hooks";
 import type { Schemas } from "../api/client";
-import { go, navigate, place } from "../place";
-import { applyFilter, filterLink, grouped, readFilter, type Filter } from "./filter";
+import { go, navigate, place, replace } from "../place";
+import { applyFilter, filterLink, grouped, isViolated, readFilter, titleOf, type Filter, type Only } from "./filter";
 import { Thumbnail } from "./thumbnail";
 
 interface Props {
@@ -12,7 +12,7 @@ interface Props {
 /** All runs worth looking at, by family. */
 export function Exhibits({ exhibits, catalogue }: Props) {
   const filter = readFilter(place.value.params);
-  const shown = applyFilter(exhibits, filter);
+  const shown = applyFilter(exhibits, filter, catalogue);
   const groups = grouped(shown, catalogue);
   return (
     <>
@@ -22,9 +22,9 @@ export function Exhibits({ exhibits, catalogue }: Props) {
       </p>
       {shown.length === 0 && (
         <p>
-          No run fits.{" "}
+          No run matches these filters.{" "}
           <a href="/explore" onClick={go("/explore")}>
-            Show all of them
+            Show all runs
           </a>
         </p>
       )}
@@ -49,7 +49,7 @@ function Filters({ exhibits, catalogue, filter }: Props & { filter: Filter }) {
   const families = useMemo(() => grouped(exhibits, catalogue), [exhibits, catalogue]);
   const algorithms = useMemo(
     () => [
-      ...new Set(applyFilter(exhibits, { ...filter, algorithm: null, counterexamples: false }).map((e) => e.algorithm)),
+      ...new Set(exhibits.filter((e) => filter.family === null || e.family === filter.family).map((e) => e.algorithm)),
     ],
     [exhibits, filter.family],
   );
@@ -58,8 +58,19 @@ function Filters({ exhibits, catalogue, filter }: Props & { filter: Filter }) {
     navigate(filterLink({ ...filter, ...change }));
     window.scrollTo(0, top); // the list changes under the buttons; the buttons should stay where they are
   };
+  // Every letter changes the list, and the back button leads to what was there before the search.
+  const find = (words: string) => replace(filterLink({ ...filter, words }));
   return (
-    <div class="filters" role="group" aria-label="Which runs to show">
+    <div class="filters" role="search" aria-label="Runs of the gallery">
+      <label class="find">
+        Find{" "}
+        <input
+          type="search"
+          value={filter.words}
+          placeholder="token lost"
+          onInput={(event) => find(event.currentTarget.value)}
+        />
+      </label>
       <div class="chips">
         <button
           type="button"
@@ -93,13 +104,13 @@ function Filters({ exhibits, catalogue, filter }: Props & { filter: Filter }) {
           ))}
         </select>
       </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={filter.counterexamples}
-          onChange={(event) => choose({ counterexamples: event.currentTarget.checked })}
-        />{" "}
-        Counterexamples only
+      <label>
+        Show{" "}
+        <select value={filter.only ?? ""} onChange={(event) => choose({ only: (event.currentTarget.value || null) as Only | null })}>
+          <option value="">all runs</option>
+          <option value="violations">runs that end in a violation</option>
+          <option value="counterexamples">counterexamples that the checker found</option>
+        </select>
       </label>
     </div>
   );
@@ -112,7 +123,7 @@ function Card({ exhibit, catalogue }: { exhibit: Schemas["Exhibit"]; catalogue: 
       <Thumbnail scenario={exhibit.scenario} />
       <p class="overline">
         {titleOf(exhibit.algorithm, catalogue)}
-        {exhibit.counterexample && <span class="tag">Counterexample</span>}
+        {exhibit.counterexample ? <span class="tag">Counterexample</span> : isViolated(exhibit) && <span class="tag">Violation</span>}
       </p>
       <h4>
         <a href={link} onClick={go(link)}>
@@ -123,6 +134,3 @@ function Card({ exhibit, catalogue }: { exhibit: Schemas["Exhibit"]; catalogue: 
     </li>
   );
 }
-
-const titleOf = (name: string, catalogue: Schemas["Catalogue"] | null) =>
-  catalogue?.algorithms.find((algorithm) => algorithm.name === name)?.title ?? name;

@@ -6,15 +6,22 @@ type Exhibit = Schemas["Exhibit"];
 export interface Filter {
   family: string | null;
   algorithm: string | null;
-  counterexamples: boolean;
+  only: Only | null;
+  /** Every one of these words is in what a card says; empty for all. */
+  words: string;
 }
+
+/** Which runs a filter keeps: those that end in a violation, or those that the checker found. */
+export type Only = "violations" | "counterexamples";
 
 /** What a link says about it. */
 export function readFilter(params: URLSearchParams): Filter {
+  const only = params.get("only");
   return {
     family: params.get("family"),
     algorithm: params.get("algorithm"),
-    counterexamples: params.get("only") === "counterexamples",
+    only: only === "violations" || only === "counterexamples" ? only : null,
+    words: params.get("find") ?? "",
   };
 }
 
@@ -23,19 +30,41 @@ export function filterLink(filter: Filter): string {
   const params = new URLSearchParams();
   if (filter.family) params.set("family", filter.family);
   if (filter.algorithm) params.set("algorithm", filter.algorithm);
-  if (filter.counterexamples) params.set("only", "counterexamples");
+  if (filter.only) params.set("only", filter.only);
+  if (filter.words.trim()) params.set("find", filter.words);
   return params.size === 0 ? "/explore" : `/explore#${params}`;
 }
 
-/** The exhibits that pass. */
-export function applyFilter(exhibits: Exhibit[], filter: Filter): Exhibit[] {
+/** Whether a run ends in a violation: its scenario says so, and is tested. */
+export const isViolated = ({ scenario }: Exhibit) => /^expect violation\b/m.test(scenario);
+
+/** The exhibits that pass. The catalogue has the names that are shown instead of ids. */
+export function applyFilter(exhibits: Exhibit[], filter: Filter, catalogue: Schemas["Catalogue"] | null): Exhibit[] {
+  const words = plain(filter.words).split(/\s+/).filter(Boolean);
   return exhibits.filter(
     (exhibit) =>
       (filter.family === null || exhibit.family === filter.family) &&
       (filter.algorithm === null || exhibit.algorithm === filter.algorithm) &&
-      (!filter.counterexamples || exhibit.counterexample),
+      (filter.only !== "counterexamples" || exhibit.counterexample) &&
+      (filter.only !== "violations" || isViolated(exhibit)) &&
+      (words.length === 0 || hasAll(textOf(exhibit, catalogue), words)),
   );
 }
+
+const hasAll = (text: string, words: readonly string[]) => words.every((word) => text.includes(word));
+
+/** All that a card says, and its ids. */
+function textOf({ id, title, look, algorithm, family }: Exhibit, catalogue: Schemas["Catalogue"] | null): string {
+  const group = catalogue?.families.find(({ name }) => name === family)?.title ?? "";
+  return plain([id, title, look, titleOf(algorithm, catalogue), algorithm, family, group].join(" "));
+}
+
+/** Without what a person does not think of when typing: capitals, and one kind of apostrophe or hyphen for another. */
+const plain = (text: string) => text.toLowerCase().replace(/[’‘]/g, "'").replace(/[‐–—]/g, "-");
+
+/** What an algorithm is called. */
+export const titleOf = (name: string, catalogue: Schemas["Catalogue"] | null) =>
+  catalogue?.algorithms.find((algorithm) => algorithm.name === name)?.title ?? name;
 
 /** A family with its exhibits. */
 export interface Group {

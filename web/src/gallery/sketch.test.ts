@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { applyFilter, filterLink, grouped, readFilter } from "./filter";
+import { grouped } from "./filter";
 import { membersOf, sketch, storyOf } from "./sketch";
 
 const SCENARIOS = new URL("../../../scenarios/", import.meta.url);
@@ -44,12 +44,6 @@ test("members are read as scenarios write them", () => {
   expect(membersOf("cluster bully 1..1000000000")).toHaveLength(64);
 });
 
-test("a filter is in its link", () => {
-  const filter = { family: "mutex", algorithm: "raymond", counterexamples: true };
-  expect(readFilter(new URLSearchParams(filterLink(filter).split("#")[1]))).toEqual(filter);
-  expect(filterLink({ family: null, algorithm: null, counterexamples: false })).toBe("/explore");
-});
-
 test("exhibits are grouped in the catalogue's order", () => {
   const exhibit = (id: string, family: string, counterexample = false) => ({
     id,
@@ -72,5 +66,4 @@ test("exhibits are grouped in the catalogue's order", () => {
   };
   expect(grouped(all, catalogue).map(({ title }) => title)).toEqual(["Elections", "Mutual exclusion", "unheard-of"]);
   expect(grouped(all, null).map(({ name }) => name)).toEqual(["mutex", "election", "unheard-of"]);
-  expect(applyFilter(all, { family: null, algorithm: null, counterexamples: true }).map(({ id }) => id)).toEqual(["b"]);
 });
