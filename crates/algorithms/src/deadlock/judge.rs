@@ -57,6 +57,8 @@ pub struct Judge {
     waits: BTreeMap<Tx, (u64, Resource)>,
     dead: BTreeSet<NodeId>,
     pub(super) deadlocks: Vec<Deadlock>,
+    /// The last cycle that was reported and never was, and when, for the picture.
+    pub(super) phantom: Option<(Time, Cycle)>,
     pub(super) begun: u64,
     pub(super) committed: u64,
     pub(super) gave_up: u64,
@@ -94,6 +96,7 @@ impl Judge {
             waits: BTreeMap::new(),
             dead: BTreeSet::new(),
             deadlocks: Vec::new(),
+            phantom: None,
             begun: 0,
             committed: 0,
             gave_up: 0,
@@ -179,6 +182,7 @@ impl Judge {
     fn reported(&mut self, at: Time, who: NodeId, cycle: &Cycle) -> Result<(), Breach> {
         let once = self.one_finder && self.dead.is_empty();
         let Some(deadlock) = self.deadlock(cycle) else {
+            self.phantom = Some((at, cycle.clone()));
             return breach("no-phantom", PHANTOM, [who]);
         };
         deadlock.reports += 1;

@@ -1,7 +1,7 @@
 //! What there is to say about the deadlocks of a run, and to see of them.
 
 use super::judge::{Deadlock, Judge};
-use super::names::Tx;
+use super::names::{Cycle, Tx};
 use crate::referee::{Arc, Fact, Graph, Picture, Vertex};
 use bellwether_core::{Time, micros};
 use serde_json::{Value, json};
@@ -89,12 +89,21 @@ fn report(name: &'static str, deadlock: &Deadlock) -> Option<Fact> {
 
 pub(super) fn pictures(judge: &Judge) -> Vec<Picture> {
     let found = judge.deadlocks.iter().filter(|deadlock| deadlock.found.is_some());
-    let draw = |(deadlock, number)| draw(judge, deadlock, number);
-    found.take(SHOWN.len()).zip(1_u32..).filter_map(draw).collect()
+    let real = found.take(SHOWN.len()).zip(1_u32..).filter_map(|(deadlock, number)| {
+        let (found, cycle) = deadlock.found.as_ref()?;
+        let title = match deadlock.victim {
+            Some(tx) => format!("Deadlock {number}, found at {found}: {tx} is aborted"),
+            None => format!("Deadlock {number}, found at {found}"),
+        };
+        Some(draw(judge, title, cycle, deadlock.victim))
+    });
+    let phantom = judge.phantom.as_ref().map(|(at, cycle)| {
+        draw(judge, format!("Phantom, reported at {at}: this deadlock never was"), cycle, None)
+    });
+    real.chain(phantom).collect()
 }
 
-fn draw(judge: &Judge, deadlock: &Deadlock, number: u32) -> Option<Picture> {
-    let (found, cycle) = deadlock.found.as_ref()?;
+fn draw(judge: &Judge, title: String, cycle: &Cycle, victim: Option<Tx>) -> Picture {
     let began = |tx: Tx| judge.began.get(&tx).map_or_else(String::new, |at| format!("since {at}"));
     let nodes: Vec<Vertex> = cycle
         .edges()
@@ -103,7 +112,7 @@ fn draw(judge: &Judge, deadlock: &Deadlock, number: u32) -> Option<Picture> {
             name: edge.waiter.to_string(),
             note: began(edge.waiter),
             group: format!("S{}", edge.waiter.home.number()),
-            marked: deadlock.victim == Some(edge.waiter),
+            marked: victim == Some(edge.waiter),
         })
         .collect();
     let count = nodes.len();
@@ -113,9 +122,5 @@ fn draw(judge: &Judge, deadlock: &Deadlock, number: u32) -> Option<Picture> {
         label: edge.resource.to_string(),
         marked: true,
     });
-    let title = match deadlock.victim {
-        Some(tx) => format!("Deadlock {number}, found at {found}: {tx} is aborted"),
-        None => format!("Deadlock {number}, found at {found}"),
-    };
-    Some(Picture::Graph(Graph { title, nodes, edges: edges.collect() }))
+    Picture::Graph(Graph { title, nodes, edges: edges.collect() })
 }

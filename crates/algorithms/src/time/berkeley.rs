@@ -5,8 +5,8 @@
 //! time, takes the mean, and tells each by how much to correct its clock. It does not send the time:
 //! that would be old when it arrives, and a correction does not age.
 //!
-//! An [election] finds the master. When it dies, the next one is elected and goes on with the next
-//! round.
+//! An [election](crate::election) finds the master. When it dies, the next one is elected and goes on
+//! with the next round.
 //!
 //! # Rules
 //! * B1 Every interval the coordinator polls all others: POLL. A new coordinator does so first after

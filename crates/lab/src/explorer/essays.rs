@@ -76,7 +76,7 @@ fn plain(text: &str) -> String {
         match link.split_once("](") {
             Some((name, target)) if !name.contains([']', '[']) => {
                 plain.push_str(name);
-                rest = target.split_once(')').map_or("", |(_, after)| after);
+                rest = after_target(target);
             }
             _ => {
                 plain.push('[');
@@ -87,6 +87,22 @@ fn plain(text: &str) -> String {
     plain.push_str(rest);
     let plain = plain.replace("[`", "`").replace("`]", "`").replace("\\[", "[").replace("\\]", "]");
     plain.replace(['`', '*'], "").trim().to_owned()
+}
+
+/// What stands after the target of a link. The target may have parentheses itself: `super::mean()) of`.
+fn after_target(target: &str) -> &str {
+    let mut open = 1;
+    for (at, letter) in target.char_indices() {
+        match letter {
+            '(' => open += 1,
+            ')' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return target.split_at(at + 1).1;
+        }
+    }
+    ""
 }
 
 #[cfg(test)]
@@ -106,6 +122,7 @@ mod tests {
         for listed in catalogue().iter() {
             let (entry, about) = (&listed.entry, about(listed));
             assert!(about.ends_with('.') && about.len() > 60, "{}: {about}", entry.name);
+            assert!(!about.contains(['[', ']']), "{}: a link is left in: {about}", entry.name);
             let rules = rules(listed);
             assert!(rules.first().is_some_and(|rule| rule.part.is_none()), "{}", entry.name);
             for rule in &rules {
@@ -113,6 +130,8 @@ mod tests {
                 assert!(rule.text.len() > 5 && !rule.text.contains(marks), "{rule:?}");
                 assert!(rule.id.starts_with(|c: char| c.is_ascii_uppercase()), "{rule:?}");
                 assert!(!rule.text.contains("]("), "{rule:?}");
+                let [opened, closed] = ['(', ')'].map(|sign| rule.text.matches(sign).count());
+                assert_eq!(opened, closed, "{rule:?}");
             }
             let unique: BTreeSet<&String> = rules.iter().map(|rule| &rule.id).collect();
             assert_eq!(unique.len(), rules.len(), "{}: {:?}", entry.name, ids(listed));
@@ -139,7 +158,7 @@ mod tests {
 
     #[test]
     fn rules_are_read_with_their_cases_and_over_several_lines() {
-        let source = "//! Title.\n//!\n//! About `it`.\n//!\n//! # Rules\n//! * R1 Do [`this`](x::y)\n\
+        let source = "//! Title.\n//!\n//! About `it`.\n//!\n//! # Rules\n//! * R1 Do [`this`](x::y())\n\
                       //!   at once.\n//! * R2 Or:\n//!   * a: `W[j]` or\n//!     so;\n//! * S3, the cure: none\n\
                       //!\n//! More.\n//! # Assumes\n//! * R9 No.\nuse x;\n//! * R8 No.\n";
         let found: Vec<(String, String)> =

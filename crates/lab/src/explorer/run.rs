@@ -36,7 +36,8 @@ fn another_way(
     let (scenario, played) = play(&branched.text, may_go_on)?;
     // What cannot be done, such as the crash of a process that is down, is no other way.
     if let Some(failed) = played.mismatches.iter().find(|wrong| wrong.line == branched.line) {
-        let error = format!("`{}` came to nothing: {}", command.trim(), failed.happened);
+        let why = failed.happened.trim_start_matches("nothing: ");
+        let error = format!("`{}` cannot happen then: {why}", command.trim());
         return Err(refuse(error, "choose another moment, or another process"));
     }
     Ok(answer(branched.text, &scenario, &played))

@@ -182,7 +182,9 @@ fn write(
             new_line = Some(lines.len());
         }
         in_story = !source.is_empty() && (in_story || source == "---");
-        if in_story || expectations.contains(&number_here) {
+        // A comment on a line of its own tells what came of the original.
+        let is_comment = source.trim_start().starts_with('#');
+        if in_story || is_comment || expectations.contains(&number_here) {
             continue;
         }
         // What is left out must not leave a hole.

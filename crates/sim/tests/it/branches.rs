@@ -140,13 +140,11 @@ fn the_line_stands_with_the_run_that_it_is_in_and_later_heals_are_renumbered() {
         |after, command| branch(&CATALOGUE, STORY, &played, at(after), command).unwrap().text;
     assert_eq!(
         text(20_000, "cut 1>2"),
-        "# P4 coordinates and is cut off.\n\
-         cluster bully 1..4 coordinator=4 latency=10ms timeout=100ms detection=on keep-going\n\
+        "cluster bully 1..4 coordinator=4 latency=10ms timeout=100ms detection=on keep-going\n\
          cut 1>2 at=20.001ms\n\
          partition 4 at=50ms   # alone\n\
          heal 2 at=900ms\n\
          run until=400ms\n\n\
-         # And on.\n\
          crash 2 at=1500ms\n\
          run\n"
     );
@@ -154,8 +152,7 @@ fn the_line_stands_with_the_run_that_it_is_in_and_later_heals_are_renumbered() {
     assert!(text(60_000, "heal").contains("# alone\nheal at=60.001ms\nheal 1 at=900ms\n"));
     assert!(text(60_000, "cut 1<>2").contains("\ncut 1<>2 at=60.001ms\nheal 1 at=900ms\n"));
     assert!(
-        text(400_000, "crash 1")
-            .contains("# And on.\ncrash 1 at=400.001ms\ncrash 2 at=1500ms\nrun\n")
+        text(400_000, "crash 1").contains("\n\ncrash 1 at=400.001ms\ncrash 2 at=1500ms\nrun\n")
     );
     assert!(text(u64::MAX, "recover 2").ends_with("crash 2 at=1500ms\nrun\n\nrecover 2\nrun\n"));
 }
