@@ -5,13 +5,13 @@ import { lazy } from "./lazy";
 import { go, place, type Room } from "./place";
 import { theme, nextTheme } from "./theme";
 
-// Nobody needs the code of a room that they do not enter.
+// The code of a room is loaded when the viewer enters it.
 const Dashboard = lazy(() => import("./dashboard/dashboard").then((room) => room.Dashboard));
 const Explorer = lazy(() => import("./explorer/explorer").then((room) => room.Explorer));
 const Gallery = lazy(() => import("./gallery/gallery").then((room) => room.Gallery));
 const Lesson = lazy(() => import("./lessons/lesson").then((room) => room.Lesson));
 
-/** The page: a bar with the rooms, and the room that one is in. */
+/** The page: a bar with the rooms, and the room that is shown. */
 export function App() {
   const { room } = place.value;
   useEffect(() => {
@@ -26,7 +26,7 @@ export function App() {
           <RoomLink to="/explore" is={room !== "dashboard"}>Explorer</RoomLink>
           <RoomLink to="/" is={room === "dashboard"}>Dashboard</RoomLink>
         </nav>
-        <button type="button" class="quiet" onClick={nextTheme} title="Light, dark or as the system has it">
+        <button type="button" class="quiet" onClick={nextTheme} title="Theme: light, dark or the system’s">
           {theme.value === "system" ? "Auto" : theme.value === "dark" ? "Dark" : "Light"}
         </button>
       </header>

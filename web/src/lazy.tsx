@@ -25,14 +25,14 @@ export function lazy(load: () => Promise<ComponentType>) {
     if (failed.value) {
       return (
         <section class="notice" role="alert">
-          <h1>This part of the page could not be loaded</h1>
-          <p>The server may have gone, or is a newer one than this page. Reload the page when it is back.</p>
+          <h1>This page failed to load</h1>
+          <p>The server does not answer, or it runs a newer version than this page. Reload the page.</p>
         </section>
       );
     }
     return (
       <p class="loading" role="status">
-        One moment…
+        Loading…
       </p>
     );
   };

@@ -19,7 +19,7 @@ test("a link with an unknown algorithm says so, and the scenario can be correcte
   await page.goto(`${explore}/explore#s=${await pack("cluster bullly 1..4\ncrash 4\nsuspect 2\nrun\n")}`);
   await expect(page.getByText(/bullly/).first()).toBeVisible();
   await page.getByLabel("Scenario").fill("cluster bully 1..4\ncrash 4\nsuspect 2\nrun\n");
-  await page.getByRole("button", { name: "Run what is written here" }).click();
+  await page.getByRole("button", { name: "Run this scenario" }).click();
   await expect(new Explorer(page).button("Play")).toBeVisible();
 });
 
@@ -28,14 +28,14 @@ test("broken parameters are named, and what is left of the link is shown", async
   for (const said of ["at=many", "Branch 1 of the link", "run=7", "colour"]) {
     await expect(page.getByText(said).first()).toBeVisible();
   }
-  await expect(new Explorer(page).button("One event on")).toBeEnabled();
+  await expect(new Explorer(page).button("One event forward")).toBeEnabled();
 });
 
 test("a branch that the server refuses leaves the original", async ({ page, explore, faults }) => {
   faults.allow(...REFUSED);
   await page.goto(`${explore}/explore#exhibit=${BULLY}&b=0.5000.crash_99&run=1`);
   await expect(page.getByText(/cannot be played/).first()).toBeVisible();
-  await expect(new Explorer(page).button("One event on")).toBeEnabled();
+  await expect(new Explorer(page).button("One event forward")).toBeEnabled();
 });
 
 test("a packed scenario that was cut short", async ({ page, explore }) => {
@@ -55,7 +55,7 @@ test("the server goes away: the page says so, keeps the run, and goes on when it
   await server.stop();
   await view.doTo("P3", "Crash");
   await expect(page.getByText("The server does not answer.").first()).toBeVisible();
-  await view.button("One event on").click();
+  await view.button("One event forward").click();
   expect((await view.place()).step).toBe(8);
   const again = await startExplore(new URL(server.url).host);
   await view.doTo("P3", "Crash");

@@ -16,7 +16,7 @@ for (const name of NAMES) {
       await expect(page.locator(".verdict")).toContainText("Rule");
     }
     await page.getByRole("button", { name: "Finish" }).click();
-    await expect(page.getByRole("heading", { name: "What to keep of it" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "What to remember" })).toBeVisible();
   });
 }
 
@@ -28,9 +28,9 @@ test("a lesson with the keyboard alone, and its link", async ({ page, explore, a
   const question = page.getByRole("heading", { name: "Whom does it ask?" });
   await expect(question).toBeFocused();
   await page.keyboard.press("1");
-  await expect(page.locator(".verdict")).toContainText("No.");
+  await expect(page.locator(".verdict")).toContainText("Not quite.");
   await page.keyboard.press("2");
-  await expect(page.locator(".verdict")).toContainText("Yes.");
+  await expect(page.locator(".verdict")).toContainText("Correct.");
   await expect(page.locator(".verdict")).toContainText("Rule R1");
   await expect(page).toHaveURL(/lesson=bully&stop=1&answer=1/);
   const { violations } = await new AxeBuilder({ page }).analyze();

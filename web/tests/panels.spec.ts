@@ -13,7 +13,7 @@ test("a panel that fails says so and leaves the others alone", async ({ page, ex
   await page.goto(`${explore}/explore#exhibit=${BULLY}`);
   const failed = page.getByRole("alert").filter({ hasText: "This panel failed to render: Messages" });
   await expect(failed).toContainText("undefined");
-  await view.button("One event on").click();
+  await view.button("One event forward").click();
   expect((await view.place()).step).toBe(1);
   for (const name of ["Processes", "Events", "Rules"]) await expect(page.getByRole("region", { name })).toBeVisible();
   await expect(page.getByRole("group", { name: /processes in a/ })).toBeVisible();

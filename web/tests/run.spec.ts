@@ -8,10 +8,10 @@ test("the bully example to its end: the counters are those of the API", async ({
   await page.goto(`${explore}/explore#exhibit=${BULLY}`);
   await expect(view.button("One event back")).toBeDisabled();
   for (let step = 1; step <= events.length; step++) {
-    await view.button("One event on").click();
+    await view.button("One event forward").click();
     expect((await view.place()).step).toBe(step);
   }
-  await expect(view.button("One event on")).toBeDisabled();
+  await expect(view.button("One event forward")).toBeDisabled();
   expect(outcome.messages.length).toBeGreaterThan(2);
   for (const { kind, sent } of outcome.messages) expect(await view.count(kind), kind).toBe(sent);
   await expect(view.process("P3")).toHaveAccessibleName(/follows P4/);
@@ -56,7 +56,7 @@ test("a friend who follows the link sees the same run, the same branch, the same
   await page.goto(`${explore}/explore#exhibit=${BULLY}&at=7`);
   await view.doTo("P3", "Crash");
   await expect(view.runs).toHaveCount(2);
-  for (let step = 0; step < 3; step++) await view.button("One event on").click();
+  for (let step = 0; step < 3; step++) await view.button("One event forward").click();
   await expect(page).toHaveURL(/run=1/);
   const place = await view.place();
   await expect(page).toHaveURL(new RegExp(`at=${place.step}(&|$)`));

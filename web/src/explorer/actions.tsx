@@ -15,7 +15,7 @@ export function Actions({ session, onProblem }: { session: Session; onProblem: (
     if ("file" in session.source) return onProblem("This trace is too long for a link. Send the file instead.");
     try {
       await navigator.clipboard.writeText(location.href);
-      setSaid("The link is copied");
+      setSaid("Link copied");
     } catch {
       setLink(location.href); // not every page may write there; then by hand
     }

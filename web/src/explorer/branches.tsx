@@ -79,7 +79,7 @@ export function Outcome({ model, onGo }: { model: Model; onGo: (step: number) =>
       </p>
       {facts.length > 0 && (
         <details>
-          <summary>What else there is to say</summary>
+          <summary>More about this run</summary>
           <dl>{facts.map(({ name, text }) => [<dt key={name}>{name}</dt>, <dd key={`${name}.`}>{text}</dd>])}</dl>
         </details>
       )}

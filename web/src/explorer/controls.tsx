@@ -41,7 +41,7 @@ function Buttons({ stage, disabled }: { stage: Stage; disabled: boolean }) {
   return (
     <div class="buttons">
       <Go label="To the beginning" keys="Home" icon="first" off={atStart} go={() => stage.goTo(0)} />
-      <Go label="To the moment before" keys="p" icon="momentBack" off={atStart} go={() => stage.toMoment(false)} />
+      <Go label="Previous key moment" keys="p" icon="momentBack" off={atStart} go={() => stage.toMoment(false)} />
       <Go label="One event back" keys="←" icon="back" off={atStart} go={() => stage.by(-1)} />
       <button
         type="button"
@@ -54,8 +54,8 @@ function Buttons({ stage, disabled }: { stage: Stage; disabled: boolean }) {
         <Icon name={playing ? "pause" : "play"} />
         <span aria-hidden="true">{playing ? "Pause" : "Play"}</span>
       </button>
-      <Go label="One event on" keys="→" icon="on" off={atEnd} go={() => stage.by(1)} />
-      <Go label="To the next moment" keys="n" icon="momentOn" off={atEnd} go={() => stage.toMoment(true)} />
+      <Go label="One event forward" keys="→" icon="on" off={atEnd} go={() => stage.by(1)} />
+      <Go label="Next key moment" keys="n" icon="momentOn" off={atEnd} go={() => stage.toMoment(true)} />
       <Go label="To the end" keys="End" icon="last" off={atEnd} go={() => stage.goTo(stage.model.last)} />
     </div>
   );

@@ -29,7 +29,7 @@ export function deedsFor({ nodes }: Header, step: Step, node: number, verbs: rea
       deeds.push(isPlain ? { label, command: `${verb} ${node}` } : { label: `${label}…`, ask: verb });
     }
   }
-  deeds.push({ label: "Something else…", ask: "command" });
+  deeds.push({ label: "Other command…", ask: "command" });
   return deeds;
 }
 

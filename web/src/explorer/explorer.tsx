@@ -43,7 +43,7 @@ export function Explorer() {
       {error !== null ? (
         <Failure error={error} retry={() => setAttempt(attempt + 1)} />
       ) : loaded === null ? (
-        <p role="status">Playing the run…</p>
+        <p role="status">Loading the run…</p>
       ) : (
         <Run key={attempt} {...loaded} />
       )}
@@ -58,7 +58,7 @@ function Failure({ error, retry }: { error: unknown; retry: () => void }) {
     <section class="notice" role="alert">
       <h1>This run cannot be shown</h1>
       <p class="why">{error instanceof Error ? error.message : String(error)}</p>
-      <p>{why?.hint ?? "Reloading the page may help."}</p>
+      <p>{why?.hint ?? "Reload the page."}</p>
       {why && why.similar.length > 0 && (
         <ul>
           {why.similar.map(({ id, title }) => (
@@ -98,7 +98,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
   const branch = (command: string) => {
     session.branch(command).then(focusPlayer, (error: Error) => {
       const hint = error instanceof ServerError ? error.hint : null;
-      tell(`That cannot be done here: ${error.message} ${hint ?? ""}`.trim());
+      tell(`The branch cannot be played: ${error.message} ${hint ?? ""}`.trim());
     });
   };
   const act = (deed: Deed, node: number) => () => {
@@ -115,7 +115,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
   const nodes = header.nodes.length;
   const standing: Deed[] = [
     ...(nodes > 1 ? [{ label: "Partition…", ask: "partition" }] : []),
-    ...(nodes > 0 ? [{ label: "Something else…", ask: "command" }] : []),
+    ...(nodes > 0 ? [{ label: "Other command…", ask: "command" }] : []),
   ];
   const canBranch = recording.scenario !== null;
   return (
@@ -143,7 +143,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         onLink={canBranch ? (link, at) => setOpened({ node: link[0], link, at }) : undefined}
       />
       <p class="visually-hidden" role="status">{runs.length > 1 ? `Shown: ${runs[session.shown.value]?.label ?? ""}` : ""}</p>
-      {session.busy.value && <p class="busy" role="status">Playing…</p>}
+      {session.busy.value && <p class="busy" role="status">Playing the branch…</p>}
       {algorithm && <Guard level="panel" name="About"><About algorithm={algorithm} /></Guard>}
       {recording.scenario !== null && <ScenarioText key={recording.scenario} scenario={recording.scenario} />}
       {opened && (
@@ -164,12 +164,12 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
 /** What one can do, for those who have not tried. */
 function Hint(props: { canBranch: boolean; deeds: readonly Deed[]; act: (deed: Deed) => void }) {
   if (!props.canBranch) {
-    return <p class="hint">This run was recorded, so it can only be looked at. Runs of scenarios can go another way.</p>;
+    return <p class="hint">This is a recorded trace, so you can only watch it. A scenario can be branched.</p>;
   }
   return (
     <p class="hint">
       <span>
-        <b>Break it at this moment:</b> click a process or a link. The run goes another way from here, and both stay.
+        <b>Break it at this moment:</b> click a process or a link. A branch starts here, and the original stays.
       </span>
       {props.deeds.map((deed) => <button key={deed.label} type="button" onClick={() => props.act(deed)}>{deed.label}</button>)}
     </p>
@@ -190,7 +190,7 @@ function Remarks({ remarks }: { remarks: readonly string[] }) {
   if (remarks.length === 0) return null;
   return (
     <details class="panel remarks">
-      <summary>It went otherwise than the scenario says ({remarks.length})</summary>
+      <summary>The run differs from what the scenario expects ({remarks.length})</summary>
       <ul>{remarks.map((remark) => <li key={remark}><pre>{remark}</pre></li>)}</ul>
     </details>
   );

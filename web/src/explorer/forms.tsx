@@ -65,7 +65,7 @@ function PartitionForm({ node, nodes, onCommand, onClose }: FormProps) {
   return (
     <Asking title="Partition the group" command={command} onCommand={onCommand} onClose={onClose}>
       <fieldset>
-        <legend>Who is on side A? All others are on side B.</legend>
+        <legend>Which processes are on side A? The others are on side B.</legend>
         <div class="sides">
           {nodes.map((id) => (
             <label key={id}>
@@ -75,7 +75,7 @@ function PartitionForm({ node, nodes, onCommand, onClose }: FormProps) {
           ))}
         </div>
       </fieldset>
-      {!isSplit && <p>Both sides need somebody.</p>}
+      {!isSplit && <p>Each side needs at least one process.</p>}
     </Asking>
   );
 }
@@ -83,12 +83,12 @@ function PartitionForm({ node, nodes, onCommand, onClose }: FormProps) {
 function CommandForm({ node, onCommand, onClose }: FormProps) {
   const [text, setText] = useState(`slow ${node} by=50ms`);
   return (
-    <Asking title="A line of the scenario language" command={text.trim() || null} onCommand={onCommand} onClose={onClose}>
+    <Asking title="Run a scenario command" command={text.trim() || null} onCommand={onCommand} onClose={onClose}>
       <label>
-        What happens now{" "}
+        Command{" "}
         <input value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} spellcheck={false} />
       </label>
-      <p>Such as <code>crash 1 2</code>, <code>slow 3 by=50ms</code>, <code>clock 3 offset=+200ms</code> or <code>calm</code>.</p>
+      <p>Examples: <code>crash 1 2</code>, <code>slow 3 by=50ms</code>, <code>clock 3 offset=+200ms</code> or <code>calm</code>.</p>
     </Asking>
   );
 }
@@ -138,7 +138,7 @@ function Asking({ title, command, onCommand, onClose, children }: AskingProps) {
         {children}
         <p class="command"><code>{command?.replace(";", "\n") ?? " "}</code></p>
         <div class="row">
-          <button type="submit" class="primary" disabled={command === null}>Do it at this moment</button>
+          <button type="submit" class="primary" disabled={command === null}>Do it now</button>
           <button type="button" onClick={() => dialog.current?.close()}>Cancel</button>
         </div>
       </form>

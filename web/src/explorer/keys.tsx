@@ -4,16 +4,16 @@ import type { Stage } from "./stage";
 /** What the keys do, wherever on the page one is. */
 export const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ["Space", "play or pause"],
-  ["← →", "one event back or on"],
-  ["p n", "to the interesting moment before or after"],
+  ["← →", "one event back or forward"],
+  ["p n", "previous or next key moment"],
   ["Home End", "to the beginning or the end"],
   ["− +", "slower or faster"],
-  ["Tab, then arrows", "choose a process; Enter opens what can be done to it"],
-  ["Esc", "let go of an event, close a menu"],
+  ["Tab, then arrows", "choose a process; Enter opens its menu"],
+  ["Esc", "deselect an event, close a menu"],
   ["?", "show or hide these keys"],
 ];
 
-/** Moves through a run by keys, unless somebody types or a button wants the key for itself. */
+/** Moves through a run by keys, unless the viewer types or a button wants the key for itself. */
 export function useKeys(stage: Stage, disabled: boolean, onHelp: () => void) {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {

@@ -38,7 +38,7 @@ export async function load(params: URLSearchParams): Promise<Loaded> {
   const { source } = link;
   if (!source) throw new CannotShow(problems[0] ?? "There is nothing to show.", "Choose a run in the gallery.", false);
   const catalogue = fetchCatalogue().catch((error: Error) => {
-    problems.push(`The catalogue is not there, so rules and verbs are missing: ${error.message}`);
+    problems.push(`Rules and requests are missing because the catalogue failed to load: ${error.message}`);
     return null;
   });
   const { recording, exhibit } = await find(source, problems);
@@ -54,7 +54,7 @@ export async function load(params: URLSearchParams): Promise<Loaded> {
 async function find(source: Source, problems: string[]): Promise<{ recording: Recording; exhibit: Loaded["exhibit"] }> {
   if ("file" in source) {
     const recording = openedFiles.get(source.file);
-    const hint = "Open it again from the gallery. A trace as long as this does not fit into a link.";
+    const hint = "Open the file again from the gallery. A long trace does not fit into a link.";
     if (!recording) throw new CannotShow(`The file ${source.file} is not open in this window.`, hint, false);
     const problem = fileProblems.get(recording);
     if (problem) problems.push(problem);
@@ -73,7 +73,7 @@ function unfold(text: string, problems: string[]): Recording {
     return recording;
   } catch (error) {
     if (!(error instanceof TraceError)) throw error;
-    throw new CannotShow(error.message, "Ask whoever sent the link for the file.", false);
+    throw new CannotShow(error.message, "Ask the sender of the link for the file.", false);
   }
 }
 
@@ -84,7 +84,7 @@ async function findExhibit(id: string): Promise<Schemas["Exhibit"]> {
   const words = id.split("-").filter((word) => word.length > 2);
   const shared = ({ id: other }: Schemas["Exhibit"]) => words.filter((word) => other.includes(word)).length;
   const similar = exhibits.filter((one) => shared(one) > 0).sort((a, b) => shared(b) - shared(a)).slice(0, 5);
-  throw new CannotShow(`The gallery has no run called ${id}.`, "Choose another one.", false, similar);
+  throw new CannotShow(`The gallery has no run called ${id}.`, "Choose another run.", false, similar);
 }
 
 async function play(scenario: string): Promise<Recording> {

@@ -26,11 +26,11 @@ export type Panel = "state" | "rules" | "counters" | "events";
  *     <Player key={...} stage={stage} rules={algorithm.rules} panels={["rules"]} hideFuture />
  *
  * Read `stage.step.value` to know where the viewer is; `stage.goTo(step)` and `stage.play()` move;
- * `stage.limit.value = step` lets nobody get beyond a step, and playing stops there. Another stage
+ * `stage.limit.value = step` is the last step that can be reached, and playing stops there. Another stage
  * needs another `key`.
  */
 export interface PlayerProps {
-  /** Where one is in the run. Whoever shows the player makes it, and keeps it. */
+  /** Where one is in the run. The component that shows the player makes it and keeps it. */
   stage: Stage;
   /** The algorithm's rules, from the catalogue; those that just fired are marked. */
   rules?: readonly Schemas["Rule"][];
@@ -106,9 +106,9 @@ function Now({ stage }: { stage: Stage }) {
       ) : event ? (
         `${inMs(event.us)} · ${sentence(event)}${event.rules?.length ? ` (${event.rules.join(", ")})` : ""}`
       ) : stage.model.last === 0 ? (
-        "Nothing happens in this run."
+        "This run has no events."
       ) : (
-        "Before the first event. Press play, or go step by step."
+        "Before the first event. Press Play or go step by step."
       )}
     </p>
   );

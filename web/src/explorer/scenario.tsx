@@ -7,7 +7,7 @@ export function ScenarioText({ scenario, open = false }: { scenario: string; ope
   const rows = Math.min(24, text.split("\n").length + 1);
   return (
     <details class="panel scenario" open={open}>
-      <summary>The scenario</summary>
+      <summary>Scenario</summary>
       <textarea
         aria-label="Scenario"
         spellcheck={false}
@@ -16,7 +16,7 @@ export function ScenarioText({ scenario, open = false }: { scenario: string; ope
         onInput={({ currentTarget }) => setText(currentTarget.value)}
       />
       <button type="button" disabled={text.trim() === "" || (text === scenario && !open)} onClick={() => void openRun({ scenario: text })}>
-        Run what is written here
+        Run this scenario
       </button>
     </details>
   );

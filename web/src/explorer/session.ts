@@ -20,8 +20,8 @@ export interface Run {
 const WRITE_MS = { calm: 250, latest: 1000 };
 
 /**
- * A run with its branches, and which of them is looked at. Whatever changes is in the link soon
- * after.
+ * A run with its branches, and which of them is looked at. The link follows every
+ * change soon.
  */
 export class Session {
   readonly runs: Signal<readonly Run[]>;
@@ -94,9 +94,9 @@ export class Session {
 
   private async grow(step: BranchStep, show = true) {
     const parent = this.runs.peek()[step.parent]?.stage;
-    if (!parent) throw new ServerError("the run that it comes of is not there", null, 0);
+    if (!parent) throw new ServerError("its parent run could not be played", null, 0);
     const { scenario } = parent.model.recording;
-    if (scenario === null) throw new ServerError("a recorded run cannot go another way", null, 0);
+    if (scenario === null) throw new ServerError("a recorded trace cannot be branched", null, 0);
     this.busy.value = true;
     try {
       const branch = { after_us: step.afterUs, command: step.command };

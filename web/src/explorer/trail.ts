@@ -8,7 +8,7 @@ const FAST_MS = 30;
 
 /**
  * Lets what is only read follow the step. A single step reaches all at once. While the slider is
- * pulled they take turns, one in each frame: nobody reads sixty texts a second, and the pictures
+ * pulled they take turns, one in each frame: sixty texts a second cannot be read, and the pictures
  * get the time instead.
  */
 export class Trail {

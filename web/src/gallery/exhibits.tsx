@@ -9,7 +9,7 @@ interface Props {
   catalogue: Schemas["Catalogue"] | null;
 }
 
-/** All runs worth looking at, by family. */
+/** All runs of the gallery, by family. */
 export function Exhibits({ exhibits, catalogue }: Props) {
   const filter = readFilter(place.value.params);
   const shown = applyFilter(exhibits, filter, catalogue);

@@ -62,24 +62,24 @@ export function Fields({ algorithm, limits, form, change }: FieldsProps) {
           disabled={algorithm.nodes != null || form.ids.trim() !== ""}
           set={(nodes) => change({ nodes })}
         />
-        <Field label={algorithm.topology === "ring" ? "Or ids, in ring order" : "Or ids of your own"}>
+        <Field label={algorithm.topology === "ring" ? "Or ids, in ring order" : "Or your own ids"}>
           <input
             value={form.ids}
             placeholder="3,5,0,1"
             onInput={(event) => change({ ids: event.currentTarget.value })}
           />
         </Field>
-        <Field label="Coordinator at first">
+        <Field label="Initial coordinator">
           <select
             value={form.coordinator}
             onChange={(event) => change({ coordinator: event.currentTarget.value as RunForm["coordinator"] })}
           >
             <option value="largest">the largest</option>
-            <option value="none">nobody</option>
+            <option value="none">none</option>
           </select>
         </Field>
         <Check
-          label="They watch each other (detection)"
+          label="Processes watch each other (failure detection)"
           value={form.detection}
           set={(detection) => change({ detection })}
         />
@@ -95,14 +95,14 @@ export function Fields({ algorithm, limits, form, change }: FieldsProps) {
           step={0.05}
           set={(loss) => change({ loss })}
         />
-        <Check label="Messages may overtake each other" value={form.reorder} set={(reorder) => change({ reorder })} />
+        <Check label="Messages may overtake each other (no FIFO)" value={form.reorder} set={(reorder) => change({ reorder })} />
         <OptionalMs
           label="Time-out T, ms"
           empty="3 × latency"
           value={form.timeoutMs}
           set={(timeoutMs) => change({ timeoutMs })}
         />
-        <OptionalMs label="Run for, ms" empty="until over" value={form.forMs} set={(forMs) => change({ forMs })} />
+        <OptionalMs label="Run for, ms" empty="until it ends" value={form.forMs} set={(forMs) => change({ forMs })} />
         <NumberField
           label="Seed"
           value={form.seed}
@@ -132,7 +132,7 @@ function OwnSettings({ algorithm, form, change }: Omit<FieldsProps, "limits">) {
             set={(sectionMs) => change({ sectionMs })}
           />
           <Check
-            label="As in the paper, without surviving crashes"
+            label="As in the paper, without recovery from crashes"
             value={form.textbook}
             set={(textbook) => change({ textbook })}
           />

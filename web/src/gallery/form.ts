@@ -24,7 +24,7 @@ export interface Ask {
 /** What can befall processes, the network and clocks. */
 export type FaultKind = "crash" | "recover" | "pause" | "resume" | "partition" | "cut" | "heal" | "clock";
 
-/** Something befalls somebody. */
+/** A fault. */
 export interface Fault {
   kind: FaultKind;
   /** Ids, sides such as `1,2|3,4`, a direction such as `1>2`, or a clock such as `1 offset=+200ms`. */
@@ -60,14 +60,14 @@ export interface RunForm {
 
 /** What each kind of fault is about, as an example and a label. */
 export const FAULTS: Record<FaultKind, { label: string; about: string; example: (nodes: number) => string }> = {
-  crash: { label: "crash", about: "Who", example: (n) => String(n) },
-  recover: { label: "recover", about: "Who", example: (n) => String(n) },
-  pause: { label: "pause", about: "Who", example: (n) => String(n) },
-  resume: { label: "go on", about: "Who", example: (n) => String(n) },
+  crash: { label: "crash", about: "Process", example: (n) => String(n) },
+  recover: { label: "recover", about: "Process", example: (n) => String(n) },
+  pause: { label: "pause", about: "Process", example: (n) => String(n) },
+  resume: { label: "resume", about: "Process", example: (n) => String(n) },
   partition: { label: "partition", about: "Sides", example: partitionInTwo },
   cut: { label: "cut one way", about: "From > to", example: () => "1>2" },
   heal: { label: "heal all cuts", about: "", example: () => "" },
-  clock: { label: "set a clock", about: "Whose, and how", example: () => "1 offset=+200ms" },
+  clock: { label: "set a clock", about: "Process and setting", example: () => "1 offset=+200ms" },
 };
 
 function partitionInTwo(nodes: number): string {

@@ -10,7 +10,7 @@ import { Problem } from "./problem";
 import { Thumbnail } from "./thumbnail";
 import "./gallery.css";
 
-/** The sources' first example, where everybody should begin. */
+/** The sources' first example, where to begin. */
 const FIRST = "bully-p1-to-p4";
 
 const NewRun = lazy(() => import("./new-run").then((part) => part.NewRun));
@@ -44,12 +44,12 @@ function Front() {
       <Welcome />
       <Lessons />
       <section aria-labelledby="exhibits">
-        <h2 id="exhibits">Runs worth looking at</h2>
+        <h2 id="exhibits">Gallery</h2>
         {trouble.value ? <Problem error={trouble.value} retry={fetchAll} /> : null}
         {gallery.value ? (
           <Exhibits exhibits={gallery.value.exhibits} catalogue={catalogue.value} />
         ) : (
-          !trouble.value && <p role="status">Fetching the gallery…</p>
+          !trouble.value && <p role="status">Loading the gallery…</p>
         )}
       </section>
     </div>
@@ -65,7 +65,7 @@ function Welcome() {
         <h1 id="welcome">See how processes agree</h1>
         <p class="lead">
           Bellwether plays the textbooks’ distributed algorithms message by message: step through a run, break it where
-          you like, and send what came of it to a friend as a link.
+          you like, and share the result as a link.
         </p>
       </section>
       <section class="begin" aria-labelledby="begin">
@@ -73,19 +73,19 @@ function Welcome() {
           <p class="overline">Begin here</p>
           <h2 id="begin">Two of four die, and P3 takes over. Why P3?</h2>
           <p>
-            P4 coordinates the four. It fails, and P1 with it; P2 notices. Watch who asks whom, who answers, and who
-            hears nothing: that is the whole bully election.
+            P4 is the coordinator. P4 and P1 fail, and P2 notices. Watch which process asks, which one answers and which
+            one hears nothing: that is the whole bully election.
           </p>
           <ol class="steps">
             <li>
               <b>Step</b> through it with the arrow keys, and read beside it which rule each step follows.
             </li>
             <li>
-              <b>Break it</b>: at 10 ms, where P3 has just answered, click P2 and cut it off from all others. The run goes
-              another way from there, and both ways stay.
+              <b>Break it</b>: at 10 ms, where P3 has just answered, click P2 and cut it off from all others. A
+              branch starts there, and the original stays.
             </li>
             <li>
-              <b>Send it</b>: the address of the page holds all of it.
+              <b>Share it</b>: the address of the page contains the run and your branches.
             </li>
           </ol>
           <p class="actions">
@@ -93,7 +93,7 @@ function Welcome() {
               Watch the example
             </a>
             <a class="button" href="/explore#lesson=bully" onClick={go("/explore#lesson=bully")}>
-              Take it as a lesson
+              Take the lesson
             </a>
           </p>
         </div>
@@ -115,7 +115,7 @@ function Lessons() {
   return (
     <section aria-labelledby="lessons">
       <h2 id="lessons">Lessons</h2>
-      <p class="soft">Each plays a run, stops where it is worth thinking, and asks you what happens next.</p>
+      <p class="soft">Each lesson plays a run, stops at the important moments and asks you what happens next.</p>
       <ul class="cards lessons">
         {LESSONS.map((lesson) => (
           <li key={lesson.name} class="card">

@@ -28,7 +28,7 @@ export function NewRun() {
       </p>
       <h1>Make a run of your own</h1>
       {trouble ? <Problem error={trouble} retry={fetchIt} /> : null}
-      {catalogue ? <Maker catalogue={catalogue} /> : !trouble && <p role="status">Fetching the catalogue…</p>}
+      {catalogue ? <Maker catalogue={catalogue} /> : !trouble && <p role="status">Loading the catalogue…</p>}
     </div>
   );
 }
@@ -52,7 +52,7 @@ function Maker({ catalogue }: { catalogue: Schemas["Catalogue"] }) {
     <>
       {wanted && first?.name !== wanted && (
         <p class="problem" role="alert">
-          There is no algorithm “{wanted}” in the catalogue; this is {first?.title} instead.
+          The catalogue has no algorithm “{wanted}”. The form shows {first?.title} instead.
         </p>
       )}
       <div class="maker">
@@ -102,11 +102,11 @@ function Editor({ text, isEdited, edit, limits }: EditorProps) {
   };
   return (
     <section class="editor panel" aria-labelledby="scenario">
-      <h2 id="scenario">The scenario</h2>
+      <h2 id="scenario">Scenario</h2>
       <p class="soft" id="scenario-help">
         {isEdited
-          ? "Edited by hand. The form does not change it any more."
-          : "The form writes it; you may edit it before it runs."}
+          ? "You edited this text, so the form no longer changes it."
+          : "The form writes this text. You can edit it before you run it."}
       </p>
       <textarea
         ref={area}
@@ -135,7 +135,7 @@ function Editor({ text, isEdited, edit, limits }: EditorProps) {
         </button>
         {isEdited && (
           <button type="button" onClick={() => edit(null)}>
-            Take the form’s text again
+            Discard my edits
           </button>
         )}
       </p>

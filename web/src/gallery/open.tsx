@@ -8,7 +8,7 @@ import { checkSize, decode, OpenError, recognise } from "./recognise";
 import "./gallery.css";
 import "./open.css";
 
-/** What became of the last thing that somebody tried to open. */
+/** What became of the last thing that the viewer tried to open. */
 const state = signal<{ name: string; error: unknown } | null>(null);
 
 /** Opens a file, or says in the room for it why that cannot be. */
@@ -20,7 +20,7 @@ export async function openFile(file: File): Promise<void> {
 }
 
 async function openText(text: string): Promise<void> {
-  await opening("The pasted text", () => {
+  await opening("the pasted text", () => {
     checkSize(text.length);
     return text;
   });
@@ -28,7 +28,7 @@ async function openText(text: string): Promise<void> {
 
 /** Opens the file that the server was started with. */
 async function openGiven(): Promise<void> {
-  await opening("The given file", async () => {
+  await opening("the given file", async () => {
     const { name, text } = await ask<Schemas["Opened"]>("/v1/explore/opened");
     state.value = { name, error: null };
     return text;
@@ -88,7 +88,7 @@ export function Open() {
         </label>
       </section>
       <section class="paste">
-        <label for="pasted">Or paste its text</label>
+        <label for="pasted">Or paste the text</label>
         <textarea
           id="pasted"
           rows={8}
@@ -99,7 +99,7 @@ export function Open() {
         />
         <p class="actions">
           <button type="button" class="primary" disabled={text.trim() === ""} onClick={() => void openText(text)}>
-            Open it
+            Open
           </button>
         </p>
       </section>
@@ -118,8 +118,8 @@ export function Open() {
           </li>
         </ul>
         <p>
-          A scenario is played again and can be branched. A trace can only be looked at: it does not say how the run
-          would have gone on otherwise.
+          A scenario is played again and can be branched. A trace can only be watched: it does not contain what else
+          could have happened.
         </p>
       </section>
     </div>
@@ -131,7 +131,7 @@ function Refused({ name, error }: { name: string; error: unknown }) {
   return (
     <div class="problem" role="alert">
       <p>
-        <b>{name} was not opened.</b>
+        <b>Cannot open {name}.</b>
       </p>
       <pre>{error instanceof Error ? error.message : String(error)}</pre>
       {hint && <p>{hint}</p>}

@@ -44,9 +44,9 @@ describe("what cannot be opened says what it is and what to do", () => {
     expect(error.hint).toContain("--until");
   });
 
-  test("no text", () => {
-    expect(refused(() => decode(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0xff]))).message).toMatch(/no text/);
-    expect(refused(() => decode(new Uint8Array([65, 0, 66]))).message).toMatch(/no text/);
+  test("not a text", () => {
+    expect(refused(() => decode(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0xff]))).message).toMatch(/not a text/);
+    expect(refused(() => decode(new Uint8Array([65, 0, 66]))).message).toMatch(/not a text/);
     expect(refused(() => decode(new Uint8Array([0x1f, 0x8b, 8]))).hint).toMatch(/gunzip/);
     expect(decode(new TextEncoder().encode("cluster é"))).toBe("cluster é");
   });
@@ -63,7 +63,7 @@ describe("what cannot be opened says what it is and what to do", () => {
     ["digraph {}", /Graphviz/],
     ['P5 {"P5":1}\ntimer', /ShiViz/],
     ["Bully, 5 processes, seed 0\nvectors in ring order: P1 P2\n", /for reading/],
-    ['{"agreed": true}', /no trace/],
+    ['{"agreed": true}', /not a trace/],
     ["Dear diary", /neither/],
   ])("%s", (text, says) => {
     expect(refused(() => recognise(text)).message).toMatch(says);

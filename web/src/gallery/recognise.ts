@@ -24,7 +24,7 @@ const EITHER =
 /** Refuses a file for its size alone, before it is read. */
 export function checkSize(bytes: number): void {
   if (bytes === 0)
-    throw new OpenError("The file is empty.", "If a command was to write it, see whether that command has failed.");
+    throw new OpenError("The file is empty.", "If a command should have written it, check whether that command failed.");
   if (bytes <= FILE_MAX) return;
   const mb = (size: number) => Math.round(size / 1024 / 1024);
   throw new OpenError(
@@ -44,7 +44,7 @@ export function decode(bytes: Uint8Array): string {
   } catch {
     // No UTF-8: the same answer as for zeros in it.
   }
-  throw new OpenError("This is no text file, so it is neither a scenario nor a trace.", EITHER);
+  throw new OpenError("This is not a text file, so it is neither a scenario nor a trace.", EITHER);
 }
 
 /** Other things that bellwether writes, by how they begin, and what they are. */
@@ -59,10 +59,10 @@ const RELATIVES: readonly [RegExp, string][] = [
 /** Tells a scenario from a trace, and everything else from both. */
 export function recognise(text: string): Recognised {
   const plain = text.replace(/^\ufeff/, "");
-  if (plain.trim() === "") throw new OpenError("There is nothing in it but blanks.", EITHER);
+  if (plain.trim() === "") throw new OpenError("The text contains only blanks.", EITHER);
   if (/^\s*\{/.test(plain)) return { trace: asTrace(plain.trimStart()) };
   const relative = RELATIVES.find(([looks]) => looks.test(plain));
-  if (relative) throw new OpenError(`This is ${relative[1]}. It has not enough in it to be played.`, AS_TRACE);
+  if (relative) throw new OpenError(`This is ${relative[1]}. It does not contain enough to show the run.`, AS_TRACE);
   if (/^cluster\s/m.test(plain)) return { scenario: plain.replaceAll("\r\n", "\n") };
   throw new OpenError("This is neither a scenario nor a trace.", EITHER);
 }

@@ -17,10 +17,10 @@ export function AskRows({ algorithm, form, change }: RowsProps & { algorithm: Sc
   const set = (index: number, ask: Ask) => change({ asks: form.asks.with(index, ask) });
   return (
     <fieldset>
-      <legend>Who is asked for what</legend>
+      <legend>Requests</legend>
       {form.asks.map((ask, index) => (
         <div class="row" key={index} role="group" aria-label={`Request ${index + 1}`}>
-          <Field label="What">
+          <Field label="Request">
             <select
               value={ask.verb}
               onChange={(event) => set(index, newAsk(event.currentTarget.value, ask.who, ask.atMs))}
@@ -41,7 +41,7 @@ export function AskRows({ algorithm, form, change }: RowsProps & { algorithm: Sc
               />
             </Field>
           ))}
-          <Field label="Who">
+          <Field label="Process">
             <input
               size={5}
               value={ask.who}
@@ -75,7 +75,7 @@ export function FaultRows({ form, change }: RowsProps) {
       <legend>Faults</legend>
       {form.faults.map((fault, index) => (
         <div class="row" key={index} role="group" aria-label={`Fault ${index + 1}`}>
-          <Field label="What">
+          <Field label="Fault">
             <select
               value={fault.kind}
               onChange={(event) => {

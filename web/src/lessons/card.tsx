@@ -58,10 +58,10 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
     return (
       <>
         <p role="status">
-          Playing on to stop {progress.stop} of {lesson.stops.length}…
+          Playing to stop {progress.stop} of {lesson.stops.length}…
         </p>
         <button type="button" onClick={() => stage.goTo(place.ask)}>
-          Go there at once
+          Skip to the question
         </button>
       </>
     );
@@ -120,8 +120,8 @@ function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: nu
           >
             <kbd aria-hidden="true">{k + 1}</kbd>
             {choice.say}
-            {chosen !== null && choice.right && <span class="sign"> ✓ so it is</span>}
-            {chosen === k && !choice.right && <span class="sign"> ✗ not so</span>}
+            {chosen !== null && choice.right && <span class="sign"> ✓ Correct</span>}
+            {chosen === k && !choice.right && <span class="sign"> ✗ Not quite</span>}
           </button>
         </li>
       ))}
@@ -138,7 +138,7 @@ function Verdict(props: { stop: Stop; chosen: Choice; rules: readonly Schemas["R
   return (
     <div class="verdict" role="status">
       <p>
-        <b>{chosen.right ? "Yes." : "No."}</b> {chosen.because}
+        <b>{chosen.right ? "Correct." : "Not quite."}</b> {chosen.because}
       </p>
       {!chosen.right && right && (
         <p>
@@ -160,7 +160,7 @@ function Verdict(props: { stop: Stop; chosen: Choice; rules: readonly Schemas["R
 function End({ lesson, again }: { lesson: LessonData; again: () => void }) {
   return (
     <>
-      <h2>What to keep of it</h2>
+      <h2>What to remember</h2>
       <p>{lesson.end}</p>
       <ul>
         {lesson.further.map(({ exhibit, say }) => {
@@ -176,7 +176,7 @@ function End({ lesson, again }: { lesson: LessonData; again: () => void }) {
       </ul>
       <p class="actions">
         <button type="button" onClick={again}>
-          Once more
+          Start again
         </button>
         <a class="button" href="/explore" onClick={go("/explore")}>
           To the gallery

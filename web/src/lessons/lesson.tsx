@@ -24,7 +24,7 @@ function NoSuchLesson({ name }: { name: string }) {
   return (
     <section class="notice" role="alert">
       <h1>There is no lesson “{name}”</h1>
-      <p>The link may be from another version, or a part of it is missing. These are the lessons:</p>
+      <p>The link may be for another version, or incomplete. Choose a lesson:</p>
       <ul>
         {ALL.map((lesson) => {
           const link = `/explore#lesson=${lesson.name}`;
@@ -69,7 +69,7 @@ function Taken({ lesson }: { lesson: LessonData }) {
       {ready ? (
         <Course lesson={lesson} rules={rules} {...ready} />
       ) : (
-        !trouble && <p role="status">Preparing the lesson…</p>
+        !trouble && <p role="status">Loading the lesson…</p>
       )}
     </div>
   );
@@ -78,7 +78,7 @@ function Taken({ lesson }: { lesson: LessonData }) {
 async function prepare(lesson: LessonData, signal: AbortSignal): Promise<Ready> {
   const run = await fetchRun({ scenario: lesson.scenario }, signal);
   const places = placesOf(lesson, run.events);
-  if (!places) throw new Error("This lesson was written for another version of the program: its run has changed.");
+  if (!places) throw new Error("This lesson does not fit this version of the program: its run has changed.");
   return { stage: new Stage(modelOf(run), 0, 0), places };
 }
 
@@ -92,7 +92,7 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
   const told = useMemo(() => readProgress(lesson, params), [lesson, params]);
   const [progress, setProgress] = useState(told);
   useEffect(() => {
-    // Somebody followed a link: be there at once, without playing.
+    // The viewer followed a link: be there at once, without playing.
     setProgress(told);
     stage.limit.value = limitOf(told, places, stage);
     stage.goTo(stage.limit.value);

@@ -35,7 +35,7 @@ describe("what came of a run", () => {
   test("is good, bad, or not known", () => {
     expect(verdictOf(sample("bully")).is).toBe("open");
     expect(verdictOf(modelOf({ ...recording, outcome }))).toEqual({ is: "good", text: "all follow one" });
-    expect(verdictOf(modelOf({ ...recording, outcome: { ...outcome, agreed: false } })).text).toBe("not reached: all follow one");
+    expect(verdictOf(modelOf({ ...recording, outcome: { ...outcome, agreed: false } })).text).toBe("goal not reached: all follow one");
     const violation = { name: "one-inside", text: "only one is inside", us: 1500, by: [] };
     expect(verdictOf(modelOf({ ...recording, outcome: { ...outcome, violation } }))).toEqual({
       is: "bad",

@@ -31,13 +31,13 @@ export interface Verdict {
 
 /** Whether a run came out as it should. A recorded one does not say. */
 export function verdictOf({ outcome }: Model): Verdict {
-  if (!outcome) return { is: "open", text: "recorded; what came of it is not in the file" };
+  if (!outcome) return { is: "open", text: "unknown: a trace does not record the outcome" };
   const { violation, agreed, goal } = outcome;
   if (violation) return { is: "bad", text: `${violation.name} violated at ${inMs(violation.us)}: ${violation.text}` };
-  return agreed ? { is: "good", text: goal } : { is: "bad", text: `not reached: ${goal}` };
+  return agreed ? { is: "good", text: goal } : { is: "bad", text: `goal not reached: ${goal}` };
 }
 
-/** Whom the processes follow in the end: `P4`, or `P3 (2), P5 (1)` if they do not agree; null if nobody. */
+/** Whom the processes follow in the end: `P4`, or `P3 (2), P5 (1)` if they do not agree; null if there is none. */
 export function coordinatorsOf({ outcome }: Model): string | null {
   const votes = new Map<number, number>();
   for (const coordinator of Object.values(outcome?.coordinators ?? {})) {

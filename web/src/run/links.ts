@@ -58,7 +58,7 @@ export async function readLink(params: URLSearchParams): Promise<ReadLink> {
     if (text === null) return otherwise;
     const value = Number(text);
     if (text !== "" && value >= from && value <= to && (!whole || Number.isInteger(value))) return value;
-    problems.push(`The link says ${name}=${text}, which is no number from ${from} to ${to}. It is ignored.`);
+    problems.push(`The link says ${name}=${text}, which is not a number from ${from} to ${to}. It is ignored.`);
     return otherwise;
   };
   const run = number("run", 0, 0, params.getAll("b").length);
@@ -75,7 +75,7 @@ export async function readLink(params: URLSearchParams): Promise<ReadLink> {
     },
   };
   for (const name of new Set(params.keys())) {
-    if (!KNOWN.has(name)) problems.push(`The link has a parameter that means nothing here: ${name}. It is ignored.`);
+    if (!KNOWN.has(name)) problems.push(`The link has an unknown parameter: ${name}. It is ignored.`);
   }
   return { link, problems };
 }

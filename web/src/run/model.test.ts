@@ -81,7 +81,7 @@ describe("moments worth a stop", () => {
       ["election", "P2 starts an election"],
       ["election", "P3 starts an election"],
       ["coordinator", "P3 elected P3"],
-      ["agreement", "all that are up follow P3"],
+      ["agreement", "all live processes follow P3"],
     ]);
   });
 

@@ -36,7 +36,7 @@ export function findMoments(recording: Recording, lives: Lives): Moment[] {
     const kind = kindOf(event, often);
     if (kind) moments.push({ step: index + 1, kind, text: sentence(event) });
     if (agreed !== null && kind !== "coordinator") {
-      const text = `all that are up follow ${processName(agreed)}`;
+      const text = `all live processes follow ${processName(agreed)}`;
       moments.push({ step: index + 1, kind: "agreement", text });
     }
   });

@@ -25,7 +25,7 @@ describe("a saved trace", () => {
   test("with a line that makes no sense says which and why", () => {
     const lines = text.split("\n");
     const broken = (line: string) => readTrace([...lines.slice(0, 3), line, ...lines.slice(4)].join("\n"));
-    expect(broken("nonsense").problem).toMatch(/^Line 4 is no JSON object/);
+    expect(broken("nonsense").problem).toMatch(/^Line 4 is not a JSON object/);
     expect(broken('{"us":1,"node":9,"lamport":1,"vector":{},"event":"crash"}').problem).toMatch(/not in line 1: 9/);
     expect(broken('{"us":1,"node":1,"lamport":1,"vector":{},"event":"dance"}').problem).toMatch(/unknown kind: dance/);
     expect(broken('{"us":1,"node":1,"lamport":1,"vector":{},"event":"output"}').problem).toMatch(/has no text/);
@@ -37,9 +37,9 @@ describe("a saved trace", () => {
   test("of another version, or no trace at all, is refused by name", () => {
     expect(() => readTrace(text.replace("trace/1", "trace/2"))).toThrow(/another version, bellwether.trace\/2/);
     expect(() => readTrace('{"schema":"other/7"}')).toThrow(/another format, other\/7/);
-    expect(() => readTrace("cluster bully 1..4\nrun\n")).toThrow(/no trace/);
+    expect(() => readTrace("cluster bully 1..4\nrun\n")).toThrow(/not a trace/);
     expect(() => readTrace("")).toThrow(/empty/);
-    expect(() => readTrace("[]")).toThrow(/no trace/);
+    expect(() => readTrace("[]")).toThrow(/not a trace/);
     expect(() => readTrace('{"schema":"bellwether.trace/1","nodes":"all"}')).toThrow(/nodes/);
     const many = JSON.stringify(Array.from({ length: 1000 }, (_, id) => id));
     expect(() => readTrace(`{"schema":"bellwether.trace/1","nodes":${many}}`)).toThrow(/1000 processes/);

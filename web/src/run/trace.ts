@@ -50,7 +50,7 @@ function readHeader(line: string): Header {
     throw new TraceError(
       line.trim() === ""
         ? "The file is empty."
-        : `This is no trace: its first line does not say "schema":"${SCHEMA}". ` +
+        : `This is not a trace: its first line does not say "schema":"${SCHEMA}". ` +
             "Traces are written by bellwether sim, check or host with --trace json.",
     );
   }
@@ -86,7 +86,7 @@ const PLAIN = new Set(["crash", "recover", "pause", "resume"]);
 /** The event of a line, or what is wrong with the line. */
 function readEvent(header: Header, line: string): Event | string {
   const read = parse(line);
-  if (!isRecord(read)) return "is no JSON object";
+  if (!isRecord(read)) return "is not a JSON object";
   const { us, event, node, vector, text } = read;
   if (typeof us !== "number" || us < 0) return "has no time (us)";
   if (typeof event !== "string") return "does not say what happened (event)";

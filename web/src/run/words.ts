@@ -19,9 +19,9 @@ export function eventWords(event: Event): string {
     case "receive":
       return `receives ${event.text} from ${processName(event.from)}`;
     case "drop":
-      return `does not get ${event.text} from ${processName(event.from)}: ${DROPPED[event.why] ?? event.why}`;
+      return `does not receive ${event.text} from ${processName(event.from)}: ${DROPPED[event.why] ?? event.why}`;
     case "timer":
-      return `timer ${event.text} runs out`;
+      return `timer ${event.text} expires`;
     case "input":
       return `is asked to ${event.text}`;
     case "output":
@@ -34,12 +34,12 @@ export function eventWords(event: Event): string {
     case "pause":
       return "pauses";
     case "resume":
-      return "goes on";
+      return "resumes";
   }
 }
 
 const DROPPED: Record<string, string> = {
-  lost: "it is lost",
+  lost: "the message was lost",
   cut: "the link is cut",
   down: "the receiver is down",
 };
@@ -71,8 +71,8 @@ const DEEDS: Record<string, [string, string]> = {
   crash: ["crashes", "crash"],
   recover: ["recovers", "recover"],
   pause: ["pauses", "pause"],
-  resume: ["goes on", "go on"],
+  resume: ["resumes", "resume"],
 };
 
-/** `1,2` as `P1, P2`; whatever is no list of numbers stays as it is. */
+/** `1,2` as `P1, P2`; any other text stays as it is. */
 const names = (ids: string) => ids.replace(/(^|[,.])(\d+)/g, "$1P$2").replaceAll(",", ", ");

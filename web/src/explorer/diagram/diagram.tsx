@@ -60,7 +60,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
   /** How far the browser has been told to scroll. */
   const scrolled = useRef(0);
   useSignalEffect(() => {
-    // All of these are looked at here, so that a change of any of them draws anew.
+    // All of these are looked at here, so that a change of any of them draws again.
     const sight = {
       ...scroll.value,
       width: width.value,
@@ -94,7 +94,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
   });
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
 
-  // Pieces that are drawn beforehand need not be drawn while somebody pulls the slider.
+  // Pieces that are drawn beforehand need not be drawn while the slider is pulled.
   useEffect(() => {
     let idle = 0;
     const prepare: IdleRequestCallback = (deadline) => {
@@ -181,7 +181,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
         style={{ height: `${height.value}px` }}
         tabIndex={0}
         role="application"
-        aria-label="Space-time diagram: the arrow keys choose an event and light up its past and future, Enter goes there, Escape lets go"
+        aria-label="Space-time diagram: the arrow keys select an event and highlight its past and future, Enter goes there, Escape deselects it"
         onKeyDown={onKeyDown}
       >
         <div class="paper" style={{ width: `${plan.value.width}px`, height: `${plan.value.height + AXIS}px` }}>

@@ -11,7 +11,7 @@ export interface Type {
   colour: string;
   bold?: boolean;
   align?: "start" | "middle" | "end";
-  /** Turned by so many radians around their own place. */
+  /** Turned by this many radians around their own place. */
   angle?: number;
   /** The colour that keeps them apart from what lies under them. */
   halo?: string;

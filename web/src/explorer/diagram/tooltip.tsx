@@ -37,9 +37,9 @@ export function Tooltip({ stage, plan, scroll, width, height, relations }: Toolt
       {stamps(event) && <span class="stamps">{stamps(event)}</span>}
       {event.event !== "note" && (
         <span class="cones">
-          <span class="past">{count(Relation.past)} before it</span>
-          <span class="future">{count(Relation.future)} because of it</span>
-          <span>{others} beside it</span>
+          <span class="past">{count(Relation.past)} happened before</span>
+          <span class="future">{count(Relation.future)} happened after</span>
+          <span>{others} concurrent</span>
         </span>
       )}
     </div>

@@ -18,7 +18,7 @@ export function Counters({ stage, hideFuture }: { stage: Stage; hideFuture: bool
   return (
     <section class="panel counters" aria-labelledby="counters-title">
       <h2 id="counters-title">Messages</h2>
-      {kinds.length === 0 ? <p>None was sent.</p> : (
+      {kinds.length === 0 ? <p>No message was sent.</p> : (
         <table>
           <thead>
             <tr><th scope="col">Kind</th><th scope="col">so far</th>{!hideFuture && <th scope="col">in the end</th>}</tr>
@@ -36,7 +36,7 @@ export function Counters({ stage, hideFuture }: { stage: Stage; hideFuture: bool
             ))}
           </tbody>
           <tfoot>
-            <tr><th scope="row">All but overhead</th><td>{total.now}</td>{!hideFuture && <td>{total.end}</td>}</tr>
+            <tr><th scope="row">All except overhead</th><td>{total.now}</td>{!hideFuture && <td>{total.end}</td>}</tr>
           </tfoot>
         </table>
       )}

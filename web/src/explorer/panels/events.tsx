@@ -49,7 +49,7 @@ export function Events({ stage, hideFuture }: { stage: Stage; hideFuture: boolea
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
         onKeyDown={onKeyDown}
       >
-        {shown === 0 && <p role="option" aria-selected="false">{last === 0 ? "Nothing happens in this run." : "Nothing has happened yet."}</p>}
+        {shown === 0 && <p role="option" aria-selected="false">{last === 0 ? "This run has no events." : "Nothing has happened yet."}</p>}
         <div style={{ height: `${shown * ROW}px`, position: "relative" }} role="presentation">
           {rows.map((event, offset) => {
             const number = first + offset + 1;

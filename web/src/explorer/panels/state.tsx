@@ -36,7 +36,7 @@ function Chooser({ stage }: { stage: Stage }) {
         value={String(stage.node.value ?? "")}
         onChange={({ currentTarget: { value } }) => (stage.node.value = value === "" ? null : Number(value))}
       >
-        <option value="">those that act</option>
+        <option value="">latest to act</option>
         {stage.model.header.nodes.map((node) => (
           <option key={node} value={String(node)}>{processName(node)}</option>
         ))}
@@ -73,7 +73,7 @@ function Card({ stage, node, step }: { stage: Stage; node: number; step: Step })
           {fields.map(([name, value]) => (
             <Field key={name} name={name} value={value} changed={isNew && life.changed.includes(name)} />
           ))}
-          {gone.map((name) => <Field key={name} name={name} value="gone" changed />)}
+          {gone.map((name) => <Field key={name} name={name} value="removed" changed />)}
         </dl>
       )}
     </article>
@@ -82,7 +82,7 @@ function Card({ stage, node, step }: { stage: Stage; node: number; step: Step })
 
 function follows(node: number, { up, coordinator }: { up: boolean; coordinator: number | null }): string {
   if (!up || coordinator === null) return "";
-  return coordinator === node ? "coordinates" : `follows ${processName(coordinator)}`;
+  return coordinator === node ? "coordinator" : `follows ${processName(coordinator)}`;
 }
 
 function Field({ name, value, changed }: { name: string; value: string; changed: boolean }) {

@@ -105,9 +105,9 @@ function describe(node: number, life: Life, crowned: boolean, side: string | nul
   const parts = [processName(node)];
   const word = standing(life);
   if (word) parts.push(word);
-  if (crowned) parts.push("takes itself for the coordinator");
+  if (crowned) parts.push("considers itself the coordinator");
   else if (life.up && life.coordinator !== null) parts.push(`follows ${processName(life.coordinator)}`);
   if (side !== null) parts.push(`on side ${side}`);
-  if (blamed) parts.push("has part in the violation");
+  if (blamed) parts.push("takes part in the violation");
   return parts.join(", ");
 }

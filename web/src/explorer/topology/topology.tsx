@@ -16,7 +16,7 @@ export interface TopologyProps {
 
 /**
  * Who talks to whom: the processes, their links, and the messages under way. Each of these has a sheet of its own,
- * so that the browser need not draw thousands of links anew because a message has moved.
+ * so that the browser need not draw thousands of links again because a message has moved.
  */
 export function Topology({ stage, onNode, onLink }: TopologyProps) {
   const { model } = stage;
@@ -118,5 +118,6 @@ function sideOf(cuts: readonly Cut[], node: number): string | null {
 function cutWords(cut: Cut): string {
   const list = (ids: readonly number[]) => (ids.length > 8 ? `${ids.slice(0, 8).join(",")}…` : ids.join(","));
   if (cut.kind === "partition") return `partition ${cut.sides.map(list).join(" | ")}`;
-  return `${list(cut.from)} cannot reach ${list(cut.to)}${cut.kind === "both-ways" ? ", nor the other way" : ""}`;
+  if (cut.kind === "both-ways") return `${list(cut.from)} and ${list(cut.to)} cannot reach each other`;
+  return `${list(cut.from)} cannot reach ${list(cut.to)}`;
 }
