@@ -2,6 +2,7 @@ import { render } from "preact";
 import { App } from "./app";
 import "./style/tokens.css";
 import "./style/base.css";
+import "./style/print.css";
 
 const root = document.getElementById("app");
 if (root) render(<App />, root);

@@ -25,7 +25,7 @@ test("a lesson with the keyboard alone, and its link", async ({ page, explore, a
   const begin = page.getByRole("button", { name: "Begin", exact: true });
   await begin.focus();
   await page.keyboard.press("Enter");
-  const question = page.getByRole("heading", { name: "Whom does it ask?" });
+  const question = page.getByRole("heading", { name: "Which processes does it ask?" });
   await expect(question).toBeFocused();
   await page.keyboard.press("1");
   await expect(page.locator(".verdict")).toContainText("Not quite.");

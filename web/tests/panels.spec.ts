@@ -72,3 +72,17 @@ test("the menu of a process offers what can be done after the events of that tim
   await page.getByRole("menuitem", { name: "Recover", exact: true }).click();
   await expect(view.runs).toHaveCount(2);
 });
+
+test("on paper stands the whole diagram, dark on white, without what can only be clicked", async ({ another, explore }) => {
+  const page = await another({ viewport: { width: 1280, height: 800 }, colorScheme: "dark" });
+  await page.goto(`${explore}/explore#exhibit=${BULLY}&at=12`);
+  await expect(new Explorer(page).button("Play")).toBeVisible();
+  await page.evaluate(() => window.dispatchEvent(new Event("beforeprint")));
+  await page.emulateMedia({ media: "print" });
+  await expect(page.locator(".diagram .printed svg")).toBeVisible();
+  await expect(page.locator(".diagram canvas")).toBeHidden();
+  for (const name of ["Share", "Play", "Zoom in"]) await expect(page.getByRole("button", { name, exact: true })).toBeHidden();
+  await expect(page.getByRole("region", { name: "Processes" })).toBeVisible();
+  const paper = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  expect(paper).toBe("rgb(255, 255, 255)");
+});

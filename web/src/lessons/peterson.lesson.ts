@@ -3,106 +3,106 @@ import type { LessonBody } from "./types";
 
 export const lesson: LessonBody = {
   intro:
-    "Four processes on a one-way ring, clockwise 1, 3, 2, 4. All start at once. It would be easy to let each compare itself " +
-    "with both neighbours, but messages go in one direction only. The trick: each looks at the two before it, and plays on in " +
-    "the name of the middle one.",
+    "Four processes form a ring with one direction, clockwise 1, 3, 2, 4. All start at once. Each would like to compare its " +
+    "number with those of both neighbours, but messages go in one direction only. The trick: each process looks at the two " +
+    "before it and goes on with the number of the middle one.",
   scenario,
   stops: [
     {
       after: { ms: 10, node: 3, event: "receive", peer: 1 },
-      tell: "Everybody is active, holds its own number and has sent it as FIRST. P1's is at P3.",
-      ask: "P3 holds 3 and has got FIRST(1). What does it send next?",
+      tell: "Every process is active, holds its own number and has sent it as FIRST. P1's FIRST is at P3.",
+      ask: "P3 holds 3 and has received FIRST(1). What does it send next?",
       choices: [
         {
-          say: "FIRST(1), for its own went before",
-          because: "Only those that are out pass numbers on as they are. P3 is active and plays.",
+          say: "FIRST(1), after its own FIRST",
+          because: "Only passive processes pass numbers on unchanged. P3 is active.",
         },
         {
           say: "SECOND(3), the larger of the two",
           right: true,
-          because: "So the next one learns what the two before it have, at least the larger of it.",
+          because: "So the next process learns the larger number of the two before it.",
         },
         {
-          say: "SECOND(1), the one it got",
-          because: "The larger of the two is sent: whether somebody beats the middle one is all that matters.",
+          say: "SECOND(1), the number that it received",
+          because: "The larger of the two is sent: what matters is whether a neighbour beats the middle number.",
         },
       ],
       until: { ms: 10, node: 3, event: "send", peer: 2 },
-      explain: "FIRST is the number of the one before, SECOND the larger of that and the one before that.",
+      explain: "FIRST is the number of the predecessor. SECOND is the larger number of the two predecessors.",
       rules: ["R2"],
     },
     {
       after: { ms: 20, node: 2, event: "receive", peer: 3 },
-      tell: "P2 holds 2. The active one before it holds 3 (FIRST), and the larger of that and the next is 3 as well (SECOND).",
-      ask: "Of the three in a row, 1, 3 and 2, the middle one is the largest. What does P2 do?",
+      tell: "P2 holds 2. Its active predecessor holds 3 (FIRST), and the larger number of the two predecessors is 3, too (SECOND).",
+      ask: "Of the three numbers in a row, 1, 3 and 2, the middle one is the largest. What does P2 do?",
       choices: [
         {
-          say: "It drops out, because 3 is larger than 2",
-          because: "Then 3 would have nobody to speak for it: P3 itself is going to drop out.",
+          say: "It becomes passive, because 3 is larger than 2",
+          because: "Then no process would hold 3 any more: P3 itself will become passive.",
         },
         {
-          say: "It plays on, with the number 3",
+          say: "It stays active with the number 3",
           right: true,
-          because: "P2 is the one that can see that 3 beats both of its neighbours, so P2 carries it on.",
+          because: "Only P2 can see that 3 beats both of its neighbours, so P2 takes over the number.",
         },
-        { say: "It plays on, with its own number", because: "2 has lost to 3 already." },
+        { say: "It stays active with its own number", because: "2 has lost to 3 already." },
       ],
       until: { ms: 20, node: 2, event: "send", peer: 4 },
-      explain: "Numbers move on by one active process in every phase. P2 is in the second phase, with 3.",
+      explain: "In every phase, numbers move on by one active process. P2 is in the second phase, with 3.",
       rules: ["R3", "R1"],
     },
     {
       after: { ms: 20, node: 4, event: "receive", peer: 2 },
-      tell: "P4 holds 4, the largest of all. FIRST was 2, SECOND is 3.",
-      ask: "What becomes of P4?",
+      tell: "P4 holds 4, the largest number of all. FIRST was 2, SECOND is 3.",
+      ask: "What does P4 do?",
       choices: [
         {
-          say: "It plays on, for 4 is the largest",
-          because: "P4 judges the one before it, 2, and not itself. And 2 is not the largest of the three.",
+          say: "It stays active, because 4 is the largest",
+          because: "P4 judges its predecessor's number, 2, and not its own. And 2 is not the largest of the three.",
         },
         {
-          say: "It drops out, and only relays from now on",
+          say: "It becomes passive and only relays from now on",
           right: true,
-          because: "The one before it, 2, has lost. P4's own number is in good hands: P1 has it.",
+          because: "Its predecessor's number, 2, has lost. P4's own number is not lost: P1 takes it over.",
         },
-        { say: "It announces itself", because: "P4 cannot know that 4 is the largest of all." },
+        { say: "It announces itself", because: "P4 cannot know that 4 is the largest number of all." },
       ],
       until: { ms: 20, node: 1, event: "send", peer: 3 },
-      explain: "At the same moment P1 sees 2, 4, 1 in a row and plays on with 4. A number needs no owner to win.",
+      explain: "At the same moment P1 sees 2, 4, 1 in a row and stays active with 4. A number can win without its owner.",
       rules: ["R3"],
     },
     {
       after: { ms: 30, node: 4, event: "receive", peer: 2 },
-      tell: "P3 has dropped out, too. P1, with 4, and P2, with 3, play the second phase. P2's FIRST(3) is at P4.",
+      tell: "P3 is passive, too. P1, with 4, and P2, with 3, are in the second phase. P2's FIRST(3) is at P4.",
       ask: "What does P4 do with it?",
       choices: [
         {
           say: "It passes it on",
           right: true,
-          because: "Who is out only relays, so that the active ones seem to stand next to each other.",
+          because: "A passive process only relays, so the active processes seem to be neighbours.",
         },
-        { say: "It drops it, because 4 is larger", because: "P4 is out and compares nothing any more." },
-        { say: "It sends SECOND(4)", because: "That is for active processes. P4 is none." },
+        { say: "It drops it, because 4 is larger", because: "P4 is passive and compares nothing any more." },
+        { say: "It sends SECOND(4)", because: "Only active processes send SECOND. P4 is passive." },
       ],
       until: { ms: 30, node: 4, event: "send", peer: 1 },
       explain:
-        "A hop from one active process to the next is longer now, but there are half as many: a phase always costs 2k messages.",
+        "The way from one active process to the next is longer now, but there are half as many: a phase always costs 2k messages.",
       rules: ["R5"],
     },
     {
       after: { ms: 60, node: 2, event: "receive", peer: 3 },
-      tell: "The second phase ends. P2 holds 3, and before it stands 4. P1 holds 4, and before it stands 3.",
-      ask: "Who is left for the third phase?",
+      tell: "The second phase ends. P2 holds 3, and its predecessor holds 4. P1 holds 4, and its predecessor holds 3.",
+      ask: "Which processes are active in the third phase?",
       choices: [
         {
           say: "P1, with 4",
-          because: "P1 judges the one before it: 3 is not the largest. It is out, although it holds the 4.",
+          because: "P1 judges its predecessor's number: 3 is not the largest. So P1 becomes passive, although it holds 4.",
         },
-        { say: "P2, with 4", right: true, because: "The one before P2 holds 4, which nobody beats. P2 carries it on." },
-        { say: "Both of them", because: "Of two neighbours never more than one goes on." },
+        { say: "P2, with 4", right: true, because: "P2's predecessor holds 4, and no neighbour beats it. P2 takes over the number." },
+        { say: "Both of them", because: "Of two neighbours, at most one stays active." },
       ],
       until: { ms: 60, node: 1, event: "receive", peer: 4 },
-      explain: "P2 plays on with 4. P1 has become a relay.",
+      explain: "P2 stays active with 4. P1 is passive now.",
       rules: ["R3", "R1"],
     },
     {
@@ -111,45 +111,45 @@ export const lesson: LessonBody = {
       ask: "How does it find out?",
       choices: [
         {
-          say: "P1 tells it that it has dropped out",
-          because: "Nobody tells. Relays pass on what comes and say nothing of their own.",
+          say: "P1 tells it that P1 is passive",
+          because: "Passive processes only pass messages on. They send none of their own.",
         },
         {
-          say: "It gets FIRST(4), the number that it holds itself",
+          say: "It receives FIRST(4), the number that it holds itself",
           right: true,
-          because: "The active one before P2 is P2: its number has gone all the way round.",
+          because: "P2 is its own active predecessor: its number has gone all the way round.",
         },
-        { say: "It gets no answer until a time-out", because: "There are no time-outs in this algorithm." },
+        { say: "It gets no answer until a time-out", because: "This algorithm has no time-outs." },
       ],
       until: { ms: 100, node: 2, event: "output", text: "elected P4" },
-      explain: "FIRST with the own number means that nobody else is active, and so 4 is the largest.",
+      explain: "A FIRST with the own number means that no other process is active, so 4 is the largest.",
       rules: ["R2"],
     },
     {
       after: { ms: 100, node: 2, event: "output", text: "elected P4" },
       tell: "P2 knows that 4 is the largest number.",
-      ask: "Which process will coordinate?",
+      ask: "Which process will be the coordinator?",
       choices: [
-        { say: "P2, which has found out", because: "P2 holds the number 4, but it is not its own." },
+        { say: "P2, which found the largest number", because: "P2 holds the number 4, but 4 belongs to P4." },
         {
           say: "P4, whose number it is",
           right: true,
-          because: "P2 only announces it. P4 has been a relay since 20 ms and coordinates all the same.",
+          because: "P2 only announces it. P4 has been passive since 20 ms and becomes the coordinator all the same.",
         },
-        { say: "P1, which held 4 before", because: "P1 carried the number for a while, as P2 does now." },
+        { say: "P1, which held 4 before", because: "P1 held the number for one phase, as P2 does now." },
       ],
       until: { ms: 140, node: 2, event: "receive", peer: 3 },
       explain:
-        "ELECTED(4) goes round once: 12 FIRSTs, 8 SECONDs and 4 ELECTEDs, the most that four processes can need.",
+        "ELECTED(4) goes round once. In all: 12 FIRSTs, 8 SECONDs and 4 ELECTEDs, the most that four processes can need.",
       rules: ["R4"],
     },
   ],
   end:
-    "In each phase at most half of the active ones go on, so log k phases of 2k messages are enough, in one direction and in " +
-    "the worst case.",
+    "In each phase at most half of the active processes stay active, so log k phases of 2k messages are enough: with one " +
+    "direction, and in the worst case.",
   further: [
     { exhibit: "peterson-worked-run", say: "The same run, yours to break" },
-    { exhibit: "check-peterson-time-outs-lie", say: "When live neighbours are taken for dead" },
+    { exhibit: "check-peterson-time-outs-lie", say: "When live neighbours are considered down" },
     { exhibit: "hirschberg-sinclair-worked-run", say: "The same cost with two directions" },
   ],
 };

@@ -5,6 +5,7 @@ import { LEAD } from "../../run/timeline";
 import { sentence, inMs } from "../../run/words";
 import type { Stage } from "../stage";
 import { Easel } from "./easel";
+import { diagramSvg } from "./export";
 import { palette } from "./palette";
 import { AXIS, eventAt, GUTTER, layPlan, stepAtX, xOf, type Plan } from "./plan";
 import { neighbour } from "./neighbours";
@@ -172,8 +173,22 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
     scroll.value = { left, top };
   };
 
+  // On paper stands the whole diagram, dark on white; the canvas has only what is seen. A lesson hides the future there, too.
+  const printed = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const fill = () => hideFuture || (printed.current!.innerHTML = diagramSvg(model));
+    const clear = () => (printed.current!.innerHTML = "");
+    window.addEventListener("beforeprint", fill);
+    window.addEventListener("afterprint", clear);
+    return () => {
+      window.removeEventListener("beforeprint", fill);
+      window.removeEventListener("afterprint", clear);
+    };
+  }, [model, hideFuture]);
+
   return (
-    <div class="diagram">
+    <div class={hideFuture ? "diagram" : "diagram whole-on-paper"}>
+      <div class="printed" ref={printed} aria-hidden="true" />
       <div
         class="scroller"
         ref={scroller}

@@ -57,7 +57,7 @@ function whereIs({ timeline, events }: Model, { spots, radius }: Layout, flight:
   const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
   const [ux, uy] = [(to.x - from.x) / length, (to.y - from.y) / length];
   const free = Math.max(0, length - 2 * (radius + CLEAR));
-  // What the network swallows gets half-way.
+  // A message that the network loses gets half-way.
   const far = flight.why === "lost" || flight.why === "cut" ? free / 2 : free;
   const along = radius + CLEAR + done * far;
   return { x: from.x + ux * along - uy * 5, y: from.y + uy * along + ux * 5, outX: -uy, outY: ux };
