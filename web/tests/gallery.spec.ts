@@ -105,7 +105,7 @@ test("a run of one's own: from the form, by hand, and with a mistake", async ({ 
   const chosen = await text.evaluate((area: HTMLTextAreaElement) => area.value.slice(area.selectionStart, area.selectionEnd));
   expect(chosen).toBe("work 1 9");
 
-  await page.getByRole("button", { name: "Take the form" }).click();
+  await page.getByRole("button", { name: "Discard my edits" }).click();
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(page).toHaveURL(/#s=/);
   await expect(page.getByRole("heading", { level: 1 })).toContainText("7 processes");
@@ -125,7 +125,7 @@ test("files: what can be opened is, and what cannot says why", async ({ page, ex
   await page.goto(`${explore}/explore#open`);
   for (const [name, buffer, says] of [
     ["later.jsonl", Buffer.from(trace.toString().replace("trace/1", "trace/9")), "another version, bellwether.trace/9"],
-    ["picture.png", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]), "no text file"],
+    ["picture.png", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]), "not a text file"],
     ["nothing.txt", Buffer.alloc(0), "The file is empty"],
     ["large.txt", Buffer.alloc(21 * 1024 * 1024, "#"), "opens up to 20 MB"],
     ["diary.txt", Buffer.from("Dear diary"), "neither a scenario nor a trace"],
@@ -136,10 +136,10 @@ test("files: what can be opened is, and what cannot says why", async ({ page, ex
   }
   await accessible(page);
   faults.allow(/422/);
-  await page.getByLabel("Or paste its text").fill("cluster bully 1..4\ncrash 9\n");
+  await page.getByLabel("Or paste the text").fill("cluster bully 1..4\ncrash 9\n");
   await page.getByRole("button", { name: "Open", exact: true }).click();
   await expect(page.getByRole("alert")).toContainText("there is no process 9");
-  await page.getByLabel("Or paste its text").fill("cluster bully 1..4\ncrash 4\nsuspect 2\nrun\n");
+  await page.getByLabel("Or paste the text").fill("cluster bully 1..4\ncrash 4\nsuspect 2\nrun\n");
   await page.getByRole("button", { name: "Open", exact: true }).click();
   await expect(page).toHaveURL(/#s=/);
 });

@@ -21,7 +21,7 @@ export function LiveMessages({ room }: { room: Room }) {
     <section class="panel live" aria-labelledby="live">
       <h2 id="live">Live messages</h2>
       <p class="kinds">
-        {kinds.length === 0 && "Nobody has said anything in the last seconds."}
+        {kinds.length === 0 && "No messages in the last seconds."}
         {kinds.map(([kind, { perSecond: value }]) => <span key={kind}><span class="mono">{kind}</span> {perSecond(value)}</span>)}
       </p>
       {ids.length <= TABLE_MAX ? <PairTable ids={ids} pairs={pairs} /> : <PairList pairs={pairs} />}

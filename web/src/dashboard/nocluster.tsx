@@ -23,7 +23,7 @@ export function NoCluster({ room }: { room: Room }) {
   const troubles = [...room.feed.value.troubles, ...room.troubles.value];
   return (
     <section class="no-cluster panel" role="status">
-      <h1>{host === "gone" ? "Nobody answers" : "Looking for the cluster"}</h1>
+      <h1>{host === "gone" ? "The cluster does not answer" : "Looking for the cluster"}</h1>
       {host === "gone" && <p>The server of this page has ended or cannot be reached. It is tried again every second.</p>}
       {room.feed.value.phase === "lost" && <p>No member answers. They are tried again every second.</p>}
       {troubles.map(([who, what]) => (

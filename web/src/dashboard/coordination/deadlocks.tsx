@@ -32,7 +32,7 @@ export function Deadlocks({ deadlocks, filter }: { deadlocks: readonly Deadlock[
 const keyOf = ({ at, text }: Deadlock): string => `${at} ${text}`;
 
 function outcome({ aborted, cycle }: Deadlock) {
-  if (aborted == null) return "Nobody was aborted: it was only reported.";
+  if (aborted == null) return "No request was aborted: the deadlock was only reported.";
   const client = cycle.find(({ session }) => session === aborted)?.client ?? "";
   return <>The request of <Client session={aborted} client={client} /> was aborted.</>;
 }

@@ -29,7 +29,7 @@ export function WaitForGraph({ coordination, filter }: { coordination: Coordinat
   return (
     <section class="panel waits" aria-labelledby="waits">
       <h3 id="waits">Wait-for graph</h3>
-      {coordination.waits.length === 0 && <p>Nobody waits for anybody.</p>}
+      {coordination.waits.length === 0 && <p>No session waits for another.</p>}
       {coordination.waits.length > 0 && wanted.length === 0 && <p>No session that waits fits the filter.</p>}
       {stuck.length > 0 && (
         <p class="bad">

@@ -69,6 +69,8 @@ fn a_phantom_is_seen_and_so_are_two_reports_and_two_victims() {
     let cycle = deadlocked(&mut judge);
     let phantom = Cycle::new(vec![edge(1, 1, 3), edge(1, 3, 1)]).unwrap();
     assert_eq!(name(judge.hear(ms(3), id(1), &Output::Found(phantom.clone()))), "no-phantom");
+    let [Picture::Graph(graph)] = &summary::pictures(&judge)[..] else { panic!() };
+    assert!(graph.title.starts_with("Phantom, reported at 3ms"), "{}", graph.title);
     let ended = Output::Ended { tx: tx(3), how: How::Victim(phantom) };
     assert_eq!(name(judge.hear(ms(3), id(1), &ended)), "no-phantom");
     // The same transactions by other requests are another cycle.
