@@ -2,7 +2,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "@playwright/test";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { gallery } from "./api";
+import { exhibit, gallery } from "./api";
 import { expect, test } from "./fixtures";
 
 const TRACE = fileURLToPath(new URL("../src/lessons/fixtures/bully.jsonl", import.meta.url));
@@ -43,8 +43,13 @@ test("runs are found by words and by how they end, and the link keeps both", asy
   await page.getByRole("searchbox", { name: "Find" }).fill("");
   await page.getByRole("combobox", { name: "Show" }).selectOption("violations");
   await expect(page.getByRole("status").filter({ hasText: `of ${exhibits.length} runs` })).toBeVisible();
-  const found = await cards.count();
+  const violated = exhibits.filter(({ scenario }) => /^expect violation (?!none)/m.test(scenario));
+  const found = violated.length;
   expect(found).toBeGreaterThan(20);
+  expect(found).toBeLessThan(exhibits.length);
+  await expect(cards).toHaveCount(found);
+  const ends = await Promise.all(violated.slice(0, 3).map(({ id }) => exhibit(explore, id)));
+  for (const { outcome } of ends) expect(outcome.violation).not.toBeNull();
   await expect(page.locator(".tag")).toHaveCount(found);
   await page.reload();
   await expect(cards).toHaveCount(found);
