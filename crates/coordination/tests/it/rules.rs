@@ -7,42 +7,44 @@ use bellwether_coordination::{
     Refusal, Secret, SessionId, Token, Want,
 };
 
+type Asked = (Number, Vec<Outcome>);
+
 /// A state, and a client's view of it.
-struct Desk {
-    coordination: Coordination,
+struct Rig {
+    state: Coordination,
     number: Number,
 }
 
-impl Desk {
+impl Rig {
     fn new() -> Self {
-        Desk::with(Limits::default(), OnDeadlock::Abort)
+        Rig::with(Limits::default(), OnDeadlock::Abort)
     }
 
     fn with(limits: Limits, on_deadlock: OnDeadlock) -> Self {
-        let mut coordination = Coordination::default();
-        assert!(coordination.apply(&Command::Begin { term: 7, limits, on_deadlock }).is_empty());
-        Desk { coordination, number: 0 }
+        let mut state = Coordination::default();
+        assert!(state.apply(&Command::Begin { term: 7, limits, on_deadlock }).is_empty());
+        Rig { state, number: 0 }
     }
 
     fn open(&mut self, key: u128) -> SessionId {
         let (key, client) = (Secret(key), format!("client {key}"));
-        match &self.coordination.apply(&Command::Open { key, client, ttl_ms: 1_000, at: 0 })[..] {
+        match &self.state.apply(&Command::Open { key, client, ttl_ms: 1_000, at: 0 })[..] {
             [Outcome::Opened(Ok(id), _)] => *id,
             other => unreachable!("{other:?}"),
         }
     }
 
-    fn ask(&mut self, session: SessionId, ask: Ask) -> (Number, Vec<Outcome>) {
+    fn ask(&mut self, session: SessionId, ask: Ask) -> Asked {
         self.number += 1;
         let number = self.number;
         (number, self.again(session, number, ask))
     }
 
     fn again(&mut self, session: SessionId, number: Number, ask: Ask) -> Vec<Outcome> {
-        self.coordination.apply(&Command::Ask { session, number, forget_below: 0, ask, at: number })
+        self.state.apply(&Command::Ask { session, number, forget_below: 0, ask, at: number })
     }
 
-    fn lock(&mut self, session: SessionId, wants: &[Want]) -> (Number, Vec<Outcome>) {
+    fn lock(&mut self, session: SessionId, wants: &[Want]) -> Asked {
         self.ask(session, Ask::Lock { wants: wants.to_vec(), wait: true })
     }
 
@@ -50,36 +52,31 @@ impl Desk {
         self.ask(session, Ask::Release(number)).1
     }
 
-    fn campaign(
-        &mut self,
-        session: SessionId,
-        priority: i32,
-        policy: Policy,
-    ) -> (Number, Vec<Outcome>) {
+    fn campaign(&mut self, session: SessionId, priority: i32, policy: Policy) -> Asked {
         let (role, value) = ("cron".to_owned(), format!("at {session}").into_bytes());
         self.ask(session, Ask::Campaign { role, priority, value, policy })
     }
 }
 
-fn alone(name: &str) -> Want {
-    Want { name: name.to_owned(), mode: Mode::Exclusive }
+fn want(name: &str, mode: Mode) -> Want {
+    Want { name: name.to_owned(), mode }
 }
 
-fn shared(name: &str) -> Want {
-    Want { name: name.to_owned(), mode: Mode::Shared }
+fn alone(name: &str) -> Want {
+    want(name, Mode::Exclusive)
 }
 
 fn permits(name: &str, take: u32, of: u32) -> Want {
-    Want { name: name.to_owned(), mode: Mode::Permits { take, of } }
+    want(name, Mode::Permits { take, of })
 }
 
 /// Who was granted something, in order.
 fn granted(said: &[Outcome]) -> Vec<SessionId> {
-    let grant = |said: &Outcome| match said {
+    let grants = said.iter().filter_map(|said| match said {
         Outcome::Answered(id, _, Ok(Answer::Granted(_))) => Some(*id),
         _ => None,
-    };
-    said.iter().filter_map(grant).collect()
+    });
+    grants.collect()
 }
 
 fn waits(said: &[Outcome], behind: u64) -> bool {
@@ -87,108 +84,102 @@ fn waits(said: &[Outcome], behind: u64) -> bool {
 }
 
 fn refused(said: &[Outcome]) -> &Refusal {
-    let refusal = |said| match said {
-        &Outcome::Answered(_, _, Err(ref refusal)) => Some(refusal),
+    let answer = |said| match said {
+        &Outcome::Answered(_, _, ref result) => result.as_ref().err(),
         _ => None,
     };
-    said.iter().find_map(refusal).unwrap()
+    said.iter().find_map(answer).unwrap()
 }
 
 #[test]
 fn s1_a_request_that_comes_twice_is_done_once() {
-    let mut desk = Desk::new();
-    let [a, b] = [desk.open(1), desk.open(2)];
-    assert_eq!(desk.open(1), a, "the same key is the same session");
+    let mut rig = Rig::new();
+    let [a, b] = [rig.open(1), rig.open(2)];
+    assert_eq!(rig.open(1), a, "the same key is the same session");
     let ask = Ask::Lock { wants: vec![alone("x")], wait: true };
-    let (number, first) = desk.ask(a, ask.clone());
-    let before = desk.coordination.clone();
-    assert_eq!(desk.again(a, number, ask.clone()), first);
-    assert_eq!(desk.coordination, before);
-    let (waiting, said) = desk.ask(b, ask.clone());
+    let (number, first) = rig.ask(a, ask.clone());
+    let before = rig.state.clone();
+    assert_eq!(rig.again(a, number, ask.clone()), first);
+    assert_eq!(rig.state, before);
+    let (waiting, said) = rig.ask(b, ask.clone());
     assert!(waits(&said, 0));
-    assert!(waits(&desk.again(b, waiting, ask), 0), "one that waits goes on waiting");
-    assert_eq!(desk.coordination.locks()["x"].queue.len(), 1);
+    assert!(waits(&rig.again(b, waiting, ask), 0), "one that waits goes on waiting");
+    assert_eq!(rig.state.locks()["x"].queue.len(), 1);
     let release = Ask::Release(number);
-    let (twice, said) = desk.ask(a, release.clone());
+    let (twice, said) = rig.ask(a, release.clone());
     assert_eq!(granted(&said), [b]);
-    assert!(granted(&desk.again(a, twice, release)).is_empty());
+    assert!(granted(&rig.again(a, twice, release)).is_empty());
 }
 
 #[test]
 fn s1_answers_are_forgotten_when_the_client_has_them() {
-    let mut desk = Desk::new();
-    let a = desk.open(1);
-    let (number, _) = desk.lock(a, &[alone("x")]);
+    let mut rig = Rig::new();
+    let a = rig.open(1);
+    let (number, _) = rig.lock(a, &[alone("x")]);
     let ask = Ask::Release(number);
     let command =
         |number| Command::Ask { session: a, number, forget_below: 2, ask: ask.clone(), at: 0 };
-    desk.coordination.apply(&command(2));
-    let said = desk.coordination.apply(&command(1));
+    rig.state.apply(&command(2));
+    let said = rig.state.apply(&command(1));
     assert_eq!(refused(&said), &Refusal::Forgotten(1));
 }
 
 #[test]
 fn s1_what_holds_or_waits_is_answered_by_what_it_has_now() {
-    let mut desk = Desk::new();
-    let [a, b] = [desk.open(1), desk.open(2)];
+    let mut rig = Rig::new();
+    let [a, b] = [rig.open(1), rig.open(2)];
     let ask = || Ask::Lock { wants: vec![alone("x")], wait: true };
-    let (held, _) = desk.ask(a, ask());
-    let (waiting, _) = desk.ask(b, ask());
+    let (held, _) = rig.ask(a, ask());
+    let (waiting, _) = rig.ask(b, ask());
     // Its client knows that it waits, and all answers up to now.
-    desk.number += 1;
-    let (number, forget_below) = (desk.number, desk.number);
+    rig.number += 1;
+    let (number, forget_below) = (rig.number, rig.number);
     let ask_nothing = Ask::Release(0);
-    desk.coordination.apply(&Command::Ask {
-        session: b,
-        number,
-        forget_below,
-        ask: ask_nothing,
-        at: 0,
-    });
-    assert!(waits(&desk.again(b, waiting, ask()), 0));
-    desk.release(a, held);
-    assert_eq!(granted(&desk.again(b, waiting, ask())), [b]);
-    desk.release(b, waiting);
-    let said = desk.again(b, waiting, ask());
+    rig.state.apply(&Command::Ask { session: b, number, forget_below, ask: ask_nothing, at: 0 });
+    assert!(waits(&rig.again(b, waiting, ask()), 0));
+    rig.release(a, held);
+    assert_eq!(granted(&rig.again(b, waiting, ask())), [b]);
+    rig.release(b, waiting);
+    let said = rig.again(b, waiting, ask());
     assert_eq!(refused(&said), &Refusal::Forgotten(waiting), "and is not done again");
-    assert!(desk.coordination.locks().is_empty());
+    assert!(rig.state.locks().is_empty());
     // One that is over and not forgotten is not told of what it had.
-    assert_eq!(refused(&desk.again(a, held, ask())), &Refusal::NotAsked(held));
-    assert!(desk.coordination.locks().is_empty());
+    assert_eq!(refused(&rig.again(a, held, ask())), &Refusal::NotAsked(held));
+    assert!(rig.state.locks().is_empty());
 }
 
 #[test]
 fn s1_who_never_says_what_it_has_got_loses_its_oldest_answers() {
     let limits = Limits { requests: 2, ..Limits::default() };
-    let mut desk = Desk::with(limits, OnDeadlock::Abort);
-    let a = desk.open(1);
-    let numbers: Vec<_> = (0..9).map(|_| desk.ask(a, Ask::Release(0)).0).collect();
-    let answer = |number| desk.coordination.answered(a, number);
+    let mut rig = Rig::with(limits, OnDeadlock::Abort);
+    let a = rig.open(1);
+    let numbers: Vec<_> = (0..9).map(|_| rig.ask(a, Ask::Release(0)).0).collect();
+    let answer = |number| rig.state.answered(a, number);
     assert_eq!(answer(numbers[4]), Some(Err(Refusal::Forgotten(numbers[4]))));
     assert_eq!(answer(numbers[5]), Some(Err(Refusal::NotAsked(0))));
 }
 
 #[test]
 fn giving_up_ends_the_waiting_of_any_earlier_request() {
-    let mut desk = Desk::new();
-    let [a, b] = [desk.open(1), desk.open(2)];
-    let (of_a, _) = desk.lock(a, &[alone("x")]);
-    let (of_b, _) = desk.lock(b, &[alone("x")]);
-    let (_, said) = desk.ask(b, Ask::GiveUp(of_b));
+    let mut rig = Rig::new();
+    let [a, b] = [rig.open(1), rig.open(2)];
+    let (of_a, _) = rig.lock(a, &[alone("x")]);
+    let (of_b, _) = rig.lock(b, &[alone("x")]);
+    let (_, said) = rig.ask(b, Ask::GiveUp(of_b));
     assert_eq!(refused(&said), &Refusal::GaveUp);
     for number in [of_a, of_b] {
         let session = if number == of_a { a } else { b };
-        let said = desk.ask(session, Ask::GiveUp(number)).1;
+        let said = rig.ask(session, Ask::GiveUp(number)).1;
         assert_eq!(refused(&said), &Refusal::NotAsked(number), "it waits for nothing");
     }
     // A candidate, too.
-    desk.campaign(a, 0, Policy::FirstCome);
-    let (stands, _) = desk.campaign(b, 0, Policy::FirstCome);
-    let (_, said) = desk.ask(b, Ask::GiveUp(stands));
+    rig.campaign(a, 0, Policy::FirstCome);
+    let (stands, _) = rig.campaign(b, 0, Policy::FirstCome);
+    let (_, said) = rig.ask(b, Ask::GiveUp(stands));
     assert_eq!(refused(&said), &Refusal::GaveUp);
-    assert_eq!(desk.coordination.roles()["cron"].candidates.len(), 1);
+    assert_eq!(rig.state.roles()["cron"].candidates.len(), 1);
     // And one that comes late.
-    let said = desk.coordination.apply(&Command::Ask {
+    let said = rig.state.apply(&Command::Ask {
         session: b,
         number: 100,
         forget_below: 0,
@@ -197,144 +188,144 @@ fn giving_up_ends_the_waiting_of_any_earlier_request() {
     });
     assert!(matches!(said[..], [Outcome::Answered(_, 100, Ok(Answer::Done))]), "{said:?}");
     let late = Ask::Lock { wants: vec![alone("free")], wait: true };
-    assert_eq!(refused(&desk.again(b, 99, late)), &Refusal::GaveUp);
-    let said = desk.again(b, 101, Ask::GiveUp(200));
+    assert_eq!(refused(&rig.again(b, 99, late)), &Refusal::GaveUp);
+    let said = rig.again(b, 101, Ask::GiveUp(200));
     assert_eq!(refused(&said), &Refusal::NotAsked(200));
 }
 
 #[test]
 fn a_candidate_that_resigns_is_not_brought_back_by_an_old_request() {
-    let mut desk = Desk::new();
-    let [a, b] = [desk.open(1), desk.open(2)];
-    let numbers = [a, b].map(|id| desk.campaign(id, 0, Policy::FirstCome).0);
+    let mut rig = Rig::new();
+    let [a, b] = [rig.open(1), rig.open(2)];
+    let numbers = [a, b].map(|id| rig.campaign(id, 0, Policy::FirstCome).0);
     let resign = || Ask::Resign { role: "cron".to_owned() };
-    let (_, said) = desk.ask(b, resign());
+    let (_, said) = rig.ask(b, resign());
     assert_eq!(refused(&said), &Refusal::GaveUp, "its campaign is answered");
-    desk.ask(a, resign());
+    rig.ask(a, resign());
     for (id, number) in [a, b].into_iter().zip(numbers) {
         let (role, policy) = ("cron".to_owned(), Policy::FirstCome);
         let again = Ask::Campaign { role, priority: 0, value: Vec::new(), policy };
-        desk.again(id, number, again);
+        rig.again(id, number, again);
     }
-    assert!(desk.coordination.roles()["cron"].candidates.is_empty());
+    assert!(rig.state.roles()["cron"].candidates.is_empty());
 }
 
 #[test]
 fn s2_an_ending_gives_everything_back() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
-    desk.lock(a, &[alone("x")]);
-    desk.campaign(a, 0, Policy::FirstCome);
-    desk.campaign(c, 0, Policy::FirstCome);
-    desk.lock(b, &[alone("x")]);
-    desk.lock(c, &[alone("x"), alone("y")]);
-    desk.coordination.apply(&Command::End { session: b, why: Ending::Died, at: 9 });
-    let said = desk.coordination.apply(&Command::End { session: a, why: Ending::Expired, at: 10 });
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
+    rig.lock(a, &[alone("x")]);
+    rig.campaign(a, 0, Policy::FirstCome);
+    rig.campaign(c, 0, Policy::FirstCome);
+    rig.lock(b, &[alone("x")]);
+    rig.lock(c, &[alone("x"), alone("y")]);
+    rig.state.apply(&Command::End { session: b, why: Ending::Died, at: 9 });
+    let said = rig.state.apply(&Command::End { session: a, why: Ending::Expired, at: 10 });
     assert_eq!(granted(&said), [c]);
-    let role = &desk.coordination.roles()["cron"];
+    let role = &rig.state.roles()["cron"];
     assert_eq!(role.leader.unwrap().0, c);
     assert!(role.history.back().unwrap().reason.contains("not heard of"), "{:?}", role.history);
-    assert_eq!(desk.coordination.sessions().len(), 1);
-    let said = desk.lock(a, &[alone("z")]).1;
+    assert_eq!(rig.state.sessions().len(), 1);
+    let said = rig.lock(a, &[alone("z")]).1;
     assert_eq!(refused(&said), &Refusal::NoSession(a));
 }
 
 #[test]
 fn l1_several_locks_are_had_together_or_not_at_all() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
-    let (held, _) = desk.lock(a, &[alone("x")]);
-    let (_, said) = desk.lock(b, &[alone("x"), alone("y")]);
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
+    let (held, _) = rig.lock(a, &[alone("x")]);
+    let (_, said) = rig.lock(b, &[alone("x"), alone("y")]);
     assert!(waits(&said, 0));
-    assert!(desk.coordination.locks()["y"].holders.is_empty());
-    let (_, said) = desk.lock(c, &[alone("y")]);
+    assert!(rig.state.locks()["y"].holders.is_empty());
+    let (_, said) = rig.lock(c, &[alone("y")]);
     assert!(waits(&said, 1), "y is free, but b was first");
-    assert_eq!(granted(&desk.release(a, held)), [b]);
+    assert_eq!(granted(&rig.release(a, held)), [b]);
     let tried = Ask::Lock { wants: vec![alone("free"), alone("y")], wait: false };
-    let a_tries = desk.ask(a, tried).1;
+    let a_tries = rig.ask(a, tried).1;
     assert_eq!(refused(&a_tries), &Refusal::Busy("y".to_owned()));
-    assert!(!desk.coordination.locks().contains_key("free"));
+    assert!(!rig.state.locks().contains_key("free"));
 }
 
 #[test]
 fn l2_those_that_share_go_in_together_and_in_order() {
-    let mut desk = Desk::new();
-    let [a, b, c, d, e] = [1, 2, 3, 4, 5].map(|key| desk.open(key));
-    let (first, _) = desk.lock(a, &[alone("x")]);
-    desk.lock(b, &[shared("x")]);
-    desk.lock(c, &[shared("x")]);
-    let (_, said) = desk.lock(d, &[alone("x")]);
+    let mut rig = Rig::new();
+    let [a, b, c, d, e] = [1, 2, 3, 4, 5].map(|key| rig.open(key));
+    let (first, _) = rig.lock(a, &[alone("x")]);
+    rig.lock(b, &[want("x", Mode::Shared)]);
+    rig.lock(c, &[want("x", Mode::Shared)]);
+    let (_, said) = rig.lock(d, &[alone("x")]);
     assert!(waits(&said, 2));
-    assert!(waits(&desk.lock(e, &[shared("x")]).1, 3), "nobody overtakes");
-    assert_eq!(granted(&desk.release(a, first)), [b, c]);
+    assert!(waits(&rig.lock(e, &[want("x", Mode::Shared)]).1, 3), "nobody overtakes");
+    assert_eq!(granted(&rig.release(a, first)), [b, c]);
 }
 
 #[test]
 fn l2_a_semaphore_admits_as_many_as_it_has_permits() {
-    let mut desk = Desk::new();
-    let [a, b, c, d] = [1, 2, 3, 4].map(|key| desk.open(key));
-    let (first, said) = desk.lock(a, &[permits("pool", 2, 3)]);
+    let mut rig = Rig::new();
+    let [a, b, c, d] = [1, 2, 3, 4].map(|key| rig.open(key));
+    let (first, said) = rig.lock(a, &[permits("pool", 2, 3)]);
     assert_eq!(granted(&said), [a]);
-    assert!(waits(&desk.lock(b, &[permits("pool", 2, 3)]).1, 0));
-    assert!(waits(&desk.lock(c, &[permits("pool", 1, 3)]).1, 1), "one is free, but b was first");
-    assert_eq!(granted(&desk.release(a, first)), [b, c]);
-    let other = refused(&desk.lock(d, &[permits("pool", 1, 4)]).1).clone();
+    assert!(waits(&rig.lock(b, &[permits("pool", 2, 3)]).1, 0));
+    assert!(waits(&rig.lock(c, &[permits("pool", 1, 3)]).1, 1), "one is free, but b was first");
+    assert_eq!(granted(&rig.release(a, first)), [b, c]);
+    let other = refused(&rig.lock(d, &[permits("pool", 1, 4)]).1).clone();
     assert_eq!(other, Refusal::OtherPermits { lock: "pool".to_owned(), of: 3 });
-    let none = refused(&desk.lock(d, &[alone("pool")]).1).clone();
+    let none = refused(&rig.lock(d, &[alone("pool")]).1).clone();
     assert_eq!(none, Refusal::OtherPermits { lock: "pool".to_owned(), of: 3 });
-    let bad = refused(&desk.lock(d, &[permits("other", 5, 4)]).1).clone();
+    let bad = refused(&rig.lock(d, &[permits("other", 5, 4)]).1).clone();
     assert_eq!(bad, Refusal::InvalidPermits("other".to_owned()));
 }
 
 #[test]
 fn l3_tokens_only_grow_over_epochs_too() {
-    let mut desk = Desk::new();
-    let a = desk.open(1);
+    let mut rig = Rig::new();
+    let a = rig.open(1);
     let mut last = Token::default();
     for term in [7, 8, 20] {
         let (limits, on_deadlock) = (Limits::default(), OnDeadlock::Abort);
-        desk.coordination.apply(&Command::Begin { term, limits, on_deadlock });
+        rig.state.apply(&Command::Begin { term, limits, on_deadlock });
         for _ in 0..3 {
-            let (number, said) = desk.lock(a, &[alone("x")]);
+            let (number, said) = rig.lock(a, &[alone("x")]);
             let [Outcome::Answered(_, _, Ok(Answer::Granted(token)))] = *said else {
                 unreachable!("{said:?}")
             };
             assert!(token > last && token.term() == u64::from(term));
             last = token;
-            desk.release(a, number);
+            rig.release(a, number);
         }
     }
 }
 
 #[test]
 fn l4_the_last_edge_of_a_circle_is_aborted_with_its_name() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
-    desk.lock(a, &[alone("x")]);
-    desk.lock(b, &[alone("y")]);
-    let (held, _) = desk.lock(c, &[alone("z")]);
-    desk.lock(a, &[alone("y")]);
-    desk.lock(b, &[alone("z")]);
-    let (_, said) = desk.lock(c, &[alone("x")]);
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
+    rig.lock(a, &[alone("x")]);
+    rig.lock(b, &[alone("y")]);
+    let (held, _) = rig.lock(c, &[alone("z")]);
+    rig.lock(a, &[alone("y")]);
+    rig.lock(b, &[alone("z")]);
+    let (_, said) = rig.lock(c, &[alone("x")]);
     let Refusal::Deadlock(deadlock) = refused(&said).clone() else { unreachable!("{said:?}") };
     assert_eq!(deadlock.aborted, Some(c));
     let mut circle: Vec<_> =
         deadlock.cycle.iter().map(|wait| (wait.session, wait.lock.as_str())).collect();
     circle.sort();
     assert_eq!(circle, [(a, "y"), (b, "z"), (c, "x")]);
-    assert_eq!(desk.coordination.deadlocks().count(), 1);
-    assert_eq!(granted(&desk.release(c, held)), [b], "the others go on");
+    assert_eq!(rig.state.deadlocks().count(), 1);
+    assert_eq!(granted(&rig.release(c, held)), [b], "the others go on");
 }
 
 #[test]
 fn l4_a_circle_may_lead_through_a_queue() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
-    desk.lock(a, &[shared("x")]);
-    desk.lock(b, &[alone("y")]);
-    desk.lock(c, &[alone("x")]);
-    desk.lock(b, &[shared("x")]);
-    let (_, said) = desk.lock(a, &[alone("y")]);
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
+    rig.lock(a, &[want("x", Mode::Shared)]);
+    rig.lock(b, &[alone("y")]);
+    rig.lock(c, &[alone("x")]);
+    rig.lock(b, &[want("x", Mode::Shared)]);
+    let (_, said) = rig.lock(a, &[alone("y")]);
     assert!(
         matches!(refused(&said), Refusal::Deadlock(found) if found.cycle.len() == 3),
         "{said:?}"
@@ -343,16 +334,16 @@ fn l4_a_circle_may_lead_through_a_queue() {
 
 #[test]
 fn l4_a_circle_may_lead_past_one_that_is_in_nobodys_way() {
-    let mut desk = Desk::new();
-    let [a, b, c, d] = [desk.open(1), desk.open(2), desk.open(3), desk.open(4)];
-    desk.lock(a, &[shared("x")]);
-    desk.lock(b, &[alone("y")]);
-    desk.lock(c, &[alone("z")]);
+    let mut rig = Rig::new();
+    let [a, b, c, d] = [rig.open(1), rig.open(2), rig.open(3), rig.open(4)];
+    rig.lock(a, &[want("x", Mode::Shared)]);
+    rig.lock(b, &[alone("y")]);
+    rig.lock(c, &[alone("z")]);
     // It shares x with a, and waits for y only.
-    desk.lock(d, &[shared("x"), alone("y")]);
-    desk.lock(c, &[alone("x")]);
+    rig.lock(d, &[want("x", Mode::Shared), alone("y")]);
+    rig.lock(c, &[alone("x")]);
     // When d has gone, c still waits for a.
-    let (_, said) = desk.lock(a, &[alone("z")]);
+    let (_, said) = rig.lock(a, &[alone("z")]);
     assert!(
         matches!(refused(&said), Refusal::Deadlock(found) if found.cycle.len() == 2),
         "{said:?}"
@@ -361,130 +352,130 @@ fn l4_a_circle_may_lead_past_one_that_is_in_nobodys_way() {
 
 #[test]
 fn l4_a_semaphore_with_a_way_out_is_no_deadlock() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
     let pool = [permits("pool", 1, 2)];
-    desk.lock(a, &pool);
-    let (of_b, _) = desk.lock(b, &pool);
-    let (lock, _) = desk.lock(c, &[alone("x")]);
-    assert!(waits(&desk.lock(c, &pool).1, 0));
-    assert!(waits(&desk.lock(a, &[alone("x")]).1, 0), "b can still give its permit back");
-    assert_eq!(desk.coordination.deadlocks().count(), 0);
+    rig.lock(a, &pool);
+    let (of_b, _) = rig.lock(b, &pool);
+    let (lock, _) = rig.lock(c, &[alone("x")]);
+    assert!(waits(&rig.lock(c, &pool).1, 0));
+    assert!(waits(&rig.lock(a, &[alone("x")]).1, 0), "b can still give its permit back");
+    assert_eq!(rig.state.deadlocks().count(), 0);
     // And now it cannot.
-    let (_, said) = desk.lock(b, &[alone("x")]);
+    let (_, said) = rig.lock(b, &[alone("x")]);
     assert!(matches!(refused(&said), Refusal::Deadlock(_)), "{said:?}");
-    assert_eq!(granted(&desk.release(b, of_b)), [c]);
-    assert_eq!(granted(&desk.release(c, lock)), [a]);
+    assert_eq!(granted(&rig.release(b, of_b)), [c]);
+    assert_eq!(granted(&rig.release(c, lock)), [a]);
 }
 
 #[test]
 fn l4_a_deadlock_may_be_left_to_people() {
-    let mut desk = Desk::with(Limits::default(), OnDeadlock::Report);
-    let [a, b] = [desk.open(1), desk.open(2)];
-    desk.lock(a, &[alone("x")]);
-    let (held, _) = desk.lock(b, &[alone("y")]);
-    desk.lock(a, &[alone("y")]);
-    let (_, said) = desk.lock(b, &[alone("x")]);
+    let mut rig = Rig::with(Limits::default(), OnDeadlock::Report);
+    let [a, b] = [rig.open(1), rig.open(2)];
+    rig.lock(a, &[alone("x")]);
+    let (held, _) = rig.lock(b, &[alone("y")]);
+    rig.lock(a, &[alone("y")]);
+    let (_, said) = rig.lock(b, &[alone("x")]);
     assert!(matches!(&said[..], [_, Outcome::Deadlocked(found)] if found.aborted.is_none()));
     let force =
         Command::Force { lock: "y".to_owned(), session: b, by: "an operator".to_owned(), at: 1 };
-    let said = desk.coordination.apply(&force);
+    let said = rig.state.apply(&force);
     assert_eq!(granted(&said), [a]);
-    let said = desk.coordination.apply(&force);
+    let said = rig.state.apply(&force);
     assert!(
         matches!(said[..], [Outcome::Forced { done: Err(Refusal::NotHolder(..)), .. }]),
         "{said:?}"
     );
-    assert_eq!(refused(&desk.release(b, held)), &Refusal::NotAsked(held));
+    assert_eq!(refused(&rig.release(b, held)), &Refusal::NotAsked(held));
 }
 
 #[test]
 fn r1_first_come_and_by_priority() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
     let policy = Policy::Priority { preempt: false };
-    desk.campaign(a, 1, policy);
-    assert!(waits(&desk.campaign(b, 1, policy).1, 1));
-    assert!(waits(&desk.campaign(c, 5, policy).1, 1), "before b, but nobody is pushed out");
-    let other = desk.open(4);
-    let said = desk.campaign(other, 1, Policy::FirstCome).1;
+    rig.campaign(a, 1, policy);
+    assert!(waits(&rig.campaign(b, 1, policy).1, 1));
+    assert!(waits(&rig.campaign(c, 5, policy).1, 1), "before b, but nobody is pushed out");
+    let other = rig.open(4);
+    let said = rig.campaign(other, 1, Policy::FirstCome).1;
     assert_eq!(refused(&said), &Refusal::OtherPolicy("cron".to_owned(), policy));
     assert_eq!(
-        refused(&desk.campaign(b, 1, policy).1),
+        refused(&rig.campaign(b, 1, policy).1),
         &Refusal::AlreadyCampaigns("cron".to_owned())
     );
-    desk.ask(a, Ask::Resign { role: "cron".to_owned() });
-    let role = &desk.coordination.roles()["cron"];
+    rig.ask(a, Ask::Resign { role: "cron".to_owned() });
+    let role = &rig.state.roles()["cron"];
     assert_eq!(role.leader.unwrap().0, c);
     assert_eq!(role.history.back().unwrap().value, b"at s7.3");
 }
 
 #[test]
 fn r2_a_leader_makes_room_by_itself() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
     let policy = Policy::Priority { preempt: true };
-    desk.campaign(a, 1, policy);
-    let (_, said) = desk.campaign(b, 2, policy);
+    rig.campaign(a, 1, policy);
+    let (_, said) = rig.campaign(b, 2, policy);
     let asked = Outcome::Preempt { session: a, role: "cron".to_owned() };
     assert_eq!(said.last(), Some(&asked));
-    assert!(!desk.campaign(c, 3, policy).1.contains(&asked), "asked once");
-    assert_eq!(desk.coordination.roles()["cron"].leader.unwrap().0, a);
-    desk.ask(a, Ask::Resign { role: "cron".to_owned() });
-    let role = &desk.coordination.roles()["cron"];
+    assert!(!rig.campaign(c, 3, policy).1.contains(&asked), "asked once");
+    assert_eq!(rig.state.roles()["cron"].leader.unwrap().0, a);
+    rig.ask(a, Ask::Resign { role: "cron".to_owned() });
+    let role = &rig.state.roles()["cron"];
     assert_eq!(role.leader.unwrap().0, c);
     let why = &role.history.back().unwrap().reason;
     assert_eq!(*why, format!("session {a} made room for a candidate with a higher priority"));
-    desk.ask(c, Ask::Resign { role: "cron".to_owned() });
-    let why = &desk.coordination.roles()["cron"].history.back().unwrap().reason;
+    rig.ask(c, Ask::Resign { role: "cron".to_owned() });
+    let why = &rig.state.roles()["cron"].history.back().unwrap().reason;
     assert_eq!(*why, format!("session {c} resigned"), "nobody asked it to");
 }
 
 #[test]
 fn r3_a_role_is_handed_over_to_a_candidate() {
-    let mut desk = Desk::new();
-    let [a, b, c] = [desk.open(1), desk.open(2), desk.open(3)];
+    let mut rig = Rig::new();
+    let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
     let role = || "cron".to_owned();
     for id in [a, b] {
-        desk.campaign(id, 0, Policy::FirstCome);
+        rig.campaign(id, 0, Policy::FirstCome);
     }
-    let said = desk.ask(b, Ask::HandOver { role: role(), to: a }).1;
+    let said = rig.ask(b, Ask::HandOver { role: role(), to: a }).1;
     assert_eq!(refused(&said), &Refusal::NotLeader(role()));
-    let said = desk.ask(a, Ask::HandOver { role: role(), to: c }).1;
+    let said = rig.ask(a, Ask::HandOver { role: role(), to: c }).1;
     assert_eq!(refused(&said), &Refusal::NoSuchCandidate(role(), c));
-    let first = desk.coordination.roles()["cron"].leader.unwrap().1;
-    desk.ask(a, Ask::HandOver { role: role(), to: b });
-    let (leader, token) = desk.coordination.roles()["cron"].leader.unwrap();
+    let first = rig.state.roles()["cron"].leader.unwrap().1;
+    rig.ask(a, Ask::HandOver { role: role(), to: b });
+    let (leader, token) = rig.state.roles()["cron"].leader.unwrap();
     assert!(leader == b && token > first);
-    desk.ask(b, Ask::Proclaim { role: role(), value: b"new".to_vec() });
-    assert_eq!(desk.coordination.roles()["cron"].history.back().unwrap().value, b"new");
+    rig.ask(b, Ask::Proclaim { role: role(), value: b"new".to_vec() });
+    assert_eq!(rig.state.roles()["cron"].history.back().unwrap().value, b"new");
 }
 
 /// Stands for a role and leaves it again.
-fn pass_through(desk: &mut Desk, session: SessionId, role: &str) {
+fn pass_through(rig: &mut Rig, session: SessionId, role: &str) {
     let (role, policy) = (role.to_owned(), Policy::FirstCome);
     let stand = Ask::Campaign { role: role.clone(), priority: 0, value: Vec::new(), policy };
-    desk.ask(session, stand);
-    desk.ask(session, Ask::Resign { role });
+    rig.ask(session, stand);
+    rig.ask(session, Ask::Resign { role });
 }
 
 #[test]
 fn r5_a_role_that_was_left_long_ago_is_forgotten() {
     const KEPT: usize = 256;
-    let mut desk = Desk::new();
-    let [a, b] = [desk.open(1), desk.open(2)];
-    desk.campaign(b, 0, Policy::FirstCome);
+    let mut rig = Rig::new();
+    let [a, b] = [rig.open(1), rig.open(2)];
+    rig.campaign(b, 0, Policy::FirstCome);
     let name = |n: usize| format!("role {n}");
-    (0..KEPT).for_each(|n| pass_through(&mut desk, a, &name(n)));
-    assert_eq!(desk.coordination.roles().len(), KEPT + 1);
+    (0..KEPT).for_each(|n| pass_through(&mut rig, a, &name(n)));
+    assert_eq!(rig.state.roles().len(), KEPT + 1);
     // Stood for again, it was left last; one that is stood for does not count.
-    pass_through(&mut desk, a, &name(0));
-    assert_eq!(desk.coordination.roles()[name(0).as_str()].history.len(), 4);
+    pass_through(&mut rig, a, &name(0));
+    assert_eq!(rig.state.roles()[name(0).as_str()].history.len(), 4);
     let stand =
         Ask::Campaign { role: name(1), priority: 0, value: Vec::new(), policy: Policy::FirstCome };
-    desk.ask(a, stand);
-    (0..3).for_each(|n| pass_through(&mut desk, a, &format!("other {n}")));
-    let roles = desk.coordination.roles();
+    rig.ask(a, stand);
+    (0..3).for_each(|n| pass_through(&mut rig, a, &format!("other {n}")));
+    let roles = rig.state.roles();
     assert_eq!(roles.len(), KEPT + 2);
     for (role, kept) in [("cron", true), ("role 0", true), ("role 1", true)].into_iter().chain([
         ("role 2", false),
@@ -499,42 +490,42 @@ fn r5_a_role_that_was_left_long_ago_is_forgotten() {
     let before = roles["cron"].leader.unwrap().1;
     let stand =
         Ask::Campaign { role: name(2), priority: 0, value: Vec::new(), policy: Policy::FirstCome };
-    desk.ask(a, stand);
-    let role = &desk.coordination.roles()[name(2).as_str()];
+    rig.ask(a, stand);
+    let role = &rig.state.roles()[name(2).as_str()];
     assert!(role.leader.unwrap().1 > before && role.history.len() == 1);
 }
 
 #[test]
 fn r5_a_copy_forgets_the_same_roles() {
     let limits = Limits { requests: 10_000, ..Limits::default() };
-    let mut here = Desk::with(limits, OnDeadlock::Abort);
+    let mut here = Rig::with(limits, OnDeadlock::Abort);
     let a = here.open(1);
-    let bytes = serde_json::to_vec(&here.coordination).unwrap();
+    let bytes = serde_json::to_vec(&here.state).unwrap();
     let there = serde_json::from_slice::<Coordination>(&bytes).unwrap().restored();
-    let mut there = Desk { coordination: there, number: here.number };
+    let mut there = Rig { state: there, number: here.number };
     for n in 0..600 {
         let role = format!("role {}", n * 7 % 400);
         pass_through(&mut here, a, &role);
         pass_through(&mut there, a, &role);
         if n % 50 == 0 {
-            let bytes = serde_json::to_vec(&there.coordination).unwrap();
-            there.coordination = serde_json::from_slice::<Coordination>(&bytes).unwrap().restored();
+            let bytes = serde_json::to_vec(&there.state).unwrap();
+            there.state = serde_json::from_slice::<Coordination>(&bytes).unwrap().restored();
         }
-        assert_eq!(here.coordination, there.coordination, "after {n}");
+        assert_eq!(here.state, there.state, "after {n}");
     }
-    assert_eq!(here.coordination.flaw(), None);
+    assert_eq!(here.state.flaw(), None);
 }
 
 #[test]
 fn a_role_remembers_its_last_changes_only() {
-    let mut desk = Desk::new();
-    let a = desk.open(1);
-    desk.campaign(a, 0, Policy::FirstCome);
+    let mut rig = Rig::new();
+    let a = rig.open(1);
+    rig.campaign(a, 0, Policy::FirstCome);
     for n in 0..100 {
         let value = format!("{n}").into_bytes();
-        desk.ask(a, Ask::Proclaim { role: "cron".to_owned(), value });
+        rig.ask(a, Ask::Proclaim { role: "cron".to_owned(), value });
     }
-    let history = &desk.coordination.roles()["cron"].history;
+    let history = &rig.state.roles()["cron"].history;
     assert!(history.len() == 32 && history.back().unwrap().value == b"99", "{history:?}");
 }
 
@@ -551,15 +542,15 @@ fn what_is_too_much_is_refused_and_changes_nothing() {
         ttl_max_ms: 1_000,
         bytes: 1 << 20,
     };
-    let mut desk = Desk::with(limits, OnDeadlock::Abort);
-    let [a, b] = [desk.open(1), desk.open(2)];
+    let mut rig = Rig::with(limits, OnDeadlock::Abort);
+    let [a, b] = [rig.open(1), rig.open(2)];
     for (ttl_ms, client, refusal) in
         [(500, "late", Refusal::TooManySessions(2)), (500, "late", Refusal::TooManySessions(2))]
     {
         let open = Command::Open { key: Secret(3), client: client.to_owned(), ttl_ms, at: 0 };
-        assert_eq!(desk.coordination.apply(&open), [Outcome::Opened(Err(refusal), Secret(3))]);
+        assert_eq!(rig.state.apply(&open), [Outcome::Opened(Err(refusal), Secret(3))]);
     }
-    let before = desk.coordination.locks().clone();
+    let before = rig.state.locks().clone();
     for (wants, refusal) in [
         (vec![], Refusal::NothingWanted),
         (vec![alone("a"), alone("b"), alone("c")], Refusal::TooManyWants(2)),
@@ -568,45 +559,42 @@ fn what_is_too_much_is_refused_and_changes_nothing() {
         (vec![alone("a\nb")], Refusal::InvalidName(8)),
     ] {
         let ask = Ask::Lock { wants, wait: true };
-        desk.number += 1;
+        rig.number += 1;
         let command =
-            Command::Ask { session: a, number: desk.number, forget_below: desk.number, ask, at: 0 };
-        assert_eq!(refused(&desk.coordination.apply(&command)), &refusal);
+            Command::Ask { session: a, number: rig.number, forget_below: rig.number, ask, at: 0 };
+        assert_eq!(refused(&rig.state.apply(&command)), &refusal);
     }
-    assert_eq!(desk.coordination.locks(), &before);
-    desk.lock(a, &[alone("x")]);
-    desk.lock(a, &[alone("y")]);
-    assert_eq!(refused(&desk.lock(a, &[alone("w")]).1), &Refusal::TooManyRequests(2));
-    let twice = desk.lock(b, &[alone("z"), alone("z")]).1;
+    assert_eq!(rig.state.locks(), &before);
+    rig.lock(a, &[alone("x")]);
+    rig.lock(a, &[alone("y")]);
+    assert_eq!(refused(&rig.lock(a, &[alone("w")]).1), &Refusal::TooManyRequests(2));
+    let twice = rig.lock(b, &[alone("z"), alone("z")]).1;
     assert_eq!(refused(&twice), &Refusal::NamedTwice("z".to_owned()));
 }
 
 #[test]
 fn l4_the_graph_shows_each_waiter_behind_the_one_before_it() {
-    let mut desk = Desk::new();
-    let [a, b, c, d] = [1, 2, 3, 4].map(|key| desk.open(key));
-    assert_eq!(desk.coordination.waits_for().count(), 0);
+    let mut rig = Rig::new();
+    let [a, b, c, d] = [1, 2, 3, 4].map(|key| rig.open(key));
+    assert_eq!(rig.state.waits_for().count(), 0);
     for session in [a, b] {
-        desk.lock(session, &[shared("table")]);
+        rig.lock(session, &[want("table", Mode::Shared)]);
     }
-    desk.lock(c, &[alone("table")]);
-    desk.lock(d, &[shared("table")]);
-    let edges: Vec<_> = desk.coordination.waits_for().collect();
+    rig.lock(c, &[alone("table")]);
+    rig.lock(d, &[want("table", Mode::Shared)]);
+    let edges: Vec<_> = rig.state.waits_for().collect();
     assert_eq!(edges, [(c, a, "table"), (c, b, "table"), (d, c, "table")]);
     // A copy that came over the network shows the same.
-    let text = serde_json::to_string(&desk.coordination).unwrap();
+    let text = serde_json::to_string(&rig.state).unwrap();
     let copy = serde_json::from_str::<Coordination>(&text).unwrap().restored();
     assert_eq!(copy.waits_for().collect::<Vec<_>>(), edges);
 }
 
 #[test]
 fn a_session_that_was_is_told_from_one_that_never_was() {
-    let mut desk = Desk::new();
-    let (a, b) = (desk.open(1), desk.open(2));
-    desk.coordination.apply(&Command::End { session: a, why: Ending::Closed, at: 5 });
-    assert!(desk.coordination.has_been(a) && desk.coordination.has_been(b));
-    assert!(
-        !desk.coordination.has_been(SessionId(b.0 + 1))
-            && !desk.coordination.has_been(SessionId(0))
-    );
+    let mut rig = Rig::new();
+    let (a, b) = (rig.open(1), rig.open(2));
+    rig.state.apply(&Command::End { session: a, why: Ending::Closed, at: 5 });
+    assert!(rig.state.has_been(a) && rig.state.has_been(b));
+    assert!(!rig.state.has_been(SessionId(b.0 + 1)) && !rig.state.has_been(SessionId(0)));
 }

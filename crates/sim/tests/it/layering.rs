@@ -293,8 +293,8 @@ fn the_client_brings_neither_laboratory_nor_member() {
     let expected = [
         "bellwether",
         "bellwether-api",
-        "bellwether-core",
         "bellwether-coordination",
+        "bellwether-core",
         "bellwether-net",
     ];
     assert_eq!(ours, expected.iter().collect::<Vec<_>>());

@@ -126,13 +126,13 @@ pub(crate) fn elections(algorithm: &str) -> Vec<(&'static str, Json)> {
             let reply = json!({"word": {"Reply": {"candidate": 4, "phase": 1}}, "round": 2});
             return vec![
                 ("probe", json!({"Clockwise": carry(probe.clone())})),
-                ("probe-again", json!({"RequestQueue": again(probe)})),
-                ("reply", json!({"RequestQueue": carry(reply)})),
+                ("probe-again", json!({"Counter": again(probe)})),
+                ("reply", json!({"Counter": carry(reply)})),
                 (
                     "elected",
                     json!({"Clockwise": carry(json!({"word": {"Elected": 5}, "round": 2}))}),
                 ),
-                ("ack", json!({"RequestQueue": ack.1})),
+                ("ack", json!({"Counter": ack.1})),
                 ("hello", json!({"Clockwise": hello.1})),
             ];
         }
