@@ -17,7 +17,7 @@ async fn main() -> Result<(), Error> {
         let options = SessionOptions { ttl: Duration::from_secs(3), ..SessionOptions::default() };
         // A session that was lost is gone for good: begin another one, and stand again.
         match lead(&client, options).await {
-            Err(Error::SessionOver { why }) => println!("starting again: {why:?}"),
+            Err(Error::SessionEnded { why }) => println!("starting again: {why:?}"),
             result => return result,
         }
     }
@@ -32,7 +32,7 @@ async fn lead(client: &Client, options: SessionOptions) -> Result<(), Error> {
         () = run_jobs(&leadership) => {}
         how = leadership.lost() => println!("leads no more: {how}"),
     }
-    Err(Error::SessionOver { why: session.lost().await })
+    Err(Error::SessionEnded { why: session.lost().await })
 }
 
 /// It is dropped in the middle when the leadership is lost, so it stops at its next `await`: a job that

@@ -25,14 +25,14 @@ async fn main() -> Result<(), Error> {
         println!("{name} serves, by token {}", leadership.token());
         tokio::select! {
             () = serve() => {}
-            () = leadership.asked_to_go() => {
+            () = leadership.preempt_requested() => {
                 // Nobody takes the role away: what is under way can be finished first.
                 println!("{name} makes room");
                 leadership.resign().await?;
             }
             how = leadership.lost() => {
                 println!("{name} has lost it: {how}");
-                return Err(Error::SessionOver { why: session.lost().await });
+                return Err(Error::SessionEnded { why: session.lost().await });
             }
         }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 async fn main() -> Result<(), Error> {
     let client = Client::connect(Endpoints::from_env_or_default()?).await?;
     let session = client.session(SessionOptions::named("replica")).await?;
-    let lock = session.lock("schema/orders").within(Duration::from_secs(60)).await?;
+    let lock = session.lock("schema/orders").timeout(Duration::from_secs(60)).await?;
     tokio::select! {
         () = migrate(lock.token()) => {
             lock.release().await?;

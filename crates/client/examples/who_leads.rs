@@ -15,13 +15,13 @@ async fn main() -> Result<(), Error> {
     let role = std::env::args().nth(1).unwrap_or_else(|| "primary".to_owned());
     let client = Client::connect(Endpoints::from_env_or_default()?).await?;
     let mut observer = client.observe(&role).await?;
-    while let Some(standing) = observer.next().await {
-        match &standing.leader {
+    while let Some(status) = observer.next().await {
+        match &status.leader {
             Some(leader) => {
                 let value = String::from_utf8_lossy(&leader.value);
-                println!("{} leads '{role}' with '{value}': {}", leader.client, standing.reason);
+                println!("{} leads '{role}' with '{value}': {}", leader.client, status.reason);
             }
-            None => println!("nobody leads '{role}': {}", standing.reason),
+            None => println!("nobody leads '{role}': {}", status.reason),
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! The client.
 
-use crate::book::Forcing;
 use crate::observe::Observer;
 use crate::session::{Session, SessionOptions};
+use crate::state::ForceRelease;
 use crate::tasks::{self, Shared};
 use crate::{Endpoints, Error, check};
 use bellwether_coordination::{SessionId, Subject, Token};
@@ -60,8 +60,8 @@ impl Client {
     /// Connects to one of these members. The tasks behind it run in the tokio runtime that this is
     /// called in.
     ///
-    /// Fails with [`Error::AllDown`] if none answers in [time](Endpoints::timeout), with
-    /// [`Error::NotLetIn`] if one answers and does not want this client, with [`Error::Tls`] if it is
+    /// Fails with [`Error::Unavailable`] if none answers in [time](Endpoints::timeout), with
+    /// [`Error::Rejected`] if one answers and does not want this client, with [`Error::Tls`] if it is
     /// a matter of certificates.
     pub async fn connect(endpoints: Endpoints) -> Result<Client, Error> {
         let shared = tasks::start(endpoints, crate::program()).await?;
@@ -76,7 +76,7 @@ impl Client {
     /// at most.
     ///
     /// Fails with [`Error::NoCoordinator`] if in [time](Endpoints::timeout) no member knows a
-    /// coordinator, with [`Error::AllDown`] if none answers any more, and with [`Error::Refused`] if the
+    /// coordinator, with [`Error::Unavailable`] if none answers any more, and with [`Error::Refused`] if the
     /// cluster does not want it. When it is dropped before it is done, nothing is left behind.
     pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
         Session::open(self.clone(), options).await
@@ -84,7 +84,7 @@ impl Client {
 
     /// Observes a role: who leads it, now and whenever that changes, and why. No session is needed.
     ///
-    /// Fails with [`Error::Refused`] if the role can have no such name, with [`Error::AllDown`] if no member answers
+    /// Fails with [`Error::Refused`] if the role can have no such name, with [`Error::Unavailable`] if no member answers
     /// any more, and with [`Error::NoCoordinator`] if in [time](Endpoints::timeout) none has anything to tell: those
     /// that have just started have not, as long as nobody coordinates. When it is dropped before it is done, nothing is left
     /// behind.
@@ -140,8 +140,8 @@ impl Client {
         check::name(by)?;
         let (answer, mut answered) = oneshot::channel();
         let (lock, by) = (lock.to_owned(), by.to_owned());
-        let forcing = Forcing { lock, session: holder, by, now, answer };
-        self.shared().with(|book, now| book.force(forcing, now));
+        let release = ForceRelease { lock, session: holder, by, now, answer };
+        self.shared().with(|state, now| state.force(release, now));
         let within = self.shared().endpoints.timeout;
         loop {
             match timeout(within, &mut answered).await {
@@ -176,7 +176,7 @@ impl Client {
     pub async fn check(&self, of: Subject, token: Token) -> Result<SessionId, Error> {
         let (Subject::Lock(name) | Subject::Role(name)) = &of;
         check::name(name)?;
-        let answered = self.shared().with(|book, now| book.check(of, token, now));
+        let answered = self.shared().with(|state, now| state.check(of, token, now));
         let within = self.shared().endpoints.timeout;
         match timeout(within, answered).await {
             Ok(Ok(checked)) => checked.map_err(Error::from),
@@ -199,7 +199,7 @@ impl Client {
         let tried = self.shared().tried();
         let member = self.shared().status.borrow().member;
         match member {
-            None => Error::AllDown { tried },
+            None => Error::Unavailable { tried },
             Some(_) => Error::NoCoordinator { after, tried },
         }
     }

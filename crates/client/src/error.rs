@@ -22,7 +22,7 @@ pub enum Error {
     Tls(String),
     /// A member answers, and does not let this client in.
     #[error("{endpoint} does not let this client in: {why}")]
-    NotLetIn {
+    Rejected {
         /// Where the member is.
         endpoint: String,
         /// What it says.
@@ -33,7 +33,7 @@ pub enum Error {
         "no member answers ({}); is the cluster running? Start it, or say where its members are",
         .tried.join("; ")
     )]
-    AllDown {
+    Unavailable {
         /// Where members were looked for, and what came of it.
         tried: Vec<String>,
     },
@@ -52,13 +52,13 @@ pub enum Error {
     },
     /// The session is over, and with it all that it held.
     #[error("the session is over: {}; open a new one", over(.why))]
-    SessionOver {
+    SessionEnded {
         /// Why.
         why: SessionEnded,
     },
     /// It could not be had within the time that it was worth waiting for.
     #[error("{what} could not be had within {}", shown(.after))]
-    WaitedInVain {
+    Timeout {
         /// What was wanted.
         what: String,
         /// How long.
@@ -104,15 +104,15 @@ impl Error {
     /// | --- | --- |
     /// | 64 | [`BadEndpoint`](Error::BadEndpoint) |
     /// | 65 | refused for another reason than those below |
-    /// | 69 | [`AllDown`](Error::AllDown): no member answers |
+    /// | 69 | [`Unavailable`](Error::Unavailable): no member answers |
     /// | 70 | [`NoCoordinator`](Error::NoCoordinator): a minority only |
-    /// | 71 | [`SessionOver`](Error::SessionOver), or there is no such session |
+    /// | 71 | [`SessionEnded`](Error::SessionEnded), or there is no such session |
     /// | 72 | [`NotHolder`](Error::NotHolder): releasing what is not held, leading no more |
     /// | 73 | a limit of the cluster is reached: sessions, requests, waiters |
     /// | 74 | a name is too long, empty, or has control characters |
-    /// | 75 | [`WaitedInVain`](Error::WaitedInVain), or it is not free and was not to be waited for |
+    /// | 75 | [`Timeout`](Error::Timeout), or it is not free and was not to be waited for |
     /// | 76 | [`Deadlock`](Error::Deadlock) |
-    /// | 77 | [`Tls`](Error::Tls) or [`NotLetIn`](Error::NotLetIn), or only an operator may do this |
+    /// | 77 | [`Tls`](Error::Tls) or [`Rejected`](Error::Rejected), or only an operator may do this |
     /// | 78 | the TTL, the permits or the policy is not what the cluster allows or others use |
     /// | 79 | a value is too large |
     /// | 80 | the session stands for this role already, or has asked for this lock already |
@@ -122,19 +122,19 @@ impl Error {
     /// ```
     /// use bellwether::{Error, Refusal};
     ///
-    /// assert_eq!(Error::AllDown { tried: vec![] }.exit_code(), 69);
+    /// assert_eq!(Error::Unavailable { tried: vec![] }.exit_code(), 69);
     /// assert_eq!(Error::Refused(Refusal::InvalidName(256)).exit_code(), 74);
     /// ```
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::BadEndpoint { .. } => 64,
-            Error::AllDown { .. } => 69,
+            Error::Unavailable { .. } => 69,
             Error::NoCoordinator { .. } => 70,
-            Error::SessionOver { .. } => 71,
+            Error::SessionEnded { .. } => 71,
             Error::NotHolder { .. } => 72,
-            Error::WaitedInVain { .. } => 75,
+            Error::Timeout { .. } => 75,
             Error::Deadlock(_) => 76,
-            Error::Tls(_) | Error::NotLetIn { .. } => 77,
+            Error::Tls(_) | Error::Rejected { .. } => 77,
             Error::NotWatched { .. } => 81,
             Error::StaleToken { .. } => 82,
             Error::Refused(refusal) => match refusal {
@@ -184,7 +184,7 @@ impl From<SessionEnded> for Error {
     fn from(why: SessionEnded) -> Self {
         match why {
             SessionEnded::Refused(refusal) => refusal.into(),
-            why => Error::SessionOver { why },
+            why => Error::SessionEnded { why },
         }
     }
 }
@@ -249,7 +249,7 @@ fn shown(span: &Duration) -> String {
 #[non_exhaustive]
 pub enum Lost {
     /// The session is over.
-    SessionOver(SessionEnded),
+    SessionEnded(SessionEnded),
     /// An operator took a lock away.
     Taken {
         /// The lock.
@@ -264,7 +264,7 @@ pub enum Lost {
 impl std::fmt::Display for Lost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Lost::SessionOver(why) => write!(f, "the session is over: {}", over(why)),
+            Lost::SessionEnded(why) => write!(f, "the session is over: {}", over(why)),
             Lost::Taken { lock, by } => write!(f, "'{lock}' was taken away by {by}"),
             Lost::HandedOver => f.write_str("it was handed over"),
         }

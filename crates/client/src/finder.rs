@@ -8,7 +8,7 @@
 
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::error::Error;
-use crate::link::{Link, NoLink};
+use crate::link::{ConnectError, Link};
 use bellwether_net::draw;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,7 +73,7 @@ impl Finder {
         self.coordinator = link.welcome.coordinator.or(self.coordinator);
     }
 
-    pub(crate) async fn to(&self, endpoint: &Endpoint) -> Result<Link, NoLink> {
+    pub(crate) async fn to(&self, endpoint: &Endpoint) -> Result<Link, ConnectError> {
         Link::to(endpoint, &self.endpoints, &self.name).await
     }
 
@@ -117,7 +117,7 @@ impl Finder {
     pub(crate) async fn race(
         &self,
         candidates: Vec<Endpoint>,
-    ) -> Result<Link, Vec<(Endpoint, NoLink)>> {
+    ) -> Result<Link, Vec<(Endpoint, ConnectError)>> {
         let mut queue = candidates.into_iter();
         let mut attempts = JoinSet::new();
         let mut second_best = None;
@@ -203,19 +203,19 @@ pub(crate) fn jitter(span: Duration) -> Duration {
 
 /// What to say when no attempt to connect succeeded. A member that answers, and does not let this
 /// client in, says most.
-fn explain(failures: Vec<(Endpoint, NoLink)>, tried: &Tried) -> Error {
+fn explain(failures: Vec<(Endpoint, ConnectError)>, tried: &Tried) -> Error {
     let mut tls = None;
     for (endpoint, failure) in failures {
         match failure {
-            NoLink::NotLetIn(why) => {
-                return Error::NotLetIn { endpoint: endpoint.to_string(), why };
+            ConnectError::Rejected(why) => {
+                return Error::Rejected { endpoint: endpoint.to_string(), why };
             }
-            NoLink::Tls(why) => tls = tls.or(Some(format!("{endpoint}: {why}"))),
-            NoLink::Down(_) => {}
+            ConnectError::Tls(why) => tls = tls.or(Some(format!("{endpoint}: {why}"))),
+            ConnectError::Down(_) => {}
         }
     }
     match tls {
         Some(why) => Error::Tls(why),
-        None => Error::AllDown { tried: tried.lines() },
+        None => Error::Unavailable { tried: tried.lines() },
     }
 }

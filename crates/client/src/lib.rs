@@ -21,7 +21,7 @@
 //! ```
 //!
 //! * A [`Client`] is a connection, which finds members and follows the coordinator by itself.
-//! * A [`Session`] is what holds and leads. It lives as long as this process keeps it alive.
+//! * A [`Session`] is what holds and leads. It phases as long as this process keeps it alive.
 //! * A [`Lock`] and a [`Leadership`] are guards: dropping one gives back what it holds.
 //! * An [`Observer`] sees who leads a role, now and whenever that changes. It needs no session.
 //!
@@ -37,7 +37,6 @@
 //!
 //! Everything that can go wrong is an [`Error`] of its own.
 
-mod book;
 mod check;
 mod client;
 mod endpoints;
@@ -49,6 +48,7 @@ mod observe;
 mod role;
 mod session;
 mod spare;
+mod state;
 mod tasks;
 pub mod up;
 

@@ -31,19 +31,19 @@ pub(crate) struct Link {
 
 /// Why a member is not connected.
 #[derive(Clone, Debug)]
-pub(crate) enum NoLink {
+pub(crate) enum ConnectError {
     /// It cannot be reached.
     Down(String),
     /// TLS failed: a matter of certificates.
     Tls(String),
     /// It does not let this client in.
-    NotLetIn(String),
+    Rejected(String),
 }
 
-impl NoLink {
+impl ConnectError {
     pub(crate) fn why(&self) -> &str {
         match self {
-            NoLink::Down(why) | NoLink::Tls(why) | NoLink::NotLetIn(why) => why,
+            ConnectError::Down(why) | ConnectError::Tls(why) | ConnectError::Rejected(why) => why,
         }
     }
 }
@@ -54,7 +54,7 @@ impl Link {
         endpoint: &Endpoint,
         endpoints: &Endpoints,
         client: &str,
-    ) -> Result<Link, NoLink> {
+    ) -> Result<Link, ConnectError> {
         let reached: (Box<dyn AsyncRead + Send + Unpin>, Writer, &str) = match endpoint {
             Endpoint::Unix(path) => {
                 let stream = UnixStream::connect(path).await.map_err(|error| down(&error))?;
@@ -63,7 +63,8 @@ impl Link {
             }
             Endpoint::Tls(address) => {
                 let identity = endpoints.identity.as_ref();
-                let identity = identity.ok_or_else(|| NoLink::Tls("no certificate".to_owned()))?;
+                let identity =
+                    identity.ok_or_else(|| ConnectError::Tls("no certificate".to_owned()))?;
                 let (read, out) = tls(identity, address).await?;
                 (Box::new(read), Box::new(out), identity.cluster())
             }
@@ -71,7 +72,7 @@ impl Link {
         let (read, mut out, cluster) = reached;
         let mut frames = Frames::new(read, LONGEST_TO_CLIENT, STALLED_AFTER);
         let greeted = timeout(WITHIN, greet(&mut frames, &mut out, cluster, client)).await;
-        let late = |_| NoLink::Down("it does not answer".to_owned());
+        let late = |_| ConnectError::Down("it does not answer".to_owned());
         let welcome = greeted.map_err(late)??;
         Ok(Link { endpoint: endpoint.clone(), frames, out, welcome })
     }
@@ -96,16 +97,16 @@ impl Link {
 async fn tls(
     identity: &ClientIdentity,
     address: &str,
-) -> Result<(ReadHalf<ClientStream>, WriteHalf<ClientStream>), NoLink> {
+) -> Result<(ReadHalf<ClientStream>, WriteHalf<ClientStream>), ConnectError> {
     match identity.connect(address, WITHIN).await {
         Ok((stream, _)) => Ok(tokio::io::split(stream)),
         Err(NoConnection::Unreachable(error)) => Err(down(&error)),
-        Err(error @ NoConnection::Tls(_)) => Err(NoLink::Tls(error.to_string())),
+        Err(error @ NoConnection::Tls(_)) => Err(ConnectError::Tls(error.to_string())),
     }
 }
 
-fn down(error: &io::Error) -> NoLink {
-    NoLink::Down(error.to_string())
+fn down(error: &io::Error) -> ConnectError {
+    ConnectError::Down(error.to_string())
 }
 
 async fn greet(
@@ -113,7 +114,7 @@ async fn greet(
     out: &mut Writer,
     cluster: &str,
     client: &str,
-) -> Result<ClientWelcome, NoLink> {
+) -> Result<ClientWelcome, ConnectError> {
     let hello = ClientHello {
         version: envelope::VERSION,
         oldest: envelope::OLDEST,
@@ -127,14 +128,14 @@ async fn greet(
     match frames.next().await {
         Ok(Some((Envelope { body: Some(Body::ClientWelcome(welcome)), .. }, _))) => Ok(welcome),
         Ok(Some((Envelope { body: Some(Body::Refusal(refusal)), .. }, _))) => {
-            Err(NoLink::NotLetIn(refusal.text))
+            Err(ConnectError::Rejected(refusal.text))
         }
-        Ok(Some(_)) => Err(NoLink::NotLetIn("it does not speak this protocol".to_owned())),
-        Ok(None) => Err(NoLink::Down("it closed the connection".to_owned())),
+        Ok(Some(_)) => Err(ConnectError::Rejected("it does not speak this protocol".to_owned())),
+        Ok(None) => Err(ConnectError::Down("it closed the connection".to_owned())),
         // A member that does not believe a certificate says so only now.
         Err(frame::Broken::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
-            Err(NoLink::Tls(error.to_string()))
+            Err(ConnectError::Tls(error.to_string()))
         }
-        Err(broken) => Err(NoLink::Down(broken.to_string())),
+        Err(broken) => Err(ConnectError::Down(broken.to_string())),
     }
 }

@@ -1,7 +1,7 @@
 //! Locks.
 
-use crate::book::{Granted, Hold, Outcome, Place, Purpose};
 use crate::session::Session;
+use crate::state::{Granted, Hold, Outcome, Purpose, QueuePosition};
 use crate::{Error, Lost, check};
 use bellwether_coordination::{Ask, Mode, Number, Refusal, SessionEnded, Token, Want};
 use std::fmt;
@@ -23,11 +23,11 @@ use tokio::time::{Instant, timeout_at};
 /// // Together with others that share it.
 /// let reading = session.lock("catalogue").shared().await?;
 /// // Two of the five permits of a semaphore.
-/// let slots = session.lock("downloads").permits(2, 5).await?;
+/// let requests_by_number = session.lock("downloads").permits(2, 5).await?;
 /// // Two locks at once; or neither, if they are not free within a second.
-/// let both = session.lock("from").also("to").within(Duration::from_secs(1)).await?;
+/// let both = session.lock("from").and("to").timeout(Duration::from_secs(1)).await?;
 /// // Only if it is free.
-/// let now = session.lock("report").try_now().await;
+/// let now = session.lock("report").try_lock().await;
 /// # Ok(())
 /// # }
 /// ```
@@ -36,14 +36,14 @@ pub struct LockRequest {
     session: Session,
     wants: Vec<Want>,
     wait: bool,
-    within: Option<Duration>,
-    place: Option<Place>,
+    timeout: Option<Duration>,
+    place: Option<QueuePosition>,
 }
 
 impl LockRequest {
     pub(crate) fn new(session: Session, name: String, mode: Mode) -> Self {
         let wants = vec![Want { name, mode }];
-        LockRequest { session, wants, wait: true, within: None, place: None }
+        LockRequest { session, wants, wait: true, timeout: None, place: None }
     }
 
     fn mode(mut self, mode: Mode) -> Self {
@@ -65,20 +65,20 @@ impl LockRequest {
     }
 
     /// This lock, too, at the same time.
-    pub fn also(mut self, name: impl Into<String>) -> Self {
+    pub fn and(mut self, name: impl Into<String>) -> Self {
         self.wants.push(Want { name: name.into(), mode: Mode::Exclusive });
         self
     }
 
     /// Does not wait: if they cannot be had at once, it fails with [`Refusal::Busy`].
-    pub fn try_now(mut self) -> Self {
+    pub fn try_lock(mut self) -> Self {
         self.wait = false;
         self
     }
 
-    /// Waits for so long at most, and then fails with [`Error::WaitedInVain`].
-    pub fn within(mut self, time: Duration) -> Self {
-        self.within = Some(time);
+    /// Waits for so long at most, and then fails with [`Error::Timeout`].
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = Some(time);
         self
     }
 
@@ -94,20 +94,20 @@ impl LockRequest {
     ///         }
     ///     }
     /// });
-    /// let lock = session.lock("orders").tell_place(place).await?;
+    /// let lock = session.lock("orders").queue_position(place).await?;
     /// # Ok(())
     /// # }
     /// ```
-    pub fn tell_place(mut self, place: watch::Sender<Option<u64>>) -> Self {
+    pub fn queue_position(mut self, place: watch::Sender<Option<u64>>) -> Self {
         self.place = Some(place);
         self
     }
 
     async fn acquire(self) -> Result<Lock, Error> {
-        let LockRequest { session, wants, wait, within, place } = self;
+        let LockRequest { session, wants, wait, timeout, place } = self;
         check::wants(&wants)?;
         let names = wants.iter().map(|want| want.name.clone()).collect();
-        let until = within.map(|time| Instant::now() + time);
+        let until = timeout.map(|time| Instant::now() + time);
         loop {
             let giving_back = session.giving_back();
             let ask = Ask::Lock { wants: wants.clone(), wait };
@@ -119,7 +119,7 @@ impl LockRequest {
             let number = pending.number;
             match outcome {
                 // It is given up when it is dropped.
-                Err(_) => return Err(in_vain(names, within)),
+                Err(_) => return Err(timed_out(names, timeout)),
                 Ok(outcome) => {
                     pending.settled();
                     match outcome {
@@ -140,9 +140,9 @@ impl LockRequest {
     }
 }
 
-fn in_vain(names: Vec<String>, within: Option<Duration>) -> Error {
+fn timed_out(names: Vec<String>, timeout: Option<Duration>) -> Error {
     let what = format!("'{}'", names.join("', '"));
-    Error::WaitedInVain { what, after: within.unwrap_or_default() }
+    Error::Timeout { what, after: timeout.unwrap_or_default() }
 }
 
 impl IntoFuture for LockRequest {
@@ -225,12 +225,12 @@ impl Lock {
     }
 
     /// Gives it back, and waits until the cluster knows. Fails with [`Error::NotHolder`] if an operator has taken
-    /// it away, and with [`Error::SessionOver`] if it was lost with the session.
+    /// it away, and with [`Error::SessionEnded`] if it was lost with the session.
     pub async fn release(mut self) -> Result<(), Error> {
         self.held = false;
         let (key, number) = (self.session.inner.key, self.number);
         let hold = self.granted.hold.borrow().clone();
-        self.session.shared().with(|book, _| book.forget(key, number));
+        self.session.shared().with(|state, _| state.forget(key, number));
         let released = self.session.act(Ask::Release(number), Purpose::GiveBack).await;
         let what = || format!("'{}'", self.names.join("', '"));
         match (released, hold) {
@@ -250,7 +250,7 @@ impl Drop for Lock {
     fn drop(&mut self) {
         if self.held {
             let key = self.session.inner.key;
-            self.session.shared().with(|book, now| book.abandon(key, self.number, now));
+            self.session.shared().with(|state, now| state.abandon(key, self.number, now));
         }
     }
 }
@@ -267,6 +267,6 @@ pub(crate) async fn lost(granted: &Granted) -> Lost {
     let gone = hold.wait_for(|hold| matches!(hold, Hold::Lost(_))).await;
     match gone.as_deref() {
         Ok(Hold::Lost(how)) => how.clone(),
-        _ => Lost::SessionOver(SessionEnded::Closed),
+        _ => Lost::SessionEnded(SessionEnded::Closed),
     }
 }

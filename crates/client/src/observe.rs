@@ -1,7 +1,7 @@
 //! Observing a role.
 #![allow(clippy::disallowed_types, reason = "moments that others noted; no clock is looked at")]
 
-use crate::book::Seen;
+use crate::state::Polled;
 use crate::{Client, Error, check};
 use bellwether_api::client as said;
 use bellwether_coordination::{Refusal, SessionId, Stamp, Token};
@@ -41,8 +41,8 @@ pub struct Leader {
 }
 
 impl From<said::RoleStatus> for RoleStatus {
-    fn from(standing: said::RoleStatus) -> Self {
-        let said::RoleStatus { leader, reason, at } = standing;
+    fn from(status: said::RoleStatus) -> Self {
+        let said::RoleStatus { leader, reason, at } = status;
         let leader = leader.map(|said::Leader { session, client, token, value, since }| Leader {
             session,
             client,
@@ -70,10 +70,10 @@ fn time(stamp: Stamp) -> SystemTime {
 /// # async fn example() -> Result<(), bellwether::Error> {
 /// let client = Client::connect(Endpoints::from_env_or_default()?).await?;
 /// let mut primary = client.observe("primary").await?;
-/// while let Some(standing) = primary.next().await {
-///     match standing.leader {
+/// while let Some(status) = primary.next().await {
+///     match status.leader {
 ///         Some(leader) => println!("ask {}", String::from_utf8_lossy(&leader.value)),
-///         None => println!("nobody serves: {}", standing.reason),
+///         None => println!("nobody serves: {}", status.reason),
 ///     }
 /// }
 /// # Ok(())
@@ -101,7 +101,7 @@ impl Observer {
     pub(crate) async fn new(client: Client, role: &str) -> Result<Observer, Error> {
         check::name(role)?;
         let role = role.to_owned();
-        let (number, news) = client.shared().with(|book, now| book.observe(role.clone(), now));
+        let (number, news) = client.shared().with(|state, now| state.observe(role.clone(), now));
         // From here on it is ended if this is not finished.
         let observer = Observer { client, role, number, news };
         let within = observer.client.shared().endpoints.timeout;
@@ -115,7 +115,7 @@ impl Observer {
     /// Waits for the first answer.
     async fn begun(&self) -> Result<(), Refusal> {
         loop {
-            let begun = self.client.shared().with(|book, _| book.has_seen(self.number));
+            let begun = self.client.shared().with(|state, _| state.has_seen(self.number));
             if let Some(begun) = begun {
                 // The first look need not wait for what has come.
                 self.news.notify_one();
@@ -131,17 +131,17 @@ impl Observer {
     /// then it is `None`.
     pub async fn next(&mut self) -> Option<RoleStatus> {
         loop {
-            match self.client.shared().with(|book, _| book.see(self.number)) {
-                Seen::Next(standing) => return Some(standing.into()),
-                Seen::Never => return None,
-                Seen::Nothing => self.news.notified().await,
+            match self.client.shared().with(|state, _| state.see(self.number)) {
+                Polled::Next(status) => return Some(status.into()),
+                Polled::Never => return None,
+                Polled::Nothing => self.news.notified().await,
             }
         }
     }
 
     /// The latest that is known, whether it was [taken](Observer::next) or not.
     pub fn current(&self) -> RoleStatus {
-        let latest = self.client.shared().with(|book, _| book.latest(self.number));
+        let latest = self.client.shared().with(|state, _| state.latest(self.number));
         latest.unwrap_or_default().into()
     }
 
@@ -153,7 +153,7 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        self.client.shared().with(|book, now| book.unobserve(self.number, now));
+        self.client.shared().with(|state, now| state.unobserve(self.number, now));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Roles.
 
-use crate::book::{Granted, Hold, Outcome, Place, Purpose};
 use crate::lock::lost;
 use crate::session::Session;
+use crate::state::{Granted, Hold, Outcome, Purpose, QueuePosition};
 use crate::{Error, Lost, check};
 use bellwether_coordination::{Ask, Number, Policy, Refusal, SessionEnded, SessionId, Token};
 use std::fmt;
@@ -33,14 +33,14 @@ pub struct Campaign {
     priority: i32,
     policy: Policy,
     value: Vec<u8>,
-    within: Option<Duration>,
-    place: Option<Place>,
+    timeout: Option<Duration>,
+    place: Option<QueuePosition>,
 }
 
 impl Campaign {
     pub(crate) fn new(session: Session, role: String) -> Self {
         let (policy, value) = (Policy::FirstCome, Vec::new());
-        Campaign { session, role, priority: 0, policy, value, within: None, place: None }
+        Campaign { session, role, priority: 0, policy, value, timeout: None, place: None }
     }
 
     /// The role goes by priority, and this candidate has that one. A leader stays, whatever its priority.
@@ -57,7 +57,7 @@ impl Campaign {
         self
     }
 
-    /// The role goes by priority, and a leader is [asked to make room](Leadership::asked_to_go) for a candidate with a
+    /// The role goes by priority, and a leader is [asked to make room](Leadership::preempt_requested) for a candidate with a
     /// higher one.
     pub fn preempt(mut self) -> Self {
         self.policy = Policy::Priority { preempt: true };
@@ -70,23 +70,23 @@ impl Campaign {
         self
     }
 
-    /// Stands for so long at most, and then fails with [`Error::WaitedInVain`].
-    pub fn within(mut self, time: Duration) -> Self {
-        self.within = Some(time);
+    /// Stands for so long at most, and then fails with [`Error::Timeout`].
+    pub fn timeout(mut self, time: Duration) -> Self {
+        self.timeout = Some(time);
         self
     }
 
     /// Tells how many would lead before it, while it waits, as far as is known.
-    pub fn tell_place(mut self, place: watch::Sender<Option<u64>>) -> Self {
+    pub fn queue_position(mut self, place: watch::Sender<Option<u64>>) -> Self {
         self.place = Some(place);
         self
     }
 
     async fn win(self) -> Result<Leadership, Error> {
-        let Campaign { session, role, priority, policy, value, within, place } = self;
+        let Campaign { session, role, priority, policy, value, timeout, place } = self;
         check::name(&role)?;
         check::value(&value)?;
-        let until = within.map(|time| Instant::now() + time);
+        let until = timeout.map(|time| Instant::now() + time);
         loop {
             let giving_back = session.giving_back();
             let (name, value) = (role.clone(), value.clone());
@@ -98,9 +98,9 @@ impl Campaign {
             };
             let number = pending.number;
             let Ok(outcome) = outcome else {
-                let (what, after) = (format!("the role '{role}'"), within.unwrap_or_default());
+                let (what, after) = (format!("the role '{role}'"), timeout.unwrap_or_default());
                 // The candidacy ends when it is dropped.
-                return Err(Error::WaitedInVain { what, after });
+                return Err(Error::Timeout { what, after });
             };
             pending.settled();
             match outcome {
@@ -194,15 +194,15 @@ impl Leadership {
     /// # async fn example(leadership: bellwether::Leadership) -> Result<(), bellwether::Error> {
     /// tokio::select! {
     ///     () = serve() => {}
-    ///     () = leadership.asked_to_go() => leadership.resign().await?,
+    ///     () = leadership.preempt_requested() => leadership.resign().await?,
     ///     how = leadership.lost() => eprintln!("{how}"),
     /// }
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn asked_to_go(&self) {
-        let mut room = self.granted.room.clone();
-        if room.wait_for(|asked| *asked).await.is_err() {
+    pub async fn preempt_requested(&self) {
+        let mut preempt = self.granted.preempt.clone();
+        if preempt.wait_for(|asked| *asked).await.is_err() {
             // Nobody asks one who does not lead any more.
             std::future::pending().await
         }
@@ -220,7 +220,7 @@ impl Leadership {
     pub async fn resign(mut self) -> Result<(), Error> {
         self.stands = false;
         let (key, number) = (self.session.inner.key, self.number);
-        self.session.shared().with(|book, _| book.forget(key, number));
+        self.session.shared().with(|state, _| state.forget(key, number));
         let ask = Ask::Resign { role: self.role.clone() };
         self.session.act(ask, Purpose::GiveBack).await.map_err(|error| self.not_leader(error))
     }
@@ -247,7 +247,7 @@ impl Leadership {
     /// ```
     pub async fn leads_again(&mut self) -> Result<Token, Error> {
         let over = |hold: &Hold| match hold {
-            Hold::Held(_) | Hold::Lost(Lost::SessionOver(_)) => true,
+            Hold::Held(_) | Hold::Lost(Lost::SessionEnded(_)) => true,
             Hold::Lost(_) => false,
         };
         let hold = match self.granted.hold.wait_for(over).await {
@@ -281,7 +281,7 @@ impl Drop for Leadership {
     fn drop(&mut self) {
         if self.stands {
             let key = self.session.inner.key;
-            self.session.shared().with(|book, now| book.abandon(key, self.number, now));
+            self.session.shared().with(|state, now| state.abandon(key, self.number, now));
         }
     }
 }

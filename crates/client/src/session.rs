@@ -1,9 +1,9 @@
 //! A session.
 
-use crate::book::{Key, Life, Outcome, Purpose};
 use crate::client::Client;
 use crate::lock::LockRequest;
 use crate::role::Campaign;
+use crate::state::{Key, Outcome, Purpose, SessionPhase};
 use crate::{Error, check};
 use bellwether_coordination::{Ask, Mode, Number, Secret, SessionEnded, SessionId, Setup};
 use bellwether_net::{Clock, draw};
@@ -54,7 +54,7 @@ impl Default for SessionOptions {
 
 /// A session: what holds locks and leads roles.
 ///
-/// It lives as long as this process keeps it alive, which is done behind the scenes, and it survives broken
+/// It phases as long as this process keeps it alive, which is done behind the scenes, and it survives broken
 /// connections and the loss of members. When the process dies, a member on the same host sees it at once and
 /// gives back what the session held; elsewhere that is done when its TTL is over. When no coordinator can be reached
 /// the session ends *here* before it ends there: see [`Session::lost`].
@@ -81,13 +81,13 @@ pub struct Session {
 pub(crate) struct Inner {
     pub(crate) client: Client,
     pub(crate) key: Key,
-    life: watch::Receiver<Life>,
+    phase: watch::Receiver<SessionPhase>,
     id: SessionId,
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.client.shared().with(|book, now| book.close(self.key, now));
+        self.client.shared().with(|state, now| state.close(self.key, now));
     }
 }
 
@@ -106,19 +106,19 @@ impl Session {
         let drift_ppm = shared.drift_ppm.saturating_add(turn_ppm(ttl) / 2);
         let setup = Setup { key: Secret(draw()), name, ttl, drift_ppm };
         let key = setup.key;
-        let life = shared.with(|book, now| book.open(setup, now));
+        let phase = shared.with(|state, now| state.open(setup, now));
         // From here on it is closed if this is not finished.
-        let mut inner = Inner { client, key, life, id: SessionId::default() };
+        let mut inner = Inner { client, key, phase, id: SessionId::default() };
         let within = shared.endpoints.timeout;
-        let began = inner.life.wait_for(|life| *life != Life::Opening);
-        let began = timeout(within, began).await.map(|life| life.map(|life| life.clone()));
+        let began = inner.phase.wait_for(|phase| *phase != SessionPhase::Opening);
+        let began = timeout(within, began).await.map(|phase| phase.map(|phase| phase.clone()));
         match began {
-            Ok(Ok(Life::Open(id))) => {
+            Ok(Ok(SessionPhase::Open(id))) => {
                 inner.id = id;
                 Ok(Session { inner: Arc::new(inner) })
             }
-            Ok(Ok(Life::SessionEnded(over))) => Err(over.into()),
-            Ok(Ok(Life::Opening) | Err(_)) => Err(SessionEnded::Closed.into()),
+            Ok(Ok(SessionPhase::SessionEnded(over))) => Err(over.into()),
+            Ok(Ok(SessionPhase::Opening) | Err(_)) => Err(SessionEnded::Closed.into()),
             Err(_) => Err(inner.client.unanswered(within)),
         }
     }
@@ -173,7 +173,7 @@ impl Session {
     /// ```
     pub async fn watch_process(&self, pid: u32) -> Result<(), Error> {
         let shared = self.shared();
-        let watching = shared.with(|book, now| book.watch(self.inner.key, pid, now));
+        let watching = shared.with(|state, now| state.watch(self.inner.key, pid, now));
         let watching = watching.ok_or_else(|| self.over())?;
         match timeout(shared.endpoints.timeout, watching).await {
             Ok(Ok(None)) => Ok(()),
@@ -189,15 +189,15 @@ impl Session {
     /// The cluster ends a session only after this has completed, by its own reckoning, unless this process or its
     /// whole host is paused just then. Against that only [tokens](crate::Lock::token) help.
     pub async fn lost(&self) -> SessionEnded {
-        let mut life = self.inner.life.clone();
-        let over = life.wait_for(|life| matches!(life, Life::SessionEnded(_))).await;
+        let mut phase = self.inner.phase.clone();
+        let over = phase.wait_for(|phase| matches!(phase, SessionPhase::SessionEnded(_))).await;
         match over.as_deref() {
-            Ok(Life::SessionEnded(over)) => over.clone(),
+            Ok(SessionPhase::SessionEnded(over)) => over.clone(),
             _ => SessionEnded::Closed,
         }
     }
 
-    /// Whether it lives, by a look at the clock.
+    /// Whether it phases, by a look at the clock.
     pub fn is_alive(&self) -> bool {
         !self.time_left().is_zero()
     }
@@ -205,7 +205,7 @@ impl Session {
     /// How long it can be relied on if nothing more is heard of the cluster. It grows again with every sign of
     /// life.
     pub fn time_left(&self) -> Duration {
-        let deadline = self.shared().with(|book, _| book.deadline(self.inner.key));
+        let deadline = self.shared().with(|state, _| state.deadline(self.inner.key));
         deadline.map_or(Duration::ZERO, |deadline| deadline.since(Clock::shared()))
     }
 
@@ -217,10 +217,10 @@ impl Session {
     /// Ends the session and gives back all that it holds. Waits until the cluster knows it, or would know it by
     /// itself.
     pub async fn close(self) {
-        let mut life = self.inner.life.clone();
-        self.shared().with(|book, now| book.close(self.inner.key, now));
+        let mut phase = self.inner.phase.clone();
+        self.shared().with(|state, now| state.close(self.inner.key, now));
         // It is forgotten when that is so.
-        while life.changed().await.is_ok() {}
+        while phase.changed().await.is_ok() {}
     }
 
     pub(crate) fn shared(&self) -> &crate::tasks::Shared {
@@ -229,8 +229,8 @@ impl Session {
 
     /// Why nothing comes of a request any more.
     pub(crate) fn over(&self) -> Error {
-        match &*self.inner.life.borrow() {
-            Life::SessionEnded(over) => over.clone().into(),
+        match &*self.inner.phase.borrow() {
+            SessionPhase::SessionEnded(over) => over.clone().into(),
             _ => SessionEnded::Closed.into(),
         }
     }
@@ -240,11 +240,11 @@ impl Session {
         &self,
         ask: Ask,
         purpose: Purpose,
-        place: Option<crate::book::Place>,
+        place: Option<crate::state::QueuePosition>,
     ) -> Pending {
         let key = self.inner.key;
         let (number, answer) =
-            self.shared().with(|book, now| book.ask(key, ask, purpose, place, now));
+            self.shared().with(|state, now| state.ask(key, ask, purpose, place, now));
         Pending { session: Some(self.clone()), number, answer }
     }
 
@@ -259,7 +259,7 @@ impl Session {
 
     /// What is being given back at the moment.
     pub(crate) fn giving_back(&self) -> BTreeSet<Number> {
-        self.shared().with(|book, _| book.giving_back(self.inner.key))
+        self.shared().with(|state, _| state.giving_back(self.inner.key))
     }
 
     /// Waits until all of these have been given back.
@@ -289,8 +289,8 @@ impl Pending {
         let outcome = (&mut self.answer).await;
         match (outcome, &self.session) {
             (Ok(outcome), _) => outcome,
-            (Err(_), Some(session)) => match &*session.inner.life.borrow() {
-                Life::SessionEnded(over) => Outcome::SessionEnded(over.clone()),
+            (Err(_), Some(session)) => match &*session.inner.phase.borrow() {
+                SessionPhase::SessionEnded(over) => Outcome::SessionEnded(over.clone()),
                 _ => Outcome::SessionEnded(SessionEnded::Closed),
             },
             (Err(_), None) => Outcome::SessionEnded(SessionEnded::Closed),
@@ -314,7 +314,7 @@ impl Drop for Pending {
     fn drop(&mut self) {
         if let Some(session) = self.session.take() {
             let key = session.inner.key;
-            session.shared().with(|book, now| book.abandon(key, self.number, now));
+            session.shared().with(|state, now| state.abandon(key, self.number, now));
         }
     }
 }

@@ -11,12 +11,12 @@
 //!   pinged if it says nothing else. One that is silent for a whole lease is left. A member that does not
 //!   tell its lease gets half of the shortest TTL.
 
-use crate::book::Book;
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::error::Error;
 use crate::finder::{Finder, Tried, jitter, no_coordinator};
 use crate::link::{Link, Reader, STALLED_AFTER, Writer};
 use crate::spare;
+use crate::state::ClientState;
 use bellwether_api::client::{ToClient, decode_to_client};
 use bellwether_coordination::Reply;
 use bellwether_core::Time;
@@ -69,7 +69,7 @@ impl Status {
 
 /// What tasks and handles share.
 pub(crate) struct Shared {
-    book: Mutex<Book>,
+    state: Mutex<ClientState>,
     /// There is something to send.
     send: Notify,
     /// The next moment to look has come nearer.
@@ -88,13 +88,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Does something with the book, and wakes the tasks if that is needed.
-    pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Book, Time) -> R) -> R {
-        let mut book = self.book();
-        let before = book.next_look();
-        let result = act(&mut book, Clock::shared());
-        let (sends, look) = (book.has_outgoing(), book.next_look());
-        drop(book);
+    /// Does something with the state, and wakes the tasks if that is needed.
+    pub(crate) fn with<R>(&self, act: impl FnOnce(&mut ClientState, Time) -> R) -> R {
+        let mut state = self.state();
+        let before = state.next_look();
+        let result = act(&mut state, Clock::shared());
+        let (sends, look) = (state.has_outgoing(), state.next_look());
+        drop(state);
         if sends {
             self.send.notify_one();
         }
@@ -104,8 +104,8 @@ impl Shared {
         result
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ClientState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// No connection may be silent for as long as a session cannot be without it.
@@ -122,7 +122,7 @@ impl Shared {
 
     /// Whether there is anything that a connection is needed for.
     pub(crate) fn in_use(&self) -> bool {
-        self.book().is_in_use()
+        self.state().is_in_use()
     }
 
     /// What is known of the members that were asked.
@@ -141,7 +141,7 @@ impl Shared {
 
     /// Nobody needs the client any more.
     pub(crate) fn end(&self) {
-        self.with(Book::close_all);
+        self.with(ClientState::close_all);
         self.ending.send_replace(true);
         self.send.notify_one();
         self.look.notify_one();
@@ -152,7 +152,7 @@ impl Shared {
         let mut ending = self.ending.subscribe();
         let _ = ending.wait_for(|ending| *ending).await;
         let said = async {
-            while !self.book().is_empty() || self.book().has_outgoing() {
+            while !self.state().is_empty() || self.state().has_outgoing() {
                 sleep(Duration::from_millis(1)).await;
             }
         };
@@ -168,7 +168,7 @@ pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shar
     status.send_modify(|status| status.enter(&first));
     let (ending, _) = watch::channel(false);
     let shared = Arc::new(Shared {
-        book: Mutex::default(),
+        state: Mutex::default(),
         send: Notify::new(),
         look: Notify::new(),
         status,
@@ -186,7 +186,7 @@ pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shar
                 () = keep_connected(&shared, finder, first) => {}
                 () = shared.over() => {}
             }
-            shared.book().disconnect();
+            shared.state().disconnect();
         }
     });
     tokio::spawn({
@@ -204,7 +204,7 @@ pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shar
 /// T4: does what is due, for ever.
 async fn keep_time(shared: &Shared) {
     loop {
-        let next = shared.book().next_look();
+        let next = shared.state().next_look();
         let due = async {
             match next {
                 None => std::future::pending().await,
@@ -215,7 +215,7 @@ async fn keep_time(shared: &Shared) {
             () = due => {}
             () = shared.look.notified() => {}
         }
-        shared.with(Book::wake);
+        shared.with(ClientState::wake);
     }
 }
 
@@ -252,7 +252,7 @@ async fn keep_connected(shared: &Shared, mut finder: Finder, first: Link) {
         let used = link.endpoint.clone();
         finder.tried.note(&used, why);
         drop(link);
-        shared.book().disconnect();
+        shared.state().disconnect();
         shared.status.send_modify(|status| (status.member, status.follows) = (None, false));
         link = match spare.take().filter(|spare| spare.endpoint != used) {
             Some(ready) if ready.follows() => ready,
@@ -276,7 +276,7 @@ async fn serve(
     let (local, lease) = (link.is_local(), link.lease());
     let Link { frames, out, welcome, endpoint } = link;
     let member = welcome.member;
-    shared.with(|book, now| book.connect(now));
+    shared.with(|state, now| state.connect(now));
     tokio::select! {
         () = listen(shared, frames) => Left::Broken("the connection broke"),
         () = speak(shared, out) => Left::Broken("the connection broke"),
@@ -325,12 +325,12 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
             Ok(())
         };
         let more = frames.each(take).await;
-        shared.with(|book, now| {
+        shared.with(|state, now| {
             for frame in heard.drain(..) {
                 match &frame {
                     ToClient::Announcement(news) => {
                         if announced(&shared.status, news.coordinator, news.term) {
-                            book.ask_again(now);
+                            state.ask_again(now);
                         }
                     }
                     ToClient::Reply(reply) => {
@@ -338,7 +338,7 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
                     }
                     ToClient::Watching { .. } | ToClient::Observed(_) => {}
                 }
-                book.hear(frame, now);
+                state.hear(frame, now);
             }
         });
         if !matches!(more, Ok(1..)) {
@@ -371,7 +371,7 @@ fn follows(status: &watch::Sender<Status>, follows: bool) {
 async fn speak(shared: &Shared, out: &mut Writer) {
     let mut bytes = BytesMut::new();
     loop {
-        shared.book().take_outgoing(&mut bytes);
+        shared.state().take_outgoing(&mut bytes);
         if bytes.is_empty() {
             shared.send.notified().await;
         } else if frame::write(out, &bytes, STALLED_AFTER).await.is_err() {
@@ -385,9 +385,9 @@ async fn silence(shared: &Shared, lease: Option<Duration>) {
     loop {
         let most = shared.silent_at_most(lease);
         let now = Clock::shared();
-        let silent = shared.with(|book, now| match lease {
-            Some(_) => book.ping(now, most / 2),
-            None => book.prove_life(now),
+        let silent = shared.with(|state, now| match lease {
+            Some(_) => state.ping(now, most / 2),
+            None => state.prove_life(now),
         });
         let silent = silent.map_or(Duration::ZERO, |since| now.since(since));
         if silent >= most {

@@ -9,7 +9,7 @@ use std::time::Duration;
 async fn nobody_answers() {
     let endpoints = Endpoints::unix("/nowhere/at/all.sock").timeout(Duration::from_millis(50));
     let error = soon("an error", Client::connect(endpoints)).await.unwrap_err();
-    let Error::AllDown { tried } = &error else { panic!("{error}") };
+    let Error::Unavailable { tried } = &error else { panic!("{error}") };
     assert_eq!((tried.len(), error.exit_code()), (1, 69));
     assert!(error.to_string().contains("/nowhere/at/all.sock"), "{error}");
 }
@@ -225,7 +225,7 @@ async fn errors_name_the_members_that_were_asked() {
     fake.close(1);
     fake.close(2);
     let error = soon("an error", client.session(Default::default())).await.unwrap_err();
-    let Error::AllDown { tried } = &error else { panic!("{error}") };
+    let Error::Unavailable { tried } = &error else { panic!("{error}") };
     assert_eq!(tried.len(), 2, "{error}");
 }
 
@@ -236,7 +236,7 @@ async fn a_session_that_another_ends_is_lost_first_and_then_confirmed() {
     let (id, lock) = (session.id(), session.lock("a").await.unwrap());
     fake.tell(Reply::Ending { session: id, why: Ending::Closed });
     let how = soon("the loss", lock.lost()).await;
-    assert_eq!(how, Lost::SessionOver(SessionEnded::Ended(Some(Ending::Closed))));
+    assert_eq!(how, Lost::SessionEnded(SessionEnded::Ended(Some(Ending::Closed))));
     assert!(how.to_string().contains("another client ended it"), "{how}");
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(

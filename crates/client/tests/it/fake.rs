@@ -362,7 +362,7 @@ impl State {
             let sequence = self.requests.saturating_sub(behind);
             let role = self.coordination.roles().get(role.as_str());
             let change = role.and_then(|role| role.history.back());
-            let standing = change.map_or(RoleStatus::default(), |change| RoleStatus {
+            let status = change.map_or(RoleStatus::default(), |change| RoleStatus {
                 leader: change.leader.zip(change.token).map(|(session, token)| Leader {
                     session,
                     client: String::new(),
@@ -374,7 +374,7 @@ impl State {
                 at: change.at,
             });
             let version = (self.term, sequence);
-            let told = Observed { number: *number, version, result: Ok(standing) };
+            let told = Observed { number: *number, version, result: Ok(status) };
             let _ = out.send(ToClient::Observed(told));
         }
     }

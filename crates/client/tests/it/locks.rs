@@ -16,7 +16,7 @@ async fn a_lock_goes_from_one_to_the_next_and_tokens_grow() {
     let (place, mut places) = tokio::sync::watch::channel(None);
     let waiting = tokio::spawn({
         let two = two.clone();
-        async move { two.lock("a").tell_place(place).await }
+        async move { two.lock("a").queue_position(place).await }
     });
     soon("its place", places.wait_for(|place| *place == Some(0))).await.unwrap();
     let first = lock.token();
@@ -34,14 +34,14 @@ async fn shared_ones_permits_and_several_at_once() {
     let (one, two) = (fake.session("one").await, fake.session("two").await);
     let _shared = (one.lock("s").shared().await.unwrap(), two.lock("s").shared().await.unwrap());
     let _permits = one.lock("p").permits(2, 3).await.unwrap();
-    let busy = two.lock("p").permits(2, 3).try_now().await.unwrap_err();
+    let busy = two.lock("p").permits(2, 3).try_lock().await.unwrap_err();
     assert_eq!(busy, Error::Refused(Refusal::Busy("p".into())));
-    let both = one.lock("x").also("y").await.unwrap();
+    let both = one.lock("x").and("y").await.unwrap();
     for name in ["x", "y"] {
-        assert_eq!(two.lock(name).try_now().await.unwrap_err().exit_code(), 75);
+        assert_eq!(two.lock(name).try_lock().await.unwrap_err().exit_code(), 75);
     }
     both.release().await.unwrap();
-    let _y = two.lock("y").try_now().await.unwrap();
+    let _y = two.lock("y").try_lock().await.unwrap();
 }
 
 #[tokio::test]
@@ -49,8 +49,8 @@ async fn who_waits_no_longer_leaves_nothing_behind() {
     let fake = Fake::new();
     let (one, two) = (fake.session("one").await, fake.session("two").await);
     let lock = one.lock("a").await.unwrap();
-    let vain = two.lock("a").within(Duration::from_millis(20)).await.unwrap_err();
-    assert!(matches!(vain, Error::WaitedInVain { .. }), "{vain}");
+    let vain = two.lock("a").timeout(Duration::from_millis(20)).await.unwrap_err();
+    assert!(matches!(vain, Error::Timeout { .. }), "{vain}");
     let queue = |state: &crate::fake::State| state.coordination.locks()["a"].queue.len();
     fake.until("the queue to be empty", |state| queue(state) == 0).await;
     // The same by dropping the future.
@@ -145,7 +145,7 @@ async fn a_deadlock_is_told_by_name() {
 async fn what_an_operator_takes_is_lost() {
     let fake = Fake::new();
     let (one, operator) = (fake.session("one").await, fake.client().await);
-    let lock = one.lock("a").also("b").await.unwrap();
+    let lock = one.lock("a").and("b").await.unwrap();
     operator.force_release("a", one.id(), "anna: it hangs").await.unwrap();
     let how = soon("the loss", lock.lost()).await;
     assert_eq!(how, Lost::Taken { lock: "a".into(), by: "anna: it hangs".into() });
@@ -204,12 +204,12 @@ async fn with_a_session_all_is_lost() {
     fake.until("one to wait", |state| state.coordination.locks()["b"].queue.len() == 1).await;
     fake.end(one.id(), Ending::Expired);
     let over = SessionEnded::Ended(Some(Ending::Expired));
-    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionOver(over.clone()));
-    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionOver(over.clone()), "at once");
+    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionEnded(over.clone()));
+    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionEnded(over.clone()), "at once");
     assert_eq!(soon("the end", one.lost()).await, over);
     let error = soon("the error", waiting).await.unwrap().unwrap_err();
-    assert_eq!(error, Error::SessionOver { why: over.clone() });
-    assert_eq!(one.lock("c").await.unwrap_err(), Error::SessionOver { why: over });
+    assert_eq!(error, Error::SessionEnded { why: over.clone() });
+    assert_eq!(one.lock("c").await.unwrap_err(), Error::SessionEnded { why: over });
     assert_eq!(lock.release().await.unwrap_err().exit_code(), 71);
     assert!(!one.is_alive());
 }
@@ -245,7 +245,7 @@ async fn it_is_lost_here_before_it_is_granted_there() {
     fake.state().mute.push(1);
     assert_eq!(
         soon("the loss", losing).await.unwrap(),
-        Lost::SessionOver(SessionEnded::DeadlinePassed)
+        Lost::SessionEnded(SessionEnded::DeadlinePassed)
     );
     let (before, _lock) = soon("the grant", granted).await.unwrap();
     assert!(before);
@@ -292,7 +292,7 @@ async fn what_is_too_large_for_any_cluster_is_not_sent() {
     }
     let error = session.campaign("r").value(&long).await.unwrap_err();
     assert_eq!(error.exit_code(), 79);
-    let many = (0..10_000).fold(session.lock("0"), |lock, n| lock.also(format!("lock {n}")));
+    let many = (0..10_000).fold(session.lock("0"), |lock, n| lock.and(format!("lock {n}")));
     assert_eq!(many.await.unwrap_err().exit_code(), 73);
     assert_eq!(fake.state().requests, requests);
     let error = fake.client().await.session(SessionOptions::named("")).await.unwrap_err();

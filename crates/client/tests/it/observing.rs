@@ -10,11 +10,11 @@ async fn observe(client: &Client, role: &str) -> Observer {
 }
 
 async fn next(observer: &mut Observer) -> RoleStatus {
-    soon("the next standing", observer.next()).await.unwrap()
+    soon("the next status", observer.next()).await.unwrap()
 }
 
-fn value(standing: &RoleStatus) -> Option<String> {
-    standing.leader.as_ref().map(|leader| String::from_utf8(leader.value.clone()).unwrap())
+fn value(status: &RoleStatus) -> Option<String> {
+    status.leader.as_ref().map(|leader| String::from_utf8(leader.value.clone()).unwrap())
 }
 
 #[tokio::test]
@@ -28,10 +28,10 @@ async fn the_present_comes_first_and_then_every_change() {
 
     let session = fake.session("one").await;
     let leads = session.campaign("r").value("a").await.unwrap();
-    let standing = next(&mut observer).await;
-    let leader = standing.leader.clone().unwrap();
+    let status = next(&mut observer).await;
+    let leader = status.leader.clone().unwrap();
     assert_eq!((leader.session, leader.token), (session.id(), leads.token()));
-    assert_eq!(standing.reason, "the first to stand for it");
+    assert_eq!(status.reason, "the first to stand for it");
     // What is cancelled misses nothing.
     assert!(timeout(Duration::ZERO, observer.next()).await.is_err());
     leads.proclaim("b").await.unwrap();

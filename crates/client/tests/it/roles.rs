@@ -41,7 +41,7 @@ async fn a_leader_is_asked_to_make_room() {
         let two = two.clone();
         async move { two.campaign("r").preempt().priority(5).await }
     });
-    soon("the question", leads.asked_to_go()).await;
+    soon("the question", leads.preempt_requested()).await;
     assert!(leads.is_held(), "it is asked and not made to go");
     leads.resign().await.unwrap();
     let _leads = soon("the role", waiting).await.unwrap().unwrap();
@@ -84,7 +84,7 @@ async fn one_that_waits_no_longer_does_not_stand() {
     let (one, two) = (fake.session("one").await, fake.session("two").await);
     let _leads = one.campaign("r").await.unwrap();
     let time = std::time::Duration::from_millis(20);
-    let vain = two.campaign("r").within(time).await.unwrap_err();
-    assert!(matches!(vain, Error::WaitedInVain { .. }), "{vain}");
+    let vain = two.campaign("r").timeout(time).await.unwrap_err();
+    assert!(matches!(vain, Error::Timeout { .. }), "{vain}");
     fake.until("one to stand", |state| state.coordination.roles()["r"].candidates.len() == 1).await;
 }

@@ -53,7 +53,7 @@ async fn clients_of_every_member_share_the_locks() {
         sessions.push(session(&client(sockets(&cluster, &[id])).await, &id.to_string()).await);
     }
     let first = soon("the lock", async { sessions[0].lock("a").await }).await.unwrap();
-    let busy = soon("an answer", async { sessions[1].lock("a").try_now().await }).await;
+    let busy = soon("an answer", async { sessions[1].lock("a").try_lock().await }).await;
     assert_eq!(busy.unwrap_err().exit_code(), 75);
     let waiting = tokio::spawn({
         let session = sessions[2].clone();
@@ -213,7 +213,7 @@ async fn what_a_dead_process_held_is_free_at_once() {
     // At the coordinator, and at another member.
     for member in [3, 1] {
         let mut child = tokio::task::block_in_place(|| application(&cluster, member));
-        let busy = soon("an answer", async { session.lock("a").try_now().await }).await;
+        let busy = soon("an answer", async { session.lock("a").try_lock().await }).await;
         assert_eq!(busy.unwrap_err().exit_code(), 75);
         let waiting = tokio::spawn({
             let session = session.clone();

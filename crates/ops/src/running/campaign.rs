@@ -84,7 +84,7 @@ impl Term<'_> {
                 return Ok(Some(TOLD + signal));
             }
             // That was not the role's fault.
-            Err(error @ Error::SessionOver { .. }) => {
+            Err(error @ Error::SessionEnded { .. }) => {
                 note(run.quiet, &format!("{error}; stands again"));
                 return Ok(None);
             }
@@ -153,7 +153,7 @@ impl Term<'_> {
         signals: &mut Signals,
     ) -> Result<Result<bellwether::Leadership, u8>, Error> {
         let (place, mut places) = watch::channel(None);
-        let campaign = self.campaign(session).tell_place(place);
+        let campaign = self.campaign(session).queue_position(place);
         let mut won = std::pin::pin!(campaign.into_future());
         loop {
             tokio::select! {

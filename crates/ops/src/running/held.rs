@@ -51,9 +51,9 @@ impl Held {
     }
 
     /// Waits until somebody with a higher priority wants it.
-    async fn asked_to_go(&self) {
+    async fn preempt_requested(&self) {
         match self {
-            Held::Role(role) => role.asked_to_go().await,
+            Held::Role(role) => role.preempt_requested().await,
             Held::Lock(_) | Held::Joined(_) => pending().await,
         }
     }
@@ -115,7 +115,7 @@ pub(super) async fn tend(
                 job.may_live_until(Time::ZERO);
                 lost = Some(how);
             }
-            () = held.asked_to_go(), if !makes_room => {
+            () = held.preempt_requested(), if !makes_room => {
                 makes_room = true;
                 job.stop();
             }

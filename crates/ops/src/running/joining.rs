@@ -61,11 +61,11 @@ pub(super) fn request(session: &Session, wish: &Wish) -> Option<bellwether::Lock
         How::Permits(take, of) => request.permits(take, of),
     };
     let first = with(session.lock(names.next()?));
-    let all = names.fold(first, |request, name| with(request.also(name)));
+    let all = names.fold(first, |request, name| with(request.and(name)));
     Some(match wish.wait_ms {
         None => all,
-        Some(0) => all.try_now(),
-        Some(wait) => all.within(Duration::from_millis(wait)),
+        Some(0) => all.try_lock(),
+        Some(wait) => all.timeout(Duration::from_millis(wait)),
     })
 }
 

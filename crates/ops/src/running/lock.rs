@@ -95,7 +95,7 @@ async fn hold(
 
 fn in_vain(args: &LockArgs, patience: Option<Duration>) -> Failure {
     let (what, after) = (quoted(&args.names), patience.unwrap_or_default());
-    failed(bellwether::Error::WaitedInVain { what, after })
+    failed(bellwether::Error::Timeout { what, after })
 }
 
 /// Locks that are held, and all that was prepared for the command.
@@ -139,7 +139,7 @@ impl Queue<'_> {
             return Err(Failure::Input("no lock is named".to_owned()));
         };
         let (place, mut places) = watch::channel(None);
-        let granted = request.tell_place(place);
+        let granted = request.queue_position(place);
         let mut granted = std::pin::pin!(granted.into_future());
         loop {
             tokio::select! {

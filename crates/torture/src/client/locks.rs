@@ -52,10 +52,10 @@ impl Worker {
         };
         let mut request = request(session, &wants)?;
         let (ask, place) = self.asks(session, wants, waits, limit);
-        request = request.tell_place(place);
+        request = request.queue_position(place);
         request = match patience {
-            Patience::None => request.try_now(),
-            Patience::Within(span) => request.within(span),
+            Patience::None => request.try_lock(),
+            Patience::Within(span) => request.timeout(span),
             Patience::Until(_) | Patience::Endless => request,
         };
         let answer = async {
@@ -129,7 +129,7 @@ fn request(session: &Session, wants: &[Want]) -> Option<LockRequest> {
     for want in wants {
         let next = match request {
             None => session.lock(&want.name),
-            Some(request) => request.also(&want.name),
+            Some(request) => request.and(&want.name),
         };
         request = Some(match want.mode {
             Mode::Shared => next.shared(),

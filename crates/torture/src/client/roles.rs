@@ -32,10 +32,10 @@ impl Worker {
         let drops = self.chance.percent(30);
         let wants = vec![Want { name: name.clone(), mode }];
         let (ask, place) = self.asks(session, wants, true, patience);
-        campaign = campaign.tell_place(place);
+        campaign = campaign.queue_position(place);
         let result = match patience {
             Some(span) if drops => timeout(span, campaign.into_future()).await.ok(),
-            Some(span) => Some(campaign.within(span).await),
+            Some(span) => Some(campaign.timeout(span).await),
             None => Some(campaign.await),
         };
         let Some(held) = self.answered(ask, result) else { return };
@@ -44,7 +44,7 @@ impl Worker {
         let asked = async {
             tokio::select! {
                 () = sleep(span) => {}
-                () = held[0].guard.asked_to_go() => {}
+                () = held[0].guard.preempt_requested() => {}
             }
         };
         self.meanwhile(&held, asked).await;

@@ -15,7 +15,7 @@ pub(super) fn over(why: &SessionEnded) -> Ended {
 
 pub(super) fn lost(how: &Lost) -> Ended {
     match how {
-        Lost::SessionOver(why) => over(why),
+        Lost::SessionEnded(why) => over(why),
         Lost::HandedOver => Ended::HandedOver,
         _ => Ended::Taken,
     }
@@ -24,10 +24,10 @@ pub(super) fn lost(how: &Lost) -> Ended {
 /// What has become of a request that was not granted.
 pub(super) fn outcome(error: &Error) -> Outcome {
     match error {
-        Error::SessionOver { why } => Outcome::SessionEnded { why: over(why) },
+        Error::SessionEnded { why } => Outcome::SessionEnded { why: over(why) },
         Error::Refused(Refusal::NoSession(_)) => Outcome::SessionEnded { why: Ended::Unknown },
         Error::Refused(Refusal::Busy(_)) => Outcome::Busy,
-        Error::WaitedInVain { .. } => Outcome::InVain,
+        Error::Timeout { .. } => Outcome::InVain,
         Error::Deadlock(deadlock) => circle(deadlock),
         error => Outcome::Refused { why: error.to_string() },
     }
@@ -43,7 +43,7 @@ fn circle(deadlock: &Deadlock) -> Outcome {
 
 pub(super) fn refused(error: &Error) -> Refused {
     match error {
-        Error::SessionOver { why } => Refused::SessionEnded(over(why)),
+        Error::SessionEnded { why } => Refused::SessionEnded(over(why)),
         Error::Refused(Refusal::NoSession(_)) => Refused::SessionEnded(Ended::Unknown),
         Error::Refused(Refusal::NoSuchCandidate(..)) => Refused::NoSuchCandidate,
         error => Refused::Other(error.to_string()),

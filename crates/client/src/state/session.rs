@@ -2,13 +2,13 @@
 
 use super::*;
 
-impl Seat {
+impl SessionState {
     pub(super) fn is_closing(&self) -> bool {
-        matches!(*self.life.borrow(), Life::SessionEnded(_))
+        matches!(*self.phase.borrow(), SessionPhase::SessionEnded(_))
     }
 
     pub(super) fn waits(&self, number: Number, behind: u64) {
-        if let Some(Slot::Asked { place: Some(place), .. }) = self.slots.get(&number) {
+        if let Some(RequestState::Asked { place: Some(place), .. }) = self.requests.get(&number) {
             place.send_replace(Some(behind));
         }
     }
@@ -24,17 +24,17 @@ impl Seat {
             Ok(Answer::Granted(token) | Answer::Leads(token)) => Some(token),
             _ => None,
         };
-        match self.slots.remove(&number)? {
-            Slot::Asked { purpose, answer, .. } => {
+        match self.requests.remove(&number)? {
+            RequestState::Asked { purpose, answer, .. } => {
                 if let (Purpose::HandOver(leader, by), Ok(_)) = (&purpose, &result) {
                     self.handed_over(*leader, *by);
                 }
                 let outcome = match (token, result) {
                     (Some(token), _) => {
                         let (hold, held) = watch::channel(Hold::Held(token));
-                        let (room, rooms) = watch::channel(false);
-                        self.slots.insert(number, Slot::Held { purpose, hold, room });
-                        Outcome::Granted(Granted { token, hold: held, room: rooms })
+                        let (preempt, preempts) = watch::channel(false);
+                        self.requests.insert(number, RequestState::Held { purpose, hold, preempt });
+                        Outcome::Granted(Granted { token, hold: held, preempt: preempts })
                     }
                     (None, Ok(_)) => Outcome::Done,
                     (None, Err(refusal)) => Outcome::Refused(refusal),
@@ -43,19 +43,19 @@ impl Seat {
                 let _ = answer.send(outcome);
                 None
             }
-            Slot::Abandoned(Purpose::HandOver(leader, by)) => {
+            RequestState::Abandoned(Purpose::HandOver(leader, by)) => {
                 if result.is_ok() {
                     self.handed_over(leader, by);
                 }
                 None
             }
-            Slot::Abandoned(purpose) => token.and_then(|_| give_back(&purpose, number)),
-            slot @ Slot::Held { .. } => {
-                if let (Slot::Held { hold, room, .. }, Some(token)) = (&slot, token) {
-                    room.send_replace(false);
+            RequestState::Abandoned(purpose) => token.and_then(|_| give_back(&purpose, number)),
+            request @ RequestState::Held { .. } => {
+                if let (RequestState::Held { hold, preempt, .. }, Some(token)) = (&request, token) {
+                    preempt.send_replace(false);
                     hold.send_replace(Hold::Held(token));
                 }
-                self.slots.insert(number, slot);
+                self.requests.insert(number, request);
                 None
             }
         }
@@ -63,7 +63,7 @@ impl Seat {
 
     /// The role is another's now, unless it has come back already.
     pub(super) fn handed_over(&mut self, leader: Number, by: Token) {
-        if let Some(Slot::Held { hold, .. }) = self.slots.get(&leader) {
+        if let Some(RequestState::Held { hold, .. }) = self.requests.get(&leader) {
             let gone = *hold.borrow() == Hold::Held(by);
             if gone {
                 hold.send_replace(Hold::Lost(Lost::HandedOver));
@@ -71,18 +71,18 @@ impl Seat {
         }
     }
 
-    pub(super) fn make_room(&self, role: &str) {
-        for slot in self.slots.values() {
-            if let Slot::Held { purpose: Purpose::Role(led), room, .. } = slot
+    pub(super) fn request_preemption(&self, role: &str) {
+        for request in self.requests.values() {
+            if let RequestState::Held { purpose: Purpose::Role(led), preempt, .. } = request
                 && led == role
             {
-                room.send_replace(true);
+                preempt.send_replace(true);
             }
         }
     }
 
     pub(super) fn lose(&self, number: Number, how: Lost) {
-        if let Some(Slot::Held { hold, .. }) = self.slots.get(&number) {
+        if let Some(RequestState::Held { hold, .. }) = self.requests.get(&number) {
             hold.send_replace(Hold::Lost(how));
         }
     }
@@ -90,19 +90,19 @@ impl Seat {
     /// B2: it is over, and so is all that it held.
     pub(super) fn end(&mut self, over: &SessionEnded) {
         if !self.is_closing() {
-            self.life.send_replace(Life::SessionEnded(over.clone()));
+            self.phase.send_replace(SessionPhase::SessionEnded(over.clone()));
         }
         self.giving_back.clear();
         self.watched.clear();
-        for slot in mem::take(&mut self.slots).into_values() {
-            match slot {
-                Slot::Asked { answer, .. } => {
+        for request in mem::take(&mut self.requests).into_values() {
+            match request {
+                RequestState::Asked { answer, .. } => {
                     drop(answer.send(Outcome::SessionEnded(over.clone())))
                 }
-                Slot::Held { hold, .. } => {
-                    hold.send_replace(Hold::Lost(Lost::SessionOver(over.clone())));
+                RequestState::Held { hold, .. } => {
+                    hold.send_replace(Hold::Lost(Lost::SessionEnded(over.clone())));
                 }
-                Slot::Abandoned(_) => {}
+                RequestState::Abandoned(_) => {}
             }
         }
     }

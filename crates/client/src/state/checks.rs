@@ -1,6 +1,6 @@
 //! Tokens that are checked, and who waits to hear of them.
 
-use super::Book;
+use super::ClientState;
 use bellwether_api::client::ToMember;
 use bellwether_coordination::{Number, Refusal, Request, SessionId, Subject, Token};
 use bellwether_core::Time;
@@ -12,12 +12,12 @@ type Checked = Result<SessionId, Refusal>;
 
 /// All that are checked at the moment, by number: no answer is for a later question.
 #[derive(Default)]
-pub(super) struct Checks {
+pub(super) struct TokenChecks {
     last: Number,
     all: BTreeMap<Number, (Subject, Token, oneshot::Sender<Checked>)>,
 }
 
-impl Checks {
+impl TokenChecks {
     /// What is asked again, which changes nothing: all that somebody still waits for.
     pub(super) fn again(&mut self) -> Vec<Request> {
         self.all.retain(|_, (.., answer)| !answer.is_closed());
@@ -40,7 +40,7 @@ impl Checks {
     }
 }
 
-impl Book {
+impl ClientState {
     /// Asks who holds something by a token.
     pub(crate) fn check(
         &mut self,

@@ -1,7 +1,7 @@
-//! The book of all sessions of one client: who waits for what, and who is told.
+//! The state that the sessions of one client share: pending requests, what is held, and who waits for an answer.
 //!
-//! Everything is done under one lock and without waiting: what is to be sent is put into a buffer, and
-//! whoever waits is woken. The tasks write the buffer and come back when something is due.
+//! Every change is made under one lock and without waiting. What is to be sent goes into a buffer, and waiting callers
+//! are woken. The tasks write the buffer and come back when something is due.
 //!
 //! # Rules
 //! * B1 A request whose caller has gone is given up; if it was granted meanwhile, what it was granted is
@@ -13,34 +13,34 @@
 //!   the cluster that all which relied on it has stopped.
 
 mod checks;
-mod seat;
-mod sights;
+mod session;
+mod watches;
 
-pub(crate) use sights::Seen;
+pub(crate) use watches::Polled;
 
 use crate::error::Lost;
 use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
 use bellwether_coordination::{
-    Answer, Ask, Client as Pure, ClientEvent, Number, Refusal, Reply, Request, Secret,
+    Answer, Ask, Client as SessionClient, ClientEvent, Number, Refusal, Reply, Request, Secret,
     SessionEnded, SessionId, Setup, Token,
 };
 use bellwether_core::Time;
 use bellwether_net::frame;
 use bytes::BytesMut;
-use checks::Checks;
-use seat::give_back;
-use sights::Sights;
+use checks::TokenChecks;
+use session::give_back;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
+use watches::RoleWatches;
 
 /// A session, by the key that was drawn for it.
 pub(crate) type Key = Secret;
 
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
+pub(crate) enum SessionPhase {
     Opening,
     Open(SessionId),
     SessionEnded(SessionEnded),
@@ -58,8 +58,8 @@ pub(crate) enum Hold {
 pub(crate) struct Granted {
     pub(crate) token: Token,
     pub(crate) hold: watch::Receiver<Hold>,
-    /// Whether the leader is asked to make room.
-    pub(crate) room: watch::Receiver<bool>,
+    /// Whether the leader is asked to yield the role to a higher priority.
+    pub(crate) preempt: watch::Receiver<bool>,
 }
 
 /// How a request ended.
@@ -78,7 +78,7 @@ pub(crate) enum Purpose {
     Lock,
     /// A role.
     Role(String),
-    /// Giving something back, which makes room for asking for it again.
+    /// Giving something back, which allows asking for it again.
     GiveBack,
     /// To hand over what this request holds by this token.
     HandOver(Number, Token),
@@ -87,24 +87,24 @@ pub(crate) enum Purpose {
 }
 
 /// Where a waiting request tells its place.
-pub(crate) type Place = watch::Sender<Option<u64>>;
+pub(crate) type QueuePosition = watch::Sender<Option<u64>>;
 
-enum Slot {
+enum RequestState {
     /// Somebody waits for it.
-    Asked { purpose: Purpose, answer: oneshot::Sender<Outcome>, place: Option<Place> },
+    Asked { purpose: Purpose, answer: oneshot::Sender<Outcome>, place: Option<QueuePosition> },
     /// Nobody does any more (B1).
     Abandoned(Purpose),
     /// It was granted.
-    Held { purpose: Purpose, hold: watch::Sender<Hold>, room: watch::Sender<bool> },
+    Held { purpose: Purpose, hold: watch::Sender<Hold>, preempt: watch::Sender<bool> },
 }
 
 /// A process that the member shall watch, and who waits to hear whether it does.
 type Watched = Option<oneshot::Sender<Option<String>>>;
 
-struct Seat {
-    pure: Pure,
-    life: watch::Sender<Life>,
-    slots: BTreeMap<Number, Slot>,
+struct SessionState {
+    protocol: SessionClient,
+    phase: watch::Sender<SessionPhase>,
+    requests: BTreeMap<Number, RequestState>,
     /// What is being given back and may not be yet.
     giving_back: BTreeSet<Number>,
     watched: BTreeMap<u32, Watched>,
@@ -115,7 +115,7 @@ struct Seat {
 }
 
 /// An operator's request.
-pub(crate) struct Forcing {
+pub(crate) struct ForceRelease {
     pub(crate) lock: String,
     pub(crate) session: SessionId,
     pub(crate) by: String,
@@ -126,13 +126,13 @@ pub(crate) struct Forcing {
 
 /// All sessions of a client.
 #[derive(Default)]
-pub(crate) struct Book {
-    seats: BTreeMap<Key, Seat>,
+pub(crate) struct ClientState {
+    sessions: BTreeMap<Key, SessionState>,
     keys: BTreeMap<SessionId, Key>,
     looks: BTreeSet<(Time, Key)>,
-    forcing: Vec<Forcing>,
-    checks: Checks,
-    sights: Sights,
+    force_releases: Vec<ForceRelease>,
+    checks: TokenChecks,
+    watches: RoleWatches,
     /// Frames for the member, if there is one.
     outgoing: BytesMut,
     connected: bool,
@@ -142,40 +142,40 @@ pub(crate) struct Book {
     heard: Time,
 }
 
-impl Book {
+impl ClientState {
     /// Begins a session.
-    pub(crate) fn open(&mut self, setup: Setup, now: Time) -> watch::Receiver<Life> {
-        let (life, lives) = watch::channel(Life::Opening);
+    pub(crate) fn open(&mut self, setup: Setup, now: Time) -> watch::Receiver<SessionPhase> {
+        let (phase, phases) = watch::channel(SessionPhase::Opening);
         let key = setup.key;
-        let mut pure = Pure::new(setup);
-        let requests = pure.open(now);
-        let seat = Seat {
-            pure,
-            life,
-            slots: BTreeMap::new(),
+        let mut protocol = SessionClient::new(setup);
+        let requests = protocol.open(now);
+        let state = SessionState {
+            protocol,
+            phase,
+            requests: BTreeMap::new(),
             giving_back: BTreeSet::new(),
             watched: BTreeMap::new(),
             session: None,
             look: None,
         };
-        self.seats.insert(key, seat);
+        self.sessions.insert(key, state);
         self.send_all(requests, now);
         self.plan(key);
-        lives
+        phases
     }
 
     /// Ends a session. What it holds is lost at once.
     pub(crate) fn close(&mut self, key: Key, now: Time) {
-        let Some(seat) = self.seats.get_mut(&key) else { return };
-        let requests = seat.pure.close(now);
-        seat.end(&SessionEnded::Closed);
+        let Some(state) = self.sessions.get_mut(&key) else { return };
+        let requests = state.protocol.close(now);
+        state.end(&SessionEnded::Closed);
         self.send_all(requests, now);
         self.plan(key);
     }
 
     /// From when on nothing of a session can be relied on, if nothing more is heard.
     pub(crate) fn deadline(&self, key: Key) -> Option<Time> {
-        self.seats.get(&key)?.pure.deadline()
+        self.sessions.get(&key)?.protocol.deadline()
     }
 
     /// Asks for something in a session. Nothing comes of it if that is over: then the receiver is closed.
@@ -184,19 +184,19 @@ impl Book {
         key: Key,
         ask: Ask,
         purpose: Purpose,
-        place: Option<Place>,
+        place: Option<QueuePosition>,
         now: Time,
     ) -> (Number, oneshot::Receiver<Outcome>) {
         let (answer, answered) = oneshot::channel();
-        let Some(seat) = self.seats.get_mut(&key) else { return (0, answered) };
-        let (number, requests) = seat.pure.ask(ask, now);
-        if seat.is_closing() {
+        let Some(state) = self.sessions.get_mut(&key) else { return (0, answered) };
+        let (number, requests) = state.protocol.ask(ask, now);
+        if state.is_closing() {
             return (number, answered);
         }
         if purpose == Purpose::GiveBack {
-            seat.giving_back.insert(number);
+            state.giving_back.insert(number);
         }
-        seat.slots.insert(number, Slot::Asked { purpose, answer, place });
+        state.requests.insert(number, RequestState::Asked { purpose, answer, place });
         self.send_all(requests, now);
         self.plan(key);
         (number, answered)
@@ -204,25 +204,25 @@ impl Book {
 
     /// The caller of a request has gone, or whoever held what it was granted (B1).
     pub(crate) fn abandon(&mut self, key: Key, number: Number, now: Time) {
-        let Some(seat) = self.seats.get_mut(&key) else { return };
-        let Some(slot) = seat.slots.remove(&number) else { return };
-        let ask = match slot {
-            Slot::Asked { purpose, .. } => {
+        let Some(state) = self.sessions.get_mut(&key) else { return };
+        let Some(request) = state.requests.remove(&number) else { return };
+        let ask = match request {
+            RequestState::Asked { purpose, .. } => {
                 let ask = match &purpose {
                     Purpose::Lock => Some(Ask::GiveUp(number)),
                     Purpose::Role(role) => Some(Ask::Resign { role: role.clone() }),
                     Purpose::GiveBack | Purpose::HandOver(..) | Purpose::Other => None,
                 };
-                seat.slots.insert(number, Slot::Abandoned(purpose));
+                state.requests.insert(number, RequestState::Abandoned(purpose));
                 // It may be granted meanwhile, and is only given back when that is known.
                 if ask.is_some() {
-                    seat.giving_back.insert(number);
+                    state.giving_back.insert(number);
                 }
                 ask
             }
-            Slot::Held { purpose, .. } => give_back(&purpose, number),
-            slot @ Slot::Abandoned(_) => {
-                seat.slots.insert(number, slot);
+            RequestState::Held { purpose, .. } => give_back(&purpose, number),
+            request @ RequestState::Abandoned(_) => {
+                state.requests.insert(number, request);
                 None
             }
         };
@@ -233,8 +233,8 @@ impl Book {
 
     /// What a guard held is given back by a request of its own: forget the guard.
     pub(crate) fn forget(&mut self, key: Key, number: Number) {
-        if let Some(seat) = self.seats.get_mut(&key) {
-            seat.slots.remove(&number);
+        if let Some(state) = self.sessions.get_mut(&key) {
+            state.requests.remove(&number);
         }
     }
 
@@ -246,7 +246,7 @@ impl Book {
 
     /// What the session is giving back at the moment.
     pub(crate) fn giving_back(&self, key: Key) -> BTreeSet<Number> {
-        self.seats.get(&key).map(|seat| seat.giving_back.clone()).unwrap_or_default()
+        self.sessions.get(&key).map(|state| state.giving_back.clone()).unwrap_or_default()
     }
 
     /// The member shall watch this process, too.
@@ -257,22 +257,22 @@ impl Book {
         now: Time,
     ) -> Option<oneshot::Receiver<Option<String>>> {
         let (answer, answered) = oneshot::channel();
-        let seat = self.seats.get_mut(&key)?;
-        let session = seat.pure.session()?;
-        seat.watched.insert(pid, Some(answer));
+        let state = self.sessions.get_mut(&key)?;
+        let session = state.protocol.session()?;
+        state.watched.insert(pid, Some(answer));
         self.put(ToMember::Watch { session, key, pid }, now);
         Some(answered)
     }
 
     /// An operator's request.
-    pub(crate) fn force(&mut self, forcing: Forcing, now: Time) {
-        self.put(ToMember::Request(forcing.request()), now);
-        self.forcing.push(forcing);
+    pub(crate) fn force(&mut self, release: ForceRelease, now: Time) {
+        self.put(ToMember::Request(release.request()), now);
+        self.force_releases.push(release);
     }
 
     /// Whether no session is left.
     pub(crate) fn is_empty(&self) -> bool {
-        self.seats.is_empty()
+        self.sessions.is_empty()
     }
 
     /// Ends all sessions.
@@ -283,7 +283,7 @@ impl Book {
     }
 
     fn keys_of_all(&self) -> Vec<Key> {
-        self.seats.keys().copied().collect()
+        self.sessions.keys().copied().collect()
     }
 
     /// A member says something.
@@ -292,21 +292,22 @@ impl Book {
         self.heard = now;
         match frame {
             ToClient::Reply(Reply::Forced { lock, session, result }) => {
-                let ours = |forcing: &Forcing| forcing.lock == lock && forcing.session == session;
-                if let Some(place) = self.forcing.iter().position(ours) {
-                    let _ = self.forcing.remove(place).answer.send(result);
+                let ours =
+                    |release: &ForceRelease| release.lock == lock && release.session == session;
+                if let Some(place) = self.force_releases.iter().position(ours) {
+                    let _ = self.force_releases.remove(place).answer.send(result);
                 }
             }
             ToClient::Reply(Reply::Checked { number, result }) => self.checks.hear(number, result),
             ToClient::Reply(reply) => self.hear_reply(reply, now),
             ToClient::Watching { session, pid, refused } => {
-                let seat = self.keys.get(&session).and_then(|key| self.seats.get_mut(key));
-                let watched = seat.and_then(|seat| seat.watched.get_mut(&pid));
+                let state = self.keys.get(&session).and_then(|key| self.sessions.get_mut(key));
+                let watched = state.and_then(|state| state.watched.get_mut(&pid));
                 if let Some(answer) = watched.and_then(Option::take) {
                     let _ = answer.send(refused);
                 }
             }
-            ToClient::Observed(observed) => self.sights.hear(observed),
+            ToClient::Observed(observed) => self.watches.hear(observed),
             // The tasks look at that.
             ToClient::Announcement(_) => {}
         }
@@ -317,15 +318,15 @@ impl Book {
             Reply::Opened { key, .. } => Some(*key),
             reply => reply.session().and_then(|session| self.keys.get(&session)).copied(),
         };
-        let seat = key.and_then(|key| Some((key, self.seats.get_mut(&key)?)));
-        let Some((key, seat)) = seat else {
+        let state = key.and_then(|key| Some((key, self.sessions.get_mut(&key)?)));
+        let Some((key, state)) = state else {
             // A session that was given up before it was there.
             if let Reply::Opened { key, result: Ok(session), .. } = reply {
                 self.put(ToMember::Request(Request::Close { session, key }), now);
             }
             return;
         };
-        let (heard, requests) = seat.pure.hear(reply, now);
+        let (heard, requests) = state.protocol.hear(reply, now);
         self.settle(key, heard, requests, now);
     }
 
@@ -336,9 +337,9 @@ impl Book {
                 break;
             }
             self.looks.pop_first();
-            let Some(seat) = self.seats.get_mut(&key) else { continue };
-            seat.look = None;
-            let (heard, requests) = seat.pure.wake(now);
+            let Some(state) = self.sessions.get_mut(&key) else { continue };
+            state.look = None;
+            let (heard, requests) = state.protocol.wake(now);
             self.settle(key, heard, requests, now);
         }
     }
@@ -355,11 +356,11 @@ impl Book {
         self.unanswered = None;
         self.heard = now;
         self.ask_again(now);
-        let mut frames = self.sights.again();
-        for (&key, seat) in &self.seats {
-            let Some(session) = seat.pure.session() else { continue };
+        let mut frames = self.watches.again();
+        for (&key, state) in &self.sessions {
+            let Some(session) = state.protocol.session() else { continue };
             let watch = |&pid| ToMember::Watch { session, key, pid };
-            frames.extend(seat.watched.keys().map(watch));
+            frames.extend(state.watched.keys().map(watch));
         }
         frames.into_iter().for_each(|frame| self.put(frame, now));
     }
@@ -373,12 +374,12 @@ impl Book {
     /// A coordinator was announced.
     pub(crate) fn ask_again(&mut self, now: Time) {
         for key in self.keys_of_all() {
-            let Some(seat) = self.seats.get_mut(&key) else { continue };
-            let requests = seat.pure.reconnected(now);
+            let Some(state) = self.sessions.get_mut(&key) else { continue };
+            let requests = state.protocol.reconnected(now);
             self.send_all(requests, now);
             self.plan(key);
         }
-        let mut again: Vec<_> = self.forcing.iter().map(Forcing::request).collect();
+        let mut again: Vec<_> = self.force_releases.iter().map(ForceRelease::request).collect();
         again.extend(self.checks.again());
         self.send_all(again, now);
     }
@@ -411,13 +412,14 @@ impl Book {
 
     /// Whether anything is waited for that a member may say any moment.
     fn waits(&self) -> bool {
-        let asked = !self.forcing.is_empty() || !self.checks.is_empty() || !self.sights.is_empty();
-        asked || self.seats.values().any(|seat| seat.pure.waits())
+        let asked =
+            !self.force_releases.is_empty() || !self.checks.is_empty() || !self.watches.is_empty();
+        asked || self.sessions.values().any(|state| state.protocol.waits())
     }
 
     /// Whether there is anything that a member is needed for.
     pub(crate) fn is_in_use(&self) -> bool {
-        !self.seats.is_empty() || !self.sights.is_empty()
+        !self.sessions.is_empty() || !self.watches.is_empty()
     }
 
     fn send_all(&mut self, requests: Vec<Request>, now: Time) {
@@ -438,34 +440,34 @@ impl Book {
     fn settle(&mut self, key: Key, heard: Vec<ClientEvent>, requests: Vec<Request>, now: Time) {
         self.send_all(requests, now);
         for news in heard {
-            let Some(seat) = self.seats.get_mut(&key) else { return };
+            let Some(state) = self.sessions.get_mut(&key) else { return };
             let ask = match news {
                 ClientEvent::Opened(session) => {
-                    seat.life.send_replace(Life::Open(session));
-                    seat.session = Some(session);
+                    state.phase.send_replace(SessionPhase::Open(session));
+                    state.session = Some(session);
                     self.keys.insert(session, key);
                     None
                 }
                 ClientEvent::Answered(number, Ok(Answer::Waits { behind })) => {
-                    seat.waits(number, behind);
+                    state.waits(number, behind);
                     None
                 }
-                ClientEvent::Answered(number, result) => seat.answered(number, result),
+                ClientEvent::Answered(number, result) => state.answered(number, result),
                 ClientEvent::Preempt { role } => {
-                    seat.make_room(&role);
+                    state.request_preemption(&role);
                     None
                 }
                 ClientEvent::Taken { lock, number, by } => {
-                    seat.lose(number, Lost::Taken { lock, by });
+                    state.lose(number, Lost::Taken { lock, by });
                     None
                 }
                 // It is closed when its last handle is dropped, and that confirms its end (B4).
                 ClientEvent::Ending(over) => {
-                    seat.end(&over);
+                    state.end(&over);
                     None
                 }
                 ClientEvent::SessionEnded(over) => {
-                    seat.end(&over);
+                    state.end(&over);
                     self.remove(key);
                     return;
                 }
@@ -478,11 +480,11 @@ impl Book {
     }
 
     fn remove(&mut self, key: Key) {
-        let Some(seat) = self.seats.remove(&key) else { return };
-        if let Some(look) = seat.look {
+        let Some(state) = self.sessions.remove(&key) else { return };
+        if let Some(look) = state.look {
             self.looks.remove(&(look, key));
         }
-        if let Some(session) = seat.session {
+        if let Some(session) = state.session {
             self.keys.remove(&session);
         }
     }
@@ -490,21 +492,21 @@ impl Book {
     /// Sees to it that the session is looked at in time. Looking too early does no harm, so a later
     /// moment is not written down before the earlier one has come.
     fn plan(&mut self, key: Key) {
-        let Some(seat) = self.seats.get_mut(&key) else { return };
-        let Some(next) = seat.pure.next_wake() else { return };
-        if seat.look.is_some_and(|look| look <= next) {
+        let Some(state) = self.sessions.get_mut(&key) else { return };
+        let Some(next) = state.protocol.next_wake() else { return };
+        if state.look.is_some_and(|look| look <= next) {
             return;
         }
-        if let Some(look) = seat.look.replace(next) {
+        if let Some(look) = state.look.replace(next) {
             self.looks.remove(&(look, key));
         }
         self.looks.insert((next, key));
     }
 }
 
-impl Forcing {
+impl ForceRelease {
     fn request(&self) -> Request {
-        let Forcing { lock, session, by, now, .. } = self;
+        let ForceRelease { lock, session, by, now, .. } = self;
         Request::Force { lock: lock.clone(), session: *session, by: by.clone(), now: *now }
     }
 }
