@@ -7,7 +7,7 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 
-use bellwether::{Client, Endpoints, Error, Leadership, SessionOptions};
+use bellwether::{Client, Endpoints, Error, ErrorKind, Leadership, SessionOptions};
 use std::time::Duration;
 
 #[tokio::main(flavor = "current_thread")]
@@ -17,7 +17,7 @@ async fn main() -> Result<(), Error> {
         let options = SessionOptions { ttl: Duration::from_secs(3), ..SessionOptions::default() };
         // A session that was lost is gone for good: begin another one, and stand again.
         match lead(&client, options).await {
-            Err(Error::SessionEnded { why }) => println!("starting again: {why:?}"),
+            Err(error) if error.kind() == ErrorKind::SessionEnded => println!("{error}"),
             result => return result,
         }
     }
@@ -32,7 +32,7 @@ async fn lead(client: &Client, options: SessionOptions) -> Result<(), Error> {
         () = run_jobs(&leadership) => {}
         how = leadership.lost() => println!("leads no more: {how}"),
     }
-    Err(Error::SessionEnded { why: session.lost().await })
+    leadership.resign().await
 }
 
 /// It is dropped in the middle when the leadership is lost, so it stops at its next `await`: a job that

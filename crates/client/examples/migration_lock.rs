@@ -5,11 +5,11 @@
 //! ```
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 
-use bellwether::{Client, Endpoints, Error, SessionOptions, Token};
+use bellwether::{Client, Endpoints, SessionOptions, Token};
 use std::time::Duration;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::connect(Endpoints::from_env_or_default()?).await?;
     let session = client.session(SessionOptions::named("replica")).await?;
     let lock = session.lock("schema/orders").timeout(Duration::from_secs(60)).await?;
@@ -20,9 +20,7 @@ async fn main() -> Result<(), Error> {
             Ok(())
         }
         // Nobody else can hold it before this: stop here, and let the next one go on.
-        how = lock.lost() => {
-            Err(Error::NotHolder { what: "'schema/orders'".to_owned(), why: how.to_string() })
-        }
+        how = lock.lost() => Err(format!("lost 'schema/orders' in the middle: {how}").into()),
     }
 }
 

@@ -1,20 +1,21 @@
 //! What no cluster takes is refused here, before it is sent: it would not fit into a frame.
 
 use crate::Error;
+use crate::error::refused;
 use bellwether_api::client::{LARGEST_VALUE, LONGEST_NAME, LONGEST_TO_MEMBER};
 use bellwether_coordination::{Limits, Refusal, Want};
 
 pub(crate) fn name(name: &str) -> Result<(), Error> {
     match name.len() {
         1..=LONGEST_NAME if !name.contains(char::is_control) => Ok(()),
-        _ => Err(Refusal::InvalidName(LONGEST_NAME as u32).into()),
+        _ => Err(refused(Refusal::InvalidName(LONGEST_NAME as u32))),
     }
 }
 
 pub(crate) fn value(value: &[u8]) -> Result<(), Error> {
     match value.len() {
         0..=LARGEST_VALUE => Ok(()),
-        _ => Err(Refusal::ValueTooLarge(LARGEST_VALUE as u32).into()),
+        _ => Err(refused(Refusal::ValueTooLarge(LARGEST_VALUE as u32))),
     }
 }
 
@@ -24,6 +25,6 @@ pub(crate) fn wants(wants: &[Want]) -> Result<(), Error> {
     let size: usize = wants.iter().map(|want| want.name.len() + 32).sum();
     match size {
         0..LONGEST_TO_MEMBER => Ok(()),
-        _ => Err(Refusal::TooManyWants(Limits::default().wants).into()),
+        _ => Err(refused(Refusal::TooManyWants(Limits::default().wants))),
     }
 }

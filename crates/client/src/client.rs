@@ -1,10 +1,12 @@
 //! The client.
 
+#[cfg(doc)]
+use crate::ErrorKind;
 use crate::observe::Observer;
 use crate::session::{Session, SessionOptions};
 use crate::state::ForceRelease;
 use crate::tasks::{self, Shared};
-use crate::{Endpoints, Error, check};
+use crate::{Endpoints, Error, check, error};
 use bellwether_coordination::{SessionId, Subject, Token};
 use std::fmt;
 use std::sync::Arc;
@@ -60,8 +62,8 @@ impl Client {
     /// Connects to one of these members. The tasks behind it run in the tokio runtime that this is
     /// called in.
     ///
-    /// Fails with [`Error::Unavailable`] if none answers in [time](Endpoints::timeout), with
-    /// [`Error::Rejected`] if one answers and does not want this client, with [`Error::Tls`] if it is
+    /// Fails with [`ErrorKind::Unavailable`] if none answers in [time](Endpoints::timeout), with
+    /// [`ErrorKind::Rejected`] if one answers and does not want this client, with [`ErrorKind::Tls`] if it is
     /// a matter of certificates.
     pub async fn connect(endpoints: Endpoints) -> Result<Client, Error> {
         let shared = tasks::start(endpoints, crate::program()).await?;
@@ -75,17 +77,17 @@ impl Client {
     /// Begins a session: that which holds locks and leads roles, and outlives this process by its TTL
     /// at most.
     ///
-    /// Fails with [`Error::NoCoordinator`] if in [time](Endpoints::timeout) no member knows a
-    /// coordinator, with [`Error::Unavailable`] if none answers any more, and with [`Error::Refused`] if the
-    /// cluster does not want it. When it is dropped before it is done, nothing is left behind.
+    /// Fails with [`ErrorKind::NoCoordinator`] if in [time](Endpoints::timeout) no member knows a
+    /// coordinator, with [`ErrorKind::Unavailable`] if none answers any more, and with another kind if the
+    /// cluster refuses it. When it is dropped before it is done, nothing is left behind.
     pub async fn session(&self, options: SessionOptions) -> Result<Session, Error> {
         Session::open(self.clone(), options).await
     }
 
     /// Observes a role: who leads it, now and whenever that changes, and why. No session is needed.
     ///
-    /// Fails with [`Error::Refused`] if the role can have no such name, with [`Error::Unavailable`] if no member answers
-    /// any more, and with [`Error::NoCoordinator`] if in [time](Endpoints::timeout) none has anything to tell: those
+    /// Fails with [`ErrorKind::InvalidName`] if the role can have no such name, with [`ErrorKind::Unavailable`] if no member answers
+    /// any more, and with [`ErrorKind::NoCoordinator`] if in [time](Endpoints::timeout) none has anything to tell: those
     /// that have just started have not, as long as nobody coordinates. When it is dropped before it is done, nothing is left
     /// behind.
     ///
@@ -145,7 +147,7 @@ impl Client {
         let within = self.shared().endpoints.timeout;
         loop {
             match timeout(within, &mut answered).await {
-                Ok(Ok(result)) => return result.map_err(Error::from),
+                Ok(Ok(result)) => return result.map_err(error::refused),
                 Ok(Err(_)) => return Err(self.unanswered(within)),
                 // The holder has not confirmed yet, and its time is not over.
                 Err(_) if !now && self.shared().status.borrow().follows => {}
@@ -154,32 +156,48 @@ impl Client {
         }
     }
 
-    /// Who holds a lock by this token, or leads a role by it: for whatever is protected and was shown a token. The
-    /// coordinator answers, under its mandate.
+    /// The session that holds a lock by this token: for a resource that was shown a token. The coordinator answers,
+    /// under its lease.
     ///
-    /// Fails with [`Error::StaleToken`] if nobody does. Then nobody ever will again, whatever term the token is from. That
-    /// somebody does may change in the next moment: what can keep the largest token that it has seen, and refuse smaller
-    /// ones, is safer and need not ask.
+    /// Fails with [`ErrorKind::StaleToken`] if no session does. Then none ever will again, from whatever term the token
+    /// is. That a session holds the lock may change in the next moment: a resource that keeps the largest token that it
+    /// has seen, and rejects smaller ones, is safer and need not ask.
     ///
     /// ```no_run
-    /// use bellwether::{Error, Subject, Token};
+    /// use bellwether::{ErrorKind, Token};
     ///
     /// # async fn example(client: bellwether::Client, shown: Token) -> Result<(), bellwether::Error> {
-    /// match client.check(Subject::Lock("migrations".into()), shown).await {
-    ///     Ok(session) => println!("{session} may"),
-    ///     Err(Error::StaleToken { token, .. }) => println!("the time of {token} is over"),
-    ///     Err(other) => return Err(other),
+    /// match client.check_lock("migrations", shown).await {
+    ///     Ok(session) => println!("{session} holds it"),
+    ///     Err(error) if error.kind() == ErrorKind::StaleToken => println!("reject the request: {error}"),
+    ///     Err(error) => return Err(error),
     /// }
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn check(&self, of: Subject, token: Token) -> Result<SessionId, Error> {
-        let (Subject::Lock(name) | Subject::Role(name)) = &of;
-        check::name(name)?;
+    pub async fn check_lock(&self, lock: &str, token: Token) -> Result<SessionId, Error> {
+        check::name(lock)?;
+        self.check(Subject::Lock(lock.to_owned()), token).await
+    }
+
+    /// The session that leads a role by this token, as [`Client::check_lock`] does it for locks.
+    ///
+    /// ```no_run
+    /// # async fn example(client: bellwether::Client, shown: bellwether::Token) -> Result<(), bellwether::Error> {
+    /// let leader = client.check_role("primary", shown).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn check_role(&self, role: &str, token: Token) -> Result<SessionId, Error> {
+        check::name(role)?;
+        self.check(Subject::Role(role.to_owned()), token).await
+    }
+
+    async fn check(&self, of: Subject, token: Token) -> Result<SessionId, Error> {
         let answered = self.shared().with(|state, now| state.check(of, token, now));
         let within = self.shared().endpoints.timeout;
         match timeout(within, answered).await {
-            Ok(Ok(checked)) => checked.map_err(Error::from),
+            Ok(Ok(checked)) => checked.map_err(error::refused),
             Ok(Err(_)) | Err(_) => Err(self.unanswered(within)),
         }
     }
@@ -199,8 +217,8 @@ impl Client {
         let tried = self.shared().tried();
         let member = self.shared().status.borrow().member;
         match member {
-            None => Error::Unavailable { tried },
-            Some(_) => Error::NoCoordinator { after, tried },
+            None => Error::unavailable(tried),
+            Some(_) => Error::no_coordinator(after, tried),
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::Error;
 use bellwether_net::{ClientIdentity, Files};
 use std::env;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ impl Endpoint {
     /// # Ok::<(), bellwether::Error>(())
     /// ```
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let bad = |why: &str| Error::BadEndpoint { endpoint: text.to_owned(), why: why.to_owned() };
+        let bad = |why: &str| Error::endpoint(text, why);
         if let Some(path) = text.strip_prefix("unix:").or(text.starts_with('/').then_some(text)) {
             return match path {
                 "" => Err(bad("it names no path: unix:/run/bellwether/bellwether.sock")),
@@ -112,10 +113,9 @@ impl Endpoints {
         client: Option<&str>,
     ) -> Result<Self, Error> {
         let list = addresses.into_iter().map(|address| match Endpoint::parse(address.as_ref())? {
-            Endpoint::Unix(path) => Err(Error::BadEndpoint {
-                endpoint: path.display().to_string(),
-                why: "it is a Unix socket".to_owned(),
-            }),
+            Endpoint::Unix(path) => {
+                Err(Error::endpoint(&path.display().to_string(), "it is a Unix socket"))
+            }
             endpoint => Ok(endpoint),
         });
         let list = list.collect::<Result<Vec<_>, _>>()?;
@@ -162,12 +162,11 @@ impl Endpoints {
                 let why = format!(
                     "over the network a certificate is needed; name its directory with {CERTS}"
                 );
-                return Err(Error::BadEndpoint { endpoint: endpoint.to_string(), why });
+                return Err(Error::endpoint(&endpoint.to_string(), &why));
             }
         };
         if list.is_empty() {
-            let why = "it names nobody".to_owned();
-            return Err(Error::BadEndpoint { endpoint: text.to_owned(), why });
+            return Err(Error::endpoint(text, "it names no member"));
         }
         Ok(Endpoints::of(list, identity))
     }
@@ -197,7 +196,7 @@ fn sockets_here() -> Result<Vec<PathBuf>, Error> {
                 "{} clusters of `bellwether up` run on this host; name one with {SOCKET}",
                 several.len()
             );
-            Err(Error::BadEndpoint { endpoint: named.collect::<Vec<_>>().join(", "), why })
+            Err(Error::endpoint(&named.collect::<Vec<_>>().join(", "), &why))
         }
     }
 }
@@ -209,11 +208,13 @@ fn identity(folder: &Path, client: Option<&str>) -> Result<ClientIdentity, Error
         None => only_client(folder)?,
     };
     let files = Files::of_client(folder, &name);
-    files.load_client().map_err(|error| Error::Tls(error.to_string()))
+    files.load_client().map_err(|error| Error::tls(error.to_string()).because(error))
 }
 
 fn only_client(folder: &Path) -> Result<String, Error> {
-    let unreadable = |error| Error::Tls(format!("cannot read {}: {error}", folder.display()));
+    let unreadable = |error: io::Error| {
+        Error::tls(format!("cannot read {}: {error}", folder.display())).because(error)
+    };
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let file = entry.map_err(unreadable)?.file_name();
@@ -224,12 +225,12 @@ fn only_client(folder: &Path) -> Result<String, Error> {
     names.sort();
     match names.as_slice() {
         [name] => Ok(name.clone()),
-        [] => Err(Error::Tls(format!(
+        [] => Err(Error::tls(format!(
             "there is no client's certificate (client-NAME.pem) in {}; `bellwether certs --client \
              NAME` makes one",
             folder.display()
         ))),
-        _ => Err(Error::Tls(format!(
+        _ => Err(Error::tls(format!(
             "there are certificates of several clients in {}: {}; say which with {CLIENT}",
             folder.display(),
             names.join(", ")
@@ -240,6 +241,7 @@ fn only_client(folder: &Path) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ErrorKind;
     use bellwether_net::certs;
 
     #[test]
@@ -257,9 +259,9 @@ mod tests {
             ["", "unix:", "host", "host:", ":7400", "host:0", "host:70000", "a b:1", "http://a:1"]
         {
             let error = Endpoint::parse(text).unwrap_err();
-            assert!(matches!(error, Error::BadEndpoint { .. }), "{text}");
+            assert_eq!(error.kind(), ErrorKind::InvalidEndpoint, "{text}");
         }
-        assert!(Endpoints::parse(" , ", None, None).unwrap_err().to_string().contains("nobody"));
+        assert!(Endpoints::parse(" , ", None, None).unwrap_err().to_string().contains("no member"));
     }
 
     #[test]
@@ -282,7 +284,7 @@ mod tests {
         assert!(tls(None).contains("app, cron"), "{}", tls(None));
         assert!(tls(Some("other")).contains("client-other.pem"), "{}", tls(Some("other")));
         let missing = Endpoints::tls(["a:1"], path.join("nowhere"), None).unwrap_err();
-        assert!(matches!(missing, Error::Tls(_)), "{missing}");
+        assert_eq!(missing.kind(), ErrorKind::Tls, "{missing}");
         Endpoints::tls(["a:1"], path, Some("cron")).unwrap();
     }
 }

@@ -1,272 +1,378 @@
-//! What can go wrong.
+//! Why a call failed, and how something that was held was lost.
 
-use bellwether_coordination::{Deadlock, Ending, Refusal, SessionEnded, Subject, Token};
+use crate::{Deadlock, SessionEnd};
+use bellwether_coordination::{Refusal, SessionEnded};
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Why something was not done, each situation by itself.
+/// Why a call failed. [`Error::kind`] is for programs; the text says what failed, why, and what to do.
 ///
-/// Every one has an [exit code](Error::exit_code) that `bellwether lock` and `campaign` end with.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// The text names no place where a member could be.
-    #[error("'{endpoint}' is no endpoint: {why}")]
-    BadEndpoint {
-        /// The text.
-        endpoint: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The certificate is not usable, or one side does not believe the other's.
-    #[error("{0}")]
-    Tls(String),
-    /// A member answers, and does not let this client in.
-    #[error("{endpoint} does not let this client in: {why}")]
-    Rejected {
-        /// Where the member is.
-        endpoint: String,
-        /// What it says.
-        why: String,
-    },
-    /// No member answers.
-    #[error(
-        "no member answers ({}); is the cluster running? Start it, or say where its members are",
-        .tried.join("; ")
-    )]
-    Unavailable {
-        /// Where members were looked for, and what came of it.
-        tried: Vec<String>,
-    },
-    /// Members answer, and none of them knows a coordinator, or the coordinator does not answer: those
-    /// that can be reached are no majority, or an election takes long.
-    #[error(
-        "no coordinator answered for {} ({}); try again when a majority of the members is up and connected",
-        shown(.after),
-        .tried.join("; ")
-    )]
-    NoCoordinator {
-        /// So long.
-        after: Duration,
-        /// The members that were asked, and what came of it.
-        tried: Vec<String>,
-    },
-    /// The session is over, and with it all that it held.
-    #[error("the session is over: {}; open a new one", over(.why))]
-    SessionEnded {
-        /// Why.
-        why: SessionEnded,
-    },
-    /// It could not be had within the time that it was worth waiting for.
-    #[error("{what} could not be had within {}", shown(.after))]
-    Timeout {
-        /// What was wanted.
-        what: String,
-        /// How long.
-        after: Duration,
-    },
-    /// The request would have waited for ever, and was chosen to be given up.
-    #[error("deadlock: {0}; this request was aborted")]
+/// ```no_run
+/// use bellwether::ErrorKind;
+///
+/// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+/// match session.lock("report").try_lock().await {
+///     Ok(lock) => println!("locked with token {}", lock.token()),
+///     Err(error) if error.kind() == ErrorKind::Busy => println!("another session has it"),
+///     Err(error) => return Err(error),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    text: String,
+    detail: Detail,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+/// What an error knows beside its text.
+#[derive(Clone, Debug)]
+enum Detail {
+    None,
     Deadlock(Deadlock),
-    /// It is not held, or not any more.
-    #[error("{what} is not held any more: {why}; ask for it again")]
-    NotHolder {
-        /// What.
-        what: String,
-        /// How it was lost.
-        why: String,
-    },
-    /// Nothing is held by that token: what it was given for was given back or lost.
-    #[error("{of} is not held by token {token} of term {}; refuse whoever shows it", .token.term())]
-    StaleToken {
-        /// What it is said to be for.
-        of: Subject,
-        /// The token.
-        token: Token,
-    },
-    /// That process cannot be watched.
-    #[error("process {pid} is not watched: {why}")]
-    NotWatched {
-        /// Which.
-        pid: u32,
-        /// Why.
-        why: String,
-    },
-    /// The coordinator refused it. Nothing has changed.
-    #[error("{refusal}{advice}", refusal = .0, advice = advice(.0))]
-    Refused(Refusal),
+    SessionEnd(SessionEnd),
+    /// The endpoints that were tried, and the result of each.
+    Tried(Vec<String>),
+    /// The lock or role that the coordinator named.
+    Name(String),
+}
+
+/// The kinds of [`Error`]. More may be added: match with a last arm for all others.
+///
+/// ```
+/// use bellwether::{Endpoints, ErrorKind};
+///
+/// let error = Endpoints::parse("db-1", None, None).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidEndpoint);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The text is no endpoint of a member.
+    InvalidEndpoint,
+    /// A certificate cannot be used, or one side does not trust the other's.
+    Tls,
+    /// A member answered and rejected this client.
+    Rejected,
+    /// No member answered.
+    Unavailable,
+    /// Members answered, but no coordinator did: the reachable members are no majority, or an election takes long.
+    NoCoordinator,
+    /// The session ended, and with it all that it held. [`Error::session_end`] says why.
+    SessionEnded,
+    /// The request was not granted before its timeout.
+    Timeout,
+    /// A lock is not free, and the request does not wait.
+    Busy,
+    /// The request was aborted because it was part of a deadlock. [`Error::deadlock`] has the cycle.
+    Deadlock,
+    /// The lock or role is not held, or no longer.
+    NotHeld,
+    /// The token belongs to no current grant.
+    StaleToken,
+    /// The member cannot watch that process.
+    NotWatched,
+    /// Only an operator may do this.
+    NotOperator,
+    /// A limit of the cluster is reached: sessions, requests, waiters or memory.
+    LimitReached,
+    /// A name is empty, too long, or has control characters.
+    InvalidName,
+    /// A value is too large.
+    ValueTooLarge,
+    /// The cluster does not allow this TTL.
+    InvalidTtl,
+    /// The number of permits or the policy of a role differs from what its other users say, or makes no sense.
+    Mismatch,
+    /// This session holds the lock or waits for it already, or campaigns for the role already.
+    AlreadyRequested,
+    /// That session does not campaign for the role.
+    NoSuchCandidate,
+    /// The coordinator refused the request for another reason.
+    InvalidRequest,
 }
 
 impl Error {
-    /// What a program ends with that could not do its work because of this. The codes are above those that
-    /// most programs use for themselves, and never change their meaning:
+    fn new(kind: ErrorKind, text: String) -> Self {
+        Error(Box::new(Inner { kind, text, detail: Detail::None, source: None }))
+    }
+
+    fn with(mut self, detail: Detail) -> Self {
+        self.0.detail = detail;
+        self
+    }
+
+    /// What kind of error it is.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The cycle of sessions that wait for each other, if this is a [deadlock](ErrorKind::Deadlock).
     ///
-    /// | code | situation |
-    /// | --- | --- |
-    /// | 64 | [`BadEndpoint`](Error::BadEndpoint) |
-    /// | 65 | refused for another reason than those below |
-    /// | 69 | [`Unavailable`](Error::Unavailable): no member answers |
-    /// | 70 | [`NoCoordinator`](Error::NoCoordinator): a minority only |
-    /// | 71 | [`SessionEnded`](Error::SessionEnded), or there is no such session |
-    /// | 72 | [`NotHolder`](Error::NotHolder): releasing what is not held, leading no more |
-    /// | 73 | a limit of the cluster is reached: sessions, requests, waiters |
-    /// | 74 | a name is too long, empty, or has control characters |
-    /// | 75 | [`Timeout`](Error::Timeout), or it is not free and was not to be waited for |
-    /// | 76 | [`Deadlock`](Error::Deadlock) |
-    /// | 77 | [`Tls`](Error::Tls) or [`Rejected`](Error::Rejected), or only an operator may do this |
-    /// | 78 | the TTL, the permits or the policy is not what the cluster allows or others use |
-    /// | 79 | a value is too large |
-    /// | 80 | the session stands for this role already, or has asked for this lock already |
-    /// | 81 | [`NotWatched`](Error::NotWatched) |
-    /// | 82 | [`StaleToken`](Error::StaleToken): a token of an older grant, or of an older term |
-    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) {
+    /// if let Err(error) = session.lock("a").await
+    ///     && let Some(deadlock) = error.deadlock()
+    /// {
+    ///     for wait in &deadlock.cycle {
+    ///         eprintln!("{} waits for '{}'", wait.client, wait.lock);
+    ///     }
+    /// }
+    /// # }
     /// ```
-    /// use bellwether::{Error, Refusal};
+    pub fn deadlock(&self) -> Option<&Deadlock> {
+        match &self.0.detail {
+            Detail::Deadlock(deadlock) => Some(deadlock),
+            _ => None,
+        }
+    }
+
+    /// Why the session ended, if it [did](ErrorKind::SessionEnded).
+    pub fn session_end(&self) -> Option<SessionEnd> {
+        match self.0.detail {
+            Detail::SessionEnd(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// The endpoints that were tried, each with the result, if members [did not answer](ErrorKind::Unavailable) or
+    /// [had no coordinator](ErrorKind::NoCoordinator).
     ///
-    /// assert_eq!(Error::Unavailable { tried: vec![] }.exit_code(), 69);
-    /// assert_eq!(Error::Refused(Refusal::InvalidName(256)).exit_code(), 74);
+    /// ```no_run
+    /// use bellwether::{Client, Endpoints};
+    ///
+    /// # async fn example() {
+    /// if let Err(error) = Client::connect(Endpoints::unix("/nowhere.sock")).await {
+    ///     error.tried().iter().for_each(|line| eprintln!("{line}"));
+    /// }
+    /// # }
     /// ```
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Error::BadEndpoint { .. } => 64,
-            Error::Unavailable { .. } => 69,
-            Error::NoCoordinator { .. } => 70,
-            Error::SessionEnded { .. } => 71,
-            Error::NotHolder { .. } => 72,
-            Error::Timeout { .. } => 75,
-            Error::Deadlock(_) => 76,
-            Error::Tls(_) | Error::Rejected { .. } => 77,
-            Error::NotWatched { .. } => 81,
-            Error::StaleToken { .. } => 82,
-            Error::Refused(refusal) => match refusal {
-                Refusal::NoSession(_) => 71,
-                Refusal::NotAsked(_)
-                | Refusal::NotHolder(..)
-                | Refusal::NotLeader(_)
-                | Refusal::NotCandidate(_) => 72,
-                Refusal::TooManySessions(_)
-                | Refusal::TooManyOfClient(_)
-                | Refusal::TooManyRequests(_)
-                | Refusal::TooManyWaiters(_)
-                | Refusal::TooManyWants(_)
-                | Refusal::StateFull(_) => 73,
-                Refusal::InvalidName(_) => 74,
-                Refusal::Busy(_) | Refusal::GaveUp => 75,
-                Refusal::Deadlock(_) => 76,
-                Refusal::StaleToken(..) => 82,
-                Refusal::InvalidTtl(..)
-                | Refusal::InvalidPermits(_)
-                | Refusal::OtherPermits { .. }
-                | Refusal::OtherPolicy(..) => 78,
-                Refusal::NotOperator => 77,
-                Refusal::ValueTooLarge(_) => 79,
-                Refusal::AlreadyCampaigns(_) | Refusal::AlreadyAsked(_) => 80,
-                Refusal::NothingWanted
-                | Refusal::NamedTwice(_)
-                | Refusal::Forgotten(_)
-                | Refusal::NoSuchCandidate(..) => 65,
-            },
+    pub fn tried(&self) -> &[String] {
+        match &self.0.detail {
+            Detail::Tried(tried) => tried,
+            _ => &[],
         }
+    }
+
+    /// The lock or role that is [busy](ErrorKind::Busy) or [requested already](ErrorKind::AlreadyRequested).
+    pub fn name(&self) -> Option<&str> {
+        match &self.0.detail {
+            Detail::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Says first what failed.
+    pub(crate) fn doing(mut self, what: impl fmt::Display) -> Self {
+        self.0.text = format!("{what}: {}", self.0.text);
+        self
+    }
+
+    pub(crate) fn endpoint(endpoint: &str, why: &str) -> Self {
+        Error::new(ErrorKind::InvalidEndpoint, format!("'{endpoint}' is no endpoint: {why}"))
+    }
+
+    pub(crate) fn tls(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Tls, why.into())
+    }
+
+    /// A cause that has a type of its own.
+    pub(crate) fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+
+    pub(crate) fn rejected(endpoint: &str, why: &str) -> Self {
+        Error::new(ErrorKind::Rejected, format!("{endpoint} rejected this client: {why}"))
+    }
+
+    pub(crate) fn unavailable(tried: Vec<String>) -> Self {
+        let text = format!(
+            "no member answers ({}); is the cluster running? Start it, or say where its members are",
+            tried.join("; ")
+        );
+        Error::new(ErrorKind::Unavailable, text).with(Detail::Tried(tried))
+    }
+
+    pub(crate) fn no_coordinator(after: Duration, tried: Vec<String>) -> Self {
+        let text = format!(
+            "no coordinator answered for {after:?} ({}); try again when a majority of the members is up and connected",
+            tried.join("; ")
+        );
+        Error::new(ErrorKind::NoCoordinator, text).with(Detail::Tried(tried))
+    }
+
+    pub(crate) fn session_ended(why: SessionEnd) -> Self {
+        let text = format!("the session ended: {why}; open a new one");
+        Error::new(ErrorKind::SessionEnded, text).with(Detail::SessionEnd(why))
+    }
+
+    pub(crate) fn timeout(after: Duration, ahead: Option<u64>) -> Self {
+        let queue = match ahead {
+            Some(1) => " (1 request is ahead of this one)".to_owned(),
+            Some(ahead) => format!(" ({ahead} requests are ahead of this one)"),
+            None => String::new(),
+        };
+        let text = format!("timed out after {after:?}{queue}; try again, or wait longer");
+        Error::new(ErrorKind::Timeout, text)
+    }
+
+    pub(crate) fn not_held(what: &str, why: impl fmt::Display) -> Self {
+        let text = format!("{what} is no longer held: {why}; ask for it again");
+        Error::new(ErrorKind::NotHeld, text)
+    }
+
+    pub(crate) fn not_watched(pid: u32, why: &str) -> Self {
+        Error::new(ErrorKind::NotWatched, format!("the member cannot watch process {pid}: {why}"))
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Deadlock(deadlock) => Error::Deadlock(deadlock),
-            Refusal::StaleToken(of, token) => Error::StaleToken { of, token },
-            refusal => Error::Refused(refusal),
-        }
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.text)
     }
 }
 
-/// A session that could not be begun was refused; any other is over.
-impl From<SessionEnded> for Error {
-    fn from(why: SessionEnded) -> Self {
-        match why {
-            SessionEnded::Refused(refusal) => refusal.into(),
-            why => Error::SessionEnded { why },
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { kind, text, detail, source } = &*self.0;
+        let mut shown = f.debug_struct("Error");
+        shown.field("kind", kind).field("text", text);
+        if !matches!(detail, Detail::None) {
+            shown.field("detail", detail);
         }
+        if let Some(source) = source {
+            shown.field("source", source);
+        }
+        shown.finish()
     }
 }
 
-fn over(why: &SessionEnded) -> String {
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+/// The coordinator refused a request, and nothing has changed.
+pub(crate) fn refused(refusal: Refusal) -> Error {
+    let (kind, advice) = explained(&refusal);
+    let text = match &refusal {
+        Refusal::Deadlock(deadlock) => format!("deadlock: {deadlock}{advice}"),
+        Refusal::StaleToken(of, token) => {
+            format!("{of} is not held by token {token} of term {}{advice}", token.term())
+        }
+        refusal => format!("{refusal}{advice}"),
+    };
+    let detail = match refusal {
+        Refusal::Deadlock(deadlock) => Detail::Deadlock(Deadlock::of(deadlock)),
+        Refusal::NoSession(_) => Detail::SessionEnd(SessionEnd::Unknown),
+        Refusal::Busy(name) | Refusal::AlreadyAsked(name) | Refusal::AlreadyCampaigns(name) => {
+            Detail::Name(name)
+        }
+        _ => Detail::None,
+    };
+    Error::new(kind, text).with(detail)
+}
+
+/// A session that could not be opened was refused; any other has ended.
+pub(crate) fn ended(why: SessionEnded) -> Error {
     match why {
-        SessionEnded::Refused(refusal) => refusal.to_string(),
-        // Its own client has not closed it.
-        SessionEnded::Ended(Some(Ending::Closed)) => {
-            "an operator or another client ended it".to_owned()
-        }
-        SessionEnded::Ended(Some(ending)) => ending.to_string(),
-        SessionEnded::Ended(None) => "the coordinator has none".to_owned(),
-        SessionEnded::DeadlinePassed => "the coordinator was not heard of in time".to_owned(),
-        SessionEnded::Closed => "it was closed".to_owned(),
+        SessionEnded::Refused(refusal) => refused(refusal),
+        why => Error::session_ended(SessionEnd::of(why)),
     }
 }
 
-/// What to do about a refusal that does not say so itself.
-fn advice(refusal: &Refusal) -> &'static str {
+/// The kind of a refusal, and what to do about it where it does not say so itself.
+fn explained(refusal: &Refusal) -> (ErrorKind, &'static str) {
+    use ErrorKind as Kind;
     match refusal {
-        Refusal::NoSession(_)
-        | Refusal::TooManyRequests(_)
-        | Refusal::AlreadyAsked(_)
-        | Refusal::Deadlock(_)
-        | Refusal::StaleToken(..)
-        | Refusal::GaveUp => "",
-        Refusal::TooManySessions(_) => "; close some, or raise sessions.max of the members",
+        Refusal::NoSession(_) => (Kind::SessionEnded, ""),
+        Refusal::TooManyRequests(_) => (Kind::LimitReached, ""),
+        Refusal::AlreadyAsked(_) => (Kind::AlreadyRequested, ""),
+        Refusal::GaveUp => (Kind::Timeout, ""),
+        Refusal::Deadlock(_) => (
+            Kind::Deadlock,
+            "; this request was aborted. Ask for locks in the same order everywhere, or for all at once",
+        ),
+        Refusal::StaleToken(..) => (Kind::StaleToken, "; reject requests that carry it"),
+        Refusal::TooManySessions(_) => {
+            (Kind::LimitReached, "; close some, or raise sessions.max of the members")
+        }
         Refusal::TooManyOfClient(_) => {
-            "; close some, or raise sessions.per_client_max of that member"
+            (Kind::LimitReached, "; close some, or raise sessions.per_client_max of that member")
         }
-        Refusal::StateFull(_) => ", or raise sessions.bytes_max of the members",
-        Refusal::TooManyWaiters(_) => "; try again later",
-        Refusal::TooManyWants(_) => "; ask for fewer",
-        Refusal::NothingWanted => "; name at least one",
-        Refusal::InvalidName(_) => "; choose another one",
-        Refusal::ValueTooLarge(_) => "; keep it elsewhere and proclaim where",
-        Refusal::InvalidTtl(..) => "; choose one of those",
-        Refusal::NamedTwice(_) => "; name it once",
-        Refusal::Busy(_) => "; try again later, or wait for it",
+        Refusal::StateFull(_) => {
+            (Kind::LimitReached, ", or raise sessions.bytes_max of the members")
+        }
+        Refusal::TooManyWaiters(_) => (Kind::LimitReached, "; try again later"),
+        Refusal::TooManyWants(_) => (Kind::LimitReached, "; ask for fewer"),
+        Refusal::NothingWanted => (Kind::InvalidRequest, "; name at least one"),
+        Refusal::InvalidName(_) => (Kind::InvalidName, "; choose another one"),
+        Refusal::ValueTooLarge(_) => {
+            (Kind::ValueTooLarge, "; keep it elsewhere and proclaim where")
+        }
+        Refusal::InvalidTtl(..) => (Kind::InvalidTtl, "; choose one of those"),
+        Refusal::NamedTwice(_) => (Kind::InvalidRequest, "; name it once"),
+        Refusal::Busy(_) => (Kind::Busy, "; try again later, or wait for it"),
         Refusal::OtherPermits { .. } | Refusal::InvalidPermits(_) => {
-            "; all that use it must name the same number"
+            (Kind::Mismatch, "; all that use it must name the same number")
         }
-        Refusal::NotAsked(_) | Refusal::Forgotten(_) => "; ask anew",
-        Refusal::AlreadyCampaigns(_) => "; resign first, or use another session",
-        Refusal::NotCandidate(_) | Refusal::NotLeader(_) => "; stand for it first",
-        Refusal::NoSuchCandidate(..) => "; `bellwether roles` lists who does",
-        Refusal::OtherPolicy(..) => "; all candidates must say the same",
-        Refusal::NotHolder(..) => "; `bellwether locks` lists who holds it",
-        Refusal::NotOperator => {
-            "; connect by a member's Unix socket as the member's user, or use `bellwether locks --release`"
+        Refusal::OtherPolicy(..) => (Kind::Mismatch, "; all candidates must say the same"),
+        Refusal::NotAsked(_) => (Kind::NotHeld, "; ask again"),
+        Refusal::Forgotten(_) => (Kind::InvalidRequest, "; ask again"),
+        Refusal::AlreadyCampaigns(_) => {
+            (Kind::AlreadyRequested, "; resign first, or use another session")
         }
+        Refusal::NotCandidate(_) | Refusal::NotLeader(_) => {
+            (Kind::NotHeld, "; campaign for it first")
+        }
+        Refusal::NoSuchCandidate(..) => {
+            (Kind::NoSuchCandidate, "; `bellwether roles` lists the candidates")
+        }
+        Refusal::NotHolder(..) => (Kind::NotHeld, "; `bellwether locks` lists who holds it"),
+        Refusal::NotOperator => (
+            Kind::NotOperator,
+            "; connect by a member's Unix socket as the member's user, or use `bellwether locks --release`",
+        ),
     }
 }
 
-fn shown(span: &Duration) -> String {
-    format!("{span:?}")
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
 
-/// How something that was held was lost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Lost {
-    /// The session is over.
-    SessionEnded(SessionEnded),
-    /// An operator took a lock away.
-    Taken {
-        /// The lock.
-        lock: String,
-        /// Who did it and why.
-        by: String,
-    },
-    /// The role was handed over to another candidate.
-    HandedOver,
-}
+    #[test]
+    fn an_error_says_what_failed_why_and_what_to_do() {
+        let error = Error::timeout(Duration::from_millis(200), Some(2)).doing("cannot lock 'a'");
+        assert_eq!(
+            error.to_string(),
+            "cannot lock 'a': timed out after 200ms (2 requests are ahead of this one); try again, or wait longer"
+        );
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+    }
 
-impl std::fmt::Display for Lost {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Lost::SessionEnded(why) => write!(f, "the session is over: {}", over(why)),
-            Lost::Taken { lock, by } => write!(f, "'{lock}' was taken away by {by}"),
-            Lost::HandedOver => f.write_str("it was handed over"),
-        }
+    #[test]
+    fn a_cause_is_kept() {
+        let cause = io::Error::from(io::ErrorKind::PermissionDenied);
+        let error = Error::tls("cannot read 'ca.pem'").because(cause);
+        assert!(error.source().is_some_and(<dyn StdError>::is::<io::Error>), "{error:?}");
+        assert!(error.clone().source().is_some());
+    }
+
+    /// A session that the coordinator does not know has ended, whoever asks.
+    #[test]
+    fn an_unknown_session_has_ended() {
+        let error = refused(Refusal::NoSession(crate::SessionId(1)));
+        assert_eq!(error.kind(), ErrorKind::SessionEnded);
+        assert_eq!(error.session_end(), Some(SessionEnd::Unknown));
     }
 }

@@ -208,14 +208,14 @@ fn explain(failures: Vec<(Endpoint, ConnectError)>, tried: &Tried) -> Error {
     for (endpoint, failure) in failures {
         match failure {
             ConnectError::Rejected(why) => {
-                return Error::Rejected { endpoint: endpoint.to_string(), why };
+                return Error::rejected(&endpoint.to_string(), &why);
             }
             ConnectError::Tls(why) => tls = tls.or(Some(format!("{endpoint}: {why}"))),
             ConnectError::Down(_) => {}
         }
     }
     match tls {
-        Some(why) => Error::Tls(why),
-        None => Error::Unavailable { tried: tried.lines() },
+        Some(why) => Error::tls(why),
+        None => Error::unavailable(tried.lines()),
     }
 }

@@ -35,15 +35,17 @@
 //!   it held is given back.
 //! * A request is never done twice, however often a connection breaks.
 //!
-//! Everything that can go wrong is an [`Error`] of its own.
+//! Everything that can go wrong is an [`Error`], which programs tell apart by its [`ErrorKind`].
 
 mod check;
 mod client;
 mod endpoints;
 mod error;
 mod finder;
+mod grant;
 mod link;
 mod lock;
+mod lost;
 mod observe;
 mod role;
 mod session;
@@ -52,13 +54,12 @@ mod state;
 mod tasks;
 pub mod up;
 
-pub use bellwether_coordination::{
-    Deadlock, Ending, NoSessionId, Refusal, SessionEnded, SessionId, Subject, Token, Wait,
-};
+pub use bellwether_coordination::{NoSessionId, SessionId, Token};
 pub use client::Client;
 pub use endpoints::{CERTS, CLIENT, ENDPOINTS, Endpoint, Endpoints, SOCKET};
-pub use error::{Error, Lost};
+pub use error::{Error, ErrorKind};
 pub use lock::{Lock, LockRequest};
+pub use lost::{Deadlock, Lost, SessionEnd, Wait};
 pub use observe::{Leader, Observer, RoleStatus};
 pub use role::{Campaign, Leadership};
 pub use session::{Session, SessionOptions};

@@ -1,15 +1,16 @@
 //! Locks.
 
+use crate::grant::{Guard, Patience};
 use crate::session::Session;
-use crate::state::{Granted, Hold, Outcome, Purpose, QueuePosition};
+use crate::state::{Denied, Hold, Purpose};
 use crate::{Error, Lost, check};
-use bellwether_coordination::{Ask, Mode, Number, Refusal, SessionEnded, Token, Want};
+use bellwether_coordination::{Ask, Mode, Refusal, Token, Want};
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 /// A request for one or more locks, made when it is awaited.
 ///
@@ -36,14 +37,13 @@ pub struct LockRequest {
     session: Session,
     wants: Vec<Want>,
     wait: bool,
-    timeout: Option<Duration>,
-    place: Option<QueuePosition>,
+    patience: Patience,
 }
 
 impl LockRequest {
     pub(crate) fn new(session: Session, name: String, mode: Mode) -> Self {
         let wants = vec![Want { name, mode }];
-        LockRequest { session, wants, wait: true, timeout: None, place: None }
+        LockRequest { session, wants, wait: true, patience: Patience::default() }
     }
 
     fn mode(mut self, mode: Mode) -> Self {
@@ -70,15 +70,16 @@ impl LockRequest {
         self
     }
 
-    /// Does not wait: if they cannot be had at once, it fails with [`Refusal::Busy`].
+    /// Does not wait: if they cannot be had at once, it fails with
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     pub fn try_lock(mut self) -> Self {
         self.wait = false;
         self
     }
 
-    /// Waits for so long at most, and then fails with [`Error::Timeout`].
+    /// Waits for so long at most, and then fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
     pub fn timeout(mut self, time: Duration) -> Self {
-        self.timeout = Some(time);
+        self.patience.timeout = Some(time);
         self
     }
 
@@ -98,51 +99,24 @@ impl LockRequest {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn queue_position(mut self, place: watch::Sender<Option<u64>>) -> Self {
-        self.place = Some(place);
+    pub fn queue_position(mut self, position: watch::Sender<Option<u64>>) -> Self {
+        self.patience.position = Some(position);
         self
     }
 
     async fn acquire(self) -> Result<Lock, Error> {
-        let LockRequest { session, wants, wait, timeout, place } = self;
+        let LockRequest { session, wants, wait, patience } = self;
         check::wants(&wants)?;
-        let names = wants.iter().map(|want| want.name.clone()).collect();
-        let until = timeout.map(|time| Instant::now() + time);
-        loop {
-            let giving_back = session.giving_back();
-            let ask = Ask::Lock { wants: wants.clone(), wait };
-            let mut pending = session.ask(ask, Purpose::Lock, place.clone());
-            let outcome = match until {
-                None => Ok(pending.answered().await),
-                Some(until) => timeout_at(until, pending.answered()).await,
-            };
-            let number = pending.number;
-            match outcome {
-                // It is given up when it is dropped.
-                Err(_) => return Err(timed_out(names, timeout)),
-                Ok(outcome) => {
-                    pending.settled();
-                    match outcome {
-                        Outcome::Granted(granted) => {
-                            return Ok(Lock { session, number, names, granted, held: true });
-                        }
-                        // This session has it still, as it was given back only a moment ago.
-                        Outcome::Refused(Refusal::AlreadyAsked(_)) if !giving_back.is_empty() => {
-                            session.given_back(&giving_back).await;
-                        }
-                        Outcome::Refused(refusal) => return Err(refusal.into()),
-                        Outcome::SessionEnded(over) => return Err(over.into()),
-                        Outcome::Done => return Err(SessionEnded::Closed.into()),
-                    }
-                }
-            }
-        }
+        let names: Vec<_> = wants.iter().map(|want| want.name.clone()).collect();
+        let failed = format!("cannot lock {}", quoted(&names));
+        let ask = Ask::Lock { wants, wait };
+        let guard = Guard::acquire(session, ask, Purpose::Lock, patience, failed).await?;
+        Ok(Lock { guard, names })
     }
 }
 
-fn timed_out(names: Vec<String>, timeout: Option<Duration>) -> Error {
-    let what = format!("'{}'", names.join("', '"));
-    Error::Timeout { what, after: timeout.unwrap_or_default() }
+fn quoted(names: &[String]) -> String {
+    format!("'{}'", names.join("', '"))
 }
 
 impl IntoFuture for LockRequest {
@@ -165,12 +139,8 @@ impl fmt::Debug for LockRequest {
 /// It keeps its session open.
 #[must_use = "the locks are given back when it is dropped"]
 pub struct Lock {
-    session: Session,
-    number: Number,
+    guard: Guard,
     names: Vec<String>,
-    granted: Granted,
-    /// Whether dropping it has to give something back.
-    held: bool,
 }
 
 impl Lock {
@@ -178,7 +148,7 @@ impl Lock {
     /// is done under this lock, and let the receiver refuse a smaller one than it has seen. Then whoever was
     /// paused for too long and does not know yet that it has lost the lock can do no harm.
     pub fn token(&self) -> Token {
-        self.granted.token
+        self.guard.token()
     }
 
     /// What is held.
@@ -188,7 +158,7 @@ impl Lock {
 
     /// The session that holds it.
     pub fn session(&self) -> &Session {
-        &self.session
+        &self.guard.session
     }
 
     /// Waits until it is lost, and says how: the session is over, or an operator took a lock away. It completes
@@ -206,51 +176,44 @@ impl Lock {
     /// # }
     /// ```
     pub async fn lost(&self) -> Lost {
-        lost(&self.granted).await
+        self.guard.lost().await
     }
 
     /// Whether it is held, by a look at the clock.
     pub fn is_held(&self) -> bool {
-        matches!(*self.granted.hold.borrow(), Hold::Held(_)) && self.session.is_alive()
+        self.guard.is_held()
     }
 
     /// How long it can be relied on if nothing more is heard of the cluster.
     pub fn time_left(&self) -> Duration {
-        if self.is_held() { self.session.time_left() } else { Duration::ZERO }
+        self.guard.time_left()
     }
 
     /// Until when it can be relied on if nothing more is heard of the cluster.
     pub fn deadline(&self) -> Instant {
-        Instant::now() + self.time_left()
+        self.guard.deadline()
     }
 
-    /// Gives it back, and waits until the cluster knows. Fails with [`Error::NotHolder`] if an operator has taken
-    /// it away, and with [`Error::SessionEnded`] if it was lost with the session.
+    /// Gives it back, and waits until the cluster knows. Fails with [`ErrorKind::NotHeld`](crate::ErrorKind::NotHeld) if
+    /// an operator has force-released it, and with [`ErrorKind::SessionEnded`](crate::ErrorKind::SessionEnded) if it was
+    /// lost with the session.
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+    /// let lock = session.lock("orders").await?;
+    /// lock.release().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn release(mut self) -> Result<(), Error> {
-        self.held = false;
-        let (key, number) = (self.session.inner.key, self.number);
-        let hold = self.granted.hold.borrow().clone();
-        self.session.shared().with(|state, _| state.forget(key, number));
-        let released = self.session.act(Ask::Release(number), Purpose::GiveBack).await;
-        let what = || format!("'{}'", self.names.join("', '"));
+        let (hold, what) = (self.guard.hold(), quoted(&self.names));
+        let released = self.guard.give_back(Ask::Release(self.guard.number)).await;
         match (released, hold) {
-            (Ok(()) | Err(Error::Refused(_)), Hold::Lost(how)) => {
-                Err(Error::NotHolder { what: what(), why: how.to_string() })
+            (Ok(()) | Err(Denied::Refused(_)), Hold::Lost(how)) => Err(Error::not_held(&what, how)),
+            (Err(Denied::Refused(Refusal::NotAsked(_))), Hold::Held(_)) => {
+                Err(Error::not_held(&what, "an operator has force-released it"))
             }
-            (Err(Error::Refused(Refusal::NotAsked(_))), Hold::Held(_)) => {
-                let why = "an operator has taken it away".to_owned();
-                Err(Error::NotHolder { what: what(), why })
-            }
-            (released, _) => released,
-        }
-    }
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        if self.held {
-            let key = self.session.inner.key;
-            self.session.shared().with(|state, now| state.abandon(key, self.number, now));
+            (released, _) => Ok(released?),
         }
     }
 }
@@ -258,15 +221,5 @@ impl Drop for Lock {
 impl fmt::Debug for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Lock({} by {})", self.names.join(", "), self.token())
-    }
-}
-
-/// Waits until what was granted is lost.
-pub(crate) async fn lost(granted: &Granted) -> Lost {
-    let mut hold = granted.hold.clone();
-    let gone = hold.wait_for(|hold| matches!(hold, Hold::Lost(_))).await;
-    match gone.as_deref() {
-        Ok(Hold::Lost(how)) => how.clone(),
-        _ => Lost::SessionEnded(SessionEnded::Closed),
     }
 }

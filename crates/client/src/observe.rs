@@ -1,13 +1,14 @@
 //! Observing a role.
 #![allow(clippy::disallowed_types, reason = "moments that others noted; no clock is looked at")]
 
+use crate::lost::time;
 use crate::state::Polled;
-use crate::{Client, Error, check};
+use crate::{Client, Error, check, error};
 use bellwether_api::client as said;
-use bellwether_coordination::{Refusal, SessionId, Stamp, Token};
+use bellwether_coordination::{Refusal, SessionId, Token};
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
@@ -40,8 +41,8 @@ pub struct Leader {
     pub since: SystemTime,
 }
 
-impl From<said::RoleStatus> for RoleStatus {
-    fn from(status: said::RoleStatus) -> Self {
+impl RoleStatus {
+    fn of(status: said::RoleStatus) -> Self {
         let said::RoleStatus { leader, reason, at } = status;
         let leader = leader.map(|said::Leader { session, client, token, value, since }| Leader {
             session,
@@ -52,12 +53,6 @@ impl From<said::RoleStatus> for RoleStatus {
         });
         RoleStatus { leader, reason, at: time(at) }
     }
-}
-
-/// What no calendar has is its beginning: nothing is decided by it.
-fn time(stamp: Stamp) -> SystemTime {
-    let since = Duration::from_millis(stamp);
-    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 /// A role that is observed, until this is dropped.
@@ -107,7 +102,7 @@ impl Observer {
         let within = observer.client.shared().endpoints.timeout;
         match timeout(within, observer.begun()).await {
             Ok(Ok(())) => Ok(observer),
-            Ok(Err(refusal)) => Err(refusal.into()),
+            Ok(Err(refusal)) => Err(error::refused(refusal)),
             Err(_) => Err(observer.client.unanswered(within)),
         }
     }
@@ -132,7 +127,7 @@ impl Observer {
     pub async fn next(&mut self) -> Option<RoleStatus> {
         loop {
             match self.client.shared().with(|state, _| state.see(self.number)) {
-                Polled::Next(status) => return Some(status.into()),
+                Polled::Next(status) => return Some(RoleStatus::of(status)),
                 Polled::Never => return None,
                 Polled::Nothing => self.news.notified().await,
             }
@@ -142,7 +137,7 @@ impl Observer {
     /// The latest that is known, whether it was [taken](Observer::next) or not.
     pub fn current(&self) -> RoleStatus {
         let latest = self.client.shared().with(|state, _| state.latest(self.number));
-        latest.unwrap_or_default().into()
+        RoleStatus::of(latest.unwrap_or_default())
     }
 
     /// The role.

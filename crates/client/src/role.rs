@@ -1,16 +1,16 @@
 //! Roles.
 
-use crate::lock::lost;
+use crate::grant::{Guard, Patience};
 use crate::session::Session;
-use crate::state::{Granted, Hold, Outcome, Purpose, QueuePosition};
+use crate::state::{Denied, Hold, Purpose};
 use crate::{Error, Lost, check};
-use bellwether_coordination::{Ask, Number, Policy, Refusal, SessionEnded, SessionId, Token};
+use bellwether_coordination::{Ask, Policy, Refusal, SessionId, Token};
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 /// A candidacy for a role, which begins when it is awaited and is over when the role is led.
 ///
@@ -33,14 +33,13 @@ pub struct Campaign {
     priority: i32,
     policy: Policy,
     value: Vec<u8>,
-    timeout: Option<Duration>,
-    place: Option<QueuePosition>,
+    patience: Patience,
 }
 
 impl Campaign {
     pub(crate) fn new(session: Session, role: String) -> Self {
         let (policy, value) = (Policy::FirstCome, Vec::new());
-        Campaign { session, role, priority: 0, policy, value, timeout: None, place: None }
+        Campaign { session, role, priority: 0, policy, value, patience: Patience::default() }
     }
 
     /// The role goes by priority, and this candidate has that one. A leader stays, whatever its priority.
@@ -70,52 +69,27 @@ impl Campaign {
         self
     }
 
-    /// Stands for so long at most, and then fails with [`Error::Timeout`].
+    /// Stands for so long at most, and then fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
     pub fn timeout(mut self, time: Duration) -> Self {
-        self.timeout = Some(time);
+        self.patience.timeout = Some(time);
         self
     }
 
     /// Tells how many would lead before it, while it waits, as far as is known.
-    pub fn queue_position(mut self, place: watch::Sender<Option<u64>>) -> Self {
-        self.place = Some(place);
+    pub fn queue_position(mut self, position: watch::Sender<Option<u64>>) -> Self {
+        self.patience.position = Some(position);
         self
     }
 
     async fn win(self) -> Result<Leadership, Error> {
-        let Campaign { session, role, priority, policy, value, timeout, place } = self;
+        let Campaign { session, role, priority, policy, value, patience } = self;
         check::name(&role)?;
         check::value(&value)?;
-        let until = timeout.map(|time| Instant::now() + time);
-        loop {
-            let giving_back = session.giving_back();
-            let (name, value) = (role.clone(), value.clone());
-            let ask = Ask::Campaign { role: name.clone(), priority, value, policy };
-            let mut pending = session.ask(ask, Purpose::Role(name), place.clone());
-            let outcome = match until {
-                None => Ok(pending.answered().await),
-                Some(until) => timeout_at(until, pending.answered()).await,
-            };
-            let number = pending.number;
-            let Ok(outcome) = outcome else {
-                let (what, after) = (format!("the role '{role}'"), timeout.unwrap_or_default());
-                // The candidacy ends when it is dropped.
-                return Err(Error::Timeout { what, after });
-            };
-            pending.settled();
-            match outcome {
-                Outcome::Granted(granted) => {
-                    return Ok(Leadership { session, number, role, granted, stands: true });
-                }
-                // This session stands still, as it resigned only a moment ago.
-                Outcome::Refused(Refusal::AlreadyCampaigns(_)) if !giving_back.is_empty() => {
-                    session.given_back(&giving_back).await;
-                }
-                Outcome::Refused(refusal) => return Err(refusal.into()),
-                Outcome::SessionEnded(over) => return Err(over.into()),
-                Outcome::Done => return Err(SessionEnded::Closed.into()),
-            }
-        }
+        let failed = format!("cannot lead '{role}'");
+        let ask = Ask::Campaign { role: role.clone(), priority, value, policy };
+        let purpose = Purpose::Role(role.clone());
+        let guard = Guard::acquire(session, ask, purpose, patience, failed).await?;
+        Ok(Leadership { guard, role })
     }
 }
 
@@ -140,18 +114,14 @@ impl fmt::Debug for Campaign {
 /// It keeps its session open.
 #[must_use = "the role is given up when it is dropped"]
 pub struct Leadership {
-    session: Session,
-    number: Number,
+    guard: Guard,
     role: String,
-    granted: Granted,
-    /// Whether dropping it has to end the candidacy.
-    stands: bool,
 }
 
 impl Leadership {
     /// The fencing token: larger than all that were given before. See [`Lock::token`](crate::Lock::token).
     pub fn token(&self) -> Token {
-        self.granted.token
+        self.guard.token()
     }
 
     /// The role.
@@ -161,28 +131,28 @@ impl Leadership {
 
     /// The session that leads.
     pub fn session(&self) -> &Session {
-        &self.session
+        &self.guard.session
     }
 
     /// Waits until the role is lost, and says how: the session is over, or the role was handed over. It completes
     /// before anybody else can lead; at once, if it is lost already.
     pub async fn lost(&self) -> Lost {
-        lost(&self.granted).await
+        self.guard.lost().await
     }
 
     /// Whether it is led, by a look at the clock.
     pub fn is_held(&self) -> bool {
-        matches!(*self.granted.hold.borrow(), Hold::Held(_)) && self.session.is_alive()
+        self.guard.is_held()
     }
 
     /// How long it can be relied on if nothing more is heard of the cluster.
     pub fn time_left(&self) -> Duration {
-        if self.is_held() { self.session.time_left() } else { Duration::ZERO }
+        self.guard.time_left()
     }
 
     /// Until when it can be relied on if nothing more is heard of the cluster.
     pub fn deadline(&self) -> Instant {
-        Instant::now() + self.time_left()
+        self.guard.deadline()
     }
 
     /// Waits until a candidate with a higher priority stands for the role, which goes by priority with
@@ -201,7 +171,7 @@ impl Leadership {
     /// # }
     /// ```
     pub async fn preempt_requested(&self) {
-        let mut preempt = self.granted.preempt.clone();
+        let mut preempt = self.guard.granted.preempt.clone();
         if preempt.wait_for(|asked| *asked).await.is_err() {
             // Nobody asks one who does not lead any more.
             std::future::pending().await
@@ -213,26 +183,23 @@ impl Leadership {
         let value = value.as_ref().to_vec();
         check::value(&value)?;
         let ask = Ask::Proclaim { role: self.role.clone(), value };
-        self.session.act(ask, Purpose::Other).await.map_err(|error| self.not_leader(error))
+        self.guard.session.act(ask, Purpose::Other).await.map_err(|denied| self.not_leader(denied))
     }
 
     /// Gives the role up, and waits until the cluster knows.
     pub async fn resign(mut self) -> Result<(), Error> {
-        self.stands = false;
-        let (key, number) = (self.session.inner.key, self.number);
-        self.session.shared().with(|state, _| state.forget(key, number));
         let ask = Ask::Resign { role: self.role.clone() };
-        self.session.act(ask, Purpose::GiveBack).await.map_err(|error| self.not_leader(error))
+        self.guard.give_back(ask).await.map_err(|denied| self.not_leader(denied))
     }
 
     /// Gives the role to a named candidate, and stands behind it again. From then on it is
     /// [lost](Leadership::lost) here; [`Leadership::leads_again`] waits for its return, and dropping this ends
     /// the candidacy. If that session does not stand for the role, it fails with
-    /// [`Refusal::NoSuchCandidate`] and nothing changes.
+    /// [`ErrorKind::NoSuchCandidate`](crate::ErrorKind::NoSuchCandidate) and nothing changes.
     pub async fn hand_over(&self, to: SessionId) -> Result<(), Error> {
         let ask = Ask::HandOver { role: self.role.clone(), to };
-        let purpose = Purpose::HandOver(self.number, self.granted.token);
-        self.session.act(ask, purpose).await.map_err(|error| self.not_leader(error))
+        let purpose = Purpose::HandOver(self.guard.number, self.guard.token());
+        self.guard.session.act(ask, purpose).await.map_err(|denied| self.not_leader(denied))
     }
 
     /// Waits until the role that was handed over comes back, by a new token; at once, if it is led.
@@ -250,38 +217,29 @@ impl Leadership {
             Hold::Held(_) | Hold::Lost(Lost::SessionEnded(_)) => true,
             Hold::Lost(_) => false,
         };
-        let hold = match self.granted.hold.wait_for(over).await {
+        let hold = match self.guard.granted.hold.wait_for(over).await {
             Ok(hold) => hold.clone(),
-            Err(_) => return Err(self.session.over()),
+            Err(_) => return Err(self.guard.session.over()),
         };
         match hold {
             Hold::Held(token) => {
-                self.granted.token = token;
+                self.guard.granted.token = token;
                 Ok(token)
             }
-            Hold::Lost(_) => Err(self.session.over()),
+            Hold::Lost(_) => Err(self.guard.session.over()),
         }
     }
 
-    fn not_leader(&self, error: Error) -> Error {
-        match error {
-            Error::Refused(Refusal::NotLeader(_) | Refusal::NotCandidate(_)) => Error::NotHolder {
-                what: format!("the role '{}'", self.role),
-                why: match &*self.granted.hold.borrow() {
-                    Hold::Lost(how) => how.to_string(),
-                    Hold::Held(_) => "another session leads it".to_owned(),
-                },
-            },
-            error => error,
-        }
-    }
-}
-
-impl Drop for Leadership {
-    fn drop(&mut self) {
-        if self.stands {
-            let key = self.session.inner.key;
-            self.session.shared().with(|state, now| state.abandon(key, self.number, now));
+    fn not_leader(&self, denied: Denied) -> Error {
+        match denied {
+            Denied::Refused(Refusal::NotLeader(_) | Refusal::NotCandidate(_)) => {
+                let what = format!("the role '{}'", self.role);
+                match self.guard.hold() {
+                    Hold::Lost(how) => Error::not_held(&what, how),
+                    Hold::Held(_) => Error::not_held(&what, "another session leads it"),
+                }
+            }
+            denied => denied.into(),
         }
     }
 }

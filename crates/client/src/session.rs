@@ -3,8 +3,8 @@
 use crate::client::Client;
 use crate::lock::LockRequest;
 use crate::role::Campaign;
-use crate::state::{Key, Outcome, Purpose, SessionPhase};
-use crate::{Error, check};
+use crate::state::{Denied, Key, Outcome, Purpose, QueuePosition, SessionPhase};
+use crate::{Error, SessionEnd, check, error};
 use bellwether_coordination::{Ask, Mode, Number, Secret, SessionEnded, SessionId, Setup};
 use bellwether_net::{Clock, draw};
 use std::collections::BTreeSet;
@@ -117,8 +117,8 @@ impl Session {
                 inner.id = id;
                 Ok(Session { inner: Arc::new(inner) })
             }
-            Ok(Ok(SessionPhase::SessionEnded(over))) => Err(over.into()),
-            Ok(Ok(SessionPhase::Opening) | Err(_)) => Err(SessionEnded::Closed.into()),
+            Ok(Ok(SessionPhase::SessionEnded(over))) => Err(error::ended(over)),
+            Ok(Ok(SessionPhase::Opening) | Err(_)) => Err(error::ended(SessionEnded::Closed)),
             Err(_) => Err(inner.client.unanswered(within)),
         }
     }
@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// The session ends by proof of death only when this process is dead, too; for one that works on with
-    /// what the session holds when this process dies. Fails with [`Error::NotWatched`] if the client is not
+    /// what the session holds when this process dies. Fails with [`ErrorKind::NotWatched`](crate::ErrorKind::NotWatched) if the client is not
     /// connected by Unix socket, or there is no such process.
     ///
     /// ```no_run
@@ -177,7 +177,7 @@ impl Session {
         let watching = watching.ok_or_else(|| self.over())?;
         match timeout(shared.endpoints.timeout, watching).await {
             Ok(Ok(None)) => Ok(()),
-            Ok(Ok(Some(why))) => Err(Error::NotWatched { pid, why }),
+            Ok(Ok(Some(why))) => Err(Error::not_watched(pid, &why)),
             Ok(Err(_)) => Err(self.over()),
             Err(_) => Err(self.inner.client.unanswered(shared.endpoints.timeout)),
         }
@@ -188,12 +188,12 @@ impl Session {
     ///
     /// The cluster ends a session only after this has completed, by its own reckoning, unless this process or its
     /// whole host is paused just then. Against that only [tokens](crate::Lock::token) help.
-    pub async fn lost(&self) -> SessionEnded {
+    pub async fn lost(&self) -> SessionEnd {
         let mut phase = self.inner.phase.clone();
         let over = phase.wait_for(|phase| matches!(phase, SessionPhase::SessionEnded(_))).await;
         match over.as_deref() {
-            Ok(SessionPhase::SessionEnded(over)) => over.clone(),
-            _ => SessionEnded::Closed,
+            Ok(SessionPhase::SessionEnded(over)) => SessionEnd::of(over.clone()),
+            _ => SessionEnd::Closed,
         }
     }
 
@@ -227,21 +227,20 @@ impl Session {
         self.inner.client.shared()
     }
 
-    /// Why nothing comes of a request any more.
-    pub(crate) fn over(&self) -> Error {
+    /// Why the session answers no more requests.
+    pub(crate) fn ended(&self) -> SessionEnded {
         match &*self.inner.phase.borrow() {
-            SessionPhase::SessionEnded(over) => over.clone().into(),
-            _ => SessionEnded::Closed.into(),
+            SessionPhase::SessionEnded(over) => over.clone(),
+            _ => SessionEnded::Closed,
         }
     }
 
+    pub(crate) fn over(&self) -> Error {
+        error::ended(self.ended())
+    }
+
     /// Asks for something that is given up when the request is dropped before it is answered.
-    pub(crate) fn ask(
-        &self,
-        ask: Ask,
-        purpose: Purpose,
-        place: Option<crate::state::QueuePosition>,
-    ) -> Pending {
+    pub(crate) fn ask(&self, ask: Ask, purpose: Purpose, place: Option<QueuePosition>) -> Pending {
         let key = self.inner.key;
         let (number, answer) =
             self.shared().with(|state, now| state.ask(key, ask, purpose, place, now));
@@ -249,24 +248,13 @@ impl Session {
     }
 
     /// Asks for something that is done or not.
-    pub(crate) async fn act(&self, ask: Ask, purpose: Purpose) -> Result<(), Error> {
-        match self.ask(ask, purpose, None).outcome().await {
-            Outcome::Done | Outcome::Granted(_) => Ok(()),
-            Outcome::Refused(refusal) => Err(refusal.into()),
-            Outcome::SessionEnded(over) => Err(over.into()),
-        }
+    pub(crate) async fn act(&self, ask: Ask, purpose: Purpose) -> Result<(), Denied> {
+        self.ask(ask, purpose, None).outcome().await.map(drop)
     }
 
-    /// What is being given back at the moment.
-    pub(crate) fn giving_back(&self) -> BTreeSet<Number> {
+    /// What is being given back, now and whenever that changes.
+    pub(crate) fn giving_back(&self) -> Option<watch::Receiver<BTreeSet<Number>>> {
         self.shared().with(|state, _| state.giving_back(self.inner.key))
-    }
-
-    /// Waits until all of these have been given back.
-    pub(crate) async fn given_back(&self, numbers: &BTreeSet<Number>) {
-        while !self.giving_back().is_disjoint(numbers) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
     }
 }
 
@@ -286,15 +274,11 @@ pub(crate) struct Pending {
 impl Pending {
     /// Waits for the answer. May be cancelled, and then dropped.
     pub(crate) async fn answered(&mut self) -> Outcome {
-        let outcome = (&mut self.answer).await;
-        match (outcome, &self.session) {
-            (Ok(outcome), _) => outcome,
-            (Err(_), Some(session)) => match &*session.inner.phase.borrow() {
-                SessionPhase::SessionEnded(over) => Outcome::SessionEnded(over.clone()),
-                _ => Outcome::SessionEnded(SessionEnded::Closed),
-            },
-            (Err(_), None) => Outcome::SessionEnded(SessionEnded::Closed),
-        }
+        let closed = |session: &Session| session.ended();
+        (&mut self.answer).await.unwrap_or_else(|_| {
+            let ended = self.session.as_ref().map_or(SessionEnded::Closed, closed);
+            Err(Denied::SessionEnded(ended))
+        })
     }
 
     /// Waits for the answer, which is taken care of from then on.

@@ -18,7 +18,7 @@ mod watches;
 
 pub(crate) use watches::Polled;
 
-use crate::error::Lost;
+use crate::lost::{Lost, SessionEnd};
 use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
 use bellwether_coordination::{
     Answer, Ask, Client as SessionClient, ClientEvent, Number, Refusal, Reply, Request, Secret,
@@ -62,11 +62,12 @@ pub(crate) struct Granted {
     pub(crate) preempt: watch::Receiver<bool>,
 }
 
-/// How a request ended.
+/// The answer to a request: what it was granted, if it was one for that.
+pub(crate) type Outcome = Result<Option<Granted>, Denied>;
+
+/// Why a request was not granted, or not done.
 #[derive(Debug)]
-pub(crate) enum Outcome {
-    Granted(Granted),
-    Done,
+pub(crate) enum Denied {
     Refused(Refusal),
     SessionEnded(SessionEnded),
 }
@@ -106,7 +107,7 @@ struct SessionState {
     phase: watch::Sender<SessionPhase>,
     requests: BTreeMap<Number, RequestState>,
     /// What is being given back and may not be yet.
-    giving_back: BTreeSet<Number>,
+    giving_back: watch::Sender<BTreeSet<Number>>,
     watched: BTreeMap<u32, Watched>,
     /// Its name at the coordinator, once it has one.
     session: Option<SessionId>,
@@ -153,7 +154,7 @@ impl ClientState {
             protocol,
             phase,
             requests: BTreeMap::new(),
-            giving_back: BTreeSet::new(),
+            giving_back: watch::Sender::default(),
             watched: BTreeMap::new(),
             session: None,
             look: None,
@@ -194,7 +195,7 @@ impl ClientState {
             return (number, answered);
         }
         if purpose == Purpose::GiveBack {
-            state.giving_back.insert(number);
+            state.giving_back.send_if_modified(|numbers| numbers.insert(number));
         }
         state.requests.insert(number, RequestState::Asked { purpose, answer, place });
         self.send_all(requests, now);
@@ -216,7 +217,7 @@ impl ClientState {
                 state.requests.insert(number, RequestState::Abandoned(purpose));
                 // It may be granted meanwhile, and is only given back when that is known.
                 if ask.is_some() {
-                    state.giving_back.insert(number);
+                    state.giving_back.send_if_modified(|numbers| numbers.insert(number));
                 }
                 ask
             }
@@ -244,9 +245,9 @@ impl ClientState {
         drop(answered);
     }
 
-    /// What the session is giving back at the moment.
-    pub(crate) fn giving_back(&self, key: Key) -> BTreeSet<Number> {
-        self.sessions.get(&key).map(|state| state.giving_back.clone()).unwrap_or_default()
+    /// What the session is giving back, now and whenever that changes. `None` if the session is gone.
+    pub(crate) fn giving_back(&self, key: Key) -> Option<watch::Receiver<BTreeSet<Number>>> {
+        self.sessions.get(&key).map(|state| state.giving_back.subscribe())
     }
 
     /// The member shall watch this process, too.
@@ -458,7 +459,7 @@ impl ClientState {
                     None
                 }
                 ClientEvent::Taken { lock, number, by } => {
-                    state.lose(number, Lost::Taken { lock, by });
+                    state.lose(number, Lost::ForceReleased { lock, by });
                     None
                 }
                 // It is closed when its last handle is dropped, and that confirms its end (B4).

@@ -19,7 +19,7 @@ impl SessionState {
         number: Number,
         result: Result<Answer, Refusal>,
     ) -> Option<Ask> {
-        self.giving_back.remove(&number);
+        self.giving_back.send_if_modified(|numbers| numbers.remove(&number));
         let token = match result {
             Ok(Answer::Granted(token) | Answer::Leads(token)) => Some(token),
             _ => None,
@@ -34,10 +34,10 @@ impl SessionState {
                         let (hold, held) = watch::channel(Hold::Held(token));
                         let (preempt, preempts) = watch::channel(false);
                         self.requests.insert(number, RequestState::Held { purpose, hold, preempt });
-                        Outcome::Granted(Granted { token, hold: held, preempt: preempts })
+                        Ok(Some(Granted { token, hold: held, preempt: preempts }))
                     }
-                    (None, Ok(_)) => Outcome::Done,
-                    (None, Err(refusal)) => Outcome::Refused(refusal),
+                    (None, Ok(_)) => Ok(None),
+                    (None, Err(refusal)) => Err(Denied::Refused(refusal)),
                 };
                 // Without a receiver the request was dropped, and its drop is about to say so (B1).
                 let _ = answer.send(outcome);
@@ -92,15 +92,15 @@ impl SessionState {
         if !self.is_closing() {
             self.phase.send_replace(SessionPhase::SessionEnded(over.clone()));
         }
-        self.giving_back.clear();
+        self.giving_back.send_replace(BTreeSet::new());
         self.watched.clear();
         for request in mem::take(&mut self.requests).into_values() {
             match request {
                 RequestState::Asked { answer, .. } => {
-                    drop(answer.send(Outcome::SessionEnded(over.clone())))
+                    drop(answer.send(Err(Denied::SessionEnded(over.clone()))))
                 }
                 RequestState::Held { hold, .. } => {
-                    hold.send_replace(Hold::Lost(Lost::SessionEnded(over.clone())));
+                    hold.send_replace(Hold::Lost(Lost::SessionEnded(SessionEnd::of(over.clone()))));
                 }
                 RequestState::Abandoned(_) => {}
             }

@@ -1,7 +1,7 @@
 //! Locks, and what becomes of them when somebody changes its mind.
 
 use crate::fake::{Fake, soon};
-use bellwether::{Error, Lost, Refusal, SessionEnded, SessionOptions, Subject, Token};
+use bellwether::{Client, ErrorKind, Lost, SessionEnd, SessionOptions, Token};
 use bellwether_coordination::Ending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,10 +35,10 @@ async fn shared_ones_permits_and_several_at_once() {
     let _shared = (one.lock("s").shared().await.unwrap(), two.lock("s").shared().await.unwrap());
     let _permits = one.lock("p").permits(2, 3).await.unwrap();
     let busy = two.lock("p").permits(2, 3).try_lock().await.unwrap_err();
-    assert_eq!(busy, Error::Refused(Refusal::Busy("p".into())));
+    assert_eq!((busy.kind(), busy.name()), (ErrorKind::Busy, Some("p")), "{busy}");
     let both = one.lock("x").and("y").await.unwrap();
     for name in ["x", "y"] {
-        assert_eq!(two.lock(name).try_lock().await.unwrap_err().exit_code(), 75);
+        assert_eq!(two.lock(name).try_lock().await.unwrap_err().kind(), ErrorKind::Busy);
     }
     both.release().await.unwrap();
     let _y = two.lock("y").try_lock().await.unwrap();
@@ -50,7 +50,7 @@ async fn who_waits_no_longer_leaves_nothing_behind() {
     let (one, two) = (fake.session("one").await, fake.session("two").await);
     let lock = one.lock("a").await.unwrap();
     let vain = two.lock("a").timeout(Duration::from_millis(20)).await.unwrap_err();
-    assert!(matches!(vain, Error::Timeout { .. }), "{vain}");
+    assert_eq!(vain.kind(), ErrorKind::Timeout, "{vain}");
     let queue = |state: &crate::fake::State| state.coordination.locks()["a"].queue.len();
     fake.until("the queue to be empty", |state| queue(state) == 0).await;
     // The same by dropping the future.
@@ -94,7 +94,7 @@ async fn a_lock_that_was_just_dropped_can_be_had_again_at_once() {
     // But not while it is held.
     let _held = session.lock("a").await.unwrap();
     let twice = session.lock("a").await.unwrap_err();
-    assert_eq!(twice, Error::Refused(Refusal::AlreadyAsked("a".into())));
+    assert_eq!((twice.kind(), twice.name()), (ErrorKind::AlreadyRequested, Some("a")), "{twice}");
 }
 
 #[tokio::test]
@@ -131,7 +131,8 @@ async fn a_deadlock_is_told_by_name() {
     });
     fake.until("one to wait", |state| state.coordination.locks()["b"].queue.len() == 1).await;
     let error = soon("the deadlock", async { two.lock("a").await }).await.unwrap_err();
-    let Error::Deadlock(deadlock) = &error else { panic!("{error}") };
+    assert_eq!(error.kind(), ErrorKind::Deadlock, "{error}");
+    let deadlock = error.deadlock().unwrap();
     assert_eq!(deadlock.cycle.len(), 2);
     let text = error.to_string();
     for word in ["one", "two", "'a'", "'b'"] {
@@ -148,13 +149,13 @@ async fn what_an_operator_takes_is_lost() {
     let lock = one.lock("a").and("b").await.unwrap();
     operator.force_release("a", one.id(), "anna: it hangs").await.unwrap();
     let how = soon("the loss", lock.lost()).await;
-    assert_eq!(how, Lost::Taken { lock: "a".into(), by: "anna: it hangs".into() });
+    assert_eq!(how, Lost::ForceReleased { lock: "a".into(), by: "anna: it hangs".into() });
     assert!(!lock.is_held());
     let error = lock.release().await.unwrap_err();
-    assert!(matches!(error, Error::NotHolder { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotHeld, "{error}");
     assert!(error.to_string().contains("anna"), "{error}");
     let error = operator.force_release("a", one.id(), "anna: again").await.unwrap_err();
-    assert_eq!(error.exit_code(), 72);
+    assert_eq!(error.kind(), ErrorKind::NotHeld);
     fake.until("all to be free", |state| state.coordination.locks().is_empty()).await;
 }
 
@@ -163,33 +164,38 @@ async fn a_token_is_checked_by_whoever_is_shown_it() {
     let fake = Fake::new();
     let (one, guard) = (fake.session("one").await, fake.client().await);
     let (lock, role) = (one.lock("a").await.unwrap(), one.campaign("r").await.unwrap());
-    let (of_lock, of_role) = (Subject::Lock("a".into()), Subject::Role("r".into()));
-    let check = |of: &Subject, token| {
-        let (guard, of) = (guard.clone(), of.clone());
-        async move { soon("the answer", guard.check(of, token)).await }
+    let check = async |of: &str, token| {
+        let guard: &Client = &guard;
+        let checked = async {
+            match of {
+                "r" => guard.check_role(of, token).await,
+                of => guard.check_lock(of, token).await,
+            }
+        };
+        soon("the answer", checked).await
     };
-    assert_eq!(check(&of_lock, lock.token()).await, Ok(one.id()));
-    assert_eq!(check(&of_role, role.token()).await, Ok(one.id()));
+    let (of_lock, of_role) = ("a", "r");
+    assert_eq!(check(of_lock, lock.token()).await.unwrap(), one.id());
+    assert_eq!(check(of_role, role.token()).await.unwrap(), one.id());
     // A token of something else, one that was never given, and one of an older term.
     for (of, token) in [
-        (&of_lock, role.token()),
-        (&of_role, lock.token()),
-        (&of_lock, Token(u64::MAX)),
-        (&of_lock, Token(1 << 32 | 1)),
+        (of_lock, role.token()),
+        (of_role, lock.token()),
+        (of_lock, Token(u64::MAX)),
+        (of_lock, Token(1 << 32 | 1)),
     ] {
         let error = check(of, token).await.unwrap_err();
-        assert_eq!(error, Error::StaleToken { of: of.clone(), token });
-        assert_eq!(error.exit_code(), 82);
+        assert_eq!(error.kind(), ErrorKind::StaleToken, "{error}");
     }
-    let (old, held) = (lock.token(), check(&of_lock, lock.token()).await.is_ok());
+    let (old, held) = (lock.token(), check(of_lock, lock.token()).await.is_ok());
     assert!(held && lock.is_held(), "asking changes nothing");
     soon("the release", lock.release()).await.unwrap();
     let lock = one.lock("a").await.unwrap();
-    let error = check(&of_lock, old).await.unwrap_err();
+    let error = check(of_lock, old).await.unwrap_err();
     assert!(error.to_string().contains("term 3"), "{error}");
-    assert_eq!(check(&of_lock, lock.token()).await, Ok(one.id()));
-    let error = check(&Subject::Lock("x".repeat(2_000)), old).await.unwrap_err();
-    assert_eq!(error.exit_code(), 74);
+    assert_eq!(check(of_lock, lock.token()).await.unwrap(), one.id());
+    let error = check(&"x".repeat(2_000), old).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidName);
 }
 
 #[tokio::test]
@@ -203,14 +209,14 @@ async fn with_a_session_all_is_lost() {
     });
     fake.until("one to wait", |state| state.coordination.locks()["b"].queue.len() == 1).await;
     fake.end(one.id(), Ending::Expired);
-    let over = SessionEnded::Ended(Some(Ending::Expired));
-    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionEnded(over.clone()));
-    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionEnded(over.clone()), "at once");
+    let over = SessionEnd::Expired;
+    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionEnded(over));
+    assert_eq!(soon("the loss", lock.lost()).await, Lost::SessionEnded(over), "at once");
     assert_eq!(soon("the end", one.lost()).await, over);
     let error = soon("the error", waiting).await.unwrap().unwrap_err();
-    assert_eq!(error, Error::SessionEnded { why: over.clone() });
-    assert_eq!(one.lock("c").await.unwrap_err(), Error::SessionEnded { why: over });
-    assert_eq!(lock.release().await.unwrap_err().exit_code(), 71);
+    assert_eq!((error.kind(), error.session_end()), (ErrorKind::SessionEnded, Some(over)));
+    assert_eq!(one.lock("c").await.unwrap_err().session_end(), Some(over));
+    assert_eq!(lock.release().await.unwrap_err().kind(), ErrorKind::SessionEnded);
     assert!(!one.is_alive());
 }
 
@@ -245,7 +251,7 @@ async fn it_is_lost_here_before_it_is_granted_there() {
     fake.state().mute.push(1);
     assert_eq!(
         soon("the loss", losing).await.unwrap(),
-        Lost::SessionEnded(SessionEnded::DeadlinePassed)
+        Lost::SessionEnded(SessionEnd::DeadlinePassed)
     );
     let (before, _lock) = soon("the grant", granted).await.unwrap();
     assert!(before);
@@ -288,13 +294,13 @@ async fn what_is_too_large_for_any_cluster_is_not_sent() {
         session.lock("a\nb").await.unwrap_err(),
         session.campaign(&long).await.unwrap_err(),
     ] {
-        assert_eq!(error.exit_code(), 74, "{error}");
+        assert_eq!(error.kind(), ErrorKind::InvalidName, "{error}");
     }
     let error = session.campaign("r").value(&long).await.unwrap_err();
-    assert_eq!(error.exit_code(), 79);
+    assert_eq!(error.kind(), ErrorKind::ValueTooLarge);
     let many = (0..10_000).fold(session.lock("0"), |lock, n| lock.and(format!("lock {n}")));
-    assert_eq!(many.await.unwrap_err().exit_code(), 73);
+    assert_eq!(many.await.unwrap_err().kind(), ErrorKind::LimitReached);
     assert_eq!(fake.state().requests, requests);
     let error = fake.client().await.session(SessionOptions::named("")).await.unwrap_err();
-    assert_eq!(error.exit_code(), 74);
+    assert_eq!(error.kind(), ErrorKind::InvalidName);
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::common::{Cluster, PATIENCE, call, get, led_by};
-use bellwether::{Client, Endpoints, Error, Refusal, SessionOptions, Subject, Token};
+use bellwether::{Client, Endpoints, Error, ErrorKind, SessionOptions, Token};
 use bellwether_api::coordination::Coordination;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -22,12 +22,12 @@ fn sockets(cluster: &Cluster, members: &[u32]) -> Endpoints {
     Endpoints::parse(&paths.join(","), None, None).unwrap().timeout(PATIENCE)
 }
 
-/// The error, with its exit code and a piece of advice in its text.
+/// The error, with its kind and a piece of advice in its text.
 #[track_caller]
-fn advises<T: std::fmt::Debug>(result: Result<T, Error>, code: u8, advice: &str) -> Error {
+fn advises<T: std::fmt::Debug>(result: Result<T, Error>, kind: ErrorKind, advice: &str) -> Error {
     let error = result.unwrap_err();
     let text = error.to_string();
-    assert_eq!(error.exit_code(), code, "{text}");
+    assert_eq!(error.kind(), kind, "{text}");
     assert!(text.contains(advice), "no '{advice}' in: {text}");
     error
 }
@@ -54,39 +54,46 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
 
     let long = "x".repeat(300);
     let error = soon("an answer", async { session.lock(long.as_str()).await }).await;
-    advises(error, 74, "choose another one");
+    advises(error, ErrorKind::InvalidName, "choose another one");
     let error = soon("an answer", async { session.campaign(long.as_str()).await }).await;
-    advises(error, 74, "choose another one");
+    advises(error, ErrorKind::InvalidName, "choose another one");
     let large = [b'x'; 5_000];
     let error = soon("an answer", async { session.campaign("s").value(large).await }).await;
-    advises(error, 79, "keep it elsewhere");
-    advises(soon("an answer", leads.proclaim(large)).await, 79, "keep it elsewhere");
+    advises(error, ErrorKind::ValueTooLarge, "keep it elsewhere");
+    advises(
+        soon("an answer", leads.proclaim(large)).await,
+        ErrorKind::ValueTooLarge,
+        "keep it elsewhere",
+    );
     let error = soon("an answer", async { session.campaign("r").await }).await;
-    let error = advises(error, 80, "resign first");
-    assert_eq!(error, Error::Refused(Refusal::AlreadyCampaigns("r".into())));
+    let error = advises(error, ErrorKind::AlreadyRequested, "resign first");
+    assert_eq!(error.name(), Some("r"));
     // Tokens: of nothing, of another thing, of an term that was before all.
     for token in [Token(1), leads.token(), Token(u64::MAX)] {
-        let of = Subject::Lock("a".into());
-        let error = advises(client.check(of.clone(), token).await, 82, "refuse whoever shows it");
-        assert_eq!(error, Error::StaleToken { of, token });
+        let checked = soon("an answer", client.check_lock("a", token)).await;
+        advises(checked, ErrorKind::StaleToken, "reject requests that carry it");
     }
-    let of = Subject::Lock("a".into());
-    assert_eq!(soon("an answer", client.check(of, lock.token())).await, Ok(session.id()));
+    let checked = soon("an answer", client.check_lock("a", lock.token())).await;
+    assert_eq!(checked.unwrap(), session.id());
     let operator = client.force_release("a", "s1.999".parse().unwrap(), "an operator");
-    advises(soon("an answer", operator).await, 72, "who holds it");
+    advises(soon("an answer", operator).await, ErrorKind::NotHeld, "who holds it");
     assert_eq!(seen(&cluster, 2).await, before);
 
     // What is not held any more, and a session that is over.
     let force = client.force_release_now("a", session.id(), "an operator");
     soon("the end of it", force).await.unwrap();
     soon("the loss", lock.lost()).await;
-    advises(soon("an answer", lock.release()).await, 72, "ask for it again");
+    advises(soon("an answer", lock.release()).await, ErrorKind::NotHeld, "ask for it again");
     let path = format!("DELETE /v1/sessions/{}?now=true", session.id());
     assert_eq!(call(cluster.http(0), &path, "").await.0, 200);
     soon("the loss", leads.lost()).await;
-    advises(soon("an answer", leads.proclaim("x")).await, 71, "open a new one");
+    advises(
+        soon("an answer", leads.proclaim("x")).await,
+        ErrorKind::SessionEnded,
+        "open a new one",
+    );
     let error = soon("an answer", async { session.lock("b").await }).await;
-    advises(error, 71, "open a new one");
+    advises(error, ErrorKind::SessionEnded, "open a new one");
     let empty = seen(&cluster, 2).await;
     assert!(empty.sessions.is_empty() && empty.locks.is_empty());
 
@@ -99,11 +106,11 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
     let few = sockets(&cluster, &[3]).timeout(brief);
     let client = soon("a client", Client::connect(few.clone())).await.unwrap();
     let error = soon("an answer", client.session(options)).await;
-    advises(error, 70, "a majority of the members");
-    let error = soon("an answer", client.check(Subject::Lock("a".into()), Token(1))).await;
-    advises(error, 70, "a majority of the members");
+    advises(error, ErrorKind::NoCoordinator, "a majority of the members");
+    let error = soon("an answer", client.check_lock("a", Token(1))).await;
+    advises(error, ErrorKind::NoCoordinator, "a majority of the members");
     soon("the end", cluster.members.remove(0).stop()).await.unwrap();
     let error = soon("an answer", Client::connect(few)).await;
-    let error = advises(error, 69, "Start it");
+    let error = advises(error, ErrorKind::Unavailable, "Start it");
     assert!(error.to_string().contains("3.sock"), "{error}");
 }

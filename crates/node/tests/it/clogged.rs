@@ -124,9 +124,8 @@ impl Scene {
         let seen: Coordination = soon("the locks", get(self.cluster.http(0), "/v1/locks")).await;
         let held = seen.locks.iter().find(|lock| lock.name == "held").unwrap();
         assert_eq!(held.holders[0].token, self.token);
-        let of = bellwether::Subject::Lock("native".into());
-        let holder = soon("the holder", self.client.check(of, self.lock.token())).await;
-        assert_eq!(holder, Ok(self.own.id()));
+        let holder = self.client.check_lock("native", self.lock.token());
+        assert_eq!(soon("the holder", holder).await.unwrap(), self.own.id());
     }
 
     async fn end(self) {

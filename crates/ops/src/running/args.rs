@@ -143,20 +143,20 @@ impl RunArgs {
     }
 
     pub(super) fn endpoints(&self) -> Result<Endpoints, Failure> {
-        let failed = |error: bellwether::Error| Failure::Exit(error.exit_code(), error.to_string());
         let ClusterArgs { socket, connect, certs, client } = &self.cluster;
         if let Some(list) = connect {
-            return Endpoints::parse(list, certs.as_deref(), client.as_deref()).map_err(failed);
+            return Endpoints::parse(list, certs.as_deref(), client.as_deref())
+                .map_err(super::failed);
         }
         let sockets = match socket.as_slice() {
             [] => super::sockets::of_up()?,
             given => given.to_vec(),
         };
         if sockets.is_empty() {
-            return Endpoints::from_env_or_default().map_err(failed);
+            return Endpoints::from_env_or_default().map_err(super::failed);
         }
         let list: Vec<_> = sockets.iter().map(|path| format!("unix:{}", path.display())).collect();
-        Endpoints::parse(&list.join(","), None, None).map_err(failed)
+        Endpoints::parse(&list.join(","), None, None).map_err(super::failed)
     }
 }
 

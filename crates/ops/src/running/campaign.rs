@@ -10,7 +10,7 @@ use super::job::Launcher;
 use super::joining::{Outer, WITHIN};
 use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program};
 use crate::signals::Signals;
-use bellwether::{Campaign, Client, Endpoints, Error, Session};
+use bellwether::{Campaign, Client, Endpoints, Error, ErrorKind, Session};
 use bellwether_shell::{Failure, Verdict};
 use tokio::sync::watch;
 
@@ -84,7 +84,7 @@ impl Term<'_> {
                 return Ok(Some(TOLD + signal));
             }
             // That was not the role's fault.
-            Err(error @ Error::SessionEnded { .. }) => {
+            Err(error) if error.kind() == ErrorKind::SessionEnded => {
                 note(run.quiet, &format!("{error}; stands again"));
                 return Ok(None);
             }

@@ -9,7 +9,7 @@ use super::cgroup::Cgroup;
 use super::keeper::{KILLED, MARGIN};
 use super::processes::{AGAIN, Processes, adopt_orphans};
 use super::wire::{Ended, Frames, Order, send_first};
-use bellwether::{Error, Session};
+use bellwether::{ErrorKind, Session};
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_shell::{Failure, complain};
@@ -102,7 +102,8 @@ impl Standby {
         };
         match session.watch_process(pid).await {
             // Over the network nobody sees deaths, and others wait for the TTL.
-            Ok(()) | Err(Error::NotWatched { .. }) => Ok(()),
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotWatched => Ok(()),
             Err(error) => Err(super::failed(error)),
         }
     }

@@ -10,7 +10,8 @@
 //! back.
 
 use super::args::How;
-use bellwether::{Error, Refusal, Session};
+use super::exit_code;
+use bellwether::{Error, ErrorKind, Session};
 use bellwether_shell::Failure;
 use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
@@ -119,11 +120,14 @@ async fn serve(stream: UnixStream, session: Session, own: Vec<String>) -> io::Re
     };
     let lock = match granted {
         Ok(lock) => lock,
-        Err(Error::Refused(Refusal::AlreadyAsked(name))) if !own.contains(&name) => {
+        Err(error)
+            if error.kind() == ErrorKind::AlreadyRequested
+                && error.name().is_some_and(|name| own.iter().all(|own| own != name)) =>
+        {
             return say(&mut writer, &Says::Taken).await;
         }
         Err(error) => {
-            let (code, text) = (error.exit_code(), told(&error));
+            let (code, text) = (exit_code(error.kind()), told(&error));
             return say(&mut writer, &Says::Refused { code, text }).await;
         }
     };
@@ -202,7 +206,7 @@ async fn ask(
 
 /// An error as `lock` tells it: a deadlock with its whole circle.
 pub(super) fn told(error: &Error) -> String {
-    let Error::Deadlock(deadlock) = error else { return error.to_string() };
+    let Some(deadlock) = error.deadlock() else { return error.to_string() };
     let mut text =
         "deadlock: each of these waits for the next one, and the last for the first; this \
                     request was aborted\n"

@@ -4,9 +4,9 @@ use super::args::{How, LockArgs, Terms};
 use super::held::{Held, Outcome, tend};
 use super::job::{Launcher, Standby};
 use super::joining::{LOCKS, Outer, WITHIN, Wish, join, request, told};
-use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program};
+use super::{OS_FAILED, TOLD, close, exit_code, failed, is_outage, note, pause, program};
 use crate::signals::Signals;
-use bellwether::{Client, Endpoints, Lock, Session};
+use bellwether::{Client, Endpoints, ErrorKind, Lock, Session};
 use bellwether_shell::{Failure, Verdict};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -78,7 +78,7 @@ async fn hold(
             // A cluster that is not there at first is an error; one that is lost comes back.
             Err(failure) if queue.waits && is_outage(&failure) => {
                 if until.is_some_and(|until| Instant::now() >= until) {
-                    return Err(in_vain(args, patience));
+                    return Err(timed_out(args, patience));
                 }
                 let what = format!("{failure}; waits on for {}", quoted(&args.names));
                 note(args.run.quiet, &what);
@@ -93,9 +93,10 @@ async fn hold(
     outcome
 }
 
-fn in_vain(args: &LockArgs, patience: Option<Duration>) -> Failure {
+fn timed_out(args: &LockArgs, patience: Option<Duration>) -> Failure {
     let (what, after) = (quoted(&args.names), patience.unwrap_or_default());
-    failed(bellwether::Error::Timeout { what, after })
+    let text = format!("cannot lock {what}: timed out after {after:?}; retry with a longer --wait");
+    Failure::Exit(exit_code(ErrorKind::Timeout), text)
 }
 
 /// Locks that are held, and all that was prepared for the command.
@@ -147,7 +148,7 @@ impl Queue<'_> {
                     Ok(lock) => return Ok(Acquired { session, outer, standby, lock }),
                     Err(error) => {
                         close(session).await;
-                        return Err(Failure::Exit(error.exit_code(), told(&error)));
+                        return Err(Failure::Exit(exit_code(error.kind()), told(&error)));
                     }
                 },
                 Ok(()) = places.changed() => {

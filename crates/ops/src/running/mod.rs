@@ -7,7 +7,7 @@
 //!
 //! Exit codes: those of the job; 126 and 127 if it cannot be run, before anything is asked for; 128
 //! and the number of a signal that came before the job ran; 2 for flags that make no sense; and
-//! those of [`bellwether::Error::exit_code`].
+//! those of [`exit_code`].
 
 mod alarm;
 pub(crate) mod args;
@@ -24,7 +24,7 @@ pub(crate) mod sockets;
 mod wire;
 
 use crate::signals::Signals;
-use bellwether::{Error, Session};
+use bellwether::{Error, ErrorKind, Session};
 use bellwether_shell::{Failure, complain};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -54,7 +54,31 @@ async fn pause(signals: &mut Signals) -> Result<(), Failure> {
 }
 
 fn failed(error: Error) -> Failure {
-    Failure::Exit(error.exit_code(), error.to_string())
+    Failure::Exit(exit_code(error.kind()), error.to_string())
+}
+
+/// What a command ends with that failed with such an error. The codes are above those that most programs use for
+/// themselves, and never change their meaning: docs/operations.md lists them.
+fn exit_code(kind: ErrorKind) -> u8 {
+    match kind {
+        ErrorKind::InvalidEndpoint => 64,
+        ErrorKind::Unavailable => 69,
+        ErrorKind::NoCoordinator => 70,
+        ErrorKind::SessionEnded => 71,
+        ErrorKind::NotHeld => 72,
+        ErrorKind::LimitReached => 73,
+        ErrorKind::InvalidName => 74,
+        ErrorKind::Timeout | ErrorKind::Busy => 75,
+        ErrorKind::Deadlock => 76,
+        ErrorKind::Tls | ErrorKind::Rejected | ErrorKind::NotOperator => 77,
+        ErrorKind::InvalidTtl | ErrorKind::Mismatch => 78,
+        ErrorKind::ValueTooLarge => 79,
+        ErrorKind::AlreadyRequested => 80,
+        ErrorKind::NotWatched => 81,
+        ErrorKind::StaleToken => 82,
+        // NoSuchCandidate, InvalidRequest, and kinds that are not known here.
+        _ => 65,
+    }
 }
 
 /// Says something to the person at the terminal.
@@ -67,4 +91,37 @@ fn note(quiet: bool, what: &str) {
 /// Ends a session.
 async fn close(session: Session) {
     let _ = timeout(FAREWELL, session.close()).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scripts rely on them: docs/operations.md.
+    #[test]
+    fn exit_codes_never_change_their_meaning() {
+        use ErrorKind::*;
+        for (code, kinds) in [
+            (64, &[InvalidEndpoint][..]),
+            (65, &[NoSuchCandidate, InvalidRequest]),
+            (69, &[Unavailable]),
+            (70, &[NoCoordinator]),
+            (71, &[SessionEnded]),
+            (72, &[NotHeld]),
+            (73, &[LimitReached]),
+            (74, &[InvalidName]),
+            (75, &[Timeout, Busy]),
+            (76, &[Deadlock]),
+            (77, &[Tls, Rejected, NotOperator]),
+            (78, &[InvalidTtl, Mismatch]),
+            (79, &[ValueTooLarge]),
+            (80, &[AlreadyRequested]),
+            (81, &[NotWatched]),
+            (82, &[StaleToken]),
+        ] {
+            for kind in kinds {
+                assert_eq!(exit_code(*kind), code, "{kind:?}");
+            }
+        }
+    }
 }

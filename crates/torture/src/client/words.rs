@@ -1,21 +1,21 @@
 //! What the client says, in the words of a history.
 
 use super::super::history::{Ended, Outcome, Refused};
-use bellwether::{Deadlock, Ending, Error, Lost, Refusal, SessionEnded};
+use bellwether::{Deadlock, Error, ErrorKind, Lost, SessionEnd};
 
-pub(super) fn over(why: &SessionEnded) -> Ended {
+pub(super) fn over(why: SessionEnd) -> Ended {
     match why {
-        SessionEnded::DeadlinePassed => Ended::DeadlinePassed,
-        SessionEnded::Ended(Some(Ending::Expired)) => Ended::Expired,
-        SessionEnded::Ended(Some(Ending::Died)) => Ended::Died,
-        SessionEnded::Ended(Some(Ending::Closed)) | SessionEnded::Closed => Ended::Closed,
-        SessionEnded::Ended(None) | SessionEnded::Refused(_) => Ended::Unknown,
+        SessionEnd::DeadlinePassed => Ended::DeadlinePassed,
+        SessionEnd::Expired => Ended::Expired,
+        SessionEnd::ProcessDied => Ended::Died,
+        SessionEnd::EndedByOther | SessionEnd::Closed => Ended::Closed,
+        _ => Ended::Unknown,
     }
 }
 
 pub(super) fn lost(how: &Lost) -> Ended {
     match how {
-        Lost::SessionEnded(why) => over(why),
+        Lost::SessionEnded(why) => over(*why),
         Lost::HandedOver => Ended::HandedOver,
         _ => Ended::Taken,
     }
@@ -23,13 +23,12 @@ pub(super) fn lost(how: &Lost) -> Ended {
 
 /// What has become of a request that was not granted.
 pub(super) fn outcome(error: &Error) -> Outcome {
-    match error {
-        Error::SessionEnded { why } => Outcome::SessionEnded { why: over(why) },
-        Error::Refused(Refusal::NoSession(_)) => Outcome::SessionEnded { why: Ended::Unknown },
-        Error::Refused(Refusal::Busy(_)) => Outcome::Busy,
-        Error::Timeout { .. } => Outcome::InVain,
-        Error::Deadlock(deadlock) => circle(deadlock),
-        error => Outcome::Refused { why: error.to_string() },
+    match (error.kind(), error.session_end(), error.deadlock()) {
+        (_, Some(why), _) => Outcome::SessionEnded { why: over(why) },
+        (_, _, Some(deadlock)) => circle(deadlock),
+        (ErrorKind::Busy, ..) => Outcome::Busy,
+        (ErrorKind::Timeout, ..) => Outcome::InVain,
+        _ => Outcome::Refused { why: error.to_string() },
     }
 }
 
@@ -42,10 +41,9 @@ fn circle(deadlock: &Deadlock) -> Outcome {
 }
 
 pub(super) fn refused(error: &Error) -> Refused {
-    match error {
-        Error::SessionEnded { why } => Refused::SessionEnded(over(why)),
-        Error::Refused(Refusal::NoSession(_)) => Refused::SessionEnded(Ended::Unknown),
-        Error::Refused(Refusal::NoSuchCandidate(..)) => Refused::NoSuchCandidate,
-        error => Refused::Other(error.to_string()),
+    match (error.kind(), error.session_end()) {
+        (_, Some(why)) => Refused::SessionEnded(over(why)),
+        (ErrorKind::NoSuchCandidate, _) => Refused::NoSuchCandidate,
+        _ => Refused::Other(error.to_string()),
     }
 }
