@@ -3,6 +3,7 @@
 
 mod connections;
 mod fake;
+mod interface;
 mod locks;
 mod observing;
 mod roles;
