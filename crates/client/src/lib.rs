@@ -23,6 +23,7 @@
 //! * A [`Client`] is a connection, which finds members and follows the coordinator by itself.
 //! * A [`Session`] is what holds and leads. It phases as long as this process keeps it alive.
 //! * A [`Lock`] and a [`Leadership`] are guards: dropping one gives back what it holds.
+//! * [`Client::lead`] runs work on one process at a time, and again elsewhere when that process is lost.
 //! * An [`Observer`] sees who leads a role, now and whenever that changes. It needs no session.
 //!
 //! # What is promised
@@ -43,6 +44,7 @@ mod endpoints;
 mod error;
 mod finder;
 mod grant;
+mod lead;
 mod link;
 mod lock;
 mod lost;

@@ -2,14 +2,15 @@
 #![allow(clippy::disallowed_types, reason = "moments that others noted; no clock is looked at")]
 
 use crate::lost::time;
-use crate::state::Polled;
 use crate::{Client, Error, check, error};
 use bellwether_api::client as said;
 use bellwether_coordination::{Refusal, SessionId, Token};
+use futures_core::Stream;
 use std::fmt;
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::SystemTime;
-use tokio::sync::Notify;
 use tokio::time::timeout;
 
 /// How it stands with a role: who leads it, and why.
@@ -89,16 +90,15 @@ pub struct Observer {
     client: Client,
     role: String,
     number: u64,
-    news: Arc<Notify>,
 }
 
 impl Observer {
     pub(crate) async fn new(client: Client, role: &str) -> Result<Observer, Error> {
         check::name(role)?;
         let role = role.to_owned();
-        let (number, news) = client.shared().with(|state, now| state.observe(role.clone(), now));
+        let number = client.shared().with(|state, now| state.observe(role.clone(), now));
         // From here on it is ended if this is not finished.
-        let observer = Observer { client, role, number, news };
+        let observer = Observer { client, role, number };
         let within = observer.client.shared().endpoints.timeout;
         match timeout(within, observer.begun()).await {
             Ok(Ok(())) => Ok(observer),
@@ -109,29 +109,19 @@ impl Observer {
 
     /// Waits for the first answer.
     async fn begun(&self) -> Result<(), Refusal> {
-        loop {
-            let begun = self.client.shared().with(|state, _| state.has_seen(self.number));
-            if let Some(begun) = begun {
-                // The first look need not wait for what has come.
-                self.news.notify_one();
-                return begun;
-            }
-            self.news.notified().await;
-        }
+        let poll = |cx: &mut Context<'_>| {
+            self.client.shared().with(|state, _| state.poll_begun(self.number, cx))
+        };
+        poll_fn(poll).await
     }
 
-    /// Waits for the next: at once, the first time. It may be cancelled, and nothing is missed thereby.
+    /// Waits for the next change; the first call returns the current status at once. You can cancel it, and no change is
+    /// missed. It is the same as the next item of the [`Stream`].
     ///
-    /// There is always a next one, unless the cluster was configured anew meanwhile and takes no such name any more:
-    /// then it is `None`.
+    /// There is always a next one, unless the members were configured otherwise meanwhile and accept no such name: then
+    /// it is `None`.
     pub async fn next(&mut self) -> Option<RoleStatus> {
-        loop {
-            match self.client.shared().with(|state, _| state.see(self.number)) {
-                Polled::Next(status) => return Some(RoleStatus::of(status)),
-                Polled::Never => return None,
-                Polled::Nothing => self.news.notified().await,
-            }
-        }
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
 
     /// The latest that is known, whether it was [taken](Observer::next) or not.
@@ -143,6 +133,28 @@ impl Observer {
     /// The role.
     pub fn role(&self) -> &str {
         &self.role
+    }
+}
+
+/// ```no_run
+/// use futures_core::Stream;
+/// use bellwether::RoleStatus;
+///
+/// // Everything that takes a stream takes an observer.
+/// fn show(changes: impl Stream<Item = RoleStatus>) {
+///     // ..
+/// }
+/// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
+/// show(client.observe("primary").await?);
+/// # Ok(())
+/// # }
+/// ```
+impl Stream for Observer {
+    type Item = RoleStatus;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<RoleStatus>> {
+        let polled = self.client.shared().with(|state, _| state.poll_next(self.number, cx));
+        polled.map(|status| status.map(RoleStatus::of))
     }
 }
 

@@ -8,6 +8,7 @@
 use crate::endpoints::Endpoint;
 use crate::finder::{BACK_OFF, Finder, jitter};
 use crate::link::Link;
+use crate::state::ClientState;
 use crate::tasks::{Shared, Status};
 use bellwether_api::client::{ToClient, decode_to_client};
 use bellwether_net::Malformed;
@@ -76,9 +77,7 @@ async fn turned(news: &mut watch::Receiver<Status>, follows: bool) {
 /// Waits a while, and then until the client is in use.
 async fn idle(shared: &Shared) {
     sleep(jitter(AFTER)).await;
-    while !shared.in_use() {
-        sleep(AFTER).await;
-    }
+    shared.until(ClientState::is_in_use).await;
 }
 
 fn back_off(looked: u32) -> Duration {

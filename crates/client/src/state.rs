@@ -16,8 +16,6 @@ mod checks;
 mod session;
 mod watches;
 
-pub(crate) use watches::Polled;
-
 use crate::lost::{Lost, SessionEnd};
 use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
 use bellwether_coordination::{
@@ -136,6 +134,8 @@ pub(crate) struct ClientState {
     watches: RoleWatches,
     /// Frames for the member, if there is one.
     outgoing: BytesMut,
+    /// Whether frames were taken that may not be written yet.
+    writing: bool,
     connected: bool,
     /// Something was asked, and nothing was heard since then.
     unanswered: Option<Time>,
@@ -369,6 +369,7 @@ impl ClientState {
     /// There is none any more.
     pub(crate) fn disconnect(&mut self) {
         self.connected = false;
+        self.writing = false;
         self.outgoing.clear();
     }
 
@@ -389,6 +390,17 @@ impl ClientState {
     pub(crate) fn take_outgoing(&mut self, bytes: &mut BytesMut) {
         bytes.clear();
         mem::swap(&mut self.outgoing, bytes);
+        self.writing = !bytes.is_empty();
+    }
+
+    /// What was taken is written.
+    pub(crate) fn written(&mut self) {
+        self.writing = false;
+    }
+
+    /// Whether all that was to be sent is written, or cannot be.
+    pub(crate) fn is_flushed(&self) -> bool {
+        !self.writing && self.outgoing.is_empty()
     }
 
     /// Whether there is something to be sent.

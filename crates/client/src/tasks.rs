@@ -18,14 +18,17 @@ use crate::link::{Link, Reader, STALLED_AFTER, Writer};
 use crate::spare;
 use crate::state::ClientState;
 use bellwether_api::client::{ToClient, decode_to_client};
+use bellwether_api::envelope::ClientWelcome;
 use bellwether_coordination::Reply;
 use bellwether_core::Time;
 use bellwether_net::{Clock, Malformed, frame};
 use bytes::BytesMut;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
+use tracing::{debug, warn};
 
 /// A better connection is looked for so often.
 const LOOK_FOR_BETTER: Duration = Duration::from_secs(1);
@@ -74,6 +77,8 @@ pub(crate) struct Shared {
     send: Notify,
     /// The next moment to look has come nearer.
     look: Notify,
+    /// The state may have changed.
+    changed: Notify,
     pub(crate) status: watch::Sender<Status>,
     /// Nobody needs the client any more.
     ending: watch::Sender<bool>,
@@ -101,6 +106,7 @@ impl Shared {
         if look.is_some() && before.is_none_or(|before| look < Some(before)) {
             self.look.notify_one();
         }
+        self.changed.notify_waiters();
         result
     }
 
@@ -120,9 +126,17 @@ impl Shared {
         lease.unwrap_or(Duration::MAX).min(shortest / 2).clamp(SILENT_AT_LEAST, SILENT_AT_MOST)
     }
 
-    /// Whether there is anything that a connection is needed for.
-    pub(crate) fn in_use(&self) -> bool {
-        self.state().is_in_use()
+    /// Waits until this is true of the state.
+    pub(crate) async fn until(&self, condition: impl Fn(&ClientState) -> bool) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            // What changes from here on is not missed.
+            changed.as_mut().enable();
+            if condition(&self.state()) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     /// What is known of the members that were asked.
@@ -151,12 +165,7 @@ impl Shared {
     async fn over(&self) {
         let mut ending = self.ending.subscribe();
         let _ = ending.wait_for(|ending| *ending).await;
-        let said = async {
-            while !self.state().is_empty() || self.state().has_outgoing() {
-                sleep(Duration::from_millis(1)).await;
-            }
-        };
-        let _ = timeout(GOODBYE, said).await;
+        let _ = timeout(GOODBYE, self.until(|state| state.is_empty() && state.is_flushed())).await;
     }
 }
 
@@ -171,6 +180,7 @@ pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shar
         state: Mutex::default(),
         send: Notify::new(),
         look: Notify::new(),
+        changed: Notify::new(),
         status,
         ending,
         shortest_ttl: Mutex::new(2 * SILENT_AT_MOST),
@@ -243,6 +253,7 @@ async fn keep_connected(shared: &Shared, mut finder: Finder, first: Link) {
         finder.coordinator = shared.status.borrow().coordinator;
         let why = match left {
             Left::Better(better) => {
+                debug!(from = %link.endpoint, to = %better.endpoint, "moves to a better member");
                 link = *better;
                 continue;
             }
@@ -250,6 +261,7 @@ async fn keep_connected(shared: &Shared, mut finder: Finder, first: Link) {
             Left::Spare => "it follows no coordinator",
         };
         let used = link.endpoint.clone();
+        warn!(endpoint = %used, why, "lost the connection to a member; looks for another");
         finder.tried.note(&used, why);
         drop(link);
         shared.state().disconnect();
@@ -273,6 +285,8 @@ async fn serve(
     }
     *shared.connected.lock().unwrap_or_else(PoisonError::into_inner) = Some(link.endpoint.clone());
     shared.status.send_modify(|status| status.enter(link));
+    let ClientWelcome { member, coordinator, term, .. } = &link.welcome;
+    debug!(endpoint = %link.endpoint, member, coordinator, term, "connected to a member");
     let (local, lease) = (link.is_local(), link.lease());
     let Link { frames, out, welcome, endpoint } = link;
     let member = welcome.member;
@@ -376,6 +390,8 @@ async fn speak(shared: &Shared, out: &mut Writer) {
             shared.send.notified().await;
         } else if frame::write(out, &bytes, STALLED_AFTER).await.is_err() {
             return;
+        } else {
+            shared.with(|state, _| state.written());
         }
     }
 }

@@ -11,8 +11,7 @@ use bellwether_api::client::{Observed, RoleStatus, ToMember};
 use bellwether_coordination::Refusal;
 use bellwether_core::Time;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
-use tokio::sync::Notify;
+use std::task::{Context, Poll, Waker};
 
 /// So many changes wait for one who observes (V3).
 const KEPT: usize = 1_024;
@@ -35,15 +34,16 @@ struct RoleWatch {
     queue: VecDeque<RoleStatus>,
     /// There will be no more.
     refused: Option<Refusal>,
-    news: Arc<Notify>,
+    /// The task that waits for the next change.
+    waker: Option<Waker>,
 }
 
-/// What there is for one who observes.
-pub(crate) enum Polled {
-    Next(RoleStatus),
-    Nothing,
-    /// Nor will there be anything: it was refused.
-    Never,
+impl RoleWatch {
+    /// Wakes this task at the next change.
+    fn wait<T>(&mut self, cx: &Context<'_>) -> Poll<T> {
+        self.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
 }
 
 impl RoleWatches {
@@ -66,7 +66,9 @@ impl RoleWatches {
                 }
             }
         }
-        watch.news.notify_one();
+        if let Some(waker) = watch.waker.take() {
+            waker.wake();
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -85,13 +87,13 @@ impl RoleWatches {
 
 impl ClientState {
     /// Begins to observe a role.
-    pub(crate) fn observe(&mut self, role: String, now: Time) -> (u64, Arc<Notify>) {
+    pub(crate) fn observe(&mut self, role: String, now: Time) -> u64 {
         self.watches.last += 1;
-        let (number, news) = (self.watches.last, Arc::new(Notify::new()));
-        let watch = RoleWatch { role: role.clone(), news: news.clone(), ..RoleWatch::default() };
+        let number = self.watches.last;
+        let watch = RoleWatch { role: role.clone(), ..RoleWatch::default() };
         self.watches.all.insert(number, watch);
         self.put(ToMember::Observe { number, role }, now);
-        (number, news)
+        number
     }
 
     /// Ends that.
@@ -103,22 +105,27 @@ impl ClientState {
         self.unanswered = unanswered;
     }
 
-    /// Whether there is something for one who observes, without taking it.
-    pub(crate) fn has_seen(&self, number: u64) -> Option<Result<(), Refusal>> {
-        let watch = self.watches.all.get(&number)?;
-        match &watch.refused {
-            Some(refusal) => Some(Err(refusal.clone())),
-            None => watch.latest.as_ref().map(|_| Ok(())),
+    /// Whether the first answer has come, without taking it.
+    pub(crate) fn poll_begun(
+        &mut self,
+        number: u64,
+        cx: &Context<'_>,
+    ) -> Poll<Result<(), Refusal>> {
+        let Some(watch) = self.watches.all.get_mut(&number) else { return Poll::Pending };
+        match (&watch.refused, &watch.latest) {
+            (Some(refusal), _) => Poll::Ready(Err(refusal.clone())),
+            (None, Some(_)) => Poll::Ready(Ok(())),
+            (None, None) => watch.wait(cx),
         }
     }
 
-    /// Takes what comes next.
-    pub(crate) fn see(&mut self, number: u64) -> Polled {
-        let Some(watch) = self.watches.all.get_mut(&number) else { return Polled::Nothing };
+    /// Takes what comes next; `None` if there will be nothing, for it was refused.
+    pub(crate) fn poll_next(&mut self, number: u64, cx: &Context<'_>) -> Poll<Option<RoleStatus>> {
+        let Some(watch) = self.watches.all.get_mut(&number) else { return Poll::Ready(None) };
         match (watch.queue.pop_front(), &watch.refused) {
-            (Some(next), _) => Polled::Next(next),
-            (None, Some(_)) => Polled::Never,
-            (None, None) => Polled::Nothing,
+            (Some(next), _) => Poll::Ready(Some(next)),
+            (None, Some(_)) => Poll::Ready(None),
+            (None, None) => watch.wait(cx),
         }
     }
 
@@ -159,16 +166,20 @@ mod tests {
     }
 
     fn next(state: &mut ClientState, number: u64) -> Option<u64> {
-        match state.see(number) {
-            Polled::Next(status) => status.leader.map(|leader| leader.token.0),
-            Polled::Nothing | Polled::Never => None,
+        match polled(state, number) {
+            Poll::Ready(status) => status?.leader.map(|leader| leader.token.0),
+            Poll::Pending => None,
         }
+    }
+
+    fn polled(state: &mut ClientState, number: u64) -> Poll<Option<RoleStatus>> {
+        state.poll_next(number, &Context::from_waker(Waker::noop()))
     }
 
     #[test]
     fn v1_an_older_copy_is_not_believed() {
         let mut state = ClientState::default();
-        let (role, _) = state.observe("r".into(), Time::ZERO);
+        let role = state.observe("r".into(), Time::ZERO);
         for (version, token) in [((5, 9), 3), ((5, 8), 2), ((4, 99), 1), ((6, 0), 4)] {
             state.watches.hear(told(role, version, token));
         }
@@ -179,7 +190,7 @@ mod tests {
     #[test]
     fn v2_the_same_is_not_told_twice() {
         let mut state = ClientState::default();
-        let (role, _) = state.observe("r".into(), Time::ZERO);
+        let role = state.observe("r".into(), Time::ZERO);
         state.watches.hear(told(role, (5, 9), 3));
         state.watches.hear(told(role, (5, 12), 3));
         // The second has told how new it is all the same.
@@ -191,7 +202,7 @@ mod tests {
     #[test]
     fn v3_whoever_takes_nothing_misses_the_oldest() {
         let mut state = ClientState::default();
-        let (role, _) = state.observe("r".into(), Time::ZERO);
+        let role = state.observe("r".into(), Time::ZERO);
         for token in 1..=KEPT as u64 + 5 {
             state.watches.hear(told(role, (1, token), token));
         }
@@ -203,13 +214,13 @@ mod tests {
     #[test]
     fn what_was_refused_is_not_asked_for_again() {
         let mut state = ClientState::default();
-        let (role, _) = state.observe("r".into(), Time::ZERO);
+        let role = state.observe("r".into(), Time::ZERO);
         assert_eq!(state.watches.again().len(), 1);
         let result = Err(Refusal::InvalidName(1));
         state.watches.hear(Observed { number: role, version: (0, 0), result });
         assert!(state.watches.again().is_empty());
-        assert!(matches!(state.see(role), Polled::Never));
+        assert!(matches!(polled(&mut state, role), Poll::Ready(None)));
         state.unobserve(role, Time::ZERO);
-        assert!(matches!(state.see(role), Polled::Nothing));
+        assert!(state.watches.is_empty());
     }
 }

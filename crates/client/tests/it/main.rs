@@ -4,6 +4,7 @@
 mod connections;
 mod fake;
 mod interface;
+mod leading;
 mod locks;
 mod observing;
 mod roles;
