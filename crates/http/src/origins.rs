@@ -88,7 +88,7 @@ impl Origins {
     }
 }
 
-/// The name of this host, which is nobody else's to point here.
+/// The name of this host; no other site can point it here.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -96,13 +96,13 @@ fn host_name() -> String {
 fn misdirected(headers: &HeaderMap) -> Refusal {
     let host = headers.get(HOST).map(HeaderValue::as_bytes).unwrap_or_default();
     let host: String = host.escape_ascii().map(char::from).take(100).collect();
-    let error = format!("'{host}' is not known as a name of this server");
+    let error = format!("this server does not know the name '{host}'");
     let hint = "use its address, or localhost; a member is also known by the names in the 'address' and \
                 'http' of its configuration, and by those that 'http_names' adds";
     Refusal::new(StatusCode::MISDIRECTED_REQUEST, error, Some(hint)).coded("unknown-host")
 }
 
-/// A layer that refuses what a foreign page sends in the name of whoever looks at it, and lets the pages of
+/// A layer that rejects what a foreign page sends in the name of its visitor, and lets the pages of
 /// friends read the answers.
 pub(crate) async fn guard(
     State(origins): State<Arc<Origins>>,
@@ -115,7 +115,7 @@ pub(crate) async fn guard(
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     if !reads && !origins.may_write(request.headers()) {
         let error = "this request comes from a page of another site";
-        let hint = "use the page of this very server, by its address or as localhost, or curl";
+        let hint = "use this server's own page, by its address or as localhost, or use curl";
         return Refusal::new(StatusCode::FORBIDDEN, error, Some(hint)).into_response();
     }
     let origin = request.headers().get(ORIGIN).cloned();

@@ -57,7 +57,7 @@ pub(crate) fn page(origins: &Origins) -> Router {
     router
 }
 
-/// Nothing but what came with the page runs in it, and it talks to nobody but these.
+/// Nothing but what came with the page runs in it, and it talks only to these.
 fn policy(origins: &Origins) -> HeaderValue {
     let others = origins.list().join(" ");
     let policy = format!(
@@ -89,7 +89,7 @@ fn answer(path: &'static str, asked: &HeaderMap, policy: &HeaderValue) -> Respon
     (headers, file.bytes).into_response()
 }
 
-/// Whether whoever asks can read what is compressed.
+/// Whether the client accepts compressed answers.
 fn takes_gzip(asked: &HeaderMap) -> bool {
     let accepted = asked.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let mut codings = accepted.flat_map(|value| value.split(','));

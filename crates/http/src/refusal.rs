@@ -37,7 +37,7 @@ impl Refusal {
         &self.problem
     }
 
-    /// The same with the circle that the request was aborted for.
+    /// The same with the cycle that the request was aborted for.
     pub fn deadlocked(mut self, deadlock: Deadlock) -> Self {
         self.problem.deadlock = Some(Box::new(deadlock));
         self
@@ -70,21 +70,21 @@ impl From<QueryRejection> for Refusal {
 
 impl From<PathRejection> for Refusal {
     fn from(rejection: PathRejection) -> Self {
-        let hint = "what is no plain letter or digit is written as %20 in an address";
+        let hint = "write characters other than letters and digits like %20 in an address";
         Refusal::new(rejection.status(), rejection.body_text(), Some(hint)).coded("bad-path")
     }
 }
 
 /// For an address that means nothing.
 pub(crate) async fn nothing_there(uri: Uri) -> Refusal {
-    let error = format!("there is nothing at {}", uri.path());
-    let hint = "see /openapi.json for what there is";
+    let error = format!("there is no resource at {}", uri.path());
+    let hint = "see /openapi.json for all resources";
     Refusal::new(StatusCode::NOT_FOUND, error, Some(hint))
 }
 
 /// For a question that is put as a command, and the other way round.
 pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Refusal {
-    let error = format!("{method} makes no sense for {}", uri.path());
-    let hint = "GET asks and POST commands; see /openapi.json";
+    let error = format!("{method} is not supported at {}", uri.path());
+    let hint = "GET reads and POST commands; see /openapi.json";
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, error, Some(hint))
 }

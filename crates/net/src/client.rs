@@ -139,7 +139,7 @@ impl ClientIdentity {
         })?;
         let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let id = certificate.and_then(|certificate| member_of(certificate, &self.cluster));
-        let nobody = || NoConnection::Tls(io::Error::other("the certificate is no member's"));
+        let nobody = || NoConnection::Tls(io::Error::other("the certificate is not a member's"));
         Ok((tls, id.ok_or_else(nobody)?))
     }
 }

@@ -38,7 +38,7 @@ pub async fn write(
     mut bytes: &[u8],
     stalled_after: Duration,
 ) -> io::Result<()> {
-    let stalled = |_| io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing more");
+    let stalled = |_| io::Error::new(io::ErrorKind::TimedOut, "the peer no longer reads");
     while !bytes.is_empty() {
         match timeout(stalled_after, io.write(bytes)).await.map_err(stalled)?? {
             0 => return Err(io::ErrorKind::WriteZero.into()),

@@ -23,18 +23,17 @@ pub struct TortureArgs {
     /// Members 1 to N
     #[arg(long, value_name = "N", default_value = "3", allow_hyphen_values = true)]
     members: String,
-    /// How many clients; every one is a process with two sessions at a time
+    /// How many clients; each is a process with two sessions at a time
     #[arg(long, value_name = "N", default_value = "6", allow_hyphen_values = true)]
     clients: String,
     /// How long faults happen
     #[arg(long = "for", value_name = "TIME", default_value = "60s", allow_hyphen_values = true)]
     length: String,
-    /// What is done and what goes wrong; not when, which is up to the machine [default: another one
-    /// every time]
+    /// The seed: it decides which faults and requests happen, not when; timing depends on the machine
+    /// [default: random]
     #[arg(long, value_name = "S", allow_hyphen_values = true)]
     seed: Option<String>,
-    /// What goes wrong: kinds of faults from the table below, separated by commas, or none [default:
-    /// all of them]
+    /// Kinds of faults from the table below, separated by commas, or none [default: all of them]
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     faults: Option<String>,
     /// How many locks; every third is a semaphore
@@ -47,11 +46,11 @@ pub struct TortureArgs {
     /// delays, repeats and cuts, and give each member a disk; more kinds of faults. Linux, as root
     #[arg(long)]
     namespaces: bool,
-    /// Instead of faults at random, what was once found to go wrong, in namespaces: letters from a to
+    /// Instead of random faults, replay sequences that once failed, in namespaces: letters from a to
     /// j, or all
     #[arg(long, value_name = "LETTERS", requires = "namespaces")]
     sequence: Option<String>,
-    /// Sessions with a lock each that are there from the start, so that the state is large
+    /// Sessions with one lock each that exist from the start, so that the state is large
     #[arg(long, value_name = "N", default_value = "0", requires = "namespaces")]
     state: String,
     /// Print JSON instead of a table

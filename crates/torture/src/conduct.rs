@@ -242,7 +242,7 @@ impl Conductor {
             if self.ground.lab.as_mut().is_some_and(|lab| lab.disks.ended(id, code)) {
                 continue;
             }
-            let what = format!("member {id} ended by itself, {words}");
+            let what = format!("member {id} exited unexpectedly, {words}");
             self.violations.push(Violation::new("member-ended", what, &[]));
         }
         for what in self.ground.field.deaths() {
@@ -269,14 +269,14 @@ impl Conductor {
     async fn come_to_rest(&mut self) -> Result<(), Failure> {
         self.make_good(Duration::MAX).await?;
         self.ground.heal().await?;
-        self.bar.set_message("everything is made good; the clients finish");
+        self.bar.set_message("all faults are undone; the clients finish");
         let finishing = self.ground.field.finish(FINISHES_WITHIN).await;
         for what in finishing {
             self.violations.push(Violation::new("finish", what, &[]));
         }
         if let Some(left) = self.left_behind().await {
             let within = FREE_WITHIN.as_secs();
-            let what = format!("{within} s after all clients have ended there is still {left}");
+            let what = format!("{within} s after all clients have ended, {left} is left");
             self.violations.push(Violation::new("left-behind", what, &[]));
         }
         self.watch(LOOKS_EVERY).await;

@@ -19,7 +19,7 @@ pub(super) struct Fault {
     pub(super) what: String,
     /// The members that it hit, or that were cut off with no majority.
     pub(super) members: Vec<u32>,
-    /// Whether one of them coordinated.
+    /// Whether one of them was the coordinator.
     pub(super) coordinated: bool,
     /// The client that it hit, by the name of its history.
     pub(super) client: Option<String>,
@@ -32,10 +32,10 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// A line for whoever wants to know what went wrong when.
+    /// A line for the report: what happened when.
     pub(super) fn line(&self) -> String {
         let Fault { kind, what, coordinated, from, until, .. } = self;
-        let (kind, leads) = (kind.name(), if *coordinated { " (it coordinated)" } else { "" });
+        let (kind, leads) = (kind.name(), if *coordinated { " (the coordinator)" } else { "" });
         let hits = self.hits.map_or(String::new(), |hits| format!(", {hits} hits"));
         format!("{from} to {until}  {kind}: {what}{leads}{hits}\n")
     }

@@ -150,8 +150,8 @@ impl Field {
             self.chairs[chair].running = None;
             let log = fs::read_to_string(self.folder.join(format!("{name}.log")));
             let log = log.unwrap_or_default();
-            let said = log.lines().last().unwrap_or("it said nothing").to_owned();
-            deaths.push(format!("{name} ended by itself, {status}: {said}"));
+            let said = log.lines().last().unwrap_or("it printed nothing").to_owned();
+            deaths.push(format!("{name} exited unexpectedly, {status}: {said}"));
         }
         deaths
     }

@@ -48,21 +48,21 @@ impl Kind {
     /// What it does.
     pub(super) fn about(self) -> &'static str {
         match self {
-            Kind::Kill => "a member is killed, and started again",
-            Kind::Stop => "a member is stopped, and goes on",
+            Kind::Kill => "a member is killed, and restarted",
+            Kind::Stop => "a member is stopped (SIGSTOP), and resumed",
             Kind::Partition => {
                 "members are cut off from the others; in namespaces, some clients go with them"
             }
             Kind::Coordinator => "the coordinator is killed, stopped or cut off",
             Kind::Majority => "a majority is killed at once",
             Kind::StepDown => "the coordinator is asked to hand over",
-            Kind::ClientKill => "a client is killed, and another one takes its place",
-            Kind::ClientStop => "a client is stopped, and goes on",
+            Kind::ClientKill => "a client is killed, and replaced by another",
+            Kind::ClientStop => "a client is stopped (SIGSTOP), and resumed",
             Kind::OneWay => "a member receives nothing from the others, and what it sends arrives",
             Kind::Loss => "3 of 10 frames between members are lost",
-            Kind::Delay => "frames between members are late, and not evenly",
+            Kind::Delay => "frames between members are delayed by varying times",
             Kind::Reorder => "frames between members overtake each other",
-            Kind::Duplicate => "half of the frames between members come twice",
+            Kind::Duplicate => "half of the frames between members arrive twice",
             Kind::Throttle => "the rate between members is limited to 100 to 1,600 kbit/s",
             Kind::LargeLost => "large frames to and from a member are lost, small ones arrive",
             Kind::Flap => "the links of a member go on and off",
@@ -107,7 +107,7 @@ impl Kind {
         self.span_ms().0 >= LONG_MS
     }
 
-    /// Whether it can only be made while somebody coordinates.
+    /// Whether it can only be made while there is a coordinator.
     pub(super) fn needs_coordinator(self) -> bool {
         matches!(self, Kind::Coordinator | Kind::StepDown)
     }

@@ -59,7 +59,7 @@ impl Report<'_> {
             let (rest, faults) = (self.flags(), self.violations.len());
             let _ = writeln!(text, "{faults} violations; a similar run: bellwether torture {rest}");
         } else {
-            let _ = writeln!(text, "nothing is wrong with what the clients saw");
+            let _ = writeln!(text, "no violation in the histories of the clients");
         }
         if let Some(kept) = &self.kept {
             let _ = writeln!(text, "histories and logs are in {}", kept.display());
@@ -106,7 +106,7 @@ impl Report<'_> {
                 f.grants, f.waited, f.lost, f.terms
             ),
         );
-        row("refused", format!("{} busy, {} waited for in vain", f.busy, f.in_vain));
+        row("refused", format!("{} busy, {} timed out", f.busy, f.in_vain));
         row("deadlocks", f.deadlocks.to_string());
         row("roles", format!("{} hand-overs, {} proclamations", f.hand_overs, f.proclamations));
         row("looks", format!("{} found what was claimed", f.looks));
@@ -128,7 +128,7 @@ impl Report<'_> {
             };
             let note = match self.left_out.get(kind) {
                 Some(why) => format!("   it was left out: {why}"),
-                None if bit == 0 => "   it tested nothing".to_owned(),
+                None if bit == 0 => "   never bit: it tested nothing".to_owned(),
                 None => String::new(),
             };
             let row = format!("{:<14} {happened:>8} {bit:>6} {gaps}{note}", kind.name());
@@ -222,7 +222,7 @@ mod tests {
              kill,client-stop,disk-slow\n",
             "histories and logs are in kept\n",
             "kill                  3      2       400 ms       500 ms\n",
-            "client-stop           0      0                             it tested nothing\n",
+            "client-stop           0      0                             never bit: it tested nothing\n",
             "disk-slow             0      0                             it was left out: no loop device\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -425,7 +425,7 @@ impl Conductor {
         for _ in 0..10 {
             self.watch(LOOKS_EVERY).await;
             if gone(&at, token).await {
-                let what = format!("P{id} tells of a release that is not committed");
+                let what = format!("P{id} reports a release that is not committed");
                 self.violations.push(Violation::new("uncommitted", what, &[]));
                 return;
             }

@@ -21,7 +21,7 @@ pub(super) struct Connections {
 struct Inner {
     open: usize,
     next: u64,
-    /// Those that may be closed to make room, each with the way to do so.
+    /// Connections that may be closed when another one needs the place, each with the way to do so.
     closable: BTreeMap<Mark, Arc<Notify>>,
 }
 
@@ -112,7 +112,7 @@ impl Connection {
         self.mark.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on it may be closed to make room.
+    /// From now on it may be closed when another connection needs the place.
     fn may_close(&self, why: Option<Kind>) {
         self.must_stay();
         let mark = {

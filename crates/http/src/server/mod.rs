@@ -225,7 +225,7 @@ impl Server {
     async fn whole(&self, parts: &Parts, body: Incoming, most: usize) -> Result<Bytes, Refusal> {
         let too_large = || {
             let error = format!("the body of the request is larger than {} KiB", most >> 10);
-            let hint = "send less: no request of this kind needs as much";
+            let hint = "send a smaller body; no request of this kind needs more";
             Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, error, Some(hint)).coded("body-too-large")
         };
         let announced = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
@@ -249,15 +249,17 @@ impl Server {
         let most = (self.limits.places)(kind);
         let (error, hint) = match kind {
             Kind::Wait => (
-                format!("{most} requests wait at this server already, and no more may"),
-                "wait at another member, ask with wait_ms 0, or use the client crate or command",
+                format!("the limit of {most} waiting requests is reached at this server"),
+                "wait at another member, ask with wait_ms 0, or use the client crate or the command line",
             ),
             Kind::Stream => (
-                format!("{most} streams are open at this server already, and no more may be"),
+                format!("the limit of {most} open streams is reached at this server"),
                 "close some (each open dashboard has a few), or use another member",
             ),
             _ => (
-                format!("{most} requests are being answered, and none was done in time"),
+                format!(
+                    "the limit of {most} concurrent requests is reached, and none ended in time"
+                ),
                 "ask again in a second, or ask another member",
             ),
         };

@@ -72,7 +72,7 @@ pub(crate) async fn accept<P: Protocol>(
             let greeted = tokio::select! {
                 _ = evicted => Err(Refused::new(
                     Reason::Overflow,
-                    "too many connections that have not said who they are",
+                    "too many connections that have not identified themselves",
                 )),
                 greeted = timeout(shared.limits.greeting_within, greet(&shared, tcp, address)) => {
                     let slow = |_| Refused::new(Reason::Slow, "no greeting in time");
@@ -154,8 +154,8 @@ async fn greet<P: Protocol>(
     }
     let hello = match first {
         Some((Envelope { body: Some(Body::Hello(hello)), .. }, _)) => Ok(hello),
-        Some(_) => Err(Refused::new(Reason::Malformed, "the first frame is no greeting")),
-        None => return Err(Refused::new(Reason::Malformed, "closed before it said who it is")),
+        Some(_) => Err(Refused::new(Reason::Malformed, "the first frame is not a greeting")),
+        None => return Err(Refused::new(Reason::Malformed, "closed before it identified itself")),
     };
     let answer = match hello.and_then(|hello| examine(shared, &hello, certificate.as_ref())) {
         Ok(caller) => enter(shared, caller).await.map(|admission| (caller, admission)),
@@ -173,7 +173,7 @@ async fn greet<P: Protocol>(
     let welcome = Envelope::new(envelope::VERSION, Body::Welcome(welcome));
     let _ = frame::put(&welcome, usize::MAX, &mut bytes);
     if let Err(error) = frame::write(&mut out, &bytes, shared.limits.stalled_after).await {
-        tracing::debug!(%address, "lost while it was welcomed: {error}");
+        tracing::debug!(%address, "lost while it was accepted: {error}");
     }
     frames.be_patient();
     Ok(Guest::Member(Visitor { caller, admission, frames }))
@@ -197,7 +197,7 @@ fn hand_over<P: Protocol>(shared: &Shared<P>, client: ClientConnection) {
     let Some(clients) = &shared.clients else { return };
     let peer = client.address.ip().to_string();
     if clients.try_send(client).is_err() {
-        let text = "more clients than can be welcomed at once";
+        let text = "too many clients connect at once";
         shared.note_refused(&peer, &Refused::new(Reason::Overflow, text));
     }
 }
@@ -215,7 +215,7 @@ fn examine_client<P: Protocol>(
     let version = judge_client(hello, cluster, false)?;
     let name = certificate.and_then(|certificate| client_of(certificate, cluster));
     let text =
-        "the certificate is not that of a client; `bellwether certs --client NAME` makes one";
+        "the certificate is not a client certificate; `bellwether certs --client NAME` makes one";
     name.map(|name| (name, version)).ok_or_else(|| Refused::new(Reason::Identity, text))
 }
 
@@ -245,7 +245,7 @@ fn examine<P: Protocol>(
     };
     let caller = judge(hello, &expected)?;
     if !certificate.is_some_and(|certificate| speaks_for(certificate, cluster, caller.id)) {
-        let text = format!("the certificate is not that of member {}", caller.id.number());
+        let text = format!("the certificate does not belong to member {}", caller.id.number());
         return Err(Refused::new(Reason::Identity, text));
     }
     if caller.other_group && shared.stats.first_time(&caller.id.to_string(), "group") {

@@ -44,7 +44,7 @@ pub enum CertError {
     },
     /// Of a certificate and its key only one is there.
     #[error(
-        "`{}` is there, but `{}` is not; restore it, or move the former away to have both made anew",
+        "`{}` is there, but `{}` is not; restore it, or move the former away, and both are made again",
         there.display(), missing.display()
     )]
     Half {

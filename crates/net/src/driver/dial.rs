@@ -145,7 +145,7 @@ impl<P: Protocol> Dialler<P> {
     async fn greet(&self, tcp: TcpStream) -> Result<Line, Failure> {
         let Shared { identity, limits, .. } = &*self.shared;
         let name = server_name(identity.cluster(), self.id)
-            .ok_or_else(|| Failure::new("name", "no valid certificate name", true))?;
+            .ok_or_else(|| Failure::new("name", "not a valid certificate name", true))?;
         let tls = TlsConnector::from(identity.client())
             .connect(name, tcp)
             .await
@@ -166,7 +166,7 @@ impl<P: Protocol> Dialler<P> {
             Err(Broken::Io(error)) => {
                 return Err(Failure::new("tls", format!("TLS: {error}"), is_tls(&error)));
             }
-            Err(_) => return Err(Failure::new("greeting", "the answer makes no sense", true)),
+            Err(_) => return Err(Failure::new("greeting", "the answer is not understood", true)),
         };
         match answer {
             Some(Body::Welcome(welcome)) => {
@@ -177,7 +177,7 @@ impl<P: Protocol> Dialler<P> {
                 let kind = refusal.reason().as_str_name();
                 Err(Failure::new(kind, format!("refused: {}", refusal.text), true))
             }
-            _ => Err(Failure::new("greeting", "the answer makes no sense", true)),
+            _ => Err(Failure::new("greeting", "the answer is not understood", true)),
         }
     }
 
@@ -222,7 +222,7 @@ impl<P: Protocol> Dialler<P> {
                 if self.shared.stats.first_time(&self.id.to_string(), "overflow") {
                     tracing::warn!(
                         peer = self.id.number(),
-                        "the peer does not keep up: its queue is full, the connection is closed"
+                        "the peer does not keep up: its queue is full, so the connection is closed"
                     );
                 }
                 "the peer did not keep up".to_owned()
@@ -343,7 +343,7 @@ impl<P: Protocol> Dialler<P> {
             tracing::error!(
                 peer = self.id.number(),
                 largest = self.shared.limits.max_frame,
-                "a message is larger than a frame may be and was not sent"
+                "a message is larger than the frame limit and was not sent"
             );
         }
         fits
@@ -362,9 +362,9 @@ async fn for_so_long(pause: Option<Duration>) {
 async fn ended(frames: &mut Frames<ReadHalf<TlsStream<TcpStream>>>) -> String {
     match frames.next().await {
         Ok(None) => "closed by the peer".to_owned(),
-        Ok(Some(_)) => "the peer sent something on a one-way connection".to_owned(),
+        Ok(Some(_)) => "the peer sent data on a one-way connection".to_owned(),
         Err(Broken::Io(error)) => error.to_string(),
-        Err(_) => "the peer sent nonsense on a one-way connection".to_owned(),
+        Err(_) => "the peer sent malformed data on a one-way connection".to_owned(),
     }
 }
 

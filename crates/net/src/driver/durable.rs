@@ -80,15 +80,15 @@ pub enum DurableError {
     },
     /// Another process uses it now.
     #[error(
-        "`{}` is in use by another process; stop that one first, or give this one a data file of \
-         its own", .0.display()
+        "`{}` is in use by another process; stop that process first, or give this one \
+         its own data file", .0.display()
     )]
     InUse(PathBuf),
     /// It is damaged.
     #[error(
         "the state file `{}` cannot be used: {damage}. Restore it from a copy made since the last \
          stop. If the disk was really lost, move the file away, and wait at least the longest \
-         lease before you start: without it the member forgets what it has promised",
+         lease before you start: without the file the member forgets what it has promised",
         path.display()
     )]
     Damaged {

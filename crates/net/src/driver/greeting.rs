@@ -91,7 +91,7 @@ pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> 
     }
     if id == me || !expected.group.contains(id) {
         let text = if id == me {
-            format!("the caller claims number {}, which is this process's own", me.number())
+            format!("the caller claims number {}, which is the number of this process", me.number())
         } else {
             format!("member {} knows no member {}", me.number(), id.number())
         };
@@ -99,7 +99,7 @@ pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> 
     }
     let differ = differences(&hello.settings, id, expected);
     if !differ.is_empty() {
-        let text = format!("{id} and {me} must be configured alike: {}", differ.join(", "));
+        let text = format!("{id} and {me} must have the same configuration: {}", differ.join(", "));
         return refuse(Reason::Settings, text);
     }
     let other_group = hello.group != fingerprint(expected.group);

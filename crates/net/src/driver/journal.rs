@@ -110,7 +110,7 @@ pub enum JournalError {
         error: io::Error,
     },
     /// It does not begin as a journal does.
-    #[error("`{}` is no journal of this version", .0.display())]
+    #[error("`{}` is not a journal of this version", .0.display())]
     Foreign(PathBuf),
     /// Something in it is not what was written.
     #[error("the journal `{}` is damaged at byte {offset}: {what}", path.display())]

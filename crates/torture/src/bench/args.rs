@@ -11,7 +11,7 @@ pub struct BenchArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum What {
-    /// How long it takes until everybody names a new coordinator
+    /// How long it takes until all members name a new coordinator
     Failover(FailoverArgs),
     /// What a cluster costs that nothing happens to, and whether it stays quiet
     Quiet(QuietArgs),

@@ -47,7 +47,7 @@ pub(super) async fn run(args: &QuietArgs) -> Result<Verdict, Failure> {
     let after = read(&cluster, &mut links).await?;
     drop(crowd);
     if let Some(Death { id, words, .. }) = cluster.deaths().into_iter().next() {
-        return Err(Failure::Input(format!("member {id} ended by itself, {words}")));
+        return Err(Failure::Input(format!("member {id} exited unexpectedly, {words}")));
     }
     cluster.end().await;
     let report = Report { shape: &shape, busy: args.busy, span, before, after };

@@ -115,7 +115,7 @@ impl Rig {
         };
         let calm = timeout(PATIENCE, calm).await;
         if let Some(Death { id, words, .. }) = self.cluster.deaths().into_iter().next() {
-            return Err(Failure::Input(format!("member {id} ended by itself, {words}")));
+            return Err(Failure::Input(format!("member {id} exited unexpectedly, {words}")));
         }
         calm.map_err(|_| {
             Failure::Input(format!(
@@ -145,7 +145,7 @@ impl Rig {
             }
         };
         timeout(PATIENCE, seen).await.map_err(|_| {
-            let what = format!("nobody took over within {} s", PATIENCE.as_secs());
+            let what = format!("no member took over within {} s", PATIENCE.as_secs());
             Failure::Input(what)
         })
     }

@@ -38,18 +38,18 @@ fn wrong(event: &Event) -> Option<(&'static str, String)> {
         Event::SessionEnded { why: Ended::Died, .. }
         | Event::Lost { why: Ended::Died, .. }
         | Event::Answered { outcome: Outcome::SessionEnded { why: Ended::Died }, .. } => {
-            Some(("refusal", "it is said to be dead, and is not".to_owned()))
+            Some(("refusal", "it was reported dead, and is alive".to_owned()))
         }
         Event::Lost { why: why @ (Ended::Taken | Ended::HandedOver), .. } => {
             Some(("lost-grant", format!("it lost what it held without a cause: {why:?}")))
         }
         Event::GaveBack { error: Some(error), .. } if !is_over(error) => {
-            let what = format!("what it held could not be given back: {error:?}");
+            let what = format!("its grant could not be released: {error:?}");
             Some(("lost-grant", what))
         }
         Event::HandedOver { error: Some(Refused::Other(why)), .. }
         | Event::Proclaimed { error: Some(Refused::Other(why)), .. } => {
-            Some(("lost-grant", format!("the leader is not taken for one: {why}")))
+            Some(("lost-grant", format!("the leader was not accepted as leader: {why}")))
         }
         Event::NotOpened { why, .. } if !why.starts_with("no ") => {
             Some(("refusal", format!("a session was refused: {why}")))
@@ -69,8 +69,10 @@ fn unfinished(history: usize, told: &History) -> Vec<Violation> {
             }
             Event::Closes { session } => drop(open.insert(format!("the end of {session}"), line)),
             Event::Closed { session } => drop(open.remove(&format!("the end of {session}"))),
-            Event::GivesBack { ask, .. } => drop(open.insert(format!("giving back {ask}"), line)),
-            Event::GaveBack { ask, .. } => drop(open.remove(&format!("giving back {ask}"))),
+            Event::GivesBack { ask, .. } => {
+                drop(open.insert(format!("the release of {ask}"), line))
+            }
+            Event::GaveBack { ask, .. } => drop(open.remove(&format!("the release of {ask}"))),
             Event::HandsOver { ask, .. } => drop(open.insert(format!("handing over {ask}"), line)),
             Event::HandedOver { ask, .. } => drop(open.remove(&format!("handing over {ask}"))),
             Event::Proclaims { ask } => drop(open.insert(format!("proclaiming in {ask}"), line)),

@@ -82,7 +82,10 @@ impl Book {
                 }
                 before = entry.at;
                 if book.take(place, entry.at, &entry.event, &mut known).is_none() {
-                    let what = format!("{} tells of what it never asked for", history.name);
+                    let what = format!(
+                        "{} reports an answer to a request that it never made",
+                        history.name
+                    );
                     violations.push(Violation::new("history", what, &[place]));
                 }
             }

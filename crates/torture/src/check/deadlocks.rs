@@ -1,4 +1,4 @@
-//! `deadlock`: a circle that is told of was one.
+//! `deadlock`: a reported cycle was a real one.
 
 use super::super::history::Outcome;
 use super::{Book, Request, Violation};
@@ -16,18 +16,21 @@ pub(super) fn check(book: &Book) -> Vec<Violation> {
         };
         let places = [request.place, *place];
         if aborted.as_ref() != Some(&request.session) {
-            let what = format!("{} is told that another one was aborted", request.session);
+            let what = format!(
+                "{} is told that the request of another session was aborted",
+                request.session
+            );
             violations.push(Violation::new("deadlock", what, &places));
         }
         if !cycle.iter().any(|(session, _)| *session == request.session) {
-            let what = format!("{} was aborted, and is not in the circle", request.session);
+            let what = format!("{} was aborted, and is not in the cycle", request.session);
             violations.push(Violation::new("deadlock", what, &places));
         }
         for (session, lock) in cycle {
             let of_session = by_session.get(session.as_str()).into_iter().flatten();
             let waited = |other: &&&Request| waited(other, lock, request.invoked, *at);
             if of_session.copied().find(|other| waited(&other)).is_none() {
-                let what = format!("{session} is said to wait for '{lock}', and did not");
+                let what = format!("{session} is reported to wait for '{lock}', and did not");
                 violations.push(Violation::new("deadlock", what, &places));
             }
         }

@@ -111,7 +111,7 @@ pub(crate) fn run(args: &TortureClientArgs) -> Result<Verdict, Failure> {
             })
             .collect();
         for worker in workers {
-            let fallen = |error| Failure::Input(format!("a worker fell over: {error}"));
+            let fallen = |error| Failure::Input(format!("a worker failed: {error}"));
             worker.await.map_err(fallen)?;
         }
         context.pen.write(Event::Done);

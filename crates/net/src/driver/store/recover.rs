@@ -76,7 +76,7 @@ pub(super) fn read(
         for record in batch::records(body) {
             let at = |offset: usize| (end + batch::HEAD + offset) as u64;
             let (offset, kind, record) =
-                record.map_err(|offset| damaged(path, at(offset), "a record makes no sense"))?;
+                record.map_err(|offset| damaged(path, at(offset), "a record is not understood"))?;
             take(Found::Record { segment: header.segment, kind, bytes: record })
                 .map_err(|what| damaged(path, at(offset), what))?;
         }
@@ -143,7 +143,7 @@ fn cut(path: &Path, file: &File, end: usize, length: usize) -> Result<(), Durabl
         file = %path.display(),
         offset = end,
         bytes = length,
-        "cut off the end of the log: a save that a crash interrupted, of which nothing was told"
+        "cut off the end of the log: an incomplete save that a crash interrupted, and that was never acknowledged"
     );
     file.write_all_at(&vec![0; length], end as u64).map_err(io_error("write", path))?;
     file.sync_data().map_err(io_error("sync", path))

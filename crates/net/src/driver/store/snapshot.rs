@@ -151,7 +151,7 @@ pub fn read(
     let offset = reader.offset;
     let told = (reader.u32()?, reader.u64()?, reader.u32()?);
     if told != (parts, content, sums.finalize()) || reader.offset != size {
-        return Err(damaged(&path, offset, "its end does not fit its parts"));
+        return Err(damaged(&path, offset, "its end does not match its parts"));
     }
     if told.2 != sum {
         return Err(damaged(&path, offset, "it is not the snapshot that the log refers to"));
