@@ -34,7 +34,7 @@ test("everything is there: roles, sessions, locks, who waits for whom, deadlocks
   await expect(roles).toContainText("session s3.5 resigned");
   await expect(roles).toContainText(/nightly.*Nobody leads it/);
 
-  await expect(region(page, "Sessions").getByRole("row", { name: /^billing-2 s3.5/ })).toContainText(/10 s.*waits for backup, upload-slots\s*stands for billing/);
+  await expect(region(page, "Sessions").getByRole("row", { name: /^billing-2 s3.5/ })).toContainText(/10 s.*waits for backup, upload-slots\s*campaigns for billing/);
   await expect(row(page, /^backup/)).toContainText(/exclusive.*nightly-backup s3\.1\s*token 12884901930.*1\. report.*2\. billing-2/);
   await expect(row(page, /^ledger/)).toContainText(/shared.*billing-1.*importer.*nobody/);
   await expect(row(page, /^upload-slots/)).toContainText(/semaphore, 4 of 4 taken.*mailer s3\.8\s*2 permits.*1\. billing-2 s3\.5 1 permit/);

@@ -137,7 +137,7 @@ export class FakeMember {
     let text = "";
     for await (const chunk of request) text += String(chunk);
     if (request.headers.authorization !== `Bearer ${TOKEN}`) {
-      return json(response, 403, { error: "this is for operators, and another secret was shown", hint: null, code: "wrong-operator-token" });
+      return json(response, 403, { error: "only operators may do this, and the request does not carry this member's operator token", hint: null, code: "wrong-operator-token" });
     }
     if (this.refuses !== null) return json(response, 409, { error: this.refuses, hint: "look again" });
     const { session, by } = JSON.parse(text) as { session: string; by: string };

@@ -89,7 +89,7 @@ export class Cluster {
   static async start(): Promise<Cluster> {
     const command = new Command(["up", "--plain"]);
     const [, dashboard, token] = await command.until(/dashboard:?\s+(http:\/\/[\d.]+:\d+\/)#operator=([0-9a-f]+)/);
-    await command.until(/coordinates in term/);
+    await command.until(/is the coordinator in term/);
     const members = [...command.said.matchAll(/member (\d+)\s+pid \d+\s+(http:\/\/[\d.]+:\d+)/g)];
     return new Cluster(command, `${dashboard}#operator=${token}`, token ?? "", new Map(members.map(([, id, url]) => [Number(id), url ?? ""])));
   }

@@ -36,7 +36,7 @@ pub use crate::generated::client as wire;
 pub const LONGEST_TO_MEMBER: usize = 256 * 1024;
 
 /// The longest frame of a member that is looked at, in bytes. The longest that is said tells of a
-/// deadlock, and names everybody in it.
+/// deadlock, and names every session in it.
 pub const LONGEST_TO_CLIENT: usize = 16 * 1024 * 1024;
 
 /// The longest name of a lock, a role or a client that any cluster can be configured to take, in
@@ -46,13 +46,13 @@ pub const LONGEST_NAME: usize = 1_024;
 /// The largest value that any cluster can be configured to take, in bytes.
 pub const LARGEST_VALUE: usize = 65_536;
 
-/// Of a deadlock so many who wait are named to a client.
+/// At most this number of the sessions in a deadlock are named to a client.
 pub const LONGEST_CYCLE: usize = 4_096;
 
 /// What a client says to its member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToMember {
-    /// For the coordinator, whoever that is.
+    /// For the coordinator, whichever member it is.
     Request(Request),
     /// For this member, through a Unix socket only: the session's process is dead only when this
     /// one is dead, too.
@@ -64,7 +64,7 @@ pub enum ToMember {
         /// The process.
         pid: u32,
     },
-    /// For this member: how does it stand with this role, now and whenever that changes?
+    /// For this member: watches a role; the answers are its status now and every change.
     Observe {
         /// The client's number for it on this connection.
         number: u64,
@@ -82,7 +82,7 @@ pub enum ToMember {
 pub enum ToClient {
     /// From the coordinator.
     Reply(Reply),
-    /// Who coordinates: it has changed, or the client [asks](ToMember::Ping).
+    /// The coordinator: it has changed, or the client [asks](ToMember::Ping).
     Announcement(Announcement),
     /// What came of [`ToMember::Watch`].
     Watching {
@@ -93,14 +93,14 @@ pub enum ToClient {
         /// Why it is not watched, for people; it is, if nothing is said.
         refused: Option<String>,
     },
-    /// How it stands with a role that is [observed](ToMember::Observe).
+    /// The status of a role that is [observed](ToMember::Observe).
     Observed(Observed),
 }
 
-/// Who coordinates, and where the members are.
+/// The coordinator, and the addresses of the members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Announcement {
-    /// The coordinator's number; nobody if it is left out.
+    /// The coordinator's number; absent if there is none.
     pub coordinator: Option<u32>,
     /// Its term, or the last one that is known.
     pub term: u64,

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Coordination {
-    /// The member that tells it.
+    /// The member that answers.
     pub id: u32,
-    /// Who coordinates, as far as it knows.
+    /// The coordinator, as far as the member knows.
     pub coordinator: Option<u32>,
     /// The term of the last entry that is committed, as far as the member knows.
     pub term: u64,
@@ -21,7 +21,7 @@ pub struct Coordination {
     pub sessions: Vec<Session>,
     /// The roles, by name.
     pub roles: Vec<Role>,
-    /// The locks that somebody holds or waits for, by name.
+    /// The locks that are held or waited for, by name.
     pub locks: Vec<Lock>,
     /// The deadlocks that were found lately, the latest first.
     pub deadlocks: Vec<Deadlock>,
@@ -41,7 +41,7 @@ pub struct Session {
     pub session: String,
     /// What its client calls itself.
     pub client: String,
-    /// How long it outlives the last that was heard of its client.
+    /// Its TTL: how long it lasts after the last sign of life of its client.
     pub ttl_ms: u64,
     /// When it began.
     pub since: String,
@@ -51,8 +51,8 @@ pub struct Session {
     pub waits_for: Vec<String>,
     /// The roles that it leads.
     pub leads: Vec<String>,
-    /// The roles that it stands for without leading them.
-    pub stands_for: Vec<String>,
+    /// The roles that it campaigns for without leading them.
+    pub campaigns_for: Vec<String>,
 }
 
 /// How a lock is wanted or held.
@@ -60,7 +60,7 @@ pub struct Session {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// By one alone.
+    /// Exclusively.
     Exclusive,
     /// Together with others that share it.
     Shared,
@@ -84,7 +84,7 @@ pub struct Lock {
     pub queue: Vec<Waiter>,
 }
 
-/// One who holds a lock.
+/// A holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Holder {
@@ -102,7 +102,7 @@ pub struct Holder {
     pub since: String,
 }
 
-/// One who waits for a lock.
+/// A session that waits for a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Waiter {
@@ -114,7 +114,7 @@ pub struct Waiter {
     pub mode: Mode,
     /// How many permits it wants; 0 if the lock is no semaphore.
     pub permits: u32,
-    /// How many are before it.
+    /// How many requests are ahead of it.
     pub behind: u64,
     /// Since when it waits.
     pub since: String,
@@ -129,7 +129,7 @@ pub enum Policy {
     FirstCome,
     /// By priority; a leader stays.
     Priority,
-    /// By priority; a leader makes room for one with a higher priority.
+    /// By priority; a leader yields to a candidate with a higher priority.
     Preempt,
 }
 
@@ -143,7 +143,7 @@ pub struct Role {
     pub policy: Policy,
     /// Who leads it.
     pub leader: Option<Leader>,
-    /// Who stands for it, the leader too, in the order of coming.
+    /// The candidates, the leader included, in order of arrival.
     pub candidates: Vec<Candidate>,
     /// The changes, the latest first. Old ones are forgotten.
     pub history: Vec<RoleChange>,
@@ -161,11 +161,11 @@ pub struct Leader {
     pub token: u64,
     /// What it proclaims, as far as that is text.
     pub value: String,
-    /// Whether it was asked to make room.
+    /// Whether it was asked to yield.
     pub asked_to_go: bool,
 }
 
-/// One who stands for a role.
+/// A candidate for a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Candidate {
@@ -173,11 +173,11 @@ pub struct Candidate {
     pub session: String,
     /// What its client calls itself.
     pub client: String,
-    /// Higher ones are preferred where the role goes by priority.
+    /// Higher values are preferred if the role is filled by priority.
     pub priority: i32,
     /// What it would proclaim.
     pub value: String,
-    /// Since when it stands.
+    /// Since when it campaigns.
     pub since: String,
     /// Whether it leads.
     pub leads: bool,
@@ -189,7 +189,7 @@ pub struct Candidate {
 pub struct RoleChange {
     /// When.
     pub at: String,
-    /// Who leads since then; nobody if it is left out.
+    /// The leader since then; absent if there is none.
     pub leader: Option<String>,
     /// The leader's token.
     pub token: Option<u64>,
@@ -199,7 +199,7 @@ pub struct RoleChange {
     pub reason: String,
 }
 
-/// A circle of sessions that wait, or waited, for each other.
+/// A cycle of sessions that wait, or waited, for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Deadlock {
@@ -213,7 +213,7 @@ pub struct Deadlock {
     pub text: String,
 }
 
-/// One who waits in a deadlock.
+/// A session that waits in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Wait {

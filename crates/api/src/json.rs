@@ -55,7 +55,7 @@ pub struct Status {
     pub stance: Stance,
     /// The mandate that it knows of and that has not run out on its clock.
     pub mandate: Option<Mandate>,
-    /// Whom the election or the mandate names. Without a mandate it may do nothing.
+    /// The member that the election or the mandate names. Without a mandate it may do nothing.
     pub coordinator: Option<u32>,
     /// Why there is no mandate, if there is none.
     pub why_no_mandate: Option<String>,
@@ -76,7 +76,7 @@ pub struct Status {
     pub last_change: Option<Change>,
     /// What an operator should know about the configuration or the state.
     pub warnings: Vec<String>,
-    /// How its replicated log stands.
+    /// The state of its replicated log.
     #[serde(default)]
     pub log: Log,
     /// How long a mandate lasts when it is fresh.
@@ -87,7 +87,7 @@ pub struct Status {
     pub up: Option<String>,
 }
 
-/// How a member's replicated log stands.
+/// The state of a member's replicated log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Log {
@@ -134,7 +134,7 @@ pub struct Waiting {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Stance {
-    /// It has just started and listens whether anybody leads.
+    /// It has just started and listens for a coordinator.
     Listening,
     /// An election is under way, or its winner has not shown itself.
     Electing,
@@ -195,7 +195,7 @@ pub struct Member {
     pub address: String,
     /// Where its HTTP API is, if the configuration says so.
     pub http: Option<String>,
-    /// Higher ones are preferred; equal ones by number.
+    /// Members with higher values are preferred; among equals, those with higher numbers.
     pub priority: u32,
     /// Whether it votes and never leads.
     pub witness: bool,
@@ -211,14 +211,14 @@ pub struct Member {
     pub clock_rate_ppm: Option<Ppm>,
     /// Whether its clock runs at a rate beyond the bound, so that it may not lead.
     pub clock_drifts: bool,
-    /// Whether messages can be sent to it: a connection stands. Always true of oneself.
+    /// Whether messages can be sent to it: there is a connection. Always true for the member that answers.
     pub connected: bool,
     /// What went wrong last with the connection to it, while there is none.
     pub trouble: Option<String>,
     /// How many entries of the log it lacks, as far as the coordinator knows.
     #[serde(default)]
     pub behind: Option<u64>,
-    /// Whether it coordinates, by the view of the member that answers.
+    /// Whether it is the coordinator, as the member that answers sees it.
     pub is_coordinator: bool,
 }
 
@@ -261,7 +261,7 @@ pub enum Health {
     Alive,
     /// Not heard for longer than is usual.
     Silent,
-    /// Nothing is known: nobody coordinates, or the coordinator has not said.
+    /// Nothing is known: there is no coordinator, or it has not reported yet.
     Unknown,
 }
 
@@ -294,9 +294,9 @@ pub struct Change {
     pub seq: u64,
     /// When, by the wall clock of the member (RFC 3339, UTC).
     pub at: String,
-    /// Who coordinated before, if anybody did.
+    /// The coordinator before, if there was one.
     pub from: Option<u32>,
-    /// Who coordinates now; nobody if there is no mandate.
+    /// The coordinator now; absent if there is no mandate.
     pub to: Option<u32>,
     /// The number of the new mandate, or of the one that ended.
     pub term: Option<u64>,
@@ -331,11 +331,11 @@ pub struct Event {
 pub struct Decided {
     /// What was decided, in words. It happens within the next moments.
     pub decision: String,
-    /// Who is to coordinate next, if that is decided.
+    /// The next coordinator, if it is decided.
     pub successor: Option<u32>,
 }
 
-/// To whom the mandate is to be handed over.
+/// The member that the mandate is handed over to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -344,7 +344,7 @@ pub struct Transfer {
     pub to: u32,
 }
 
-/// Whom a member is not to reach, for experiments.
+/// Members that a member must not reach, for experiments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -404,7 +404,7 @@ pub struct Message {
     pub overhead: bool,
     /// Whether a partition made for an experiment swallows it.
     pub cut: bool,
-    /// How many messages this stands for.
+    /// How many messages this line counts.
     pub count: u64,
 }
 
@@ -426,7 +426,7 @@ pub struct Up {
     /// The members, by number.
     pub members: Vec<UpMember>,
     /// The sides of the partition that holds: members of different sides do not reach each other.
-    /// None: everybody reaches everybody.
+    /// None: all members reach each other.
     pub partition: Vec<Vec<u32>>,
     /// What has happened, in words, the latest last. Old lines are forgotten.
     pub news: Vec<UpNews>,
@@ -446,7 +446,7 @@ pub struct UpMember {
     pub pid: Option<u32>,
     /// What has been done to its process.
     pub process: ProcessState,
-    /// Whom it does not reach because of the partition.
+    /// The members that it does not reach because of the partition.
     pub cut_off_from: Vec<u32>,
 }
 
@@ -515,7 +515,7 @@ pub struct Problem {
     /// A word for what is wrong that does not change, for programs: `busy`, `deadlock`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The circle, if the request was aborted because it would have waited for ever.
+    /// The cycle, if the request was aborted because of a deadlock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlock: Option<Box<Deadlock>>,
 }

@@ -4,7 +4,7 @@
 //! A request may have a `number`. Asked again with the same number in the same session it is the
 //! same request again: it gets the same answer, and nothing is done twice. Numbers grow within a
 //! session, and the answers to the last 256 of them are remembered. Whoever numbers one request of a
-//! session numbers all of them; whoever numbers none need not think about it.
+//! session numbers all of them; a client that numbers none can ignore numbers.
 
 use crate::coordination::{Mode, Policy};
 use serde::{Deserialize, Serialize};
@@ -110,7 +110,7 @@ pub struct Bearer {
     pub session: String,
 }
 
-/// A session is to stand for a role.
+/// A session campaigns for a role: the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -126,7 +126,7 @@ pub struct CampaignOrder {
     /// How the role is filled. All its candidates must agree on that.
     #[serde(default = "first_come")]
     pub policy: Policy,
-    /// How long to wait for the role before answering. It stands for it in any case.
+    /// How long to wait for the role before answering. The session campaigns for it in any case.
     #[serde(default)]
     pub wait_ms: u64,
     /// The client's number for this request.
@@ -138,7 +138,7 @@ fn first_come() -> Policy {
     Policy::FirstCome
 }
 
-/// A session stands for a role.
+/// A session campaigns for a role: the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RoleStatus {
@@ -189,14 +189,14 @@ pub struct ProclaimOrder {
 pub struct HandOverOrder {
     /// The session that leads.
     pub session: String,
-    /// The session that is to lead. It must stand for the role.
+    /// The session that should lead. It must campaign for the role.
     pub to: String,
     /// The client's number for this request.
     #[serde(default)]
     pub number: Option<u64>,
 }
 
-/// A lock is to be taken away from a session that holds it.
+/// A lock is force-released from a session that holds it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -54,7 +54,7 @@ pub enum Command {
         /// When.
         at: Stamp,
     },
-    /// An operator takes a lock away from whoever holds it. The holder may not know: what is
+    /// An operator force-releases a lock from the session that holds it. The holder may not know: what is
     /// protected by the lock must look at tokens.
     Force {
         /// The lock.
@@ -82,7 +82,7 @@ pub enum Ask {
     GiveUp(Number),
     /// To give back what was granted to the request of this number.
     Release(Number),
-    /// To stand for a role.
+    /// Campaigns for a role.
     Campaign {
         /// The role.
         role: String,
@@ -93,7 +93,7 @@ pub enum Ask {
         /// How the role is filled. All its candidates must agree on that.
         policy: Policy,
     },
-    /// Not to stand for a role any longer, or to give it up.
+    /// Stops campaigning for a role, or gives it up.
     Resign {
         /// The role.
         role: String,
@@ -105,7 +105,7 @@ pub enum Ask {
         /// The new value.
         value: Vec<u8>,
     },
-    /// To give a role to a named candidate, and to stand behind it.
+    /// Gives a role to a named candidate, and campaigns again behind it.
     HandOver {
         /// The role.
         role: String,
@@ -146,7 +146,7 @@ pub enum Policy {
     FirstCome,
     /// By priority, and among equals in the order of arrival.
     Priority {
-        /// Whether a leader is asked to make room for one with a higher priority.
+        /// Whether a leader is asked to yield to a candidate with a higher priority.
         preempt: bool,
     },
 }
@@ -154,11 +154,11 @@ pub enum Policy {
 /// How a request was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Answer {
-    /// The locks are held. One token stands for all of them.
+    /// The locks are held. One token covers all of them.
     Granted(Token),
     /// The role is held.
     Leads(Token),
-    /// It waits, with so many before it in the longest of its queues; another answer follows.
+    /// It waits, with this number of requests ahead in the longest of its queues; another answer follows.
     Waits {
         /// How many.
         behind: u64,
@@ -221,7 +221,7 @@ pub enum Outcome {
 pub enum Ending {
     /// The client said so.
     Closed,
-    /// The client was not heard of for as long as it had said.
+    /// The client sent nothing for the whole TTL.
     Expired,
     /// The client's process has died: its member saw it.
     Died,
@@ -231,7 +231,7 @@ impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Ending::Closed => "it was closed",
-            Ending::Expired => "its client was not heard of in time",
+            Ending::Expired => "its TTL ran out",
             Ending::Died => "its process died",
         })
     }
@@ -258,10 +258,10 @@ pub struct RoleChange {
 /// travel in one piece.
 pub const WAITS_KEPT: usize = 4_096;
 
-/// A circle of sessions that wait for each other.
+/// A cycle of sessions that wait for each other.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Deadlock {
-    /// Each waits for the next one, and the last one for the first. Of a longer circle these are the
+    /// Each waits for the next one, and the last one for the first. Of a longer cycle these are the
     /// first [`WAITS_KEPT`].
     pub cycle: Vec<Wait>,
     /// Whose request was aborted, if one was.
@@ -300,7 +300,7 @@ impl fmt::Display for Deadlock {
 /// What to do about a deadlock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OnDeadlock {
-    /// The youngest request of the circle is refused.
+    /// The youngest request of the cycle is aborted.
     #[default]
     Abort,
     /// It is told, and left to people.
@@ -318,7 +318,7 @@ pub struct Limits {
     pub sessions: u32,
     /// Requests of a session that hold or wait, and answers that are remembered for it.
     pub requests: u32,
-    /// Those that wait for one lock, or stand for one role.
+    /// Requests that wait for one lock, or campaign for one role.
     pub waiters: u32,
     /// Locks in one request.
     pub wants: u32,
@@ -354,15 +354,15 @@ impl Default for Limits {
 /// Why something was not done. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Refusal {
-    /// There is no such session, or no more.
+    /// There is no such session, or it has ended.
     NoSession(SessionId),
-    /// There are as many sessions as are served.
+    /// The limit of sessions is reached.
     TooManySessions(u32),
-    /// The session has as many requests as are served.
+    /// The limit of the session's requests is reached.
     TooManyRequests(u32),
-    /// So many wait already.
+    /// The limit of waiting requests is reached.
     TooManyWaiters(u32),
-    /// So many locks cannot be asked for at once.
+    /// The request names more locks than one request may.
     TooManyWants(u32),
     /// No lock was named.
     NothingWanted,
@@ -385,7 +385,7 @@ pub enum Refusal {
         /// How many it has; none if it is no semaphore at the moment.
         of: u32,
     },
-    /// As many permits cannot be taken as there are, or none.
+    /// The permits asked for are none, or more than the semaphore has.
     InvalidPermits(String),
     /// The session has no such request that holds or waits.
     NotAsked(Number),
@@ -393,27 +393,27 @@ pub enum Refusal {
     Forgotten(Number),
     /// It would have waited for ever.
     Deadlock(Deadlock),
-    /// The session stands for this role already.
+    /// The session already campaigns for this role.
     AlreadyCampaigns(String),
-    /// The session does not stand for this role.
+    /// The session does not campaign for this role.
     NotCandidate(String),
     /// The session does not lead this role.
     NotLeader(String),
-    /// That session does not stand for this role.
+    /// The named session does not campaign for this role.
     NoSuchCandidate(String, SessionId),
     /// The role is filled in another way.
     OtherPolicy(String, Policy),
-    /// The session that the lock was to be taken from does not hold it.
+    /// The session named for the force-release does not hold the lock.
     NotHolder(String, SessionId),
-    /// It gave up waiting.
+    /// It timed out.
     GaveUp,
     /// This is not held by that token: it was given back or lost, or the token was never given.
     StaleToken(Subject, Token),
-    /// The state takes as many bytes as are served.
+    /// The limit of bytes of the state is reached.
     StateFull(u64),
     /// Only an operator may do this.
     NotOperator,
-    /// The client has as many sessions as are served for one, at the member that it asked.
+    /// The limit of sessions per client is reached at the member that it asked.
     TooManyOfClient(u32),
 }
 
@@ -421,57 +421,65 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use Refusal::*;
         match self {
-            NoSession(id) => write!(f, "there is no session {id}, or no more; open a new one"),
-            TooManySessions(max) => write!(f, "there are {max} sessions, and no more are served"),
+            NoSession(id) => write!(f, "session {id} does not exist or has ended; open a new one"),
+            TooManySessions(max) => write!(f, "the limit of {max} sessions is reached"),
             TooManyRequests(max) => {
-                write!(f, "the session has {max} requests already; release some, or open another")
+                write!(
+                    f,
+                    "the limit of {max} requests per session is reached; release some, or open another session"
+                )
             }
-            TooManyWaiters(max) => write!(f, "{max} wait already, and no more may"),
-            TooManyWants(max) => write!(f, "at most {max} locks can be asked for at once"),
-            NothingWanted => f.write_str("no lock is named"),
+            TooManyWaiters(max) => write!(f, "the limit of {max} waiting requests is reached"),
+            TooManyWants(max) => write!(f, "one request can name at most {max} locks"),
+            NothingWanted => f.write_str("the request names no lock"),
             InvalidName(max) => {
-                write!(f, "a name has from 1 to {max} bytes, and no control characters")
+                write!(f, "a name must have 1 to {max} bytes and no control characters")
             }
-            ValueTooLarge(max) => write!(f, "a value has at most {max} bytes"),
-            InvalidTtl(min, max) => write!(f, "a session's TTL is from {min} ms to {max} ms"),
+            ValueTooLarge(max) => write!(f, "a value must have at most {max} bytes"),
+            InvalidTtl(min, max) => {
+                write!(f, "a session's TTL must be between {min} ms and {max} ms")
+            }
             NamedTwice(lock) => write!(f, "the lock '{lock}' is named twice"),
             AlreadyAsked(lock) => write!(
                 f,
-                "this session holds the lock '{lock}' or waits for it; use another session"
+                "this session already holds the lock '{lock}' or waits for it; use another session"
             ),
             Busy(lock) => write!(f, "the lock '{lock}' is not free"),
-            OtherPermits { lock, of: 0 } => write!(f, "'{lock}' is a lock and no semaphore"),
+            OtherPermits { lock, of: 0 } => write!(f, "'{lock}' is a lock, not a semaphore"),
             OtherPermits { lock, of } => write!(f, "'{lock}' is a semaphore of {of} permits"),
             InvalidPermits(lock) => {
-                write!(f, "of '{lock}' at least one permit is taken, and at most all")
+                write!(f, "permits for '{lock}' must be between 1 and the total of the semaphore")
             }
             NotAsked(number) => write!(f, "request {number} of this session holds nothing"),
-            Forgotten(number) => write!(f, "request {number} was answered long ago"),
+            Forgotten(number) => write!(
+                f,
+                "request {number} was answered long ago, and the answer is no longer kept"
+            ),
             Deadlock(deadlock) => write!(f, "deadlock: {deadlock}; this request was aborted"),
-            AlreadyCampaigns(role) => write!(f, "this session stands for '{role}' already"),
-            NotCandidate(role) => write!(f, "this session does not stand for '{role}'"),
+            AlreadyCampaigns(role) => write!(f, "this session already campaigns for '{role}'"),
+            NotCandidate(role) => write!(f, "this session does not campaign for '{role}'"),
             NotLeader(role) => write!(f, "this session does not lead '{role}'"),
-            NoSuchCandidate(role, id) => write!(f, "{id} does not stand for '{role}'"),
+            NoSuchCandidate(role, id) => write!(f, "{id} does not campaign for '{role}'"),
             OtherPolicy(role, Policy::FirstCome) => {
-                write!(f, "the role '{role}' goes by the order of arrival")
+                write!(f, "the role '{role}' is filled in order of arrival")
             }
             OtherPolicy(role, Policy::Priority { preempt }) => {
-                let not = if *preempt { "" } else { " without preemption" };
-                write!(f, "the role '{role}' goes by priority{not}")
+                let how = if *preempt { ", with preemption" } else { ", without preemption" };
+                write!(f, "the role '{role}' is filled by priority{how}")
             }
             NotHolder(lock, id) => write!(f, "{id} does not hold the lock '{lock}'"),
-            GaveUp => f.write_str("it gave up waiting"),
+            GaveUp => f.write_str("the request timed out"),
             StaleToken(of, token) => write!(
                 f,
-                "{of} is not held by token {token} of term {}; refuse whoever shows it",
+                "{of} is not held by token {token} of term {}; reject requests that carry it",
                 token.term()
             ),
             TooManyOfClient(max) => {
-                write!(f, "this client has {max} sessions at this member, and no more are served")
+                write!(f, "this client has reached the limit of {max} sessions at this member")
             }
             StateFull(max) => write!(
                 f,
-                "sessions, locks and roles take {max} bytes, and no more are served; release some"
+                "sessions, locks and roles have reached the limit of {max} bytes; release some"
             ),
             NotOperator => f.write_str("only an operator may do this"),
         }

@@ -93,7 +93,7 @@ pub enum Part {
         policy: Policy,
         /// Its leader, and by which token.
         leader: Option<(SessionId, Token)>,
-        /// Whether the leader was asked to make room.
+        /// Whether the leader was asked to yield.
         asked_to_go: bool,
     },
     /// A change of a role, which it names.
@@ -223,7 +223,7 @@ impl Machine for Coordination {
     }
 
     fn complete(mut self) -> Result<Self, Unsound> {
-        let Filling { bytes, left } = self.filling.take().ok_or(Unsound("no head came"))?;
+        let Filling { bytes, left } = self.filling.take().ok_or(Unsound("the head is missing"))?;
         if left > 0 {
             return Err(Unsound("parts are missing"));
         }

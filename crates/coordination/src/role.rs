@@ -17,9 +17,9 @@ pub struct Role {
     pub policy: Policy,
     /// Who leads, and by which token.
     pub leader: Option<(SessionId, Token)>,
-    /// Whether the leader was asked to make room.
+    /// Whether the leader was asked to yield.
     pub asked_to_go: bool,
-    /// Who stands for it, the leader too, in the order of coming.
+    /// The candidates, the leader included, in order of arrival.
     pub candidates: Vec<Candidate>,
     /// The changes, the latest last. Old ones are forgotten.
     pub history: VecDeque<RoleChange>,
@@ -28,7 +28,7 @@ pub struct Role {
     pub(crate) content: u64,
 }
 
-/// One who stands for a role.
+/// A candidate for a role.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Candidate {
     /// Who.
@@ -86,12 +86,12 @@ impl Role {
         self.history.push_back(change);
     }
 
-    /// The place of a candidate among those that stand, from 0.
+    /// The place of a candidate among all candidates, from 0.
     pub fn place(&self, session: SessionId) -> Option<usize> {
         self.candidates.iter().position(|candidate| candidate.session == session)
     }
 
-    /// Who should lead, of those that stand: an index.
+    /// The candidate that should lead: an index.
     fn best(&self) -> Option<usize> {
         match self.policy {
             Policy::FirstCome => (!self.candidates.is_empty()).then_some(0),
@@ -156,7 +156,7 @@ impl Coordination {
             role.add_candidate(Candidate { session: id, number, priority, value, since: at });
         });
         self.change_session(id, |session| session.add_role(name, number));
-        self.fill(name, "the first to stand for it", at, said);
+        self.fill(name, "the first candidate", at, said);
         let Some(role) = self.roles.get(name) else { return };
         if role.leader.is_some_and(|(leader, _)| leader == id) {
             return;
@@ -194,7 +194,7 @@ impl Coordination {
         if fits { Ok(()) } else { Err(Refusal::ValueTooLarge(self.limits.value)) }
     }
 
-    /// Gives the role to the best candidate, if nobody has it.
+    /// Gives the role to the best candidate, if it has no leader.
     fn fill(&mut self, name: &str, reason: &str, at: Stamp, said: &mut Vec<Outcome>) {
         let best = match self.roles.get(name) {
             Some(role) if role.leader.is_none() => role.best(),
@@ -222,7 +222,7 @@ impl Coordination {
         self.note(name, reason, at, said);
     }
 
-    /// Asks a leader to go if a better one stands.
+    /// Asks a leader to yield if a better candidate is there.
     fn make_room(&mut self, name: &str, said: &mut Vec<Outcome>) {
         let Some(role) = self.roles.get_mut(name) else { return };
         let Policy::Priority { preempt: true } = role.policy else { return };
@@ -235,7 +235,7 @@ impl Coordination {
         }
     }
 
-    /// R4: whether the session stands for a role by a request that it made after this one.
+    /// R4: whether the session campaigns for a role by a request that it made after this one.
     pub(crate) fn stands_later(&self, id: SessionId, name: &str, number: Number) -> bool {
         let by = self.sessions.get(&id).and_then(|session| session.roles.get(name));
         by.is_some_and(|by| *by > number)
@@ -254,7 +254,7 @@ impl Coordination {
         };
         let had = role.answer(id);
         let why = match role.asked_to_go && matches!(had, Answer::Leads(_)) {
-            true => "made room for a candidate with a higher priority",
+            true => "yielded to a candidate with a higher priority",
             false => "resigned",
         };
         self.leave(id, name, &format!("session {id} {why}"), at, said);
@@ -323,7 +323,7 @@ impl Coordination {
         let role = self.led(id, name)?;
         let none = || Refusal::NoSuchCandidate(name.to_owned(), to);
         let heir = role.place(to).filter(|_| to != id).ok_or_else(none)?;
-        self.appoint(name, heir, &format!("session {id} handed it over"), at, said);
+        self.appoint(name, heir, &format!("session {id} handed over"), at, said);
         Ok(Answer::Done)
     }
 

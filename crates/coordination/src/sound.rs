@@ -18,13 +18,13 @@ impl Coordination {
     /// What is wrong with a state that came from elsewhere, if anything is.
     pub fn flaw(&self) -> Option<&'static str> {
         if !self.counts() {
-            Some("a counter does not fit what was counted")
+            Some("a counter does not match what it counts")
         } else if !self.keys_fit() {
-            Some("a session and its key do not fit")
+            Some("a session and its key do not match")
         } else if !self.locks_fit() {
-            Some("a lock and those who asked for it do not fit")
+            Some("a lock and the requests for it do not match")
         } else if !self.roles_fit() {
-            Some("a role and those who stand for it do not fit")
+            Some("a role and its candidates do not match")
         } else if self.deadlocks.len() > DEADLOCKS_KEPT
             || self.deadlocks.iter().any(|deadlock| deadlock.cycle.len() > WAITS_KEPT)
         {

@@ -443,9 +443,9 @@ impl fmt::Display for Loss {
         match self {
             Loss::Lapsed => f.write_str("too few members answered within the lease"),
             Loss::HandedOver(member) => write!(f, "handed over to {member}"),
-            Loss::GivenUp => f.write_str("given up"),
+            Loss::GivenUp => f.write_str("the mandate was given up"),
             Loss::Superseded(term) => write!(f, "term {term} has begun"),
-            Loss::Stalled => f.write_str("entries could not be committed"),
+            Loss::Stalled => f.write_str("no entry could be committed for two leases"),
         }
     }
 }

@@ -37,7 +37,7 @@ pub enum Event {
     },
     /// The clock that was beyond the bound is within it again.
     Steady(NodeId),
-    /// P10: this member was elected and cannot win; it makes room for another.
+    /// P10: this member was elected and cannot win; it passes, so that another member can try.
     Passed,
     /// G9: a majority has voted, some of it only with a wait: for these members, or this long.
     Waiting {
@@ -50,7 +50,7 @@ pub enum Event {
     HandOverFailed(NodeId),
     /// This member has dropped its state and receives a snapshot.
     Filling(NodeId),
-    /// This member has its whole log again.
+    /// This member has its complete log again.
     Recovered,
     /// This leader enters a data folder of that member that the log did not have (G10).
     Joined(NodeId),
@@ -71,7 +71,7 @@ pub enum Reason {
     Silent(NodeId, Duration),
     /// The connection to the coordinator broke, and no heartbeat came since.
     Broken(NodeId, Duration),
-    /// The coordinator gave up its mandate and named nobody.
+    /// The coordinator gave up its mandate and named no successor.
     Resigned(NodeId),
     /// The one that was elected, or named, never took over.
     Absent(NodeId),
@@ -90,7 +90,7 @@ pub enum Reason {
 /// Why something cannot be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Decline {
-    /// Only the coordinator can do it, and that is another member or nobody.
+    /// Only the coordinator can do it: another member, or none at present.
     NotCoordinator(Option<NodeId>),
     /// No member of that number.
     Unknown(NodeId),
@@ -100,7 +100,7 @@ pub enum Decline {
     Silent(NodeId),
     /// Its clock is off.
     Drifts(NodeId),
-    /// It coordinates already.
+    /// It is the coordinator already.
     Already(NodeId),
     /// It lacks committed entries.
     Behind(NodeId),
@@ -122,24 +122,34 @@ impl fmt::Display for Event {
             }
             Event::Drifting { member, rate_ppb } => {
                 let rate = *rate_ppb as f64 / 1_000.0;
-                write!(f, "found {member}'s clock running off by {rate:+.1} ppm: it may not lead")
+                write!(
+                    f,
+                    "found that the clock of {member} is off by {rate:+.1} ppm: it may not lead"
+                )
             }
-            Event::Steady(member) => write!(f, "found {member}'s clock in order again"),
-            Event::Passed => f.write_str("cannot win and makes room for another member"),
+            Event::Steady(member) => {
+                write!(f, "found that the clock of {member} is in order again")
+            }
+            Event::Passed => f.write_str("passes: it cannot win the mandate"),
             Event::Waiting { members, left } => {
                 f.write_str("waits for ")?;
                 for (place, member) in members.iter().enumerate() {
                     write!(f, "{}{member}", if place > 0 { " or " } else { "" })?;
                 }
                 let left = left.as_secs_f64();
-                write!(f, ", or {left:.1} s: sessions that were forgotten may still be relied on")
+                write!(
+                    f,
+                    ", or {left:.1} s: clients may still rely on sessions that the members have forgotten"
+                )
             }
-            Event::HandOverFailed(to) => write!(f, "leads on: {to} did not take over"),
+            Event::HandOverFailed(to) => {
+                write!(f, "remains the coordinator: {to} did not take over")
+            }
             Event::Filling(from) => write!(f, "receives a snapshot from {from}"),
-            Event::Recovered => f.write_str("has its whole log again"),
+            Event::Recovered => f.write_str("has its complete log again"),
             Event::Joined(member) => write!(f, "enters the data folder of {member} into the log"),
             Event::Diverged(leader) => {
-                write!(f, "has committed entries that {leader} contradicts")
+                write!(f, "has committed entries that contradict the log of {leader}")
             }
             Event::Declined(decline) => write!(f, "declined: {decline}"),
         }
@@ -149,8 +159,8 @@ impl fmt::Display for Event {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Alone => f.write_str("heard of nobody since the start"),
-            Reason::Recovered => f.write_str("came back"),
+            Reason::Alone => f.write_str("no other member answered since the start"),
+            Reason::Recovered => f.write_str("this member came back"),
             Reason::Silent(member, span) => {
                 write!(f, "suspected {member} after {} ms without a heartbeat", span.as_millis())
             }
@@ -160,12 +170,12 @@ impl fmt::Display for Reason {
                 span.as_millis()
             ),
             Reason::Resigned(member) => write!(f, "{member} resigned"),
-            Reason::Absent(member) => write!(f, "{member} was to take over and did not"),
+            Reason::Absent(member) => write!(f, "{member} was elected and did not take over"),
             Reason::Stuck => f.write_str("the last election did not end"),
-            Reason::Lapsed => f.write_str("the own mandate ran out"),
+            Reason::Lapsed => f.write_str("the mandate of this member ran out"),
             Reason::Passed(member) => write!(f, "{member} cannot win"),
-            Reason::Called => f.write_str("another member called for it"),
-            Reason::Asked => f.write_str("asked for"),
+            Reason::Called => f.write_str("another member called an election"),
+            Reason::Asked => f.write_str("an operator asked for it"),
         }
     }
 }
@@ -174,18 +184,18 @@ impl fmt::Display for Decline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Decline::NotCoordinator(Some(leader)) => {
-                write!(f, "this member does not coordinate; ask {leader}")
+                write!(f, "this member is not the coordinator; ask {leader}")
             }
             Decline::NotCoordinator(None) => {
-                f.write_str("this member does not coordinate, and knows of nobody who does")
+                f.write_str("this member is not the coordinator, and knows of none")
             }
             Decline::Unknown(member) => write!(f, "there is no member {member}"),
             Decline::Witness(member) => {
                 write!(f, "{member} is a witness: it votes and never leads")
             }
             Decline::Silent(member) => write!(f, "{member} has not answered lately"),
-            Decline::Drifts(member) => write!(f, "{member}'s clock is off"),
-            Decline::Already(member) => write!(f, "{member} coordinates already"),
+            Decline::Drifts(member) => write!(f, "the clock of {member} drifts too much"),
+            Decline::Already(member) => write!(f, "{member} is already the coordinator"),
             Decline::Behind(member) => write!(f, "{member} lacks committed entries"),
             Decline::NobodyElse => f.write_str("no other member could lead now"),
         }

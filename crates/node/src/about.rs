@@ -119,7 +119,7 @@ impl About {
         if let Some(waiting) = self.log(&status.log).waiting {
             let members: Vec<String> = waiting.members.iter().map(|id| format!("P{id}")).collect();
             return Some(format!(
-                "it waits for {}, or {} ms: sessions that were forgotten may still be relied on",
+                "it waits for {}, or {} ms: clients may still rely on sessions that the members have forgotten",
                 members.join(" or "),
                 waiting.left_ms
             ));
@@ -130,10 +130,10 @@ impl About {
             (_, Some((heard, needed))) if heard < needed => {
                 format!("{heard} of the {needed} members needed agree")
             }
-            (Stance::Listening, _) => {
-                "it has just started and listens whether anybody leads".into()
+            (Stance::Listening, _) => "it has just started and listens for a coordinator".into(),
+            (Stance::Campaigning, _) => {
+                "it was elected and asks the other members for the mandate".into()
             }
-            (Stance::Campaigning, _) => "it was elected and asks the others for a mandate".into(),
             _ => "an election is under way".into(),
         };
         Some(reason)
@@ -146,7 +146,7 @@ impl About {
                 let bound = self.settings.choices.drift_ppm;
                 let id = member.id;
                 warnings.push(format!(
-                    "{id}'s clock runs at a rate beyond the bound of {bound} ppm: it may not lead"
+                    "the clock of {id} drifts by more than the bound of {bound} ppm: it may not lead"
                 ));
             }
         }

@@ -1,6 +1,6 @@
 //! Who asks something of this member, as the member itself has made sure of it, and what they may do.
 //!
-//! * A session is used by those who show its key. The coordinator compares it (D7).
+//! * A request in a session carries the key of the session. The coordinator compares it (D7).
 //! * All else that changes something is for operators: to take a lock away, to end the session of another,
 //!   to command a member. SessionEnded HTTP an operator shows the [operator token](crate::operator); over the
 //!   Unix socket it is a process of the member's own user, or of root. A client's certificate makes
@@ -133,7 +133,7 @@ impl Shown {
         self.secret.ok_or_else(|| {
             let hint = "send the header Authorization: Bearer KEY, with the 'key' that POST /v1/sessions \
                         answered";
-            let error = "a session is used with its key, and none was shown";
+            let error = "the request carries no session key";
             self.refused(StatusCode::UNAUTHORIZED, "no-key", error, hint)
         })
     }
@@ -154,13 +154,13 @@ impl Shown {
             None => (
                 StatusCode::UNAUTHORIZED,
                 "no-operator-token",
-                "this is for operators, and no operator token was shown",
+                "only operators may do this, and the request carries no operator token",
             ),
             Some(_) => (
                 StatusCode::FORBIDDEN,
                 "wrong-operator-token",
-                "this is for operators, and another secret than this member's operator token was \
-                 shown",
+                "only operators may do this, and the request does not carry this member's \
+                 operator token",
             ),
         };
         let hint = "send the header Authorization: Bearer TOKEN, with what is in the file \

@@ -44,7 +44,7 @@ pub enum Failure {
     #[error("{0}")]
     Run(RunError),
     /// It was told a second time to end, and did so at once.
-    #[error("ended at once, as told by a second signal")]
+    #[error("exited at once because of a second signal")]
     Hurried(u8),
 }
 
@@ -198,8 +198,8 @@ impl Daemon {
             }
             () = supervisor.keep_informed(&self.about) => unreachable!("it never ends"),
         };
-        tracing::info!("signal {first}: resigns and ends; a second signal ends at once");
-        supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("resigns and ends")]);
+        tracing::info!("signal {first}: hands over and exits; a second signal exits at once");
+        supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("hands over and exits")]);
         tokio::select! {
             result = self.stop() => result.map_err(Failure::Run),
             signal = signals.next() => Err(Failure::Hurried(signal)),
@@ -266,7 +266,7 @@ pub fn identity(settings: &Settings) -> Result<Identity, Failure> {
 fn prepare(settings: &Settings) -> Result<(), Failure> {
     std::fs::create_dir_all(&settings.data).map_err(|error| {
         Failure::Start(format!(
-            "cannot make the data directory {}: {error}; make it writable for this user, or \
+            "cannot create the data directory {}: {error}; make it writable for this user, or \
              choose another ('data' in the configuration, or --data)",
             settings.data.display()
         ))
@@ -350,7 +350,7 @@ async fn tell(
                 continue;
             }
             Err(broadcast::error::RecvError::Lagged(missed)) => {
-                tracing::warn!(missed, "events came faster than they could be noted");
+                tracing::warn!(missed, "events came faster than they could be logged");
                 continue;
             }
             Err(broadcast::error::RecvError::Closed) => return,
@@ -377,15 +377,15 @@ fn note(said: &Outcome) {
         Outcome::Deadlocked(deadlock) => tracing::warn!("deadlock: {deadlock}"),
         Outcome::RoleChanged(RoleChange { role, leader, reason, .. }) => match leader {
             Some(leader) => tracing::info!(role, "{leader} leads '{role}': {reason}"),
-            None => tracing::info!(role, "nobody leads '{role}': {reason}"),
+            None => tracing::info!(role, "no leader of '{role}': {reason}"),
         },
         Outcome::Forced { lock, session, by, done: Ok(()), .. } => {
-            tracing::warn!(lock, "the lock '{lock}' was taken away from {session} by {by}");
+            tracing::warn!(lock, "the lock '{lock}' was force-released from {session} by {by}");
         }
         Outcome::Forced { lock, session, by, done: Err(refusal), .. } => {
             tracing::info!(
                 lock,
-                "the lock '{lock}' was not taken from {session} by {by}: {refusal}"
+                "the lock '{lock}' was not force-released from {session} by {by}: {refusal}"
             );
         }
         Outcome::EndedBy { session, by } => tracing::warn!("session {session} was ended by {by}"),
@@ -418,7 +418,7 @@ impl Signals {
     }
 }
 
-/// Whoever started this process and wants to know how it does: systemd, or nobody.
+/// The supervisor that is told of the state of this process: systemd, or none.
 struct Supervisor {
     watchdog: Option<Duration>,
     told: String,

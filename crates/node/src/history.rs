@@ -175,7 +175,7 @@ impl Records {
             Event::Lost(_, loss) => {
                 let handed_over = matches!(loss, Loss::HandedOver(_) | Loss::Superseded(_));
                 self.reason = Some(match loss {
-                    Loss::HandedOver(_) => format!("P{me} handed it over"),
+                    Loss::HandedOver(_) => format!("P{me} handed over"),
                     loss => loss.to_string(),
                 });
                 if !handed_over {
@@ -195,7 +195,7 @@ impl Records {
     fn change(&mut self, to: Option<u32>, noted: &json::Event) {
         let from = self.leader;
         let reason = self.reason.take().unwrap_or_else(|| match (from, to) {
-            (None, Some(_)) => "it coordinated already".to_owned(),
+            (None, Some(_)) => "it was already the coordinator".to_owned(),
             (Some(from), Some(to)) if from == to => "it renewed its mandate".to_owned(),
             (Some(from), Some(_)) => format!("it took over from P{from}"),
             (_, None) => "too few members agree".to_owned(),
@@ -321,7 +321,7 @@ mod tests {
             Event::Follows(P4, Term::new(8)),
         ]);
         let reason = "suspected P5 after 312 ms without a heartbeat".to_owned();
-        assert_eq!(seen[0], (None, Some(5), Some(7), "it coordinated already".to_owned()));
+        assert_eq!(seen[0], (None, Some(5), Some(7), "it was already the coordinator".to_owned()));
         assert_eq!(seen[1], (Some(5), Some(4), Some(8), reason));
         assert_eq!(seen.len(), 2);
     }

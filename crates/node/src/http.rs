@@ -92,7 +92,7 @@ async fn here() -> Json<json::Here> {
     Json(json::Here::new(json::Serves::Member))
 }
 
-/// What this member does, who coordinates, and since when and why.
+/// The state of this member, the coordinator, and since when and why.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/status", responses(
     (status = 200, body = json::Status),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
@@ -132,7 +132,7 @@ struct Since {
 /// and without the header `Last-Event-ID` the stream begins now.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/events", params(Since), responses(
     (status = 200, body = String, content_type = "text/event-stream"),
-    (status = 400, description = "`since` is no number", body = json::Problem),
+    (status = 400, description = "`since` is not a number", body = json::Problem),
 )))]
 async fn follow_events(
     State(about): Shared,
@@ -174,7 +174,7 @@ async fn follow_messages(State(about): Shared) -> Response {
     (status = 200, body = json::Decided),
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The member has another operator token", body = json::Problem),
-    (status = 409, description = "It does not coordinate, or nobody else could", body = json::Problem),
+    (status = 409, description = "The member is not the coordinator, or no other member could lead", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
 async fn step_down(State(about): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
@@ -188,7 +188,7 @@ async fn step_down(State(about): Shared, Operator(by): Operator) -> Outcome<json
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 404, description = "There is no such member", body = json::Problem),
-    (status = 409, description = "It does not coordinate, or that member cannot", body = json::Problem),
+    (status = 409, description = "The member is not the coordinator, or the named member cannot lead", body = json::Problem),
     (status = 422, description = "The body is not understood", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
@@ -222,7 +222,7 @@ async fn decide(about: &About, by: &Caller, input: Input) -> Outcome<json::Decid
                 (_, None) => "gives up its mandate".to_owned(),
             };
             let successor = successor.map(NodeId::number);
-            tracing::info!(request = ?input, ?successor, "{decision}, as {by} demands");
+            tracing::info!(request = ?input, ?successor, "{decision}, ordered by {by}");
             Ok(Json(json::Decided { decision, successor }))
         }
         Err(decline) => Err(declined(about, decline)),
@@ -250,7 +250,7 @@ fn declined(about: &About, decline: Decline) -> Refusal {
             Some(format!("the members are {}", known.join(", ")))
         }
         Decline::NotCoordinator(None) | Decline::Silent(_) | Decline::NobodyElse => {
-            Some("see /v1/members for who is there".to_owned())
+            Some("see /v1/members for the members that answer".to_owned())
         }
         _ => None,
     };
@@ -276,7 +276,9 @@ async fn metrics_text(State(about): Shared) -> Result<Response, Refusal> {
 )))]
 async fn healthz(State(about): Shared) -> Response {
     match about.ask().await {
-        Some(_) => Json(json::Probe { ok: true, why: "it answers".to_owned() }).into_response(),
+        Some(_) => {
+            Json(json::Probe { ok: true, why: "the member answers".to_owned() }).into_response()
+        }
         None => {
             let why = "the member has ended or hangs".to_owned();
             let probe = json::Probe { ok: false, why };
@@ -320,7 +322,7 @@ async fn partition(
         .partition(cut)
         .map_err(|error| Refusal::new(StatusCode::FORBIDDEN, error.to_string(), None))?;
     let decision = match blocked.as_slice() {
-        [] => "reaches everybody again".to_owned(),
+        [] => "reaches all members again".to_owned(),
         _ => format!("is cut off from {blocked:?}"),
     };
     tracing::warn!(?blocked, "a development fault, by {by}: {decision}");

@@ -14,7 +14,7 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
     let plain = text.split(',').filter(|part| !part.contains('='));
     for word in plain {
         if !LEVELS.contains(&word.trim().to_ascii_lowercase().as_str()) {
-            return Err(format!("'{word}' is no level; give {wanted}"));
+            return Err(format!("'{word}' is not a level; give {wanted}"));
         }
     }
     EnvFilter::builder().parse(text).map(|_| ()).map_err(|_| format!("'{text}' is not {wanted}"))

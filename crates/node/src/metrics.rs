@@ -1,7 +1,7 @@
 //! Metrics in the Prometheus text format.
 //!
 //! Nothing is kept for them: a scrape asks the member and the driver, and writes down what they
-//! say. An idle member that nobody scrapes pays nothing.
+//! say. An idle member that is not scraped pays nothing.
 
 use crate::about::About;
 use crate::history::Tally;
@@ -129,15 +129,11 @@ impl Snapshot {
             f64::from(mandate.is_some()),
         )?;
         let term = mandate.map_or(0, |mandate| mandate.term.number());
-        writer.gauge(
-            "term",
-            "The number of the mandate that is known; 0 if none is",
-            term as f64,
-        )?;
+        writer.gauge("term", "The term of the known mandate; 0 if there is none", term as f64)?;
         let lease = mandate.map_or(0.0, |mandate| mandate.lease_left.as_secs_f64());
         writer.gauge(
             "lease_remaining_seconds",
-            "How long the mandate lasts if nothing more is heard",
+            "How long the mandate lasts without another heartbeat",
             lease,
         )?;
         let coordinator = self.status.coordinator.map_or(-1.0, |id| f64::from(id.number()));
@@ -210,7 +206,7 @@ impl Snapshot {
         let alive = members.iter().filter(|member| member.health == Health::Alive).count();
         writer.gauge(
             "members_alive",
-            "Members that were heard lately, this one included",
+            "Members that answered lately, this one included",
             alive as f64,
         )?;
         let name = |id: bellwether_core::NodeId| id.number().to_string();
@@ -221,12 +217,12 @@ impl Snapshot {
         let clocks = || members.iter().filter_map(|member| Some((member.id, member.clock?)));
         writer.gauges(
             "clock_offset_seconds",
-            "By how much a member's clock is ahead of the average of all",
+            "How far a member's clock is ahead of the average of all",
             clocks().map(|(id, clock)| (name(id), clock.offset_us as f64 / 1e6)),
         )?;
         writer.gauges(
             "clock_error_seconds",
-            "How wrong that offset may be",
+            "The error bound of that offset",
             clocks().map(|(id, clock)| (name(id), clock.error_us as f64 / 1e6)),
         )?;
         writer.gauges(
@@ -236,7 +232,7 @@ impl Snapshot {
         )?;
         writer.gauges(
             "clock_drifts",
-            "1 if a member's clock runs at a rate beyond the bound, so that it may not lead",
+            "1 if a member's clock drifts by more than the bound, so that it may not lead",
             clocks().map(|(id, clock)| (name(id), f64::from(clock.drifts))),
         )?;
         writer.gauges(
@@ -263,14 +259,14 @@ impl Snapshot {
             ),
             ("sent_bytes", "Bytes sent to other members, before encryption", counters.bytes_out),
             ("connects", "Connections to other members that were established", counters.connects),
-            ("reconnects", "Those of them that replaced a lost one", counters.reconnects),
+            ("reconnects", "Connections that replaced a lost one", counters.reconnects),
             ("steps", "Events that this member handled", counters.steps),
             ("durable_writes", "Times that the durable state was written", counters.durable_writes),
         ] {
             writer.requests(name, help, count)?;
         }
         let taken = ConstCounter::new(counters.durable_time.as_secs_f64());
-        let help = "How long these writes took, all together";
+        let help = "How long these writes took in total";
         let kind = taken.metric_type();
         taken.encode(writer.0.encode_descriptor("durable_write_seconds", help, None, kind)?)?;
         // All reasons, so that an alert can be written before the first case.

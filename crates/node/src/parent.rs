@@ -1,4 +1,4 @@
-//! The HTTP API of whoever started a whole cluster on this machine: `bellwether up`.
+//! The HTTP API of the process that started a whole cluster on this machine: `bellwether up`.
 //!
 //! It knows the members' processes and nothing of what they do: that, they say themselves. What is
 //! commanded here is written down as a line and read by the same code as a line of `up --plain`;
@@ -22,7 +22,7 @@ use tokio::time::timeout;
 
 /// The largest body of a request, in bytes: a partition of 64 members is far smaller.
 const BODY_MAX: usize = 4 << 10;
-/// A command that takes longer has failed in a way that nobody thought of.
+/// A command that takes longer has failed in an unforeseen way.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
 /// A command from a page, and where its outcome goes.
@@ -52,9 +52,9 @@ pub enum Fault {
     Unreadable,
     /// It names a member that is not there.
     NoSuchMember,
-    /// It makes no sense as things are.
+    /// The command is not possible in the current state.
     Senseless,
-    /// A member did not do its part.
+    /// A member failed to carry it out.
     Failed,
 }
 
@@ -84,7 +84,7 @@ pub struct UpHandle {
     pub up: watch::Receiver<json::Up>,
     /// Takes commands.
     pub orders: mpsc::Sender<Order>,
-    /// What those who command show.
+    /// The secret that a command must carry.
     pub operator: OperatorToken,
 }
 
@@ -165,11 +165,11 @@ impl Listens for watch::Receiver<json::Up> {
     (status = 200, body = json::UpDone),
     (status = 400, description = "There is no such command", body = json::Problem),
     (status = 401, description = "The operator token is missing", body = json::Problem),
-    (status = 403, description = "The operator token is another, or the request comes from a page of another site", body = json::Problem),
+    (status = 403, description = "The operator token is wrong, or the request comes from a page of another site", body = json::Problem),
     (status = 404, description = "There is no such member", body = json::Problem),
-    (status = 409, description = "It makes no sense as things are", body = json::Problem),
+    (status = 409, description = "The command is not possible in the current state", body = json::Problem),
     (status = 422, description = "The body is not understood", body = json::Problem),
-    (status = 502, description = "A member did not do its part", body = json::Problem),
+    (status = 502, description = "A member failed to carry it out", body = json::Problem),
     (status = 503, description = "The cluster is about to end", body = json::Problem),
 )))]
 async fn command(
@@ -181,7 +181,7 @@ async fn command(
     let order = Order { line: body?.0.command, answer };
     let ended = || {
         let error = "the cluster does not answer";
-        let hint = "it has ended or is about to; see where it was started";
+        let hint = "it has ended or is about to; see the terminal where it was started";
         Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint))
     };
     handle.orders.send(order).await.map_err(|_| ended())?;

@@ -10,7 +10,7 @@ fn warning(nice: i32) -> Option<String> {
     (nice > 0).then(|| {
         format!(
             "runs with low priority (nice {nice}): beside busy programs it may get no processor \
-             for longer than a lease, and the coordinator changes for no other reason; start it \
+             time for longer than a lease, and then the coordinator changes needlessly; start it \
              without `nice`, or let root `renice` it to 0"
         )
     })

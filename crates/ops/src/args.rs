@@ -33,15 +33,15 @@ impl ServerCommand {
 /// The commands that ask members, and those that run jobs as their clients.
 #[derive(Debug, Subcommand)]
 pub enum ClientCommand {
-    /// Make an authority and certificates for development
+    /// Make a certificate authority and certificates for development
     Certs(crate::certs::CertsArgs),
-    /// Ask a member who coordinates, since when and why
+    /// Show the coordinator, since when and why
     Status(AskArgs),
-    /// Ask a member who is there, and how their clocks go
+    /// List the members, their health and their clocks
     Members(AskArgs),
-    /// Run a command only while it is elected
+    /// Run a command only while it leads a role
     Campaign(Box<crate::running::args::CampaignArgs>),
-    /// Run a command holding a lock
+    /// Run a command while holding a lock
     Lock(Box<crate::running::args::LockArgs>),
     /// Keeps the job of `campaign` or `lock`
     #[command(hide = true)]
@@ -49,13 +49,13 @@ pub enum ClientCommand {
     /// Becomes the job of `campaign` or `lock`
     #[command(hide = true)]
     Become(crate::running::keeper::BecomeArgs),
-    /// List the sessions of clients: what they hold, wait for, lead
+    /// List the sessions of clients: what they hold, wait for and lead
     Sessions(AskArgs),
-    /// List the roles: who leads, who stands, and why it changed
+    /// List the roles: leader, candidates, and the reason of the last change
     Roles(crate::coordination::roles::RolesArgs),
-    /// List the locks: who holds them and who waits; or take one away
+    /// List the locks with holders and waiting sessions; or force-release one
     Locks(crate::coordination::locks::LocksArgs),
-    /// List the deadlocks that were found, and who waits for whom now
+    /// List the deadlocks that were found, and the sessions that wait now
     Deadlocks(crate::coordination::deadlocks::DeadlocksArgs),
 }
 

@@ -51,11 +51,11 @@ impl fmt::Display for Address {
 /// Why there is no answer.
 #[derive(Debug)]
 pub enum Unanswered {
-    /// Nobody is there, or nobody who speaks HTTP.
+    /// No server is there, or none that speaks HTTP.
     Nobody(Address, String),
-    /// Somebody is there and refuses.
+    /// The member refuses.
     Refused(Address, StatusCode, Problem),
-    /// Somebody answers what is no answer of a member.
+    /// The answer is not a member's.
     Strange(Address, String),
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for Unanswered {
             }
             Unanswered::Strange(address, why) => write!(
                 f,
-                "what answers at http://{address} is no member of this version: {why}; name \
+                "the server at http://{address} is not a member of this version: {why}; name \
                  another one with --address or BELLWETHER_HTTP"
             ),
         }

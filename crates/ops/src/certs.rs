@@ -8,7 +8,7 @@ use clap::Args;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Nobody has more, and a typing error should not fill the disk.
+/// No cluster has more, and a typing error should not fill the disk.
 const MEMBERS_MAX: usize = 1_000;
 
 #[derive(Debug, Args)]
@@ -92,12 +92,14 @@ fn summary(args: &CertsArgs, days: u32, members: &[NodeId], written: &[PathBuf])
 fn note(path: &Path) -> &'static str {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     match name.as_deref() {
-        Some("ca-key.pem") => "  signs further members and clients; keep it away from them",
+        Some("ca-key.pem") => {
+            "  signs further certificates; keep it off the hosts of members and clients"
+        }
         Some("ca.pem") => "  every member and every client needs it",
         Some(name) if name.starts_with("client-") && name.ends_with("-key.pem") => {
-            "  secret, for that client only"
+            "  secret, for this client only"
         }
-        Some(name) if name.ends_with("-key.pem") => "  secret, for that member only",
+        Some(name) if name.ends_with("-key.pem") => "  secret, for this member only",
         _ => "",
     }
 }

@@ -1,4 +1,4 @@
-//! `bellwether status`: who coordinates, since when and why.
+//! `bellwether status`: the coordinator, since when and why.
 
 use crate::watching::Shown;
 use bellwether_api::json::{Change, Completeness, Log, Status};
@@ -77,7 +77,7 @@ fn coordinator(status: &Status) -> String {
 
 /// The same without what changes all the time.
 fn brief(status: &Status) -> String {
-    let why = status.why_no_mandate.as_deref().unwrap_or("nobody says why");
+    let why = status.why_no_mandate.as_deref().unwrap_or("the member does not say why");
     match (&status.mandate, status.coordinator) {
         (Some(mandate), _) => format!("P{} in term {}", mandate.leader, mandate.term),
         (None, Some(named)) => format!("P{named} without a mandate: {why}"),
@@ -86,7 +86,7 @@ fn brief(status: &Status) -> String {
 }
 
 pub(crate) fn changed(change: &Change) -> String {
-    let who = |id: Option<u32>| id.map_or("nobody".to_owned(), |id| format!("P{id}"));
+    let who = |id: Option<u32>| id.map_or("none".to_owned(), |id| format!("P{id}"));
     let term = change.term.map_or(String::new(), |term| format!(" (term {term})"));
     let (from, to) = (who(change.from), who(change.to));
     let way = match change.from == change.to {

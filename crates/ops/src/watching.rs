@@ -20,8 +20,8 @@ pub struct AskArgs {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Ask again and again, every second or as often as given: redraws on a terminal, and else
-    /// prints a line whenever something changes
+    /// Repeat every second, or at this interval: redraws on a terminal, and elsewhere prints a line
+    /// whenever something changes
     #[arg(long, value_name = "INTERVAL", num_args = 0..=1, default_missing_value = "1s")]
     watch: Option<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) trait Shown: Serialize + DeserializeOwned {
     fn is_coordinated(&self) -> bool;
 }
 
-/// Nobody coordinates.
+/// There is no coordinator.
 const NO_COORDINATOR: u8 = 70;
 
 /// Asks and shows.
@@ -100,7 +100,7 @@ fn interval(text: &str) -> Result<Duration, Failure> {
     let span = bellwether_algorithms::options::duration(text)
         .map_err(|what| Failure::flag("watch", what))?;
     if span < Duration::from_millis(10) {
-        let what = format!("'{text}' is too often; give at least 10ms");
+        let what = format!("'{text}' is too short an interval; give at least 10ms");
         return Err(Failure::flag("watch", what));
     }
     Ok(span)
@@ -115,7 +115,7 @@ async fn redraw<T: Shown>(whom: &Whom, interval: Duration) -> Result<Verdict, Fa
             Err(unanswered) => format!("{unanswered}\n"),
         };
         let text = harmless(&text);
-        print(&format!("\x1b[H\x1b[2J{text}\nasks every {interval:?}; Ctrl-C ends\n"))?;
+        print(&format!("\x1b[H\x1b[2J{text}\nevery {interval:?}; Ctrl-C ends\n"))?;
         tokio::time::sleep(interval).await;
     }
 }

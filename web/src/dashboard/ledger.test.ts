@@ -7,7 +7,7 @@ const change = (term: number, to: number | null, reason: string): Change =>
 
 test("members tell of the same change once", () => {
   const known = merge([], [change(1, 5, "alone"), change(2, 4, "suspected P5")]);
-  const both = merge(known, [change(2, 4, "another member called for it"), change(3, 3, "suspected P4")]);
+  const both = merge(known, [change(2, 4, "another member called an election"), change(3, 3, "suspected P4")]);
   expect(both.map(({ term, to, reason }) => [term, to, reason])).toEqual([
     [1, 5, "alone"], [2, 4, "suspected P5"], [3, 3, "suspected P4"],
   ]);

@@ -42,7 +42,7 @@ impl fmt::Display for Malformed {
             Malformed::TooLong { length, longest } => {
                 write!(f, "a frame of {length} bytes; at most {longest} are allowed")
             }
-            Malformed::Protobuf(error) => write!(f, "no frame of this protocol: {error}"),
+            Malformed::Protobuf(error) => write!(f, "not a frame of this protocol: {error}"),
             Malformed::Unknown(field) => {
                 write!(f, "{field} has a form that this version does not know; upgrade it")
             }

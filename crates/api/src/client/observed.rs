@@ -1,25 +1,25 @@
-//! What a member says of a role to those who observe it.
+//! What a member tells the clients that observe a role.
 
 use super::refusal::{from_refusal, to_refusal};
 use super::wire::observed::Result as Observing;
 use super::{Malformed, require, to_session, wire};
 use bellwether_coordination::{Refusal, SessionId, Stamp, Token};
 
-/// How it stands with a role, as one member's copy has it.
+/// The status of a role, in one member's copy of the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
     /// The client's number for the observation.
     pub number: u64,
     /// How new the copy is: an term, and a change within it.
     pub version: (u64, u64),
-    /// How it stands; or why that is not told.
+    /// The status; or why the member does not tell it.
     pub result: Result<RoleStatus, Refusal>,
 }
 
 /// Who leads a role, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleStatus {
-    /// Who leads; nobody, if it is left out.
+    /// The leader; absent if there is none.
     pub leader: Option<Leader>,
     /// The reason of the last change, for people; empty if none is known.
     pub reason: String,

@@ -97,7 +97,7 @@ pub(super) fn to_refusal(refusal: wire::Refusal) -> Result<Refusal, Malformed> {
     })
 }
 
-/// A circle longer than anybody reads is cut off, so that telling of it fits into a frame.
+/// A long cycle is cut off, so that it fits into a frame.
 fn from_deadlock(deadlock: Deadlock) -> wire::Deadlock {
     let Deadlock { cycle, aborted, at } = deadlock;
     let from_wait = |Wait { session, client, lock, number, since }| wire::Wait {

@@ -131,7 +131,7 @@ fn who_waits_survives_an_outage_and_says_so() {
     leader.job();
     let mut standby =
         Running::of(client(&group, &all, "campaign cron --ttl 2s --grace 200ms", JOB));
-    standby.until("stands for 'cron'");
+    standby.until("campaigns for 'cron'");
     let mut holder = Running::of(client(&group, &all, "lock db --ttl 2s --grace 200ms", JOB));
     holder.job();
     let mut waiting = Running::of(client(&group, &all, "lock db --ttl 2s --grace 200ms", JOB));
@@ -272,7 +272,7 @@ fn a_member_that_is_hung_up_on_resigns() {
 fn a_program_finds_the_cluster_of_up() {
     let runtime = tempfile::tempdir().unwrap();
     let mut up = Up::start_in(runtime.path(), "--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     // What the crate finds is what `lock` finds: both ask `bellwether::up`.
     let mut lock = command("lock db -- echo held");
     lock.env("XDG_RUNTIME_DIR", runtime.path()).env_remove("BELLWETHER_SOCKET");

@@ -57,17 +57,17 @@ fn refused(address: &str, line: &str, code: i32, fragments: &[&str]) {
 #[test]
 fn who_holds_what_and_who_waits_is_listed_watched_and_drawn() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[2].clone();
     let (a, b) = (open(&address, "first"), open(&address, "second"));
     assert_eq!(lock(&address, &a, "x", 0).0, 200);
     assert_eq!(lock(&address, &b, "y", 0).0, 200);
     let body = json!({ "session": a, "value": "here" });
     assert_eq!(post(&address, "/v1/roles/cron/campaign", &body).0, 200);
-    shown(&address, "sessions", &[&a, "first", "60000 ms", "x", "cron", "which coordinates"]);
-    shown(&address, "roles", &["cron", "first come", &a, "here", "the first to stand for it"]);
+    shown(&address, "sessions", &[&a, "first", "60000 ms", "x", "cron", "the coordinator"]);
+    shown(&address, "roles", &["cron", "first-come", &a, "here", "the first candidate"]);
     shown(&address, "locks", &["x", "held", &a, "alone", "second"]);
-    shown(&address, "deadlocks", &["no deadlock was found lately", "nobody waits for anybody"]);
+    shown(&address, "deadlocks", &["no deadlock was found lately", "no session waits"]);
     let text = shown(&address, "locks --json", &[]);
     let all: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(all["locks"][0]["holders"][0]["session"], a.as_str());
@@ -105,7 +105,7 @@ fn who_holds_what_and_who_waits_is_listed_watched_and_drawn() {
     shown(
         &address,
         &format!("{force} --yes --now --reason stuck"),
-        &["'y' was taken away from", "refuse its token"],
+        &["'y' was force-released from", "reject its token"],
     );
     assert_eq!(waiting.join().unwrap().0, 200);
     refused(&address, &format!("{force} --yes"), 72, &["409", "does not hold the lock 'y'"]);
@@ -160,7 +160,7 @@ fn unnamed(runtime: &TempDir, line: &str) -> (Option<i32>, String, String) {
 fn the_cluster_of_up_is_found_and_of_several_one_has_to_be_named() {
     let runtime = TempDir::new().unwrap();
     let mut up = Up::start_in(runtime.path(), "--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     let a = open(&up.members[2], "first");
     assert_eq!(lock(&up.members[2], &a, "x", 0).0, 200);
     for (line, fragment) in [
@@ -190,10 +190,10 @@ fn the_cluster_of_up_is_found_and_of_several_one_has_to_be_named() {
     up.say("resume 2");
     let force = format!("locks --release x --session {a} --yes --now");
     let (code, said, complaint) = unnamed(&runtime, &force);
-    assert!(code == Some(0) && said.contains("'x' was taken away"), "{said}{complaint}");
+    assert!(code == Some(0) && said.contains("'x' was force-released"), "{said}{complaint}");
 
     let mut other = Up::start_in(runtime.path(), "--nodes 1");
-    other.until(&["member 1 coordinates in term"]);
+    other.until(&["member 1 is the coordinator in term"]);
     let (code, said, complaint) = unnamed(&runtime, "sessions");
     assert_eq!((code, said.as_str()), (Some(2), ""), "{complaint}");
     for fragment in

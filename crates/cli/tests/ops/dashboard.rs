@@ -43,7 +43,7 @@ impl Up {
     /// Three members that have elected the third.
     fn of_three() -> Up {
         let mut up = Up::start("--nodes 3");
-        up.until(&["member 3 coordinates in term"]);
+        up.until(&["member 3 is the coordinator in term"]);
         up
     }
 
@@ -129,11 +129,12 @@ fn a_page_kills_the_coordinator_and_sees_the_next() {
     assert_eq!(answer["up"]["members"][2]["pid"], Value::Null);
     assert!(!Up::lives(up.pids[2]), "it says so when it is so");
     member.until(led_by(2));
-    let view = parent.until(|view| view["news"].to_string().contains("member 2 coordinates"));
+    let view =
+        parent.until(|view| view["news"].to_string().contains("member 2 is the coordinator"));
     assert!(process(3, "dead")(&view), "{view}");
     // The terminal is told as well.
     up.until(&["killed member 3"]);
-    up.until(&["member 2 coordinates in term"]);
+    up.until(&["member 2 is the coordinator in term"]);
     // And the page is told what is done there.
     up.say("revive 3");
     parent.until(process(3, "running"));
@@ -213,7 +214,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         ("partition 1,2,3", 400, "no partition", "1,2|3"),
         ("partition 1,2|2,3", 400, "named twice", "one side"),
         ("partition 1|9", 404, "there is no member '9'", "1 to 3"),
-        ("heal 3", 400, "stands alone", "too much"),
+        ("heal 3", 400, "takes no arguments", "leave out"),
         ("quit", 409, "cannot end", "Ctrl-C"),
     ] {
         let (found, problem) = up.command(line);

@@ -23,7 +23,7 @@ fn asked(address: &str, request: &str, secret: Option<&str>, body: &Value) -> (u
 #[test]
 fn nothing_is_done_in_a_session_without_its_key() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[0].clone();
     let body = json!({ "client": "owner", "ttl_ms": 60_000 });
     let (_, opened) = asked(&address, "POST /v1/sessions", None, &body);
@@ -61,7 +61,7 @@ fn nothing_is_done_in_a_session_without_its_key() {
 #[test]
 fn only_an_operator_commands_members_and_takes_away() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[2].clone();
     let body = json!({ "client": "owner", "ttl_ms": 60_000 });
     let (_, opened) = asked(&address, "POST /v1/sessions", None, &body);
@@ -113,7 +113,7 @@ fn logged(up: &Up, fragments: &[&str]) -> String {
 #[test]
 fn who_takes_away_or_ends_is_logged() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[0].clone();
     let token = fs::read_to_string(up.folder.join("operator.token")).unwrap();
     let token = token.trim();
@@ -129,12 +129,12 @@ fn who_takes_away_or_ends_is_logged() {
     logged(&up, &["WARN refused: POST /v1/locks/db/force by HTTP client at 127.0.0.1:"]);
     assert_eq!(asked(&address, "POST /v1/locks/db/force", Some(token), &force).0, 200);
     let taken =
-        format!("'db' was taken away from {session} by anna: it hangs (operator at 127.0.0.1:");
+        format!("'db' was force-released from {session} by anna: it hangs (operator at 127.0.0.1:");
     logged(&up, &["WARN", &taken, "through P1"]);
 
     let end = format!("DELETE /v1/sessions/{session}");
     assert_eq!(asked(&address, &end, Some(&"0".repeat(32)), &Value::Null).0, 403);
-    logged(&up, &[&format!("WARN refused: {end} by HTTP client at 127.0.0.1:"), "another key"]);
+    logged(&up, &[&format!("WARN refused: {end} by HTTP client at 127.0.0.1:"), "wrong key"]);
     assert_eq!(asked(&address, &end, Some(token), &Value::Null).0, 200);
     let ended = format!("session {session} was ended by operator at 127.0.0.1:");
     let all = logged(&up, &["WARN", &ended, "through P1"]);
@@ -145,7 +145,7 @@ fn who_takes_away_or_ends_is_logged() {
 fn a_command_finds_the_token_of_up_and_else_says_what_to_do() {
     let runtime = TempDir::new().unwrap();
     let mut up = Up::start_in(runtime.path(), "--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[0].clone();
     let token = up.folder.join("operator.token");
     assert_eq!(fs::metadata(&token).unwrap().mode() & 0o777, 0o600);

@@ -21,7 +21,7 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub(crate) fn start(size: u32) -> Cluster {
         let mut up = Up::start(&format!("--nodes {size}"));
-        up.until(&[&format!("member {size} coordinates in term")]);
+        up.until(&[&format!("member {size} is the coordinator in term")]);
         let sockets: Vec<_> = (1..=size).map(|id| up.socket(id)).collect();
         Cluster { up, sockets: sockets.join(","), folder: TempDir::new().unwrap() }
     }
@@ -151,7 +151,7 @@ fn one_waits_for_the_other_and_not_longer_than_it_wants() {
     let output = cluster.run("lock db --wait 50ms", "echo never");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(75), 0));
     let mut second = cluster.spawn("lock db", JOB);
-    second.until("waits for 'db', at place 1");
+    second.until("waits for 'db', position 1 in the queue");
     let mut third = cluster.spawn("lock db", "echo never");
     third.until("waits for 'db', at place 2");
     // One that is told to end does not wait any longer.
@@ -215,7 +215,7 @@ fn the_job_moves_on_whatever_is_killed() {
     let job = pid(&one.line());
     // The coordinator: nothing changes for the job.
     cluster.up.say("kill 3");
-    cluster.up.until(&["member 2 coordinates in term"]);
+    cluster.up.until(&["member 2 is the coordinator in term"]);
     assert!(Up::lives(job));
     // The command: the other's job begins, and never two at once.
     one.signal(Signal::KILL);
@@ -224,13 +224,13 @@ fn the_job_moves_on_whatever_is_killed() {
     assert!(!Up::lives(job), "two at once");
     // The job: its command ends, and whoever stands leads.
     let mut third = cluster.spawn("campaign cron --ttl 4s --grace 1s", JOB);
-    third.until("stands for 'cron'");
+    third.until("campaigns for 'cron'");
     kill_process(next, Signal::KILL).unwrap();
     assert_eq!(other.code(), Some(137));
     pid(&third.line());
     // The keeper, which is the job's parent.
     let mut fourth = cluster.spawn("campaign cron --ttl 4s --grace 1s", JOB);
-    fourth.until("stands for 'cron'");
+    fourth.until("campaigns for 'cron'");
     let keepers = fs::read_to_string(format!("/proc/{0}/task/{0}/children", third.child.id()));
     kill_process(pid(&keepers.unwrap()), Signal::KILL).unwrap();
     assert_eq!(third.code(), Some(137));
@@ -254,10 +254,10 @@ fn over_tls_a_job_outlives_the_coordinator_and_not_its_command() {
     let job = pid(&one.line());
     assert!(token > first);
     let mut other = Running::of(cluster.remote(words, &script));
-    other.until("stands for 'cron', 1 before it");
+    other.until("campaigns for 'cron', 1 candidate ahead");
     // The coordinator, to which both are connected.
     cluster.up.say("kill 3");
-    cluster.up.until(&["member 2 coordinates in term"]);
+    cluster.up.until(&["member 2 is the coordinator in term"]);
     let output = cluster.remote("lock db", "echo $BELLWETHER_TOKEN").output().unwrap();
     let later: u64 = text(&output.stdout).trim().parse().unwrap();
     assert!(later > token && Up::lives(job), "{}", text(&output.stderr));
@@ -282,13 +282,13 @@ fn a_job_is_dead_before_the_next_begins_even_if_its_command_stands_still() {
     let mut one = cluster.spawn(words, JOB);
     let job = pid(&one.line());
     let mut other = cluster.spawn(words, JOB);
-    other.until("stands for 'cron'");
+    other.until("campaigns for 'cron'");
     one.signal(Signal::STOP);
     let next = pid(&other.line());
     assert!(!Up::lives(job), "two at once");
     one.signal(Signal::CONT);
     one.until("no longer leads 'cron'");
-    one.until("stands for 'cron', 1 before it");
+    one.until("campaigns for 'cron', 1 candidate ahead");
     // Without members nobody can be relied on; when they are back, somebody leads again.
     for id in 1..=3 {
         cluster.up.say(&format!("kill {id}"));
@@ -319,8 +319,8 @@ fn a_leader_makes_room_and_comes_back() {
     pid(&low.line());
     let mut high = cluster.spawn("campaign primary --priority 5 --preempt", JOB);
     pid(&high.line());
-    low.until("somebody with a higher priority");
-    low.until("stands for 'primary', 1 before it");
+    low.until("a candidate with a higher priority");
+    low.until("campaigns for 'primary', 1 candidate ahead");
     high.signal(Signal::TERM);
     assert_eq!(high.code(), Some(9));
     pid(&low.line());
@@ -454,7 +454,7 @@ fn what_the_cluster_does_not_want_has_its_own_code() {
     // A minority: the member is there, and nobody coordinates.
     drop(cluster);
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     for id in [1, 2] {
         up.say(&format!("kill {id}"));
         up.until(&[&format!("killed member {id}")]);

@@ -11,21 +11,21 @@ use tempfile::TempDir;
 #[test]
 fn the_next_takes_over_from_a_killed_coordinator() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     up.say("kill 3");
     up.until(&["killed member 3"]);
-    let line = up.until(&["member 2 coordinates in term"]);
+    let line = up.until(&["member 2 is the coordinator in term"]);
     assert!(line.contains("suspected P3"), "{line}");
     up.say("kill 3");
     up.until(&["error: member 3 is dead already"]);
     up.say("klil 3");
     up.until(&["error: no command 'klil'", "step-down, transfer ID"]);
     up.say("revive 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     // The end of its input is not its end.
     up.say("status");
     drop(up.stdin.take());
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     assert!(Up::lives(up.pids[0]));
     kill_process(Pid::from_child(&up.child), Signal::INT).unwrap();
     assert!(up.child.wait().unwrap().success());
@@ -35,18 +35,18 @@ fn the_next_takes_over_from_a_killed_coordinator() {
 #[test]
 fn a_minority_says_that_it_has_no_mandate_and_heals() {
     let mut up = Up::start("--nodes 3");
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     up.say("partition 3|1,2");
     // In either order: the majority has a coordinator, the minority knows that it has none.
     let (mut elected, mut bare) = (false, false);
     while !(elected && bare) {
         let line = up.line();
-        elected |= line.contains("member 2 coordinates in term");
+        elected |= line.contains("member 2 is the coordinator in term");
         bare |= line.contains("member 3 has no mandate: 1 of the 2 members needed agree");
     }
     up.say("heal");
-    up.until(&["everybody reaches everybody again"]);
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["all members reach each other again"]);
+    up.until(&["member 3 is the coordinator in term"]);
     up.say("quit");
     assert!(up.child.wait().unwrap().success());
     up.nobody_is_left();
@@ -57,7 +57,7 @@ fn a_parent_that_is_killed_leaves_nobody_behind() {
     // A parent that is killed cannot remove a temporary directory.
     let directory = TempDir::new().unwrap();
     let mut up = Up::start(&format!("--nodes 3 --dir {}", directory.path().display()));
-    up.until(&["member 3 coordinates in term"]);
+    up.until(&["member 3 is the coordinator in term"]);
     // Not even one that cannot hear of it.
     up.say("pause 1");
     up.until(&["paused member 1"]);
@@ -74,7 +74,7 @@ fn a_directory_is_kept_and_used_again() {
     let mut last = 0;
     for _ in 0..2 {
         let mut up = Up::start(&format!("--nodes 1 --dir {}", path.display()));
-        let line = up.until(&["member 1 coordinates in term "]);
+        let line = up.until(&["member 1 is the coordinator in term "]);
         let term = line.split("in term ").nth(1).unwrap().split(':').next().unwrap();
         let term: u64 = term.parse().unwrap();
         assert!(term > last, "terms only grow: {line}");

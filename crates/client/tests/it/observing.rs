@@ -31,7 +31,7 @@ async fn the_present_comes_first_and_then_every_change() {
     let status = next(&mut observer).await;
     let leader = status.leader.clone().unwrap();
     assert_eq!((leader.session, leader.token), (session.id(), leads.token()));
-    assert_eq!(status.reason, "the first to stand for it");
+    assert_eq!(status.reason, "the first candidate");
     // What is cancelled misses nothing.
     assert!(timeout(Duration::ZERO, observer.next()).await.is_err());
     leads.proclaim("b").await.unwrap();

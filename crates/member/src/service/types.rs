@@ -119,8 +119,10 @@ impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Output::Event(event) => event.fmt(f),
-            Output::Coordinator(Some(id), term) => write!(f, "{id} coordinates in term {term}"),
-            Output::Coordinator(None, _) => f.write_str("nobody coordinates"),
+            Output::Coordinator(Some(id), term) => {
+                write!(f, "{id} is the coordinator in term {term}")
+            }
+            Output::Coordinator(None, _) => f.write_str("no coordinator"),
             Output::Replies(replies) => write!(f, "{} replies", replies.len()),
             Output::Noted(said) => write!(f, "{said:?}"),
         }

@@ -35,12 +35,12 @@ pub(crate) enum NoSocket {
     )]
     TooLong(PathBuf),
     /// Something else is there.
-    #[error("'{}' is there and is no socket; move it away, or choose another path", .0.display())]
+    #[error("'{}' exists and is not a socket; move it away, or choose another path", .0.display())]
     Taken(PathBuf),
     /// Another process listens there.
     #[error(
-        "another process listens at '{}'; stop it, or give every member a socket of its own: {{id}} \
-         stands for its number",
+        "another process listens at '{}'; stop it, or give every member its own socket: {{id}} in \
+         the path becomes its number",
         .0.display()
     )]
     InUse(PathBuf),
@@ -92,7 +92,7 @@ pub(super) fn listen(
     }
 }
 
-/// Lets those connect who may. The group comes first: until then only the owner may.
+/// Sets the mode and group that decide which users may connect. The group comes first: until then only the owner may.
 fn permit(path: &Path, SocketAccess { mode, group }: SocketAccess) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(0o600))?;
     if let Some(group) = group {
@@ -140,10 +140,10 @@ async fn visit(read: UnixReader, out: UnixWriter, peer: Option<UCred>, shared: A
     match timeout(GREETED_WITHIN, greet(frames, out, (caller, pid), &shared)).await {
         Ok(Ok(guest)) => {
             let end = guest.serve(&shared).await;
-            tracing::debug!(pid, "a local client has gone: {end}");
+            tracing::debug!(pid, "a local client disconnected: {end}");
         }
         Ok(Err(refused)) => tracing::info!(pid, "a local client was refused: {}", refused.text),
-        Err(_) => tracing::debug!(pid, "a local client did not say who it is"),
+        Err(_) => tracing::debug!(pid, "a local client did not identify itself"),
     }
 }
 
@@ -158,8 +158,8 @@ async fn greet(
         Ok(Some((Envelope { body: Some(Body::ClientHello(hello)), .. }, _))) => {
             judge_client(&hello, &shared.cluster, true)
         }
-        Ok(Some(_)) => Err(malformed("the first frame is no client's greeting")),
-        Ok(None) => return Err(malformed("closed before it said who it is")),
+        Ok(Some(_)) => Err(malformed("the first frame is not a client's greeting")),
+        Ok(None) => return Err(malformed("closed before it identified itself")),
         Err(broken) => Err(malformed(&broken.to_string())),
     };
     match judged {

@@ -108,7 +108,7 @@ impl Shared {
             }
             Err(_) => {
                 let most = self.connections_max;
-                let text = format!("{most} clients are connected, and no more are served");
+                let text = format!("the limit of {most} connected clients is reached");
                 tracing::debug!("{text}");
                 if connections.len() < most.saturating_add(REFUSALS_MAX) {
                     let refused = Refused::new(Reason::Overflow, text);
@@ -150,7 +150,7 @@ impl Clients {
                 Ok(socket) => Some(socket),
                 // Nobody asked for it, and members may share a directory.
                 Err(no_socket) if *path == settings.default_socket() => {
-                    tracing::warn!("no clients by Unix socket: {no_socket} ('socket')");
+                    tracing::warn!("no Unix socket for clients: {no_socket} ('socket')");
                     None
                 }
                 Err(no_socket) => return Err(no_socket),
@@ -188,7 +188,7 @@ async fn accept_remote(mut clients: mpsc::Receiver<ClientConnection>, shared: Ar
         shared.admit(&mut connections, out, |out| {
             Box::pin(async move {
                 let caller = Caller::Certificate { name, from: address };
-                let gone = format!("{caller} has gone");
+                let gone = format!("{caller} disconnected");
                 let guest = Guest { version, frames, out, caller, owner: None };
                 let end = guest.serve(&inside).await;
                 tracing::debug!("{gone}: {end}");

@@ -91,7 +91,7 @@ fn o1_how_it_stands_comes_first_and_then_every_change() {
     let leader = standing.leader.unwrap();
     assert_eq!((leader.session, leader.client.as_str(), leader.since), (one, "one", 1));
     assert_eq!((leader.value, standing.at), (b"a".to_vec(), 1));
-    assert_eq!(standing.reason, "the first to stand for it");
+    assert_eq!(standing.reason, "the first candidate");
     assert!(next(&mut told).is_none(), "the same is told once");
 
     // Several at once, in order; since when it leads does not change with the value.

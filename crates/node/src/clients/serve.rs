@@ -47,7 +47,7 @@ pub(super) enum End {
     Closed,
     /// It takes nothing, and too much waits for it.
     Slow,
-    /// What it says makes no sense, or the connection broke.
+    /// It sent a malformed frame, or the connection broke.
     Broken(Broken),
     /// Nothing can be said to it.
     Deaf(io::Error),
@@ -57,7 +57,7 @@ impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             End::Closed => f.write_str("closed by the client"),
-            End::Slow => f.write_str("sent away, because it does not take its answers"),
+            End::Slow => f.write_str("disconnected, because it does not read its answers"),
             End::Broken(broken) => broken.fmt(f),
             End::Deaf(error) => error.fmt(f),
         }
@@ -149,13 +149,13 @@ pub(super) fn allowed(request: Request, caller: &Caller, member: u32) -> Result<
     match request {
         Request::Force { lock, session, .. } if !caller.may_operate() => {
             tracing::warn!(
-                "refused: to take '{lock}' away from {session}, by {caller}: no operator"
+                "refused: {caller} may not force-release '{lock}' from {session}: not an operator"
             );
             Err(Reply::Forced { lock, session, result: Err(Refusal::NotOperator) })
         }
         Request::Force { lock, session, by, now } => {
             let by = format!("{by} ({caller}, through P{member})");
-            tracing::warn!(now, "the lock '{lock}' is taken away from {session} by {by}");
+            tracing::warn!(now, "force-releasing the lock '{lock}' from {session}, by {by}");
             Ok(Request::Force { lock, session, by, now })
         }
         request => Ok(request),
@@ -210,7 +210,7 @@ async fn speak<W: AsyncWrite + Unpin>(
                 }
             };
             if !frame::put(&frame, LONGEST_TO_CLIENT, &mut bytes) {
-                tracing::warn!("an answer that fits into no frame was left out");
+                tracing::warn!("an answer larger than a frame was left out");
             }
         }
         if let Some(answer) = answer {
@@ -232,7 +232,7 @@ fn announcement(Coordinator { id: coordinator, term }: Coordinator) -> Announcem
 /// Notes what the client hears about its sessions.
 fn note_reply(reply: &Reply, caller: &Caller, owner: Option<&Owner>) {
     if let Reply::Denied { session, .. } = reply {
-        tracing::warn!("refused: to use session {session}, by {caller}: it has another key");
+        tracing::warn!("refused: {caller} may not use session {session}: wrong key");
     }
     let Some(owner) = owner else { return };
     match reply {

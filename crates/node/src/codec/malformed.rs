@@ -9,7 +9,7 @@ pub enum Malformed {
     #[error("a message of {0} bytes; at most {LONGEST} are allowed")]
     TooLong(usize),
     /// They are not protobuf, or not of these messages.
-    #[error("no message of a member: {0}")]
+    #[error("not a member's message: {0}")]
     Protobuf(#[source] prost::DecodeError),
     /// A kind of message that this version does not know: from a newer one.
     #[error("a kind of message that this version does not know; upgrade this member")]
@@ -41,7 +41,7 @@ pub enum Malformed {
     TooDeep,
     /// An election's message does not fit the election: its name is right, its content is not. May
     /// be from a newer version.
-    #[error("election.body is no message of this version's election: {0}")]
+    #[error("election.body is not a message of this version's election: {0}")]
     Misfit(String),
     /// Something of the coordinator's state is packed in a format that this version does not know.
     #[error(
@@ -53,8 +53,8 @@ pub enum Malformed {
         /// The format's number.
         format: u8,
     },
-    /// Something of the coordinator's state is of the right format and makes no sense in it.
-    #[error("{field} makes no sense: {why}")]
+    /// A part of the coordinator's state has the right format and an invalid content.
+    #[error("{field} is invalid: {why}")]
     Packed {
         /// Where it stands.
         field: &'static str,

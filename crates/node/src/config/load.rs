@@ -215,7 +215,7 @@ impl<'t> Loader<'_, 't> {
             }
         }
         if complete && !members.is_empty() && members.iter().all(|peer| peer.witness) {
-            let what = "every member is a witness, so nobody may lead; at least one must not be";
+            let what = "every member is a witness, so no member may lead; at least one must not be a witness";
             self.reader.complain(Place::Missing, "member.witness", what.to_owned());
         }
         members
@@ -501,14 +501,14 @@ fn warnings(settings: &Settings) -> Vec<String> {
     let members = settings.members.len();
     if settings.choices.quorum == Quorum::None {
         warnings.push(
-            "quorum = \"none\": every side of a partition will have a coordinator that believes \
-             in its mandate, so two members may lead at once; use \"majority\" for anything that \
+            "quorum = \"none\": each side of a partition has its own coordinator, \
+             so two members may lead at once; use \"majority\" for anything that \
              matters"
                 .to_owned(),
         );
     } else if members < 3 {
         warnings.push(format!(
-            "{members} member{}: the loss of one stops the cluster; 3 survive the loss of one",
+            "{members} member{}: the loss of one member stops the cluster; 3 members survive the loss of one",
             if members == 1 { "" } else { "s" }
         ));
     } else if members.is_multiple_of(2) {
@@ -526,8 +526,8 @@ fn warnings(settings: &Settings) -> Vec<String> {
         && !http.ip().is_loopback()
     {
         warnings.push(format!(
-            "http = \"{http}\" can be reached from other hosts and is not encrypted: those who listen \
-             there see the keys of sessions and the operator token"
+            "http = \"{http}\" can be reached from other hosts and is not encrypted: the \
+             network sees session keys and the operator token"
         ));
     }
     let mode = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.mode());

@@ -93,18 +93,18 @@ pub(crate) fn show_preempt(preempt: Preempt) -> String {
 pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         format!(
-            "'{text}' is no address to listen on; give an IP address and a port: \"0.0.0.0:7400\""
+            "'{text}' is not an address to listen on; give an IP address and a port: \"0.0.0.0:7400\""
         )
     })
 }
 
-/// An address to reach somebody at: a name or an IP address, and a port.
+/// An address that others can reach: a name or an IP address, and a port.
 pub(crate) fn address(text: &str) -> Result<String, String> {
     let wanted = "a name or an IP address with a port: \"host-1:7400\"";
     let refused = || Err(format!("'{text}' is not {wanted}"));
     if let Ok(address) = text.parse::<SocketAddr>() {
         if address.ip().is_unspecified() {
-            return Err(format!("'{text}' is everywhere and nowhere; give {wanted}"));
+            return Err(format!("'{text}' is not an address that others can reach; give {wanted}"));
         }
         return if address.port() == 0 { refused() } else { Ok(text.to_owned()) };
     }

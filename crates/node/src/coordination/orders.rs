@@ -50,7 +50,7 @@ fn logged(shown: &Shown) -> impl Fn(Refusal) -> Refusal {
 fn numbered(given: Option<u64>) -> Result<Option<u64>, Refusal> {
     match given {
         Some(NUMBERS..) => {
-            let error = format!("a number is below {NUMBERS}");
+            let error = format!("a number must be below {NUMBERS}");
             Err(senseless("bad-number", &error, "count from 1"))
         }
         given => Ok(given),
@@ -64,9 +64,9 @@ fn done(what: String) -> Outcome<Done> {
 /// Begins a session. It lives for its TTL, and is then kept alive or ends.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/sessions", request_body = OpenSession, responses(
     (status = 200, body = Opened),
-    (status = 422, description = "The TTL, the name or the key makes no sense", body = bellwether_api::json::Problem),
-    (status = 429, description = "There are too many sessions", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 422, description = "The TTL, the name or the key is invalid", body = bellwether_api::json::Problem),
+    (status = 429, description = "A limit of sessions is reached", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn open(
     State(about): Shared,
@@ -75,7 +75,7 @@ pub(super) async fn open(
 ) -> Outcome<Opened> {
     let OpenSession { client, ttl_ms, key } = body?.0;
     let bad_key = |_| {
-        let error = "a key has thirty-two hexadecimal digits";
+        let error = "a key must have 32 hexadecimal digits";
         senseless("bad-key", error, "draw one at random, or leave it out")
     };
     let key = match key {
@@ -88,7 +88,7 @@ pub(super) async fn open(
     Ok(Json(Opened { session, key: key.hex(), ttl_ms }))
 }
 
-/// Keeps a session alive: its TTL begins anew.
+/// Keeps a session alive: its TTL begins again.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(
     ("session" = String, Path, description = "The session, like s3.17"),
 ), security(("bearer" = [])), responses(
@@ -97,7 +97,7 @@ pub(super) async fn open(
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn keep_alive(
     State(about): Shared,
@@ -118,15 +118,15 @@ pub(super) struct Closing {
     now: bool,
 }
 
-/// What came of taking something away.
+/// The outcome of a force-release, or of ending a session.
 fn given(given: &Given, done: String, what: &str, session: SessionId) -> Response {
     let (status, done) = match given {
         Given::Done => (StatusCode::OK, done),
         Given::Within(most) => (
             StatusCode::ACCEPTED,
             format!(
-                "{what}: its client was told, and has not confirmed yet. What {session} holds goes to \
-                 the next when it has, and at the latest in {most:?}"
+                "{what}: its client was told and has not confirmed yet. The next request is granted when \
+                 {session} confirms, or after {most:?} at the latest"
             ),
         ),
     };
@@ -138,9 +138,9 @@ fn through(caller: &Caller, about: &About) -> String {
     format!("{caller}, through {}", about.settings.id)
 }
 
-/// What it means that a holder is not waited for.
-const AT_ONCE: &str = "its client may still be at work with it; whatever is protected must refuse its \
-                       token from now on";
+/// What an operator must know who does not wait for the holder.
+const AT_ONCE: &str = "its client may still be at work; the protected resource must reject its token \
+                       from now on";
 
 /// Ends a session: its locks are given back and its roles left. If its client is connected, it is told
 /// first, and others get what it held when it has stopped.
@@ -153,7 +153,7 @@ const AT_ONCE: &str = "its client may still be at work with it; whatever is prot
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn close(
     State(about): Shared,
@@ -166,10 +166,10 @@ pub(super) async fn close(
     let ended = if now || caller.may_operate() {
         // Not to wait for the client is for operators alone.
         let by = through(&shown.operator(about.operator)?, &about);
-        tracing::warn!(%session, now, "session {session} is ended by {by}");
+        tracing::warn!(%session, now, "ending session {session}, by {by}");
         Exchange::new(&about).end(session, by, now).await?
     } else {
-        tracing::info!(%session, "session {session} is closed with its key by {caller}");
+        tracing::info!(%session, "closing session {session} with its key, by {caller}");
         let own = Own { id: session, key: shown.key()? };
         Exchange::new(&about).close(own).await.map_err(logged(&shown))?
     };
@@ -177,7 +177,7 @@ pub(super) async fn close(
         true => format!("session {session} has ended; {AT_ONCE}"),
         false => format!("session {session} has ended"),
     };
-    Ok(given(&ended, done, &format!("session {session} is to end"), session))
+    Ok(given(&ended, done, &format!("session {session} is ending"), session))
 }
 
 /// Asks for locks: all of them or none, at once or within some time.
@@ -188,12 +188,12 @@ pub(super) async fn close(
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
-    (status = 408, description = "It waited too long", body = bellwether_api::json::Problem),
+    (status = 408, description = "Timed out", body = bellwether_api::json::Problem),
     (status = 409, description = "A lock is busy, or a deadlock", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
-    (status = 422, description = "The request makes no sense", body = bellwether_api::json::Problem),
-    (status = 429, description = "Too many wait", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 422, description = "The request is invalid", body = bellwether_api::json::Problem),
+    (status = 429, description = "A limit of waiting requests is reached", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn lock(
     State(about): Shared,
@@ -215,14 +215,15 @@ fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
     let mode = match (mode, permits, of) {
         (shown::Mode::Permits, take, Some(of)) => Mode::Permits { take: take.unwrap_or(1), of },
         (shown::Mode::Permits, _, None) => {
-            let error = format!("'{name}' is wanted as a semaphore, and 'of' is missing");
-            let hint = "say how many permits there are, as all that use it do";
+            let error = format!("'{name}' has the mode \"permits\", and 'of' is missing");
+            let hint =
+                "give the total number of permits; all users of a semaphore must give the same";
             return Err(senseless("bad-permits", &error, hint));
         }
         (shown::Mode::Exclusive, None, None) => Mode::Exclusive,
         (shown::Mode::Shared, None, None) => Mode::Shared,
         _ => {
-            let error = format!("'{name}' has permits and is not wanted as a semaphore");
+            let error = format!("'{name}' has 'permits' or 'of', but not the mode \"permits\"");
             return Err(senseless("bad-permits", &error, "add \"mode\": \"permits\""));
         }
     };
@@ -240,7 +241,7 @@ fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "The request holds nothing", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn release(
     State(about): Shared,
@@ -251,22 +252,22 @@ pub(super) async fn release(
     let (own, granted) = (own(&id, &shown)?, Numbered::of(numbered(Some(number))?));
     Exchange::new(&about).release(own, granted).await.map_err(logged(&shown))?;
     let session = own.id;
-    done(format!("session {session} gave back what request {number} held"))
+    done(format!("session {session} released request {number}"))
 }
 
-/// Makes a session stand for a role. It leads at once or when its turn comes.
+/// Campaigns for a role in a session, which leads at once or when its turn comes.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/campaign", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = CampaignOrder, security(("bearer" = [])), responses(
-    (status = 200, description = "It leads", body = RoleStatus),
-    (status = 202, description = "It stands, and others are before it", body = RoleStatus),
+    (status = 200, description = "The session leads the role", body = RoleStatus),
+    (status = 202, description = "The session campaigns, and other candidates are ahead", body = RoleStatus),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
-    (status = 409, description = "It stands already, or the policy is another", body = bellwether_api::json::Problem),
+    (status = 409, description = "The session campaigns already, or the role has another policy", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
-    (status = 422, description = "The request makes no sense", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 422, description = "The request is invalid", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn campaign(
     State(about): Shared,
@@ -306,9 +307,9 @@ pub(super) async fn campaign(
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
-    (status = 409, description = "It does not stand for the role", body = bellwether_api::json::Problem),
+    (status = 409, description = "The session does not campaign for the role", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn resign(
     State(about): Shared,
@@ -321,7 +322,7 @@ pub(super) async fn resign(
     let ask = Ask::Resign { role: role.clone() };
     Exchange::new(&about).ask(own, numbered(order.number)?, ask).await.map_err(logged(&shown))?;
     let session = own.id;
-    done(format!("session {session} no longer stands for '{role}'"))
+    done(format!("session {session} no longer campaigns for '{role}'"))
 }
 
 /// Changes what the world knows of the leader.
@@ -332,10 +333,10 @@ pub(super) async fn resign(
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
-    (status = 409, description = "It does not lead the role", body = bellwether_api::json::Problem),
+    (status = 409, description = "The session does not lead the role", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
     (status = 422, description = "The value is too large", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn proclaim(
     State(about): Shared,
@@ -348,7 +349,7 @@ pub(super) async fn proclaim(
     let ask = Ask::Proclaim { role: role.clone(), value: order.value.into_bytes() };
     Exchange::new(&about).ask(own, numbered(order.number)?, ask).await.map_err(logged(&shown))?;
     let session = own.id;
-    done(format!("session {session} leads '{role}' with another value"))
+    done(format!("session {session} proclaimed another value for '{role}'"))
 }
 
 /// Gives a role to a named candidate.
@@ -359,9 +360,9 @@ pub(super) async fn proclaim(
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
-    (status = 409, description = "It does not lead, or the other does not stand", body = bellwether_api::json::Problem),
+    (status = 409, description = "The session does not lead, or the other session does not campaign", body = bellwether_api::json::Problem),
     (status = 410, description = "The session has ended", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn hand_over(
     State(about): Shared,
@@ -390,7 +391,7 @@ pub(super) async fn hand_over(
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
     (status = 409, description = "The session does not hold the lock", body = bellwether_api::json::Problem),
     (status = 422, description = "The reason is missing or too long", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn force(
     State(about): Shared,
@@ -401,15 +402,20 @@ pub(super) async fn force(
     let (lock, ForceOrder { session: id, by, now }) = (name?.0, body?.0);
     let session = session(&id)?;
     if by.trim().is_empty() || by.len() > REASON_MAX || by.contains(char::is_control) {
-        let error = format!("'by' has from 1 to {REASON_MAX} bytes, and no control characters");
+        let error = format!("'by' must have 1 to {REASON_MAX} bytes and no control characters");
         return Err(senseless("bad-reason", &error, "say who you are and why"));
     }
     let by = format!("{by} ({})", through(&caller, &about));
-    tracing::warn!(lock, %session, now, "the lock '{lock}' is taken away from {session} by {by}");
+    tracing::warn!(lock, %session, now, "force-releasing the lock '{lock}' from {session}, by {by}");
     let taken = Exchange::new(&about).force(lock.clone(), session, by, now).await?;
     let done = match now {
-        true => format!("'{lock}' was taken away from {session}; {AT_ONCE}"),
-        false => format!("'{lock}' was taken away from {session}"),
+        true => format!("'{lock}' was force-released from {session}; {AT_ONCE}"),
+        false => format!("'{lock}' was force-released from {session}"),
     };
-    Ok(given(&taken, done, &format!("'{lock}' is taken away from {session}"), session))
+    Ok(given(
+        &taken,
+        done,
+        &format!("the force-release of '{lock}' from {session} has begun"),
+        session,
+    ))
 }

@@ -28,7 +28,7 @@ type Asked = Result<Query<Limit>, QueryRejection>;
 #[cfg_attr(test, derive(utoipa::IntoParams))]
 #[cfg_attr(test, into_params(parameter_in = Query))]
 pub(super) struct Limit {
-    /// At most so many of each list, up to 10,000; 1,000 if it is left out.
+    /// The most entries of each list, up to 10,000; 1,000 by default.
     limit: Option<usize>,
 }
 
@@ -104,7 +104,7 @@ pub(super) async fn watch(State(about): Shared, asked: Asked) -> Result<Response
 }
 
 /// One role as server-sent events whose data is a `Role` in JSON: at once, and whenever it
-/// changes. One that nobody stands for is there too, without a leader.
+/// changes. A role without candidates is shown without a leader.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/roles/{role}/watch", params(
     ("role" = String, Path, description = "The role"), Limit,
 ), responses(

@@ -6,10 +6,10 @@ use axum::http::StatusCode;
 use bellwether_coordination::{Ending, Refusal, SessionId};
 use bellwether_http::Refusal as Answer;
 
-/// A lock that is taken away: until it is given back, the session is not kept alive.
+/// A lock that is being force-released: until it is released, the session is not kept alive.
 pub(super) fn taken(lock: &str, request: u64, by: &str) -> Answer {
-    let error = format!("the lock '{lock}' is taken away by {by}");
-    let hint = format!("stop what relies on it, and give back request {request}");
+    let error = format!("the lock '{lock}' is being force-released by {by}");
+    let hint = format!("stop the work that relies on it, then release request {request}");
     Answer::new(StatusCode::CONFLICT, error, Some(&hint)).coded("taken")
 }
 
@@ -55,7 +55,7 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             "all that use a semaphore must name the same number of permits",
         ),
         InvalidPermits(_) => (senseless, "bad-permits", "see 'permits' and 'of'"),
-        NotAsked(_) => (conflict, "not-held", "see /v1/locks for who holds what, and by what"),
+        NotAsked(_) => (conflict, "not-held", "see /v1/locks for the holders and their requests"),
         Forgotten(_) => (
             conflict,
             "forgotten",
@@ -64,23 +64,23 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
         Deadlock(deadlock) => {
             let hint = "release what this session holds, then ask again; ask for locks in the \
                         same order everywhere, or for all of them at once";
-            let circle = shown::deadlock(deadlock);
+            let cycle = shown::deadlock(deadlock);
             return Answer::new(conflict, refusal.to_string(), Some(hint))
                 .coded("deadlock")
-                .deadlocked(circle);
+                .deadlocked(cycle);
         }
         AlreadyCampaigns(_) => (conflict, "already-stands", "resign first, or use another session"),
-        NotCandidate(_) => (conflict, "not-candidate", "see /v1/roles for who stands"),
-        NotLeader(_) => (conflict, "not-leader", "see /v1/roles for who leads"),
-        NoSuchCandidate(..) => (conflict, "no-such-candidate", "see /v1/roles for who stands"),
+        NotCandidate(_) => (conflict, "not-candidate", "see /v1/roles for the candidates"),
+        NotLeader(_) => (conflict, "not-leader", "see /v1/roles for the leader"),
+        NoSuchCandidate(..) => (conflict, "no-such-candidate", "see /v1/roles for the candidates"),
         OtherPolicy(..) => {
             (conflict, "other-policy", "all candidates of a role must name the same policy")
         }
-        NotHolder(..) => (conflict, "not-holder", "see /v1/locks for who holds it"),
+        NotHolder(..) => (conflict, "not-holder", "see /v1/locks for the holder"),
         GaveUp => (
             StatusCode::REQUEST_TIMEOUT,
             "waited-in-vain",
-            "wait longer with wait_ms; see /v1/locks for who holds it",
+            "wait longer with wait_ms; see /v1/locks for the holder",
         ),
         NotOperator => (
             StatusCode::FORBIDDEN,
@@ -90,7 +90,7 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
         StaleToken(..) => (
             conflict,
             "stale-token",
-            "its bearer has lost what it was given for, and has to ask for it again",
+            "its owner has lost the lock or role, and must ask for it again",
         ),
     };
     Answer::new(status, refusal.to_string(), Some(hint)).coded(code)
@@ -102,14 +102,14 @@ pub(super) fn ended(session: SessionId, why: Option<Ending>) -> Answer {
         Some(why) => format!("session {session} has ended: {why}"),
         None => format!("session {session} has ended"),
     };
-    let hint = "open another one with POST /v1/sessions; what it held is given back";
+    let hint = "open another one with POST /v1/sessions; its locks and roles are released";
     Answer::new(StatusCode::GONE, error, Some(hint)).coded("no-session")
 }
 
 /// The session has another key than was shown.
 pub(super) fn denied(session: SessionId) -> Answer {
-    let error = format!("session {session} has another key than was shown; nothing was done");
-    let hint = "show the 'key' that POST /v1/sessions answered when this session was opened";
+    let error = format!("wrong key for session {session}; nothing was done");
+    let hint = "send the 'key' that POST /v1/sessions answered when this session was opened";
     Answer::new(StatusCode::FORBIDDEN, error, Some(hint)).coded(WRONG_KEY)
 }
 
@@ -119,15 +119,15 @@ pub(super) const WRONG_KEY: &str = "wrong-key";
 /// There is no such session, or none is written like this.
 pub(super) fn unknown(session: &str) -> Answer {
     let error = format!("there is no session '{session}'");
-    let hint = "see /v1/sessions for those there are";
+    let hint = "see /v1/sessions for all sessions";
     Answer::new(StatusCode::NOT_FOUND, error, Some(hint)).coded("no-session")
 }
 
-/// Nobody coordinates, so nothing was done.
+/// There is no coordinator, so nothing was done.
 pub(super) fn nobody(why: Option<String>) -> Answer {
     let error = match why {
-        Some(why) => format!("nobody coordinates: {why}; nothing was done"),
-        None => "nobody coordinates; nothing was done".to_owned(),
+        Some(why) => format!("no coordinator: {why}; nothing was done"),
+        None => "no coordinator; nothing was done".to_owned(),
     };
     let hint = "see /v1/status; a majority of the members must reach each other";
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-coordinator")
@@ -135,8 +135,9 @@ pub(super) fn nobody(why: Option<String>) -> Answer {
 
 /// There was no answer in time, and it is not known whether anything was done.
 pub(super) fn unanswered() -> Answer {
-    let error = "the coordinator did not answer in time; it may have been done or not";
-    let hint = "ask again with the same number (or key), and it is not done twice";
+    let error =
+        "the coordinator did not answer in time; the request may have been carried out or not";
+    let hint = "ask again with the same number (or key); it is not carried out twice";
     Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-answer")
 }
 

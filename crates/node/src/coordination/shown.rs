@@ -121,7 +121,7 @@ fn of_session(
         leader.is_some_and(|(leader, _)| leader == id)
     };
     let some = session.roles.keys().take(room.within(session.roles.len()));
-    let (leads, stands_for) = some.partition::<Vec<_>, _>(leads);
+    let (leads, campaigns_for) = some.partition::<Vec<_>, _>(leads);
     let names = |list: Vec<&String>| list.into_iter().cloned().collect();
     shown::Session {
         session: id.to_string(),
@@ -131,7 +131,7 @@ fn of_session(
         holds,
         waits_for,
         leads: names(leads),
-        stands_for: names(stands_for),
+        campaigns_for: names(campaigns_for),
     }
 }
 

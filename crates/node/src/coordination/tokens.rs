@@ -1,4 +1,4 @@
-//! Tokens that somebody was shown: is what they were given for still held by them?
+//! Checks tokens: is the lock or role still held by this token?
 //!
 //! Whatever is protected does best by keeping the largest token that it has seen. What cannot keep
 //! anything may ask. The coordinator answers, under its mandate.
@@ -19,12 +19,12 @@ type Named = Result<Path<(String, u64)>, PathRejection>;
 /// Whether a lock is held by this token, and by whom.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/locks/{name}/tokens/{token}", params(
     ("name" = String, Path, description = "The lock"),
-    ("token" = u64, Path, description = "The token that somebody has shown"),
+    ("token" = u64, Path, description = "The token to check"),
 ), responses(
     (status = 200, body = Bearer),
-    (status = 400, description = "The token is no number", body = bellwether_api::json::Problem),
-    (status = 409, description = "The lock is not held by it: it is over", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 400, description = "The token is not a number", body = bellwether_api::json::Problem),
+    (status = 409, description = "The lock is not held by this token, and never will be again", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn of_lock(State(about): Shared, path: Named) -> Outcome<Bearer> {
     let Path((name, token)) = path?;
@@ -34,12 +34,12 @@ pub(super) async fn of_lock(State(about): Shared, path: Named) -> Outcome<Bearer
 /// Whether a role is led by this token, and by whom.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/roles/{role}/tokens/{token}", params(
     ("role" = String, Path, description = "The role"),
-    ("token" = u64, Path, description = "The token that somebody has shown"),
+    ("token" = u64, Path, description = "The token to check"),
 ), responses(
     (status = 200, body = Bearer),
-    (status = 400, description = "The token is no number", body = bellwether_api::json::Problem),
-    (status = 409, description = "The role is not led by it: it is over", body = bellwether_api::json::Problem),
-    (status = 503, description = "Nobody coordinates", body = bellwether_api::json::Problem),
+    (status = 400, description = "The token is not a number", body = bellwether_api::json::Problem),
+    (status = 409, description = "The role is not led by this token, and never will be again", body = bellwether_api::json::Problem),
+    (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn of_role(State(about): Shared, path: Named) -> Outcome<Bearer> {
     let Path((name, token)) = path?;

@@ -10,7 +10,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 #[openapi(
     info(
         title = "Bellwether member",
-        description = "One member of a Bellwether cluster: who coordinates, since when and why.",
+        description = "One member of a Bellwether cluster: the coordinator, since when and why; sessions, locks and roles.",
         license(name = "MIT OR Apache-2.0")
     ),
     paths(

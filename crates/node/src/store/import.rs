@@ -50,7 +50,7 @@ where
             if promised > durable.hard.promised {
                 let what = format!(
                     "it has promised term {}, and `{}` has promised term {promised}: version 0.1 \
-                     ran after its state was taken over",
+                     ran after its state was imported",
                     durable.hard.promised,
                     old.display()
                 );
@@ -73,7 +73,7 @@ where
         batch.push(HARD, &pack(&hard));
         self.append(batch, true, &hard, Position::ZERO)?;
         put_aside(&old)?;
-        tracing::info!(file = %old.display(), term = %promised, "took over the promises of version 0.1");
+        tracing::info!(file = %old.display(), term = %promised, "imported the promises of version 0.1");
         Ok(Some(Durable { hard, log: Saved::Nothing }))
     }
 }

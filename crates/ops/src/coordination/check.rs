@@ -1,4 +1,4 @@
-//! `--check NAME --token T`: whether something is held by a token that somebody was shown.
+//! `--check NAME --token T`: whether a lock or role is held by this token.
 
 use super::escaped;
 use crate::watching::{AskArgs, runtime};
@@ -9,10 +9,10 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tokens")]
 pub(super) struct CheckArgs {
-    /// Ask whether this one is held by a token: ends with 82 if it is not, and never will be
+    /// Check whether it is held by this token; exit code 82: it is not, and never will be again
     #[arg(long, value_name = "NAME", requires = "token")]
     check: Option<String>,
-    /// The token, as its bearer has it in BELLWETHER_TOKEN
+    /// The token to check, a number as in BELLWETHER_TOKEN
     #[arg(long, value_name = "TOKEN", requires = "check", allow_negative_numbers = true)]
     token: Option<String>,
 }
@@ -34,11 +34,11 @@ pub(super) fn run(
     if ask.watches() {
         return Err(Failure::flag(
             "watch",
-            "a token is checked once; leave --watch or --check away",
+            "a token is checked once; use --watch or --check, not both",
         ));
     }
     let Ok(token) = token.parse::<u64>() else {
-        let what = format!("'{token}' is no token: a whole number such as 8589934602");
+        let what = format!("'{token}' is not a token; give a whole number such as 8589934602");
         return Err(Failure::flag("token", what));
     };
     let path = format!("/v1/{kind}/{}/tokens/{token}", escaped(name));

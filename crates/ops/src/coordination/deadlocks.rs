@@ -1,4 +1,4 @@
-//! `bellwether deadlocks`: the circles that were found, and who waits for whom now.
+//! `bellwether deadlocks`: the cycles that were found, and the sessions that wait now.
 
 use super::{below, clock, count, picture, table};
 use crate::watching::{self, AskArgs, Shown, runtime};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct DeadlocksArgs {
     #[command(flatten)]
     ask: AskArgs,
-    /// Draw the wait-for graph of now and the circles that were found into this file
+    /// Draw the current wait-for graph and the cycles that were found into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 }
@@ -23,7 +23,10 @@ pub(crate) fn run(args: &DeadlocksArgs) -> Result<Verdict, Failure> {
         return watching::run::<Deadlocks>(&args.ask);
     };
     if args.ask.watches() {
-        return Err(Failure::flag("watch", "a picture is drawn once; leave --watch or --svg away"));
+        return Err(Failure::flag(
+            "watch",
+            "a picture is drawn once; use --watch or --svg, not both",
+        ));
     }
     let target = Target::file("svg", path)?;
     let whom = args.ask.whom()?;
@@ -45,7 +48,7 @@ impl Shown for Deadlocks {
         for deadlock in &self.0.deadlocks {
             let end = match &deadlock.aborted {
                 Some(session) => format!("the request of {session} was aborted"),
-                None => "reported only: it stands until somebody gives up".to_owned(),
+                None => "reported only: it lasts until one of the sessions gives up".to_owned(),
             };
             let size = count(deadlock.cycle.len(), "session", "sessions");
             let _ = writeln!(text, "{}  {size} in a cycle; {end}", deadlock.at);
@@ -66,7 +69,7 @@ impl Shown for Deadlocks {
             text += "no deadlock was found lately\n";
         }
         if self.0.waits.is_empty() {
-            text += "nobody waits for anybody\n";
+            text += "no session waits\n";
         } else {
             let mut table = table(&["session", "waits for", "because of"]);
             for edge in &self.0.waits {
@@ -90,7 +93,7 @@ impl Shown for Deadlocks {
         let waits = self.0.waits.iter();
         let waits: Vec<_> =
             waits.map(|edge| format!("{} -> {} ({})", edge.from, edge.to, edge.lock)).collect();
-        let waits = if waits.is_empty() { "nobody".to_owned() } else { waits.join(", ") };
+        let waits = if waits.is_empty() { "none".to_owned() } else { waits.join(", ") };
         format!("{found}{latest}; waiting: {waits}")
     }
 }
@@ -98,11 +101,11 @@ impl Shown for Deadlocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coordination::picture::tests::two_in_a_circle;
+    use crate::coordination::picture::tests::two_in_a_cycle;
 
     #[test]
-    fn a_circle_is_told_by_name() {
-        let shown = Deadlocks(two_in_a_circle());
+    fn a_cycle_is_told_by_name() {
+        let shown = Deadlocks(two_in_a_cycle());
         let text = shown.table();
         for fragment in [
             "2 sessions in a cycle; the request of s3.2 was aborted",
@@ -115,7 +118,7 @@ mod tests {
         assert!(shown.line().starts_with("1 deadlock, the latest at "), "{}", shown.line());
         assert!(shown.line().ends_with("waiting: s3.1 -> s3.2 (b)"), "{}", shown.line());
         let none = Deadlocks(Coordination::default());
-        assert_eq!(none.line(), "0 deadlocks; waiting: nobody");
-        assert!(none.table().contains("no deadlock was found lately\nnobody waits for anybody"));
+        assert_eq!(none.line(), "0 deadlocks; waiting: none");
+        assert!(none.table().contains("no deadlock was found lately\nno session waits"));
     }
 }

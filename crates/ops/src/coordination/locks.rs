@@ -17,20 +17,20 @@ pub struct LocksArgs {
     ask: AskArgs,
     #[command(flatten)]
     check: CheckArgs,
-    /// Take this lock away from the session that holds it. The session is told first, and the next
-    /// one gets the lock when the holder has stopped, or when its time is over
-    #[arg(long, value_name = "NAME", requires = "session", help_heading = "By force")]
+    /// Force-release this lock from the session that holds it. The session is told first; the next
+    /// one gets the lock when the holder has stopped, or when its deadline has passed
+    #[arg(long, value_name = "NAME", requires = "session", help_heading = "Force-release")]
     release: Option<String>,
-    /// The session that it is taken from, as listed
-    #[arg(long, value_name = "SESSION", requires = "release", help_heading = "By force")]
+    /// The session that holds the lock, as listed
+    #[arg(long, value_name = "SESSION", requires = "release", help_heading = "Force-release")]
     session: Option<String>,
-    /// Why: it is logged, and the session is told
+    /// Who you are and why; it is logged, and the session is told
     #[arg(
         long,
         value_name = "TEXT",
         requires = "release",
         default_value = "an operator",
-        help_heading = "By force"
+        help_heading = "Force-release"
     )]
     reason: String,
     /// The file of the member's operator token: operator.token in its data folder [default: that of
@@ -40,15 +40,15 @@ pub struct LocksArgs {
         value_name = "FILE",
         requires = "release",
         env = "BELLWETHER_OPERATOR_TOKEN",
-        help_heading = "By force"
+        help_heading = "Force-release"
     )]
     operator_token: Option<PathBuf>,
-    /// Do it without asking
-    #[arg(long, requires = "release", help_heading = "By force")]
+    /// Do not ask for confirmation
+    #[arg(long, requires = "release", help_heading = "Force-release")]
     yes: bool,
-    /// Give the lock to the next one at once. The holder may still be at work with it: what the lock
-    /// protects must look at fencing tokens
-    #[arg(long, requires = "release", help_heading = "By force")]
+    /// Grant the lock to the next session at once. The holder may still be at work: the resource that
+    /// the lock protects must check fencing tokens
+    #[arg(long, requires = "release", help_heading = "Force-release")]
     now: bool,
 }
 
@@ -62,10 +62,13 @@ pub(crate) fn run(args: &LocksArgs) -> Result<Verdict, Failure> {
     }
 }
 
-/// Takes a lock away, if the operator means it.
+/// Force-releases a lock, if the operator confirms it.
 fn force(args: &LocksArgs, lock: &str, session: &str) -> Result<Verdict, Failure> {
     if args.ask.watches() {
-        return Err(Failure::flag("watch", "there is nothing to watch with --release"));
+        return Err(Failure::flag(
+            "watch",
+            "it cannot be used with --release; leave one of them out",
+        ));
     }
     let whom = args.ask.whom()?;
     if !args.yes && !confirmed(lock, session, args.now)? {
@@ -81,17 +84,19 @@ fn force(args: &LocksArgs, lock: &str, session: &str) -> Result<Verdict, Failure
 
 fn confirmed(lock: &str, session: &str, now: bool) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
-        let what = "nobody is there to be asked whether this is meant; add --yes";
+        let what = "it needs a confirmation, and standard input is not a terminal; add --yes";
         return Err(Failure::flag("release", what));
     }
     let then = match now {
-        false => "whose command is stopped before the next one gets the lock",
+        false => "whose command is stopped before the next session gets the lock",
         true => {
-            "and the next one gets it at once. The command of this session may still be at work: what \
-             the lock protects must refuse its token"
+            "and the next session gets it at once. The command of this session may still be at work: \
+             the resource that the lock protects must reject its token"
         }
     };
-    print(&format!("'{lock}' will be taken from {session}, {then}.\nIs it meant? Type yes: "))?;
+    print(&format!(
+        "'{lock}' will be force-released from {session}, {then}.\nType yes to confirm: "
+    ))?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(Failure::Print)?;
     Ok(answer.trim() == "yes")
@@ -106,10 +111,10 @@ impl Shown for Locks {
     const PATH: &'static str = "/v1/locks";
 
     fn table(&self) -> String {
-        let mut table = table(&["lock", "", "session", "client", "how", "token", "since"]);
+        let mut table = table(&["lock", "", "session", "client", "mode", "token", "since"]);
         for lock in &self.0.locks {
             let mut name = match lock.permits {
-                Some(of) => format!("{} ({} of {of} taken)", lock.name, lock.taken),
+                Some(of) => format!("{} ({} of {of} permits taken)", lock.name, lock.taken),
                 None => lock.name.clone(),
             };
             for holder in &lock.holders {
@@ -128,7 +133,7 @@ impl Shown for Locks {
                 let Waiter { session, client, mode, permits, behind, since } = waiter;
                 table.add_row([
                     std::mem::take(&mut name),
-                    format!("waits, place {}", behind + 1),
+                    format!("waits, position {}", behind + 1),
                     session.clone(),
                     client.clone(),
                     how(*mode, *permits),
@@ -161,7 +166,7 @@ impl Shown for Locks {
 
 fn how(mode: Mode, permits: u32) -> String {
     match mode {
-        Mode::Exclusive => "alone".to_owned(),
+        Mode::Exclusive => "exclusive".to_owned(),
         Mode::Shared => "shared".to_owned(),
         Mode::Permits if permits == 1 => "1 permit".to_owned(),
         Mode::Permits => format!("{permits} permits"),

@@ -20,12 +20,12 @@ pub(crate) fn table(header: &[&str]) -> Table {
     table
 }
 
-/// What stands below every table: whose word this is, and what is not shown.
+/// The lines below every table: which member answered, and what is not shown.
 fn below(all: &Coordination) -> String {
     let coordinator = match all.coordinator {
-        Some(id) if id == all.id => "which coordinates".to_owned(),
-        Some(id) => format!("coordinated by P{id}"),
-        None => "without a coordinator".to_owned(),
+        Some(id) if id == all.id => "the coordinator".to_owned(),
+        Some(id) => format!("coordinator P{id}"),
+        None => "no coordinator".to_owned(),
     };
     let term = all.term;
     let mut text = format!("as seen by P{}, {coordinator}, in term {term}\n", all.id);
@@ -61,7 +61,7 @@ fn escaped(name: &str) -> String {
     text
 }
 
-/// So many of something.
+/// A number with its noun.
 fn count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
@@ -78,7 +78,7 @@ mod tests {
         all.coordinator = Some(2);
         all.left_out = 12;
         let text = below(&all);
-        assert_eq!(text, "as seen by P2, which coordinates, in term 7\n12 more are not shown\n");
+        assert_eq!(text, "as seen by P2, the coordinator, in term 7\n12 more are not shown\n");
     }
 
     #[test]

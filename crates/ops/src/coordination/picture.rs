@@ -1,4 +1,4 @@
-//! The wait-for graph as a picture, and the circles that were found.
+//! The wait-for graph as a picture, and the cycles that were found.
 
 use bellwether_algorithms::referee::{Arc, Graph, Vertex};
 use bellwether_api::coordination::{Coordination, Deadlock};
@@ -7,19 +7,19 @@ use std::collections::BTreeMap;
 
 /// More sessions than this are a ball of wool and no picture.
 const SESSIONS_MAX: usize = 60;
-/// So many of the circles that were found are drawn, the latest first.
-const CIRCLES_MAX: usize = 12;
+/// At most this number of cycles are drawn, the latest first.
+const CYCLES_MAX: usize = 12;
 /// So many letters of a name fit into a box or beside an arrow.
 const LETTERS_MAX: usize = 15;
 
-/// The graph of now, and a graph for each circle.
+/// The current wait-for graph, and a graph for each cycle.
 pub(super) fn draw(all: &Coordination) -> String {
     let mut pictures = vec![now(all)];
-    pictures.extend(all.deadlocks.iter().take(CIRCLES_MAX).map(circle));
-    graphs("Who waits for whom", &pictures)
+    pictures.extend(all.deadlocks.iter().take(CYCLES_MAX).map(cycle));
+    graphs("Wait-for graph", &pictures)
 }
 
-/// Who waits for whom now. What is part of a circle stands out.
+/// The current wait-for graph. Edges in a cycle are highlighted.
 fn now(all: &Coordination) -> Graph {
     let mut graph = Graph { title: String::new(), nodes: Vec::new(), edges: Vec::new() };
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
@@ -42,16 +42,16 @@ fn now(all: &Coordination) -> Graph {
         graph.edges.push(Arc { from, to, label: short(&edge.lock), marked: false });
     }
     graph.title = match (graph.edges.len(), left_out) {
-        (0, _) => "Nobody waits for anybody".to_owned(),
-        (_, 0) => "Who waits for whom now".to_owned(),
-        (drawn, more) => format!("Who waits for whom now: {drawn} of {}", drawn + more),
+        (0, _) => "No session waits".to_owned(),
+        (_, 0) => "Wait-for graph now".to_owned(),
+        (drawn, more) => format!("Wait-for graph now: {drawn} of {}", drawn + more),
     };
-    mark_circles(&mut graph);
+    mark_cycles(&mut graph);
     graph
 }
 
 /// Marks the edges from which a way leads back, and their ends.
-fn mark_circles(graph: &mut Graph) {
+fn mark_cycles(graph: &mut Graph) {
     let reaches = |from: usize, to: usize| {
         let mut seen = vec![false; graph.nodes.len()];
         let mut open = vec![from];
@@ -76,8 +76,8 @@ fn mark_circles(graph: &mut Graph) {
     }
 }
 
-/// A circle that was found. Whoever was aborted stands out.
-fn circle(deadlock: &Deadlock) -> Graph {
+/// A cycle that was found. The aborted session is highlighted.
+fn cycle(deadlock: &Deadlock) -> Graph {
     let size = deadlock.cycle.len().min(SESSIONS_MAX);
     let waits = deadlock.cycle.iter().take(size);
     let nodes = waits.clone().map(|wait| Vertex {

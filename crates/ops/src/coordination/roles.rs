@@ -1,4 +1,4 @@
-//! `bellwether roles`: who leads what, who stands for it, and why it changed last.
+//! `bellwether roles`: leaders, candidates, and the reason of the last change.
 
 use super::check::{self, CheckArgs};
 use super::{below, clock, table};
@@ -33,21 +33,21 @@ impl Shown for Roles {
     const PATH: &'static str = "/v1/roles";
 
     fn table(&self) -> String {
-        let mut table = table(&["role", "filled", "leader", "token", "value", "candidates"]);
+        let mut table = table(&["role", "policy", "leader", "token", "value", "candidates"]);
         for role in &self.0.roles {
             let (leader, token, value) = match &role.leader {
                 Some(leader) => {
                     let who = format!("{} ({})", leader.session, leader.client);
                     (who, leader.token.to_string(), leader.value.clone())
                 }
-                None => ("nobody".to_owned(), "-".to_owned(), String::new()),
+                None => ("-".to_owned(), "-".to_owned(), String::new()),
             };
             let others = role.candidates.iter().filter(|candidate| !candidate.leads);
-            let others: Vec<_> = others.map(|candidate| stands(role, candidate)).collect();
+            let others: Vec<_> = others.map(|one| candidate(role, one)).collect();
             let others = if others.is_empty() { "-".to_owned() } else { others.join(", ") };
             table.add_row([
                 role.name.clone(),
-                filled(role.policy).to_owned(),
+                policy(role.policy).to_owned(),
                 leader,
                 token,
                 value,
@@ -57,10 +57,10 @@ impl Shown for Roles {
         let mut text = format!("{table}\n");
         for role in &self.0.roles {
             if let Some(change) = role.history.first() {
-                let who = change.leader.as_deref().unwrap_or("nobody");
+                let who = change.leader.as_deref().unwrap_or("no leader");
                 let at = clock(&change.at);
                 let asked = role.leader.as_ref().is_some_and(|leader| leader.asked_to_go);
-                let goes = if asked { "; it is asked to make room" } else { "" };
+                let goes = if asked { "; it is asked to yield" } else { "" };
                 let _ = writeln!(text, "{}: {who} since {at}: {}{goes}", role.name, change.reason);
             }
         }
@@ -85,25 +85,25 @@ impl Shown for Roles {
                         format!(" with '{}'", leader.value)
                     }
                 ),
-                None => "nobody".to_owned(),
+                None => "no leader".to_owned(),
             };
             let others = role.candidates.iter().filter(|candidate| !candidate.leads).count();
-            format!("{}: {leader}, {others} behind", role.name)
+            format!("{}: {leader}, {others} waiting", role.name)
         });
         let each: Vec<_> = each.collect();
         if each.is_empty() { "no roles".to_owned() } else { each.join("; ") }
     }
 }
 
-fn filled(policy: Policy) -> &'static str {
+fn policy(policy: Policy) -> &'static str {
     match policy {
-        Policy::FirstCome => "first come",
-        Policy::Priority => "by priority",
-        Policy::Preempt => "preempting",
+        Policy::FirstCome => "first-come",
+        Policy::Priority => "priority",
+        Policy::Preempt => "preempt",
     }
 }
 
-fn stands(role: &Role, candidate: &Candidate) -> String {
+fn candidate(role: &Role, candidate: &Candidate) -> String {
     let priority = match role.policy {
         Policy::FirstCome => String::new(),
         Policy::Priority | Policy::Preempt => format!(", priority {}", candidate.priority),
@@ -142,7 +142,7 @@ mod tests {
                 leader: Some("s3.1".to_owned()),
                 token: Some(12_884_901_889),
                 value: "host-a".to_owned(),
-                reason: "the first to stand for it".to_owned(),
+                reason: "the first candidate".to_owned(),
             }],
         };
         let shown = Roles(Coordination { roles: vec![role], ..Coordination::default() });
@@ -151,7 +151,7 @@ mod tests {
             "cron",
             "12884901889",
             "priority 5",
-            "cron: s3.1 since 09:30:00.125: the first to stand for it; it is asked to make room",
+            "cron: s3.1 since 09:30:00.125: the first candidate; it is asked to yield",
         ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }

@@ -14,7 +14,8 @@ impl Shown for Sessions {
     const PATH: &'static str = "/v1/sessions";
 
     fn table(&self) -> String {
-        let header = ["session", "client", "TTL", "since", "holds", "waits for", "leads", "stands"];
+        let header =
+            ["session", "client", "TTL", "since", "holds", "waits for", "leads", "campaigns"];
         let mut table = table(&header);
         for session in &self.0.sessions {
             table.add_row([
@@ -25,7 +26,7 @@ impl Shown for Sessions {
                 names(&session.holds),
                 names(&session.waits_for),
                 names(&session.leads),
-                names(&session.stands_for),
+                names(&session.campaigns_for),
             ]);
         }
         format!("{table}\n{}", below(&self.0))
@@ -42,7 +43,7 @@ impl Shown for Sessions {
                 ("holds", &session.holds),
                 ("waits for", &session.waits_for),
                 ("leads", &session.leads),
-                ("stands for", &session.stands_for),
+                ("campaigns for", &session.campaigns_for),
             ] {
                 if !list.is_empty() {
                     text += &format!(" {word} {}", list.join(", "));
@@ -71,7 +72,7 @@ mod tests {
             holds: vec!["a".to_owned(), "b".to_owned()],
             waits_for: Vec::new(),
             leads: vec!["cron".to_owned()],
-            stands_for: Vec::new(),
+            campaigns_for: Vec::new(),
         };
         let mut shown =
             Sessions(Coordination { sessions: vec![session], ..Coordination::default() });

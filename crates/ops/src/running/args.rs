@@ -15,17 +15,17 @@ const NAME_MAX: usize = 64;
 pub struct CampaignArgs {
     /// The role
     pub(super) role: String,
-    /// Higher ones are preferred; the role goes by priority. All candidates must agree on how it
-    /// goes
+    /// Fill the role by priority; higher numbers are preferred. All candidates of a role must use the
+    /// same policy
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Role")]
     pub(super) priority: Option<String>,
-    /// The role goes by priority, and its leader makes room for a candidate with a higher one
+    /// Fill the role by priority; the leader yields to a candidate with a higher priority
     #[arg(long, help_heading = "Role")]
     pub(super) preempt: bool,
-    /// The role goes by priority, this candidate's being 0 if nothing else is said
+    /// Fill the role by priority; this candidate has priority 0 unless --priority is given
     #[arg(long, help_heading = "Role")]
     pub(super) by_priority: bool,
-    /// What the world is to know of this candidate when it leads
+    /// A value that this candidate publishes while it leads, such as its address
     #[arg(long, value_name = "TEXT", default_value = "", help_heading = "Role")]
     pub(super) value: String,
     #[command(flatten)]
@@ -34,17 +34,17 @@ pub struct CampaignArgs {
 
 #[derive(Debug, Args)]
 pub struct LockArgs {
-    /// The lock; several, separated by commas or blanks, are had all at once or not at all
+    /// The lock; several, separated by commas or blanks, are acquired all at once or not at all
     #[arg(value_name = "NAME", required = true, value_delimiter = ',')]
     pub(super) names: Vec<String>,
-    /// Together with others that share it
+    /// Acquire it shared, together with other readers
     #[arg(long, conflicts_with = "permits", help_heading = "Lock")]
     pub(super) shared: bool,
-    /// As a semaphore: 5 is one of five permits, 2/5 are two of them. All users must agree on
-    /// how many there are
+    /// Acquire it as a semaphore: 5 is one of five permits, 2/5 are two of five. All users must give
+    /// the same total
     #[arg(long, value_name = "[N/]OF", help_heading = "Lock")]
     pub(super) permits: Option<String>,
-    /// Wait for so long at most; 0s is not at all [default: as long as it takes]
+    /// Wait at most this long; 0s does not wait [default: no limit]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Lock")]
     pub(super) wait: Option<String>,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct LockArgs {
 /// What both have in common.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(long)]
     pub(super) quiet: bool,
     /// The command and its arguments
@@ -69,14 +69,14 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Session")]
 struct SessionArgs {
-    /// How long the session outlives its last sign of life; others wait for so long if this host
+    /// TTL: how long the session lasts after its last sign of life; others wait this long if this host
     /// is lost
     #[arg(long, value_name = "TIME", default_value = "10s", allow_hyphen_values = true)]
     ttl: String,
     /// How long the command may take to end when it is asked to (SIGTERM), before it is killed
     #[arg(long, value_name = "TIME", default_value = "3s", allow_hyphen_values = true)]
     grace: String,
-    /// What people see of the session [default: the command's name and this process's number]
+    /// The name of the session in lists [default: the command's name and this process's number]
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
 }
@@ -177,7 +177,7 @@ impl LockArgs {
             (Ok(take @ 1..), Ok(of)) if take <= of => Ok(How::Permits(take, of)),
             _ => {
                 let what = format!(
-                    "'{text}' makes no semaphore; 5 is one of five permits, 2/5 are two of them"
+                    "'{text}' is not a number of permits; 5 is one of five permits, 2/5 are two of five"
                 );
                 Err(Failure::flag("permits", what))
             }
@@ -198,7 +198,7 @@ impl CampaignArgs {
     pub(super) fn rank(&self) -> Result<Option<i32>, Failure> {
         let number = |text: &String| {
             text.parse().map_err(|_| {
-                Failure::flag("priority", format!("'{text}' is no whole number such as 5 or -1"))
+                Failure::flag("priority", format!("'{text}' is not a whole number such as 5 or -1"))
             })
         };
         self.priority.as_ref().map(number).transpose()

@@ -1,7 +1,7 @@
 //! `bellwether campaign`: a command that runs only while it is elected.
 //!
-//! When the role is lost, or somebody with a higher priority wants it, the command is stopped, and
-//! this stands again, in a new session. It ends when the command ends by itself, or when it is told
+//! When the role is lost, or a candidate with a higher priority wants it, the command is stopped, and
+//! this campaigns again, in a new session. It ends when the command ends by itself, or when it is told
 //! to.
 
 use super::args::{CampaignArgs, Terms};
@@ -85,7 +85,7 @@ impl Term<'_> {
             }
             // That was not the role's fault.
             Err(error) if error.kind() == ErrorKind::SessionEnded => {
-                note(run.quiet, &format!("{error}; stands again"));
+                note(run.quiet, &format!("{error}; campaigns again"));
                 return Ok(None);
             }
             Err(error) => {
@@ -111,12 +111,12 @@ impl Term<'_> {
         match outcome {
             Outcome::Ended(code) | Outcome::Told(code) => Ok(Some(code)),
             Outcome::Lost(how) => {
-                note(run.quiet, &format!("no longer leads '{role}': {how}; stands again"));
+                note(run.quiet, &format!("no longer leads '{role}': {how}; campaigns again"));
                 Ok(None)
             }
             Outcome::MakesRoom => {
-                let why = "somebody with a higher priority is there";
-                note(run.quiet, &format!("no longer leads '{role}': {why}; stands again"));
+                let why = "a candidate with a higher priority campaigns";
+                note(run.quiet, &format!("no longer leads '{role}': {why}; campaigns again"));
                 Ok(None)
             }
         }
@@ -146,7 +146,7 @@ impl Term<'_> {
         campaign
     }
 
-    /// Stands until it leads; or until a signal comes, which is returned then.
+    /// Campaigns until it leads; or until a signal comes, which is returned then.
     async fn win(
         &self,
         session: &Session,
@@ -161,7 +161,8 @@ impl Term<'_> {
                 Ok(()) = places.changed() => {
                     if let Some(behind) = *places.borrow_and_update() {
                         let CampaignArgs { role, run, .. } = self.args;
-                        note(run.quiet, &format!("stands for '{role}', {behind} before it"));
+                        let ahead = if behind == 1 { "candidate" } else { "candidates" };
+                        note(run.quiet, &format!("campaigns for '{role}', {behind} {ahead} ahead"));
                     }
                 }
                 signal = signals.next() => return Ok(Err(signal)),

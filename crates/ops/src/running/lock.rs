@@ -154,7 +154,7 @@ impl Queue<'_> {
                 Ok(()) = places.changed() => {
                     if let Some(behind) = *places.borrow_and_update() {
                         let place = behind.saturating_add(1);
-                        let what = format!("waits for {}, at place {place}", quoted(&args.names));
+                        let what = format!("waits for {}, position {place} in the queue", quoted(&args.names));
                         note(args.run.quiet, &what);
                     }
                 }

@@ -21,7 +21,7 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::process::{Child, ChildStdin, Command};
 
-/// The name that stands in the certificates.
+/// The cluster name in the certificates.
 const CLUSTER: &str = "up";
 /// The client that has a certificate from the start.
 const CLIENT: &str = "local";
@@ -263,7 +263,7 @@ impl Cluster {
         self.spawn(place)
     }
 
-    /// Ends all members: politely, and not politely whoever does not listen.
+    /// Ends all members: with SIGTERM first, then with SIGKILL.
     pub async fn end(&mut self) {
         for member in &self.members {
             member.signal(Signal::TERM);
@@ -384,7 +384,7 @@ struct Ports {
 }
 
 /// Below the range from which systems take ports for outgoing connections: there, a port of a dead
-/// member could be taken by somebody who calls it.
+/// member could be taken by a process that connects to it.
 const FREE_PORTS: std::ops::Range<u32> = 20_000..32_000;
 
 impl Ports {

@@ -22,13 +22,13 @@ pub enum Command {
     Revive(u32),
     /// Members of different sides do not reach each other. All members are on a side.
     Split(Vec<BTreeSet<u32>>),
-    /// Everybody reaches everybody again.
+    /// All members reach each other again.
     Heal,
     /// The coordinator hands its mandate over to the strongest of the others.
     StepDown,
     /// The coordinator hands its mandate over to this member.
     Transfer(u32),
-    /// Say who coordinates, and what each member does.
+    /// Show the coordinator, and what each member does.
     Status,
     /// End all members.
     Quit,
@@ -38,13 +38,13 @@ pub enum Command {
 const COMMANDS: [(&str, &str); 10] = [
     ("kill ID", "kills the process of a member (SIGKILL)"),
     ("pause ID", "stops the process of a member (SIGSTOP)"),
-    ("resume ID", "lets a paused member go on (SIGCONT)"),
-    ("revive ID", "starts a dead member again, with what it had made durable"),
+    ("resume ID", "resumes a paused member (SIGCONT)"),
+    ("revive ID", "restarts a dead member with its durable state"),
     ("partition 1,2|3,4,5", "members of different sides do not reach each other"),
-    ("heal", "everybody reaches everybody again"),
-    ("step-down", "the coordinator hands its mandate over to the strongest of the others"),
-    ("transfer ID", "the coordinator hands its mandate over to this member"),
-    ("status", "who coordinates, and what each member does"),
+    ("heal", "all members reach each other again"),
+    ("step-down", "the coordinator hands over to the strongest other member"),
+    ("transfer ID", "the coordinator hands over to this member"),
+    ("status", "shows the coordinator, and what each member does"),
     ("quit", "ends all members"),
 ];
 
@@ -53,7 +53,7 @@ pub(crate) fn usages() -> String {
     COMMANDS.map(|(usage, _)| usage).join(", ")
 }
 
-/// What a page may command: all but the end, which is for whoever began.
+/// What a page may command: all but the end, which is for the terminal.
 pub(crate) fn for_pages() -> Vec<UpCommand> {
     let allowed = COMMANDS.iter().filter(|(usage, _)| *usage != "quit");
     allowed
@@ -85,8 +85,8 @@ impl Command {
         let alone = |command| match rest.as_slice() {
             [] => Ok(command),
             _ => {
-                let error = format!("'{verb}' stands alone");
-                Err(unreadable(error, format!("'{}' is too much", rest.join(" "))))
+                let error = format!("'{verb}' takes no arguments");
+                Err(unreadable(error, format!("leave out '{}'", rest.join(" "))))
             }
         };
         match verb {
@@ -102,7 +102,7 @@ impl Command {
             "quit" => alone(Command::Quit),
             _ => {
                 let known = format!("there are {}", usages());
-                Err(unreadable(format!("no command '{verb}'"), known))
+                Err(unreadable(format!("there is no command '{verb}'"), known))
             }
         }
     }
@@ -143,7 +143,7 @@ fn sides(text: &str, nodes: u32) -> Result<Vec<BTreeSet<u32>>, Complaint> {
         sides.push(rest);
     }
     if sides.len() < 2 {
-        let error = "that is no partition: all members are on the same side";
+        let error = "this is not a partition: all members are on the same side";
         return Err(unreadable(error, example));
     }
     Ok(sides)
@@ -182,7 +182,7 @@ pub async fn carry_out(
                 Condition::Dead => return Err(dead(*id)),
             }
             cluster.members[place].resume();
-            Ok(format!("member {id} goes on"))
+            Ok(format!("resumed member {id}"))
         }
         Command::Revive(id) => {
             let place = find(cluster, *id)?;
@@ -196,7 +196,7 @@ pub async fn carry_out(
             };
             cluster.revive(place).map_err(failed)?;
             world.revived(place);
-            Ok(format!("started member {id} again"))
+            Ok(format!("restarted member {id}"))
         }
         Command::Split(sides) => {
             world.split(sides);
@@ -206,7 +206,7 @@ pub async fn carry_out(
         Command::Heal => {
             world.split(&[]);
             reconcile(cluster, world).await;
-            Ok("everybody reaches everybody again".to_owned())
+            Ok("all members reach each other again".to_owned())
         }
         Command::StepDown => hand_over(cluster, world, "/v1/step-down", &()).await,
         Command::Transfer(to) => {
@@ -244,12 +244,12 @@ fn dead(id: u32) -> Complaint {
 }
 
 fn find(cluster: &Cluster, id: u32) -> Result<usize, Complaint> {
-    let nobody = || Complaint {
+    let none = || Complaint {
         fault: Fault::NoSuchMember,
         error: format!("there is no member {id}"),
         hint: None,
     };
-    cluster.place(id).ok_or_else(nobody)
+    cluster.place(id).ok_or_else(none)
 }
 
 fn running(cluster: &Cluster, id: u32) -> Result<usize, Complaint> {
@@ -265,8 +265,8 @@ fn running(cluster: &Cluster, id: u32) -> Result<usize, Complaint> {
 }
 
 fn leader(cluster: &Cluster, world: &World) -> Result<usize, Complaint> {
-    let nobody = || senseless("nobody coordinates at the moment", "wait until somebody does");
-    running(cluster, world.leader().ok_or_else(nobody)?)
+    let none = || senseless("there is no coordinator at the moment", "wait until there is one");
+    running(cluster, world.leader().ok_or_else(none)?)
 }
 
 fn shown(sides: &[BTreeSet<u32>]) -> String {

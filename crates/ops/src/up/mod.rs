@@ -118,7 +118,7 @@ impl Session {
                 let now = self.now();
                 for Death { id, words, .. } in self.cluster.deaths() {
                     self.world.lost(id as usize - 1);
-                    self.world.tell(now, format!("member {id} ended by itself, {words}"));
+                    self.world.tell(now, format!("member {id} exited unexpectedly, {words}"));
                 }
                 self.world.tick(now);
             }

@@ -38,18 +38,21 @@ pub(crate) async fn run(session: &mut Session) -> Result<(), Failure> {
 
 fn greeting(session: &Session) -> String {
     let cluster = &session.cluster;
-    let mut text = format!("{} members, each a process of its own:\n", cluster.members.len());
+    let mut text = format!("{} members, each in its own process:\n", cluster.members.len());
     for member in &cluster.members {
         let pid = member.pid().unwrap_or_default();
         text += &format!("  member {}  pid {pid}  http://{}\n", member.id, member.http);
     }
     text += &format!("dashboard  {}\n", session.handle.url());
     if let Some(socket) = cluster.members.first().and_then(|member| cluster.socket(member.id)) {
-        text += &format!("clients: all commands find them; else --socket {}\n", socket.display());
+        text += &format!(
+            "clients: all commands find the cluster; programs use --socket {}\n",
+            socket.display()
+        );
     }
     let goes = if cluster.is_temporary() { ", removed at the end" } else { "" };
     text += &format!("files: {}{goes}\n", cluster.folder().display());
-    text + &format!("commands: {}\nCtrl-C ends all of them\n", usages())
+    text + &format!("commands: {}\nCtrl-C ends all members\n", usages())
 }
 
 /// Lines, read by a thread of their own: a read from a terminal cannot be given up.

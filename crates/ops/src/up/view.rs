@@ -11,7 +11,7 @@ use ratatui::widgets::{Block, Clear, Gauge, Paragraph, Row, Table, TableState, W
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// What whoever looks has chosen.
+/// What the user has chosen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
     /// The place of the chosen member.
@@ -19,7 +19,7 @@ pub(crate) struct View {
     /// The places of marked members: one side of the next partition.
     pub(crate) marked: BTreeSet<usize>,
     pub(crate) help: bool,
-    /// Whether somebody has chosen; until then the coordinator is.
+    /// Whether the user has chosen; until then the coordinator is chosen.
     pub(crate) has_chosen: bool,
     /// How long a mandate lasts when it is fresh.
     pub(crate) lease: Duration,
@@ -33,7 +33,7 @@ impl View {
         (self.chosen, self.has_chosen) = (place, true);
     }
 
-    /// As long as nobody has chosen, the coordinator is what keys are about.
+    /// Until the user chooses a member, keys act on the coordinator.
     pub(crate) fn choose_coordinator(&mut self, world: &World) {
         let leader = world.leader();
         let place = world.seats.iter().position(|seat| Some(seat.id) == leader);
@@ -50,12 +50,12 @@ const KEYS: &str =
 
 const HELP: &str = "\
 up, down  choose a member            k  kill it (SIGKILL)
-p         pause it (SIGSTOP), or let it go on
-r         revive it: start it again with what it had made durable
+p         pause it (SIGSTOP), or resume it
+r         revive it: restart it with its durable state
 space     mark it: marked members are one side of the next cut
 c         cut the marked members, or the chosen one, off from the
           others; if there is a cut already, heal it
-s         the coordinator steps down  t  it hands over to this one
+s         the coordinator steps down  t  it hands over to this member
 q, Ctrl-C end all members             ?  close this
 
 A member on the side with fewer members gets no mandate, and says so.";
@@ -87,8 +87,8 @@ fn headline(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View, now: 
     frame.render_widget(block, area);
     let lines = Layout::vertical([Constraint::Length(1), Constraint::Length(1)]).split(inner);
     let Some(mandate) = world.current() else {
-        let nobody = Line::styled("nobody coordinates", Style::new().fg(Color::Red).bold());
-        frame.render_widget(nobody, lines[0]);
+        let none = Line::styled("no coordinator", Style::new().fg(Color::Red).bold());
+        frame.render_widget(none, lines[0]);
         frame.render_widget(Line::from(shortage(world)), lines[1]);
         return;
     };
@@ -98,7 +98,10 @@ fn headline(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View, now: 
         format!(", for {} s", now.saturating_sub(since).as_secs())
     });
     let text = Line::from(vec![
-        Span::styled(format!("member {leader} coordinates"), Style::new().fg(Color::Green).bold()),
+        Span::styled(
+            format!("member {leader} is the coordinator"),
+            Style::new().fg(Color::Green).bold(),
+        ),
         Span::raw(format!(" in term {term}{since}")),
     ]);
     frame.render_widget(text, lines[0]);
@@ -110,7 +113,7 @@ fn headline(frame: &mut Frame<'_>, area: Rect, world: &World, view: &View, now: 
     frame.render_widget(gauge, lines[1]);
 }
 
-/// Why nobody coordinates, as a member says.
+/// Why there is no coordinator, as a member says.
 fn shortage(world: &World) -> String {
     let why = |seat: &MemberState| {
         let why = seat.status.as_ref()?.why_no_mandate.as_ref()?;
@@ -269,13 +272,13 @@ mod tests {
         world.seats[0].condition = Condition::Dead;
         let text = screen(&world, &view());
         for fragment in [
-            "member 3 coordinates in term 7, for 8 s",
+            "member 3 is the coordinator in term 7, for 8 s",
             "lease: 380 of 500 ms left",
             "leading",
             "following",
             "dead",
             "3 in term 7",
-            "member 3 coordinates in term 7: the members do not say why",
+            "member 3 is the coordinator in term 7: the members do not say why",
             "k kill",
             "? for help",
             "dashboard http://127.0.0.1:20001/",
@@ -296,7 +299,7 @@ mod tests {
         view.marked.insert(1);
         let text = screen(&world, &view);
         for fragment in [
-            "nobody coordinates",
+            "no coordinator",
             "cut off, campaigning",
             "member 3 has no mandate: 1 of the 2 members needed agree",
             "*2",

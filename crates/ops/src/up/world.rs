@@ -148,7 +148,7 @@ impl World {
             self.mandate = Some((mandate, since));
             let reason = best(reasons);
             let Mandate { leader, term, .. } = mandate;
-            let text = format!("member {leader} coordinates in term {term}: {reason}");
+            let text = format!("member {leader} is the coordinator in term {term}: {reason}");
             self.tell(now, text);
         }
         let mut lines = Vec::new();
@@ -178,7 +178,7 @@ impl World {
         }
     }
 
-    /// A member has a new process, which reaches everybody until it is told.
+    /// A member has a new process, which reaches all members until it is told.
     pub fn revived(&mut self, place: usize) {
         if let Some(seat) = self.seats.get_mut(place) {
             seat.told_blocked = seat.blocked.is_empty();
@@ -256,9 +256,9 @@ impl World {
     pub(crate) fn summary(&self, cluster: &Cluster) -> String {
         let mut text = match self.current() {
             Some(mandate) => {
-                format!("member {} coordinates in term {}", mandate.leader, mandate.term)
+                format!("member {} is the coordinator in term {}", mandate.leader, mandate.term)
             }
-            None => "nobody coordinates".to_owned(),
+            None => "no coordinator".to_owned(),
         };
         for (seat, member) in self.seats.iter().zip(&cluster.members) {
             let pid = member.pid().map_or("-".to_owned(), |pid| pid.to_string());

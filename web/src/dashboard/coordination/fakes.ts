@@ -21,7 +21,7 @@ export const lock = (name: string, holders: Holder[], queue: Waiter[] = [], perm
   ({ name, permits, taken: holders.reduce((sum, one) => sum + one.permits, 0), holders, queue });
 
 export const session = (name: string, more: Partial<Session> = {}): Session =>
-  ({ session: name, client: clientOf(name), ttl_ms: 10_000, since: SINCE, holds: [], waits_for: [], leads: [], stands_for: [], ...more });
+  ({ session: name, client: clientOf(name), ttl_ms: 10_000, since: SINCE, holds: [], waits_for: [], leads: [], campaigns_for: [], ...more });
 
 export const candidate = (name: string, more: Partial<Candidate> = {}): Candidate =>
   ({ session: name, client: clientOf(name), priority: 0, value: "", since: SINCE, leads: false, ...more });
@@ -53,7 +53,7 @@ export function busy(): Coordination {
       session("s3.1", { holds: ["backup"], ttl_ms: 5_000 }),
       session("s3.2", { waits_for: ["backup"] }),
       session("s3.4", { leads: ["billing"], holds: ["ledger/2026"] }),
-      session("s3.5", { stands_for: ["billing"], waits_for: ["backup", "upload-slots"] }),
+      session("s3.5", { campaigns_for: ["billing"], waits_for: ["backup", "upload-slots"] }),
       session("s3.7", { holds: ["schema"], waits_for: ["tables"], ttl_ms: 30_000 }),
       session("s3.8", { holds: ["upload-slots"], leads: ["mail"], ttl_ms: 1_500 }),
       session("s3.9", { holds: ["tables", "upload-slots", "ledger/2026"], waits_for: ["schema"] }),
@@ -66,12 +66,12 @@ export function busy(): Coordination {
         policy: "preempt",
         history: [
           { at: SINCE, leader: "s3.4", token: 12_884_901_901, value: "10.0.0.4:9000", reason: "session s3.5 resigned" },
-          { at: "2026-11-16T11:52:40Z", leader: "s3.5", token: 12_884_901_893, value: "10.0.0.5:9000", reason: "the first to stand for it" },
+          { at: "2026-11-16T11:52:40Z", leader: "s3.5", token: 12_884_901_893, value: "10.0.0.5:9000", reason: "the first candidate" },
         ],
       }),
       role("mail", [candidate("s3.8", { value: "smtp-a", leads: true })], {
         leader: { session: "s3.8", client: clientOf("s3.8"), token: 12_884_901_899, value: "smtp-a", asked_to_go: false },
-        history: [{ at: SINCE, leader: "s3.8", token: 12_884_901_899, value: "smtp-a", reason: "the first to stand for it" }],
+        history: [{ at: SINCE, leader: "s3.8", token: 12_884_901_899, value: "smtp-a", reason: "the first candidate" }],
       }),
       role("nightly", [], {
         history: [{ at: SINCE, leader: null, token: null, value: "", reason: "session s3.6: its process died" }],

@@ -64,7 +64,7 @@ export function* textsOfSession({ session, client, ...does }: Session): Generato
   yield* does.holds;
   yield* does.waits_for;
   yield* does.leads;
-  yield* does.stands_for;
+  yield* does.campaigns_for;
 }
 
 export function* textsOfDeadlock({ cycle, text }: Deadlock): Generator<string> {

@@ -47,7 +47,7 @@ const ttl = (ms: number): string => (ms % 1_000 === 0 && ms < 60_000 ? `${ms / 1
 
 function Does({ session }: { session: Session }) {
   const does = [
-    ["leads", session.leads], ["holds", session.holds], ["waits for", session.waits_for], ["stands for", session.stands_for],
+    ["leads", session.leads], ["holds", session.holds], ["waits for", session.waits_for], ["campaigns for", session.campaigns_for],
   ] as const;
   const any = does.filter(([, names]) => names.length > 0);
   if (any.length === 0) return <span class="soft">nothing</span>;

@@ -4,7 +4,7 @@ use super::*;
 use bellwether_api::coordination::{Wait, WaitsFor};
 
 /// Two that locked a, b and b, a; the second was aborted and the first still waits.
-pub(crate) fn two_in_a_circle() -> Coordination {
+pub(crate) fn two_in_a_cycle() -> Coordination {
     let wait = |session: &str, client: &str, lock: &str, second: u32| Wait {
         session: session.to_owned(),
         client: client.to_owned(),
@@ -30,12 +30,12 @@ fn edge(from: &str, to: &str) -> WaitsFor {
 
 #[test]
 fn a_circle_and_the_graph_of_now_are_drawn() {
-    let picture = draw(&two_in_a_circle());
+    let picture = draw(&two_in_a_cycle());
     assert!(picture.starts_with("<svg"), "{picture}");
     for fragment in ["s3.1", "s3.2", "second", "Who waits for whom now", "Found 2026"] {
         assert!(picture.contains(fragment), "no '{fragment}' in\n{picture}");
     }
-    assert!(draw(&Coordination::default()).contains("Nobody waits for anybody"));
+    assert!(draw(&Coordination::default()).contains("No session waits"));
 }
 
 #[test]
