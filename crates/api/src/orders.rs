@@ -3,7 +3,7 @@
 //!
 //! A request may have a `number`. Asked again with the same number in the same session it is the
 //! same request again: it gets the same answer, and nothing is done twice. Numbers grow within a
-//! session, and the answers to the last 256 of them are remembered. Whoever numbers one request of a
+//! session, and the answers to the last 256 of them are remembered. A client that numbers one request of a
 //! session numbers all of them; a client that numbers none can ignore numbers.
 
 use crate::coordination::{Mode, Policy};

@@ -2,7 +2,7 @@
 //!
 //! The client keeps what it has asked for and asks again until it knows the answer, over broken
 //! connections and changes of the coordinator; and it knows from when on it must not believe in
-//! anything any more. It has no clock: whoever drives it says what time it is, by a clock that only
+//! anything any more. It has no clock: its driver says what time it is, by a clock that only
 //! goes forward and does not stand still while the machine sleeps, and comes back at
 //! [`Client::next_wake`].
 //!
@@ -22,10 +22,10 @@
 //!   comes too late to open anything is no answer: the client asks again.
 //! * K5 The session is over, too, when the coordinator says that there is none. Nothing is sent then, but
 //!   a `Close` when a session turns out to live that this client has given up.
-//! * K6 A request has one final answer. A candidate that hands its role over stands again by the same
+//! * K6 A request has one final answer. A candidate that hands its role over campaigns again by the same
 //!   request: it may be told later that it leads, by a larger token. What is asked for about a role is
 //!   sent in order, each when something is known of those before it; only who leads as far as it knows
-//!   hands over; and nobody is told of a grant while it is not known what came of giving it back. So
+//!   hands over; and no grant is reported while the outcome of its release is unknown. So
 //!   a late reply never brings back what is gone.
 //! * K7 What the coordinator says about a grant that the client has not heard of yet is told right behind
 //!   it. Replies for other sessions and about requests that are not known, or over, are ignored.
@@ -33,7 +33,7 @@
 //!   as a coordinator is announced.
 //! * K9 A session that another ends is over for its client at once ([`ClientEvent::Ending`]), and the client
 //!   confirms it by [`Client::close`] when all that relied on the session has stopped. Until then, or
-//!   until the deadline, nobody else gets what the session holds.
+//!   until the deadline, no other session gets what this one holds.
 
 mod answers;
 
@@ -430,7 +430,7 @@ impl Client {
             (Ok(session), State::Open { session: mine, .. }) if session == *mine => {
                 self.prove(sent, now);
             }
-            // A session that nobody needs: one that is given up, or that an `Open` has begun which
+            // A session that is not needed: one that is given up, or that an `Open` has begun which
             // came late (K5).
             (
                 Ok(session),

@@ -1,6 +1,6 @@
-//! Roles that nobody stands for.
+//! Roles without candidates.
 //!
-//! They are kept for their history, which somebody may want to read after the fact. But names are for
+//! They are kept for their history, which an operator may want to read after the fact. But names are for
 //! clients to choose, and a state that only grows would travel between members for ever (R5).
 
 use crate::command::Stamp;
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// So many are remembered.
+/// The number of idle roles that are remembered.
 pub(crate) const IDLE_ROLES_KEPT: usize = 256;
 
 /// Their names, by when each was left. They follow from the roles, so they are neither compared nor
@@ -30,21 +30,21 @@ impl Hash for Idle {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// When it was left, if nobody stands for it: its last change.
+/// When it became idle, if it has no candidates: its last change.
 fn left(role: &Role) -> Option<Stamp> {
     let idle = role.candidates.is_empty();
     idle.then(|| role.history.back().map_or(0, |change| change.at))
 }
 
 impl Coordination {
-    /// Somebody is about to stand for this role, which may have been idle.
+    /// A session is about to campaign for this role, which may have been idle.
     pub(crate) fn awaken(&mut self, name: &str) {
         if let Some(at) = self.roles.get(name).and_then(|role| left(role)) {
             self.idle.0.remove(&(at, name.to_owned()));
         }
     }
 
-    /// R5: nobody stands for this role any more. The one that was left first is forgotten if there are
+    /// R5: this role has no candidates any more. The role that became idle first is forgotten if there are
     /// too many; of several that were left at the same moment, the first by name.
     pub(crate) fn rest(&mut self, name: &str) {
         let Some(at) = self.roles.get(name).and_then(|role| left(role)) else { return };

@@ -43,9 +43,9 @@ impl fmt::Display for NoSessionId {
 
 impl std::error::Error for NoSessionId {}
 
-/// Something that only those know who may use what it is for: a session's key, or a token.
+/// A secret: a session's key, or the operator token.
 ///
-/// Ids of sessions can be guessed, and are listed for everybody. So a session's client draws a key, and
+/// Ids of sessions can be guessed, and are listed for all clients. So a session's client draws a key, and
 /// shows it whenever it uses the session. A secret is not written out by accident: `Debug` hides it,
 /// and there is no `Display`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ impl Secret {
         differ == 0
     }
 
-    /// It in letters, for those who may know it.
+    /// The secret as text, for its owner.
     pub fn hex(self) -> String {
         format!("{:032x}", self.0)
     }
@@ -96,7 +96,7 @@ impl std::error::Error for NoSecret {}
 /// A client's own number for one of its requests. Numbers grow within a session.
 pub type Number = u64;
 
-/// Comes with every grant, and only ever grows: whoever is shown a smaller one than it has seen
+/// Comes with every grant, and only ever grows: a resource that gets a smaller one than it has seen
 /// knows that its bearer's time is over.
 ///
 /// The upper half is the term of the mandate under which it was given and the lower half counts

@@ -1,7 +1,7 @@
 //! What a coordinator does for applications: sessions, locks and roles, as a pure state machine.
 //!
 //! The mandated coordinator takes requests, turns each into a [`Command`] and lets a majority have
-//! it before anybody hears of its outcome. Every member applies the same commands in the same order
+//! it before a client is told its outcome. Every member applies the same commands in the same order
 //! and comes to the same state; a new coordinator goes on from there. So the state knows no clock:
 //! that a session has outlived its client is a command too ([`Command::End`]), and times in it are
 //! only for people.
@@ -16,16 +16,16 @@
 //! * L2 It is granted when it is the first in all its queues and no holder is in its way: those that
 //!   share do not stand in each other's way, and a semaphore admits as many as it has permits.
 //! * L3 Every grant has a token that is larger than all before it.
-//! * L4 A request that closes a circle of sessions which wait for each other is a deadlock. The
-//!   youngest request of the circle is aborted, or the circle is only reported.
-//! * R1 The first to stand for a role leads it. When a leader is gone, the next one leads: by order of
+//! * L4 A request that closes a cycle of sessions which wait for each other is a deadlock. The
+//!   youngest request of the cycle is aborted, or the cycle is only reported.
+//! * R1 The first candidate of a role leads it. When a leader is gone, the next one leads: by order of
 //!   arrival, or by priority.
-//! * R2 A leader is never replaced while it leads. If a role preempts, it is asked to make room, and
+//! * R2 A leader is never replaced while it leads. If a role preempts, it is asked to yield, and
 //!   makes it by resigning.
 //! * R3 A leader may hand its role over to a named candidate.
 //! * R4 What a session asks about a role is about how it stood before. A request that comes late does
 //!   not touch a later candidacy.
-//! * R5 A role that nobody stands for is remembered with its last changes, until too many such roles are:
+//! * R5 A role without candidates is remembered with its last changes, until too many such roles are:
 //!   then the one that was left first is forgotten.
 //! * T1 A token that is not held is over for good: by it nothing is held again, in no term.
 

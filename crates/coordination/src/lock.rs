@@ -5,7 +5,7 @@ use crate::ids::{Number, SessionId};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
-/// One lock. It is there as long as somebody holds it or waits for it.
+/// One lock. It exists while a session holds it or waits for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Lock {
     /// How many permits it has; 0 if it is no semaphore.
@@ -22,12 +22,12 @@ impl Lock {
         self.holders.values().map(|(_, mode)| mode.permits()).sum()
     }
 
-    /// Whether nobody holds it or waits for it.
+    /// Whether no session holds it or waits for it.
     pub(crate) fn is_idle(&self) -> bool {
         self.holders.is_empty() && self.queue.is_empty()
     }
 
-    /// Whether it can be had like this beside those who hold it.
+    /// Whether it can be granted in this mode beside its holders.
     pub(crate) fn admits(&self, mode: Mode) -> bool {
         match mode {
             Mode::Permits { take, .. } => take <= self.permits.saturating_sub(self.taken()),

@@ -1,7 +1,7 @@
 //! Locks: asking, granting, giving back.
 //!
 //! A request is for one or more locks and gets all of them at once, or none. It waits in the queue
-//! of each, and is granted when it is the first in all of them and nobody who holds one is in its
+//! of each, and is granted when it is the first in all of them and no holder of one is in its
 //! way. So requests for a lock are granted in the order in which they came, also those for several.
 
 use crate::command::{Answer, Limits, Mode, Outcome, Refusal, Stamp, Want};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// So many changes of a role are remembered.
+/// The number of changes of a role that are remembered.
 pub(crate) const CHANGES_KEPT: usize = 32;
 
 /// One role.

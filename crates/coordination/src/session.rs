@@ -19,7 +19,7 @@ pub struct Session {
     pub since: Stamp,
     /// Its requests that hold locks or wait for them.
     pub requests: BTreeMap<Number, Claim>,
-    /// The roles that it stands for, and by which request.
+    /// The roles that it campaigns for, and by which request.
     pub roles: BTreeMap<String, Number>,
     /// Answers that the client may not have got, to requests that neither hold nor wait any more.
     /// All are from `forgotten` on.
@@ -136,7 +136,7 @@ impl Session {
         self.requests.iter().find(|(_, request)| names(request)).map(|(number, _)| *number)
     }
 
-    /// The role that it stands for by this request.
+    /// The role that it campaigns for by this request.
     pub(crate) fn stands_by(&self, number: Number) -> Option<&String> {
         self.roles.iter().find(|(_, by)| **by == number).map(|(role, _)| role)
     }

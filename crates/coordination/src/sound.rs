@@ -1,6 +1,6 @@
 //! Whether a state that came from elsewhere is one that commands can have made.
 //!
-//! What commands do relies on it: that whoever holds a lock or waits for it has asked for it, and
+//! What commands do relies on it: that a session which holds a lock or waits for it has asked for it, and
 //! the other way round. A copy that does not keep to that was damaged or made up, and going on with
 //! it might never end.
 
@@ -112,7 +112,7 @@ impl Lock {
         }
     }
 
-    /// Whether those who hold it can do so together.
+    /// Whether its holders can hold it together.
     fn is_held_well(&self) -> bool {
         let modes = || self.holders.values().map(|(_, mode)| *mode);
         let taken: u64 = modes().map(|mode| u64::from(mode.permits())).sum();

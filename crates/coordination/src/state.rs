@@ -17,7 +17,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// So many deadlocks are remembered, for those who ask later.
+/// The number of deadlocks that are remembered.
 pub(crate) const DEADLOCKS_KEPT: usize = 100;
 
 /// Beyond [`Limits::bytes`] as many answers are remembered for a session, so that a client that only
@@ -45,7 +45,7 @@ pub struct Coordination {
     pub(crate) ttls: BTreeMap<u64, usize>,
     pub(crate) locks: BTreeMap<Arc<str>, Arc<Lock>>,
     pub(crate) roles: BTreeMap<Arc<str>, Arc<Role>>,
-    /// Those of them that nobody stands for.
+    /// The roles without candidates.
     #[serde(skip)]
     pub(crate) idle: Idle,
     /// Who waits for whom.
@@ -105,7 +105,7 @@ impl Coordination {
         &self.locks
     }
 
-    /// The roles that somebody stands for, and some that have a history (R5).
+    /// The roles with candidates, and some that only have a history (R5).
     pub fn roles(&self) -> &BTreeMap<Arc<str>, Arc<Role>> {
         &self.roles
     }
@@ -187,7 +187,7 @@ impl Coordination {
         if let Some(answer) = self.answered(id, number) {
             return said.push(Outcome::Answered(id, number, answer));
         }
-        // Giving back is always possible: it makes room.
+        // A release is always possible: it frees space.
         let gives = matches!(ask, Ask::GiveUp(_) | Ask::Release(_) | Ask::Resign { .. });
         let adds = matches!(ask, Ask::Lock { .. } | Ask::Campaign { .. } | Ask::Proclaim { .. });
         let answer = match *ask {
@@ -229,7 +229,7 @@ impl Coordination {
         session.past_answer(number)
     }
 
-    /// The role that a session stands for by this request.
+    /// The role that a session campaigns for by this request.
     pub(crate) fn role_by(&self, id: SessionId, number: Number) -> Option<&String> {
         self.sessions.get(&id)?.stands_by(number)
     }

@@ -1,6 +1,6 @@
-//! Who is stuck, and how a circle goes.
+//! Which sessions are stuck, and in which cycle.
 //!
-//! Whoever waits for a lock waits for all those before it in the queue and for all holders in its way; a
+//! A session that waits for a lock waits for all requests ahead in the queue and for all holders in its way; a
 //! way back to itself along such edges is a deadlock without any doubt, and most are found like this.
 //! Only the holders of a semaphore are different: it is enough that some of them go. Where the search
 //! meets such an edge it has to be found out who could still go on.
@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// A way back to where one began, each with what it waits for behind the next.
 pub(crate) enum WayBack {
-    /// There is one on which everybody needs the next.
+    /// There is a cycle on which every session needs the next.
     Found(Vec<Wait>),
     /// There is none.
     None,
@@ -126,7 +126,7 @@ pub(crate) fn unwind(from: &BTreeMap<SessionId, Wait>, id: SessionId) -> Vec<Wai
     way
 }
 
-/// Those of whom nobody has shown yet that they can go on.
+/// The sessions that are not yet known to be able to proceed.
 struct Left<'a> {
     sessions: BTreeSet<SessionId>,
     /// So many from the front of each queue can go on.
@@ -151,7 +151,7 @@ impl Coordination {
     /// This session and those it waits for, directly or not, that nothing which others can do by
     /// themselves lets go on. Nobody, if this one can.
     ///
-    /// Whoever waits for nothing can go on, and will in the end give back what it has; so can whoever
+    /// A session that waits for nothing can proceed, and will in the end release what it has; so can a session that
     /// waits only for such. Who is left is stuck.
     pub(crate) fn stuck_with(&self, id: SessionId) -> BTreeSet<SessionId> {
         let mut left = Left { sessions: self.all_ahead_of(id), heads: BTreeMap::new() };
@@ -195,7 +195,7 @@ impl Coordination {
         ahead
     }
 
-    /// Whether a session gets all that it waits for, if everybody gives back what they have but
+    /// Whether a session gets all that it waits for, if all release what they have but
     /// those that are left.
     fn could_go_on<'a>(&'a self, id: SessionId, left: &mut Left<'a>) -> bool {
         self.wants_of(id).all(|(_, Want { name, mode })| {

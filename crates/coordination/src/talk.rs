@@ -1,6 +1,6 @@
 //! What clients and the coordinator say to each other.
 //!
-//! A client talks to any member. One that does not coordinate passes on what it hears, in both
+//! A client talks to any member. A follower forwards what it receives, in both
 //! directions. Requests and replies may be lost whenever a connection breaks or the coordinator
 //! changes: a client that has no answer asks again, with the same number or key, and nothing is done
 //! twice (S1).
@@ -76,7 +76,7 @@ pub enum Request {
         /// Whether the next gets it at once. Else the holder has to stop first, or to be out of time.
         now: bool,
     },
-    /// Whether something is held by a token that somebody was shown.
+    /// Whether a lock or role is held by a token.
     Check {
         /// The client's number for the question.
         number: Number,
@@ -152,7 +152,7 @@ pub enum Reply {
         /// How.
         result: Result<Answer, Refusal>,
     },
-    /// The leader of this role is asked to resign, because one with a higher priority stands.
+    /// The leader of this role is asked to resign, because a candidate with a higher priority campaigns.
     Preempt {
         /// The leader.
         session: SessionId,
@@ -187,7 +187,7 @@ pub enum Reply {
         /// Why.
         why: Option<Ending>,
     },
-    /// Nobody coordinates at the moment, so nothing was done. To be asked again when a
+    /// There is no coordinator at the moment, so nothing was done. To be asked again when a
     /// coordinator is announced.
     NoCoordinator,
     /// What came of [`Request::Check`], at some moment after it was asked.
@@ -197,7 +197,7 @@ pub enum Reply {
         /// Who holds it by that token.
         result: Result<SessionId, Refusal>,
     },
-    /// Somebody else wants the session to end. It has not ended yet: its client stops all that relies on
+    /// An operator wants the session to end. It has not ended yet: its client stops all that relies on
     /// it, and closes it.
     Ending {
         /// Which.

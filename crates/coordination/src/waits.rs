@@ -2,7 +2,7 @@
 //!
 //! In the queue of a lock each waits for the one before it, and the first one for the holders that
 //! are in its way. Those are edges between sessions; [`WaitForGraph`] notices when one closes a
-//! cycle. Only a new request can do that: whoever is granted a lock stands, as a holder, where it
+//! cycle. Only a new request can do that: a session that is granted a lock is, as a holder, where it
 //! stood as the first of the queue.
 //!
 //! The first that does not share has edges to the holders, too: those before it may share the lock with
@@ -57,7 +57,7 @@ impl Waits {
         }
     }
 
-    /// Somebody comes to wait.
+    /// A session begins to wait.
     pub(crate) fn push(&mut self, lock: &mut Lock, waiter: (SessionId, Number, Mode)) {
         lock.queue.push_back(waiter);
         self.link(lock, lock.queue.len() - 1);
@@ -68,7 +68,7 @@ impl Waits {
         self.take_out(lock, 0, true);
     }
 
-    /// Somebody waits no more.
+    /// A session stops waiting.
     pub(crate) fn remove_waiter(&mut self, lock: &mut Lock, id: SessionId, number: Number) {
         let is_it = |waiter: &(SessionId, Number, Mode)| (waiter.0, waiter.1) == (id, number);
         if let Some(place) = lock.queue.iter().position(is_it) {
@@ -98,7 +98,7 @@ impl Waits {
         }
     }
 
-    /// Somebody gives the lock back.
+    /// A session releases the lock.
     pub(crate) fn remove_holder(&mut self, lock: &mut Lock, id: SessionId, number: Number) {
         if lock.holders.get(&id).is_none_or(|(by, _)| *by != number) {
             return;
@@ -114,7 +114,7 @@ impl Waits {
         }
     }
 
-    /// Whether this one may be in a cycle: there is one, and somebody waits for this one.
+    /// Whether this one may be in a cycle: there is one, and a session waits for this one.
     fn may_close(&self, id: SessionId) -> bool {
         self.graph.has_cycle() && self.graph.is_led_to(id)
     }
@@ -153,7 +153,7 @@ impl Coordination {
     /// lock. Each waits for the one before it in the queue, the first one for the holders in its
     /// way.
     pub fn waits_for(&self) -> impl Iterator<Item = (SessionId, SessionId, &str)> {
-        // Most of the time nobody waits, and a hundred thousand locks need not be looked at.
+        // Most of the time no session waits, and a hundred thousand locks need not be looked at.
         let locks = (!self.waits.graph.is_empty()).then_some(&self.locks);
         locks.into_iter().flatten().flat_map(|(name, lock)| {
             let places = lock.queue.iter().enumerate();
@@ -164,9 +164,9 @@ impl Coordination {
         })
     }
 
-    /// Looks whether a request that has come to wait has closed a circle. Before it came, nobody was
-    /// stuck but in circles that were left to people; so whoever is stuck now waits for this one, and
-    /// this is the youngest request of the circle.
+    /// Looks whether a request that has come to wait has closed a cycle. Before it came, no session was
+    /// stuck except in cycles that were only reported; so a session that is stuck now waits for this one, and
+    /// this is the youngest request of the cycle.
     pub(crate) fn find_deadlock(&self, id: SessionId, at: Stamp) -> Option<Deadlock> {
         if !self.waits.may_close(id) {
             return None;

@@ -1,6 +1,6 @@
 //! Which pages in a browser may ask, and which may command.
 //!
-//! Whoever reaches HTTP may read, and a browser sends whatever a page tells it to, with the reach of
+//! Every client that reaches HTTP may read, and a browser sends whatever a page tells it to, with the reach of
 //! the person who looks at the page. So a request that changes something must come from a page of
 //! this very server, or from a program that is no browser. A dashboard goes on with another member
 //! when its own is gone: for that, the pages of the members of one cluster may *read* each other.

@@ -26,7 +26,7 @@ pub struct Heartbeat {
     pub welcome: Option<u32>,
 }
 
-/// G8: a leader has stopped serving; leases of this generation bind nobody who is shown this.
+/// G8: a leader has stopped serving; leases of this generation do not bind a voter that receives this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Permit {
     /// Who left.

@@ -20,7 +20,7 @@ pub enum Completeness {
     Lost,
 }
 
-/// How a member's log stands.
+/// The state of a member's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The position of its log.
@@ -211,7 +211,7 @@ impl<M: Machine> Log<M> {
         self.whole().map(|whole| (whole.written, &whole.tail))
     }
 
-    /// How the log stands.
+    /// The state of the log.
     pub fn report(&self) -> Report {
         let whole = self.whole();
         let led = self.lease.map_or(Position::ZERO, |lease| lease.last);

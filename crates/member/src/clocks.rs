@@ -2,7 +2,7 @@
 //!
 //! Berkeley's algorithm has the master ask every member for its clock, allow for half of the round
 //! trip, cast out readings that are far off, and average the rest. Here the questions ride on the
-//! heartbeats, and nobody's clock is set: the offsets are only shown. What matters to the mandate
+//! heartbeats, and no clock is set: the offsets are only shown. What matters to the mandate
 //! is the *rate*: a lease is safe only if no clock gains or loses more than the bound against the
 //! others. So the offset is followed over time, and a clock whose rate is beyond the bound for
 //! certain, measuring errors allowed for, is said to drift.
@@ -67,7 +67,7 @@ struct Rate {
 /// What came of the last window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// This clock is beyond the bound, by so many parts per billion.
+    /// This clock is beyond the bound: its rate, in parts per billion.
     Drifts(NodeId, i64),
     /// It is in order again.
     Steady(NodeId),

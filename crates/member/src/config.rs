@@ -31,7 +31,7 @@ pub struct Config {
 pub enum Preempt {
     /// It takes over at once, as the textbook's bully does.
     Always,
-    /// It takes over when the weaker one has coordinated in its sight for so long.
+    /// It takes over when the weaker coordinator has led for this long in its view.
     After(Duration),
     /// A working coordinator stays.
     Never,
@@ -57,7 +57,7 @@ impl std::error::Error for Unfit {}
 /// What an operator chooses; the rest of a [`Config`] follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
-    /// Which election says who should coordinate.
+    /// The election that names the coordinator.
     pub election: any::Choice,
     /// How often a coordinator shows that it lives.
     pub heartbeat: Duration,
@@ -67,7 +67,7 @@ pub struct Choices {
     pub drift_ppm: u32,
     /// T of the election: an answer that takes longer will not come. One heartbeat if not given.
     pub election_timeout: Option<Duration>,
-    /// What a stronger member does when a weaker one coordinates.
+    /// What a stronger member does while a weaker one is the coordinator.
     pub preempt: Preempt,
     /// Whose agreement a leader needs.
     pub quorum: Quorum,

@@ -1,7 +1,7 @@
 //! A member: the parts, and what each tells the others.
 //!
 //! # Rules
-//! * P1 A member that starts listens for a while whether anybody leads; if not, it holds an
+//! * P1 A member that starts listens for a while for a coordinator; if it hears none, it holds an
 //!   election. One that comes back lets its election say so at once.
 //! * P2 A member that is elected campaigns for votes (G2). A member that elected another waits until
 //!   it leads, and holds another election if it does not. A candidate that a majority would

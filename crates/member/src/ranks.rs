@@ -1,7 +1,7 @@
 //! Who is stronger than whom.
 //!
 //! The elections of the catalogue prefer the larger number. An operator wants to say so by
-//! priority, and change it without renaming anybody. So an election runs among *ranks*: the
+//! priority, and change it without renaming a member. So an election runs among *ranks*: the
 //! members sorted by priority, equal ones by number, and numbered from 1. Where all priorities are
 //! equal and the members are 1 to n, a rank is a number.
 

@@ -22,13 +22,13 @@ pub struct Status {
     pub needed: usize,
     /// Whether it may lead: no witness, and its clock is in order.
     pub eligible: bool,
-    /// How its log stands.
+    /// The state of its log.
     pub log: LogStatus,
     /// What is known of each member, in ring order.
     pub members: Vec<MemberStatus>,
 }
 
-/// How a member's log stands.
+/// The state of a member's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogStatus {
     /// The position of its last entry.
@@ -51,7 +51,7 @@ pub struct LogStatus {
 /// What a member is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stance {
-    /// It has just started and listens whether anybody leads.
+    /// It has just started and listens for a coordinator.
     Listening,
     /// An election is under way, or its winner has not shown itself.
     Electing,

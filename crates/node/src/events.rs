@@ -34,7 +34,7 @@ pub(crate) fn tell<L: Listens>(listener: L) -> Response {
     Sse::new(told).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// Where one listener stands.
+/// The position of one listener.
 struct Listener {
     history: Arc<History>,
     news: watch::Receiver<u64>,

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// So many events, and so many changes, are kept.
+/// The number of events, and of changes, that are kept.
 const KEPT: usize = 1_000;
 
 /// The history of one member since it started.
@@ -341,7 +341,7 @@ mod tests {
             Event::Lost(Term::new(1), Loss::HandedOver(P5)),
             Event::Follows(P5, Term::new(2)),
         ]);
-        assert_eq!(handed[1], (Some(3), Some(5), Some(2), "P3 handed it over".to_owned()));
+        assert_eq!(handed[1], (Some(3), Some(5), Some(2), "P3 handed over".to_owned()));
     }
 
     #[test]

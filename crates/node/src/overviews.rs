@@ -17,7 +17,7 @@ const AT_MOST: Duration = Duration::from_millis(50);
 /// So many changes and events of the past are in the first.
 const PAST: usize = 100;
 
-/// Where one listener stands.
+/// The position of one listener.
 struct Listener {
     about: Arc<About>,
     news: watch::Receiver<u64>,

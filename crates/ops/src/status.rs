@@ -186,7 +186,7 @@ mod tests {
         };
         assert_eq!(
             changed(&change),
-            "2026-11-16T09:30:00.125Z: from P5 to nobody (term 7): too few members answered \
+            "2026-11-16T09:30:00.125Z: from P5 to none (term 7): too few members answered \
              within the lease"
         );
     }

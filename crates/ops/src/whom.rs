@@ -2,7 +2,7 @@
 //! on this host.
 //!
 //! Of several the first that answers is as good as any: every member tells what it knows, and says
-//! that it is its word. Whoever has answered once is asked first the next time, so that lines of
+//! that it is its word. A member that has answered once is asked first the next time, so that lines of
 //! `--watch` are the word of one member for as long as it lives.
 
 use crate::asking::{ANSWERS_WITHIN, Address, Unanswered, get_within, post};
@@ -25,7 +25,7 @@ const INSTALLED: &str = "127.0.0.1:7480";
 /// One of several that takes longer is passed over, until all have been: it may have been stopped.
 const PASSED_OVER: Duration = Duration::from_millis(500);
 
-/// Those who may be asked; there is at least one.
+/// The members that may be asked; there is at least one.
 #[derive(Debug)]
 pub(crate) struct Whom {
     members: Vec<Address>,
@@ -36,7 +36,7 @@ pub(crate) struct Whom {
 }
 
 impl Whom {
-    /// Whoever was named; else the cluster of `bellwether up`; else an installed member.
+    /// The named member; else the cluster of `bellwether up`; else an installed member.
     pub(crate) fn find(named: Option<&str>) -> Result<Self, Failure> {
         let mut members = match named {
             Some(named) => vec![Address::parse(named)?],

@@ -228,7 +228,7 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         report.violations.clear();
-        assert!(report.text().contains("nothing is wrong"));
+        assert!(report.text().contains("no violation"));
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json["faults"][0]["bit"], 2);
         assert_eq!(json["faults"][2]["left_out"], "no loop device");

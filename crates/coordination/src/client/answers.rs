@@ -96,7 +96,7 @@ impl Client {
                 stood.map(|(by, _)| *by).collect()
             }
             Ask::HandOver { role, .. } if done => {
-                // It stands again (K6).
+                // It campaigns again (K6).
                 if let Some(by) = self.leads(role)
                     && let Some(Held { token, ask }) = self.held.remove(&by)
                 {
@@ -170,7 +170,7 @@ impl Client {
     }
 }
 
-/// The role that this one stands for.
+/// The role that this request campaigns for.
 fn campaign_for(ask: &Ask) -> Option<&String> {
     match ask {
         Ask::Campaign { role, .. } => Some(role),

@@ -123,7 +123,7 @@ fn parts_that_are_shuffled_repeated_or_missing_are_refused() {
             assert!(place == other || put_together(swapped).is_err(), "{place} and {other}");
         }
     }
-    assert_eq!(put_together(Vec::new()), Err(Unsound("no head came")));
+    assert_eq!(put_together(Vec::new()), Err(Unsound("the head is missing")));
 }
 
 /// One field of one part is another one: that is refused, or makes a state that commands can go on with.

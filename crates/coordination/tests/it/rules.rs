@@ -224,7 +224,7 @@ fn s2_an_ending_gives_everything_back() {
     assert_eq!(granted(&said), [c]);
     let role = &rig.state.roles()["cron"];
     assert_eq!(role.leader.unwrap().0, c);
-    assert!(role.history.back().unwrap().reason.contains("not heard of"), "{:?}", role.history);
+    assert!(role.history.back().unwrap().reason.contains("its TTL ran out"), "{:?}", role.history);
     assert_eq!(rig.state.sessions().len(), 1);
     let said = rig.lock(a, &[alone("z")]).1;
     assert_eq!(refused(&said), &Refusal::NoSession(a));
@@ -411,7 +411,7 @@ fn r1_first_come_and_by_priority() {
 }
 
 #[test]
-fn r2_a_leader_makes_room_by_itself() {
+fn r2_a_leader_yields_by_itself() {
     let mut rig = Rig::new();
     let [a, b, c] = [rig.open(1), rig.open(2), rig.open(3)];
     let policy = Policy::Priority { preempt: true };
@@ -425,7 +425,7 @@ fn r2_a_leader_makes_room_by_itself() {
     let role = &rig.state.roles()["cron"];
     assert_eq!(role.leader.unwrap().0, c);
     let why = &role.history.back().unwrap().reason;
-    assert_eq!(*why, format!("session {a} made room for a candidate with a higher priority"));
+    assert_eq!(*why, format!("session {a} yielded to a candidate with a higher priority"));
     rig.ask(c, Ask::Resign { role: "cron".to_owned() });
     let why = &rig.state.roles()["cron"].history.back().unwrap().reason;
     assert_eq!(*why, format!("session {c} resigned"), "nobody asked it to");

@@ -72,5 +72,5 @@ fn t1_a_token_that_is_not_held_is_over_in_every_epoch() {
     assert!(newer.term() == 8 && shared.term() == 7);
     assert_eq!(coordination.bearer(&of, newer), Ok(again));
     let text = coordination.bearer(&of, shared).unwrap_err().to_string();
-    assert!(text.contains("of term 7") && text.contains("refuse"), "{text}");
+    assert!(text.contains("of term 7") && text.contains("reject"), "{text}");
 }

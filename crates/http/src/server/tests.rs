@@ -161,7 +161,9 @@ async fn those_that_wait_or_listen_take_no_places_of_others() {
         streams.push(say(address, &get_of("/stream")).await);
         until(streams.last_mut().unwrap(), "text/event-stream").await;
     }
-    for (path, most) in [("/wait", "1 requests wait"), ("/stream", "2 streams are open")] {
+    for (path, most) in
+        [("/wait", "limit of 1 waiting requests"), ("/stream", "limit of 2 open streams")]
+    {
         let answer = until(&mut say(address, &get_of(path)).await, "\"crowded\"").await;
         assert!(answer.starts_with("HTTP/1.1 503") && answer.contains(most), "{answer}");
         assert!(answer.contains("retry-after: 1"), "{answer}");

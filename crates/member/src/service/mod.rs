@@ -25,7 +25,7 @@
 //!   told is told again whenever it asks. An operator may demand it at once: then the holder may still
 //!   be at work when the next one begins, and only tokens help. This is not replicated: a new
 //!   coordinator confirms the session again unless its client has heard, and then the client closes it.
-//! * D7 A session is used by those who show its key. A request with another key is denied, and changes
+//! * D7 Every request in a session carries its key. A request with another key is denied, and changes
 //!   nothing: neither where the session's client is, nor when it was last heard of. What an operator
 //!   wants shows no key. The member that takes it up has made sure of the operator, and says who it is;
 //!   members believe each other.
@@ -37,7 +37,7 @@
 //!
 //! # Costs
 //! One message to each follower and back for a batch of requests; one more of each for clients of a
-//! member that does not coordinate.
+//! follower.
 
 mod sessions;
 mod types;

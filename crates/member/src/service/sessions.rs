@@ -75,7 +75,7 @@ pub(super) struct Sessions {
     /// Who wants a session, by its key: one for each command on its way, in their order. An answer
     /// must not prove more than the question that it is for.
     opening: BTreeMap<Secret, VecDeque<(Route, Sent)>>,
-    /// Who wants a lock taken away, one for each command on its way.
+    /// The operators behind force-releases in flight, one for each command.
     forcing: BTreeMap<(String, SessionId), VecDeque<Route>>,
     /// D6: what clients have not confirmed.
     notices: BTreeMap<SessionId, Notice>,

@@ -1,5 +1,5 @@
 //! The way in: connections that carry other members' messages here, and those of clients, which are
-//! handed over to whoever serves them.
+//! handed over to the task that serves them.
 //!
 //! Whoever connects is a stranger until it has shown a certificate and said who it is, and has only
 //! a short time for that. Everything that goes wrong is counted by its reason and logged once per
@@ -96,7 +96,7 @@ enum Guest {
 }
 
 /// A client that has shown its certificate and said who it is. It waits for its welcome, which is up
-/// to whoever serves it.
+/// to the task that serves it.
 #[derive(Debug)]
 pub struct ClientConnection {
     /// What it said. Its cluster is the right one.
@@ -192,7 +192,7 @@ pub async fn refuse(
     let _ = out.shutdown().await;
 }
 
-/// Gives a client to whoever serves clients.
+/// Gives a client to the task that serves clients.
 fn hand_over<P: Protocol>(shared: &Shared<P>, client: ClientConnection) {
     let Some(clients) = &shared.clients else { return };
     let peer = client.address.ip().to_string();

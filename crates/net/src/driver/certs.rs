@@ -58,9 +58,9 @@ pub enum CertError {
 /// A certificate and its private key, in PEM form.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pair {
-    /// What everybody may see.
+    /// The public part.
     pub certificate: String,
-    /// What nobody else may see.
+    /// The secret part.
     pub key: String,
 }
 

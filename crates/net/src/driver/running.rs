@@ -246,7 +246,7 @@ impl<P: Protocol> Running<P> {
         }
     }
 
-    /// How it stands with each other member.
+    /// The connection to each other member.
     pub fn peers(&self) -> Vec<PeerState> {
         self.shared.peers.iter().map(|(id, peer)| peer.state(*id)).collect()
     }

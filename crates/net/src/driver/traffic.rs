@@ -1,6 +1,6 @@
-//! The messages of a process as they pass, for whoever looks on.
+//! The messages of a process as they pass, for observers.
 //!
-//! Most of the time nobody does. Then a message costs a look at the number of onlookers, and is
+//! Most of the time there is none. Then a message costs a look at the number of onlookers, and is
 //! neither copied nor written out.
 
 use super::protocol::{Msg, Protocol};

@@ -1,7 +1,7 @@
 //! Watching the processes of local clients.
 //!
 //! A client that comes through the Unix socket is a process of this host, and the system says when
-//! it is dead. That is proof: a dead process believes in nothing. So whoever waits for what its
+//! it is dead. That is proof: a dead process believes in nothing. So a session that waits for what its
 //! sessions hold need not wait for their TTL.
 //!
 //! # Rules
@@ -91,7 +91,7 @@ impl ProcessWatcher {
         process_watcher
     }
 
-    /// Watches nobody any longer.
+    /// Stops watching.
     pub(crate) fn end(&self) {
         for process in std::mem::take(&mut *self.state()).processes.into_values() {
             process.watch.abort();
@@ -180,7 +180,7 @@ impl ProcessWatcher {
         self.state().forget(used);
     }
 
-    /// Tells the coordinator of those who are dead (V2).
+    /// Reports dead processes to the coordinator (V2).
     async fn tell(self: Arc<Self>, requests: Arc<RequestQueue>) {
         let mut visitor = requests.open_passing();
         loop {

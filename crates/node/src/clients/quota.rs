@@ -41,7 +41,7 @@ struct Inner {
 }
 
 impl Quota {
-    /// For so many sessions of one client, and of all together.
+    /// With these limits of sessions: of one client, and of all together.
     pub(crate) fn new(most: u32, all: u32) -> Arc<Self> {
         let (inner, crowded) = (Mutex::default(), Notify::new());
         Arc::new(Quota { most: most as usize, all: all as usize, inner, crowded })
@@ -101,7 +101,7 @@ impl Quota {
     }
 }
 
-/// Looks at the member's state when somebody comes near the limit, until the member has ended.
+/// Looks at the member's state when a client comes near the limit, until the member has ended.
 pub(crate) async fn keep_count(quota: Arc<Quota>, handle: Handle) {
     loop {
         quota.crowded.notified().await;

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 
 /// A client's connection. The numbers of one process begin somewhere at random, so that a reply to a
-/// connection of a former life of this member finds nobody.
+/// connection of an earlier start of this member finds no client.
 pub(crate) type Conn = u64;
 
 /// So many requests may wait for the member; beyond that, connections are not read.
@@ -25,11 +25,11 @@ const NOTES_MAX: usize = 16_384;
 pub(crate) enum Note {
     /// From the coordinator.
     Reply(Reply),
-    /// Who coordinates now.
+    /// The coordinator now.
     Coordinator(Coordinator),
 }
 
-/// Who coordinates, if that is known, and in which term.
+/// The coordinator, if it is known, and its term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Coordinator {
     pub(crate) id: Option<u32>,
@@ -102,7 +102,7 @@ impl RequestQueue {
         }
     }
 
-    /// Tells all clients who coordinates, and those that will come.
+    /// Announces the coordinator to all clients, and to those that connect later.
     pub(crate) fn announce(&self, coordinator: Option<u32>, term: u64) {
         let news = Coordinator { id: coordinator, term };
         let mut inner = lock(&self.inner);
@@ -112,12 +112,12 @@ impl RequestQueue {
         }
     }
 
-    /// Who coordinates, as it was announced last.
+    /// The coordinator that was announced last.
     pub(crate) fn coordinator(&self) -> Coordinator {
         lock(&self.inner).announced.unwrap_or_default()
     }
 
-    /// A client comes that stays and listens. It is told first who coordinates, if that is known.
+    /// A client comes that stays and listens. It is told the coordinator first, if it is known.
     pub(crate) fn open(self: &Arc<Self>) -> Visitor {
         self.admit(0)
     }
@@ -201,7 +201,7 @@ impl Visitor {
         self.requests.arrived.notify_one();
     }
 
-    /// Waits for the next note; `None` if so many waited that the client is sent away. May be
+    /// Waits for the next note; `None` if too many waited, and the client is disconnected. May be
     /// cancelled: nothing is lost.
     pub(crate) async fn next(&self) -> Option<Note> {
         self.pick(VecDeque::pop_front).await

@@ -1,7 +1,7 @@
-//! The role_watches: clients that want to know how it stands with a role, and go on wanting to.
+//! Role watches: clients that follow the status of a role.
 //!
 //! # Rules
-//! * O1 A client that begins to observe a role is told how it stands, and then of every change, in order.
+//! * O1 A client that begins to observe a role gets its status, and then every change, in order.
 //!   Changes are read off the history in this member's committed state, so of very many at once the
 //!   oldest are missing.
 //! * O2 The state is looked at when this member, as the coordinator, has said that a role changed, and
@@ -32,7 +32,7 @@ pub(crate) const OBSERVED_MAX: u32 = 1_024;
 #[derive(Default)]
 pub(crate) struct RoleWatches {
     inner: Mutex<Inner>,
-    /// Whether anybody observes.
+    /// Whether a client observes.
     open: AtomicBool,
     /// There may be something to tell.
     news: Notify,
@@ -40,7 +40,7 @@ pub(crate) struct RoleWatches {
 
 #[derive(Default)]
 struct Inner {
-    /// By role, and whoever observes it.
+    /// By role, and the clients that observe it.
     roles: BTreeMap<String, BTreeMap<(Conn, u64), Observation>>,
     /// What each connection observes.
     of: BTreeMap<(Conn, u64), String>,
@@ -61,7 +61,7 @@ struct Observation {
 struct Last {
     /// The change; none if there had been none.
     mark: Option<u64>,
-    /// Whether somebody led.
+    /// Whether it had a leader.
     led: bool,
 }
 
@@ -111,7 +111,7 @@ impl RoleWatches {
         self.open.store(!inner.of.is_empty(), Ordering::Relaxed);
     }
 
-    /// Waits until somebody observes.
+    /// Waits until a client observes.
     async fn somebody(&self) {
         while !self.open.load(Ordering::Relaxed) {
             self.news.notified().await;
@@ -141,7 +141,7 @@ impl RoleWatches {
             inner.say(by, ToClient::Observed(Observed { number: by.1, version, result }));
             inner.remove(by);
         }
-        // O3: whoever could not be told everything is told at the next look.
+        // O3: a client that could not be told everything is told at the next look.
         inner.told = all.then_some(version);
     }
 }
@@ -166,7 +166,7 @@ impl Inner {
 }
 
 impl Last {
-    /// How it stands.
+    /// Its status.
     fn of(role: Option<&Role>) -> Last {
         let mark = role.and_then(|role| role.history.back()).map(mark);
         Last { mark, led: role.is_some_and(|role| role.leader.is_some()) }

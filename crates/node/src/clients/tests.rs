@@ -296,7 +296,7 @@ async fn the_socket_is_for_its_owner_and_goes_with_the_member() {
     drop(clients);
     assert!(path.exists());
     let taken = start(&settings, &requests).err().unwrap().to_string();
-    assert!(taken.contains("is no socket"), "{taken}");
+    assert!(taken.contains("is not a socket"), "{taken}");
 
     let long = Settings { socket: Some(folder.path().join("x".repeat(120))), ..settings.clone() };
     let long = start(&long, &requests).err().unwrap().to_string();

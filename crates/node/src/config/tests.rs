@@ -184,7 +184,7 @@ fn a_wrong_flag_is_named_with_its_variable() {
     );
     assert_eq!(
         flag(|flags| flags.http = Some("on".to_owned())),
-        "--http (or BELLWETHER_HTTP): http: 'on' is no address to listen on; give an IP address \
+        "--http (or BELLWETHER_HTTP): http: 'on' is not an address to listen on; give an IP address \
          and a port: \"0.0.0.0:7400\", or \"off\""
     );
     assert_eq!(
@@ -386,7 +386,7 @@ fn values_of_the_wrong_kind_are_found() {
         ),
         (
             with("log = { level = \"loud\" }"),
-            "bellwether.toml:1: log.level: 'loud' is no level; give one of off, error, warn, info, \
+            "bellwether.toml:1: log.level: 'loud' is not a level; give one of off, error, warn, info, \
              debug, trace, or levels by module: \"info,bellwether_net=debug\"",
         ),
         (
@@ -450,8 +450,8 @@ fn what_contradicts_itself_is_named() {
         ),
         (
             GOOD.replace(":7400\"\n", ":7400\"\nwitness = true\n"),
-            "bellwether.toml: member.witness: every member is a witness, so nobody may lead; at \
-             least one must not be",
+            "bellwether.toml: member.witness: every member is a witness, so no member may lead; at \
+             least one must not be a witness",
         ),
         (
             with("lease = \"300ms\""),
@@ -498,7 +498,7 @@ fn warns_of_what_is_allowed_and_hardly_wanted() {
     };
     let third = "[[member]]\nid = 3\naddress = \"host-3:7400\"\n";
     let fourth = "[[member]]\nid = 4\naddress = \"host-4:7400\"\n";
-    warned(&GOOD.replace(third, ""), "2 members: the loss of one stops the cluster");
+    warned(&GOOD.replace(third, ""), "2 members: the loss of one member stops the cluster");
     warned(&format!("{GOOD}{fourth}"), "4 members survive no more failures than 3");
     warned(&with("quorum = \"none\""), "two members may lead at once");
     warned(&with("limits = { frame = \"64KiB\" }"), "limits.frame has no effect");

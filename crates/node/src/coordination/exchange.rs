@@ -1,4 +1,4 @@
-//! An exchange to the coordinator on behalf of somebody who asked over HTTP.
+//! An exchange to the coordinator on behalf of an HTTP client.
 //!
 //! It is a client like any other, for one request. What is not answered is asked again: answers go
 //! to where a session was last heard of, and that may have been another exchange. With the same
@@ -26,9 +26,9 @@ const DRAWS: usize = 3;
 pub(super) struct Exchange<'a> {
     about: &'a About,
     visitor: Visitor,
-    /// Who coordinates, as far as is known.
+    /// The coordinator, as far as is known.
     known: Coordinator,
-    /// What nobody could ask for again if the exchange ended now: to be given back then.
+    /// Grants that no client could ask for again if the exchange ended now: to be released then.
     orphan: Option<(Own, Numbered)>,
 }
 
@@ -405,7 +405,7 @@ impl<'a> Exchange<'a> {
 }
 
 impl Drop for Exchange<'_> {
-    /// Whoever asked has hung up, and nobody else knows the number: what was granted to it, or may
+    /// The client has hung up, and no other knows the number: what was granted to it, or may
     /// yet be, would be lost until the session ends.
     fn drop(&mut self) {
         let Some((Own { id: session, key }, numbered)) = self.orphan else { return };

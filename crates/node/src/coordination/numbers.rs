@@ -23,10 +23,10 @@ const BASE: u64 = 1 << 62;
 const EACH: u64 = 4;
 /// A client's number is below this.
 pub(super) const NUMBERS: u64 = 1 << 59;
-/// So many answers may be remembered before any is forgotten (N4), and so many of a client's own
+/// The answers that are remembered before any is forgotten (N4), and those of a client's own
 /// numbers are remembered then.
 pub(super) const REMEMBERED: u64 = 256;
-/// Answers to numbers that were drawn so long ago are of no use to anybody, in microseconds.
+/// Answers to numbers that were drawn so long ago are of no use, in microseconds.
 const STALE: u64 = 5_000_000;
 /// By so much a number is larger when one was too small, in microseconds.
 const LEAP: u64 = 60_000_000;
@@ -37,7 +37,7 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbered {
     pub(super) shown: u64,
-    /// Whether it was drawn here, so that nobody can ask for it again.
+    /// Whether it was drawn here, so that no client can ask for it again.
     pub(super) drawn: bool,
 }
 
@@ -83,7 +83,7 @@ impl Numbered {
         self.number() + 2
     }
 
-    /// Below which number nobody will ask again, if much is remembered (N4).
+    /// Below which number no client will ask again, if much is remembered (N4).
     pub(super) fn forget_below(self) -> Number {
         let useless = if self.drawn { STALE } else { REMEMBERED };
         BASE + EACH * self.shown.saturating_sub(useless)

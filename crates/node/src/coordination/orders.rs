@@ -379,7 +379,7 @@ pub(super) async fn hand_over(
 }
 
 /// Takes a lock away from a session that holds it. Its client is told first, and the next gets the lock
-/// when that client has stopped, or is out of time. With `now` nobody waits for it: then whatever the lock
+/// when that client has stopped, or is out of time. With `now` the next does not wait: then whatever the lock
 /// protects must look at fencing tokens.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/locks/{name}/force", params(
     ("name" = String, Path, description = "The lock"),

@@ -36,7 +36,7 @@ struct Room {
 }
 
 impl Room {
-    /// How many of so many entries of a list are shown.
+    /// How many entries of a list are shown.
     fn of(&mut self, count: usize) -> usize {
         let shown = count.min(self.each);
         self.left_out += (count - shown) as u64;
@@ -89,7 +89,7 @@ pub(crate) fn lists(coordination: &Coordination, part: Part, limit: usize) -> sh
     all
 }
 
-/// One role; one that nobody ever stood for if there is none of this name.
+/// One role; one without candidates if there is none of this name.
 pub(crate) fn role(coordination: &Coordination, name: &str, limit: usize) -> shown::Role {
     let mut room = Room { each: limit, within: limit, left_out: 0 };
     match coordination.roles().get(name) {
@@ -244,7 +244,7 @@ fn change(change: &RoleChange) -> shown::RoleChange {
     }
 }
 
-/// A circle, as people and pages see it.
+/// A cycle, as people and pages see it.
 pub(crate) fn deadlock(deadlock: &Deadlock) -> shown::Deadlock {
     let waits = deadlock.cycle.iter().map(|wait| shown::Wait {
         session: wait.session.to_string(),
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(cron.history[0].leader.as_deref(), Some("s3.2"));
         assert_eq!(
             cron.history[0].reason,
-            "session s3.1 made room for a candidate with a higher priority"
+            "session s3.1 yielded to a candidate with a higher priority"
         );
         let all = lists(&desk.0, Part::Sessions, 10);
         assert_eq!((all.sessions[1].leads.len(), all.roles.len()), (1, 0));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// The member is asked so often whether anything has changed, and nobody is told more often.
+/// How often the member is asked for changes; no listener is told more often.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
 /// Everything is told so often even if nothing has changed.
 const AT_LEAST: Duration = Duration::from_secs(5);
@@ -45,7 +45,7 @@ pub(super) fn framed(
     lists
 }
 
-/// Where one listener stands.
+/// The position of one listener.
 struct Watch<T, F> {
     about: Arc<About>,
     at_least: Option<Duration>,

@@ -155,7 +155,7 @@ async fn a_role_is_stood_for_watched_handed_over_and_left() {
     let (code, _) = post::<Done>(address, "/v1/roles/cron%2Fnightly/hand-over", &body).await;
     assert_eq!(code, 200);
     let role = watch.until(|role: &Role| leader(role).session == b).await;
-    assert!(role.history[0].reason.contains("handed it over"), "{:?}", role.history[0]);
+    assert!(role.history[0].reason.contains("handed over"), "{:?}", role.history[0]);
     let resign = json!({ "session": b }).to_string();
     let path = "/v1/roles/cron%2Fnightly/resign";
     assert_eq!(post::<Done>(address, path, &resign).await.0, 200);
@@ -230,7 +230,7 @@ async fn an_operator_takes_a_lock_away() {
     assert_eq!(refused(post(address, &alive, "").await), said(409, "taken"));
     let now = json!({ "session": a, "by": "me, a stuck job", "now": true }).to_string();
     let (code, done) = post::<Done>(address, path, &now).await;
-    assert!(code == 200 && done.done.contains("refuse its token"), "{code} {}", done.done);
+    assert!(code == 200 && done.done.contains("reject its token"), "{code} {}", done.done);
     let (code, _, body) = call(address, &format!("GET {shown}"), "").await;
     assert!(code == 409 && body.contains("stale-token"), "{body}");
     let next = lock::<Granted>(address, &b, "table", 0).await.1;

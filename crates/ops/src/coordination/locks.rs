@@ -114,7 +114,7 @@ impl Shown for Locks {
         let mut table = table(&["lock", "", "session", "client", "mode", "token", "since"]);
         for lock in &self.0.locks {
             let mut name = match lock.permits {
-                Some(of) => format!("{} ({} of {of} permits taken)", lock.name, lock.taken),
+                Some(of) => format!("{} ({} of {of} taken)", lock.name, lock.taken),
                 None => lock.name.clone(),
             };
             for holder in &lock.holders {
@@ -205,9 +205,14 @@ mod tests {
         };
         let shown = Locks(Coordination { locks: vec![lock], ..Coordination::default() });
         let text = shown.table();
-        for fragment in
-            ["slots (2 of 2 taken)", "held", "2 permits", "waits, place 1", "1 permit", "migration"]
-        {
+        for fragment in [
+            "slots (2 of 2 taken)",
+            "held",
+            "2 permits",
+            "waits, position 1",
+            "1 permit",
+            "migration",
+        ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
         assert_eq!(shown.line(), "slots: s3.1, then s3.2");

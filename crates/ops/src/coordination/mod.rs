@@ -74,7 +74,7 @@ mod tests {
     fn it_is_said_whose_word_it_is() {
         let mut all =
             Coordination { id: 2, coordinator: Some(3), term: 7, ..Coordination::default() };
-        assert_eq!(below(&all), "as seen by P2, coordinated by P3, in term 7\n");
+        assert_eq!(below(&all), "as seen by P2, coordinator P3, in term 7\n");
         all.coordinator = Some(2);
         all.left_out = 12;
         let text = below(&all);

@@ -155,7 +155,7 @@ mod tests {
         ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
-        let line = "cron: s3.1 (job s3.1) by 12884901889 with 'host-a', 1 behind";
+        let line = "cron: s3.1 (job s3.1) by 12884901889 with 'host-a', 1 waiting";
         assert_eq!(shown.line(), line);
         assert_eq!(Roles(Coordination::default()).line(), "no roles");
     }

@@ -317,11 +317,11 @@ mod tests {
             ("kill", "needs the number"),
             ("kill 6", "there are 1 to 5"),
             ("kill x", "there are 1 to 5"),
-            ("heal 3", "stands alone"),
+            ("heal 3", "takes no arguments"),
             ("partition", "name the members"),
             ("partition 1,2|", "name the members"),
             ("partition 1,2|2,3", "named twice"),
-            ("partition 1,2,3,4,5", "no partition"),
+            ("partition 1,2,3,4,5", "not a partition"),
             ("partition 1,,2|3", "there is no member ''"),
         ] {
             let complaint = Command::parse(line, 5).unwrap_err().to_string();

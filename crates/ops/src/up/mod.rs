@@ -2,7 +2,7 @@
 //!
 //! The parent asks every member ten times a second what it does, tells what has changed, and does
 //! to the members what it is asked for, in the terminal or from a page. It takes no part in the
-//! cluster: all that it shows, it has from the same HTTP API that everybody has.
+//! cluster: all that it shows comes from the public HTTP API.
 
 pub(crate) mod args;
 pub(crate) mod cluster;

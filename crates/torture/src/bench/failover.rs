@@ -1,4 +1,4 @@
-//! `bellwether bench failover`: from a fault to the moment when everybody names the new
+//! `bellwether bench failover`: from a fault to the moment when all members name the new
 //! coordinator.
 
 use super::args::FailoverArgs;

@@ -1,4 +1,4 @@
-//! A cluster under observation: every member is asked all the time who coordinates.
+//! A cluster under observation: every member is asked all the time for the coordinator.
 
 use bellwether_api::json::{Decided, Mandate, Status};
 use bellwether_core::Time;
@@ -89,7 +89,7 @@ impl Rig {
         }
     }
 
-    /// Waits until everybody has named the strongest member for a while.
+    /// Waits until all members have named the strongest member for a while.
     pub(crate) async fn rest(&mut self) -> Result<Mandate, Failure> {
         self.pace.send_replace(SLOW);
         let span = self.cluster.choices.heartbeat * REST;

@@ -70,7 +70,7 @@ fn unfinished(history: usize, told: &History) -> Vec<Violation> {
             Event::Closes { session } => drop(open.insert(format!("the end of {session}"), line)),
             Event::Closed { session } => drop(open.remove(&format!("the end of {session}"))),
             Event::GivesBack { ask, .. } => {
-                drop(open.insert(format!("the release of {ask}"), line))
+                open.insert(format!("the release of {ask}"), line);
             }
             Event::GaveBack { ask, .. } => drop(open.remove(&format!("the release of {ask}"))),
             Event::HandsOver { ask, .. } => drop(open.insert(format!("handing over {ask}"), line)),

@@ -7,7 +7,7 @@
 //!   a role has one leader. Somebody holds from the moment at which it hears of its grant until its
 //!   last look at its clock that finds it held. A process that was stopped does not look, and what it
 //!   does not look at does not count.
-//! * `lost-grant`: nobody is granted what another one was told that it holds, while it does; also if
+//! * `lost-grant`: no session is granted what another was told that it holds, while it does; also if
 //!   the second one never looks. And nobody who asks for nothing of the kind loses what it holds while
 //!   its session lives.
 //! * `token-twice`: no token is given twice.
@@ -15,7 +15,7 @@
 //!   was asked for; and what excludes each other is held in the order of tokens.
 //! * `fifo`: who was told that it waits is granted before those that ask for the same afterwards.
 //!   Roles that go by priority, or are handed over, have other orders.
-//! * `stale-leader`: nobody proclaims with success who asks for it after another one heard that it
+//! * `stale-leader`: no session proclaims with success that asks for it after another heard that it
 //!   leads by a larger token.
 //! * `deadlock`: of those whom a deadlock names each waited for what it is said to wait for, while the
 //!   aborted request did; and the aborted one is the one that is told.

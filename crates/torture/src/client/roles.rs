@@ -1,7 +1,7 @@
-//! Roles: stand, lead, proclaim, and make room in one way or another.
+//! Roles: campaign, lead, proclaim, and yield in one way or another.
 //!
 //! The first of every three roles goes in the order of coming, and is never handed over; the second
-//! goes by priority, and its leader makes room when it is asked to; the third goes in the order of
+//! goes by priority, and its leader yields when it is asked to; the third goes in the order of
 //! coming, and is handed over.
 
 use super::super::history::{Event, Mode, Want, Way};
@@ -13,7 +13,7 @@ use bellwether_ops::cluster::get;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How long a member may take to say who stands for a role.
+/// How long a member may take to list the candidates of a role.
 const SAYS_WITHIN: Duration = Duration::from_millis(300);
 
 impl Worker {
@@ -116,7 +116,7 @@ impl Worker {
         }
     }
 
-    /// Another session that stands for the role, as far as a member knows.
+    /// Another candidate for the role, as far as a member knows.
     async fn another(&self, role: &str, own: SessionId) -> Option<SessionId> {
         let place = own.0 as usize % self.context.http.len().max(1);
         let address = self.context.http.get(place)?;

@@ -29,10 +29,10 @@ fn edge(from: &str, to: &str) -> WaitsFor {
 }
 
 #[test]
-fn a_circle_and_the_graph_of_now_are_drawn() {
+fn a_cycle_and_the_graph_of_now_are_drawn() {
     let picture = draw(&two_in_a_cycle());
     assert!(picture.starts_with("<svg"), "{picture}");
-    for fragment in ["s3.1", "s3.2", "second", "Who waits for whom now", "Found 2026"] {
+    for fragment in ["s3.1", "s3.2", "second", "Wait-for graph now", "Found 2026"] {
         assert!(picture.contains(fragment), "no '{fragment}' in\n{picture}");
     }
     assert!(draw(&Coordination::default()).contains("No session waits"));
