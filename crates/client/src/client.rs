@@ -128,6 +128,14 @@ impl Client {
     /// Takes a lock away from the session that holds it and gives it to the next one at once. The holder is
     /// told, but it may be unable to listen, and what it does with what the lock protects cannot be called
     /// back: whatever is protected must refuse its token. Prefer [`Client::force_release`].
+    ///
+    /// ```no_run
+    /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
+    /// let holder = "s3.17".parse().expect("as `bellwether locks` lists it");
+    /// client.force_release_now("migrations", holder, "anna: its host burnt down").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn force_release_now(
         &self,
         lock: &str,
@@ -203,6 +211,13 @@ impl Client {
     }
 
     /// The member that this client is connected to at the moment.
+    ///
+    /// ```no_run
+    /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
+    /// println!("connected to {:?}, led by {:?}", client.member(), client.coordinator());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn member(&self) -> Option<u32> {
         self.shared().status.borrow().member
     }

@@ -125,6 +125,14 @@ impl Observer {
     }
 
     /// The latest that is known, whether it was [taken](Observer::next) or not.
+    ///
+    /// ```no_run
+    /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
+    /// let primary = client.observe("primary").await?;
+    /// println!("{} is led: {}", primary.role(), primary.current().leader.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn current(&self) -> RoleStatus {
         let latest = self.client.shared().with(|state, _| state.latest(self.number));
         RoleStatus::of(latest.unwrap_or_default())

@@ -70,6 +70,14 @@ impl Campaign {
     }
 
     /// Stands for so long at most, and then fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+    /// let patience = std::time::Duration::from_secs(10);
+    /// let leadership = session.campaign("primary").timeout(patience).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn timeout(mut self, time: Duration) -> Self {
         self.patience.timeout = Some(time);
         self
@@ -136,6 +144,14 @@ impl Leadership {
 
     /// Waits until the role is lost, and says how: the session is over, or the role was handed over. It completes
     /// before anybody else can lead; at once, if it is lost already.
+    ///
+    /// ```no_run
+    /// # async fn example(leadership: bellwether::Leadership) -> Result<(), bellwether::Error> {
+    /// let how = leadership.lost().await;
+    /// eprintln!("no longer leads '{}': {how}", leadership.role());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn lost(&self) -> Lost {
         self.guard.lost().await
     }
@@ -179,6 +195,13 @@ impl Leadership {
     }
 
     /// Changes what the world knows of the leader.
+    ///
+    /// ```no_run
+    /// # async fn example(leadership: bellwether::Leadership) -> Result<(), bellwether::Error> {
+    /// leadership.proclaim("10.0.0.8:5432").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn proclaim(&self, value: impl AsRef<[u8]>) -> Result<(), Error> {
         let value = value.as_ref().to_vec();
         check::value(&value)?;
@@ -187,6 +210,13 @@ impl Leadership {
     }
 
     /// Gives the role up, and waits until the cluster knows.
+    ///
+    /// ```no_run
+    /// # async fn example(leadership: bellwether::Leadership) -> Result<(), bellwether::Error> {
+    /// leadership.resign().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn resign(mut self) -> Result<(), Error> {
         let ask = Ask::Resign { role: self.role.clone() };
         self.guard.give_back(ask).await.map_err(|denied| self.not_leader(denied))

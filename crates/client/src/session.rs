@@ -204,6 +204,15 @@ impl Session {
 
     /// How long it can be relied on if nothing more is heard of the cluster. It grows again with every sign of
     /// life.
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+    /// if session.time_left() > std::time::Duration::from_secs(2) {
+    ///     println!("enough time for one more step");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn time_left(&self) -> Duration {
         let deadline = self.shared().with(|state, _| state.deadline(self.inner.key));
         deadline.map_or(Duration::ZERO, |deadline| deadline.since(Clock::shared()))
@@ -216,6 +225,13 @@ impl Session {
 
     /// Ends the session and gives back all that it holds. Waits until the cluster knows it, or would know it by
     /// itself.
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+    /// session.close().await;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn close(self) {
         let mut phase = self.inner.phase.clone();
         self.shared().with(|state, now| state.close(self.inner.key, now));

@@ -92,7 +92,7 @@ impl Worker {
                 return Some(session.clone());
             }
             let why = timeout(TOLD_WITHIN, session.lost()).await;
-            let why = why.map_or(Ended::Unknown, |why| words::over(why));
+            let why = why.map_or(Ended::Unknown, words::over);
             self.write(Event::SessionEnded { session: session.id().to_string(), why });
             self.session = None;
         }
