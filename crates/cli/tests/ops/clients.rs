@@ -138,8 +138,8 @@ fn who_waits_survives_an_outage_and_says_so() {
     waiting.until("waits for 'db'");
     all.iter().for_each(|id| group.kill(*id));
     sleep(8 * SECOND);
-    assert!(standby.until("waits on for 'cron'").contains("no member answers"));
-    assert!(waiting.until("waits on for 'db'").contains("over"));
+    assert!(standby.until("keeps waiting for 'cron'").contains("no member answers"));
+    assert!(waiting.until("keeps waiting for 'db'").contains("over"));
     all.iter().for_each(|id| group.revive(*id));
     group.leader(20 * SECOND);
     waiting.job();
@@ -211,7 +211,7 @@ fn a_holder_that_cannot_be_told_is_waited_for_unless_the_operator_does_not_want_
     let force = json!({ "session": session, "by": "anna", "now": true });
     let (code, said) = call(group.http(3), "POST", "/v1/locks/x/force", &force).unwrap();
     assert_eq!(code, 200, "{said}");
-    assert!(said["done"].as_str().unwrap().contains("refuse its token"), "{said}");
+    assert!(said["done"].as_str().unwrap().contains("reject its token"), "{said}");
     assert_eq!(fourth.lines.next().unwrap().unwrap(), "next");
     assert!(began.elapsed() < 10 * SECOND, "{:?}", began.elapsed());
     sleep(100 * MS);
@@ -264,7 +264,7 @@ fn a_member_that_is_hung_up_on_resigns() {
     let mut group = Group::start(3, plain);
     group.end(3, Signal::HUP);
     let log = std::fs::read_to_string(group.log(3)).unwrap();
-    assert!(log.contains("signal 1: resigns and ends"), "{log}");
+    assert!(log.contains("signal 1: hands over and exits"), "{log}");
 }
 
 /// As the commands do: a program that is told nothing finds the cluster of `bellwether up`.

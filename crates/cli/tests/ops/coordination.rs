@@ -66,7 +66,7 @@ fn who_holds_what_and_who_waits_is_listed_watched_and_drawn() {
     assert_eq!(post(&address, "/v1/roles/cron/campaign", &body).0, 200);
     shown(&address, "sessions", &[&a, "first", "60000 ms", "x", "cron", "the coordinator"]);
     shown(&address, "roles", &["cron", "first-come", &a, "here", "the first candidate"]);
-    shown(&address, "locks", &["x", "held", &a, "alone", "second"]);
+    shown(&address, "locks", &["x", "held", &a, "exclusive", "second"]);
     shown(&address, "deadlocks", &["no deadlock was found lately", "no session waits"]);
     let text = shown(&address, "locks --json", &[]);
     let all: Value = serde_json::from_str(&text).unwrap();

@@ -211,7 +211,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         ("kill 1 2", 400, "needs the number", "kill 3"),
         ("klil 3", 400, "no command 'klil'", "kill ID"),
         ("", 400, "no command ''", "kill ID"),
-        ("partition 1,2,3", 400, "no partition", "1,2|3"),
+        ("partition 1,2,3", 400, "not a partition", "1,2|3"),
         ("partition 1,2|2,3", 400, "named twice", "one side"),
         ("partition 1|9", 404, "there is no member '9'", "1 to 3"),
         ("heal 3", 400, "takes no arguments", "leave out"),

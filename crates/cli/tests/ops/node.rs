@@ -141,7 +141,7 @@ fn a_member_runs_is_asked_and_ends() {
     assert_eq!((&status["cluster"], &status["id"]), (&"demo".into(), &1.into()));
     assert_eq!(status["mandate"]["leader"], 1);
     assert_eq!(status["incarnation"], 1);
-    assert!(status["warnings"][0].as_str().unwrap().contains("3 survive the loss of one"));
+    assert!(status["warnings"][0].as_str().unwrap().contains("3 members survive the loss of one"));
 
     let output = bellwether(path, &format!("status --address {http}"));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -166,7 +166,7 @@ fn a_member_runs_is_asked_and_ends() {
     member.signal(Signal::TERM);
     let (code, log) = member.end();
     assert_eq!(code, Some(0), "{log}");
-    assert!(log.contains("resigns and ends"), "{log}");
+    assert!(log.contains("hands over and exits"), "{log}");
 
     let member = Member::start(path);
     assert_eq!(status_of_leader(path, &member.http)["incarnation"], 2);
@@ -286,7 +286,7 @@ fn a_wrong_configuration_ends_with_2() {
     refused(path, "node --config node.toml --id 7", 2, &["--id (or BELLWETHER_ID)", "there are 1"]);
     refused(path, "node --config node.toml --id -1", 2, &["'-1' is not a whole number"]);
     refused(path, "node --config node.toml --http x", 2, &["--http", "\"off\""]);
-    refused(path, "node --config node.toml --log loud", 2, &["'loud' is no level"]);
+    refused(path, "node --config node.toml --log loud", 2, &["'loud' is not a level"]);
     fs::write(path.join("typo.toml"), CONFIG.replace("data =", "date =")).unwrap();
     refused(path, "node --config typo.toml", 2, &["typo.toml:5: date", "did you mean 'data'?"]);
     refused(path, "node --config typo.toml --check-config", 2, &["did you mean 'data'?"]);
@@ -403,11 +403,11 @@ fn whoever_does_not_answer_is_named() {
 
     for (answer, code, fragment) in [
         ("nonsense\r\n\r\n", 69, "no member answers"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", 65, "no member of this version"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", 65, "not a member of this version"),
         (
             "HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nwhat",
             65,
-            "no member of this version",
+            "not a member of this version",
         ),
         (
             "HTTP/1.1 503 X\r\nContent-Length: 29\r\n\r\n{\"error\":\"tired\",\"hint\":null}",

@@ -406,7 +406,7 @@ fn without_a_cluster_the_job_never_runs() {
     for verb in ["lock db", "campaign cron"] {
         // The command is looked for before anything is asked for.
         let line = format!("{verb} --socket {nowhere} -- no-such-program");
-        refused(&line, 127, &["no-such-program", "nothing was asked for"]);
+        refused(&line, 127, &["no-such-program", "no request was made"]);
         let line = format!("{verb} --socket {nowhere} -- {}", path("missing"));
         refused(&line, 127, &["no such file"]);
         fs::write(path("text"), "").unwrap();

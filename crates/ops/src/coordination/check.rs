@@ -9,7 +9,7 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tokens")]
 pub(super) struct CheckArgs {
-    /// Check whether it is held by this token; exit code 82: it is not, and never will be again
+    /// Check whether this lock or role is held by the token; exit code 82: it is not, and never will be again
     #[arg(long, value_name = "NAME", requires = "token")]
     check: Option<String>,
     /// The token to check, a number as in BELLWETHER_TOKEN

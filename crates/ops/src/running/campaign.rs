@@ -33,7 +33,7 @@ async fn stand(args: &CampaignArgs, terms: &Terms, rank: Option<i32>) -> Result<
             // A candidate that cannot even begin says so. One that has stood waits until the cluster is
             // back, and one that has led does not give up at all.
             Err(failure) if term.led || term.stood && is_outage(&failure) => {
-                note(args.run.quiet, &format!("{failure}; waits on for '{}'", args.role));
+                note(args.run.quiet, &format!("{failure}; keeps waiting for '{}'", args.role));
                 pause(&mut signals).await?;
             }
             Err(failure) => return Err(failure),

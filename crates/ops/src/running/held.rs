@@ -101,7 +101,7 @@ pub(super) async fn tend(
                 return match lost {
                     Some(how) => Outcome::Lost(how),
                     None if late => {
-                        let how = "the cluster was not heard of for too long".to_owned();
+                        let how = "the cluster did not answer before the session's deadline".to_owned();
                         Outcome::Lost(how)
                     }
                     None if told => Outcome::Told(code),

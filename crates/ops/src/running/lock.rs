@@ -80,7 +80,7 @@ async fn hold(
                 if until.is_some_and(|until| Instant::now() >= until) {
                     return Err(timed_out(args, patience));
                 }
-                let what = format!("{failure}; waits on for {}", quoted(&args.names));
+                let what = format!("{failure}; keeps waiting for {}", quoted(&args.names));
                 note(args.run.quiet, &what);
                 pause(&mut signals).await?;
             }

@@ -24,7 +24,7 @@ fn check_in(program: &OsStr, path: &OsStr) -> Result<(), Failure> {
             Ok(()) => Ok(()),
             Err(error) => {
                 let (code, why) = explain(&error);
-                Err(Failure::Exit(code, format!("cannot run {name}: {why}; nothing was asked for")))
+                Err(Failure::Exit(code, format!("cannot run {name}: {why}; no request was made")))
             }
         };
     }
@@ -38,12 +38,12 @@ fn check_in(program: &OsStr, path: &OsStr) -> Result<(), Failure> {
     }
     match found {
         Some(error) if explain(&error).0 == NOT_RUNNABLE => {
-            let what = format!("cannot run {name}: {}; nothing was asked for", explain(&error).1);
+            let what = format!("cannot run {name}: {}; no request was made", explain(&error).1);
             Err(Failure::Exit(NOT_RUNNABLE, what))
         }
         _ => {
             let what = format!(
-                "there is no program '{name}' in PATH; nothing was asked for. Give its path, or a \
+                "there is no program '{name}' in PATH; no request was made. Give its path, or a \
                  shell: sh -c '...'"
             );
             Err(Failure::Exit(NOT_FOUND, what))
@@ -65,7 +65,7 @@ pub(super) fn explain(error: &io::Error) -> (u8, String) {
         ErrorKind::NotFound => (NOT_FOUND, "no such file, or no interpreter for it".to_owned()),
         ErrorKind::NotADirectory => (NOT_FOUND, "a part of the path is not a directory".to_owned()),
         ErrorKind::PermissionDenied => (NOT_RUNNABLE, "it is not executable".to_owned()),
-        ErrorKind::IsADirectory => (NOT_RUNNABLE, "it is no file".to_owned()),
+        ErrorKind::IsADirectory => (NOT_RUNNABLE, "it is not a file".to_owned()),
         _ => (NOT_RUNNABLE, error.to_string()),
     }
 }

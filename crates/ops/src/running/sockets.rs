@@ -100,7 +100,7 @@ pub(crate) fn token_of_up(member: &Address) -> Option<PathBuf> {
 fn which(flag: &str, names: impl Iterator<Item = String>) -> String {
     let names: Vec<_> = names.map(|name| format!("{flag} {name}")).collect();
     format!(
-        "{} clusters of `bellwether up` run on this host; say which is meant: {}",
+        "{} clusters of `bellwether up` run on this host; choose one: {}",
         names.len(),
         names.join(", or ")
     )

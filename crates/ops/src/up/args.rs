@@ -16,7 +16,7 @@ const PROFILES: [&str; 3] = ["default", "fast", "wide"];
 pub struct UpArgs {
     #[command(flatten)]
     pub(crate) shape: ShapeArgs,
-    /// Keep certificates, configurations, states and logs in this directory, and go on from what
+    /// Keep certificates, configurations, states and logs in this directory, and continue from what
     /// is there [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
