@@ -19,7 +19,7 @@ fn the_next_takes_over_from_a_killed_coordinator() {
     up.say("kill 3");
     up.until(&["error: member 3 is dead already"]);
     up.say("klil 3");
-    up.until(&["error: no command 'klil'", "step-down, transfer ID"]);
+    up.until(&["error: there is no command 'klil'", "step-down, transfer ID"]);
     up.say("revive 3");
     up.until(&["member 3 is the coordinator in term"]);
     // The end of its input is not its end.
