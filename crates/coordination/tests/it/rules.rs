@@ -84,11 +84,11 @@ fn waits(said: &[Outcome], behind: u64) -> bool {
 }
 
 fn refused(said: &[Outcome]) -> &Refusal {
-    let answer = |said| match said {
-        &Outcome::Answered(_, _, ref result) => result.as_ref().err(),
+    let mut refusals = said.iter().filter_map(|said| match said {
+        Outcome::Answered(_, _, result) => result.as_ref().err(),
         _ => None,
-    };
-    said.iter().find_map(answer).unwrap()
+    });
+    refusals.next().unwrap()
 }
 
 #[test]
