@@ -153,7 +153,7 @@ fn one_waits_for_the_other_and_not_longer_than_it_wants() {
     let mut second = cluster.spawn("lock db", JOB);
     second.until("waits for 'db', position 1 in the queue");
     let mut third = cluster.spawn("lock db", "echo never");
-    third.until("waits for 'db', at place 2");
+    third.until("waits for 'db', position 2 in the queue");
     // One that is told to end does not wait any longer.
     third.signal(Signal::TERM);
     assert_eq!(third.code(), Some(143));
