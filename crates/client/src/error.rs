@@ -216,6 +216,7 @@ impl Error {
 
     pub(crate) fn timeout(after: Duration, ahead: Option<u64>) -> Self {
         let queue = match ahead {
+            Some(0) => " (first in the queue)".to_owned(),
             Some(1) => " (1 request is ahead of this one)".to_owned(),
             Some(ahead) => format!(" ({ahead} requests are ahead of this one)"),
             None => String::new(),

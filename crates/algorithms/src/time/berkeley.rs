@@ -5,7 +5,7 @@
 //! time, takes the mean, and tells each by how much to correct its clock. It does not send the time:
 //! that would be old when it arrives, and a correction does not age.
 //!
-//! An [election](crate::election) finds the master. When it dies, the next one is elected and goes on
+//! An election finds the master. When it dies, the next one is elected and goes on
 //! with the next round.
 //!
 //! # Rules
