@@ -139,7 +139,7 @@ fn who_waits_survives_an_outage_and_says_so() {
     all.iter().for_each(|id| group.kill(*id));
     sleep(8 * SECOND);
     assert!(standby.until("keeps waiting for 'cron'").contains("no member answers"));
-    assert!(waiting.until("keeps waiting for 'db'").contains("over"));
+    assert!(waiting.until("keeps waiting for 'db'").contains("the session ended"));
     all.iter().for_each(|id| group.revive(*id));
     group.leader(20 * SECOND);
     waiting.job();

@@ -382,7 +382,7 @@ fn a_lock_that_is_taken_away_stops_its_job() {
         cluster.up.members[0]
     );
     assert!(command(&force).output().unwrap().status.success());
-    assert!(running.until("was lost").contains("taken away by stuck"));
+    assert!(running.until("was lost").contains("force-released by"));
     assert_eq!(running.code(), Some(72));
     assert!(!Up::lives(job));
     cluster.end();
