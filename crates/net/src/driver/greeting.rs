@@ -226,7 +226,7 @@ mod tests {
         let theirs = [setting("lease", "3s"), setting("drift_ppm", "500"), setting("new", "1")];
         let refused = refusal(|hello| hello.settings = theirs.to_vec()).unwrap_err();
         assert_eq!(refused.reason, Reason::Settings);
-        let text = "P2 and P1 must be configured alike: lease is 3s at P2 and 500ms at P1";
+        let text = "P2 and P1 must have the same configuration: lease is 3s at P2 and 500ms at P1";
         assert_eq!(refused.text, text);
         assert!(judged(|hello| hello.settings.clear()).is_ok(), "an older version says nothing");
     }

@@ -289,8 +289,8 @@ async fn processes_with_different_settings_refuse_each_other() {
     };
     let (one, two) = (with(1, "500ms"), with(2, "3s"));
     for (process, text) in [
-        (&one, "P1 and P2 must be configured alike: lease is 500ms at P1 and 3s at P2"),
-        (&two, "P2 and P1 must be configured alike: lease is 3s at P2 and 500ms at P1"),
+        (&one, "P1 and P2 must have the same configuration: lease is 500ms at P1 and 3s at P2"),
+        (&two, "P2 and P1 must have the same configuration: lease is 3s at P2 and 500ms at P1"),
     ] {
         until("it is refused", || {
             let PeerState { outgoing, incoming, last_error, .. } = process.peers().remove(0);

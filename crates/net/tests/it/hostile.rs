@@ -130,7 +130,7 @@ async fn greetings_of_strangers() {
     type Change = fn(&mut Hello);
     let cases: [(Change, Reason, envelope::Reason, &str); 6] = [
         (|hello| hello.from = 9, Reason::UnknownId, envelope::Reason::UnknownId, "no member 9"),
-        (|hello| hello.from = 1, Reason::UnknownId, envelope::Reason::UnknownId, "own"),
+        (|hello| hello.from = 1, Reason::UnknownId, envelope::Reason::UnknownId, "number 1"),
         (|hello| hello.cluster = "prod".into(), Reason::Cluster, envelope::Reason::Cluster, "prod"),
         (|hello| hello.to = 2, Reason::Recipient, envelope::Reason::Recipient, "member 2"),
         (

@@ -146,7 +146,7 @@ async fn a_role_is_observed_at_every_member_and_after_the_loss_of_one() {
         let leader = standing.leader.unwrap();
         assert_eq!((leader.session, leader.client.as_str()), (session.id(), "leader"));
         assert_eq!((leader.token, leader.since), (leadership.token(), standing.at));
-        assert_eq!(standing.reason, "the first to stand for it");
+        assert_eq!(standing.reason, "the first candidate");
     }
     // Every change, one by one and in order.
     for value in ["b", "c", "d"] {

@@ -72,7 +72,7 @@ async fn finding_c_a_member_with_another_lease_is_refused() {
     assert!(odd.mandate.is_none(), "{odd:?}");
     let members: json::Members = get(cluster.http(0), "/v1/members").await;
     let third = &members.members[2];
-    let both = "P1 and P3 must be configured alike: lease is 1.5s at P1 and 3s at P3";
+    let both = "P1 and P3 must have the same configuration: lease is 1.5s at P1 and 3s at P3";
     assert!(third.trouble.as_ref().unwrap().contains(both), "{third:?}");
     assert!(!third.connected);
     assert_eq!(members.members[1].trouble, None);
@@ -195,15 +195,15 @@ async fn bad_requests_are_refused_in_json() {
     let address = cluster.http(0);
     let large = format!("{{\"to\": {}1}}", " ".repeat(20_000));
     for (request, body, code, fragment) in [
-        ("GET /v1/stutus", "", 404, "nothing at /v1/stutus"),
-        ("DELETE /v1/status", "", 405, "DELETE makes no sense"),
-        ("GET /v1/step-down", "", 405, "GET makes no sense"),
+        ("GET /v1/stutus", "", 404, "no resource at /v1/stutus"),
+        ("DELETE /v1/status", "", 405, "DELETE is not supported"),
+        ("GET /v1/step-down", "", 405, "GET is not supported"),
         ("POST /v1/transfer", "", 400, "EOF"),
         ("POST /v1/transfer", "{\"too\": 1}", 422, "too"),
         ("POST /v1/transfer", "{\"to\": -1}", 422, "to"),
         ("POST /v1/transfer", "{\"to\": 1", 400, "EOF"),
         ("POST /v1/transfer", &large, 413, "length limit"),
-        ("POST /v1/transfer", "{\"to\": 1}\r\n", 409, "coordinates already"),
+        ("POST /v1/transfer", "{\"to\": 1}\r\n", 409, "already the coordinator"),
     ] {
         if code == 409 {
             cluster.until(0, led_by(1)).await;
