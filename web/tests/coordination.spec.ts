@@ -196,7 +196,7 @@ test("without the operator token it is asked for, and a wrong one is asked for a
   await expect(dialog).toContainText("It has thirty-two hexadecimal digits.");
   await dialog.getByLabel("Operator token").fill("f".repeat(32));
   await button.click();
-  await expect(dialog.getByRole("alert")).toContainText("Not done: this is for operators");
+  await expect(dialog.getByRole("alert")).toContainText("Not done: only operators may do this");
   expect(member.forced).toEqual([]);
   await expectReadable(page);
   await dialog.getByLabel("Operator token").fill(TOKEN);
