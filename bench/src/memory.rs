@@ -22,7 +22,7 @@ const READY_MS: f64 = 2_000.0;
 /// How often a follower is restarted.
 const RESTARTS: usize = 5;
 
-/// Begins so many sessions, takes a lock with each, looks at the members' memory, and restarts one.
+/// Begins this many sessions, takes a lock with each, looks at the members' memory, and restarts one.
 pub(crate) async fn measure(cluster: &mut Bellwether, sessions: usize) -> Outcome<Vec<Table>> {
     let before = cluster.memory_kib()?;
     let mut tasks = JoinSet::new();

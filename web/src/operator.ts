@@ -12,7 +12,7 @@ function begin(): string | null {
   const params = new URLSearchParams(location.hash.replace(/^#/, ""));
   const given = params.get("operator");
   if (given === null) return kept();
-  // Whoever looks over a shoulder, or is sent the link, need not have it.
+  // A link that is shared, or seen over a shoulder, must not carry it.
   params.delete("operator");
   const rest = params.toString();
   history.replaceState(null, "", location.pathname + location.search + (rest && `#${rest}`));

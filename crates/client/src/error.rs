@@ -369,7 +369,7 @@ mod tests {
         assert!(error.clone().source().is_some());
     }
 
-    /// A session that the coordinator does not know has ended, whoever asks.
+    /// A session that the coordinator does not know has ended for every client.
     #[test]
     fn an_unknown_session_has_ended() {
         let error = refused(Refusal::NoSession(crate::SessionId(1)));

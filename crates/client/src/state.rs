@@ -203,7 +203,7 @@ impl ClientState {
         (number, answered)
     }
 
-    /// The caller of a request has gone, or whoever held what it was granted (B1).
+    /// The caller of a request has gone, or the holder of its grant (B1).
     pub(crate) fn abandon(&mut self, key: Key, number: Number, now: Time) {
         let Some(state) = self.sessions.get_mut(&key) else { return };
         let Some(request) = state.requests.remove(&number) else { return };

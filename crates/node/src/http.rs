@@ -1,6 +1,6 @@
 //! The HTTP API: for people, pages and curl.
 //!
-//! Whoever reaches it may read. What changes something needs a session's key or the operator token
+//! Every client that reaches it may read. What changes something needs a session's key or the operator token
 //! (`callers.rs`). Nothing is encrypted, so it listens on the loopback interface unless the operator
 //! says otherwise. Which pages in a browser may use it, `bellwether_http` decides.
 

@@ -26,7 +26,7 @@ pub(super) struct Figures {
     pub(super) deadlocks: usize,
     pub(super) hand_overs: usize,
     pub(super) proclamations: usize,
-    /// In so many terms something was granted.
+    /// The number of terms in which something was granted.
     pub(super) terms: usize,
     /// How often it was seen at a look that something is held.
     pub(super) looks: usize,

@@ -4,7 +4,7 @@
 //! * V1 What was seen is never followed by something older, whichever member tells it: a copy that is
 //!   older than one that was seen is not believed.
 //! * V2 The same is not told twice.
-//! * V3 Whoever takes nothing for long misses the oldest, never the latest.
+//! * V3 An observer that takes nothing for long misses the oldest, never the latest.
 
 use super::ClientState;
 use bellwether_api::client::{Observed, RoleStatus, ToMember};
@@ -13,7 +13,7 @@ use bellwether_core::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
 
-/// So many changes wait for one who observes (V3).
+/// The most changes that wait for an observer (V3).
 const KEPT: usize = 1_024;
 
 /// All that is observed, by number.

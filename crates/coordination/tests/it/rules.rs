@@ -486,7 +486,7 @@ fn r5_a_role_that_was_left_long_ago_is_forgotten() {
         assert_eq!(roles.contains_key(role), kept, "{role}");
     }
     assert_eq!(roles["cron"].leader.unwrap().0, b);
-    // It begins anew, and nothing was lost that matters: tokens go on growing.
+    // It begins again, and nothing is lost that matters: tokens go on growing.
     let before = roles["cron"].leader.unwrap().1;
     let stand =
         Ask::Campaign { role: name(2), priority: 0, value: Vec::new(), policy: Policy::FirstCome };

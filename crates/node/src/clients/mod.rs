@@ -10,7 +10,7 @@
 //!                                      +--> role_watches (role_watches.rs): roles, and who observes them
 //! ```
 //!
-//! Whoever else wants something of the coordinator, such as HTTP, opens a [visitor](requests::Visitor) at
+//! Other users of the coordinator, such as HTTP, open a [visitor](requests::Visitor) at
 //! the requests like a connection.
 
 mod local;

@@ -134,7 +134,7 @@ impl Scene {
     }
 }
 
-/// So many connections that each say this, and then nothing.
+/// Connections that each say this, and then nothing.
 async fn connections(address: SocketAddr, many: usize, text: &str) -> Vec<TcpStream> {
     let mut all = Vec::new();
     for _ in 0..many {
