@@ -20,17 +20,26 @@ fn asked(address: &str, request: &str, secret: Option<&str>, body: &Value) -> (u
     call_with(address, method, path, secret, body).unwrap()
 }
 
+/// A session that holds the lock `db` by its request 1, and its key.
+fn holder(address: &str) -> (String, String) {
+    let body = json!({ "client": "owner", "ttl_ms": 60_000 });
+    let (_, opened) = asked(address, "POST /v1/sessions", None, &body);
+    let text = |field: &str| opened[field].as_str().unwrap().to_owned();
+    let (session, key) = (text("session"), text("key"));
+    let body = json!({ "locks": [{ "name": "db" }], "number": 1 });
+    let locks = format!("POST /v1/sessions/{session}/locks");
+    assert_eq!(asked(address, &locks, Some(&key), &body).0, 200);
+    (session, key)
+}
+
 #[test]
 fn nothing_is_done_in_a_session_without_its_key() {
     let mut up = Up::start("--nodes 3");
     up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[0].clone();
-    let body = json!({ "client": "owner", "ttl_ms": 60_000 });
-    let (_, opened) = asked(&address, "POST /v1/sessions", None, &body);
-    let (session, key) = (opened["session"].as_str().unwrap(), opened["key"].as_str().unwrap());
-    let body = json!({ "locks": [{ "name": "db" }], "number": 1 });
+    let (session, key) = holder(&address);
+    let (session, key) = (session.as_str(), key.as_str());
     let locks = format!("POST /v1/sessions/{session}/locks");
-    assert_eq!(asked(&address, &locks, Some(key), &body).0, 200);
     let wrong = "0".repeat(32);
     for (request, body) in [
         (format!("POST /v1/sessions/{session}/keep-alive"), &Value::Null),
@@ -63,12 +72,8 @@ fn only_an_operator_commands_members_and_takes_away() {
     let mut up = Up::start("--nodes 3");
     up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[2].clone();
-    let body = json!({ "client": "owner", "ttl_ms": 60_000 });
-    let (_, opened) = asked(&address, "POST /v1/sessions", None, &body);
-    let (session, key) = (opened["session"].as_str().unwrap(), opened["key"].as_str().unwrap());
-    let body = json!({ "locks": [{ "name": "db" }] });
-    let locks = format!("POST /v1/sessions/{session}/locks");
-    assert_eq!(asked(&address, &locks, Some(key), &body).0, 200);
+    let (session, key) = holder(&address);
+    let (session, key) = (session.as_str(), key.as_str());
     let force = json!({ "session": session, "by": "mallory", "now": true });
     let dashboard = up.dashboard.clone();
     let end = format!("DELETE /v1/sessions/{session}?now=true");
