@@ -17,12 +17,14 @@
 //! assert_eq!(decode_to_member(&bytes), Ok(frame));
 //! ```
 
+mod listed;
 mod malformed;
 mod observed;
 mod refusal;
 mod replies;
 mod requests;
 
+pub use listed::{List, Listed, Page};
 pub use malformed::Malformed;
 pub use observed::{Leader, Observed, RoleStatus};
 
@@ -73,6 +75,13 @@ pub enum ToMember {
     },
     /// For this member: no more of what was observed with this number.
     Unobserve(u64),
+    /// For this member: a page of a list.
+    List {
+        /// The client's number for it on this connection.
+        number: u64,
+        /// Which list, and where the page begins.
+        list: List,
+    },
     /// For this member: an [announcement](ToClient::Announcement) at once, as a sign of life.
     Ping,
 }
@@ -95,6 +104,8 @@ pub enum ToClient {
     },
     /// The status of a role that is [observed](ToMember::Observe).
     Observed(Observed),
+    /// A page of a list that was [asked for](ToMember::List).
+    Listed(Listed),
 }
 
 /// The coordinator, and the addresses of the members.

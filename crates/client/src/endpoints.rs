@@ -112,14 +112,36 @@ impl Endpoints {
         certs: impl AsRef<Path>,
         client: Option<&str>,
     ) -> Result<Self, Error> {
-        let list = addresses.into_iter().map(|address| match Endpoint::parse(address.as_ref())? {
-            Endpoint::Unix(path) => {
-                Err(Error::endpoint(&path.display().to_string(), "it is a Unix socket"))
-            }
-            endpoint => Ok(endpoint),
-        });
-        let list = list.collect::<Result<Vec<_>, _>>()?;
+        let list = remote(addresses)?;
         let identity = identity(certs.as_ref(), client)?;
+        Ok(Endpoints::of(list, Some(identity)))
+    }
+
+    /// The same with certificates that are in memory, from a secret store for example: three PEM texts, which are those
+    /// of `ca.pem`, `client-NAME.pem` and `client-NAME-key.pem`. The certificate says which cluster it is for.
+    ///
+    /// Fails with [`ErrorKind::Tls`](crate::ErrorKind::Tls) if a text cannot be used.
+    ///
+    /// ```no_run
+    /// use bellwether::{Client, Endpoints};
+    ///
+    /// # fn secret(name: &str) -> String { String::new() }
+    /// # async fn example() -> Result<(), bellwether::Error> {
+    /// let (ca, certificate, key) = (secret("ca"), secret("certificate"), secret("key"));
+    /// let endpoints = Endpoints::tls_pem(["db-1:7400", "db-2:7400"], &ca, &certificate, &key)?;
+    /// let client = Client::connect(endpoints).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn tls_pem<A: AsRef<str>>(
+        addresses: impl IntoIterator<Item = A>,
+        ca: &str,
+        certificate: &str,
+        key: &str,
+    ) -> Result<Self, Error> {
+        let list = remote(addresses)?;
+        let identity = ClientIdentity::from_pem(ca, certificate, key)
+            .map_err(|error| Error::tls(error.to_string()).because(error))?;
         Ok(Endpoints::of(list, Some(identity)))
     }
 
@@ -183,6 +205,17 @@ impl Endpoints {
         list.sort_by_key(|endpoint| matches!(endpoint, Endpoint::Tls(_)));
         Endpoints { list, identity, timeout: Duration::from_secs(5) }
     }
+}
+
+/// Addresses of members on any host.
+fn remote<A: AsRef<str>>(addresses: impl IntoIterator<Item = A>) -> Result<Vec<Endpoint>, Error> {
+    let parse = |address: A| match Endpoint::parse(address.as_ref())? {
+        Endpoint::Unix(path) => {
+            Err(Error::endpoint(&path.display().to_string(), "it is a Unix socket"))
+        }
+        endpoint => Ok(endpoint),
+    };
+    addresses.into_iter().map(parse).collect()
 }
 
 /// The sockets of the one cluster of `bellwether up` that runs here, or of a packaged member.
@@ -286,5 +319,19 @@ mod tests {
         let missing = Endpoints::tls(["a:1"], path.join("nowhere"), None).unwrap_err();
         assert_eq!(missing.kind(), ErrorKind::Tls, "{missing}");
         Endpoints::tls(["a:1"], path, Some("cron")).unwrap();
+    }
+
+    #[test]
+    fn certificates_may_be_in_memory() {
+        let folder = tempfile::tempdir().unwrap();
+        certs::prepare_all(folder.path(), "test", &[], &["app"], 10).unwrap();
+        let [ca, certificate, key] = ["ca.pem", "client-app.pem", "client-app-key.pem"]
+            .map(|name| std::fs::read_to_string(folder.path().join(name)).unwrap());
+        let endpoints = Endpoints::tls_pem(["a:1"], &ca, &certificate, &key).unwrap();
+        assert_eq!(endpoints.identity.unwrap().name(), "app");
+        let swapped = Endpoints::tls_pem(["a:1"], &ca, &key, &certificate).unwrap_err();
+        assert_eq!(swapped.kind(), ErrorKind::Tls, "{swapped}");
+        let socket = Endpoints::tls_pem(["/a.sock"], &ca, &certificate, &key).unwrap_err();
+        assert_eq!(socket.kind(), ErrorKind::InvalidEndpoint, "{socket}");
     }
 }

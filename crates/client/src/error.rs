@@ -230,6 +230,11 @@ impl Error {
         Error::new(ErrorKind::NotHeld, text)
     }
 
+    pub(crate) fn no_lists(member: u32) -> Self {
+        let text = format!("P{member} runs a version that has no lists; upgrade it");
+        Error::new(ErrorKind::InvalidRequest, text)
+    }
+
     pub(crate) fn not_watched(pid: u32, why: &str) -> Self {
         Error::new(ErrorKind::NotWatched, format!("the member cannot watch process {pid}: {why}"))
     }

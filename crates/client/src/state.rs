@@ -13,6 +13,7 @@
 //!   the cluster that all which relied on it has stopped.
 
 mod checks;
+mod lists;
 mod session;
 mod watches;
 
@@ -26,6 +27,7 @@ use bellwether_core::Time;
 use bellwether_net::frame;
 use bytes::BytesMut;
 use checks::TokenChecks;
+use lists::Lists;
 use session::give_back;
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -131,6 +133,7 @@ pub(crate) struct ClientState {
     looks: BTreeSet<(Time, Key)>,
     force_releases: Vec<ForceRelease>,
     checks: TokenChecks,
+    lists: Lists,
     watches: RoleWatches,
     /// Frames for the member, if there is one.
     outgoing: BytesMut,
@@ -309,6 +312,7 @@ impl ClientState {
                 }
             }
             ToClient::Observed(observed) => self.watches.hear(observed),
+            ToClient::Listed(listed) => self.lists.hear(listed),
             // The tasks look at that.
             ToClient::Announcement(_) => {}
         }
@@ -351,13 +355,14 @@ impl ClientState {
     }
 
     /// There is a member to talk to: all that has no answer is asked for again (B3).
-    pub(crate) fn connect(&mut self, now: Time) {
+    pub(crate) fn connect(&mut self, lists: bool, now: Time) {
         self.connected = true;
         self.outgoing.clear();
         self.unanswered = None;
         self.heard = now;
         self.ask_again(now);
         let mut frames = self.watches.again();
+        frames.extend(self.lists.again(lists));
         for (&key, state) in &self.sessions {
             let Some(session) = state.protocol.session() else { continue };
             let watch = |&pid| ToMember::Watch { session, key, pid };
@@ -425,8 +430,10 @@ impl ClientState {
 
     /// Whether anything is waited for that a member may say any moment.
     fn waits(&self) -> bool {
-        let asked =
-            !self.force_releases.is_empty() || !self.checks.is_empty() || !self.watches.is_empty();
+        let asked = !self.force_releases.is_empty()
+            || !self.checks.is_empty()
+            || !self.lists.is_empty()
+            || !self.watches.is_empty();
         asked || self.sessions.values().any(|state| state.protocol.waits())
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct Status {
     pub(crate) term: u64,
     /// Whether the member that is connected follows a coordinator, or is it.
     pub(crate) follows: bool,
+    /// Whether the member that is connected answers lists.
+    pub(crate) lists: bool,
 }
 
 impl Status {
@@ -67,6 +69,7 @@ impl Status {
             self.term = welcome.term;
         }
         self.follows = link.follows();
+        self.lists = welcome.lists;
     }
 }
 
@@ -290,7 +293,8 @@ async fn serve(
     let (local, lease) = (link.is_local(), link.lease());
     let Link { frames, out, welcome, endpoint } = link;
     let member = welcome.member;
-    shared.with(|state, now| state.connect(now));
+    let lists = welcome.lists;
+    shared.with(|state, now| state.connect(lists, now));
     tokio::select! {
         () = listen(shared, frames) => Left::Broken("the connection broke"),
         () = speak(shared, out) => Left::Broken("the connection broke"),
@@ -350,7 +354,7 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
                     ToClient::Reply(reply) => {
                         follows(&shared.status, *reply != Reply::NoCoordinator);
                     }
-                    ToClient::Watching { .. } | ToClient::Observed(_) => {}
+                    ToClient::Watching { .. } | ToClient::Observed(_) | ToClient::Listed(_) => {}
                 }
                 state.hear(frame, now);
             }

@@ -76,7 +76,7 @@ impl Lock {
 
 impl Mode {
     /// How many permits it takes.
-    pub(crate) fn permits(self) -> u32 {
+    pub fn permits(self) -> u32 {
         match self {
             Mode::Permits { take, .. } => take,
             Mode::Exclusive | Mode::Shared => 0,

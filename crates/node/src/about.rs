@@ -30,7 +30,7 @@ pub(crate) struct About {
     /// What operators show over HTTP.
     pub(crate) operator: OperatorToken,
     /// Who makes a list now.
-    pub(crate) turns: Turns,
+    pub(crate) turns: Arc<Turns>,
     /// When it started, on the clock that all processes of the host share.
     pub(crate) started: Time,
 }

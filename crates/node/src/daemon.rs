@@ -1,7 +1,7 @@
 //! A member as an operating-system process: from settings to a graceful end.
 
 use crate::about::About;
-use crate::clients::{self, Clients, Quota, RequestQueue, RoleWatches};
+use crate::clients::{self, Clients, Lists, Quota, RequestQueue, RoleWatches};
 use crate::codec;
 use crate::config::{ConfigError, Settings};
 use crate::coordination::Turns;
@@ -147,7 +147,9 @@ impl Daemon {
         let (outputs, handle) = (running.outputs(), Handle { running });
         let role_watches = Arc::new(RoleWatches::default());
         let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
-        let clients = Clients::start(&settings, &requests, &role_watches, &quota, visitors)
+        let turns = Arc::new(Turns::default());
+        let lists = Lists::new(handle.clone(), turns.clone());
+        let clients = Clients::start(&settings, &requests, &role_watches, &quota, lists, visitors)
             .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
@@ -157,7 +159,6 @@ impl Daemon {
         tasks.spawn(clients::keep_count(quota.clone(), handle.clone()));
         tasks.spawn(ask(requests.clone(), handle.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
-        let turns = Turns::default();
         let about = About { settings, handle, history, requests, quota, operator, turns, started };
         let about = Arc::new(about);
         let http = match http {

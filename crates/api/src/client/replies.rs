@@ -15,6 +15,7 @@ impl From<ToClient> for wire::ToClient {
             ToClient::Reply(reply) => return reply.into(),
             ToClient::Announcement(announcement) => Kind::Announcement(announcement.into()),
             ToClient::Observed(observed) => Kind::Observed(observed.into()),
+            ToClient::Listed(listed) => Kind::Listed(listed.into()),
             ToClient::Watching { session, pid, refused } => Kind::Watching(wire::Watching {
                 session: Some(session.0),
                 pid: Some(pid.into()),
@@ -152,6 +153,7 @@ impl TryFrom<Kind> for ToClient {
                 return Ok(ToClient::Watching { session, pid, refused });
             }
             Kind::Observed(observed) => return observed.try_into().map(ToClient::Observed),
+            Kind::Listed(listed) => return listed.try_into().map(ToClient::Listed),
         }))
     }
 }

@@ -18,6 +18,9 @@ impl From<ToMember> for wire::ToMember {
                 Kind::Observe(wire::Observe { number: Some(number), role })
             }
             ToMember::Unobserve(number) => Kind::Unobserve(number),
+            ToMember::List { number, list } => {
+                Kind::List(wire::List { number: Some(number), after: Some(list.into()) })
+            }
             ToMember::Ping => Kind::Ping(true),
         };
         wire::ToMember { kind: Some(kind) }
@@ -103,6 +106,11 @@ impl TryFrom<Kind> for ToMember {
                 return Ok(ToMember::Observe { number: require(number, "observe.number")?, role });
             }
             Kind::Unobserve(number) => return Ok(ToMember::Unobserve(number)),
+            Kind::List(wire::List { number, after }) => {
+                let number = require(number, "list.number")?;
+                let list = require(after, "list.after")?.into();
+                return Ok(ToMember::List { number, list });
+            }
             Kind::Ping(_) => return Ok(ToMember::Ping),
         }))
     }

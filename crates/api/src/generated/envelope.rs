@@ -90,6 +90,8 @@ pub struct ClientWelcome {
     pub drift_ppm: u32,
     #[prost(uint64, tag = "8")]
     pub lease_ms: u64,
+    #[prost(bool, tag = "9")]
+    pub lists: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct MemberAddress {

@@ -3,7 +3,7 @@
 
 use bellwether::{Client, Endpoints, Session, SessionOptions};
 use bellwether_api::client::{Announcement, LONGEST_TO_MEMBER, Leader, Observed, RoleStatus};
-use bellwether_api::client::{ToClient, ToMember};
+use bellwether_api::client::{Listed, Page, ToClient, ToMember};
 use bellwether_api::client::{decode_to_member, wire};
 use bellwether_api::envelope::{self, Body, ClientWelcome, Envelope};
 use bellwether_coordination::{
@@ -47,6 +47,8 @@ pub(crate) struct State {
     pub(crate) mute: Vec<u32>,
     /// The lease, for members that tell it and answer pings.
     pub(crate) lease_ms: u64,
+    /// Whether the members have no lists yet.
+    pub(crate) old: bool,
     /// Pings that came.
     pub(crate) pings: u64,
     /// Of so many replies one is lost.
@@ -179,8 +181,8 @@ async fn serve(stream: UnixStream, member: u32, state: Arc<Mutex<State>>) {
         state.connections.push((member, replies.clone()));
         let (coordinator, term) = (state.coordinator(member), state.term);
         let lease_ms = state.lease_ms;
-        let rest = ClientWelcome::default();
-        ClientWelcome { version: 1, member, coordinator, term, lease_ms, ..rest }
+        let (lists, rest) = (!state.old, ClientWelcome::default());
+        ClientWelcome { version: 1, member, coordinator, term, lease_ms, lists, ..rest }
     };
     let welcome = Envelope::new(envelope::VERSION, Body::ClientWelcome(welcome));
     let mut bytes = BytesMut::new();
@@ -250,6 +252,12 @@ impl State {
             }
             ToMember::Unobserve(number) => {
                 state.observers.retain(|(_, to, n, _)| *n != number || !to.same_channel(out));
+                return;
+            }
+            ToMember::List { number, list } => {
+                let version = (state.term, state.requests);
+                let result = Ok(Page::of(&state.coordination, &list));
+                let _ = out.send(ToClient::Listed(Listed { number, version, result }));
                 return;
             }
             ToMember::Ping => {

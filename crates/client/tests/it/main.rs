@@ -5,6 +5,7 @@ mod connections;
 mod fake;
 mod interface;
 mod leading;
+mod listing;
 mod locks;
 mod observing;
 mod roles;

@@ -8,11 +8,13 @@
 //!    are judged there)                 |
 //!                                      +--> process_watcher (process_watcher.rs): the processes behind Unix sockets
 //!                                      +--> role_watches (role_watches.rs): roles, and who observes them
+//!                                      +--> lists (lists.rs): pages of locks, roles and sessions
 //! ```
 //!
 //! Other users of the coordinator, such as HTTP, open a [visitor](requests::Visitor) at
 //! the requests like a connection.
 
+mod lists;
 mod local;
 mod process_watcher;
 mod quota;
@@ -20,6 +22,7 @@ mod requests;
 mod role_watches;
 mod serve;
 
+pub(crate) use lists::Lists;
 pub(crate) use local::NoSocket;
 pub(crate) use quota::{Quota, keep_count};
 pub(crate) use requests::{Coordinator, Note, RequestQueue, Visitor};
@@ -56,6 +59,7 @@ struct Shared {
     process_watcher: Arc<ProcessWatcher>,
     role_watches: Arc<RoleWatches>,
     quota: Arc<Quota>,
+    lists: Lists,
     places: Arc<Semaphore>,
     connections_max: usize,
     member: u32,
@@ -72,6 +76,7 @@ impl Shared {
         process_watcher: Arc<ProcessWatcher>,
         role_watches: Arc<RoleWatches>,
         quota: Arc<Quota>,
+        lists: Lists,
     ) -> Self {
         let connections_max = settings.sessions.connections;
         let addresses = settings.members.iter();
@@ -80,6 +85,7 @@ impl Shared {
             process_watcher,
             role_watches,
             quota,
+            lists,
             places: Arc::new(Semaphore::new(connections_max)),
             connections_max,
             member: settings.id.number(),
@@ -135,12 +141,13 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Opens the ways in for clients that meet the member at this requests.
+    /// Opens the ways in for clients that meet the member at this queue of requests.
     pub(crate) fn start(
         settings: &Settings,
         requests: &Arc<RequestQueue>,
         role_watches: &Arc<RoleWatches>,
         quota: &Arc<Quota>,
+        lists: Lists,
         remote: mpsc::Receiver<ClientConnection>,
     ) -> Result<Clients, NoSocket> {
         let mut tasks = JoinSet::new();
@@ -163,6 +170,7 @@ impl Clients {
             process_watcher.clone(),
             role_watches.clone(),
             quota.clone(),
+            lists,
         ));
         let socket = socket.map(|(listener, socket)| {
             tasks.spawn(local::accept(listener, shared.clone()));

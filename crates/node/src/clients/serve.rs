@@ -3,6 +3,7 @@
 //! Everything that has come is read before the member is asked, and everything that waits for the
 //! client goes out in one write: with many requests on the way a system call carries many of them.
 
+use super::lists::ConnectionLists;
 use super::process_watcher::Owner;
 use super::requests::{Coordinator, Note, Visitor};
 use super::role_watches::ConnectionWatches;
@@ -78,9 +79,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Guest<R, W> {
         let Guest { frames, out, caller, owner, .. } = self;
         let (own, answers) = mpsc::channel(OWN_MAX);
         let client = (&caller, owner.as_ref());
+        let (lists, listing) = shared.lists.connection(own.clone());
         tokio::select! {
-            end = listen(frames, shared, &visitor, client, own) => end,
+            end = listen(frames, shared, &visitor, client, own, lists) => end,
             end = speak(out, bytes, &visitor, client, answers) => end,
+            end = listing => end,
         }
     }
 }
@@ -92,6 +95,7 @@ async fn listen<R: AsyncRead + Unpin>(
     visitor: &Visitor,
     (caller, owner): (&Caller, Option<&Owner>),
     own: mpsc::Sender<ToClient>,
+    lists: ConnectionLists,
 ) -> End {
     let (mut requests, mut watches, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut pinged = false;
@@ -110,6 +114,7 @@ async fn listen<R: AsyncRead + Unpin>(
                 ToMember::Watch { session, key, pid } => watches.push((session, key, pid)),
                 ToMember::Observe { number, role } => role_watches.observe(number, role),
                 ToMember::Unobserve(number) => role_watches.leave(number),
+                ToMember::List { number, list } => lists.ask(number, list),
                 ToMember::Ping => pinged = true,
             }
             Ok(())
@@ -259,6 +264,7 @@ impl Shared {
             addresses: self.addresses.iter().map(place).collect(),
             drift_ppm: self.drift_ppm,
             lease_ms: self.lease_ms,
+            lists: true,
         }
     }
 }

@@ -33,7 +33,7 @@ address = "host-2:7400"
 
 fn start(settings: &Settings, requests: &Arc<RequestQueue>) -> Result<Clients, NoSocket> {
     let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
-    Clients::start(settings, requests, &Arc::default(), &quota, door().1)
+    Clients::start(settings, requests, &Arc::default(), &quota, Lists::none(), door().1)
 }
 
 struct Scene {

@@ -25,7 +25,7 @@ impl Default for Turns {
 
 impl Turns {
     /// Waits for its turn, and does this.
-    pub(super) async fn take<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn take<T>(&self, work: impl Future<Output = T>) -> T {
         // It is never closed; if it were, nothing would wait.
         let turn = self.0.clone().acquire_owned().await;
         let begun = Instant::now();

@@ -112,6 +112,34 @@ async fn the_loss_of_a_member_costs_nobody_a_lock() {
     cluster.stop().await;
 }
 
+#[tokio::test]
+async fn every_member_lists_locks_roles_and_sessions() {
+    let cluster = cluster().await;
+    let holder = client(sockets(&cluster, &[1])).await;
+    let session = session(&holder, "lists").await;
+    let lock = soon("the lock", async { session.lock("a").await }).await.unwrap();
+    let role = soon("the role", async { session.campaign("r").await }).await.unwrap();
+    for member in 1..=3 {
+        let client = client(sockets(&cluster, &[member])).await;
+        // A follower learns of a commit with the next message.
+        let roles = soon("the roles", async {
+            loop {
+                match client.roles().await.unwrap() {
+                    roles if roles.is_empty() => tokio::time::sleep(Duration::from_millis(5)).await,
+                    roles => return roles,
+                }
+            }
+        });
+        let leader = roles.await.remove(0).leader.unwrap();
+        assert_eq!((leader.session, leader.token), (session.id(), role.token()));
+        let locks = soon("the locks", client.locks()).await.unwrap();
+        assert_eq!((locks[0].name.as_str(), locks[0].holders[0].token), ("a", lock.token()));
+        let sessions = soon("the sessions", client.sessions()).await.unwrap();
+        assert_eq!((sessions[0].client.as_str(), sessions[0].holds.len()), ("lists", 1));
+    }
+    cluster.stop().await;
+}
+
 /// Reads on until the role is led with this value.
 async fn until(observer: &mut Observer, value: &str) -> RoleStatus {
     let led = async {

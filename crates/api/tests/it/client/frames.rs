@@ -2,8 +2,8 @@
 
 use super::Draws;
 use bellwether_api::client::{
-    Announcement, LONGEST_CYCLE, LONGEST_TO_CLIENT, Leader, Observed, RoleStatus, ToClient,
-    ToMember, decode_to_client, decode_to_member, wire,
+    Announcement, LONGEST_CYCLE, LONGEST_TO_CLIENT, Leader, List, Listed, Observed, Page,
+    RoleStatus, ToClient, ToMember, decode_to_client, decode_to_member, wire,
 };
 use bellwether_api::envelope::Message;
 use bellwether_coordination::{
@@ -48,12 +48,20 @@ pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
             token: Token(draws.number()),
         },
         8 => return Some(ToMember::Ping),
+        9 => {
+            let list = match draws.below(3) {
+                0 => List::Locks(draws.text()),
+                1 => List::Roles(draws.text()),
+                _ => List::Sessions(session(draws)),
+            };
+            return Some(ToMember::List { number: draws.number(), list });
+        }
         kind => Request::Ask {
             session: session(draws),
             key: key(draws),
             number: draws.number(),
             forget_below: draws.number(),
-            ask: ask(kind - 9, draws)?,
+            ask: ask(kind - 10, draws)?,
         },
     };
     Some(ToMember::Request(request))
@@ -149,9 +157,14 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
         17 => Reply::Checked { number: draws.number(), result: Ok(session(draws)) },
         18 => Reply::Ending { session: session(draws), why: Ending::Closed },
         19 => Reply::Denied { session: session(draws), key: key(draws) },
+        20 => return Some(ToClient::Listed(listed(draws))),
         kind => {
-            let refusal = refusal(kind - 20, draws)?;
-            match draws.below(5) {
+            let refusal = refusal(kind - 21, draws)?;
+            match draws.below(6) {
+                5 => {
+                    let told = Listed { result: Err(refusal), ..listed(draws) };
+                    return Some(ToClient::Listed(told));
+                }
                 4 => Reply::Checked { number: draws.number(), result: Err(refusal) },
                 3 => {
                     let told = Observed { result: Err(refusal), ..observed(draws) };
@@ -189,6 +202,62 @@ fn observed(draws: &mut Draws) -> Observed {
     let standing = RoleStatus { leader, reason: draws.text(), at: draws.number() };
     let version = (draws.number(), draws.number());
     Observed { number: draws.number(), version, result: Ok(standing) }
+}
+
+fn listed(draws: &mut Draws) -> Listed {
+    let user = |draws: &mut Draws| wire::LockUser {
+        session: draws.number(),
+        client: draws.text(),
+        shared: draws.below(2) == 0,
+        permits: draws.small(),
+        token: draws.number(),
+        since_ms: draws.number(),
+    };
+    let lock = |draws: &mut Draws| wire::LockEntry {
+        name: draws.text(),
+        permits: draws.small(),
+        holders: draws.list(user),
+        held_by: draws.number(),
+        queue: draws.list(user),
+        waited_for_by: draws.number(),
+    };
+    let candidate = |draws: &mut Draws| wire::RoleCandidate {
+        session: draws.number(),
+        client: draws.text(),
+        priority: draws.small() as i32,
+        since_ms: draws.number(),
+    };
+    let leader = |draws: &mut Draws| wire::Leader {
+        session: Some(draws.number()),
+        client: draws.text(),
+        token: draws.number(),
+        value: draws.bytes(),
+        since_ms: draws.number(),
+    };
+    let role = |draws: &mut Draws| wire::RoleEntry {
+        name: draws.text(),
+        leader: draws.some(leader),
+        candidates: draws.list(candidate),
+        campaigned_for_by: draws.number(),
+    };
+    let held = |draws: &mut Draws| wire::SessionEntry {
+        session: draws.number(),
+        client: draws.text(),
+        ttl_ms: draws.number(),
+        since_ms: draws.number(),
+        holds: draws.list(Draws::text),
+        waits_for: draws.list(Draws::text),
+        leads: draws.list(Draws::text),
+        campaigns_for: draws.list(Draws::text),
+    };
+    let page = Page {
+        locks: draws.list(lock),
+        roles: draws.list(role),
+        sessions: draws.list(held),
+        more: draws.below(2) == 0,
+    };
+    let version = (draws.number(), draws.number());
+    Listed { number: draws.number(), version, result: Ok(page) }
 }
 
 fn refusal(kind: usize, draws: &mut Draws) -> Option<Refusal> {
@@ -259,7 +328,7 @@ fn every_frame_survives_the_journey() {
         }
         kinds.1 = kind;
     }
-    assert_eq!(kinds, (20, 50));
+    assert_eq!(kinds, (21, 51));
 }
 
 /// The compiler complains here when something can be said that the tests above do not say.
@@ -286,6 +355,7 @@ fn nothing_is_left_out() {
                 | ToMember::Observe { .. }
                 | ToMember::Unobserve(_)
                 | ToMember::Ping
+                | ToMember::List { .. }
                 | ToMember::Request(
                     Request::Open { .. }
                     | Request::KeepAlive { .. }

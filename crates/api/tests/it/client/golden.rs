@@ -2,7 +2,8 @@
 //! removed. A new one fails the test, which prints it.
 
 use bellwether_api::client::{
-    Leader, Observed, RoleStatus, ToClient, ToMember, decode_to_client, decode_to_member, wire,
+    Leader, List, Listed, Observed, Page, RoleStatus, ToClient, ToMember, decode_to_client,
+    decode_to_member, wire,
 };
 use bellwether_api::envelope::Message;
 use bellwether_coordination::{Refusal, Reply, Request, SessionId, Subject, Token};
@@ -19,6 +20,8 @@ fn to_member() -> Vec<(&'static str, ToMember)> {
         ("unobserve", ToMember::Unobserve(300)),
         ("check-lock", check(300, Subject::Lock("disk".to_owned()))),
         ("check-role", check(1, Subject::Role("cron".to_owned()))),
+        ("list-locks", ToMember::List { number: 300, list: List::Locks("a".to_owned()) }),
+        ("list-sessions", ToMember::List { number: 300, list: List::Sessions(SessionId(0)) }),
     ]
 }
 
@@ -42,7 +45,17 @@ fn to_client() -> Vec<(&'static str, ToClient)> {
         ("observed-refused", observed(Err(Refusal::InvalidName(256)))),
         ("checked", checked(Ok(SessionId(7 << 32 | 1)))),
         ("checked-stale", checked(Err(stale))),
+        ("listed", listed()),
     ]
+}
+
+fn listed() -> ToClient {
+    let (client, token, since_ms) = ("c".to_owned(), TOKEN.0, 9);
+    let holder = wire::LockUser { session: 1, client, shared: false, permits: 2, token, since_ms };
+    let (name, holders) = ("disk".to_owned(), vec![holder]);
+    let lock = wire::LockEntry { name, permits: 5, holders, held_by: 1, ..Default::default() };
+    let result = Ok(Page { locks: vec![lock], more: true, ..Page::default() });
+    ToClient::Listed(Listed { number: 300, version: (7, 1_000), result })
 }
 
 fn hex(bytes: &[u8]) -> String {
