@@ -1,10 +1,11 @@
 //! `bellwether bench`: what a real cluster on this machine takes and costs.
 //!
-//! Everything is measured from outside, over the HTTP API: the moment at which a member would tell
-//! a client who coordinates is the one that counts.
+//! Everything is measured from outside: over the HTTP API, or as a client that links the crate `bellwether`.
 
 pub(crate) mod args;
+mod clients;
 mod failover;
+mod queue;
 mod quiet;
 mod rig;
 
@@ -18,6 +19,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Verdict, Failure> {
         let work = async {
             match &args.what {
                 What::Failover(args) => failover::run(args).await,
+                What::Clients(args) => clients::run(args).await,
+                What::Queue(args) => queue::run(args).await,
                 What::Quiet(args) => quiet::run(args).await,
             }
         };

@@ -92,7 +92,7 @@ async fn read(cluster: &Cluster, links: &mut [Link]) -> Result<Vec<Reading>, Fai
         let status = fs::read_to_string(format!("/proc/{pid}/status")).map_err(unread)?;
         readings.push(Reading {
             elections: sum(&text, "bellwether_elections_total") as u64,
-            term: sum(&text, "bellwether_epoch") as u64,
+            term: sum(&text, "bellwether_term") as u64,
             ticks: ticks(&stat),
             memory_kib: memory(&status),
         });
@@ -195,9 +195,9 @@ mod tests {
         let text = "# TYPE bellwether_elections counter\n\
                     bellwether_elections_total{reason=\"alone\"} 2\n\
                     bellwether_elections_total{reason=\"silent\"} 3\n\
-                    bellwether_elections_total_other 9\nbellwether_epoch 7\n";
+                    bellwether_elections_total_other 9\nbellwether_term 7\n";
         assert_eq!(sum(text, "bellwether_elections_total"), 5.0);
-        assert_eq!(sum(text, "bellwether_epoch"), 7.0);
+        assert_eq!(sum(text, "bellwether_term"), 7.0);
     }
 
     #[test]
