@@ -10,7 +10,7 @@
 //!   [`referee`](Definition::referee);
 //! * what can be seen of its state: [`coordinator`](Definition::coordinator),
 //!   [`members`](Definition::members), [`section`](Definition::section),
-//!   [`clock`](Definition::clock), [`conserves`](Definition::conserves);
+//!   [`clock`](Definition::clock), [`conserves`](Definition::conserves), [`view`](Definition::view);
 //! * what it costs: [`costs`](Definition::costs).
 //!
 //! [`Definition::erase`] makes it the definition of an [`AnyProcess`], which is what catalogues
@@ -21,6 +21,7 @@ pub use crate::entry::{Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, T
 use crate::mutex::Standing;
 use crate::options::{BadOption, Opt};
 use crate::referee::Referee;
+use crate::show::{ProcessView, Scene};
 use bellwether_core::{
     AnyProcess, Assumptions, Codec, Coder, Goal, Group, Invariant, NodeId, Process, Time,
 };
@@ -53,6 +54,7 @@ type InGroup<P, T> = Arc<dyn Fn(&<P as Process>::Config, &Group) -> T + Send + S
 type BySettings<T> = Arc<dyn Fn(&Settings, &Group) -> T + Send + Sync>;
 type Read<P> = Arc<dyn Fn(&str) -> Option<<P as Process>::Input> + Send + Sync>;
 type Settles<P> = Arc<dyn Fn(&<P as Process>::Config, &Group, u64) -> Duration + Send + Sync>;
+type Viewer<P> = Arc<dyn Fn(&P, &<P as Process>::Config, &Scene<'_>) -> ProcessView + Send + Sync>;
 type Members<P> = Arc<dyn Fn(&P) -> &[NodeId] + Send + Sync>;
 
 /// What an output means to a meter of critical sections.
@@ -108,6 +110,8 @@ pub struct Definition<P: Process> {
     pub(crate) held: Of<P, Option<u64>>,
     pub(crate) carried: Of<P::Msg, u64>,
     pub(crate) note: Of<P, String>,
+    /// Without it, nothing is drawn but the state's fields.
+    pub(crate) view: Option<Viewer<P>>,
     pub(crate) variant: Option<Of<Settings, Result<Arc<Self>, BadOption>>>,
     pub(crate) costs: Option<fn(u32) -> Vec<Cost>>,
     /// The text of a process before it has started.
@@ -178,6 +182,7 @@ impl<P: Process> Definition<P> {
             held: Arc::new(|_| None),
             carried: Arc::new(|_| 0),
             note: Arc::new(|_| String::new()),
+            view: None,
             variant: None,
             costs: None,
             blank: format!("{:?}", P::default()),
@@ -348,6 +353,14 @@ impl<P: Process> Definition<P> {
         Definition { note: Arc::new(note), ..self }
     }
 
+    /// What is drawn of a process: see [`show`](crate::show).
+    pub fn view(
+        self,
+        view: impl Fn(&P, &P::Config, &Scene<'_>) -> ProcessView + Send + Sync + 'static,
+    ) -> Self {
+        Definition { view: Some(Arc::new(view)), ..self }
+    }
+
     /// What it claims to cost for processes 1 to n, n at least 1. `compare` measures it.
     pub fn costs(self, costs: fn(u32) -> Vec<Cost>) -> Self {
         Definition { costs: Some(costs), ..self }
@@ -477,6 +490,16 @@ impl<P: Process> Definition<P> {
     /// A word or two about the state of a process.
     pub fn note_of(&self, process: &P) -> String {
         (self.note)(process)
+    }
+
+    /// What is drawn of a process, if it says so.
+    pub fn view_of(
+        &self,
+        process: &P,
+        config: &P::Config,
+        scene: &Scene<'_>,
+    ) -> Option<ProcessView> {
+        self.view.as_ref().map(|view| view(process, config, scene))
     }
 
     /// What it claims to cost for this number of processes, if it claims anything.

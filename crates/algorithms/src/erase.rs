@@ -2,6 +2,7 @@
 
 use crate::definition::{Definition, Of};
 use crate::referee::{Breach, Fact, Picture, Referee};
+use crate::show::{ProcessView, Scene};
 use bellwether_core::{
     AnyConfig, AnyInput, AnyMsg, AnyOutput, AnyProcess, Erasable, Goal, Invariant, NodeId, Time,
 };
@@ -53,6 +54,15 @@ impl<P: Erasable> Definition<P> {
             held: inside(AnyProcess::downcast_ref, self.held),
             carried: inside(AnyMsg::downcast_ref, self.carried),
             note: inside(AnyProcess::downcast_ref, self.note),
+            view: self.view.map(|view| {
+                Arc::new(move |process: &AnyProcess, config: &AnyConfig, scene: &Scene<'_>| match (
+                    process.downcast_ref(),
+                    config.downcast_ref::<P>(),
+                ) {
+                    (Some(process), Some(config)) => view(process, config, scene),
+                    _ => ProcessView::default(),
+                }) as _
+            }),
             variant: None,
             costs: self.costs,
             blank: self.blank,

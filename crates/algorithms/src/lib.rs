@@ -42,6 +42,7 @@ pub mod options;
 pub mod order;
 pub mod referee;
 pub mod rings;
+pub mod show;
 pub mod snapshot;
 pub mod time;
 pub mod views;

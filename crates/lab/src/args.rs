@@ -286,8 +286,8 @@ impl OutputArgs {
     /// Refuses what contradicts itself.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         one_output(self.json, self.quiet, self.shows_trace())?;
-        if self.states && self.trace != Some(TraceFormat::Json) {
-            let what = "only a trace in JSON has states; use --trace json";
+        if self.states && !matches!(self.trace, Some(TraceFormat::Json | TraceFormat::Svg)) {
+            let what = "only a trace in JSON or SVG has states; use --trace json or --trace svg";
             return Err(Failure::flag("states", what));
         }
         Ok(())

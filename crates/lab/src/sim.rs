@@ -88,7 +88,8 @@ fn simulate(args: &SimArgs, algorithm: &Listed) -> Result<Verdict, Failure> {
     let (outcome, cost, trace) = if output.trace.is_some() || wants_story {
         let recorder =
             Recorder::new(&plan.algorithm, &plan.group, seed).with_tree(plan.settings.tree);
-        let recorder = if output.states { recorder.with_states() } else { recorder };
+        let config = || plan.algorithm.config(&plan.settings, &plan.group);
+        let recorder = if output.states { recorder.with_states(config()) } else { recorder };
         let (outcome, cost, recorder) =
             caught(|| recorded(&plan, recorder, args.keep_going), || repeat(&plan))?;
         (outcome, cost, Some(recorder.into_trace()))

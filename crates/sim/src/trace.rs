@@ -5,8 +5,9 @@ use crate::state::{self, Fields};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Topology;
 use bellwether_algorithms::mutex::{Standing, Tree};
+use bellwether_algorithms::show::{ProcessView, Scene};
 use bellwether_algorithms::time::{Lamport, VectorClock};
-use bellwether_core::{AnyMsg, AnyProcess, Group, Kind, Message, NodeId, Time};
+use bellwether_core::{AnyConfig, AnyMsg, AnyProcess, Group, Kind, Message, NodeId, Time};
 use std::collections::BTreeMap;
 
 /// A recorded run.
@@ -16,6 +17,24 @@ pub struct Trace {
     pub header: Header,
     /// What happened, in order.
     pub events: Vec<TraceEvent>,
+}
+
+impl Trace {
+    /// What is drawn of each process that is up in the end, by name, if states were recorded and the
+    /// algorithm says what to draw.
+    pub fn views_in_the_end(&self) -> Vec<(String, ProcessView)> {
+        let ring = self.header.ring.iter();
+        let mut last: BTreeMap<NodeId, Option<&ProcessView>> =
+            ring.copied().zip(self.header.views.iter().map(Option::as_ref)).collect();
+        for event in &self.events {
+            let Some(view) = event.node.and_then(|node| last.get_mut(&node)) else { continue };
+            if event.what == What::Crash {
+                *view = None;
+            }
+            *view = event.view.as_ref().or(*view);
+        }
+        last.into_iter().filter_map(|(id, view)| Some((id.to_string(), view?.clone()))).collect()
+    }
 }
 
 /// What a trace is a trace of.
@@ -41,6 +60,9 @@ pub struct Header {
     pub tree: Vec<(NodeId, NodeId)>,
     /// The state of each member at the beginning, in ring order, if states were recorded.
     pub states: Vec<Fields>,
+    /// What is drawn of each member at the beginning, in ring order, if states were recorded and the
+    /// algorithm says what to draw.
+    pub views: Vec<Option<ProcessView>>,
 }
 
 impl Header {
@@ -74,6 +96,8 @@ pub struct TraceEvent {
     /// What that step changed in the state of the process, if states were recorded: the fields with
     /// what they hold now, or nothing if they are gone. A crash takes all of them away.
     pub state: BTreeMap<String, Option<String>>,
+    /// If that step changed what is drawn of the process: what is drawn now.
+    pub view: Option<ProcessView>,
 }
 
 impl TraceEvent {
@@ -85,7 +109,8 @@ impl TraceEvent {
         what: What,
     ) -> Self {
         let (rules, coordinator, section, state) = (Vec::new(), None, None, BTreeMap::new());
-        TraceEvent { at, node, lamport, vector, what, rules, coordinator, section, state }
+        let view = None;
+        TraceEvent { at, node, lamport, vector, what, rules, coordinator, section, state, view }
     }
 }
 
@@ -145,6 +170,10 @@ pub struct Recorder {
     began: Vec<Option<usize>>,
     /// What each process holds, if somebody wants to know.
     states: Option<Vec<Fields>>,
+    /// What is drawn of each process, if states are recorded.
+    views: Vec<Option<ProcessView>>,
+    group: Group,
+    config: Option<AnyConfig>,
     algorithm: Listed,
 }
 
@@ -163,6 +192,7 @@ impl Recorder {
             coordinators: vec![None; n],
             tree: Vec::new(),
             states: Vec::new(),
+            views: vec![None; n],
         };
         Recorder {
             trace: Trace { header, events: Vec::new() },
@@ -172,6 +202,9 @@ impl Recorder {
             sections: vec![Standing::Idle; n],
             began: vec![None; n],
             states: None,
+            views: vec![None; n],
+            group: group.clone(),
+            config: None,
             algorithm: algorithm.clone(),
         }
     }
@@ -194,9 +227,10 @@ impl Recorder {
         self
     }
 
-    /// Records what every process holds, too.
+    /// Records what every process of this configuration holds, and what is drawn of it, too.
     #[must_use]
-    pub fn with_states(mut self) -> Self {
+    pub fn with_states(mut self, config: AnyConfig) -> Self {
+        self.config = Some(config);
         let blank = vec![Fields::new(); self.trace.header.ring.len()];
         self.trace.header.states = blank.clone();
         self.states = Some(blank);
@@ -268,6 +302,21 @@ impl Recorder {
         }
     }
 
+    /// This is drawn of the process at `place` now.
+    fn draw(&mut self, place: usize, process: &AnyProcess) {
+        let Some(config) = &self.config else { return };
+        let scene = Scene { group: &self.group, me: self.trace.header.ring[place] };
+        let now = self.algorithm.view_of(process, config, &scene);
+        if self.views[place] == now {
+            return;
+        }
+        self.views[place].clone_from(&now);
+        match self.began[place] {
+            Some(index) => self.trace.events[index].view = now,
+            None => self.trace.header.views[place] = now,
+        }
+    }
+
     /// Adds something that is no event of any process. A message that is dropped keeps the stamps
     /// of its sending.
     fn remark(&mut self, at: Time, place: usize, what: What) {
@@ -326,6 +375,7 @@ impl Observer<AnyProcess> for Recorder {
         self.record(at, place, what);
         if crashed {
             self.hold(place, Fields::new());
+            self.views[place] = None;
         }
     }
 
@@ -333,6 +383,7 @@ impl Observer<AnyProcess> for Recorder {
         if self.states.is_some() {
             let (ring, blank) = (&self.trace.header.ring, self.algorithm.blank());
             self.hold(place, state::fields(&format!("{process:?}"), blank, ring));
+            self.draw(place, process);
         }
         let began = self.began[place];
         let section = self.algorithm.section_of(process).unwrap_or_default();

@@ -7,11 +7,13 @@
 mod graph;
 mod pen;
 mod style;
+mod views;
 mod wall;
 
 pub use graph::draw;
 pub use pen::{Anchor, Escaped, Pen, Point, Px};
 pub use style::COLOURS;
+pub use views::views;
 pub use wall::{Wall, begin, graphs, heading};
 
 /// From the left edge to the words.

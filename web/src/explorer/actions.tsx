@@ -21,14 +21,15 @@ export function Actions({ session, onProblem }: { session: Session; onProblem: (
     }
   };
   const { model } = session.stage;
+  const happened = () => session.stage.step.peek().happened;
   const { header, scenario } = model.recording;
   const name = `${header.algorithm || "run"}-${header.nodes.length}`;
   const choices = [
-    { label: "Picture of the diagram (SVG)", act: () => download(`${name}.svg`, diagramSvg(model), "image/svg+xml") },
+    { label: "Picture of the diagram (SVG)", act: () => download(`${name}.svg`, diagramSvg(model, happened()), "image/svg+xml") },
     {
       label: "Picture of the diagram (PNG)",
       act: () => {
-        diagramPng(model).then((png) => download(`${name}.png`, png), (error: Error) => onProblem(error.message));
+        diagramPng(model, happened()).then((png) => download(`${name}.png`, png), (error: Error) => onProblem(error.message));
       },
     },
     ...(scenario === null ? [] : [{ label: "Scenario file", act: () => download(`${name}.txt`, scenario) }]),

@@ -1,7 +1,9 @@
 import { coordinatorsOf, messagesOf, verdictOf } from "../run/branches";
 import type { Model } from "../run/model";
 import { inMs } from "../run/words";
+import { Edges } from "./views/graph";
 import type { Session } from "./session";
+import type { Stage } from "./stage";
 
 const SIGNS = { good: "✓", bad: "✗", open: "–" } as const;
 
@@ -65,8 +67,17 @@ function depthOf(session: Session, index: number): number {
   return step ? 1 + depthOf(session, step.parent) : 0;
 }
 
-/** What came of the run that is shown, in a line. */
-export function Outcome({ model, onGo }: { model: Model; onGo: (step: number) => void }) {
+/** What came of the run that is shown, in a line. Whoever has not seen the end is not told, unless they ask. */
+export function Outcome({ stage }: { stage: Stage }) {
+  const { model } = stage;
+  const onGo = (step: number) => stage.goTo(step);
+  if (!stage.ended.value && model.outcome) {
+    return (
+      <p class="outcome unseen">
+        <button type="button" class="quiet" onClick={() => (stage.ended.value = true)}>Show how it ends</button>
+      </p>
+    );
+  }
   const verdict = verdictOf(model);
   const facts = model.outcome?.facts ?? [];
   return (
@@ -77,6 +88,13 @@ export function Outcome({ model, onGo }: { model: Model; onGo: (step: number) =>
           <button type="button" class="quiet" onClick={() => onGo(model.last)}>Show where</button>
         )}
       </p>
+      {(model.outcome?.graphs ?? []).length > 0 && (
+        <div class="graphs">
+          {model.outcome!.graphs!.map(({ title, items }) => (
+            <figure key={title}><figcaption>{title}</figcaption><Edges edges={items} /></figure>
+          ))}
+        </div>
+      )}
       {facts.length > 0 && (
         <details>
           <summary>More about this run</summary>

@@ -93,6 +93,9 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
   const { stage } = session;
   const { model } = stage;
   const { recording, header } = model;
+  useEffect(() => {
+    if (exhibit?.stamps === "lamport" || exhibit?.stamps === "vector") stage.stamps.value = exhibit.stamps;
+  }, [stage]);
   const runs = session.runs.value;
   const tell = (problem: string) => setNotices((before) => [...before.filter((one) => one !== problem), problem]);
   const branch = (command: string) => {
@@ -130,7 +133,6 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         <Actions session={session} onProblem={tell} />
       </header>
       <Guard level="panel" name="Outcome">
-        <Outcome model={model} onGo={(step) => stage.goTo(step)} />
         <Remarks remarks={recording.remarks} />
         <Branches session={session} />
       </Guard>
@@ -138,7 +140,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         key={session.shown.value}
         stage={stage}
         rules={algorithm?.rules ?? []}
-        below={<Hint canBranch={canBranch} deeds={standing} act={(deed) => act(deed, stage.node.peek() ?? header.nodes[0]!)()} />}
+        below={<><Guard level="panel" name="Outcome"><Outcome stage={stage} /></Guard><Hint canBranch={canBranch} deeds={standing} act={(deed) => act(deed, stage.node.peek() ?? header.nodes[0]!)()} /></>}
         onNode={canBranch ? (node, at) => setOpened({ node, link: null, at }) : undefined}
         onLink={canBranch ? (link, at) => setOpened({ node: link[0], link, at }) : undefined}
       />

@@ -8,7 +8,10 @@ import { Diagram } from "./diagram/diagram";
 import "./explorer.css";
 import { KeyList, useKeys } from "./keys";
 import { Legend } from "./legend";
+import { ClockChart } from "./panels/clocks";
 import { Counters } from "./panels/counters";
+import { Cuts } from "./panels/cuts";
+import { Stamps } from "./panels/stamps";
 import { Events } from "./panels/events";
 import { Rules } from "./panels/rules";
 import { State } from "./panels/state";
@@ -62,7 +65,7 @@ export function Player(props: PlayerProps) {
         <Guard level="panel" name="Space-time diagram"><Diagram stage={stage} hideFuture={hideFuture} /></Guard>
       </div>
       <div class="desk">
-        <Guard level="panel" name="Current event"><Now stage={stage} /></Guard>
+        <Guard level="panel" name="Current event"><Now stage={stage} rules={rules} /></Guard>
         <Controls stage={stage} disabled={disabled}>
           <button type="button" aria-expanded={showsHelp.value} onClick={toggleHelp} title="Keys and signs (?)">
             <span aria-hidden="true">?</span>
@@ -76,10 +79,13 @@ export function Player(props: PlayerProps) {
           <Legend />
         </section>
       )}
+      <Guard level="panel" name="Clocks"><ClockChart stage={stage} hideFuture={hideFuture} /></Guard>
+      <Guard level="panel" name="Recorded"><Cuts stage={stage} /></Guard>
+      <Guard level="panel" name="Stamps"><Stamps stage={stage} /></Guard>
+      {panels.includes("state") && <Guard level="panel" name="Processes"><State stage={stage} /></Guard>}
       {below}
       <div class="panels">
         <div>
-          {panels.includes("state") && <Guard level="panel" name="Processes"><State stage={stage} /></Guard>}
           {panels.includes("events") && (
             <Guard level="panel" name="Events"><Events stage={stage} hideFuture={hideFuture} /></Guard>
           )}
@@ -96,10 +102,12 @@ export function Player(props: PlayerProps) {
 }
 
 /** What is happening, in a sentence. While playing it would be too much to read out. */
-function Now({ stage }: { stage: Stage }) {
+function Now({ stage, rules }: { stage: Stage; rules: readonly Schemas["Rule"][] }) {
   const step = useTrailing(stage);
   const { event, violation } = step;
+  const applied = rules.filter(({ id }) => step.fired.rules.includes(id));
   return (
+    <>
     <p class={violation ? "now violated" : "now"} aria-live={stage.playing.value ? "off" : "polite"}>
       {violation ? (
         `${inMs(violation.us)} · ${violation.name} is violated: ${violation.text}`
@@ -111,5 +119,11 @@ function Now({ stage }: { stage: Stage }) {
         "Before the first event. Press Play or go step by step."
       )}
     </p>
+    {rules.length > 0 && (
+      <p class="by-rule" title={applied.map(({ id, text }) => `${id} ${text}`).join("\n")}>
+        {applied.map(({ id, text }) => <span key={id}><b>{id}</b> {text} </span>)}
+      </p>
+    )}
+    </>
   );
 }

@@ -28,8 +28,14 @@ export class Stage {
   readonly pointed = signal<number | null>(null);
   readonly picked = signal<number | null>(null);
   readonly lit: ReadonlySignal<number | null>;
+  /** Whether the viewer has seen the end. */
+  readonly ended = signal(false);
   /** The process whose state stands first. */
   readonly node = signal<number | null>(null);
+  /** Which stamps stand in the diagram. */
+  readonly stamps = signal<"none" | "lamport" | "vector">("none");
+  /** Whether all fields of a process are shown, beside what its algorithm draws. */
+  readonly raw = signal(false);
   /** How far the diagram is stretched. */
   readonly zoom = signal(1);
 
@@ -47,6 +53,7 @@ export class Stage {
     limit = model.last,
   ) {
     const step = Step.at(model, at);
+    this.ended.value = at > 0 && step.number === model.last;
     this.step = this.steps = signal(step);
     this.place = this.places = signal(step.place);
     this.playing = this.plays;
@@ -129,6 +136,7 @@ export class Stage {
     batch(() => {
       if (step.number !== this.steps.peek().number) this.steps.value = step;
       this.places.value = place;
+      if (step.number === this.model.last) this.ended.value = true;
     });
     this.trail.wake();
   }

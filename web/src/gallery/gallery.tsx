@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { fetchCatalogue, fetchGallery, type Schemas } from "../api/client";
 import { lazy } from "../lazy";
 import { LESSONS } from "../lessons/list";
+import { DONE, keptProgress } from "../lessons/progress";
 import { go, place } from "../place";
 import { useDrops } from "./drops";
 import { Exhibits } from "./exhibits";
@@ -112,6 +113,7 @@ function Welcome() {
 }
 
 function Lessons() {
+  const kept = keptProgress();
   return (
     <section aria-labelledby="lessons">
       <h2 id="lessons">Lessons</h2>
@@ -125,6 +127,7 @@ function Lessons() {
               </a>
             </h3>
             <p>{lesson.about}</p>
+            {kept[lesson.name] !== undefined && <p class="soft">{kept[lesson.name]! >= DONE ? "✓ Done" : `You were at stop ${kept[lesson.name]}`}</p>}
           </li>
         ))}
       </ul>

@@ -3,7 +3,7 @@ import type { Schemas } from "../api/client";
 import type { Stage } from "../explorer/stage";
 import { go } from "../place";
 import type { Place } from "./find";
-import { nextStop, stopBefore, type Progress } from "./progress";
+import { isSolved, keptProgress, nextStop, stopBefore, type Progress } from "./progress";
 import { ruleText } from "./rule-text";
 import type { Choice, LessonData, Stop } from "./types";
 
@@ -26,7 +26,7 @@ export function Card(props: CardProps) {
       {stop && place ? (
         <AtStop key={progress.stop} {...props} stop={stop} place={place} />
       ) : progress.stop === 0 ? (
-        <Intro lesson={lesson} begin={() => move(nextStop(progress), "play")} />
+        <Intro lesson={lesson} begin={() => move(nextStop(progress), "play")} resume={(stop) => move({ stop, answer: null }, "jump")} />
       ) : (
         <End lesson={lesson} again={() => move({ stop: 0, answer: null }, "jump")} />
       )}
@@ -34,7 +34,8 @@ export function Card(props: CardProps) {
   );
 }
 
-function Intro({ lesson, begin }: { lesson: LessonData; begin: () => void }) {
+function Intro({ lesson, begin, resume }: { lesson: LessonData; begin: () => void; resume: (stop: number) => void }) {
+  const kept = keptProgress()[lesson.name] ?? 0;
   return (
     <>
       <p>{lesson.intro}</p>
@@ -42,6 +43,9 @@ function Intro({ lesson, begin }: { lesson: LessonData; begin: () => void }) {
       <button type="button" class="primary" onClick={begin}>
         Begin
       </button>
+      {kept > 1 && kept <= lesson.stops.length && (
+        <button type="button" onClick={() => resume(kept)}>Continue at stop {kept}</button>
+      )}
     </>
   );
 }
@@ -67,6 +71,7 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
     );
   }
   const chosen = progress.answer === null ? null : (stop.choices[progress.answer] ?? null);
+  const solved = isSolved(lesson, progress);
   const last = progress.stop === lesson.stops.length;
   return (
     <>
@@ -80,11 +85,18 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
       <Choices
         stop={stop}
         chosen={progress.answer}
+        solved={solved}
         choose={(answer) => move({ stop: progress.stop, answer }, "play")}
       />
-      {chosen && <Verdict stop={stop} chosen={chosen} rules={props.rules} />}
+      {chosen && !solved && (
+        <div class="verdict hint-first" role="status">
+          <p><b>Not quite.</b> {chosen.because}</p>
+          <p>Try another answer, or <button type="button" onClick={() => move({ ...progress, shown: true }, "play")}>show the solution</button></p>
+        </div>
+      )}
+      {solved && <Verdict stop={stop} chosen={chosen} rules={props.rules} />}
       <p class="actions">
-        {chosen && (
+        {solved && (
           <button type="button" class="primary" onClick={() => move(nextStop(progress), "play")}>
             {last ? "Finish" : "Continue"}
           </button>
@@ -97,8 +109,8 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
   );
 }
 
-function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: number) => void }) {
-  const { stop, chosen, choose } = props;
+function Choices(props: { stop: Stop; chosen: number | null; solved: boolean; choose: (answer: number) => void }) {
+  const { stop, chosen, solved, choose } = props;
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -116,11 +128,11 @@ function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: nu
             type="button"
             aria-pressed={chosen === k}
             onClick={() => choose(k)}
-            class={chosen === null ? "" : choice.right ? "right" : chosen === k ? "wrong" : ""}
+            class={solved && choice.right ? "right" : chosen === k ? "wrong" : ""}
           >
             <kbd aria-hidden="true">{k + 1}</kbd>
             {choice.say}
-            {chosen !== null && choice.right && <span class="sign"> ✓ Correct</span>}
+            {solved && choice.right && <span class="sign"> ✓ Correct</span>}
             {chosen === k && !choice.right && <span class="sign"> ✗ Not quite</span>}
           </button>
         </li>
@@ -132,27 +144,31 @@ function Choices(props: { stop: Stop; chosen: number | null; choose: (answer: nu
 const isTyping = (target: EventTarget | null) =>
   target instanceof Element && target.closest("input:not([type=range]), textarea, select") !== null;
 
-function Verdict(props: { stop: Stop; chosen: Choice; rules: readonly Schemas["Rule"][] }) {
+function Verdict(props: { stop: Stop; chosen: Choice | null; rules: readonly Schemas["Rule"][] }) {
   const { stop, chosen, rules } = props;
   const right = stop.choices.find((choice) => choice.right);
   return (
     <div class="verdict" role="status">
-      <p>
-        <b>{chosen.right ? "Correct." : "Not quite."}</b> {chosen.because}
-      </p>
-      {!chosen.right && right && (
+      {chosen && (
+        <p>
+          <b>{chosen.right ? "Correct." : "Not quite."}</b> {chosen.because}
+        </p>
+      )}
+      {!chosen?.right && right && (
         <p>
           <b>{right.say}.</b> {right.because}
         </p>
       )}
       <p>{stop.explain}</p>
-      <ul class="fired">
-        {stop.rules.map((id) => (
-          <li key={id}>
-            <b>Rule {id}</b> {ruleText(id, rules)}
-          </li>
-        ))}
-      </ul>
+      {stop.rules.length > 0 && (
+        <ul class="fired">
+          {stop.rules.map((id) => (
+            <li key={id}>
+              <b>Rule {id}</b> {ruleText(id, rules)}
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   );
 }

@@ -7,7 +7,8 @@ export function stepOf(events: readonly Event[], mark: Mark): number {
 }
 
 function fits(event: Event, mark: Mark): boolean {
-  if (event.us !== mark.ms * 1000 || event.node !== mark.node || event.event !== mark.event) return false;
+  if (event.event !== mark.event || (mark.ms !== undefined && event.us !== Math.round(mark.ms * 1000))) return false;
+  if (mark.node !== undefined && event.node !== mark.node) return false;
   if (mark.text !== undefined && !("text" in event && event.text === mark.text)) return false;
   if (mark.peer === undefined) return true;
   if (event.event === "send") return event.to === mark.peer;

@@ -9,7 +9,7 @@ import { Step } from "../run/step";
 import { ALL } from "./all";
 import { Card } from "./card";
 import { placesOf, type Place } from "./find";
-import { readProgress, writeProgress, type Progress } from "./progress";
+import { DONE, isSolved, keepProgress, readProgress, writeProgress, type Progress } from "./progress";
 import type { LessonData } from "./types";
 import "./lesson.css";
 
@@ -58,7 +58,7 @@ function Taken({ lesson }: { lesson: LessonData }) {
     setTrouble(null);
     prepare(lesson, giveUp.signal).then(setReady, failed);
     fetchCatalogue().then(
-      ({ algorithms }) => setRules(algorithms.find((algorithm) => algorithm.name === lesson.name)?.rules ?? []),
+      ({ algorithms }) => setRules(algorithms.find((algorithm) => algorithm.name === (lesson.algorithm ?? lesson.name))?.rules ?? []),
       () => setRules([]), // the lesson can do without
     );
     return () => giveUp.abort();
@@ -79,7 +79,9 @@ async function prepare(lesson: LessonData, signal: AbortSignal): Promise<Ready> 
   const run = await fetchRun({ scenario: lesson.scenario }, signal);
   const places = placesOf(lesson, run.events);
   if (!places) throw new Error("This lesson does not fit this version of the program: its run has changed.");
-  return { stage: new Stage(modelOf(run), 0, 0), places };
+  const stage = new Stage(modelOf(run), 0, 0);
+  stage.stamps.value = lesson.stamps ?? "none";
+  return { stage, places };
 }
 
 interface CourseProps extends Ready {
@@ -94,15 +96,16 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
   useEffect(() => {
     // The viewer followed a link: be there at once, without playing.
     setProgress(told);
-    stage.limit.value = limitOf(told, places, stage);
+    stage.limit.value = limitOf(lesson, told, places, stage);
     stage.goTo(stage.limit.value);
     return () => stage.pause();
   }, [told]);
 
   const move = (to: Progress, how: "play" | "jump") => {
     setProgress(to);
+    keepProgress(lesson.name, to.stop > lesson.stops.length ? DONE : to.stop);
     rewrite(writeProgress(lesson, to));
-    stage.limit.value = limitOf(to, places, stage);
+    stage.limit.value = limitOf(lesson, to, places, stage);
     if (how === "jump" || stage.step.peek().number > stage.limit.value.number) stage.goTo(stage.limit.value);
     else stage.play();
   };
@@ -126,10 +129,11 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
 }
 
 /** How far one may look into the run. */
-function limitOf({ stop, answer }: Progress, places: Place[], { model }: Stage): Step {
+function limitOf(lesson: LessonData, progress: Progress, places: Place[], { model }: Stage): Step {
+  const { stop } = progress;
   const at = places[stop - 1];
   if (!at) return stop === 0 ? Step.first(model) : Step.last(model);
-  return Step.at(model, answer === null ? at.ask : at.answer);
+  return Step.at(model, isSolved(lesson, progress) ? at.answer : at.ask);
 }
 
 /** The stops of a lesson, to see how far one is and to go back. */

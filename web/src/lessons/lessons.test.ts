@@ -23,12 +23,13 @@ describe.each(ALL)("the lesson $name", (lesson) => {
   const { events, header } = recorded(lesson.name);
 
   test("plays the algorithm that it is about", () => {
-    expect(header.algorithm).toBe(lesson.name);
-    expect(lesson.scenario).toMatch(new RegExp(`^cluster ${lesson.name} `, "m"));
+    const algorithm = lesson.algorithm ?? lesson.name;
+    expect(header.algorithm).toBe(algorithm);
+    expect(lesson.scenario).toMatch(new RegExp(`^cluster ${algorithm} `, "m"));
   });
 
-  test("has five to eight stops", () => {
-    expect(lesson.stops.length).toBeGreaterThanOrEqual(5);
+  test("has two to eight stops", () => {
+    expect(lesson.stops.length).toBeGreaterThanOrEqual(2);
     expect(lesson.stops.length).toBeLessThanOrEqual(8);
   });
 
@@ -47,7 +48,20 @@ describe.each(ALL)("the lesson $name", (lesson) => {
     const began = events.slice(0, asked).findLastIndex((event) => event.node === stop.after.node && event.rules);
     const seen = events.slice(Math.max(began, 0), stepOf(events, stop.until)).flatMap((event) => event.rules ?? []);
     for (const rule of stop.rules) expect(seen).toContain(rule);
-    expect(stop.rules.length).toBeGreaterThan(0);
+    // The production member is no algorithm of a textbook, and has no numbered rules in its runs.
+    if (header.algorithm !== "member") expect(stop.rules.length).toBeGreaterThan(0);
+  });
+
+  test.each(lesson.stops.map((stop, k) => ({ k: k + 1, stop })))("stop $k speaks of messages and stamps as they are", ({ stop }) => {
+    const until = events.slice(0, stepOf(events, stop.until));
+    for (const [kind, count] of Object.entries(stop.sent ?? {})) {
+      expect(until.filter((event) => event.event === "send" && event.kind === kind), kind).toHaveLength(count);
+    }
+    for (const { at, lamport, vector } of stop.stamped ?? []) {
+      const event = events[stepOf(events, at) - 1]!;
+      if (lamport !== undefined) expect(event.lamport).toBe(lamport);
+      if (vector !== undefined) expect(event.vector).toEqual(vector);
+    }
   });
 
   test.each(lesson.stops.map((stop, k) => ({ k: k + 1, stop })))(

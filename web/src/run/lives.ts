@@ -1,4 +1,5 @@
 import type { Event, Header } from "./recording";
+import type { View } from "./view";
 
 /** What a process is between two changes. */
 export interface Life {
@@ -16,6 +17,10 @@ export interface Life {
   fields: Readonly<Record<string, string>>;
   /** The fields that this change wrote, or took away. */
   changed: readonly string[];
+  /** What is drawn of it, as its algorithm says; null if that says nothing. */
+  view: View | null;
+  /** What was drawn of it before this change. */
+  before: View | null;
 }
 
 /** A stretch of a process's life, from one event to another; null if it lasts to the end. */
@@ -45,6 +50,8 @@ export function followLives(header: Header, events: readonly Event[]): Lives {
         entry: null,
         fields: header.states?.[node] ?? {},
         changed: [],
+        view: header.views?.[node] ?? null,
+        before: header.views?.[node] ?? null,
       },
     ]);
   }
@@ -58,10 +65,10 @@ export function followLives(header: Header, events: readonly Event[]): Lives {
 
 /** What an event makes of a process; null if nothing. */
 function after(life: Life, event: Event, index: number): Life | null {
-  const next: Life = { ...life, since: index, changed: [] };
+  const next: Life = { ...life, since: index, changed: [], before: life.view };
   let differs = true;
   if (event.event === "crash") {
-    Object.assign(next, { up: false, paused: false, coordinator: null, section: "idle", entry: null });
+    Object.assign(next, { up: false, paused: false, coordinator: null, section: "idle", entry: null, view: null });
   } else if (event.event === "recover") next.up = true;
   else if (event.event === "pause") next.paused = true;
   else if (event.event === "resume") next.paused = false;
@@ -73,6 +80,10 @@ function after(life: Life, event: Event, index: number): Life | null {
   if (event.section != null) {
     next.section = event.section;
     next.entry = event.entry ?? null;
+    differs = true;
+  }
+  if (event.view != null) {
+    next.view = event.view;
     differs = true;
   }
   const changes = Object.entries(event.state ?? {});

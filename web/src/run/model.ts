@@ -1,4 +1,5 @@
 import { pairFlights, type Flights } from "./flights";
+import { cutsOf, type CutLine } from "./cuts";
 import { followLives, spansOf, type Lives, type Span } from "./lives";
 import { findMoments, type Moment } from "./moments";
 import { followNetwork, type Network } from "./network";
@@ -18,6 +19,8 @@ export interface Model {
   readonly flights: Flights;
   readonly lives: Lives;
   readonly spans: readonly Span[];
+  /** Cuts through the run, such as snapshots. */
+  readonly cuts: readonly CutLine[];
   readonly network: readonly Network[];
   readonly moments: readonly Moment[];
   readonly timeline: Timeline;
@@ -36,6 +39,7 @@ export function modelOf(recording: Recording): Model {
     flights: pairFlights(events),
     lives,
     spans: spansOf(lives),
+    cuts: cutsOf(lives),
     network: followNetwork(header.nodes, events),
     moments: findMoments(recording, lives),
     timeline: layTimeline(recording),

@@ -385,6 +385,7 @@ impl Algorithm for Byzantine {
                 config.round.saturating_mul(u32::from(config.rounds()).saturating_add(3))
             })
             .referee(|config, group| Box::new(Judge::new(config, group)))
+            .view(|process, config, scene| view::view(process, config, scene))
             .costs(costs)
     }
 }
@@ -580,6 +581,9 @@ fn vocabulary(values: &[Value]) -> Vec<Value> {
     }
     words
 }
+
+#[path = "byzantine_view.rs"]
+mod view;
 
 #[cfg(test)]
 #[path = "tests/byzantine.rs"]

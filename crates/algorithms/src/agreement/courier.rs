@@ -184,6 +184,7 @@ impl Algorithm for Reliable<Courier> {
                 let each = config.pause.saturating_mul(config.tries.saturating_add(2));
                 each.saturating_mul(letters)
             })
+            .view(|link, _, _| link.view())
             .referee(|config, _| Box::new(Postmaster::new(config)))
             .costs(costs)
     }

@@ -39,6 +39,7 @@
 //! to the next one (L3). It sends nothing to the same process twice, for elections assume that
 //! nothing is lost; here only the receiver itself will do.
 
+use crate::show::{Item, ProcessView, Tone};
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Kind, Message, NodeId, Process, Timing,
 };
@@ -465,6 +466,31 @@ impl<P: Process> Reliable<P> {
         *outward = Outward { resets, ..Peer::default().outward };
         cx.cancel_timer(Timer::Again(peer));
         cx.emit(Output::Down { peer, dropped });
+    }
+
+    /// For each peer, what is not acknowledged yet, and what has come too early.
+    pub(super) fn view(&self) -> ProcessView {
+        let mut view = ProcessView::new("");
+        for (peer, Peer { outward, inward }) in &self.peers {
+            let kept = (outward.oldest..).zip(&outward.kept).enumerate();
+            let kept = kept.map(|(at, (number, msg))| {
+                let waits = at >= outward.under_way;
+                Item::new(msg).note(format!("no. {number}")).tone_if(waits, Tone::Faint)
+            });
+            let tries = format!("{} of the tries to {peer} in vain", outward.vain);
+            view = view
+                .set(&format!("not acknowledged by {peer}"), kept)
+                .text_of("repeated", (outward.vain > 0).then_some(tries))
+                .text_of(
+                    &format!("expects from {peer}"),
+                    inward.session.map(|_| format!("no. {}", inward.next)),
+                )
+                .set(
+                    &format!("too early from {peer}"),
+                    inward.early.keys().map(|n| Item::new(format!("no. {n}")).tone(Tone::Waits)),
+                );
+        }
+        view
     }
 }
 

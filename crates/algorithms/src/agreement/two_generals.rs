@@ -32,6 +32,7 @@
 use super::generals_referee::Observer;
 use crate::cost::{Cost, Kinds, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
+use crate::show::{Item, Mark, ProcessView, Shape, Tone};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Timing,
@@ -266,8 +267,43 @@ impl Algorithm for TwoGenerals {
             .settles_within(|config, _, _| {
                 config.dawn().saturating_add(config.timeout.saturating_mul(2))
             })
+            .view(|process, config, _| process.view(config))
             .referee(|_, group| Box::new(Observer::new(group)))
             .costs(costs)
+    }
+}
+
+impl TwoGenerals {
+    /// The chain of messengers as far as he can know it, and the next one, of which he cannot.
+    fn view(&self, config: &Config) -> ProcessView {
+        let phase = match (self.role, self.attacks) {
+            (Role::None, _) => "knows nothing",
+            (_, Some(true)) => "attacks",
+            (_, Some(false)) => "stays in camp",
+            (Role::First, None) => "has the plan",
+            (Role::Second, None) if self.heard == 0 => "waits for an order",
+            (Role::Second, None) => "has heard the plan",
+        };
+        let name = |number: u32| match number {
+            1 => "the ORDER".to_owned(),
+            2 => "the confirmation".to_owned(),
+            _ => format!("confirmation {}", number - 1),
+        };
+        let arrived = (1..=self.heard).map(|number| {
+            Item::new(format!("{} arrived", name(number))).tone(Tone::Good).depth(number - 1)
+        });
+        let next = self.heard + 1;
+        let sends = self.role != Role::None
+            && next <= config.last()
+            && (self.heard > 0 || self.role == Role::First);
+        let unknown = sends.then(|| {
+            Item::new(format!("did {} arrive? He cannot know", name(next)))
+                .tone(Tone::Bad)
+                .depth(next - 1)
+        });
+        ProcessView::new(phase)
+            .mark_if(self.attacks == Some(true), Mark::Decided)
+            .row("what he knows", Shape::Tree, arrived.chain(unknown))
     }
 }
 

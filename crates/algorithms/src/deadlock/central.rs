@@ -36,10 +36,11 @@
 //! home must have the edge too. By the option `unlabelled` every edge counts that any site reports.
 
 use super::detector::{Detector, Event, SITE, Said, Survey};
-use super::names::{Cycle, Edge, Tx};
+use super::names::{Cycle, Edge, Tx, drawn};
 use super::workload;
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Docs, Entry, Settings, Topology};
+use crate::show::{Item, ProcessView, Scene, Shape, Tone};
 use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::{BadOption, Opt};
 use crate::rings::ascending;
@@ -410,6 +411,17 @@ impl Detector for Central {
 
     fn coordinator(&self) -> Option<NodeId> {
         self.election.coordinator()
+    }
+
+    fn reported(&self) -> &BTreeSet<Cycle> {
+        &self.told
+    }
+
+    fn view(&self, view: ProcessView, _: &Scene<'_>) -> ProcessView {
+        let Some(gathering) = &self.gathering else { return view };
+        let edges = gathering.surveys.iter().flat_map(|survey| &survey.edges);
+        view.row("global wait-for graph so far", Shape::Graph, edges.map(|edge| drawn(edge, &self.told)))
+            .set("no graph yet from", gathering.missing.iter().map(|id| Item::of(*id).tone(Tone::Waits)))
     }
 }
 

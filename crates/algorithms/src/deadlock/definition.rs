@@ -11,10 +11,11 @@
 
 use super::detector::Detector;
 use super::judge::Judge;
-use super::names::Tx;
+use super::names::{self, Tx};
 use super::site::{Config, Input, Site};
 use super::workload::{Deed, Jobs};
 use crate::definition::{Algorithm, Definition};
+use crate::show::{Item, Mark, ProcessView, Scene, Shape, Tone};
 use bellwether_core::{Goal, Group, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -58,11 +59,43 @@ impl<D: Detector> Algorithm for Site<D> {
             Box::new(Judge::new(D::ONE_FINDER, wakes, config.timeout.saturating_mul(ROUNDS)))
         })
         .coordinator(|site| site.detector().coordinator())
+        .view(|site, _, scene| site.view(scene))
         .costs(D::costs)
     }
 }
 
 impl<D: Detector> Site<D> {
+    /// The transactions at home here, the wait-for graph here, and what the detector knows besides.
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let reported = self.detector().reported();
+        let victims = || reported.iter().map(|cycle| cycle.victim().waiter);
+        let own = self.own.iter().map(|(tx, own)| {
+            let held: Vec<String> = own.held.iter().map(ToString::to_string).collect();
+            let holds = match held.as_slice() {
+                [] => String::new(),
+                held => format!("has {}", held.join(", ")),
+            };
+            let (waits, tone) = match own.pending {
+                Some((_, resource)) if holds.is_empty() => {
+                    (format!("wants {resource}"), Tone::Waits)
+                }
+                Some((_, resource)) => (format!(", wants {resource}"), Tone::Waits),
+                None => (String::new(), Tone::Plain),
+            };
+            Item::new(tx).note(format!("{holds}{waits}")).tone(tone)
+        });
+        let edges = self.locks.edges(scene.me).map(|edge| names::drawn(&edge, reported));
+        let victim = victims().map(|tx| Item::new(tx).tone(Tone::Bad));
+        let found = reported.iter().map(|cycle| {
+            Item::new(format!("{cycle}; victim {}", cycle.victim().waiter)).tone(Tone::Bad)
+        });
+        let view = ProcessView::new(if reported.is_empty() { "" } else { "has found a deadlock" })
+            .mark_if(victims().any(|tx| self.own.contains_key(&tx)), Mark::Victim)
+            .set("transactions at home here", own)
+            .row("waiting here", Shape::Graph, edges.chain(victim).collect::<Vec<_>>());
+        self.detector().view(view, scene).row("deadlock", Shape::Text, found.collect::<Vec<_>>())
+    }
+
     fn goal() -> Goal<Self> {
         Goal::new(
             "no-deadlock",

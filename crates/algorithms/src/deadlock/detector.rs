@@ -5,8 +5,10 @@ use crate::cost::Cost;
 use crate::definition::{Docs, Entry, Portable, Settings};
 use crate::election;
 use crate::options::{BadOption, Opt};
+use crate::show::{ProcessView, Scene};
 use bellwether_core::{Group, NodeId, Process};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -77,6 +79,14 @@ pub trait Detector:
     /// Whom this site takes for the coordinator, where there is one.
     fn coordinator(&self) -> Option<NodeId> {
         None
+    }
+
+    /// The cycles that it has reported and that may still be there.
+    fn reported(&self) -> &BTreeSet<Cycle>;
+
+    /// Adds what it knows beside the locks of its site to what is drawn.
+    fn view(&self, view: ProcessView, _scene: &Scene<'_>) -> ProcessView {
+        view
     }
 }
 

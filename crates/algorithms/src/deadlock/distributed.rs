@@ -43,11 +43,12 @@
 
 use super::detector::{Detector, Event, Said, Waiter};
 use super::local::{Absence, Local};
-use super::names::{Cycle, Edge, Path, Tx};
+use super::names::{Cycle, Edge, Path, Tx, drawn};
 use super::workload;
 use crate::cost::Expected::Exact;
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Settings, Topology};
+use crate::show::{ProcessView, Scene, Shape};
 use crate::options::Opt;
 use crate::rings::{ascending, circles, descending};
 use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
@@ -271,6 +272,17 @@ impl Detector for Distributed {
 
     fn event(_: &str) -> Option<Event> {
         None
+    }
+
+    fn reported(&self) -> &BTreeSet<Cycle> {
+        &self.told
+    }
+
+    fn view(&self, view: ProcessView, _: &Scene<'_>) -> ProcessView {
+        let edges = self.paths.values().flatten().flatten();
+        let outside = self.local.outside();
+        view.row("with P_ex, for what is elsewhere", Shape::Graph, outside)
+            .row("path sent by other sites", Shape::Graph, edges.map(|edge| drawn(edge, &self.told)))
     }
 }
 

@@ -38,6 +38,7 @@ use super::names::{Cycle, Edge, Tx};
 use super::workload;
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Settings, Topology};
+use crate::show::{Item, ProcessView, Scene, Shape, Tone};
 use crate::options::Opt;
 use crate::rings::ascending;
 use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
@@ -242,6 +243,16 @@ impl Detector for EdgeChasing {
 
     fn event(_: &str) -> Option<Event> {
         None
+    }
+
+    fn reported(&self) -> &BTreeSet<Cycle> {
+        &self.told
+    }
+
+    fn view(&self, view: ProcessView, _: &Scene<'_>) -> ProcessView {
+        let probes = self.seen.keys().map(|tx| Item::new(tx).tone(Tone::Waits));
+        view.row("with P_ex, for what is elsewhere", Shape::Graph, self.local.outside())
+            .set("probes have come for", probes)
     }
 }
 

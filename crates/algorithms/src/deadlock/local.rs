@@ -5,6 +5,7 @@
 
 use super::detector::Waiter;
 use super::names::{Cycle, Edge, Resource, Tx};
+use crate::show::{Item, Tone};
 use bellwether_core::{NodeId, WaitForGraph};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,6 +87,19 @@ impl Local {
     /// Where a transaction waits, if not here.
     pub(super) fn absence(&self, tx: Tx) -> Option<Absence> {
         self.away.get(&tx).copied()
+    }
+
+    /// The edges to and from P_ex, which stands for all other sites: who may be waited for there,
+    /// and who waits there.
+    pub(super) fn outside(&self) -> Vec<Item> {
+        let elsewhere = self.waiters.values().filter(|waiter| waiter.elsewhere);
+        let away = self.away.iter().map(|(tx, absence)| {
+            Item::edge(tx, "P_ex").note(format!("at S{}", absence.at.number()))
+        });
+        let into = elsewhere.map(|waiter| Item::edge("P_ex", waiter.tx));
+        let edges: Vec<Item> = into.chain(away).collect();
+        let mark = (!edges.is_empty()).then(|| Item::new("P_ex").tone(Tone::Faint));
+        edges.into_iter().chain(mark).collect()
     }
 
     /// The edge of a transaction that waits here.

@@ -1,7 +1,9 @@
 //! What a wait-for graph is about: transactions, resources, who waits for whom.
 
+use crate::show::{Item, Tone};
 use bellwether_core::NodeId;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A transaction: what the texts call a process P_i, which works at several sites. It begins and
@@ -96,6 +98,13 @@ pub struct Edge {
     pub holder: Tx,
     /// For what.
     pub resource: Resource,
+}
+
+/// An edge as it is drawn: one of a reported cycle stands out.
+pub(super) fn drawn(edge: &Edge, reported: &BTreeSet<Cycle>) -> Item {
+    let is_reported = reported.iter().any(|cycle| cycle.edges().contains(edge));
+    let item = Item::edge(edge.waiter, edge.holder).note(edge.resource);
+    item.tone_if(is_reported, Tone::Bad)
 }
 
 /// Edges one after the other: `T2 -> T3 (S1.a) -> T4 (S2.b)`.

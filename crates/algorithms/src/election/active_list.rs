@@ -35,6 +35,7 @@ use super::rounds::{Round, Standing};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, Mark, ProcessView};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -298,6 +299,18 @@ impl Election for ActiveList {
         match &self.phase {
             Phase::Idle { list, .. } | Phase::Electing { list } => list,
             Phase::Inquiring => &[],
+        }
+    }
+
+    fn view(&self) -> ProcessView {
+        match &self.phase {
+            Phase::Idle { coordinator: None, .. } => ProcessView::new("knows no coordinator"),
+            Phase::Idle { list, .. } => ProcessView::new("")
+                .set("active list", list.iter().map(|id| Item::of(*id))),
+            Phase::Inquiring => ProcessView::new("asks who the coordinator is"),
+            Phase::Electing { list } => ProcessView::new("collects the active list")
+                .mark(Mark::Participant)
+                .set("active list so far", list.iter().map(|id| Item::of(*id))),
         }
     }
 }

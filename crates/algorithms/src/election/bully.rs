@@ -36,6 +36,7 @@ use super::{Config, Election, Incarnation, Input, Output};
 use crate::cost::Expected::{Exact, ExactMean};
 use crate::cost::{Cost, Expected, Kinds, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Mark, ProcessView};
 use crate::rings::ascending;
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -297,6 +298,20 @@ impl Election for Bully {
             Phase::Idle { coordinator } => coordinator,
             Phase::Announced { coordinator } => Some(coordinator),
             Phase::AwaitingAnswer | Phase::AwaitingVictory => None,
+        }
+    }
+
+    fn view(&self) -> ProcessView {
+        match self.phase {
+            Phase::Idle { coordinator: None } => ProcessView::new("knows no coordinator"),
+            Phase::Idle { coordinator: Some(_) } => ProcessView::new(""),
+            Phase::AwaitingAnswer => {
+                ProcessView::new("waits T for an OK from a larger one").mark(Mark::Participant)
+            }
+            Phase::AwaitingVictory => {
+                ProcessView::new("has lost, waits for COORDINATOR").mark(Mark::Passive)
+            }
+            Phase::Announced { .. } => ProcessView::new("has announced itself"),
         }
     }
 }

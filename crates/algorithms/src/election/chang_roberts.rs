@@ -33,6 +33,7 @@ use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::Expected::{Exact, ExactMean};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Mark, ProcessView};
 use crate::rings::{ascending, circles, descending};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -245,6 +246,14 @@ impl Election for ChangRoberts {
         match self.phase {
             Phase::NonParticipant { leader } => leader,
             Phase::Participant => None,
+        }
+    }
+
+    fn view(&self) -> ProcessView {
+        match self.phase {
+            Phase::NonParticipant { leader: None } => ProcessView::new("not a participant"),
+            Phase::NonParticipant { .. } => ProcessView::new(""),
+            Phase::Participant => ProcessView::new("participant").mark(Mark::Participant),
         }
     }
 }

@@ -40,6 +40,7 @@ pub use watched::{Msg, Timer, Watched};
 
 use crate::cost::Cost;
 use crate::definition::{Docs, Entry, Portable};
+use crate::show::ProcessView;
 use bellwether_core::{NodeId, Process};
 use rounds::Round;
 use serde::{Deserialize, Serialize};
@@ -95,6 +96,11 @@ pub trait Election:
     /// Who is known to live, where the algorithm finds that out too.
     fn members(&self) -> &[NodeId] {
         &[]
+    }
+
+    /// What is drawn of a process: what it does in an election, in words.
+    fn view(&self) -> ProcessView {
+        ProcessView::default()
     }
 }
 

@@ -35,6 +35,7 @@ use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::Expected::{AtMost, Exact};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Mark, ProcessView};
 use crate::rings::{ascending, bit_reversed, descending, shuffled};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -289,6 +290,21 @@ impl Election for Peterson {
         match self.phase {
             Phase::Idle { coordinator } => coordinator,
             _ => None,
+        }
+    }
+
+    fn view(&self) -> ProcessView {
+        let active = |phase: &str, number: NodeId| {
+            ProcessView::new(phase).mark(Mark::Participant).text("plays for", number)
+        };
+        match self.phase {
+            Phase::Idle { coordinator: None } => ProcessView::new("knows no coordinator"),
+            Phase::Idle { .. } => ProcessView::new(""),
+            Phase::AwaitingFirst { number } => active("active, waits for FIRST", number),
+            Phase::AwaitingSecond { number, first } => {
+                active("active, waits for SECOND", number).text("one before plays for", first)
+            }
+            Phase::Relay => ProcessView::new("relay: only passes on").mark(Mark::Passive),
         }
     }
 }

@@ -33,6 +33,7 @@ use super::link::{AckTimeout, Arrived, Link, Rider};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, Mark, ProcessView};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -254,6 +255,17 @@ impl Election for Ring {
         match &self.phase {
             Phase::Idle { members, .. } => members,
             Phase::Electing => &[],
+        }
+    }
+
+    fn view(&self) -> ProcessView {
+        match &self.phase {
+            Phase::Idle { coordinator: None, .. } => ProcessView::new("knows no coordinator"),
+            Phase::Idle { members, .. } => ProcessView::new("")
+                .set("live in the last election", members.iter().map(|id| Item::of(*id))),
+            Phase::Electing => {
+                ProcessView::new("has added itself to the list").mark(Mark::Participant)
+            }
         }
     }
 }

@@ -164,6 +164,7 @@ impl<E: Election> Algorithm for Watched<E> {
             .settles_within(Self::settles_within)
             .coordinator(Self::coordinator)
             .members(|process| process.election.members())
+            .view(|process, _, _| process.election.view())
             .costs(E::costs)
     }
 }

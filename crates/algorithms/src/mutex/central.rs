@@ -25,6 +25,7 @@ use super::{Granted, Input, Mutex, Opening};
 use crate::cost::Expected::Exact;
 use crate::cost::{Cost, Entries, Kinds, Load, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, ProcessView, Scene};
 use crate::rings::ascending;
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -266,6 +267,15 @@ impl Mutex for Central {
 
     fn place(&self) -> Option<u64> {
         self.arrival
+    }
+
+    fn view(&self, _: &Scene<'_>) -> ProcessView {
+        let phase = self.arrival.map(|place| format!("is number {place} to ask"));
+        let view = ProcessView::new(phase.unwrap_or_default());
+        let Some(table) = &self.table else { return view };
+        let waiting = table.queue.iter().map(|(who, place)| Item::of(*who).note(place));
+        view.text("inside", table.inside.map_or("nobody".to_owned(), |who| who.to_string()))
+            .queue("waiting", waiting)
     }
 }
 

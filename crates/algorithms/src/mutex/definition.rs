@@ -4,6 +4,7 @@ use super::{Config, Deed, Guarded, Mutex, Opening, Options, Output, Sequence, St
 use crate::definition::{Algorithm, Definition, Docs, Milestone, Quantity, Settings, Topology};
 use crate::election::{self, DETECTOR_DOCS, Election, LINK_DOCS, Watched};
 use crate::options::Opt;
+use crate::show::{Mark, ProcessView, Scene};
 use crate::views::{self, Epoch};
 use bellwether_core::{Goal, Group, Invariant, Message};
 use std::time::Duration;
@@ -47,6 +48,7 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
             .coordinator(|process| process.election().coordinator())
             .members(|process| process.views().view().map_or(&[], |view| view.group.ring()))
             .section(Self::standing, Self::milestone)
+            .view(|process, _, scene| process.view(scene))
             .costs(M::costs);
         if !M::TOKEN {
             return definition;
@@ -168,6 +170,22 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     fn tokens_held(&self) -> Option<u64> {
         let is_first = self.views().running() == Some(Epoch::FIRST);
         is_first.then(|| u64::from(self.algorithm().has_token()))
+    }
+
+    /// What the algorithm shows, in the view that it runs in, with the token. What the application
+    /// has of the section is said where the algorithm has no better words.
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let of_view = self.views().view().map(|view| &view.group);
+        let scene = Scene { group: of_view.unwrap_or(scene.group), ..*scene };
+        let mut view = self.algorithm().view(&scene);
+        let agrees = self.watched && self.views().running().is_none();
+        view.phase = match self.standing() {
+            _ if agrees => "agrees on a new view".to_owned(),
+            Standing::Inside(sequence) => format!("in the section ({sequence})"),
+            Standing::Waiting if view.phase.is_empty() => "waits".to_owned(),
+            Standing::Waiting | Standing::Idle => view.phase,
+        };
+        view.mark_if(self.algorithm().has_token(), Mark::Token)
     }
 
     fn fence(&self) -> Option<Sequence> {

@@ -39,9 +39,10 @@
 
 use super::costs::{RELEASE, REPLY, REQUEST, all_ask, one_asks};
 use super::stamp::Stamp;
-use super::{Granted, Input, Mutex, Opening};
+use super::{Granted, Input, Mutex, Opening, counted};
 use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, ProcessView, Scene, Tone};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -294,6 +295,32 @@ impl Mutex for Lamport {
             Own::None => None,
             Own::Waiting { stamp, .. } | Own::Inside { stamp, .. } => Some(stamp.place()),
         }
+    }
+
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let own = match self.own {
+            Own::None => None,
+            Own::Waiting { stamp, .. } | Own::Inside { stamp, .. } => Some(stamp),
+        };
+        let first = self.queue.first().filter(|first| Some(**first) != own);
+        let phase = match (self.own, first) {
+            (Own::Waiting { missing, .. }, _) if missing > 0 => {
+                format!("waits for {}", counted(missing, "answer", "answers"))
+            }
+            (Own::Waiting { .. }, Some(first)) => format!("waits for {}", first.by),
+            _ => String::new(),
+        };
+        let silent = scene.each(&self.peers).filter(|(id, peer)| !peer.later && *id != scene.me);
+        let silent = silent.filter(|_| matches!(self.own, Own::Waiting { .. }));
+        ProcessView::new(phase)
+            .text("clock", self.clock)
+            .queue(
+                "requests by time stamp",
+                self.queue.iter().map(|stamp| {
+                    Item::of(stamp.by).note(stamp.time).tone_if(Some(*stamp) == own, Tone::Strong)
+                }),
+            )
+            .set("no later message from", silent.map(|(id, _)| Item::of(id).tone(Tone::Waits)))
     }
 }
 

@@ -35,6 +35,7 @@ pub use tree::{Tree, UnknownTree};
 
 use crate::cost::Cost;
 use crate::definition::{Entry, Portable};
+use crate::show::{ProcessView, Scene};
 use crate::views::Epoch;
 use bellwether_core::Process;
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,17 @@ pub trait Mutex:
     fn place(&self) -> Option<u64> {
         None
     }
+
+    /// What is drawn of a process beside the token and what it has of the section: whom it waits
+    /// for, in words, and what it knows.
+    fn view(&self, _scene: &Scene<'_>) -> ProcessView {
+        ProcessView::default()
+    }
+}
+
+/// `1 reply`, `2 replies`.
+fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// What the application asks of an algorithm. [`Guarded`] sees to it that requests and releases

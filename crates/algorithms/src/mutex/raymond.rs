@@ -41,6 +41,7 @@ use super::{Granted, Input, Mutex, Opening, Tree};
 use crate::cost::Expected::{AtMost, ExactMean};
 use crate::cost::{Cost, Entries, Load, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::rings::{all_pairs, ascending};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -292,6 +293,20 @@ impl Mutex for Raymond {
 
     fn has_token(&self) -> bool {
         matches!(self.holder, Holder::Here { .. })
+    }
+
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let (phase, towards) = match self.holder {
+            Holder::Beyond { neighbour, asked: true } => {
+                (format!("has asked {neighbour}"), Some(neighbour))
+            }
+            Holder::Beyond { neighbour, asked: false } => (String::new(), Some(neighbour)),
+            Holder::Here { .. } | Holder::Unknown => (String::new(), None),
+        };
+        let queue = self.queue.iter().map(|id| {
+            if *id == scene.me { Item::new("itself").tone(Tone::Strong) } else { Item::of(*id) }
+        });
+        ProcessView::new(phase).pointer("the token is towards", towards).queue("queue", queue)
     }
 }
 

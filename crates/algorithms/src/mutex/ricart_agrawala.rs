@@ -37,9 +37,10 @@
 
 use super::costs::{REPLY, REQUEST, all_ask, one_asks};
 use super::stamp::Stamp;
-use super::{Granted, Input, Mutex, Opening};
+use super::{Granted, Input, Mutex, Opening, counted};
 use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, ProcessView, Scene, Tone};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -247,6 +248,20 @@ impl Mutex for RicartAgrawala {
             Own::None => None,
             Own::Waiting { stamp, .. } | Own::Inside { stamp } => Some(stamp.place()),
         }
+    }
+
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let (phase, stamp) = match self.own {
+            Own::None => (String::new(), None),
+            Own::Waiting { stamp, missing } => {
+                (format!("waits for {}", counted(missing, "REPLY", "REPLYs")), Some(stamp))
+            }
+            Own::Inside { stamp } => (String::new(), Some(stamp)),
+        };
+        ProcessView::new(phase)
+            .text("clock", self.clock)
+            .text_of("own request", stamp.map(|stamp| format!("({}, {})", stamp.time, stamp.by)))
+            .set("owes a REPLY to", scene.those(&self.deferred).map(|id| Item::of(id).tone(Tone::Waits)))
     }
 }
 

@@ -40,6 +40,7 @@ use super::costs;
 use super::{Granted, Input, Mutex, Opening};
 use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, ProcessView, Scene};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -250,6 +251,25 @@ impl Mutex for RicartAgrawalaToken {
 
     fn has_token(&self) -> bool {
         matches!(self.state, State::Present(_) | State::Held(_))
+    }
+
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let token = match &self.state {
+            State::Present(token) | State::Held(token) => Some(token),
+            State::NoToken | State::Waiting => None,
+        };
+        let waits = matches!(self.state, State::Waiting);
+        let view = ProcessView::new(if waits { "waits for the token" } else { "" })
+            .table("latest request of", scene.each(&self.requests));
+        let Some(token) = token else { return view };
+        // In the order in which the token goes round: first those after the holder.
+        let open = scene.each(&self.requests).zip(&token.held);
+        let open: Vec<NodeId> =
+            open.filter(|((_, asked), held)| asked > held).map(|((id, _), _)| id).collect();
+        let me = scene.group.place(scene.me).unwrap_or(0);
+        let round = (1..scene.group.len()).map(|step| scene.group.after(me, step));
+        view.table("token: last held at", scene.each(&token.held))
+            .queue("gets the token next", round.filter(|id| open.contains(id)).map(Item::of))
     }
 }
 

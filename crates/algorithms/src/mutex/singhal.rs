@@ -68,6 +68,7 @@ use super::{Granted, Input, Mutex, Opening};
 use crate::cost::Expected::ExactMean;
 use crate::cost::{Cost, Entries, Load, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::rings::mixed;
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -360,6 +361,16 @@ impl Mutex for Singhal {
 
     fn has_token(&self) -> bool {
         matches!(self.state, State::Executing(_) | State::Holding(_))
+    }
+
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let waits = matches!(self.state, State::Requesting);
+        let asked = scene.each(&self.known).filter(|(id, known)| known.requesting && *id != scene.me);
+        let (label, tone) =
+            if waits { ("has asked", Tone::Waits) } else { ("would ask", Tone::Plain) };
+        ProcessView::new(if waits { "waits for the token" } else { "" })
+            .set(label, asked.map(|(id, _)| Item::of(id).tone(tone)))
+            .table("last request of", scene.each(&self.known).map(|(id, known)| (id, known.number)))
     }
 }
 

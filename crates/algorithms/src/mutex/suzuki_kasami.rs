@@ -21,6 +21,7 @@ use super::costs;
 use super::{Granted, Input, Mutex, Opening};
 use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
+use crate::show::{Item, ProcessView, Scene};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -251,6 +252,14 @@ impl Mutex for SuzukiKasami {
 
     fn has_token(&self) -> bool {
         self.token.is_some()
+    }
+
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let view = ProcessView::new("").table("requests heard (RN)", scene.each(&self.requested));
+        let Some(token) = &self.token else { return view };
+        let next = token.queue.iter().filter_map(|place| scene.group.ring().get(*place as usize));
+        view.table("token: requests granted (LN)", scene.each(&token.granted))
+            .queue("token: waiting (Q)", next.map(|id| Item::of(*id)))
     }
 }
 

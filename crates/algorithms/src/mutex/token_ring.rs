@@ -40,6 +40,7 @@ use super::{Granted, Input, Mutex, Opening};
 use crate::cost::Expected::{self, Exact, ExactMean};
 use crate::cost::{Cost, Entries, Load, Rank};
 use crate::definition::{Entry, Topology};
+use crate::show::{ProcessView, Scene};
 use crate::election::link::{self, AckTimeout, Leg, Link, Seq};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -248,6 +249,12 @@ impl Mutex for TokenRing {
 
     fn has_token(&self) -> bool {
         self.token.is_some()
+    }
+
+    fn view(&self, _: &Scene<'_>) -> ProcessView {
+        let waits = matches!(self.phase, Phase::Waiting);
+        ProcessView::new(if waits { "waits for the token" } else { "" })
+            .text_of("entries so far", self.token)
     }
 }
 

@@ -36,6 +36,7 @@
 use super::{ANSWERS, Author, Input, Output, Post, Promises, answers, broadcasts};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Topology};
+use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::election::Incarnation;
 use crate::options::Opt;
 use crate::time::VectorClock;
@@ -266,6 +267,27 @@ impl Causal {
     }
 }
 
+impl Causal {
+    /// What is delivered of each process, and what is held back, each with what it waits for.
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let held = self.held.iter().flat_map(|((place, count), held)| {
+            let missing = scene.group.ring().get(*place);
+            let why = missing.map_or(String::new(), |id| format!("needs {id}#{count} first"));
+            held.iter().map(move |held| {
+                Item::new(held.msg.post.id).note(why.clone()).tone(Tone::Waits)
+            })
+        });
+        let phase = match self.queue {
+            0 => String::new(),
+            1 => "holds 1 message back".to_owned(),
+            n => format!("holds {n} messages back"),
+        };
+        ProcessView::new(if self.outside { "takes no part".to_owned() } else { phase })
+            .table("delivered of each", scene.each(self.clock.counters()))
+            .set("held back", held)
+    }
+}
+
 impl Algorithm for Causal {
     fn definition() -> Definition<Self> {
         let entry = Entry {
@@ -314,6 +336,7 @@ impl Algorithm for Causal {
         .settles_within(|config, _, _| {
             config.timeout.saturating_mul(config.answers.saturating_add(4))
         })
+        .view(|process, _, scene| process.view(scene))
         .referee(|_, group| Promises::causal().referee(group))
         .costs(costs)
     }

@@ -35,6 +35,7 @@
 use super::{ANSWERS, Author, Input, MessageId, Output, Post, Promises, answers, broadcasts};
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Topology};
+use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::election::Incarnation;
 use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
@@ -226,6 +227,27 @@ impl Lamport {
     }
 }
 
+impl Lamport {
+    /// The queue by time stamp, and from whom nothing later has come than its head.
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let head = self.head.map(|(stamp, _)| stamp);
+        let silent = scene.each(&self.heard).filter(|(id, time)| {
+            *id != scene.me && head.is_some_and(|head| (**time, *id) < head)
+        });
+        ProcessView::new(if self.outside { "takes no part" } else { "" })
+            .text("clock", self.clock)
+            .text("delivered", self.delivered)
+            .queue(
+                "waiting, by time stamp",
+                self.queue.iter().map(|((time, _), post)| Item::new(post.id).note(time)),
+            )
+            .set(
+                "the first waits for a later message from",
+                silent.map(|(id, _)| Item::of(id).tone(Tone::Waits)),
+            )
+    }
+}
+
 impl Algorithm for Lamport {
     fn definition() -> Definition<Self> {
         let entry = Entry {
@@ -263,6 +285,7 @@ impl Algorithm for Lamport {
         .settles_within(|config, _, _| {
             config.timeout.saturating_mul(config.answers.saturating_add(4))
         })
+        .view(|process, _, scene| process.view(scene))
         .referee(|_, group| Promises::total(true).referee(group))
         .costs(costs)
     }

@@ -62,6 +62,7 @@ pub use survivor::{Opening, Report};
 use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers, broadcasts};
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Docs, Entry, Settings, Topology};
+use crate::show::{Item, ProcessView, Tone};
 use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::Opt;
 use crate::views::{self, Epoch, Views};
@@ -393,6 +394,19 @@ impl Sequencer {
 
 const VIEWS: Docs = ("views", include_str!("../views/mod.rs"));
 
+impl Sequencer {
+    /// How far messages are delivered, and what waits for its turn.
+    fn shown(&self) -> ProcessView {
+        let early = self.log.range(self.delivered..);
+        ProcessView::new(if self.desk.is_some() { "the sequencer" } else { "" })
+            .text("delivered up to position", self.delivered)
+            .set("sent, not delivered yet", self.pending.iter().map(|post| Item::new(post.id)))
+            .set("held back", early.map(|(position, post)| {
+                Item::new(post.id).note(format!("position {}", position + 1)).tone(Tone::Waits)
+            }))
+    }
+}
+
 impl Algorithm for Sequencer {
     fn definition() -> Definition<Self> {
         let entry = Entry {
@@ -435,6 +449,7 @@ impl Algorithm for Sequencer {
             .kinds(kinds)
             .goal(Self::goal())
             .settles_within(Self::settles_within)
+            .view(|process, _, _| process.shown())
             .referee(|config, group| Promises::total(config.uniform).referee(group))
             .coordinator(|process| process.election.coordinator())
             .members(|process| process.views.view().map_or(&[], |view| view.group.ring()))

@@ -19,6 +19,7 @@
 
 use crate::definition::{Algorithm, Definition, Entry, Quantity, Settings, Topology};
 use crate::options::{BadOption, Opt};
+use crate::show::ProcessView;
 use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -237,6 +238,7 @@ impl Algorithm for Bank {
             |bank| Some(bank.balance),
             |transfer| transfer.0,
         )
+        .view(|bank, _, _| ProcessView::new(format!("has {}", bank.balance)))
         .note(|bank| format!("has {}", bank.balance))
     }
 }

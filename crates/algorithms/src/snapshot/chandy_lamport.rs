@@ -37,6 +37,8 @@
 //! long as the slowest path from the initiator to any other process, and one message more.
 
 use super::part::{Numbers, Part, SnapshotId};
+use crate::definition::Definition;
+use crate::show::{Item, Mark, ProcessView, Scene, Shape, Tone};
 use crate::time::VectorClock;
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Effects, Kind, Message, NodeId, Process,
@@ -358,9 +360,51 @@ impl<P: Process> Snapshots<P> {
         &self.below
     }
 
+    /// The subject's view, and a row for each snapshot that this process has heard of: what is
+    /// recorded of it here, as long as that is not complete.
+    pub(super) fn view(
+        &self,
+        subject: &Definition<P>,
+        config: &P::Config,
+        scene: &Scene<'_>,
+    ) -> ProcessView {
+        let mut view = subject.view_of(&self.below, config, scene).unwrap_or_default();
+        for (initiator, numbers) in &self.known {
+            for count in 1..=numbers.largest() {
+                let snapshot = SnapshotId { initiator: *initiator, count };
+                let items = self.open.get(&snapshot).map(|recording| recording.items(subject));
+                let items = items.unwrap_or_else(|| vec![Item::new("complete").tone(Tone::Good)]);
+                view = view.row(&format!("snapshot {snapshot}"), Shape::Cut, items);
+            }
+        }
+        view.mark_if(!self.known.is_empty(), Mark::Recorded)
+    }
+
     /// Whether it has its part of every snapshot that it has heard of.
     pub fn is_complete(&self) -> bool {
         self.open.is_empty()
+    }
+}
+
+impl<P: Process> Recording<P, P::Msg> {
+    /// What is recorded so far: the state, what was on the way, and whose markers are missing.
+    fn items(&self, subject: &Definition<P>) -> Vec<Item> {
+        let state = match subject.held_by(&self.part.state) {
+            Some(held) => Item::new("here").note(held),
+            None => Item::new(subject.note_of(&self.part.state)),
+        };
+        let on_the_way = self.part.channels.iter().flat_map(|(from, messages)| {
+            messages.iter().map(move |msg| {
+                let item = Item::new(format!("{} from {from}", msg.body));
+                match subject.carried_by(&msg.body) {
+                    0 => item,
+                    amount => item.note(amount),
+                }
+            })
+        });
+        let waits =
+            self.waits.iter().map(|id| Item::new(format!("marker of {id}?")).tone(Tone::Waits));
+        [state.tone(Tone::Strong)].into_iter().chain(on_the_way).chain(waits).collect()
     }
 }
 

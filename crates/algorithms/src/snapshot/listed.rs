@@ -155,7 +155,10 @@ fn among<P: Erasable>(others: &[Listed], subject: Arc<Definition<P>>) -> Definit
         }))
         .coordinator(of!(subject, move |process| subject.coordinator_of(process.below())))
         .members(of!(subject, move |process| subject.members_of(process.below())))
-        .clock(of!(subject, move |process, reading| (subject.clock)(process.below(), reading)));
+        .clock(of!(subject, move |process, reading| (subject.clock)(process.below(), reading)))
+        .view(of!(subject, move |process, config: &Config<P::Config>, scene| {
+            process.view(&subject, &config.below, scene)
+        }));
     Definition {
         reads_clock: subject.reads_clock,
         drift_ppm: subject.drift_ppm,

@@ -49,6 +49,7 @@ use super::{
 };
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
+use crate::show::{Mark, ProcessView, Scene};
 use crate::election::{self, Bully, Incarnation, Watched, bully};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
@@ -476,8 +477,30 @@ impl Algorithm for Berkeley {
             .lasts(|config| config.pace.lasts(config.settles))
             .referee(|config, _| Box::new(Watch::new(Against::EachOther, config.pace)))
             .coordinator(|process| process.election.coordinator())
+            .view(|process, _, scene| process.view(scene))
             .clock(|process, reading| Some(process.clock.shown(reading)))
             .costs(costs)
+    }
+}
+
+impl Berkeley {
+    /// The master with the readings of its round; the others with what they were corrected by.
+    fn view(&self, scene: &Scene<'_>) -> ProcessView {
+        let is_master = self.election.coordinator() == Some(scene.me);
+        let phase = match &self.round {
+            Some(round) => format!(
+                "has {} of {} readings",
+                round.readings.len(),
+                scene.group.len() - 1
+            ),
+            None if self.given.is_some() => "waits for its correction".to_owned(),
+            None => String::new(),
+        };
+        let readings = self.round.iter().flat_map(|round| &round.readings);
+        ProcessView::new(phase)
+            .mark_if(is_master, Mark::Master)
+            .table("ahead of the master by", readings.map(|(id, _, sample)| (*id, sample.ahead)))
+            .text("corrected so far by", self.clock.correction())
     }
 }
 

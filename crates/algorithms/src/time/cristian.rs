@@ -34,11 +34,12 @@
 //! measured by the clock of the machine, which is never slewed.
 
 use super::keeping::{INTERVAL, Input, MAX_DRIFT, SLEW};
-use super::offset::clock_face;
+use super::offset::{clock_face, show};
 use super::watch::{Against, Watch};
 use super::{Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps, one_round};
 use crate::cost::{Cost, Kinds};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
+use crate::show::{Mark, ProcessView};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt, member};
 use bellwether_core::{
@@ -379,8 +380,26 @@ impl Algorithm for Cristian {
             .settles_within(|config, _, _| config.settles())
             .lasts(|config| config.pace.lasts(config.settles()))
             .referee(|config, _| Box::new(Watch::new(Against::Server(config.server), config.pace)))
+            .view(|process, _, _| process.view())
             .clock(|process, reading| Some(process.clock.shown(reading)))
             .costs(costs)
+    }
+}
+
+impl Cristian {
+    /// The server, or a client with the best answer of its round.
+    fn view(&self) -> ProcessView {
+        let Role::Client { round, .. } = &self.role else {
+            return ProcessView::new("the time server").mark(Mark::Master);
+        };
+        let Round::Asking { best, more, .. } = round else {
+            return ProcessView::new("").text("corrected so far by", self.clock.correction());
+        };
+        ProcessView::new("waits for the time")
+            .text_of("shortest round trip so far", best.map(|best| show(best.delay)))
+            .text_of("the server is then ahead by", best.map(|best| best.ahead))
+            .text_of("questions to come", (*more > 0).then_some(more))
+            .text("corrected so far by", self.clock.correction())
     }
 }
 

@@ -51,6 +51,7 @@ use super::watch::{Against, Watch};
 use super::{NoMajority, Output, Pace, Question, Sample, Setting, Slewed, Stamps, one_round};
 use crate::cost::{Cost, Kinds};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
+use crate::show::{Item, Mark, ProcessView, Shape, Tone};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
@@ -455,8 +456,42 @@ impl Algorithm for Ntp {
                 let against = Against::RealTime { servers, accuracy: config.accuracy };
                 Box::new(Watch::new(against, config.pace))
             })
+            .view(|process, config, _| process.view(config))
             .clock(|process, reading| Some(process.clock.shown(reading)))
             .costs(costs)
+    }
+}
+
+impl Ntp {
+    /// What each server says, as the interval in which the right time must lie if that server is
+    /// right; those that were cast out stand out.
+    fn view(&self, config: &Config) -> ProcessView {
+        let Role::Client(client) = &self.role else {
+            return ProcessView::new("a time server").mark(Mark::Master);
+        };
+        let said = config.servers.iter().zip(&client.filters).filter_map(|(server, filter)| {
+            let sample = filter.polls.iter().flatten().min_by_key(|sample| sample.delay)?;
+            let reach = (sample.delay / 2).saturating_add(config.accuracy);
+            let Interval { low, high } = Interval::around(sample.ahead, reach);
+            let item = Item::range(server, low.as_micros(), high.as_micros());
+            Some(if client.falsetickers.contains(server) {
+                item.note("cast out").tone(Tone::Bad)
+            } else {
+                item.tone_if(client.set, Tone::Good)
+            })
+        });
+        let phase = match client.asked {
+            Some(_) => "asks the servers",
+            None if client.set => "agrees with most servers",
+            None => "",
+        };
+        ProcessView::new(phase)
+            .row("the servers are ahead by", Shape::Ranges, said)
+            .set(
+                "cast out",
+                client.falsetickers.iter().map(|id| Item::of(*id).tone(Tone::Bad)),
+            )
+            .text("corrected so far by", self.clock.correction())
     }
 }
 

@@ -12,7 +12,7 @@
 //! counterexample
 //! ```
 //!
-//! Several `look` lines are one text; `counterexample` is for what the checker found.
+//! Several `look` lines are one text; `stamps lamport` or `stamps vector` writes stamps at the events; `counterexample` is for what the checker found.
 
 use super::scenarios::scenario;
 use super::wire::{Exhibit, Gallery};
@@ -54,6 +54,7 @@ struct Draft {
     scenario: Option<(usize, String)>,
     title: Option<String>,
     look: Vec<String>,
+    stamps: Option<String>,
     counterexample: bool,
 }
 
@@ -102,10 +103,14 @@ impl Draft {
                 self.look.push(rest);
                 false
             }
+            "stamps" if ["lamport", "vector"].contains(&rest.as_str()) => {
+                self.stamps.replace(rest).is_some()
+            }
             "counterexample" => std::mem::replace(&mut self.counterexample, true),
             other => {
                 return Err(format!(
-                    "'{other}' is unknown; expected exhibit, scenario, title, look or counterexample"
+                    "'{other}' is unknown; expected exhibit, scenario, title, look, stamps (lamport or \
+                     vector) or counterexample"
                 ));
             }
         };
@@ -143,8 +148,10 @@ impl Draft {
             id,
             title: self.title.ok_or_else(|| missing("title"))?,
             look: self.look.join(" "),
-            family: entry.family.to_owned(),
+            // A run that is shown for its stamps is about logical time, whatever sends the messages.
+            family: if self.stamps.is_some() { "time" } else { entry.family }.to_owned(),
             algorithm: entry.name.to_owned(),
+            stamps: self.stamps,
             counterexample: self.counterexample,
             scenario: text.to_owned(),
         })

@@ -2,10 +2,14 @@
 
 use super::catalogue::LIMITS;
 use super::costs::costs;
-use super::wire::{Branch, Count, Fact, Outcome, Run, RunRequest, Violation};
+use super::wire::{
+    Branch, ClockChart, Count, Fact, GraphPicture, Outcome, Run, RunRequest, Violation,
+};
 use crate::panics::caught;
 use crate::program::catalogue;
 use axum::http::StatusCode;
+use bellwether_algorithms::referee::Picture;
+use bellwether_algorithms::show::{Item, Tone};
 use bellwether_core::{NodeId, Role, Time};
 use bellwether_http::Refusal;
 use bellwether_sim::render::json;
@@ -130,6 +134,49 @@ fn outcome(scenario: &Scenario, played: &Played) -> Outcome {
             .iter()
             .map(|fact| Fact { name: fact.name.to_owned(), text: fact.text.clone() })
             .collect(),
+        clocks: clocks(&outcome.pictures),
+        graphs: graphs(&outcome.pictures),
         costs: costs(algorithm, scenario.setup.group.len()),
     }
+}
+
+/// How far clocks were off, if a picture says so.
+fn clocks(pictures: &[Picture]) -> Option<ClockChart> {
+    let line = |points: &[(Time, i64)]| -> Vec<[i64; 2]> {
+        points.iter().map(|(at, off)| [micros(*at), *off]).collect()
+    };
+    pictures.iter().find_map(|picture| match picture {
+        Picture::Clocks(clocks) => Some(ClockChart {
+            against: clocks.against.clone(),
+            lines: clocks.lines.iter().map(|(id, points)| (id.number(), line(points))).collect(),
+            spread: line(&clocks.spread),
+            bound: clocks.bound.map(|(from, off)| [micros(from), off]),
+        }),
+        Picture::Graph(_) => None,
+    })
+}
+
+fn micros(at: Time) -> i64 {
+    i64::try_from(at.as_micros()).unwrap_or(i64::MAX)
+}
+
+fn graphs(pictures: &[Picture]) -> Vec<GraphPicture> {
+    let graphs = pictures.iter().filter_map(|picture| match picture {
+        Picture::Graph(graph) => Some(graph),
+        Picture::Clocks(_) => None,
+    });
+    graphs
+        .map(|graph| {
+            let name = |at: usize| graph.nodes.get(at).map_or("", |node| node.name.as_str());
+            let nodes = graph
+                .nodes
+                .iter()
+                .map(|node| Item::new(&node.name).note(&node.note).tone_if(node.marked, Tone::Bad));
+            let edges = graph.edges.iter().map(|edge| {
+                let item = Item::edge(name(edge.from), name(edge.to)).note(&edge.label);
+                item.tone_if(edge.marked, Tone::Bad)
+            });
+            GraphPicture { title: graph.title.clone(), items: nodes.chain(edges).collect() }
+        })
+        .collect()
 }

@@ -4,6 +4,7 @@
 //! the events of a [saved trace](mod@bellwether_sim::render::json), so that a page reads a run that
 //! was just simulated and one from a file alike.
 
+use bellwether_algorithms::show::Item;
 use bellwether_sim::render::json::{Event, Header};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -126,6 +127,9 @@ pub struct Exhibit {
     pub algorithm: String,
     /// The name of its family.
     pub family: String,
+    /// Which stamps stand at the events at first: `lamport` or `vector`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<String>,
     /// Whether it was found by the checker, and shows what is wrong without an assumption.
     pub counterexample: bool,
     /// The scenario.
@@ -200,8 +204,38 @@ pub struct Outcome {
     pub coordinators: BTreeMap<u32, Option<u32>>,
     /// What there is to say besides.
     pub facts: Vec<Fact>,
+    /// How far clocks were off over time, where the run is about clocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<ClockChart>,
+    /// What the referee draws of the run: deadlocks that were found, snapshots.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graphs: Vec<GraphPicture>,
     /// The situations for which the sources have a formula, with as many processes as ran.
     pub costs: Vec<Cost>,
+}
+
+/// How far clocks were off over time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub struct ClockChart {
+    /// What is measured against: `real time` or `P5`.
+    pub against: String,
+    /// For each process, when it was looked at and how far it was ahead, both in microseconds.
+    pub lines: BTreeMap<u32, Vec<[i64; 2]>>,
+    /// When, and how far those that count were apart, in microseconds.
+    pub spread: Vec<[i64; 2]>,
+    /// From when on a clock may be off by how much at most, in microseconds, if that is known.
+    pub bound: Option<[i64; 2]>,
+}
+
+/// A graph that the referee draws.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(utoipa::ToSchema))]
+pub struct GraphPicture {
+    /// What it shows.
+    pub title: String,
+    /// Its nodes and edges. A node is an item without a target; its note stands below its name.
+    pub items: Vec<Item>,
 }
 
 /// How many messages of a kind were sent.

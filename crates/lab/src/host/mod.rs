@@ -101,8 +101,10 @@ fn tell(
 ) -> Result<(Outcome, Trace, Record), Failure> {
     let settings: Settings = record.settings.clone().into();
     let algorithm = record.variant(algorithm)?;
-    let recorder = Recorder::real(&algorithm, &record.group()?).with_tree(settings.tree);
-    let recorder = if states { recorder.with_states() } else { recorder };
+    let group = record.group()?;
+    let recorder = Recorder::real(&algorithm, &group).with_tree(settings.tree);
+    let config = || algorithm.config(&settings, &group);
+    let recorder = if states { recorder.with_states(config()) } else { recorder };
     let told = record.tell(&algorithm, folder, record.ended_us.unwrap_or(u64::MAX), recorder)?;
     Ok((told.outcome, told.observer.into_trace(), record.clone()))
 }

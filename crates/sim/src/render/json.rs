@@ -7,6 +7,7 @@
 use super::counted;
 use crate::trace::{self, Trace, TraceEvent, What};
 use bellwether_algorithms::mutex::Standing;
+use bellwether_algorithms::show::ProcessView;
 use bellwether_core::{NodeId, Role};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
@@ -42,6 +43,10 @@ pub struct Header {
     /// recorded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub states: BTreeMap<u32, BTreeMap<String, String>>,
+    /// What is drawn of each member at the beginning; absent unless states were recorded and the
+    /// algorithm says what to draw.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub views: BTreeMap<u32, ProcessView>,
 }
 
 /// Every other line.
@@ -83,6 +88,10 @@ pub struct Event {
     /// null if they are gone. Absent if nothing changed or no states were recorded.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub state: BTreeMap<String, Option<String>>,
+    /// What is drawn of the process from now on; absent if that has not changed or no states were
+    /// recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<ProcessView>,
 }
 
 /// What happened.
@@ -193,6 +202,12 @@ fn header(header: &trace::Header) -> Header {
             .collect(),
         tree: header.tree.iter().map(|(above, below)| [above, below].map(number)).collect(),
         states: header.ring.iter().map(number).zip(header.states.iter().cloned()).collect(),
+        views: header
+            .ring
+            .iter()
+            .zip(&header.views)
+            .filter_map(|(id, view)| Some((id.number(), view.clone()?)))
+            .collect(),
     }
 }
 
@@ -217,6 +232,7 @@ fn event(trace: &Trace, event: &TraceEvent) -> Event {
         section: section.map(str::to_owned),
         entry,
         state: event.state.clone(),
+        view: event.view.clone(),
     }
 }
 

@@ -122,7 +122,8 @@ impl Scenario {
         };
         let recorder =
             Recorder::new(&setup.algorithm, &setup.group, setup.seed).with_tree(setup.tree);
-        let recorder = if staging.states { recorder.with_states() } else { recorder };
+        let config = || plan.algorithm.config(&plan.settings, &plan.group);
+        let recorder = if staging.states { recorder.with_states(config()) } else { recorder };
         let mut stage = Stage {
             staging,
             algorithm: setup.algorithm.clone(),

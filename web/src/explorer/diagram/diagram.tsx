@@ -16,7 +16,6 @@ import { ZoomButtons, zoomed } from "./zoom";
 const SCALE = { wide: 120, narrow: 84 };
 const NARROW = 600;
 const LANE = { min: 13, max: 120 };
-const HEIGHT = { wide: 400, narrow: 300 };
 
 /** The space-time diagram: a line per process, time to the right, messages between them. */
 export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFuture?: boolean }) {
@@ -30,17 +29,21 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
   // Drawing happens between renderings, where no guard sees it fail: the next rendering fails in its place.
   const failed = useSignal<unknown>(null);
   if (failed.value !== null) throw failed.value;
-  const height = useComputed(() => (width.value >= NARROW ? HEIGHT.wide : HEIGHT.narrow));
+  const height = useSignal(0);
   const plan = useComputed(() => {
     const wide = width.value >= NARROW;
     const room = (height.value - AXIS - 44) / Math.max(1, model.header.nodes.length);
     const lane = Math.max(LANE.min, Math.min(LANE.max, room));
-    return layPlan(model, (wide ? SCALE.wide : SCALE.narrow) * stage.zoom.value, lane);
+    return layPlan(model, (wide ? SCALE.wide : SCALE.narrow) * stage.zoom.value, lane, stage.stamps.value);
   });
   const relations = useComputed(() => (stage.lit.value === null ? null : relationsOf(model, stage.lit.value)));
 
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => (width.value = Math.floor(entry!.contentRect.width)));
+    const observer = new ResizeObserver(([entry]) => {
+      // The style sheet says how high it is; a scroll bar takes some of that.
+      width.value = Math.floor(entry!.contentRect.width);
+      height.value = Math.floor(entry!.contentRect.height);
+    });
     observer.observe(scroller.current!);
     return () => observer.disconnect();
   }, []);
@@ -193,7 +196,6 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
         class="scroller"
         ref={scroller}
         onScroll={onScroll}
-        style={{ height: `${height.value}px` }}
         tabIndex={0}
         role="application"
         aria-label="Space-time diagram: the arrow keys select an event and highlight its past and future, Enter goes there, Escape deselects it"
@@ -209,7 +211,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
           />
         </div>
       </div>
-      <ZoomButtons zoom={stage.zoom.value} fit={fitOf(plan.value, stage.zoom.value, width.value)} onZoom={zoomTo} />
+      <ZoomButtons stage={stage} zoom={stage.zoom.value} fit={fitOf(plan.value, stage.zoom.value, width.value)} onZoom={zoomTo} />
       <Tooltip stage={stage} plan={plan} scroll={scroll} width={width} height={height} relations={relations} />
       <p class="visually-hidden" aria-live="polite">
         {stage.picked.value === null ? "" : spoken(stage, stage.picked.value)}

@@ -1,7 +1,7 @@
 import { Relation } from "../../run/causality";
 import { CanvasSurface } from "./canvas";
 import { freshOf } from "./fresh";
-import { paintAxis, paintGround, paintLabel, paintNames, paintPiece } from "./paint";
+import { paintAxis, paintCuts, paintGround, paintLabel, paintNames, paintPiece } from "./paint";
 import { colourNumbers, kindInk, type Palette } from "./colours";
 import { AXIS, GUTTER, TILE, xOf, type Plan } from "./plan";
 
@@ -55,6 +55,7 @@ export class Easel {
     context.fillStyle = sight.hideFuture ? ink.paper : ink.veil;
     context.fillRect(now, 0, left + width - now, plan.height);
     this.paintFresh(on, plan, ink, sight, now);
+    paintCuts(on, plan, ink, sight.happened);
     if (sight.relations) this.paintCones(context, on, plan, ink, sight, sight.relations);
     this.paintNow(on, plan, ink, sight, now);
     this.paintFrame(context, on, plan, ink, sight, sight.hideFuture ? now : Infinity);

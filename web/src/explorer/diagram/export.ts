@@ -1,10 +1,11 @@
 import type { Model } from "../../run/model";
 import { inMs } from "../../run/words";
 import { CanvasSurface } from "./canvas";
-import { paintAxis, paintGround, paintNames, paintPiece } from "./paint";
+import { paintAxis, paintCuts, paintGround, paintNames, paintPiece } from "./paint";
 import { colourNumbers, kindInk, LIGHT } from "./colours";
 import { AXIS, GUTTER, layPlan, type Piece, type Plan } from "./plan";
 import { arrowHead } from "./signs";
+import { layStrip, paintStrip } from "./strip";
 import { SvgSurface } from "./svg";
 import { widthOf, type Surface } from "./surface";
 
@@ -15,30 +16,30 @@ const LEGEND = 34;
 /** Wider pictures than this are beyond what browsers draw. */
 const PNG_MAX = 16_000;
 
-/** The whole diagram as an SVG file that needs nothing else. */
-export function diagramSvg(model: Model): string {
+/** The whole diagram as an SVG file that needs nothing else, and what is to be seen of the processes after so many events. */
+export function diagramSvg(model: Model, happened = model.events.length): string {
   const plan = layPlan(model, SCALE, laneFor(model));
   const on = new SvgSurface();
-  paintAll(on, plan, (x, y, draw) => {
+  paintAll(on, plan, happened, (x, y, draw) => {
     const inner = new SvgSurface();
     draw(inner);
     on.group(inner, x, y);
   });
-  const { width, height } = sizeOf(plan);
+  const { width, height } = sizeOf(plan, happened);
   return on.file(width, height, `${model.header.title}, ${model.header.nodes.length} processes`);
 }
 
 /** The same as a picture of pixels. */
-export async function diagramPng(model: Model): Promise<Blob> {
+export async function diagramPng(model: Model, happened = model.events.length): Promise<Blob> {
   const plan = layPlan(model, SCALE, laneFor(model));
-  const { width, height } = sizeOf(plan);
+  const { width, height } = sizeOf(plan, happened);
   const sharpness = Math.min(2, PNG_MAX / width);
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.ceil(width * sharpness), Math.ceil(height * sharpness)];
   const context = canvas.getContext("2d", { alpha: false })!;
   context.scale(sharpness, sharpness);
   const on = new CanvasSurface(context);
-  paintAll(on, plan, (x, y, draw) => {
+  paintAll(on, plan, happened, (x, y, draw) => {
     context.save();
     context.translate(x, y);
     draw(on);
@@ -51,15 +52,17 @@ export async function diagramPng(model: Model): Promise<Blob> {
 
 const laneFor = ({ header }: Model) => (header.nodes.length <= 12 ? 62 : header.nodes.length <= 24 ? 36 : 22);
 
-const sizeOf = (plan: Plan) => ({
-  width: Math.max(plan.width, 640) + 2 * MARGIN,
-  height: TITLE + plan.height + AXIS + LEGEND + MARGIN,
+const roomOf = (plan: Plan) => Math.max(plan.width, 640);
+
+const sizeOf = (plan: Plan, happened: number) => ({
+  width: roomOf(plan) + 2 * MARGIN,
+  height: TITLE + plan.height + AXIS + LEGEND + MARGIN + layStrip(plan.model, happened, roomOf(plan)).height,
 });
 
 type Moved = (x: number, y: number, draw: (on: Surface) => void) => void;
 
-function paintAll(on: Surface, plan: Plan, moved: Moved) {
-  const { width, height } = sizeOf(plan);
+function paintAll(on: Surface, plan: Plan, happened: number, moved: Moved) {
+  const { width, height } = sizeOf(plan, happened);
   const { header, events } = plan.model;
   on.rect(0, 0, width, height, LIGHT.paper);
   on.text(header.title, MARGIN, 30, { size: 20, colour: LIGHT.ink, bold: true });
@@ -73,10 +76,12 @@ function paintAll(on: Surface, plan: Plan, moved: Moved) {
     };
     paintGround(on, plan, LIGHT, GUTTER, plan.width);
     paintPiece(on, plan, whole, LIGHT);
+    paintCuts(on, plan, LIGHT);
     paintNames(on, plan, LIGHT, 0);
     paintAxis(on, plan, LIGHT, GUTTER, plan.width, plan.height);
   });
   moved(MARGIN, TITLE + plan.height + AXIS + 20, (on) => paintLegend(on, plan));
+  moved(MARGIN, TITLE + plan.height + AXIS + LEGEND + 8, (on) => paintStrip(on, layStrip(plan.model, happened, roomOf(plan))));
 }
 
 /** The kinds of messages, with how many of each there were. */

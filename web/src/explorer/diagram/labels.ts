@@ -1,6 +1,10 @@
 import type { Flight } from "../../run/flights";
+import { stampWords } from "../panels/stamps";
 import type { Plan } from "./plan";
 import { widthOf } from "./surface";
+
+/** Which stamps are written at events. */
+export type Stamped = "none" | "lamport" | "vector";
 
 /** Words in the diagram, where they do not run into each other. */
 export interface Label {
@@ -28,13 +32,14 @@ const NOTES = [12, 25];
 const ALONG = [0.5, 0.38, 0.62, 0.28, 0.72];
 
 /** Finds room for words: first for what processes say, then for messages. */
-export function placeLabels(plan: Plan): Label[] {
+export function placeLabels(plan: Plan, stamps: Stamped): Label[] {
   const room = new Room();
   const labels: Label[] = [];
   plan.model.events.forEach((event, index) => {
     if (event.event === "note") noteAt(plan, room, labels, index, shorten(event.text, 40));
   });
   if (plan.lane < CLOSEST) return labels;
+  if (stamps !== "none") plan.model.events.forEach((_, index) => stampAt(plan, room, labels, index, stamps));
   for (const important of [true, false]) {
     plan.model.events.forEach((event, index) => {
       if (event.event !== "output" && event.event !== "input") return;
@@ -44,6 +49,18 @@ export function placeLabels(plan: Plan): Label[] {
     if (important) plan.model.flights.all.forEach((flight, number) => nameFlight(plan, room, labels, flight, number));
   }
   return labels;
+}
+
+/** Stamps stand below the line of their process, where there is room. */
+function stampAt(plan: Plan, room: Room, labels: Label[], index: number, stamps: "lamport" | "vector") {
+  const event = plan.model.events[index]!;
+  if (event.node == null || event.event === "drop" || event.event === "note") return;
+  const words = stampWords(event, stamps, plan.model.header.nodes);
+  const width = widthOf(words, SIZE);
+  const x = plan.x[index]! - (stamps === "lamport" ? width / 2 : 2);
+  const y = plan.y.get(event.node)! + 15;
+  if (!room.take(x, y - 4, 0, width, SIZE)) return;
+  labels.push({ words, event: index, x, y, angle: 0, kind: "process", bold: true, size: SIZE, from: x, to: x + width });
 }
 
 /** What happens to the network is written above all processes. */

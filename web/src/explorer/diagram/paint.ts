@@ -173,6 +173,21 @@ export function hasEffect(event: Event): boolean {
   return Boolean(event.rules?.length || event.coordinator !== undefined || event.section || event.state);
 }
 
+/** The cuts: a line from process to process where each passed it, as far as that has happened. */
+export function paintCuts(on: Surface, plan: Plan, ink: Palette, happened = Infinity) {
+  for (const { name, at } of plan.model.cuts) {
+    const passed = plan.order.flatMap((node) => {
+      const event = at.get(node);
+      return event === undefined || event >= happened || event < 0 ? [] : [{ x: plan.x[event]!, y: plan.y.get(node)! }];
+    });
+    const line = passed.slice(1).flatMap((to, k) => [passed[k]!.x, passed[k]!.y, to.x, to.y]);
+    on.lines(line, { colour: ink.past, width: 2.6, dash: [7, 4] });
+    on.circles(passed.flatMap(({ x, y }) => [x, y, 5]), ink.past, { colour: ink.paper, width: 1.5 });
+    const first = passed[0];
+    if (first) on.text(name, first.x + 8, first.y - 12, { size: 11, colour: ink.past, bold: true, halo: ink.paper });
+  }
+}
+
 /** The names of the processes, at the left edge of what is seen. */
 export function paintNames(on: Surface, plan: Plan, ink: Palette, x: number) {
   const size = Math.max(9, Math.min(13, plan.lane * 0.62));

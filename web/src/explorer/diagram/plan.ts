@@ -2,7 +2,7 @@ import type { Flight } from "../../run/flights";
 import type { Model } from "../../run/model";
 import { eventsUntil, LEAD } from "../../run/timeline";
 import { inMs } from "../../run/words";
-import { placeLabels, type Label } from "./labels";
+import { placeLabels, type Label, type Stamped } from "./labels";
 import { widthOf } from "./surface";
 
 /** How wide the pieces are that the diagram is drawn in. */
@@ -52,7 +52,7 @@ export interface Piece {
 }
 
 /** Lays the diagram out. */
-export function layPlan(model: Model, scale: number, lane: number): Plan {
+export function layPlan(model: Model, scale: number, lane: number, stamps: Stamped = "none"): Plan {
   const { flights, timeline, header } = model;
   const order = [...header.nodes].sort((a, b) => b - a);
   const y = new Map(order.map((node, rank) => [node, PAD.top + (rank + 0.5) * lane]));
@@ -70,7 +70,7 @@ export function layPlan(model: Model, scale: number, lane: number): Plan {
   const crowned = new Set(model.spans.filter(({ what }) => what === "coordinates").map(({ from }) => from));
   const ticks = chooseTicks(model, x);
   const bare = { model, scale, lane, order, y, x, legs, end, width: end + PAD.right, height, crowned, ticks, pieces: [] };
-  const labels = placeLabels(bare);
+  const labels = placeLabels(bare, stamps);
   const width = labels.reduce((most, { to }) => Math.max(most, to + 8), bare.width);
   const plan = { ...bare, width };
   return { ...plan, pieces: cutPieces(plan, labels) };

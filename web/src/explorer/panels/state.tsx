@@ -3,6 +3,9 @@ import { processName } from "../../run/words";
 import type { Stage } from "../stage";
 import { useTrailing } from "../trail";
 import { standing } from "../topology/node";
+import { freshRows, MARKS, type View } from "../../run/view";
+import { ViewRow } from "../views/rows";
+import "../views/views.css";
 
 /** With more processes than this, only some of them are shown: the chosen one and those that act. */
 const ALL_MAX = 10;
@@ -13,10 +16,16 @@ export function State({ stage }: { stage: Stage }) {
   const { nodes } = stage.model.header;
   const step = useTrailing(stage);
   const few = nodes.length <= ALL_MAX;
+  const hasViews = Object.keys(stage.model.header.views ?? {}).length > 0;
   return (
     <section class="panel state" aria-labelledby="state-title">
       <header>
         <h2 id="state-title">Processes</h2>
+        {hasViews && (
+          <label class="all-fields">
+            <input type="checkbox" checked={stage.raw.value} onChange={() => (stage.raw.value = !stage.raw.value)} /> all fields
+          </label>
+        )}
         {!few && <Chooser stage={stage} />}
       </header>
       {few ? (
@@ -62,21 +71,43 @@ function Card({ stage, node, step }: { stage: Stage; node: number; step: Step })
   const isNew = life.since >= 0 && life.since >= step.began;
   const fields = Object.entries(life.fields);
   const gone = isNew ? life.changed.filter((name) => !(name in life.fields)) : [];
-  const word = standing(life);
+  const { view } = life;
+  const words = [view?.phase && life.up && !life.paused ? "" : standing(life), follows(node, life)];
+  const all = fields.length + gone.length > 0 && (
+    <dl>
+      {fields.map(([name, value]) => (
+        <Field key={name} name={name} value={value} changed={isNew && life.changed.includes(name)} />
+      ))}
+      {gone.map((name) => <Field key={name} name={name} value="removed" changed />)}
+    </dl>
+  );
   return (
     <article class={`card${life.up ? "" : " down"}${stage.node.value === node ? " chosen" : ""}`}>
       <h3>
-        {processName(node)} <small>{[word, follows(node, life)].filter(Boolean).join(", ")}</small>
+        {processName(node)} <small>{words.filter(Boolean).join(", ")}</small>
+        {view?.marks && (
+          <span class="marks">{view.marks.map((mark) => <span key={mark} class={`mark-${mark}`}>{MARKS[mark]}</span>)}</span>
+        )}
       </h3>
-      {fields.length + gone.length > 0 && (
-        <dl>
-          {fields.map(([name, value]) => (
-            <Field key={name} name={name} value={value} changed={isNew && life.changed.includes(name)} />
-          ))}
-          {gone.map((name) => <Field key={name} name={name} value="removed" changed />)}
+      {view && <Viewed view={view} fresh={isNew ? freshRows(life.before, view) : NONE} />}
+      {view && all && stage.raw.value ? <div class="raw">{all}</div> : !view && all}
+    </article>
+  );
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** What the algorithm says that is worth seeing. */
+function Viewed({ view, fresh }: { view: View; fresh: ReadonlySet<string> }) {
+  return (
+    <>
+      {view.phase && <p class="phase">{view.phase}</p>}
+      {view.rows && (
+        <dl class="view">
+          {view.rows.map((row) => <ViewRow key={row.label} row={row} fresh={fresh.has(row.label)} />)}
         </dl>
       )}
-    </article>
+    </>
   );
 }
 

@@ -1,9 +1,11 @@
 import { useComputed } from "@preact/signals";
+import { aheadAt, farthest, offWords } from "../../run/clocks";
 import type { Life } from "../../run/lives";
 import { processName } from "../../run/words";
 import { crown } from "../diagram/signs";
 import type { Stage } from "../stage";
 import type { Layout } from "./layout";
+import { MARKS, type Mark } from "../../run/view";
 
 interface NodeProps {
   stage: Stage;
@@ -24,7 +26,10 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
   const { radius } = layout;
   const blamed = useComputed(() => stage.step.value.violation?.by.includes(node) ?? false).value;
   const crowned = life.up && life.coordinator === node;
-  const word = blamed ? "violates" : standing(life);
+  const phase = (life.up && !life.paused && life.view?.phase) || "";
+  const ahead = useComputed(() => (stage.model.outcome?.clocks ? aheadAt(stage.model, node, stage.step.value.us) : null)).value;
+  const isClock = life.up && ahead !== null;
+  const word = blamed ? "violates" : isClock ? offWords(ahead) : phase || standing(life);
   const state = !life.up ? "down" : life.paused ? "paused" : life.section;
   const isChosen = stage.node.value === node;
   const open = (event: Event) => {
@@ -53,14 +58,56 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
       <circle class="target" r={Math.max(radius + 6, 14)} />
       {(acts || blamed) && <circle class="halo" r={radius + 5} />}
       <Shape state={state} radius={radius} />
+      {isClock && !small && <Hand radius={radius} turn={ahead / farthest(stage.model)} />}
       {!small && <text class="name" y={radius * 0.28} style={{ fontSize: `${Math.min(15, radius * 0.72)}px` }}>{processName(node)}</text>}
       {small && (
         <text class="name outer" x={outX * (radius + 11)} y={outY * (radius + 11) + 3}>{node}</text>
       )}
       {crowned && <polygon class="crown" points={crown(0, -radius - 3, Math.max(6, radius * 0.5)).join(" ")} />}
+      {life.up && life.view?.marks && !small && <Signs marks={life.view.marks} radius={radius} />}
       {side !== null && <text class="side" x={-radius - 6} y={-radius + 4}>{side}</text>}
       {word !== "" && radius > 17 && <text class="word" y={radius + 14}>{word}</text>}
     </g>
+  );
+}
+
+/** The hand of a clock: straight up if it is right, to the right if it is ahead. */
+function Hand({ radius, turn }: { radius: number; turn: number }) {
+  const angle = turn * (Math.PI / 2);
+  const [x, y] = [Math.sin(angle), -Math.cos(angle)];
+  return (
+    <>
+      <path class="noon" d={`M0 ${-radius}v5`} />
+      <path class="hand" d={`M${x * (radius - 9)} ${y * (radius - 9)}L${x * radius} ${y * radius}`} />
+    </>
+  );
+}
+
+/** How a mark looks beside a process: a letter on a disc. */
+const SIGNS: Record<Mark, [letter: string, kind: string]> = {
+  token: ["T", ""],
+  participant: ["!", "soft"],
+  passive: ["–", "soft"],
+  traitor: ["✗", "bad"],
+  victim: ["✗", "bad"],
+  recorded: ["✓", "good"],
+  master: ["M", ""],
+  decided: ["✓", "good"],
+  drives: ["D", ""],
+};
+
+/** What a process has or is, at its upper right. */
+function Signs({ marks, radius }: { marks: readonly Mark[]; radius: number }) {
+  return (
+    <>
+      {marks.map((mark, at) => (
+        <g key={mark} class={`sign ${SIGNS[mark][1]}`} transform={`translate(${radius * 0.8 + at * 18} ${-radius * 0.8})`}>
+          <title>{MARKS[mark]}</title>
+          <circle r="9" />
+          <text y="4">{SIGNS[mark][0]}</text>
+        </g>
+      ))}
+    </>
   );
 }
 
@@ -103,7 +150,7 @@ export function standing(life: Life): string {
 
 function describe(node: number, life: Life, crowned: boolean, side: string | null, blamed: boolean): string {
   const parts = [processName(node)];
-  const word = standing(life);
+  const word = [(life.up && life.view?.phase) || standing(life), ...(life.view?.marks ?? []).map((mark) => MARKS[mark])].filter(Boolean).join(", ");
   if (word) parts.push(word);
   if (crowned) parts.push("considers itself the coordinator");
   else if (life.up && life.coordinator !== null) parts.push(`follows ${processName(life.coordinator)}`);

@@ -6,6 +6,7 @@ import type { Stage } from "../stage";
 import { layTopology, type Layout, type Link } from "./layout";
 import { Messages } from "./messages";
 import { Node } from "./node";
+import { Pointers } from "./pointers";
 
 export interface TopologyProps {
   stage: Stage;
@@ -45,6 +46,7 @@ export function Topology({ stage, onNode, onLink }: TopologyProps) {
       aria-label={`${nodes.length} processes in a ${model.header.topology}`}
     >
       <svg viewBox={viewBox}><Links layout={layout} cuts={cuts} onLink={onLink} /></svg>
+      {Object.keys(model.header.views ?? {}).length > 0 && <svg viewBox={viewBox}><Pointers stage={stage} layout={layout} /></svg>}
       <svg viewBox={viewBox}>
         {nodes.map((node) => (
           <Node

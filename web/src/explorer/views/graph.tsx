@@ -1,0 +1,59 @@
+import type { Item } from "../../run/view";
+
+const RADIUS = 15;
+
+/** A small directed graph: its nodes on a circle, its edges as arrows. What has a tone stands out. */
+export function Edges({ edges }: { edges: readonly Item[] }) {
+  const names = [...new Set(edges.flatMap(({ text, to }) => (to == null ? [text] : [text, to])))];
+  const ring = Math.max(34, names.length * 11);
+  const size = 2 * (ring + RADIUS + 12);
+  const spot = new Map(
+    names.map((name, at) => {
+      const angle = (2 * Math.PI * at) / names.length - Math.PI / 2;
+      return [name, { x: size / 2 + ring * Math.cos(angle), y: size / 2 + ring * Math.sin(angle) }] as const;
+    }),
+  );
+  const tones = new Map(edges.flatMap(({ text, to, tone }) => (to == null && tone ? [[text, tone] as const] : [])));
+  const notes = new Map(edges.flatMap(({ text, to, note }) => (to == null && note ? [[text, note] as const] : [])));
+  const words = edges.map(({ text, to, note }) => (to == null ? text : `${text} waits for ${to}${note ? ` (${note})` : ""}`));
+  return (
+    <svg class="edges" viewBox={`0 0 ${size} ${size}`} style={{ maxWidth: `${size}px` }} role="img" aria-label={words.join(", ")}>
+      {edges.map((edge, at) => {
+        const [from, to] = [spot.get(edge.text), spot.get(edge.to ?? "")];
+        return from && to && <Arrow key={at} from={from} to={to} edge={edge} />;
+      })}
+      {names.map((name) => (
+        <g key={name} class={`vertex tone-${tones.get(name) ?? "plain"}`} transform={`translate(${spot.get(name)!.x} ${spot.get(name)!.y})`}>
+          <circle r={RADIUS} />
+          <text y="4">{name}</text>
+          {notes.has(name) && <text class="below" y={RADIUS + 11}>{notes.get(name)}</text>}
+        </g>
+      ))}
+    </svg>
+  );
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** Bent a little, so that two that point at each other do not lie upon each other. */
+function Arrow({ from, to, edge }: { from: Point; to: Point; edge: Item }) {
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const long = Math.hypot(dx, dy) || 1;
+  const [ux, uy] = [dx / long, dy / long];
+  const start = { x: from.x + ux * RADIUS, y: from.y + uy * RADIUS };
+  const tip = { x: to.x - ux * (RADIUS + 3), y: to.y - uy * (RADIUS + 3) };
+  const middle = { x: (start.x + tip.x) / 2 - uy * 9, y: (start.y + tip.y) / 2 + ux * 9 };
+  const [bx, by] = [tip.x - middle.x, tip.y - middle.y];
+  const reach = Math.hypot(bx, by) || 1;
+  const [hx, hy] = [(bx / reach) * 8, (by / reach) * 8];
+  return (
+    <g class={`edge tone-${edge.tone ?? "plain"}`}>
+      <path d={`M${start.x} ${start.y}Q${middle.x} ${middle.y} ${tip.x} ${tip.y}`} />
+      <polygon points={`${tip.x},${tip.y} ${tip.x - hx - hy * 0.5},${tip.y - hy + hx * 0.5} ${tip.x - hx + hy * 0.5},${tip.y - hy - hx * 0.5}`} />
+      {edge.note && <text x={middle.x - uy * 4} y={middle.y + ux * 4 + 3}>{edge.note}</text>}
+    </g>
+  );
+}
