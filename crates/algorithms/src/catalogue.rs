@@ -6,7 +6,7 @@
 
 use crate::definition::{Algorithm, Definition};
 use crate::snapshot::snapshots_of_any;
-use crate::{agreement, deadlock, election, mutex, order, time};
+use crate::{agreement, deadlock, duty, election, mutex, order, time};
 use bellwether_core::{AnyProcess, Erasable};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -177,6 +177,7 @@ pub fn catalogue() -> Catalogue {
         order::listed,
         deadlock::listed,
         agreement::listed,
+        duty::listed,
     ];
     families.iter().fold(Catalogue::empty(), |all, family| family(all)).with_snapshots()
 }

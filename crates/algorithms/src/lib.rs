@@ -34,6 +34,7 @@ pub mod catalogue;
 pub mod cost;
 pub mod deadlock;
 pub mod definition;
+pub mod duty;
 pub mod election;
 mod entry;
 mod erase;

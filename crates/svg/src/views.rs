@@ -60,7 +60,8 @@ impl Line {
     fn draw(&self, pen: &mut Pen, (x, y): (f64, f64)) {
         let mut x = x + self.indent;
         pen.words(self.class, Anchor::Start, 12.0, (x, y), &self.text);
-        x += self.text.chars().count() as f64 * LETTER + if self.text.is_empty() { 0.0 } else { 6.0 };
+        x += self.text.chars().count() as f64 * LETTER
+            + if self.text.is_empty() { 0.0 } else { 6.0 };
         for chip in &self.chips {
             let words = chip_words(chip);
             let wide = words.chars().count() as f64 * LETTER + 8.0;

@@ -79,10 +79,12 @@ export function Player(props: PlayerProps) {
           <Legend />
         </section>
       )}
-      <Guard level="panel" name="Clocks"><ClockChart stage={stage} hideFuture={hideFuture} /></Guard>
-      <Guard level="panel" name="Recorded"><Cuts stage={stage} /></Guard>
-      <Guard level="panel" name="Stamps"><Stamps stage={stage} /></Guard>
-      {panels.includes("state") && <Guard level="panel" name="Processes"><State stage={stage} /></Guard>}
+      <div class="seen">
+        <Guard level="panel" name="Clocks"><ClockChart stage={stage} hideFuture={hideFuture} /></Guard>
+        <Guard level="panel" name="Recorded"><Cuts stage={stage} /></Guard>
+        <Guard level="panel" name="Stamps"><Stamps stage={stage} /></Guard>
+        {panels.includes("state") && <Guard level="panel" name="Processes"><State stage={stage} /></Guard>}
+      </div>
       {below}
       <div class="panels">
         <div>

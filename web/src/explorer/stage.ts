@@ -28,6 +28,8 @@ export class Stage {
   readonly pointed = signal<number | null>(null);
   readonly picked = signal<number | null>(null);
   readonly lit: ReadonlySignal<number | null>;
+  /** Whether what the current step has made of a process is hidden: a lesson asks what it will be. */
+  readonly veiled = signal(false);
   /** Whether the viewer has seen the end. */
   readonly ended = signal(false);
   /** The process whose state stands first. */
@@ -60,6 +62,11 @@ export class Stage {
     this.limit = signal(Step.at(model, limit));
     this.trail = new Trail(this.step);
     this.lit = computed(() => this.pointed.value ?? this.picked.value);
+  }
+
+  /** The step up to which the state of processes is shown, at a step. */
+  seen(step: Step): Step {
+    return this.veiled.value && step.began >= 0 ? Step.at(this.model, step.began) : step;
   }
 
   /** Goes to a step, or to the nearest to a number, and stays there. */

@@ -96,6 +96,7 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
   useEffect(() => {
     // The viewer followed a link: be there at once, without playing.
     setProgress(told);
+    stage.veiled.value = isAsking(lesson, told);
     stage.limit.value = limitOf(lesson, told, places, stage);
     stage.goTo(stage.limit.value);
     return () => stage.pause();
@@ -105,6 +106,7 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
     setProgress(to);
     keepProgress(lesson.name, to.stop > lesson.stops.length ? DONE : to.stop);
     rewrite(writeProgress(lesson, to));
+    stage.veiled.value = isAsking(lesson, to);
     stage.limit.value = limitOf(lesson, to, places, stage);
     if (how === "jump" || stage.step.peek().number > stage.limit.value.number) stage.goTo(stage.limit.value);
     else stage.play();
@@ -122,11 +124,14 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
       </header>
       <div class="lesson-body">
         <Card lesson={lesson} stage={stage} rules={rules} progress={progress} places={places} move={move} />
-        <Player stage={stage} rules={rules} panels={["state"]} hideFuture />
+        <Player stage={stage} panels={["state"]} hideFuture />
       </div>
     </>
   );
 }
+
+/** Whether a question waits for its answer. */
+const isAsking = (lesson: LessonData, progress: Progress) => Boolean(lesson.stops[progress.stop - 1]) && !isSolved(lesson, progress);
 
 /** How far one may look into the run. */
 function limitOf(lesson: LessonData, progress: Progress, places: Place[], { model }: Stage): Step {

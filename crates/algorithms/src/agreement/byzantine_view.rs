@@ -25,7 +25,7 @@ pub(super) fn view(process: &Byzantine, config: &Config, scene: &Scene<'_>) -> P
         .mark_if(lies, Mark::Traitor)
         .mark_if(ended && !lies, Mark::Decided)
         .text_of("own value", own)
-        .row("was told: value of, by way of", Shape::Tree, told(&process.tree, config, scene))
+        .row("was told", Shape::Tree, told(&process.tree, config, scene))
         .table("decides on", scene.each(&process.vector))
 }
 

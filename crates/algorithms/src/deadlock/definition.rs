@@ -11,7 +11,7 @@
 
 use super::detector::Detector;
 use super::judge::Judge;
-use super::names::{self, Tx};
+use super::names::{self, Cycle, Tx};
 use super::site::{Config, Input, Site};
 use super::workload::{Deed, Jobs};
 use crate::definition::{Algorithm, Definition};
@@ -85,15 +85,18 @@ impl<D: Detector> Site<D> {
             Item::new(tx).note(format!("{holds}{waits}")).tone(tone)
         });
         let edges = self.locks.edges(scene.me).map(|edge| names::drawn(&edge, reported));
-        let victim = victims().map(|tx| Item::new(tx).tone(Tone::Bad));
-        let found = reported.iter().map(|cycle| {
-            Item::new(format!("{cycle}; victim {}", cycle.victim().waiter)).tone(Tone::Bad)
-        });
-        let view = ProcessView::new(if reported.is_empty() { "" } else { "has found a deadlock" })
+        let cycles = reported.iter().flat_map(Cycle::edges);
+        let cycles = cycles.map(|edge| names::drawn(edge, reported));
+        let victim = victims().map(|tx| Item::new(tx).note("victim").tone(Tone::Bad));
+        let view = ProcessView::new(if reported.is_empty() { "" } else { "sees a deadlock" })
             .mark_if(victims().any(|tx| self.own.contains_key(&tx)), Mark::Victim)
-            .set("transactions at home here", own)
-            .row("waiting here", Shape::Graph, edges.chain(victim).collect::<Vec<_>>());
-        self.detector().view(view, scene).row("deadlock", Shape::Text, found.collect::<Vec<_>>())
+            .set("transactions at home", own)
+            .row("waiting here", Shape::Graph, edges.collect::<Vec<_>>());
+        self.detector().view(view, scene).row(
+            "deadlock",
+            Shape::Graph,
+            cycles.chain(victim).collect::<Vec<_>>(),
+        )
     }
 
     fn goal() -> Goal<Self> {

@@ -306,7 +306,7 @@ impl Mutex for Raymond {
         let queue = self.queue.iter().map(|id| {
             if *id == scene.me { Item::new("itself").tone(Tone::Strong) } else { Item::of(*id) }
         });
-        ProcessView::new(phase).pointer("the token is towards", towards).queue("queue", queue)
+        ProcessView::new(phase).pointer("token towards", towards).queue("queue", queue)
     }
 }
 

@@ -42,6 +42,11 @@ const FAMILIES: &[[&str; 3]] = &[
         "What can be agreed on although messages are lost or some processes lie.",
     ],
     [
+        "duty",
+        "The coordinator's duties",
+        "What a coordinator is elected for: here, to drive a device that obeys one process only.",
+    ],
+    [
         "member",
         "The member",
         "What runs in production: an election whose winner needs a majority's lease.",

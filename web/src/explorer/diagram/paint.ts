@@ -183,8 +183,8 @@ export function paintCuts(on: Surface, plan: Plan, ink: Palette, happened = Infi
     const line = passed.slice(1).flatMap((to, k) => [passed[k]!.x, passed[k]!.y, to.x, to.y]);
     on.lines(line, { colour: ink.past, width: 2.6, dash: [7, 4] });
     on.circles(passed.flatMap(({ x, y }) => [x, y, 5]), ink.past, { colour: ink.paper, width: 1.5 });
-    const first = passed[0];
-    if (first) on.text(name, first.x + 8, first.y - 12, { size: 11, colour: ink.past, bold: true, halo: ink.paper });
+    const last = passed.at(-1);
+    if (last) on.text(name, last.x + 8, last.y + 24, { size: 11, colour: ink.past, bold: true, halo: ink.paper });
   }
 }
 

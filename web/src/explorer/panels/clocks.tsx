@@ -4,7 +4,7 @@ import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
 import { useTrailing } from "../trail";
 
-const [WIDTH, HEIGHT, LEFT, RIGHT] = [900, 150, 64, 60];
+const [WIDTH, HEIGHT, LEFT, RIGHT] = [560, 150, 66, 44];
 
 /** How far each clock is off, over the whole run: a line for each process, the spread, and the current moment. */
 export function ClockChart({ stage, hideFuture }: { stage: Stage; hideFuture: boolean }) {

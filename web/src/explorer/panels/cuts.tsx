@@ -9,13 +9,13 @@ const SHOWN = 3;
 
 /** What each snapshot has recorded so far: at the processes, on the way, and in all. */
 export function Cuts({ stage }: { stage: Stage }) {
-  const step = useTrailing(stage);
+  const step = stage.seen(useTrailing(stage));
   const { cuts, header } = stage.model;
   const begun = cuts.filter(({ at }) => [...at.values()].some((since) => since < step.happened));
   if (begun.length === 0) return null;
   return (
     <section class="panel cuts" aria-labelledby="cuts-title">
-      <h2 id="cuts-title">Recorded</h2>
+      <h2 id="cuts-title" class="visually-hidden">Recorded</h2>
       {begun.slice(-SHOWN).map((cut) => {
         const parts = header.nodes.map((node) => ({ node, items: recordedAt(cut, node, step.happened) }));
         const here = parts.flatMap(({ items }) => items?.filter(isHere) ?? []);

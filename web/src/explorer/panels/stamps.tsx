@@ -10,7 +10,7 @@ const MOST = 80;
 export function Stamps({ stage }: { stage: Stage }) {
   const step = useTrailing(stage);
   const kind = stage.stamps.value;
-  if (kind === "none") return null;
+  if (kind === "none" || stage.veiled.value) return null;
   const { events } = stage.model;
   const looked = stage.lit.value ?? (step.happened > 0 ? step.happened - 1 : null);
   const relations = looked === null ? null : relationsOf(stage.model, looked);

@@ -14,7 +14,7 @@ const SOME = 4;
 /** What every process knows, with what just changed. */
 export function State({ stage }: { stage: Stage }) {
   const { nodes } = stage.model.header;
-  const step = useTrailing(stage);
+  const step = stage.seen(useTrailing(stage));
   const few = nodes.length <= ALL_MAX;
   const hasViews = Object.keys(stage.model.header.views ?? {}).length > 0;
   return (
@@ -72,7 +72,9 @@ function Card({ stage, node, step }: { stage: Stage; node: number; step: Step })
   const fields = Object.entries(life.fields);
   const gone = isNew ? life.changed.filter((name) => !(name in life.fields)) : [];
   const { view } = life;
-  const words = [view?.phase && life.up && !life.paused ? "" : standing(life), follows(node, life)];
+  // Whom a process follows is worth a word where there is nothing better to see of it.
+  const isBare = !view?.rows?.length || life.coordinator === node;
+  const words = [view?.phase && life.up && !life.paused ? "" : standing(life), isBare ? follows(node, life) : ""];
   const all = fields.length + gone.length > 0 && (
     <dl>
       {fields.map(([name, value]) => (

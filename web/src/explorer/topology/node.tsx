@@ -20,7 +20,7 @@ interface NodeProps {
 
 /** A process: what it is shows in its shape, in a word and in its colour. */
 export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProps) {
-  const life = useComputed(() => stage.step.value.process(node)).value;
+  const life = useComputed(() => stage.seen(stage.step.value).process(node)).value;
   const acts = useComputed(() => stage.step.value.event?.node === node).value;
   const { x, y, outX, outY } = layout.spots.get(node)!;
   const { radius } = layout;

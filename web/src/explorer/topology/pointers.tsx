@@ -6,7 +6,7 @@ import type { Layout } from "./layout";
 /** Where processes point, as their algorithm says: an arrow beside the link. */
 export function Pointers({ stage, layout }: { stage: Stage; layout: Layout }) {
   const arrows = useComputed(() => {
-    const step = stage.step.value;
+    const step = stage.seen(stage.step.value);
     return stage.model.header.nodes.flatMap((from) => {
       const { up, view } = step.process(from);
       return up ? pointersOf(view).map(({ to, label }) => ({ from, to, label })) : [];

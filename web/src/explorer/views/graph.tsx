@@ -5,19 +5,21 @@ const RADIUS = 15;
 /** A small directed graph: its nodes on a circle, its edges as arrows. What has a tone stands out. */
 export function Edges({ edges }: { edges: readonly Item[] }) {
   const names = [...new Set(edges.flatMap(({ text, to }) => (to == null ? [text] : [text, to])))];
-  const ring = Math.max(34, names.length * 11);
-  const size = 2 * (ring + RADIUS + 12);
+  // Wide rather than high: it stands in a row of cards.
+  const wide = Math.max(52, names.length * 17);
+  const high = names.length < 3 ? 0 : Math.max(28, names.length * 8);
+  const size = { x: 2 * (wide + RADIUS + 10), y: 2 * (high + RADIUS + 13) };
   const spot = new Map(
     names.map((name, at) => {
-      const angle = (2 * Math.PI * at) / names.length - Math.PI / 2;
-      return [name, { x: size / 2 + ring * Math.cos(angle), y: size / 2 + ring * Math.sin(angle) }] as const;
+      const angle = (2 * Math.PI * at) / names.length - (names.length < 3 ? Math.PI : Math.PI / 2);
+      return [name, { x: size.x / 2 + wide * Math.cos(angle), y: size.y / 2 + high * Math.sin(angle) }] as const;
     }),
   );
   const tones = new Map(edges.flatMap(({ text, to, tone }) => (to == null && tone ? [[text, tone] as const] : [])));
   const notes = new Map(edges.flatMap(({ text, to, note }) => (to == null && note ? [[text, note] as const] : [])));
   const words = edges.map(({ text, to, note }) => (to == null ? text : `${text} waits for ${to}${note ? ` (${note})` : ""}`));
   return (
-    <svg class="edges" viewBox={`0 0 ${size} ${size}`} style={{ maxWidth: `${size}px` }} role="img" aria-label={words.join(", ")}>
+    <svg class="edges" viewBox={`0 0 ${size.x} ${size.y}`} style={{ maxWidth: `${size.x}px` }} role="img" aria-label={words.join(", ")}>
       {edges.map((edge, at) => {
         const [from, to] = [spot.get(edge.text), spot.get(edge.to ?? "")];
         return from && to && <Arrow key={at} from={from} to={to} edge={edge} />;
