@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,26 @@ $(PAGE): web/node_modules/.package-lock.json $(PAGE_OF)
 web/node_modules/.package-lock.json: web/package-lock.json
 	cd web && npm ci --loglevel=error
 	@touch $@
+
+# The explorer without a server. The compiler needs the standard library for WebAssembly: rustup has it compiled,
+# Debian has it as sources for its newest compiler.
+WASM     := wasm32-unknown-unknown
+MODULE   := $${CARGO_TARGET_DIR:-target}/$(WASM)/site/bellwether_wasm.wasm
+HAS_WASM := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/$(WASM))
+WASM_LD  := $(firstword $(notdir $(wildcard /usr/bin/wasm-ld /usr/bin/wasm-ld-*)))
+DEB_WASM := $(and $(wildcard /usr/bin/rustc),$(wildcard /usr/lib/rustlib/src/rust/library/std),$(WASM_LD))
+BUILD_STD = RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=$(WASM_LD) \
+            CARGO_UNSTABLE_BUILD_STD=std,panic_abort
+
+site: $(if $(NPM),web/node_modules/.package-lock.json wasm) ## Write the explorer for any static host into out/site: no server needed
+	$(if $(NPM),@module=$$(realpath "$(MODULE)") && cd web && BELLWETHER_MODULE="$$module" npm run --silent site,@echo "$(NO_NPM)"; exit 1)
+	@echo "The site is in out/site. To look at it: python3 -m http.server --directory out/site"
+
+wasm:
+	@$(if $(HAS_WASM)$(DEB_WASM),true,echo "There is no standard library for $(WASM) here. Install it with one of:"; \
+	  echo "  rustup target add $(WASM)"; \
+	  echo "  apt-get install rustc-web rust-web-src lld-19    (Debian, where rustc-web is 1.95 or later)"; exit 1)
+	$(if $(HAS_WASM),,$(BUILD_STD)) cargo build --locked --profile site --target $(WASM) --package bellwether-wasm
 
 unit: $(if $(NPM),web) ## Test the parts of the page that need no browser
 	$(if $(NPM),cd web && npm run --silent unit,@echo "$(NO_NPM)")

@@ -1,9 +1,11 @@
 import preact from "@preact/preset-vite";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import { ExplorerModule } from "./src/site/module.ts";
 
 // In development the page comes from Vite and everything else from a server that runs already:
 // `bellwether explore`, or the address that `bellwether up` prints.
@@ -33,10 +35,65 @@ function compressed(): Plugin {
   };
 }
 
-export default defineConfig({
-  plugins: [preact(), compressed()],
-  define: { __BELLWETHER_VERSION__: JSON.stringify(version) },
-  build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  server: { proxy: { "/v1": proxied, "/openapi.json": proxied } },
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+/** The first page of the folder leads to the explorer, with all that the link says. */
+const START = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Bellwether</title>
+<script>location.replace("explore/" + location.search + location.hash)</script>
+<p><a href="explore/">The explorer</a></p>
+</html>
+`;
+
+/**
+ * The page without a server: the module that simulates in the browser, the answers that never change as files, and the
+ * page under `explore/`, so that its links are those of a server.
+ */
+function site(module: Buffer, moduleName: string): Plugin {
+  return {
+    name: "site",
+    apply: "build",
+    writeBundle({ dir }) {
+      if (!dir) return;
+      writeFileSync(join(dir, "assets", moduleName), module);
+      const explorer = new ExplorerModule(new WebAssembly.Module(new Uint8Array(module)));
+      for (const name of ["catalogue", "gallery"]) {
+        const { status, body } = explorer.answer(`/v1/explore/${name}`, "");
+        if (status !== 200) throw new Error(`the module answers ${status} for the ${name}`);
+        writeFileSync(join(dir, `${name}.json`), body);
+      }
+      mkdirSync(join(dir, "explore"), { recursive: true });
+      const page = readFileSync(join(dir, "index.html"), "utf8");
+      writeFileSync(join(dir, "explore", "index.html"), page.replaceAll('="./', '="../'));
+      writeFileSync(join(dir, "index.html"), START);
+      rmSync(join(dir, ".gitkeep"), { force: true });
+    },
+  };
+}
+
+/** What `make site` adds; the environment names the WebAssembly module. */
+function siteParts() {
+  const path = process.env["BELLWETHER_MODULE"];
+  if (!path) throw new Error("BELLWETHER_MODULE names no WebAssembly module; use `make site`");
+  const module = readFileSync(path);
+  const name = `explorer-${createHash("sha256").update(module).digest("hex").slice(0, 8)}.wasm`;
+  return { name, plugin: site(module, name) };
+}
+
+export default defineConfig(({ mode }) => {
+  const parts = mode === "site" ? siteParts() : null;
+  return {
+    plugins: [preact(), parts ? parts.plugin : compressed()],
+    // Relative, so that the folder can be put anywhere.
+    base: parts ? "./" : "/",
+    define: {
+      __BELLWETHER_VERSION__: JSON.stringify(version),
+      __BELLWETHER_SITE__: JSON.stringify(parts !== null),
+      __BELLWETHER_MODULE__: JSON.stringify(parts?.name ?? ""),
+    },
+    build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
+    worker: { format: "es" },
+    server: { proxy: { "/v1": proxied, "/openapi.json": proxied } },
+    test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+  };
 });

@@ -2,11 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { Guard } from "./guard";
 import { lazy } from "./lazy";
-import { go, place, type Room } from "./place";
+import { EXPLORE, go, place, type Room } from "./place";
 import { theme, nextTheme } from "./theme";
+import { EMBEDDED } from "./where";
 
 // The code of a room is loaded when the viewer enters it.
-const Dashboard = lazy(() => import("./dashboard/dashboard").then((room) => room.Dashboard));
+// A page without a server has no cluster to show.
+const Dashboard = __BELLWETHER_SITE__ ? null : lazy(() => import("./dashboard/dashboard").then((room) => room.Dashboard));
 const Explorer = lazy(() => import("./explorer/explorer").then((room) => room.Explorer));
 const Gallery = lazy(() => import("./gallery/gallery").then((room) => room.Gallery));
 const Lesson = lazy(() => import("./lessons/lesson").then((room) => room.Lesson));
@@ -17,14 +19,15 @@ export function App() {
   useEffect(() => {
     document.title = room === "dashboard" ? "Bellwether: cluster" : "Bellwether: explorer";
   }, [room]);
+  if (EMBEDDED) return <main id="main" class="embedded"><Guard key={room} level="page">{roomOf(room)}</Guard></main>;
   return (
     <>
       <a class="skip" href="#main" onClick={toContent}>Skip to content</a>
       <header class="bar">
-        <a class="brand" href="/explore" onClick={go("/explore")}>Bellwether</a>
+        <a class="brand" href={EXPLORE} onClick={go(EXPLORE)}>Bellwether</a>
         <nav aria-label="Rooms">
-          <RoomLink to="/explore" is={room !== "dashboard"}>Explorer</RoomLink>
-          <RoomLink to="/" is={room === "dashboard"}>Dashboard</RoomLink>
+          <RoomLink to={EXPLORE} is={room !== "dashboard"}>Explorer</RoomLink>
+          {Dashboard && <RoomLink to="/" is={room === "dashboard"}>Dashboard</RoomLink>}
         </nav>
         <button type="button" class="quiet" onClick={nextTheme} title="Theme: light, dark or the system’s">
           {theme.value === "system" ? "Auto" : theme.value === "dark" ? "Dark" : "Light"}
@@ -40,7 +43,7 @@ export function App() {
 function roomOf(room: Room) {
   switch (room) {
     case "dashboard":
-      return <Dashboard />;
+      return Dashboard && <Dashboard />;
     case "gallery":
       return <Gallery />;
     case "lesson":

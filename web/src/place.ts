@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { EXPLORE } from "./where";
 
 /** Where in the page one can be. */
 export type Room = "dashboard" | "gallery" | "lesson" | "run";
@@ -13,10 +14,12 @@ export interface Place {
 /** Parameters that say what the gallery shows, and nothing about a run. */
 const OF_THE_GALLERY = new Set(["new", "open", "family", "algorithm", "only", "find"]);
 
+export { EXPLORE };
+
 /** Reads a link. `/` is the dashboard; under `/explore`, no parameters mean the gallery. */
 export function readPlace(path: string, hash: string): Place {
   const params = new URLSearchParams(hash.replace(/^#/, ""));
-  if (!path.startsWith("/explore")) return { room: "dashboard", params };
+  if (!__BELLWETHER_SITE__ && !path.startsWith(EXPLORE)) return { room: "dashboard", params };
   if (params.has("lesson")) return { room: "lesson", params };
   const gallery = [...params.keys()].every((name) => OF_THE_GALLERY.has(name));
   return { room: gallery ? "gallery" : "run", params };
@@ -51,7 +54,7 @@ export function go(to: string) {
 
 /** Changes what the link says without a new entry in the browser's history. */
 export function rewrite(params: URLSearchParams) {
-  history.replaceState(null, "", `${location.pathname}#${params}`);
+  history.replaceState(null, "", `${location.pathname}${location.search}#${params}`);
 }
 
 window.addEventListener("popstate", () => (place.value = here()));

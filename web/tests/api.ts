@@ -9,8 +9,9 @@ async function json<T>(answer: Promise<Response>): Promise<T> {
   return (await (await answer).json()) as T;
 }
 
-/** The gallery as the server has it, without the page. */
-export const gallery = (server: string) => json<Schemas["Gallery"]>(fetch(`${server}/v1/explore/gallery`));
+/** The gallery as the server has it, or the static site, without the page. */
+export const gallery = (server: string, site = false) =>
+  json<Schemas["Gallery"]>(fetch(site ? `${server}/gallery.json` : `${server}/v1/explore/gallery`));
 
 /** Plays a scenario without the page. */
 export const run = (server: string, request: { scenario: string }) =>

@@ -1,5 +1,5 @@
 import { expect, test as base, type Browser, type BrowserContextOptions, type Page } from "@playwright/test";
-import { startExplore } from "./servers";
+import { startExplore, startSite } from "./servers";
 
 /** What must not happen in a page, collected while a test runs. */
 class Faults {
@@ -39,7 +39,9 @@ interface PerTest {
   another: (options?: BrowserContextOptions) => Promise<Page>;
 }
 
-interface PerWorker {
+export interface PerWorker {
+  /** Whether the explorer is the static site instead of a server. */
+  site: boolean;
   /** The address of a server with the explorer. */
   explore: string;
 }
@@ -53,8 +55,9 @@ async function openAnother(browser: Browser, faults: Faults, options: BrowserCon
 
 /** Tests that fail if anything goes wrong in a page, looked for or not. */
 export const test = base.extend<PerTest, PerWorker>({
-  explore: [async ({}, use) => {
-    const server = await startExplore();
+  site: [false, { scope: "worker", option: true }],
+  explore: [async ({ site }, use) => {
+    const server = await (site ? startSite() : startExplore());
     await use(server.url);
     await server.stop();
   }, { scope: "worker" }],

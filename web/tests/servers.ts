@@ -1,5 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** How long a server may take until it says where it is. */
@@ -8,7 +12,7 @@ const READY_WITHIN_MS = 30_000;
 const ENDS_WITHIN_MS = 5_000;
 
 /** The command under test: from BELLWETHER_BIN, or as cargo has built it. */
-function binary(): string {
+export function binary(): string {
   const named = process.env["BELLWETHER_BIN"];
   if (named) return named;
   const built = ["debug", "release"].map((profile) =>
@@ -71,6 +75,34 @@ export async function startExplore(listen = "127.0.0.1:0"): Promise<Explore> {
   const command = new Command(["explore", "--listen", listen]);
   const [, url] = await command.until(/(http:\/\/[\d.]+:\d+)/);
   return { url: url ?? "", stop: () => command.stop() };
+}
+
+/** What `make site` writes. */
+const SITE = new URL("../../out/site/", import.meta.url);
+/** Whether it was written. */
+export const hasSite = existsSync(new URL("explore/index.html", SITE));
+/** Where tests put it: not at the root, as many hosts do. */
+const BELOW = "/course";
+const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml" };
+
+/** Serves the site's files, and nothing else, as a static host does: folders have an index, unknown types are bytes. */
+export async function startSite(): Promise<Explore> {
+  const server = createServer(async ({ url }, answer) => {
+    const { pathname } = new URL(url ?? "/", "http://host");
+    const path = pathname.slice(BELOW.length + 1);
+    if (path === "explore") return answer.writeHead(301, { location: `${pathname}/` }).end();
+    const name = path === "" || path.endsWith("/") ? `${path}index.html` : path;
+    const bytes = await readFile(new URL(name, SITE)).catch(() => null);
+    if (bytes === null) return answer.writeHead(404).end();
+    answer.writeHead(200, { "content-type": TYPES[extname(name)] ?? "application/octet-stream" }).end(bytes);
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const { port } = server.address() as AddressInfo;
+  const stop = () => new Promise<void>((done) => {
+    server.close(() => done());
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${port}${BELOW}`, stop };
 }
 
 /** A cluster of real processes. */

@@ -41,10 +41,10 @@ async function wander(page: Page, random: () => number) {
 }
 
 for (let part = 0; part < PARTS; part++) {
-  test(`every run of the gallery can be walked through, part ${part + 1} of ${PARTS}`, async ({ page, explore, faults }) => {
+  test(`every run of the gallery can be walked through, part ${part + 1} of ${PARTS}`, async ({ page, explore, site, faults }) => {
     const view = new Explorer(page);
     faults.allow(...REFUSED);
-    const { exhibits } = await gallery(explore);
+    const { exhibits } = await gallery(explore, site);
     const mine = exhibits.filter((_, index) => index % PARTS === part);
     expect(mine.length).toBeGreaterThan(20);
     await page.goto(`${explore}/explore`);

@@ -40,21 +40,33 @@ export async function ask<T>(path: string, body?: unknown, signal?: AbortSignal,
     if (signal?.aborted) throw error;
     throw new ServerError("The server does not answer.", "Is the command that serves this page still running?", 0);
   });
-  const said: unknown = await answer.json().catch(() => null);
-  if (answer.ok && said !== null) return said as T;
+  return taken<T>(answer.status, await answer.json().catch(() => null));
+}
+
+/** What was asked for, or an error that says why not. */
+function taken<T>(status: number, said: unknown): T {
+  if (status >= 200 && status < 300 && said !== null) return said as T;
   const problem = said as { error?: string; hint?: string | null; code?: string | null } | null;
   throw new ServerError(
-    problem?.error ?? `The server answered ${answer.status} and nothing that makes sense.`,
+    problem?.error ?? `The server answered ${status} and nothing that makes sense.`,
     problem?.hint ?? null,
-    answer.status,
+    status,
     problem?.code ?? null,
   );
 }
 
+/** Asks for something of the explorer: the server, or where there is none the module in this browser. */
+async function explore<T>(path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  if (!__BELLWETHER_SITE__) return ask<T>(path, body, signal);
+  const { askEngine, fetchWritten } = await import("../site/engine");
+  const { status, said } = await (body === undefined ? fetchWritten(path) : askEngine(path, body, signal));
+  return taken<T>(status, said);
+}
+
 /** What can be chosen. */
-export const fetchCatalogue = () => ask<Schemas["Catalogue"]>("/v1/explore/catalogue");
+export const fetchCatalogue = () => explore<Schemas["Catalogue"]>("/v1/explore/catalogue");
 /** What is worth looking at. */
-export const fetchGallery = () => ask<Schemas["Gallery"]>("/v1/explore/gallery");
+export const fetchGallery = () => explore<Schemas["Gallery"]>("/v1/explore/gallery");
 /** Plays a scenario. */
 export const fetchRun = (request: Schemas["RunRequest"], signal?: AbortSignal) =>
-  ask<Schemas["Run"]>("/v1/explore/run", request, signal);
+  explore<Schemas["Run"]>("/v1/explore/run", request, signal);

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { writeTrace } from "../run/trace";
 import { diagramPng, diagramSvg } from "./diagram/export";
 import { download } from "./download";
+import { frameOf } from "./embedded";
 import { Menu } from "./menu";
 import type { Session } from "./session";
 
@@ -10,14 +11,15 @@ export function Actions({ session, onProblem }: { session: Session; onProblem: (
   const [anchor, setAnchor] = useState<Element | null>(null);
   const [said, setSaid] = useState("");
   const [link, setLink] = useState<string | null>(null);
-  const share = async () => {
+  const copy = async (text: (link: string) => string, done: string) => {
     session.flush();
     if ("file" in session.source) return onProblem("This trace is too long for a link. Send the file instead.");
+    const copied = text(location.href);
     try {
-      await navigator.clipboard.writeText(location.href);
-      setSaid("Link copied");
+      await navigator.clipboard.writeText(copied);
+      setSaid(done);
     } catch {
-      setLink(location.href); // not every page may write there; then by hand
+      setLink(copied); // not every page may write there; then by hand
     }
   };
   const { model } = session.stage;
@@ -38,12 +40,18 @@ export function Actions({ session, onProblem }: { session: Session; onProblem: (
   return (
     <div class="actions">
       <span role="status">{said}</span>
-      <button type="button" class="primary" onClick={() => void share()}>Share</button>
+      <button type="button" class="primary" onClick={() => void copy((link) => link, "Link copied")}>Share</button>
+      {/* A server refuses to be framed: its page may have the dashboard's buttons. */}
+      {__BELLWETHER_SITE__ && (
+        <button type="button" title="Copy an &lt;iframe&gt; for slides and course pages" onClick={() => void copy(frameOf, "Frame copied")}>
+          Embed
+        </button>
+      )}
       <button type="button" aria-haspopup="menu" onClick={(event) => setAnchor(event.currentTarget)}>Export</button>
       {anchor && <Menu title="Export" anchor={anchor} choices={choices} onClose={() => setAnchor(null)} />}
       {link !== null && (
         <label class="link">
-          Copy this link{" "}
+          Copy this{" "}
           <input readOnly value={link} onFocus={(event) => event.currentTarget.select()} ref={(input) => input?.focus()} />
         </label>
       )}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ServerError, type Schemas } from "../api/client";
 import { Guard } from "../guard";
-import { go, place } from "../place";
+import { EXPLORE, go, place } from "../place";
 import { Actions } from "./actions";
 import { Branches, Outcome } from "./branches";
 import { deedsFor, deedsForLink, type Deed } from "./deeds";
@@ -13,6 +13,8 @@ import { ScenarioText } from "./scenario";
 import type { Link } from "./topology/layout";
 import { stepAtTime } from "../run/branches";
 import { inMs, processName } from "../run/words";
+import { EMBEDDED } from "../where";
+import { Embedded } from "./embedded";
 
 /** The explorer: the run that the link speaks of. */
 export function Explorer() {
@@ -45,7 +47,7 @@ export function Explorer() {
       ) : loaded === null ? (
         <p role="status">Loading the run…</p>
       ) : (
-        <Run key={attempt} {...loaded} />
+        EMBEDDED ? <Embedded {...loaded} /> : <Run key={attempt} {...loaded} />
       )}
     </div>
   );
@@ -62,14 +64,14 @@ function Failure({ error, retry }: { error: unknown; retry: () => void }) {
       {why && why.similar.length > 0 && (
         <ul>
           {why.similar.map(({ id, title }) => (
-            <li key={id}><a href={`/explore#exhibit=${id}`} onClick={go(`/explore#exhibit=${id}`)}>{title}</a></li>
+            <li key={id}><a href={`${EXPLORE}#exhibit=${id}`} onClick={go(`${EXPLORE}#exhibit=${id}`)}>{title}</a></li>
           ))}
         </ul>
       )}
       {why?.scenario != null && <ScenarioText scenario={why.scenario} open />}
       <p class="row">
         {(why === null || why.retry) && <button type="button" class="primary" onClick={retry}>Try again</button>}
-        <a href="/explore" onClick={go("/explore")}>To the gallery</a>
+        <a href={EXPLORE} onClick={go(EXPLORE)}>To the gallery</a>
       </p>
     </section>
   );
@@ -126,7 +128,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
       <Notices notices={notices} onDismiss={(index) => setNotices(notices.filter((_, at) => at !== index))} />
       <header class="run-head">
         <div>
-          <p class="crumbs"><a href="/explore" onClick={go("/explore")}>Gallery</a> / {algorithm?.title ?? header.title}</p>
+          <p class="crumbs"><a href={EXPLORE} onClick={go(EXPLORE)}>Gallery</a> / {algorithm?.title ?? header.title}</p>
           <h1>{exhibit?.title ?? `${header.title}, ${header.nodes.length} processes`}</h1>
           {exhibit && <p class="look">{exhibit.look}</p>}
         </div>

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Schemas } from "../api/client";
-import { go, navigate, place, replace } from "../place";
+import { EXPLORE, go, navigate, place, replace } from "../place";
 import { applyFilter, filterLink, grouped, isViolated, readFilter, titleOf, type Filter, type Only } from "./filter";
 import { Thumbnail } from "./thumbnail";
 
@@ -23,7 +23,7 @@ export function Exhibits({ exhibits, catalogue }: Props) {
       {shown.length === 0 && (
         <p>
           No run matches these filters.{" "}
-          <a href="/explore" onClick={go("/explore")}>
+          <a href={EXPLORE} onClick={go(EXPLORE)}>
             Show all runs
           </a>
         </p>
@@ -117,7 +117,7 @@ function Filters({ exhibits, catalogue, filter }: Props & { filter: Filter }) {
 }
 
 function Card({ exhibit, catalogue }: { exhibit: Schemas["Exhibit"]; catalogue: Schemas["Catalogue"] | null }) {
-  const link = `/explore#exhibit=${encodeURIComponent(exhibit.id)}`;
+  const link = `${EXPLORE}#exhibit=${encodeURIComponent(exhibit.id)}`;
   return (
     <li class="card">
       <Thumbnail scenario={exhibit.scenario} />

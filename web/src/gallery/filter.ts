@@ -1,4 +1,5 @@
 import type { Schemas } from "../api/client";
+import { EXPLORE } from "../where";
 
 type Exhibit = Schemas["Exhibit"];
 
@@ -32,7 +33,7 @@ export function filterLink(filter: Filter): string {
   if (filter.algorithm) params.set("algorithm", filter.algorithm);
   if (filter.only) params.set("only", filter.only);
   if (filter.words.trim()) params.set("find", filter.words);
-  return params.size === 0 ? "/explore" : `/explore#${params}`;
+  return params.size === 0 ? EXPLORE : `${EXPLORE}#${params}`;
 }
 
 /** Whether a run ends in a violation: its scenario says so, and is tested. */

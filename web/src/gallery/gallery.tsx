@@ -4,7 +4,7 @@ import { fetchCatalogue, fetchGallery, type Schemas } from "../api/client";
 import { lazy } from "../lazy";
 import { LESSONS } from "../lessons/list";
 import { DONE, keptProgress } from "../lessons/progress";
-import { go, place } from "../place";
+import { EXPLORE, go, place } from "../place";
 import { useDrops } from "./drops";
 import { Exhibits } from "./exhibits";
 import { Problem } from "./problem";
@@ -59,7 +59,7 @@ function Front() {
 
 function Welcome() {
   const first = gallery.value?.exhibits.find((exhibit) => exhibit.id === FIRST);
-  const run = `/explore#exhibit=${FIRST}`;
+  const run = `${EXPLORE}#exhibit=${FIRST}`;
   return (
     <>
       <section class="welcome" aria-labelledby="welcome">
@@ -93,7 +93,7 @@ function Welcome() {
             <a class="button primary" href={run} onClick={go(run)}>
               Watch the example
             </a>
-            <a class="button" href="/explore#lesson=bully" onClick={go("/explore#lesson=bully")}>
+            <a class="button" href={`${EXPLORE}#lesson=bully`} onClick={go(`${EXPLORE}#lesson=bully`)}>
               Take the lesson
             </a>
           </p>
@@ -101,10 +101,10 @@ function Welcome() {
         <div class="begin-picture">{first && <Thumbnail scenario={first.scenario} height={130} names />}</div>
       </section>
       <p class="actions">
-        <a class="button" href="/explore#new" onClick={go("/explore#new")}>
+        <a class="button" href={`${EXPLORE}#new`} onClick={go(`${EXPLORE}#new`)}>
           Make a run of your own
         </a>
-        <a class="button" href="/explore#open" onClick={go("/explore#open")}>
+        <a class="button" href={`${EXPLORE}#open`} onClick={go(`${EXPLORE}#open`)}>
           Open a scenario or a trace
         </a>
       </p>
@@ -122,7 +122,7 @@ function Lessons() {
         {LESSONS.map((lesson) => (
           <li key={lesson.name} class="card">
             <h3>
-              <a href={`/explore#lesson=${lesson.name}`} onClick={go(`/explore#lesson=${lesson.name}`)}>
+              <a href={`${EXPLORE}#lesson=${lesson.name}`} onClick={go(`${EXPLORE}#lesson=${lesson.name}`)}>
                 {lesson.title}
               </a>
             </h3>

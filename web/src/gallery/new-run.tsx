@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { fetchCatalogue, fetchRun, type Schemas } from "../api/client";
-import { go, place } from "../place";
+import { EXPLORE, go, place } from "../place";
 import { openRun } from "../run/open";
 import { startingForm, type RunForm } from "./form";
 import { AlgorithmChoice, Fields } from "./fields";
@@ -22,7 +22,7 @@ export function NewRun() {
   return (
     <div class="gallery new-run">
       <p>
-        <a href="/explore" onClick={go("/explore")}>
+        <a href={EXPLORE} onClick={go(EXPLORE)}>
           ← Gallery
         </a>
       </p>

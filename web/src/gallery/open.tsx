@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { ask, fetchRun, ServerError, type Schemas } from "../api/client";
-import { go, navigate, place } from "../place";
+import { EXPLORE, go, navigate, place } from "../place";
 import { openRun } from "../run/open";
 import { useDrops } from "./drops";
 import { checkSize, decode, OpenError, recognise } from "./recognise";
@@ -64,7 +64,7 @@ export function Open() {
   return (
     <div class="gallery open">
       <p>
-        <a href="/explore" onClick={go("/explore")}>
+        <a href={EXPLORE} onClick={go(EXPLORE)}>
           ← Gallery
         </a>
       </p>
@@ -141,6 +141,6 @@ function Refused({ name, error }: { name: string; error: unknown }) {
 
 /** For the gallery: a file that is dropped there is opened, and what is wrong with it is told in this room. */
 export function openDropped(file: File) {
-  navigate("/explore#open");
+  navigate(`${EXPLORE}#open`);
   void openFile(file);
 }

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Schemas } from "../api/client";
 import type { Stage } from "../explorer/stage";
-import { go } from "../place";
+import { EXPLORE, go } from "../place";
 import type { Place } from "./find";
 import { isSolved, keptProgress, nextStop, stopBefore, type Progress } from "./progress";
 import { ruleText } from "./rule-text";
@@ -180,7 +180,7 @@ function End({ lesson, again }: { lesson: LessonData; again: () => void }) {
       <p>{lesson.end}</p>
       <ul>
         {lesson.further.map(({ exhibit, say }) => {
-          const link = `/explore#exhibit=${exhibit}`;
+          const link = `${EXPLORE}#exhibit=${exhibit}`;
           return (
             <li key={exhibit}>
               <a href={link} onClick={go(link)}>
@@ -194,7 +194,7 @@ function End({ lesson, again }: { lesson: LessonData; again: () => void }) {
         <button type="button" onClick={again}>
           Start again
         </button>
-        <a class="button" href="/explore" onClick={go("/explore")}>
+        <a class="button" href={EXPLORE} onClick={go(EXPLORE)}>
           To the gallery
         </a>
       </p>

@@ -3,7 +3,7 @@ import { fetchCatalogue, fetchRun, type Schemas } from "../api/client";
 import { Player } from "../explorer/player";
 import { Stage } from "../explorer/stage";
 import { Problem } from "../gallery/problem";
-import { go, place, rewrite } from "../place";
+import { EXPLORE, go, place, rewrite } from "../place";
 import { modelOf } from "../run/model";
 import { Step } from "../run/step";
 import { ALL } from "./all";
@@ -27,7 +27,7 @@ function NoSuchLesson({ name }: { name: string }) {
       <p>The link may be for another version, or incomplete. Choose a lesson:</p>
       <ul>
         {ALL.map((lesson) => {
-          const link = `/explore#lesson=${lesson.name}`;
+          const link = `${EXPLORE}#lesson=${lesson.name}`;
           return (
             <li key={lesson.name}>
               <a href={link} onClick={go(link)}>
@@ -116,7 +116,7 @@ function Course({ lesson, stage, places, rules }: CourseProps) {
       <header class="lesson-head">
         <div>
           <p class="crumbs">
-            <a href="/explore" onClick={go("/explore")}>Gallery</a> / Lesson
+            <a href={EXPLORE} onClick={go(EXPLORE)}>Gallery</a> / Lesson
           </p>
           <h1>{lesson.title}</h1>
         </div>

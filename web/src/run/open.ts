@@ -1,4 +1,4 @@
-import { navigate } from "../place";
+import { EXPLORE, navigate } from "../place";
 import { packSource } from "./links";
 import type { Recording } from "./recording";
 import { writeTrace } from "./trace";
@@ -28,4 +28,4 @@ export async function openRun(opened: Opened): Promise<void> {
   go(await packSource({ file: opened.name }));
 }
 
-const go = (params: URLSearchParams) => navigate(`/explore#${params}`);
+const go = (params: URLSearchParams) => navigate(`${EXPLORE}#${params}`);

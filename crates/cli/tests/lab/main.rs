@@ -7,6 +7,7 @@ mod check;
 mod commands;
 mod compare_mutex;
 mod docs;
+mod explorer;
 mod families;
 mod host;
 mod lines;

@@ -1,8 +1,6 @@
 //! What the page asks for, over HTTP.
 
-use super::catalogue::catalogue;
-use super::gallery::gallery;
-use super::{desk, wire};
+use super::{Opened, catalogue, desk, gallery, wire};
 use axum::extract::DefaultBodyLimit;
 use axum::extract::rejection::JsonRejection;
 use axum::http::header::CONTENT_TYPE;
@@ -12,7 +10,6 @@ use axum::{Json, Router};
 use bellwether_api::json::{Here, Serves};
 use bellwether_http::{Extra, Origins, Refusal, Server, site};
 use tokio::net::TcpListener;
-pub use wire::Opened;
 
 /// The largest body of a request, in bytes: a scenario, with all its letters escaped.
 const BODY_MAX: usize = 512 << 10;

@@ -4,9 +4,10 @@
 //! take all memory, so few are played at a time, each has a deadline, and a queue that moves too
 //! slowly is told to come back.
 
-use super::run::run;
+use super::EXPLORER;
 use super::wire::RunRequest;
 use axum::http::StatusCode;
+use bellwether_explorer::Refused;
 use bellwether_http::Refusal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -52,7 +53,7 @@ pub(crate) async fn play(request: RunRequest) -> Result<Vec<u8>, Refusal> {
     let mut played = spawn_blocking(move || {
         // Kept until the run is over, even if nobody waits for it any more.
         let _places = (present, place);
-        let run = run(&request, &|| !lasts.load(Ordering::Relaxed))?;
+        let run = EXPLORER.run(&request, &|| !lasts.load(Ordering::Relaxed)).map_err(refusal)?;
         serde_json::to_vec(&run).map_err(|error| failed(&error.to_string()))
     });
     let played = match timeout(COMPUTED_FOR, &mut played).await {
@@ -73,6 +74,12 @@ impl Drop for Patience {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+/// The same for HTTP.
+fn refusal(Refused { status, error, hint }: Refused) -> Refusal {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    Refusal::new(status, error, hint.as_deref())
 }
 
 fn failed(why: &str) -> Refusal {

@@ -1,20 +1,25 @@
-//! The page in the browser, and what it asks for: catalogue, gallery, runs.
-//!
-//! A run is described by a scenario, and by nothing else: the page sends the text and gets the
-//! events. So a link, a file and a saved counterexample are the same thing, and what the page
-//! shows can be repeated on the command line.
+//! The page in the browser, and the server that it asks: see [`bellwether_explorer`].
 
 mod api;
-mod catalogue;
-mod costs;
 mod desk;
-mod essays;
-mod gallery;
-mod run;
-mod scenarios;
-pub mod wire;
 
-pub use api::{Opened, extra, router, serve};
-pub use catalogue::{LIMITS, catalogue};
-pub use gallery::gallery;
-pub use scenarios::{SCENARIOS, scenario};
+pub use api::{extra, router, serve};
+pub use bellwether_explorer::{LIMITS, SCENARIOS, scenario, wire};
+pub use wire::Opened;
+
+use crate::program;
+use bellwether_explorer::Explorer;
+use std::sync::LazyLock;
+
+/// The explorer of this program's catalogue.
+static EXPLORER: LazyLock<Explorer> = LazyLock::new(|| Explorer::new(program::catalogue().clone()));
+
+/// All that can be chosen.
+pub fn catalogue() -> &'static wire::Catalogue {
+    EXPLORER.catalogue()
+}
+
+/// The runs that are worth looking at.
+pub fn gallery() -> &'static wire::Gallery {
+    EXPLORER.gallery()
+}

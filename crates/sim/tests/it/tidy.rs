@@ -40,6 +40,7 @@ const PURE_SOURCES: &[&str] = &[
     "crates/sim/src/",
     "crates/linear/src/",
     "crates/check/src/",
+    "crates/explorer/src/",
     "crates/coordination/src/",
     "crates/log/src/",
     "crates/member/src/",

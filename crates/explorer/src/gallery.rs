@@ -14,23 +14,17 @@
 //!
 //! Several `look` lines are one text; `stamps lamport` or `stamps vector` writes stamps at the events; `counterexample` is for what the checker found.
 
-use super::scenarios::scenario;
-use super::wire::{Exhibit, Gallery};
-use crate::program::catalogue;
+use crate::scenarios::scenario;
+use crate::wire::{Exhibit, Gallery};
+use bellwether_algorithms::catalogue::Catalogue;
 use bellwether_sim::scenario::Scenario;
 use std::fmt;
-use std::sync::LazyLock;
 
-const LIST: &str = include_str!("../../../../scenarios/gallery.txt");
+const LIST: &str = include_str!("../../../scenarios/gallery.txt");
 
-/// The runs that are worth looking at. What the list has wrong is left out; a test says that
-/// nothing is.
-pub fn gallery() -> &'static Gallery {
-    static GALLERY: LazyLock<Gallery> = LazyLock::new(|| {
-        let exhibits = read(LIST).into_iter().filter_map(Result::ok).collect();
-        Gallery { exhibits }
-    });
-    &GALLERY
+/// The runs that are worth looking at, without the list's mistakes.
+pub(crate) fn gallery(known: &Catalogue) -> Gallery {
+    Gallery { exhibits: read(LIST, known).into_iter().filter_map(Result::ok).collect() }
 }
 
 /// What is wrong with the list, and where.
@@ -59,7 +53,7 @@ struct Draft {
 }
 
 /// Reads a list: an exhibit or a mistake for each paragraph.
-fn read(list: &str) -> Vec<Result<Exhibit, Mistake>> {
+fn read(list: &str, known: &Catalogue) -> Vec<Result<Exhibit, Mistake>> {
     let mut exhibits: Vec<Result<Exhibit, Mistake>> = Vec::new();
     let mut draft: Option<Result<Draft, Mistake>> = None;
     for (index, line) in list.lines().chain([""]).enumerate() {
@@ -70,7 +64,7 @@ fn read(list: &str) -> Vec<Result<Exhibit, Mistake>> {
         if line.is_empty() {
             let Some(draft) = draft.take() else { continue };
             let taken = |id: &str| exhibits.iter().flatten().any(|exhibit| exhibit.id == id);
-            let exhibit = draft.and_then(|draft| draft.finish(taken));
+            let exhibit = draft.and_then(|draft| draft.finish(known, taken));
             exhibits.push(exhibit);
             continue;
         }
@@ -117,7 +111,7 @@ impl Draft {
         if again { Err(format!("'{word}' is given twice")) } else { Ok(()) }
     }
 
-    fn finish(self, taken: impl Fn(&str) -> bool) -> Result<Exhibit, Mistake> {
+    fn finish(self, known: &Catalogue, taken: impl Fn(&str) -> bool) -> Result<Exhibit, Mistake> {
         let begin = self.line;
         let missing =
             |what: &str| Mistake { line: begin, what: format!("there is no '{what}' line") };
@@ -138,7 +132,7 @@ impl Draft {
         let Some(text) = scenario(&path) else {
             return Err(Mistake { line, what: format!("there is no file scenarios/{path}") });
         };
-        let parsed = Scenario::parse(catalogue(), text)
+        let parsed = Scenario::parse(known, text)
             .map_err(|error| Mistake { line, what: format!("scenarios/{path}:{error}") })?;
         let entry = &parsed.setup.algorithm.entry;
         if self.look.is_empty() {
@@ -161,21 +155,22 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::with_member;
 
     #[test]
     fn the_list_has_no_mistakes() {
-        let mistakes: Vec<String> = read(LIST)
+        let mistakes: Vec<String> = read(LIST, with_member())
             .into_iter()
             .filter_map(Result::err)
             .map(|mistake| mistake.to_string())
             .collect();
         assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
-        assert!(gallery().exhibits.len() >= 3);
+        assert!(gallery(with_member()).exhibits.len() >= 3);
     }
 
     #[test]
     fn every_exhibit_says_in_two_sentences_what_to_look_for() {
-        for exhibit in &gallery().exhibits {
+        for exhibit in &gallery(with_member()).exhibits {
             let look = &exhibit.look;
             let ends =
                 [". ", "? ", "! "].iter().map(|end| look.matches(end).count()).sum::<usize>();
@@ -186,8 +181,8 @@ mod tests {
     #[test]
     fn mistakes_are_told_with_their_line() {
         let good = "exhibit a\nscenario election/bully-alone.txt\ntitle A\nlook One. Two.\n";
-        assert_eq!(read(good).len(), 1);
-        let exhibit = read(good).remove(0).unwrap();
+        assert_eq!(read(good, with_member()).len(), 1);
+        let exhibit = read(good, with_member()).remove(0).unwrap();
         assert_eq!((exhibit.algorithm.as_str(), exhibit.family.as_str()), ("bully", "election"));
         for (list, line, part) in [
             ("exhibit a b\n".to_owned(), 1, "does not fit"),
@@ -198,7 +193,7 @@ mod tests {
             (format!("{good}title B\n"), 5, "twice"),
             (format!("{good}counterexample yes\n"), 5, "takes none"),
         ] {
-            let mistake = read(&list).into_iter().find_map(Result::err).unwrap();
+            let mistake = read(&list, with_member()).into_iter().find_map(Result::err).unwrap();
             assert_eq!(mistake.line, line, "{mistake}");
             assert!(mistake.what.contains(part), "{mistake}");
         }

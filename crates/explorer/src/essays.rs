@@ -1,7 +1,7 @@
 //! What an algorithm is about, and its rules, from the one place where they are written: the
 //! documentation at the head of its file.
 
-use super::wire::Rule;
+use crate::wire::Rule;
 use bellwether_algorithms::catalogue::Listed;
 
 /// What an algorithm is about: what its file says before the first heading, but for the title.
@@ -108,8 +108,8 @@ fn after_target(target: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explorer::scenarios::SCENARIOS;
-    use crate::program::catalogue;
+    use crate::scenarios::SCENARIOS;
+    use crate::with_member;
     use bellwether_sim::scenario::Scenario;
     use std::collections::BTreeSet;
 
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn every_algorithm_says_what_it_is_about_and_has_rules_of_its_own() {
-        for listed in catalogue().iter() {
+        for listed in with_member().iter() {
             let (entry, about) = (&listed.entry, about(listed));
             assert!(about.ends_with('.') && about.len() > 60, "{}: {about}", entry.name);
             assert!(!about.contains(['[', ']']), "{}: a link is left in: {about}", entry.name);
@@ -142,10 +142,11 @@ mod tests {
     fn every_rule_that_fires_is_listed() {
         let mut fired = BTreeSet::new();
         for (path, text) in SCENARIOS {
-            let Ok(scenario) = Scenario::parse(catalogue(), text) else { continue };
+            let Ok(scenario) = Scenario::parse(with_member(), text) else { continue };
             let algorithm = &scenario.setup.algorithm;
             let mut known = ids(algorithm);
-            let below = scenario.setup.options.text("over").and_then(|name| catalogue().get(name));
+            let below =
+                scenario.setup.options.text("over").and_then(|name| with_member().get(name));
             known.extend(below.map(ids).unwrap_or_default());
             let played = scenario.play();
             for rule in played.trace.events.iter().flat_map(|event| &event.rules) {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// All that can be chosen, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Catalogue {
     /// The version of the program.
     pub version: String,
@@ -25,7 +25,7 @@ pub struct Catalogue {
 
 /// Algorithms for the same purpose.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Family {
     /// Its name on the command line.
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Family {
 
 /// What there is to know about an algorithm before it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Algorithm {
     /// Its name on the command line.
     pub name: String,
@@ -71,7 +71,7 @@ pub struct Algorithm {
 
 /// A numbered rule of an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Rule {
     /// Its number, as events name it: `R4`.
     pub id: String,
@@ -83,7 +83,7 @@ pub struct Rule {
 
 /// A setting of the `cluster` line that only one algorithm has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Setting {
     /// Its name.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct Setting {
 
 /// How large a run may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Limits {
     /// Processes.
     pub nodes: u32,
@@ -107,7 +107,7 @@ pub struct Limits {
 
 /// Runs that are worth looking at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Gallery {
     /// The runs, in the order in which they are shown.
     pub exhibits: Vec<Exhibit>,
@@ -115,7 +115,7 @@ pub struct Gallery {
 
 /// A run that is worth looking at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Exhibit {
     /// Its name in links: `bully-p1-to-p4`.
     pub id: String,
@@ -138,7 +138,7 @@ pub struct Exhibit {
 
 /// A file that the page was opened with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Opened {
     /// Its name.
     pub name: String,
@@ -148,7 +148,7 @@ pub struct Opened {
 
 /// Asks for a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RunRequest {
     /// The scenario.
@@ -160,7 +160,7 @@ pub struct RunRequest {
 
 /// Where a run is to go another way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Branch {
     /// Right after all events of this microsecond.
@@ -172,7 +172,7 @@ pub struct Branch {
 
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Run {
     /// The scenario that it is a run of; with a branch, that with the branch in it.
     pub scenario: String,
@@ -188,7 +188,7 @@ pub struct Run {
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Outcome {
     /// Virtual time at the end, in microseconds.
     pub us: u64,
@@ -240,7 +240,7 @@ pub struct GraphPicture {
 
 /// How many messages of a kind were sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Count {
     /// The paper's word.
     pub kind: String,
@@ -252,7 +252,7 @@ pub struct Count {
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Violation {
     /// Its name: `one-coordinator`.
     pub name: String,
@@ -266,7 +266,7 @@ pub struct Violation {
 
 /// A line of a summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Fact {
     /// What it is about.
     pub name: String,
@@ -276,7 +276,7 @@ pub struct Fact {
 
 /// What the sources say that a situation costs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Cost {
     /// The situation: `lowest detects`.
     pub case: String,
@@ -292,7 +292,7 @@ pub struct Cost {
 
 /// What the sources say that a situation costs in messages of some kinds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct KindCost {
     /// The kinds whose sum it is.
     pub kinds: Vec<String>,

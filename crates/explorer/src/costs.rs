@@ -1,8 +1,7 @@
 //! What the sources say that an algorithm costs, for so many processes.
 
-use super::wire::{Cost, KindCost};
-use crate::program::catalogue;
-use bellwether_algorithms::catalogue::Listed;
+use crate::wire::{Cost, KindCost};
+use bellwether_algorithms::catalogue::{Catalogue, Listed};
 use bellwether_sim::compare::{Case, Expected, family_cases_for};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,34 +9,38 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A family and a number of processes.
 type Key = (&'static str, u32);
 
-/// The cases for which a source has a formula. None for larger clusters: they are simulated to
-/// confirm the formulas, and that would take longer than anybody wants to wait.
-pub(crate) fn costs(algorithm: &Listed, nodes: usize) -> Vec<Cost> {
-    let Ok(nodes) = u32::try_from(nodes) else { return Vec::new() };
-    let cases = cases((algorithm.entry.family, nodes));
-    cases.iter().filter(|case| case.algorithm == algorithm.name()).map(cost).collect()
-}
+/// The cases of all families that were asked for so far: they are computed once.
+#[derive(Debug, Default)]
+pub(crate) struct Costs(Mutex<BTreeMap<Key, Arc<Vec<Case>>>>);
 
-/// All cases of a family, which are computed once.
-fn cases(key: Key) -> Arc<Vec<Case>> {
-    static KNOWN: Mutex<BTreeMap<Key, Arc<Vec<Case>>>> = Mutex::new(BTreeMap::new());
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(cases) = known().get(&key) {
-        return cases.clone();
+impl Costs {
+    /// The cases for which a source has a formula. None for larger clusters: they are simulated to
+    /// confirm the formulas, and that would take longer than anybody wants to wait.
+    pub(crate) fn of(&self, known: &Catalogue, algorithm: &Listed, nodes: usize) -> Vec<Cost> {
+        let Ok(nodes) = u32::try_from(nodes) else { return Vec::new() };
+        let cases = self.cases(known, (algorithm.entry.family, nodes));
+        cases.iter().filter(|case| case.algorithm == algorithm.name()).map(cost).collect()
     }
-    let cases = Arc::new(compute(key));
-    known().insert(key, cases.clone());
-    cases
+
+    fn cases(&self, known: &Catalogue, key: Key) -> Arc<Vec<Case>> {
+        let computed = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cases) = computed().get(&key) {
+            return cases.clone();
+        }
+        let cases = Arc::new(compute(known, key));
+        computed().insert(key, cases.clone());
+        cases
+    }
 }
 
-fn compute((family, nodes): Key) -> Vec<Case> {
+fn compute(known: &Catalogue, (family, nodes): Key) -> Vec<Case> {
     let most = match family {
         "deadlock" => 5,
         "agreement" => 7,
         _ => 12,
     };
     match nodes <= most {
-        true => family_cases_for(catalogue(), family, nodes, None),
+        true => family_cases_for(known, family, nodes, None),
         false => Vec::new(),
     }
 }
@@ -79,14 +82,15 @@ fn judged(expected: &Expected) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::with_member;
 
-    fn of(name: &str) -> Listed {
-        catalogue().get(name).unwrap().clone()
+    fn costs(name: &str, nodes: usize) -> Vec<Cost> {
+        Costs::default().of(with_member(), with_member().get(name).unwrap(), nodes)
     }
 
     #[test]
     fn the_bullys_worst_case_is_the_textbooks() {
-        let costs = costs(&of("bully"), 5);
+        let costs = costs("bully", 5);
         let worst = costs.iter().find(|cost| cost.case == "lowest detects").unwrap();
         assert_eq!((worst.formula.as_str(), worst.value), ("n^2-n-1", 19));
         assert_eq!(worst.judged, "exact");
@@ -97,8 +101,8 @@ mod tests {
     #[test]
     fn every_family_has_some_and_large_clusters_have_none() {
         for algorithm in ["peterson", "raymond", "berkeley", "chandy-lamport", "causal-broadcast"] {
-            assert!(!costs(&of(algorithm), 4).is_empty(), "{algorithm}");
-            assert!(costs(&of(algorithm), 64).is_empty(), "{algorithm}");
+            assert!(!costs(algorithm, 4).is_empty(), "{algorithm}");
+            assert!(costs(algorithm, 64).is_empty(), "{algorithm}");
         }
     }
 }

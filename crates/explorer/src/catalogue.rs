@@ -1,13 +1,11 @@
 //! What can be chosen, as the page is told.
 
-use super::essays::{about, rules};
-use super::scenarios::scenario;
-use super::wire::{Algorithm, Catalogue, Family, Limits, Setting};
-use crate::program;
-use bellwether_algorithms::catalogue::Listed;
+use crate::essays::{about, rules};
+use crate::scenarios::scenario;
+use crate::wire::{Algorithm, Catalogue, Family, Limits, Setting};
+use bellwether_algorithms::catalogue::{self, Listed};
 use bellwether_algorithms::definition::OWN_FAMILY;
 use bellwether_algorithms::options::Opt;
-use std::sync::LazyLock;
 
 /// How large a run may be that a page asks for.
 pub const LIMITS: Limits = Limits { nodes: 64, events: 50_000, scenario_bytes: 64 << 10 };
@@ -54,29 +52,25 @@ const FAMILIES: &[[&str; 3]] = &[
 ];
 
 /// All that can be chosen.
-pub fn catalogue() -> &'static Catalogue {
-    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
-        let families = FAMILIES.iter().map(|[name, title, about]| Family {
-            name: (*name).to_owned(),
-            title: (*title).to_owned(),
-            about: (*about).to_owned(),
-        });
-        let known = |name: &&str| FAMILIES.iter().all(|[family, ..]| family != name);
-        let others = program::catalogue().families().into_iter().filter(known);
-        let others = others.map(|name| Family {
-            name: name.to_owned(),
-            title: if name == OWN_FAMILY { "Your own".to_owned() } else { name.to_owned() },
-            about: "Algorithms of this program.".to_owned(),
-        });
-        let families: Vec<Family> = families.chain(others).collect();
-        let mut algorithms: Vec<Algorithm> = program::catalogue().iter().map(describe).collect();
-        algorithms.sort_by_key(|algorithm| {
-            families.iter().position(|family| family.name == algorithm.family)
-        });
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        Catalogue { version, families, algorithms, limits: LIMITS }
+pub(crate) fn describe_all(known: &catalogue::Catalogue) -> Catalogue {
+    let families = FAMILIES.iter().map(|[name, title, about]| Family {
+        name: (*name).to_owned(),
+        title: (*title).to_owned(),
+        about: (*about).to_owned(),
     });
-    &CATALOGUE
+    let unlisted = |name: &&str| FAMILIES.iter().all(|[family, ..]| family != name);
+    let others = known.families().into_iter().filter(unlisted).map(|name| Family {
+        name: name.to_owned(),
+        title: if name == OWN_FAMILY { "Your own".to_owned() } else { name.to_owned() },
+        about: "Algorithms of this program.".to_owned(),
+    });
+    let families: Vec<Family> = families.chain(others).collect();
+    let mut algorithms: Vec<Algorithm> = known.iter().map(describe).collect();
+    algorithms.sort_by_key(|algorithm| {
+        families.iter().position(|family| family.name == algorithm.family)
+    });
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Catalogue { version, families, algorithms, limits: LIMITS }
 }
 
 fn describe(algorithm: &Listed) -> Algorithm {
@@ -120,16 +114,17 @@ fn usual_scenario(algorithm: &Listed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::with_member;
     use bellwether_sim::scenario::Scenario;
 
     #[test]
     fn every_algorithm_has_a_family_and_an_introduction_of_its_own() {
-        let catalogue = catalogue();
-        assert_eq!(catalogue.algorithms.len(), program::catalogue().iter().count());
+        let catalogue = describe_all(with_member());
+        assert_eq!(catalogue.algorithms.len(), with_member().iter().count());
         for algorithm in &catalogue.algorithms {
             let family = catalogue.families.iter().find(|family| family.name == algorithm.family);
             assert!(family.is_some(), "{}", algorithm.name);
-            let introduction = Scenario::parse(program::catalogue(), &algorithm.scenario);
+            let introduction = Scenario::parse(with_member(), &algorithm.scenario);
             assert_eq!(introduction.unwrap().setup.algorithm.name(), algorithm.name);
         }
     }

@@ -1,68 +1,95 @@
 //! Playing a scenario for the page.
 
-use super::catalogue::LIMITS;
-use super::costs::costs;
-use super::wire::{
+use crate::Explorer;
+use crate::catalogue::LIMITS;
+use crate::wire::{
     Branch, ClockChart, Count, Fact, GraphPicture, Outcome, Run, RunRequest, Violation,
 };
-use crate::panics::caught;
-use crate::program::catalogue;
-use axum::http::StatusCode;
 use bellwether_algorithms::referee::Picture;
 use bellwether_algorithms::show::{Item, Tone};
-use bellwether_core::{NodeId, Role, Time};
-use bellwether_http::Refusal;
+use bellwether_core::{NodeId, Panicked, Role, Time};
 use bellwether_sim::render::json;
 use bellwether_sim::scenario::{CutOff, Played, Scenario, Staging, SyntaxError, branch};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Asked now and then whether a run may go on.
-type MayGoOn<'a> = &'a dyn Fn() -> bool;
+pub type MayGoOn<'a> = &'a dyn Fn() -> bool;
 
-/// Plays what a page asks for, as long as it may.
-pub(crate) fn run(request: &RunRequest, may_go_on: MayGoOn<'_>) -> Result<Run, Refusal> {
-    let (scenario, played) = play(&request.scenario, may_go_on)?;
+/// Why there is no answer, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// One of HTTP's numbers.
+    pub status: u16,
+    /// What is wrong.
+    pub error: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Refused {
+    pub(crate) fn new(status: u16, error: String, hint: Option<&str>) -> Refused {
+        Refused { status, error, hint: hint.map(str::to_owned) }
+    }
+}
+
+pub(crate) fn run(
+    explorer: &Explorer,
+    request: &RunRequest,
+    may_go_on: MayGoOn<'_>,
+) -> Result<Run, Refused> {
+    let (scenario, played) = play(explorer, &request.scenario, may_go_on)?;
     match &request.branch {
-        None => Ok(answer(request.scenario.clone(), &scenario, &played)),
-        Some(branch) => another_way(&request.scenario, &played, branch, may_go_on),
+        None => Ok(answer(explorer, request.scenario.clone(), &scenario, &played)),
+        Some(branch) => another_way(explorer, &request.scenario, &played, branch, may_go_on),
     }
 }
 
 /// The same, but from some moment on it goes another way.
 fn another_way(
+    explorer: &Explorer,
     text: &str,
     played: &Played,
     request: &Branch,
     may_go_on: MayGoOn<'_>,
-) -> Result<Run, Refusal> {
+) -> Result<Run, Refused> {
     let Branch { after_us, command } = request;
-    let branched = branch(catalogue(), text, played, Time::from_micros(*after_us), command)
+    let branched = branch(&explorer.known, text, played, Time::from_micros(*after_us), command)
         .map_err(|error| refuse(error.to_string(), error.hint()))?;
-    let (scenario, played) = play(&branched.text, may_go_on)?;
+    let (scenario, played) = play(explorer, &branched.text, may_go_on)?;
     // What cannot be done, such as the crash of a process that is down, is no other way.
     if let Some(failed) = played.mismatches.iter().find(|wrong| wrong.line == branched.line) {
         let why = failed.happened.trim_start_matches("nothing: ");
         let error = format!("`{}` cannot happen then: {why}", command.trim());
         return Err(refuse(error, "choose another moment, or another process"));
     }
-    Ok(answer(branched.text, &scenario, &played))
+    Ok(answer(explorer, branched.text, &scenario, &played))
 }
 
-fn play(text: &str, may_go_on: MayGoOn<'_>) -> Result<(Scenario, Played), Refusal> {
+fn play(
+    explorer: &Explorer,
+    text: &str,
+    may_go_on: MayGoOn<'_>,
+) -> Result<(Scenario, Played), Refused> {
     if text.len() > LIMITS.scenario_bytes {
         let (size, most) = (text.len(), LIMITS.scenario_bytes);
         let error = format!("a scenario of {size} bytes is too long; {most} are allowed");
         let hint = "leave stories and comments out, or use `bellwether sim` on the command line";
-        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, error, Some(hint)));
+        return Err(Refused::new(413, error, Some(hint)));
     }
-    let scenario = Scenario::parse_up_to(catalogue(), text, LIMITS.nodes as usize)
+    let scenario = Scenario::parse_up_to(&explorer.known, text, LIMITS.nodes as usize)
         .map_err(|error| mistake(&error))?;
     let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
     let staging = Staging { states: true, events_max, may_go_on };
     let seed = scenario.setup.seed;
-    let played =
-        caught(|| scenario.stage(&staging), || format!("seed {seed}")).map_err(|panicked| {
-            refuse(panicked.to_string(), "correct the process; the server goes on")
-        })?;
+    let staged = catch_unwind(AssertUnwindSafe(|| scenario.stage(&staging)));
+    let played = staged.map_err(|payload| match payload.downcast::<Panicked>() {
+        Ok(panicked) => {
+            let error = format!("{panicked}; seed {seed}");
+            refuse(error, "correct the process; the explorer goes on")
+        }
+        // A mistake of our own.
+        Err(other) => resume_unwind(other),
+    })?;
     let shorter = "let it `run until=` an earlier time, take fewer processes, or longer time-outs \
                    and intervals";
     match played.cut_off {
@@ -77,17 +104,17 @@ fn play(text: &str, may_go_on: MayGoOn<'_>) -> Result<(Scenario, Played), Refusa
     }
 }
 
-fn refuse(error: String, hint: &str) -> Refusal {
-    Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, error, Some(hint))
+fn refuse(error: String, hint: &str) -> Refused {
+    Refused::new(422, error, Some(hint))
 }
 
-fn mistake(error: &SyntaxError) -> Refusal {
+fn mistake(error: &SyntaxError) -> Refused {
     let SyntaxError { line, column, message, source } = error;
     let error = format!("line {line}, column {column}: {message}");
     refuse(error, &format!("the line is: {source}"))
 }
 
-fn answer(text: String, scenario: &Scenario, played: &Played) -> Run {
+fn answer(explorer: &Explorer, text: String, scenario: &Scenario, played: &Played) -> Run {
     let (header, events) = json::parts(&played.trace);
     let violated = played.outcome.violation.as_ref().map(|broken| format!("violation {broken}"));
     // That an invariant was broken is said elsewhere.
@@ -97,12 +124,12 @@ fn answer(text: String, scenario: &Scenario, played: &Played) -> Run {
         scenario: text,
         header,
         events,
-        outcome: outcome(scenario, played),
+        outcome: outcome(explorer, scenario, played),
         remarks: remarks.map(ToString::to_string).collect(),
     }
 }
 
-fn outcome(scenario: &Scenario, played: &Played) -> Outcome {
+fn outcome(explorer: &Explorer, scenario: &Scenario, played: &Played) -> Outcome {
     let outcome = &played.outcome;
     let number = |id: NodeId| id.number();
     let counts = outcome.tally.iter().map(|(kind, sent)| Count {
@@ -136,7 +163,7 @@ fn outcome(scenario: &Scenario, played: &Played) -> Outcome {
             .collect(),
         clocks: clocks(&outcome.pictures),
         graphs: graphs(&outcome.pictures),
-        costs: costs(algorithm, scenario.setup.group.len()),
+        costs: explorer.costs.of(&explorer.known, algorithm, scenario.setup.group.len()),
     }
 }
 
