@@ -47,10 +47,20 @@ pub fn check<P: Erasable>(
     limits: Limits,
     tell: &mut dyn FnMut(&Progress),
 ) -> Report {
+    check_from(model, &[], limits, tell)
+}
+
+/// Explores all runs of a model that begin with these actions. They must be possible.
+pub fn check_from<P: Erasable>(
+    model: &Model<P>,
+    begun: &[Action],
+    limits: Limits,
+    tell: &mut dyn FnMut(&Progress),
+) -> Report {
     let library = Library::default();
     let mut explorer = Explorer::new(model, &library, limits, model.goal.is_some());
-    let end = explorer.run(tell);
-    let verdict = match end {
+    let end = explorer.run(begun, tell);
+    let mut verdict = match end {
         End::Limit(limit) => Verdict::Unfinished(limit),
         End::Broken(state, breach) => {
             let way = explorer.way_to(state);
@@ -63,5 +73,8 @@ pub fn check<P: Erasable>(
             Err(limit) => Verdict::Unfinished(limit),
         },
     };
+    if let Verdict::Violated(found) = &mut verdict {
+        found.stem.splice(..0, begun.iter().copied());
+    }
     Report { verdict, progress: explorer.progress }
 }

@@ -188,10 +188,11 @@ impl<'a, P: Erasable> Explorer<'a, P> {
         }
     }
 
-    /// Finds all states, or as many as the limits allow.
-    pub(crate) fn run(&mut self, tell: &mut dyn FnMut(&Progress)) -> End {
+    /// Finds all states that come after this, or as many as the limits allow.
+    pub(crate) fn run(&mut self, begun: &[Action], tell: &mut dyn FnMut(&Progress)) -> End {
         let tables = &mut self.workers[0];
-        let world = tables.start();
+        let mut world = tables.start();
+        begun.iter().for_each(|action| world.step(tables, *action));
         let (mut bytes, shard) = (Vec::new(), shard_of(tables.key(&world)));
         encode(&world, &mut bytes);
         self.shards[shard].insert_first(&bytes, state_id(shard, 0), self.reduction.bits.is_some());

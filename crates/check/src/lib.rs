@@ -52,6 +52,7 @@
 mod check;
 mod explore;
 mod fair;
+mod follow;
 mod judge;
 mod lasso;
 mod liveness;
@@ -69,11 +70,12 @@ mod tables;
 mod witness;
 mod world;
 
-pub use check::{Counterexample, Report, Verdict, check};
+pub use check::{Counterexample, Report, Verdict, check, check_from};
 pub use explore::{Limit, Limits, Progress};
+pub use follow::{Followed, Unfollowed, follow};
 pub use model::{Aging, Channels, Faults, Model, Spent, Ticks, Timing, Whose};
 pub use plain::Plain;
-pub use replay::{Replay, replay, scenario};
+pub use replay::{Replay, commands, replay, scenario};
 pub use setup::{Setup, usual_verb};
 pub use tables::{Library, Tables};
 pub use witness::{Said, Witness};

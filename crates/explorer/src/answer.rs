@@ -13,6 +13,12 @@ pub const GALLERY: &str = "/v1/explore/gallery";
 /// Where [runs](wire::RunRequest) are asked for.
 pub const RUN: &str = "/v1/explore/run";
 
+/// Where it is asked [what could happen next](wire::NextRequest).
+pub const NEXT: &str = "/v1/explore/next";
+
+/// Where it is asked [what could go wrong](wire::Wrong).
+pub const WRONG: &str = "/v1/explore/wrong";
+
 /// What a page gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
@@ -37,6 +43,8 @@ impl Explorer {
             CATALOGUE => written(self.catalogue()),
             GALLERY => written(self.gallery()),
             RUN => asked(body, |request: wire::RunRequest| self.run(&request, may_go_on)),
+            NEXT => asked(body, |request: wire::NextRequest| self.next(&request, may_go_on)),
+            WRONG => asked(body, |request: wire::NextRequest| self.wrong(&request, may_go_on)),
             _ => refused(Refused::new(404, format!("there is no resource at {path}"), None)),
         }
     }

@@ -13,11 +13,13 @@ mod catalogue;
 mod costs;
 mod essays;
 mod gallery;
+mod next;
 mod run;
 mod scenarios;
 pub mod wire;
+mod wrong;
 
-pub use answer::{Answer, CATALOGUE, GALLERY, RUN};
+pub use answer::{Answer, CATALOGUE, GALLERY, NEXT, RUN, WRONG};
 pub use catalogue::LIMITS;
 pub use run::{MayGoOn, Refused};
 pub use scenarios::{SCENARIOS, scenario};
@@ -60,6 +62,24 @@ impl Explorer {
         may_go_on: MayGoOn<'_>,
     ) -> Result<wire::Run, Refused> {
         run::run(self, request, may_go_on)
+    }
+
+    /// What could happen next at a moment of a run.
+    pub fn next(
+        &self,
+        request: &wire::NextRequest,
+        may_go_on: MayGoOn<'_>,
+    ) -> Result<wire::Next, Refused> {
+        next::next(self, request, may_go_on)
+    }
+
+    /// What could go wrong from a moment of a run on: the shortest way that the checker finds.
+    pub fn wrong(
+        &self,
+        request: &wire::NextRequest,
+        may_go_on: MayGoOn<'_>,
+    ) -> Result<wire::Wrong, Refused> {
+        wrong::wrong(self, request, may_go_on)
     }
 }
 

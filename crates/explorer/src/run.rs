@@ -37,7 +37,7 @@ pub(crate) fn run(
     request: &RunRequest,
     may_go_on: MayGoOn<'_>,
 ) -> Result<Run, Refused> {
-    let (scenario, played) = play(explorer, &request.scenario, may_go_on)?;
+    let (scenario, played) = play(explorer, &request.scenario, None, may_go_on)?;
     match &request.branch {
         None => Ok(answer(explorer, request.scenario.clone(), &scenario, &played)),
         Some(branch) => another_way(explorer, &request.scenario, &played, branch, may_go_on),
@@ -52,22 +52,46 @@ fn another_way(
     request: &Branch,
     may_go_on: MayGoOn<'_>,
 ) -> Result<Run, Refused> {
-    let Branch { after_us, command } = request;
-    let branched = branch(&explorer.known, text, played, Time::from_micros(*after_us), command)
-        .map_err(|error| refuse(error.to_string(), error.hint()))?;
-    let (scenario, played) = play(explorer, &branched.text, may_go_on)?;
-    // What cannot be done, such as the crash of a process that is down, is no other way.
-    if let Some(failed) = played.mismatches.iter().find(|wrong| wrong.line == branched.line) {
-        let why = failed.happened.trim_start_matches("nothing: ");
-        let error = format!("`{}` cannot happen then: {why}", command.trim());
-        return Err(refuse(error, "choose another moment, or another process"));
-    }
-    Ok(answer(explorer, branched.text, &scenario, &played))
+    let (text, scenario, played) = grown(explorer, text, played, request, may_go_on)?;
+    Ok(answer(explorer, text, &scenario, &played))
 }
 
-fn play(
+/// The scenario of a branch, and its run.
+pub(crate) fn grown(
     explorer: &Explorer,
     text: &str,
+    played: &Played,
+    request: &Branch,
+    may_go_on: MayGoOn<'_>,
+) -> Result<(String, Scenario, Played), Refused> {
+    let mut grown: Option<(String, Scenario, Played)> = None;
+    for (number, command) in request.command.split(';').enumerate() {
+        let after = Time::from_micros(request.after_us.saturating_add(number as u64));
+        let (text, played) = match &grown {
+            Some((text, _, played)) => (text.as_str(), played),
+            None => (text, played),
+        };
+        let branched = branch(&explorer.known, text, played, after, command)
+            .map_err(|error| refuse(error.to_string(), error.hint()))?;
+        let (scenario, played) = play(explorer, &branched.text, None, may_go_on)?;
+        // What cannot be done, such as the crash of a process that is down, is no other way.
+        if let Some(failed) = played.mismatches.iter().find(|wrong| wrong.line == branched.line) {
+            let why = failed.happened.trim_start_matches("nothing: ");
+            let error = format!("`{}` cannot happen then: {why}", command.trim());
+            return Err(refuse(error, "choose another moment, or another process"));
+        }
+        grown = Some((branched.text, scenario, played));
+    }
+    // Even an empty text has one part.
+    grown.ok_or_else(|| {
+        refuse("the branch has no command".to_owned(), "give one, such as `crash 3`")
+    })
+}
+
+pub(crate) fn play(
+    explorer: &Explorer,
+    text: &str,
+    look_at: Option<Time>,
     may_go_on: MayGoOn<'_>,
 ) -> Result<(Scenario, Played), Refused> {
     if text.len() > LIMITS.scenario_bytes {
@@ -79,7 +103,7 @@ fn play(
     let scenario = Scenario::parse_up_to(&explorer.known, text, LIMITS.nodes as usize)
         .map_err(|error| mistake(&error))?;
     let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
-    let staging = Staging { states: true, events_max, may_go_on };
+    let staging = Staging { states: look_at.is_none(), events_max, may_go_on, look_at };
     let seed = scenario.setup.seed;
     let staged = catch_unwind(AssertUnwindSafe(|| scenario.stage(&staging)));
     let played = staged.map_err(|payload| match payload.downcast::<Panicked>() {

@@ -166,8 +166,54 @@ pub struct Branch {
     /// Right after all events of this microsecond.
     pub after_us: u64,
     /// What happens then: a line of the scenario language, such as `crash 3` or `cut 1>2`, without
-    /// a time.
+    /// a time. Several, separated by semicolons, happen one microsecond after the other.
     pub command: String,
+}
+
+/// Asks what could happen next at a moment of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct NextRequest {
+    /// The scenario.
+    pub scenario: String,
+    /// The moment: right after all events of this microsecond.
+    pub after_us: u64,
+}
+
+/// What could happen next, whatever the network and the timers would do by themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Next {
+    /// The messages on their way, in the order of sending, and then the timers that are set.
+    pub choices: Vec<Choice>,
+}
+
+/// Something that is on its way or set, and what can be chosen for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Choice {
+    /// The process to which it happens.
+    pub node: u32,
+    /// The process that sent the message; absent for a timer.
+    pub from: Option<u32>,
+    /// The message or the timer, as the algorithm shows it.
+    pub text: String,
+    /// The commands that choose it: branches of the run.
+    pub commands: Vec<String>,
+}
+
+/// What could go wrong from a moment on, as far as a bounded search can tell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Wrong {
+    /// What was found, in a sentence.
+    pub text: String,
+    /// The branch of the run that shows it: commands, separated by semicolons. Absent if nothing
+    /// was found.
+    pub command: Option<String>,
+    /// How many states were looked at.
+    pub states: u64,
 }
 
 /// A run.

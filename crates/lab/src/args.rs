@@ -241,6 +241,8 @@ pub(crate) enum TraceFormat {
     Svg,
     /// A Mermaid sequence diagram
     Mermaid,
+    /// A PlantUML sequence diagram
+    Plantuml,
     /// For the ShiViz visualiser
     Shiviz,
     /// For Graphviz: the graphs that the run is about, such as the deadlocks that were found

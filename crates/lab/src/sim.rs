@@ -155,6 +155,7 @@ pub(crate) fn rendered(
         TraceFormat::Json => render::json(trace),
         TraceFormat::Svg => render::illustrated(trace, pictures),
         TraceFormat::Mermaid => render::mermaid(trace),
+        TraceFormat::Plantuml => render::plantuml(trace),
         TraceFormat::Shiviz => render::shiviz(trace),
         TraceFormat::Dot => match render::dot(pictures) {
             dot if !dot.is_empty() => dot,

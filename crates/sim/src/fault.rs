@@ -46,6 +46,8 @@ pub enum Action<I> {
         /// By how much it gains, in parts per million.
         drift_ppm: i64,
     },
+    /// What is to happen next is chosen, against what the network or a timer would do by itself.
+    Steer(Steer),
     /// The application asks a process for something.
     Input(NodeId, I),
     /// The application asks every live process for something, in ring order.
@@ -71,9 +73,37 @@ impl<I> Action<I> {
             Action::Clock { node, offset_us, drift_ppm } => {
                 Action::Clock { node, offset_us, drift_ppm }
             }
+            Action::Steer(steer) => Action::Steer(steer),
             Action::Input(id, asked) => Action::Input(id, input(asked)?),
             Action::InputAll(asked) => Action::InputAll(input(asked)?),
         })
+    }
+}
+
+/// What is chosen to happen next. A message has its link and its number on it, from 0; a timer has
+/// its process, and its number among all that this process has set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Steer {
+    /// A message that is on its way arrives now.
+    Deliver(NodeId, NodeId, u32),
+    /// A message that is on its way is lost now.
+    Lose(NodeId, NodeId, u32),
+    /// A message that is on its way arrives now, and once more when it would have.
+    Repeat(NodeId, NodeId, u32),
+    /// A timer that is set fires now.
+    Fire(NodeId, u32),
+}
+
+/// In the words of the scenario language.
+impl fmt::Display for Steer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, from, to, number) = match self {
+            Steer::Fire(node, number) => return write!(f, "fire {}#{number}", node.number()),
+            Steer::Deliver(from, to, number) => ("deliver", from, to, number),
+            Steer::Lose(from, to, number) => ("lose", from, to, number),
+            Steer::Repeat(from, to, number) => ("repeat", from, to, number),
+        };
+        write!(f, "{verb} {}->{}#{number}", from.number(), to.number())
     }
 }
 
@@ -321,10 +351,13 @@ impl<I> Action<I> {
                 let drift = (*drift_ppm != 0).then_some(FaultKind::Drift);
                 offset.into_iter().chain(drift).collect()
             }
+            Action::Steer(Steer::Lose(..)) => vec![FaultKind::Loss],
+            Action::Steer(Steer::Repeat(..)) => vec![FaultKind::Duplicate],
             Action::Resume(_)
             | Action::Slow(..)
             | Action::Heal(_)
             | Action::Calm
+            | Action::Steer(_)
             | Action::Input(..)
             | Action::InputAll(_) => vec![],
         }

@@ -162,7 +162,7 @@ pub mod units;
 pub mod workload;
 
 pub use engine::{CLOCK_START, Ended, Sim};
-pub use fault::{Action, Cut, CutKind, FaultCounts, FaultKind, Mesh, Scheduled};
+pub use fault::{Action, Cut, CutKind, FaultCounts, FaultKind, Mesh, Scheduled, Steer};
 pub use meter::{Refused, Sections, Waits};
 pub use monitor::Violation;
 pub use network::{Fate, Latency, Network};

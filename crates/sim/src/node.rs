@@ -53,6 +53,8 @@ pub(crate) struct Oddity<P: Process> {
     pub(crate) drift_ppm: i64,
     /// The trap of a crash in the middle of sending.
     pub(crate) trap: Option<Trap>,
+    /// Messages whose event in the queue comes to nothing: they were lost, or arrived before.
+    pub(crate) gone: Vec<u64>,
 }
 
 impl<P: Process> Default for Oddity<P> {
@@ -65,6 +67,7 @@ impl<P: Process> Default for Oddity<P> {
             offset_us: 0,
             drift_ppm: 0,
             trap: None,
+            gone: Vec::new(),
         }
     }
 }
@@ -112,6 +115,16 @@ impl<T: Clone + Eq> Timers<T> {
             }
             None => false,
         }
+    }
+
+    /// The armed timer of this number.
+    pub(crate) fn numbered(&self, number: u32) -> Option<T> {
+        self.0.iter().find(|(_, at)| *at == number).map(|(timer, _)| timer.clone())
+    }
+
+    /// Those that are armed with their numbers, in no order.
+    pub(crate) fn all(&self) -> &[(T, u32)] {
+        &self.0
     }
 
     /// Those that are armed, in no order.

@@ -312,6 +312,7 @@ pub fn check_script<I>(script: &[Scheduled<I>]) -> Result<(), Impossible> {
             | Action::Heal(_)
             | Action::Calm
             | Action::Clock { .. }
+            | Action::Steer(_)
             | Action::InputAll(_) => {}
         }
     }

@@ -67,6 +67,12 @@ async function explore<T>(path: string, body?: unknown, signal?: AbortSignal): P
 export const fetchCatalogue = () => explore<Schemas["Catalogue"]>("/v1/explore/catalogue");
 /** What is worth looking at. */
 export const fetchGallery = () => explore<Schemas["Gallery"]>("/v1/explore/gallery");
+/** What could happen next at a moment of a scenario's run. */
+export const fetchNext = (request: Schemas["NextRequest"], signal?: AbortSignal) =>
+  explore<Schemas["Next"]>("/v1/explore/next", request, signal);
+/** What could go wrong from a moment of a scenario's run on. */
+export const fetchWrong = (request: Schemas["NextRequest"], signal?: AbortSignal) =>
+  explore<Schemas["Wrong"]>("/v1/explore/wrong", request, signal);
 /** Plays a scenario. */
 export const fetchRun = (request: Schemas["RunRequest"], signal?: AbortSignal) =>
   explore<Schemas["Run"]>("/v1/explore/run", request, signal);

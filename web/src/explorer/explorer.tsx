@@ -8,6 +8,7 @@ import { deedsFor, deedsForLink, type Deed } from "./deeds";
 import { Form } from "./forms";
 import { CannotShow, load, type Loaded } from "./load";
 import { Menu } from "./menu";
+import { Next } from "./next";
 import { Player } from "./player";
 import { ScenarioText } from "./scenario";
 import type { Link } from "./topology/layout";
@@ -142,7 +143,15 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         key={session.shown.value}
         stage={stage}
         rules={algorithm?.rules ?? []}
-        below={<><Guard level="panel" name="Outcome"><Outcome stage={stage} /></Guard><Hint canBranch={canBranch} deeds={standing} act={(deed) => act(deed, stage.node.peek() ?? header.nodes[0]!)()} /></>}
+        below={
+          <>
+            <Guard level="panel" name="Outcome"><Outcome stage={stage} /></Guard>
+            <Hint canBranch={canBranch} deeds={standing} act={(deed) => act(deed, stage.node.peek() ?? header.nodes[0]!)()} />
+            {recording.scenario !== null && (
+              <Guard level="panel" name="Next"><Next stage={stage} scenario={recording.scenario} onBranch={branch} /></Guard>
+            )}
+          </>
+        }
         onNode={canBranch ? (node, at) => setOpened({ node, link: null, at }) : undefined}
         onLink={canBranch ? (link, at) => setOpened({ node: link[0], link, at }) : undefined}
       />

@@ -60,6 +60,7 @@ describe("what cannot be opened says what it is and what to do", () => {
   test.each([
     ["<svg xmlns='x'></svg>", /picture/],
     ["sequenceDiagram\n", /Mermaid/],
+    ["@startuml\n", /PlantUML/],
     ["digraph {}", /Graphviz/],
     ['P5 {"P5":1}\ntimer', /ShiViz/],
     ["Bully, 5 processes, seed 0\nvectors in ring order: P1 P2\n", /for reading/],

@@ -51,6 +51,7 @@ export function decode(bytes: Uint8Array): string {
 const RELATIVES: readonly [RegExp, string][] = [
   [/^\s*(<\?xml[^>]*>\s*)?<svg/, "a picture of a run (--trace svg)"],
   [/^\s*sequenceDiagram/, "a Mermaid diagram (--trace mermaid)"],
+  [/^\s*@startuml/, "a PlantUML diagram (--trace plantuml)"],
   [/^\s*(di)?graph\s/, "a graph for Graphviz (--trace dot)"],
   [/^\S+ \{"\S+":\d+/, "a log for ShiViz (--trace shiviz)"],
   [/^vectors in ring order: /m, "a trace for reading (--trace text)"],

@@ -52,6 +52,8 @@ export function sentence(event: Event): string {
 
 /** A command of the scenario language as a label: `crash 3` is `P3 crashes`. */
 export function deedWords(command: string): string {
+  const [first = "", ...more] = command.split(";");
+  if (more.length > 0) return `${deedWords(first)}, and ${more.length} more`;
   const [verb = "", ...rest] = command.trim().split(/\s+/);
   const who = rest.map(names).join(", ");
   const several = rest.length > 1 || /\.\.|,/.test(rest[0] ?? "");
@@ -64,8 +66,13 @@ export function deedWords(command: string): string {
   }
   if (verb === "partition") return `partition ${rest.join(" ").replaceAll("|", " | ")}`;
   if (verb === "heal") return rest.length > 1 ? `healed: ${deedWords(rest.join(" "))}` : "cuts healed";
+  const message = /^(\d+)->(\d+)#\d+$/.exec(rest[0] ?? "");
+  if (message && MESSAGES[verb]) return `message ${names(message[1]!)} → ${names(message[2]!)} ${MESSAGES[verb]}`;
+  if (verb === "fire") return `timer of ${names((rest[0] ?? "").split("#")[0]!)} fires`;
   return who ? `${who}: ${verb}` : command;
 }
+
+const MESSAGES: Record<string, string> = { deliver: "arrives", repeat: "arrives twice", lose: "lost" };
 
 const DEEDS: Record<string, [string, string]> = {
   crash: ["crashes", "crash"],

@@ -10,7 +10,7 @@ mod moments;
 mod text;
 mod walk;
 
-pub use text::scenario;
+pub use text::{commands, scenario};
 
 use crate::model::Channels;
 use crate::setup::Setup;

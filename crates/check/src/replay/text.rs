@@ -1,6 +1,8 @@
 //! A counterexample as a scenario.
 
-use super::Replay;
+use super::{Replay, walk};
+use crate::setup::Setup;
+use crate::world;
 use bellwether_sim::{Action, Silent, scenario};
 use std::fmt::Write;
 
@@ -45,6 +47,14 @@ pub fn scenario(replay: &Replay, what: &str) -> String {
         expect("disagreement");
     }
     text
+}
+
+/// The last of these actions as commands of the scenario language, one for each that is more than the
+/// passing of time: for a run that has come as far as the first `done` of them.
+pub fn commands(setup: &Setup, actions: &[world::Action], done: usize) -> Vec<String> {
+    let model = setup.model();
+    let names = walk::names(&model, actions, &|input| setup.algorithm.verb(input).into_owned());
+    names.into_iter().skip(done).flatten().collect()
 }
 
 /// Adds a comment, broken into lines.

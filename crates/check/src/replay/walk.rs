@@ -110,7 +110,54 @@ pub(super) fn walk<P: Process>(model: &Model<P>, stem: &[Action], cycle: &[Actio
     walker.walk
 }
 
+/// What each of these actions is called in the scenario language, if it has a name.
+pub(super) fn names<P: Process>(
+    model: &Model<P>,
+    actions: &[Action],
+    verb: &dyn Fn(&P::Input) -> String,
+) -> Vec<Option<String>> {
+    let mut walker = Walker::new(model);
+    let name = |action: &Action| {
+        let name = walker.name(*action, verb);
+        walker.act(*action);
+        name
+    };
+    actions.iter().map(name).collect()
+}
+
 impl<'a, P: Process> Walker<'a, P> {
+    /// What an action is called that comes next.
+    fn name(&self, action: Action, verb: &dyn Fn(&P::Input) -> String) -> Option<String> {
+        let ring = self.plain.model.group.ring();
+        let id = |place: u8| ring[usize::from(place)];
+        let letter = |to, at| self.find(to, at).map(|index| &self.walk.letters[index]);
+        match action {
+            Action::Deliver { to, at } => {
+                let Letter { from, number, copies, .. } = letter(to, at)?;
+                let steer = if *copies > 1 { sim::Steer::Repeat } else { sim::Steer::Deliver };
+                Some(steer(id(*from), id(to), *number).to_string())
+            }
+            Action::Lose { to, at } => {
+                let Letter { from, number, .. } = letter(to, at)?;
+                Some(sim::Steer::Lose(id(*from), id(to), *number).to_string())
+            }
+            Action::Fire { place, at } => {
+                let timer = self.slot(place).timers.get(usize::from(at))?.timer.clone();
+                let setting = &self.walk.settings[*self.armed.get(&(place, timer))?];
+                Some(sim::Steer::Fire(id(place), setting.number).to_string())
+            }
+            Action::Input { place } => {
+                let number = self.world.rest.asked[usize::from(place)];
+                let input = self.plain.model.inputs[usize::from(place)].get(usize::from(number))?;
+                Some(format!("{} {}", verb(input), id(place).number()))
+            }
+            Action::Crash { place } => Some(format!("crash {}", id(place).number())),
+            Action::Recover { place } => Some(format!("recover {}", id(place).number())),
+            // A second copy shows when it arrives.
+            Action::Duplicate { .. } | Action::Tick { .. } => None,
+        }
+    }
+
     fn new(model: &'a Model<P>) -> Self {
         let mut plain = Plain { model };
         let world = plain.start();

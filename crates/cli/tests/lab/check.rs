@@ -44,7 +44,7 @@ fn a_proof_says_of_what_and_within_which_bounds() {
     assert_eq!(lines.next(), Some("proved"), "{text}");
     for part in [
         "holds        one-coordinator, agreement",
-        "bully, P1 P2 P3; P3 coordinates at first; detection on\n",
+        "bully, P1 P2 P3; P3 is the coordinator at first; detection on\n",
         "synchronous",
         "channels     reorder",
         "may happen   1 crash",
@@ -134,6 +134,26 @@ fn a_counterexample_is_a_scenario_that_the_simulator_plays() {
 }
 
 #[test]
+fn all_start_makes_every_process_start_first() {
+    let folder = TempDir::new().unwrap();
+    let proved = run_in(folder.path(), "check chang-roberts --nodes 3 --all-start");
+    let text = printed(proved, 0);
+    assert!(text.starts_with("proved\n") && text.contains("no coordinator at first"), "{text}");
+    let refused = run_in(folder.path(), "check berkeley --all-start");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no election to start"));
+}
+
+#[test]
+fn a_run_in_which_nothing_happens_is_explained() {
+    let folder = TempDir::new().unwrap();
+    let line = "check bully --nodes 2 --coordinator none";
+    let text = printed(run_in(folder.path(), line), 1);
+    assert!(text.contains("in this run nothing happens"), "{text}");
+    let text = printed(run_in(folder.path(), &format!("{LIES} --nodes 2")), 1);
+    assert!(!text.contains("in this run nothing happens"), "{text}");
+}
+
+#[test]
 fn a_counterexample_is_shown_like_any_trace() {
     let folder = TempDir::new().unwrap();
     for (format, sign) in [
@@ -141,6 +161,7 @@ fn a_counterexample_is_shown_like_any_trace() {
         ("json", "{\""),
         ("svg", "<svg"),
         ("mermaid", "sequenceDiagram"),
+        ("plantuml", "@startuml"),
         ("shiviz", "P1"),
         ("scenario", "cluster bully"),
     ] {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-const FORMATS: [&str; 5] = ["text", "json", "svg", "mermaid", "shiviz"];
+const FORMATS: [&str; 6] = ["text", "json", "svg", "mermaid", "plantuml", "shiviz"];
 const PARTITION: &str = "1,2|3,4,5@1s..2s";
 
 fn command(words: &[&str]) -> Command {

@@ -50,6 +50,9 @@ pub struct CheckArgs {
     /// [default: 1; none if there is an --ask, or if processes watch their coordinator]
     #[arg(long, value_name = "Q", allow_negative_numbers = true, help_heading = "What may happen")]
     pub(crate) requests: Option<u32>,
+    /// Nobody is the coordinator, and all processes start at once, before anything else happens
+    #[arg(long, conflicts_with = "requests", help_heading = "What may happen")]
+    pub(crate) all_start: bool,
     /// This process may be asked for this, at any moment or never: 1=work
     #[arg(long, value_name = "ID=VERB", help_heading = "What may happen")]
     pub(crate) ask: Vec<String>,
@@ -143,6 +146,8 @@ pub(crate) enum Shape {
     Svg,
     /// A Mermaid sequence diagram
     Mermaid,
+    /// A PlantUML sequence diagram
+    Plantuml,
     /// For the ShiViz visualiser
     Shiviz,
     /// For Graphviz: the graphs that the run is about, such as the deadlocks that were found
@@ -159,6 +164,7 @@ impl Shape {
             Shape::Json => TraceFormat::Json,
             Shape::Svg => TraceFormat::Svg,
             Shape::Mermaid => TraceFormat::Mermaid,
+            Shape::Plantuml => TraceFormat::Plantuml,
             Shape::Shiviz => TraceFormat::Shiviz,
             Shape::Dot => TraceFormat::Dot,
             Shape::Scenario => return None,

@@ -9,7 +9,7 @@ use crate::work::SectionArgs;
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Settings;
 use bellwether_algorithms::options::Options;
-use bellwether_check::{Channels, Faults, Setup, usual_verb};
+use bellwether_check::{Action, Channels, Faults, Setup, usual_verb};
 use bellwether_core::{Group, NodeId};
 use bellwether_shell::Failure;
 use bellwether_sim::{CutKind, units};
@@ -18,6 +18,9 @@ use bellwether_sim::{CutKind, units};
 const MOST_NODES: usize = 16;
 /// How many processes there are if nobody says.
 const NODES: u32 = 3;
+
+/// The verb with which an application asks for an election.
+const START: &str = "start";
 
 /// What the flags describe.
 pub(crate) fn setup(algorithm: &Listed, args: &CheckArgs) -> Result<Setup, Failure> {
@@ -28,7 +31,7 @@ pub(crate) fn setup(algorithm: &Listed, args: &CheckArgs) -> Result<Setup, Failu
     let faulty = faults.crashes > 0 || faults.losses > 0 || !partition.is_empty();
     let watches = faults.crashes > 0 && !args.section.textbook;
     let (timing, timeout) = time::timing(algorithm, args)?;
-    let coordinator = Some(group.highest());
+    let coordinator = (!args.all_start).then(|| group.highest());
     let mut settings = args.cluster.settings(&group, coordinator, watches, faulty, timeout)?;
     settings.options = args.own.options(algorithm)?;
     args.section.apply(&mut settings)?;
@@ -36,7 +39,11 @@ pub(crate) fn setup(algorithm: &Listed, args: &CheckArgs) -> Result<Setup, Failu
     let channels = channels(algorithm, args, &mut settings.options)?;
     let algorithm = &own::check(algorithm, &settings, &group)?;
     refuse_clocks_below(algorithm, &settings)?;
-    let asks = asks(algorithm, args, &group)?;
+    let mut asks = asks(algorithm, args, &group)?;
+    if args.all_start {
+        // First of all: see `begun`.
+        asks.splice(..0, group.ring().iter().map(|id| (*id, START.to_owned())));
+    }
     let mut setup = Setup::new(algorithm, group, settings);
     setup.timing = timing;
     setup.channels = channels.unwrap_or(setup.channels);
@@ -52,6 +59,12 @@ pub(crate) fn setup(algorithm: &Listed, args: &CheckArgs) -> Result<Setup, Failu
     Ok(setup)
 }
 
+/// What happens before anything else.
+pub(crate) fn begun(setup: &Setup, args: &CheckArgs) -> Vec<Action> {
+    let places = if args.all_start { setup.group.len() } else { 0 };
+    (0..places).map(|place| Action::Input { place: place as u8 }).collect()
+}
+
 /// Refuses what the algorithm has no use for.
 fn suits(algorithm: &Listed, args: &CheckArgs) -> Result<(), Failure> {
     let name = algorithm.name();
@@ -65,6 +78,9 @@ fn suits(algorithm: &Listed, args: &CheckArgs) -> Result<(), Failure> {
         }
     }
     args.section.suits(algorithm)?;
+    if args.all_start && algorithm.input(START).is_none() {
+        return refuse("all-start", format!("{name} has no election to start; leave the flag out"));
+    }
     if !algorithm.reads_clock {
         for (flag, given) in [("until", args.until.is_some()), ("offset", !args.offset.is_empty())]
         {

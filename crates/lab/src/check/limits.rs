@@ -3,8 +3,9 @@
 use super::args::CheckArgs;
 use crate::args::Switch;
 use bellwether_check::{Limits, Progress};
-use bellwether_shell::Failure;
+use bellwether_shell::{Failure, complain};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use std::cell::Cell;
 use std::thread;
 use std::time::Duration;
 
@@ -79,45 +80,69 @@ fn free_memory() -> Option<u64> {
     Some((kib * 1024).min(share.unwrap_or(u64::MAX)))
 }
 
-/// Shows how far it has come: on a terminal only; indicatif sees to that.
-pub(crate) struct Watcher(ProgressBar);
+/// Elsewhere than on a terminal, it says how far it has come this often.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+/// Shows how far it has come: on a terminal in one line that changes, elsewhere in a line now and then.
+pub(crate) struct Watcher {
+    bar: ProgressBar,
+    quiet: bool,
+    /// How long it had taken at the last line.
+    told: Cell<Duration>,
+}
 
 impl Watcher {
     pub(crate) fn new(quiet: bool) -> Self {
+        let told = Cell::new(Duration::ZERO);
         if quiet {
-            return Watcher(ProgressBar::hidden());
+            return Watcher { bar: ProgressBar::hidden(), quiet, told };
         }
         let style = ProgressStyle::with_template("{spinner} {elapsed} {msg}");
         let bar = ProgressBar::new_spinner();
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
         // The end of a check, when all states are there and runs are looked at, says nothing.
         bar.enable_steady_tick(Duration::from_millis(200));
-        Watcher(bar)
+        Watcher { bar, quiet, told }
     }
 
     pub(crate) fn tell(&self, progress: &Progress) {
-        if self.0.is_hidden() {
-            return;
+        let passed = self.bar.elapsed();
+        if !self.bar.is_hidden() {
+            self.bar.set_message(words(progress, passed));
+        } else if !self.quiet && passed >= self.told.get() + LINE_EVERY {
+            self.told.set(passed);
+            complain(&format!("{:.0} s: {}", passed.as_secs_f64(), words(progress, passed)));
         }
-        let seconds = self.0.elapsed().as_secs_f64().max(1e-3);
-        self.0.set_message(format!(
-            "{} states, {} a second, depth {}, queue {}, {}",
-            HumanCount(progress.states),
-            HumanCount((progress.states as f64 / seconds) as u64),
-            progress.depth,
-            HumanCount(progress.queue),
-            HumanBytes(progress.memory),
-        ));
     }
 
     pub(crate) fn done(self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
+}
+
+fn words(progress: &Progress, passed: Duration) -> String {
+    let seconds = passed.as_secs_f64().max(1e-3);
+    format!(
+        "{} states, {} a second, depth {}, queue {}, {}",
+        HumanCount(progress.states),
+        HumanCount((progress.states as f64 / seconds) as u64),
+        progress.depth,
+        HumanCount(progress.queue),
+        HumanBytes(progress.memory),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn progress_has_states_rate_and_memory() {
+        let progress =
+            Progress { states: 1_000_000, memory: 3 << 20, depth: 7, ..Progress::default() };
+        let said = words(&progress, Duration::from_secs(4));
+        assert_eq!(said, "1,000,000 states, 250,000 a second, depth 7, queue 0, 3.00 MiB");
+    }
 
     #[test]
     fn sizes_are_read_with_their_units() {

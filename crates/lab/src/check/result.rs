@@ -171,8 +171,22 @@ impl<'a> Found<'a> {
         if progress.states <= 1 {
             line("hint", "nothing can happen; try --requests 1 or --crashes 1".to_owned());
         }
+        if self.is_empty_run() {
+            line(
+                "note",
+                "in this run nothing happens: what may happen need not, and without it the goal is \
+                 missed. Give a coordinator, --all-start, or --safety"
+                    .to_owned(),
+            );
+        }
         self.add_counterexample(&mut text);
         text
+    }
+
+    /// Whether the goal is missed only because nothing has to happen.
+    fn is_empty_run(&self) -> bool {
+        let missed = matches!(&self.report.verdict, Judgement::Violated(found) if found.missed);
+        missed && self.steps.is_empty()
     }
 
     fn add_counterexample(&self, text: &mut String) {

@@ -11,10 +11,13 @@ pub(crate) fn cluster(setup: &Setup, topology: Topology) -> String {
     let Settings { coordinator, detection, acknowledge, textbook, options, .. } = settings;
     let ids: Vec<String> = group.ring().iter().map(|id| id.to_string()).collect();
     let mut parts = vec![ids.join(" ")];
-    parts.push(match coordinator {
-        Some(id) => format!("{id} coordinates at first"),
-        None => "nobody coordinates at first".to_owned(),
-    });
+    // Generals have none.
+    if setup.algorithm.entry.family != "agreement" {
+        parts.push(match coordinator {
+            Some(id) => format!("{id} is the coordinator at first"),
+            None => "there is no coordinator at first".to_owned(),
+        });
+    }
     parts.extend(detection.then(|| "detection on".to_owned()));
     let links = *acknowledge && topology == Topology::Ring;
     parts.extend(links.then(|| "messages acknowledged".to_owned()));

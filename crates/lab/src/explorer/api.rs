@@ -1,6 +1,6 @@
 //! What the page asks for, over HTTP.
 
-use super::{Opened, catalogue, desk, gallery, wire};
+use super::{EXPLORER, Opened, catalogue, desk, gallery, wire};
 use axum::extract::DefaultBodyLimit;
 use axum::extract::rejection::JsonRejection;
 use axum::http::header::CONTENT_TYPE;
@@ -26,6 +26,8 @@ fn routes() -> Router {
     Router::new()
         .route("/v1/explore/catalogue", get(catalogue_of_algorithms))
         .route("/v1/explore/gallery", get(gallery_of_runs))
+        .route("/v1/explore/next", post(next).layer(DefaultBodyLimit::max(BODY_MAX)))
+        .route("/v1/explore/wrong", post(wrong).layer(DefaultBodyLimit::max(BODY_MAX)))
         .route("/v1/explore/run", post(play).layer(DefaultBodyLimit::max(BODY_MAX)))
 }
 
@@ -70,8 +72,40 @@ async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
     (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
 )))]
 async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<Response, Refusal> {
-    let run = desk::play(request?.0).await?;
-    Ok(([(CONTENT_TYPE, "application/json")], run).into_response())
+    let request = request?.0;
+    desk::compute(move |may_go_on| EXPLORER.run(&request, may_go_on)).await.map(json)
+}
+
+/// What could happen next at a moment of a scenario's run.
+#[cfg_attr(test, utoipa::path(post, path = "/v1/explore/next", request_body = wire::NextRequest, responses(
+    (status = 200, body = wire::Next),
+    (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
+    (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
+    (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
+)))]
+async fn next(
+    request: Result<Json<wire::NextRequest>, JsonRejection>,
+) -> Result<Response, Refusal> {
+    let request = request?.0;
+    desk::compute(move |may_go_on| EXPLORER.next(&request, may_go_on)).await.map(json)
+}
+
+/// What could go wrong from a moment of a scenario's run on.
+#[cfg_attr(test, utoipa::path(post, path = "/v1/explore/wrong", request_body = wire::NextRequest, responses(
+    (status = 200, body = wire::Wrong),
+    (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
+    (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
+    (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
+)))]
+async fn wrong(
+    request: Result<Json<wire::NextRequest>, JsonRejection>,
+) -> Result<Response, Refusal> {
+    let request = request?.0;
+    desk::compute(move |may_go_on| EXPLORER.wrong(&request, may_go_on)).await.map(json)
+}
+
+fn json(body: Vec<u8>) -> Response {
+    ([(CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 #[cfg(test)]
@@ -86,7 +120,7 @@ mod tests {
             description = "Runs of the catalogue's algorithms, for the page in the browser.",
             license(name = "MIT OR Apache-2.0")
         ),
-        paths(catalogue_of_algorithms, gallery_of_runs, play),
+        paths(catalogue_of_algorithms, gallery_of_runs, play, next, wrong),
         components(schemas(wire::Opened))
     )]
     struct Document;

@@ -4,11 +4,10 @@
 //! take all memory, so few are played at a time, each has a deadline, and a queue that moves too
 //! slowly is told to come back.
 
-use super::EXPLORER;
-use super::wire::RunRequest;
 use axum::http::StatusCode;
-use bellwether_explorer::Refused;
+use bellwether_explorer::{MayGoOn, Refused};
 use bellwether_http::Refusal;
+use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -37,9 +36,11 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| Desk {
     present: Arc::new(Semaphore::new(PLAYED_AT_ONCE + WAITING_MAX)),
 });
 
-/// Plays a run as soon as there is a place for it. The answer is JSON already: a long run takes its
+/// Computes an answer as soon as there is a place for it. It is JSON already: a long run takes its
 /// time to be written down, and who writes it must have time.
-pub(crate) async fn play(request: RunRequest) -> Result<Vec<u8>, Refusal> {
+pub(crate) async fn compute<A: Serialize>(
+    answer: impl FnOnce(MayGoOn<'_>) -> Result<A, Refused> + Send + 'static,
+) -> Result<Vec<u8>, Refusal> {
     let busy = || {
         let hint = Some("try again in some seconds");
         let error = "too many runs are being computed";
@@ -53,8 +54,8 @@ pub(crate) async fn play(request: RunRequest) -> Result<Vec<u8>, Refusal> {
     let mut played = spawn_blocking(move || {
         // Kept until the run is over, even if nobody waits for it any more.
         let _places = (present, place);
-        let run = EXPLORER.run(&request, &|| !lasts.load(Ordering::Relaxed)).map_err(refusal)?;
-        serde_json::to_vec(&run).map_err(|error| failed(&error.to_string()))
+        let answer = answer(&|| !lasts.load(Ordering::Relaxed)).map_err(refusal)?;
+        serde_json::to_vec(&answer).map_err(|error| failed(&error.to_string()))
     });
     let played = match timeout(COMPUTED_FOR, &mut played).await {
         Ok(played) => played,

@@ -55,6 +55,10 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 self.see(0, Seen::Note("calm"));
                 None
             }
+            Action::Steer(steer) => {
+                self.steer(*steer);
+                None
+            }
             Action::Input(id, input) => place(id).map(|place| self.input(place, input.clone())),
             Action::InputAll(input) => {
                 for place in 0..self.nodes.len() {
@@ -149,7 +153,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         }
     }
 
-    fn odd(&mut self, place: usize) -> &mut Oddity<P> {
+    pub(super) fn odd(&mut self, place: usize) -> &mut Oddity<P> {
         self.nodes[place].odd = true;
         self.oddities.entry(place).or_default()
     }

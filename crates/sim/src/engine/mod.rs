@@ -4,10 +4,11 @@ mod hearing;
 mod mischief;
 mod pace;
 mod sink;
+mod steer;
 
 pub use self::mischief::CLOCK_START;
 use crate::attendance::Attendance;
-use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled};
+use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind, Scheduled, Steer};
 use crate::meter::{Meter, Refused, Sections};
 use crate::monitor::{Monitor, Violation};
 use crate::network::{Network, Oracle, Rate};
@@ -75,6 +76,8 @@ struct World<P: Process> {
     in_flight: Option<u64>,
     /// What happened to every message, if somebody wants to know.
     fates: Option<Vec<FateEntry>>,
+    /// What was chosen to happen next, and could not.
+    unsteered: Vec<Steer>,
     /// The books of critical sections, where there are any.
     meter: Option<Box<Metered<P>>>,
     /// Who hears what the processes say, if anybody.
@@ -185,6 +188,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 events: 0,
                 in_flight: None,
                 fates: None,
+                unsteered: Vec::new(),
                 meter: None,
                 attendance: None,
             },
@@ -331,6 +335,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[inline(always)]
     fn handle(&mut self, event: Event<P>) {
         match event {
+            Event::Deliver { to, id, .. }
+                if self.nodes[to as usize].odd && self.is_gone(to as usize, id) => {}
             Event::Deliver { to, .. }
                 if self.nodes[to as usize].odd && self.holds_up(to as usize) =>
             {
@@ -355,13 +361,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     fn deliver(&mut self, to: usize, from: NodeId, id: u64, msg: P::Msg) {
         self.world.events += 1;
         self.world.last = self.world.now;
-        if let Some(in_flight) = &mut self.world.in_flight
-            && msg.kind().role != Role::Overhead
-        {
-            // Those that were sent before anybody asked are not counted.
-            *in_flight = in_flight.saturating_sub(1);
-            self.stirred |= *in_flight == 0;
-        }
+        self.land(&msg);
         if (!self.world.cuts.is_empty() || !self.nodes[to].up) && self.is_lost(to, from, id, &msg) {
             return;
         }
@@ -369,6 +369,18 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             self.see(to, Seen::Receive { id, from, msg: &msg });
         }
         self.step(to, |process, cx| process.on_message(from, msg, cx));
+    }
+
+    /// A message is not on its way any more.
+    #[inline(always)]
+    fn land(&mut self, msg: &P::Msg) {
+        if let Some(in_flight) = &mut self.world.in_flight
+            && msg.kind().role != Role::Overhead
+        {
+            // Those that were sent before anybody asked are not counted.
+            *in_flight = in_flight.saturating_sub(1);
+            self.stirred |= *in_flight == 0;
+        }
     }
 
     /// Whether a message comes to nothing at its destination.

@@ -6,6 +6,7 @@
 mod dot;
 pub mod json;
 mod mermaid;
+mod plantuml;
 #[cfg(test)]
 #[path = "sample_tests.rs"]
 mod sample;
@@ -17,6 +18,7 @@ mod text;
 pub use dot::dot;
 pub use json::json;
 pub use mermaid::mermaid;
+pub use plantuml::plantuml;
 pub use shiviz::shiviz;
 pub use story::story;
 pub use svg::{illustrated, svg};
@@ -71,7 +73,12 @@ mod tests {
     fn the_documentation_shows_what_really_comes_out() {
         let page = include_str!("../../../../docs/traces.md");
         let trace = sample::bully();
-        for whole in [text(&trace), story(&trace.events, false).join("\n"), mermaid(&trace)] {
+        for whole in [
+            text(&trace),
+            story(&trace.events, false).join("\n"),
+            mermaid(&trace),
+            plantuml(&trace),
+        ] {
             assert!(page.contains(whole.trim_end()), "docs/traces.md needs\n{whole}");
         }
         let lines = json(&trace);

@@ -122,7 +122,8 @@ enum Spot {
 /// Reads the command by itself.
 fn read(command: &str, setup: &Setup) -> Result<Deed, Unbranched> {
     let shown = || command.trim().to_owned();
-    if command.contains(['\n', '\r', '#']) {
+    // A sharp sign inside a word, as in `deliver 1->2#0`, is no comment.
+    if command.contains(['\n', '\r']) || comment_start(command).is_some() {
         return Err(Unbranched::NoDeed(shown()));
     }
     let mut line = Line::new(1, command);

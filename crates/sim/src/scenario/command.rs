@@ -1,6 +1,6 @@
 //! The commands of a scenario.
 
-use crate::fault::CutKind;
+use crate::fault::{CutKind, Steer};
 use crate::network::{Latency, Network};
 use crate::plan::default_timeout;
 use bellwether_algorithms::catalogue::Listed;
@@ -76,6 +76,8 @@ pub enum Deed {
     Heal(Mend),
     /// A process's clock is off, in microseconds and parts per million.
     Clock(NodeId, i64, i64),
+    /// What happens next is chosen: a message arrives, is lost or repeated, or a timer fires.
+    Steer(Steer),
     /// Processes are given an input of the algorithm's vocabulary.
     Input(String, Who),
 }

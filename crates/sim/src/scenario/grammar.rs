@@ -2,8 +2,8 @@
 
 use super::command::{Command, Deed, Expectation, Mend, Setup, Span, Who};
 use super::line::{Line, Parsed, Word};
-use super::parse::{nobody_or, number};
-use crate::fault::CutKind;
+use super::parse::{message, nobody_or, number, timer};
+use crate::fault::{CutKind, Steer};
 use crate::units;
 use bellwether_core::{Group, NodeId};
 use std::collections::BTreeMap;
@@ -47,6 +47,20 @@ impl Line<'_> {
                 }
                 Deed::Clock(node, offset.unwrap_or(0), drift.unwrap_or(0))
             }
+            "deliver" | "lose" | "repeat" => {
+                let (from, to, number) =
+                    self.read("a message such as 1->2#0", |text| message(text, group))?;
+                let steer = match verb.text {
+                    "deliver" => Steer::Deliver,
+                    "lose" => Steer::Lose,
+                    _ => Steer::Repeat,
+                };
+                Deed::Steer(steer(from, to, number))
+            }
+            "fire" => {
+                let (node, number) = self.read("a timer such as 3#0", |text| timer(text, group))?;
+                Deed::Steer(Steer::Fire(node, number))
+            }
             input if setup.algorithm.input(input).is_some() => {
                 Deed::Input(input.to_owned(), self.who(group)?)
             }
@@ -54,7 +68,7 @@ impl Line<'_> {
                 let inputs = setup.algorithm.verbs;
                 let message = format!(
                     "no command '{other}'; expected crash, recover, pause, resume, slow, \
-                     partition, cut, heal, calm, clock, {}, run or expect",
+                     partition, cut, heal, calm, clock, deliver, lose, repeat, fire, {}, run or expect",
                     inputs.join(", ")
                 );
                 return self.error(verb.column, message);

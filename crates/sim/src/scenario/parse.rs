@@ -357,7 +357,7 @@ fn link(text: &str, group: &Group) -> Result<(NodeId, NodeId), String> {
     Ok((units::member(from, group)?, units::member(to, group)?))
 }
 
-fn message(text: &str, group: &Group) -> Result<(NodeId, NodeId, u32), String> {
+pub(super) fn message(text: &str, group: &Group) -> Result<(NodeId, NodeId, u32), String> {
     let (way, count) = text
         .split_once('#')
         .ok_or_else(|| format!("'{text}' is no message; write 1->2#0 for the first from 1 to 2"))?;
@@ -365,7 +365,7 @@ fn message(text: &str, group: &Group) -> Result<(NodeId, NodeId, u32), String> {
     Ok((from, to, number(count)?))
 }
 
-fn timer(text: &str, group: &Group) -> Result<(NodeId, u32), String> {
+pub(super) fn timer(text: &str, group: &Group) -> Result<(NodeId, u32), String> {
     let (who, count) = text
         .split_once('#')
         .ok_or_else(|| format!("'{text}' is no timer; write 3#0 for the first that 3 sets"))?;

@@ -1,6 +1,7 @@
 //! Playing scenarios.
 
 use super::command::{Command, Deed, Expectation, Mend, Span, Who};
+use super::next::{Next, sent};
 use super::parse::{Paragraph, Scenario};
 use super::refusals::Refusals;
 use super::signs::{Asked, Signs};
@@ -24,12 +25,14 @@ pub struct Staging<'a> {
     pub events_max: usize,
     /// Asked now and then whether a run may go on.
     pub may_go_on: &'a dyn Fn() -> bool,
+    /// Whether to end after all events of this microsecond, and look at what could happen next.
+    pub look_at: Option<Time>,
 }
 
 /// A scenario is there to be read: one with more events than this has gone wrong.
 impl Default for Staging<'_> {
     fn default() -> Self {
-        Staging { states: false, events_max: 1_000_000, may_go_on: &|| true }
+        Staging { states: false, events_max: 1_000_000, may_go_on: &|| true, look_at: None }
     }
 }
 
@@ -60,6 +63,8 @@ pub struct Played {
     pub broken: Option<Time>,
     /// Whether the run was cut off, and why.
     pub cut_off: Option<CutOff>,
+    /// What could happen next, if that was to be looked at.
+    pub next: Option<Next>,
 }
 
 /// A `run`, and the time that passed meanwhile.
@@ -137,6 +142,7 @@ impl Scenario {
             asked: false,
             work: 0,
             missed: None,
+            next: None,
             signs: Signs::default(),
             refusals: Refusals::default(),
             has_story: self.paragraphs.iter().any(|paragraph| !paragraph.story.is_empty()),
@@ -144,6 +150,8 @@ impl Scenario {
             judged: false,
             mismatches: Vec::new(),
         };
+        let names = sent(&stage.sim.observer);
+        stage.sim.name_messages(names);
         if setup.keeps_going {
             stage.sim.keep_going();
         }
@@ -158,6 +166,9 @@ impl Scenario {
         let outcome = stage.outcome(&plan);
         let broken = stage.sim.violation().map(|violation| violation.at);
         let broken = broken.filter(|_| !setup.keeps_going);
+        // A moment after the end of the run is its end.
+        let look = || Next::look(&stage.sim);
+        let next = staging.look_at.map(|_| stage.next.take().unwrap_or_else(look));
         let (runs, cut_off) = (std::mem::take(&mut stage.runs), stage.cut_off);
         let trace = stage.sim.observer.into_trace();
         Played {
@@ -168,6 +179,7 @@ impl Scenario {
             runs,
             broken,
             cut_off,
+            next,
         }
     }
 }
@@ -193,6 +205,8 @@ pub(super) struct Stage<'a> {
     work: u64,
     /// The goal, if the last `run` ended without it.
     missed: Option<Violation>,
+    /// What could happen next at the moment that was to be looked at, once it was reached.
+    next: Option<Next>,
     signs: Signs,
     refusals: Refusals,
     /// Whether the scenario claims any story at all. One that was just saved does not.
@@ -208,6 +222,9 @@ impl Stage<'_> {
     /// Plays a paragraph and writes it anew.
     fn play(&mut self, paragraph: &Paragraph, overhead: bool) -> String {
         for (line, command) in &paragraph.commands {
+            if self.next.is_some() {
+                break;
+            }
             let since = self.sim.observer.trace().events.len();
             let asked = Asked { line: *line, written: paragraph.written(*line), since };
             let done = match command {
@@ -228,6 +245,8 @@ impl Stage<'_> {
                 }
             };
             self.mismatches.extend(done.err().map(|happened| asked.instead(happened)));
+            let unsteered = self.sim.take_unsteered();
+            self.mismatches.extend(unsteered.iter().filter_map(|one| self.signs.unsteered(one)));
             let events = &self.sim.observer.trace().events;
             let ran = matches!(command, Command::Run(_));
             self.mismatches.extend(self.signs.look(events, self.sim.now(), ran));
@@ -294,6 +313,7 @@ impl Stage<'_> {
                 mended.into_iter().map(|(number, _)| Action::Heal(number)).collect()
             }
             Deed::Calm => vec![Action::Calm],
+            Deed::Steer(steer) => vec![Action::Steer(*steer)],
             Deed::Clock(node, offset_us, drift_ppm) => {
                 vec![Action::Clock { node: *node, offset_us: *offset_us, drift_ppm: *drift_ppm }]
             }
@@ -357,6 +377,13 @@ impl Stage<'_> {
 
     /// Runs in steps, so as to notice a run without end.
     fn run_to(&mut self, limit: Time) -> Result<Ended, String> {
+        if let Some(moment) = self.staging.look_at.filter(|moment| *moment < limit) {
+            return self.run_up_to(moment);
+        }
+        self.pass_to(limit)
+    }
+
+    fn pass_to(&mut self, limit: Time) -> Result<Ended, String> {
         let mut step = self.step;
         loop {
             let before = self.sim.events();
@@ -376,6 +403,16 @@ impl Stage<'_> {
             let quiet = self.sim.events() == before;
             step = if quiet { step.saturating_mul(2) } else { self.step };
         }
+    }
+
+    /// Runs to a moment before the end, and looks at what could happen next there.
+    fn run_up_to(&mut self, moment: Time) -> Result<Ended, String> {
+        let ended = self.pass_to(moment)?;
+        // What ends before is as it always is.
+        if ended == Ended::TimeUp {
+            self.next = Some(Next::look(&self.sim));
+        }
+        Ok(ended)
     }
 
     /// Sees to it that a run does not go on and on.

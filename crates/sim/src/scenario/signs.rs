@@ -5,7 +5,7 @@
 //! leaves a sign in the trace; one without a sign has not happened, and the scenario is told so.
 
 use super::play::Mismatch;
-use crate::fault::Action;
+use crate::fault::{Action, Steer};
 use crate::trace::{TraceEvent, What};
 use bellwether_core::{NodeId, Time};
 use std::collections::BTreeSet;
@@ -18,6 +18,8 @@ pub(super) struct Signs {
     /// The events that were the sign of something, by their place in the trace.
     seen: BTreeSet<usize>,
     traps: Vec<(Asked, NodeId)>,
+    /// What is chosen to happen next.
+    steers: Vec<(Asked, Steer)>,
 }
 
 /// Where and when something was asked for.
@@ -58,6 +60,10 @@ impl Signs {
             Action::Input(id, _) => Some((*id, What::Input(String::new()))),
             Action::CrashSending { node, .. } => {
                 self.traps.push((asked.clone(), *node));
+                None
+            }
+            Action::Steer(steer) => {
+                self.steers.push((asked.clone(), *steer));
                 None
             }
             _ => None,
@@ -107,6 +113,21 @@ impl Signs {
             (None, _) => format!("nothing at {at}: {node} is down"),
         };
         Some(asked.instead(why))
+    }
+
+    /// Something was chosen to happen next, and could not.
+    pub(super) fn unsteered(&mut self, steer: &Steer) -> Option<Mismatch> {
+        let index = self.steers.iter().position(|(_, other)| other == steer)?;
+        let (asked, _) = self.steers.remove(index);
+        let why = match steer {
+            Steer::Fire(node, _) => format!("{node} has not set this timer, or not any more"),
+            Steer::Lose(..) => "this message is not on its way".to_owned(),
+            Steer::Deliver(..) | Steer::Repeat(..) => {
+                "this message is not on its way, or must wait for an earlier one of its link"
+                    .to_owned()
+            }
+        };
+        Some(asked.instead(format!("nothing: {why}")))
     }
 
     /// The run has come to a premature end; nothing more can be asked of it.

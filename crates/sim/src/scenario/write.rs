@@ -115,6 +115,7 @@ fn deed<P: Process>(algorithm: &Definition<P>, action: &Action<P::Input>, cuts: 
             _ => "heal".to_owned(),
         },
         Action::Calm => "calm".to_owned(),
+        Action::Steer(steer) => steer.to_string(),
         Action::Clock { node, offset_us, drift_ppm } => {
             let span = Time::from_micros(offset_us.unsigned_abs());
             let sign = if *offset_us < 0 { '-' } else { '+' };
