@@ -94,8 +94,8 @@ struct ClusterArgs {
         conflicts_with = "connect"
     )]
     socket: Vec<PathBuf>,
-    /// The members' addresses, over TLS
-    #[arg(long, value_name = "HOST:PORT,...", env = "BELLWETHER_ENDPOINTS")]
+    /// The members' addresses, over TLS; or an etcd cluster: etcd://HOST:PORT,...[/PREFIX]
+    #[arg(long, visible_alias = "address", value_name = "HOST:PORT,...", env = "BELLWETHER_ENDPOINTS")]
     connect: Option<String>,
     /// The directory with ca.pem and the certificate of this client, for --connect
     #[arg(long, value_name = "DIR", env = "BELLWETHER_CERTS")]

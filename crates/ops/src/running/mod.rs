@@ -76,6 +76,7 @@ fn exit_code(kind: ErrorKind) -> u8 {
         ErrorKind::AlreadyRequested => 80,
         ErrorKind::NotWatched => 81,
         ErrorKind::StaleToken => 82,
+        ErrorKind::Unsupported => 83,
         // NoSuchCandidate, InvalidRequest, and kinds that are not known here.
         _ => 65,
     }
@@ -118,6 +119,7 @@ mod tests {
             (80, &[AlreadyRequested]),
             (81, &[NotWatched]),
             (82, &[StaleToken]),
+            (83, &[Unsupported]),
         ] {
             for kind in kinds {
                 assert_eq!(exit_code(*kind), code, "{kind:?}");
