@@ -210,7 +210,10 @@ impl Endpoints {
 
     #[cfg(not(feature = "etcd"))]
     fn etcd(text: &str, _: Option<&str>, _: Option<&str>) -> Result<Self, Error> {
-        Err(Error::endpoint(text, "this program was built without the feature `etcd` of the crate `bellwether`"))
+        Err(Error::endpoint(
+            text,
+            "this program was built without the feature `etcd` of the crate `bellwether`",
+        ))
     }
 
     /// How long to look for a member that answers, and for a coordinator. Five seconds if nothing is

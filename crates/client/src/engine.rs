@@ -9,10 +9,10 @@ use crate::Error;
 use crate::endpoints::Endpoints;
 use crate::finder::Tried;
 use crate::tasks::{Shared, Status};
-use bellwether_coordination::Ask;
-use std::time::Duration;
 #[cfg(doc)]
 use bellwether_api::client::{ToClient, ToMember};
+use bellwether_coordination::Ask;
+use std::time::Duration;
 
 /// Carries what is said to where sessions, locks and roles are kept, and back.
 pub(crate) trait Engine: Sized + Send + 'static {

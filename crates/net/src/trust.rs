@@ -1,10 +1,10 @@
 //! Servers that are no members: whom a client of theirs trusts, and how it proves who it is.
 
 use crate::client::{ClientStream, NoConnection};
+use crate::identity::{CA, KEY, Paths};
 use crate::identity::{
     CERTIFICATE, IdentityError, certificates, private_key, provider, read_one, roots, unusable_key,
 };
-use crate::identity::{CA, KEY, Paths};
 use crate::socket;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;

@@ -34,21 +34,26 @@ impl Cluster {
         client: Option<&str>,
     ) -> Result<Self, Error> {
         let bad = |why: &str| Error::endpoint(text, why);
-        let wanted = "give hosts with ports, and perhaps a prefix: etcd://host-1:2379,host-2:2379/team";
+        let wanted =
+            "give hosts with ports, and perhaps a prefix: etcd://host-1:2379,host-2:2379/team";
         let (mut hosts, mut prefix) = (Vec::new(), None);
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             let (word, scheme) = match word.strip_prefix("etcd://") {
                 Some(rest) => (rest, true),
                 None => (word, false),
             };
-            let other = word.starts_with('/') || ["unix:", "tls:"].iter().any(|other| word.starts_with(other));
+            let other = word.starts_with('/')
+                || ["unix:", "tls:"].iter().any(|other| word.starts_with(other));
             if other || word.contains("://") || hosts.is_empty() && !scheme {
-                return Err(bad("it mixes an etcd cluster with something else; name one or the other"));
+                return Err(bad(
+                    "it mixes an etcd cluster with something else; name one or the other",
+                ));
             }
             if prefix.is_some() {
                 return Err(bad("the prefix comes last, behind all hosts"));
             }
-            let (host, path) = word.split_once('/').map_or((word, None), |(host, path)| (host, Some(path)));
+            let (host, path) =
+                word.split_once('/').map_or((word, None), |(host, path)| (host, Some(path)));
             prefix = path.map(str::to_owned);
             hosts.push(host_with_port(host).ok_or_else(|| bad(wanted))?);
         }
@@ -104,7 +109,11 @@ mod tests {
             ("etcd://[::1]", &["[::1]:2379"], ""),
         ] {
             let cluster = Cluster::parse(text, None, None).unwrap();
-            assert_eq!((cluster.hosts, cluster.prefix.as_str()), (hosts.iter().map(ToString::to_string).collect(), prefix), "{text}");
+            assert_eq!(
+                (cluster.hosts, cluster.prefix.as_str()),
+                (hosts.iter().map(ToString::to_string).collect(), prefix),
+                "{text}"
+            );
         }
         for text in [
             "etcd://",

@@ -58,10 +58,7 @@ impl Channel {
     pub(crate) async fn keep_alives(
         &self,
     ) -> Result<
-        (
-            Questions<LeaseKeepAliveRequest>,
-            super::grpc::ComingAnswers<LeaseKeepAliveResponse>,
-        ),
+        (Questions<LeaseKeepAliveRequest>, super::grpc::ComingAnswers<LeaseKeepAliveResponse>),
         Fault,
     > {
         self.stream("etcdserverpb.Lease/LeaseKeepAlive").await

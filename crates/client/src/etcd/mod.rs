@@ -111,11 +111,21 @@ enum Event {
     Closed(SessionId),
     Kept(Kept),
     /// What a lease's keys are like: these are gone; and whether the lease is.
-    Verified { session: SessionId, sent: u64, gone: Vec<Number>, expired: bool },
+    Verified {
+        session: SessionId,
+        sent: u64,
+        gone: Vec<Number>,
+        expired: bool,
+    },
     Waits(SessionId, Number, u64),
     Turn(SessionId, Number, Result<Turn, Fault>),
     /// A place was deleted, or there was none; by that request.
-    Left { session: SessionId, number: Number, by: Number, result: Result<i64, Fault> },
+    Left {
+        session: SessionId,
+        number: Number,
+        by: Number,
+        result: Result<i64, Fault>,
+    },
     /// Something was done, or refused.
     Answered(SessionId, Number, Result<Reply, Fault>),
     Observed(Observed),

@@ -119,11 +119,7 @@ impl Servers {
     }
 
     /// F1: tries all once. The first that is of use; and `all` that answer soon after.
-    async fn round(
-        &self,
-        left: Option<u32>,
-        all: bool,
-    ) -> (Vec<Server>, Vec<(String, Useless)>) {
+    async fn round(&self, left: Option<u32>, all: bool) -> (Vec<Server>, Vec<(String, Useless)>) {
         let mut hosts: Vec<(u32, String)> = (1..).zip(self.cluster.hosts.iter().cloned()).collect();
         hosts.sort_by_key(|(number, _)| Some(*number) == left);
         let mut attempts = JoinSet::new();

@@ -9,9 +9,7 @@ use bellwether_api::client::ToClient;
 use bellwether_api::etcd::{
     LeaseKeepAliveRequest, LeaseKeepAliveResponse, RangeRequest, TxnRequest,
 };
-use bellwether_coordination::{
-    LONGEST_TTL_MS, Number, Refusal, Reply, Secret, SessionId, Subject,
-};
+use bellwether_coordination::{LONGEST_TTL_MS, Number, Refusal, Reply, Secret, SessionId, Subject};
 use bellwether_net::Clock;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -184,7 +182,8 @@ impl Etcd {
         self.late.retain(|_, until| *until > now);
         let late = self.late.keys().filter(|(of, _)| *of == session);
         let wanted = |key: &String| self.claims.values().any(|claim| claim.place.key == *key);
-        let late: Vec<String> = late.map(|(_, key)| key.clone()).filter(|key| !wanted(key)).collect();
+        let late: Vec<String> =
+            late.map(|(_, key)| key.clone()).filter(|key| !wanted(key)).collect();
         for key in late {
             if self.sweeping.insert(key.clone()) {
                 let channel = work.channel.clone();
@@ -215,9 +214,8 @@ async fn verify(
     if answer.succeeded {
         return Ok((Vec::new(), false));
     }
-    let there: Vec<i64> = ranges(answer)
-        .map(|range| range.kvs.first().map_or(0, |kv| kv.create_revision))
-        .collect();
+    let there: Vec<i64> =
+        ranges(answer).map(|range| range.kvs.first().map_or(0, |kv| kv.create_revision)).collect();
     let gone = held.iter().zip(there).filter(|((_, _, revision), there)| revision != there);
     let gone = gone.map(|((number, ..), _)| *number).collect();
     let left = channel.time_to_live(lease(session)).await?;
