@@ -20,6 +20,7 @@ pub(crate) mod keeper;
 pub(crate) mod lock;
 mod processes;
 mod program;
+mod serve;
 pub(crate) mod sockets;
 mod wire;
 
