@@ -37,11 +37,14 @@ pub(crate) struct Rules {
     pub(crate) ask: fn(&Ask) -> Result<(), Error>,
     /// Why no lock can be taken away in this way.
     pub(crate) force: fn(now: bool) -> Result<(), Error>,
+    /// Why nothing can be listed at these endpoints.
+    pub(crate) list: fn(&Endpoints) -> Result<(), Error>,
 }
 
 impl Rules {
     /// The engine says itself what it refuses.
-    pub(crate) const NONE: Rules = Rules { ttl: |_| Ok(()), ask: |_| Ok(()), force: |_| Ok(()) };
+    pub(crate) const NONE: Rules =
+        Rules { ttl: |_| Ok(()), ask: |_| Ok(()), force: |_| Ok(()), list: |_| Ok(()) };
 }
 
 /// What is known of an engine that has connected.

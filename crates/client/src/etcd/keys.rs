@@ -101,7 +101,6 @@ pub(crate) fn escaped(name: &str) -> String {
 }
 
 /// The name that was escaped.
-#[cfg(test)]
 pub(crate) fn unescaped(text: &str) -> String {
     text.replace("%2F", "/").replace("%25", "%")
 }

@@ -18,6 +18,7 @@ pub(crate) mod address;
 mod api;
 mod grpc;
 mod keys;
+mod lists;
 mod observe;
 mod queue;
 mod requests;
@@ -32,7 +33,7 @@ use crate::tasks::{Shared, Status, silence};
 use crate::{Error, ErrorKind};
 use address::Cluster;
 use api::Watches;
-use bellwether_api::client::{Observed, RoleStatus, ToClient, ToMember};
+use bellwether_api::client::{Listed, Observed, RoleStatus, ToClient, ToMember};
 use bellwether_api::etcd::LeaseKeepAliveRequest;
 use bellwether_coordination::{
     Ask, LONGEST_TTL_MS, Mode, Number, Policy, Reply, Secret, SessionId, Subject, Token,
@@ -158,7 +159,8 @@ impl Work {
 }
 
 impl Engine for Etcd {
-    const RULES: Rules = Rules { ttl: refuse_ttl, ask: refuse_ask, force: refuse_force };
+    const RULES: Rules =
+        Rules { ttl: refuse_ttl, ask: refuse_ask, force: refuse_force, list: refuse_list };
 
     async fn connect(endpoints: &Endpoints, _name: String) -> Result<(Self, Greeting), Error> {
         let cluster = endpoints.etcd.clone().unwrap_or_default();
@@ -211,7 +213,7 @@ impl Engine for Etcd {
 }
 
 fn status(server: &Server) -> Status {
-    Status { member: Some(server.number), follows: true, ..Status::default() }
+    Status { member: Some(server.number), follows: true, lists: true, ..Status::default() }
 }
 
 impl Etcd {
@@ -240,7 +242,7 @@ impl Etcd {
         let mut ended = pin!(ended);
         let mut silent = pin!(silence(shared, Some(SILENT_AT_MOST)));
         let mut frames = Vec::new();
-        shared.with(ClientState::connect);
+        shared.with(|state, now| state.connect(true, now));
         loop {
             tokio::select! {
                 () = shared.outgoing(&mut frames) => {
@@ -297,6 +299,18 @@ impl Etcd {
                 if let Some(observer) = self.observers.remove(&number) {
                     observer.abort();
                 }
+            }
+            ToMember::List { number, list } => {
+                let (channel, layout) = (work.channel.clone(), self.layout.clone());
+                work.spawn(async move {
+                    match lists::Everything::read(&channel, &layout).await {
+                        Ok(all) => {
+                            let (version, result) = (all.version(), Ok(all.page(&list)));
+                            Event::Say(ToClient::Listed(Listed { number, version, result }))
+                        }
+                        Err(fault) => Event::Fault(fault),
+                    }
+                });
             }
             ToMember::Ping => {
                 let (channel, probe) = (work.channel.clone(), servers::probe(&self.layout));
@@ -459,6 +473,16 @@ fn refuse_ask(ask: &Ask) -> Result<(), Error> {
         _ => return Ok(()),
     };
     Err(Error::unsupported(format!("{why}, or use members of Bellwether")))
+}
+
+/// Without a prefix, queues are keys among all others.
+fn refuse_list(endpoints: &Endpoints) -> Result<(), Error> {
+    let prefix = endpoints.etcd.as_ref().map(|cluster| cluster.prefix.trim_matches('/'));
+    if prefix.is_some_and(|prefix| !prefix.is_empty()) {
+        return Ok(());
+    }
+    let why = "etcd lists only what is under a prefix; give one, the same to all clients: etcd://HOST:PORT/PREFIX";
+    Err(Error::unsupported(why))
 }
 
 /// etcd tells nobody before a key is deleted.

@@ -3,6 +3,7 @@
 use super::api::{Watches, oldest};
 use super::grpc::{Channel, Fault};
 use super::keys::{Found, Layout, after, found};
+use super::lists::Card;
 use bellwether_api::client::{Leader, Observed, RoleStatus};
 use bellwether_api::etcd::{Event as Change, KeyValue, RangeRequest, event::EventType};
 use bellwether_coordination::{SessionId, Stamp, Subject, Token};
@@ -110,7 +111,7 @@ impl RoleObserver {
         let Some(key) = self.layout.session(session) else { return Ok(String::new()) };
         let ask = RangeRequest { key: key.into(), ..RangeRequest::default() };
         let found = channel.range(&ask).await?.kvs.into_iter().next();
-        Ok(found.map(|kv| String::from_utf8_lossy(&kv.value).into_owned()).unwrap_or_default())
+        Ok(found.map(|kv| Card::parse(&kv.value).client).unwrap_or_default())
     }
 }
 
@@ -129,7 +130,7 @@ fn apply(candidates: &mut Candidates, queue: &str, kv: &KeyValue, deleted: bool)
 
 /// The time of day, for people: etcd notes none.
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "nothing is decided by it")]
-fn now() -> Stamp {
+pub(super) fn now() -> Stamp {
     let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }

@@ -3,6 +3,7 @@
 use super::api::{created, get, put, ranges};
 use super::grpc::{Channel, Code, ComingAnswers, Fault};
 use super::keys::{Layout, lease};
+use super::lists::Card;
 use super::{Etcd, Event, Phase, Work};
 use crate::tasks::Shared;
 use bellwether_api::client::ToClient;
@@ -90,7 +91,8 @@ pub(super) async fn open(
         Err(fault) => return Err(fault),
     }
     if let Some(key) = layout.session(session) {
-        let put = put(&key, client.as_bytes(), lease(session));
+        let card = Card { ttl_ms, since: super::observe::now(), client };
+        let put = put(&key, card.text().as_bytes(), lease(session));
         let ask = TxnRequest { success: vec![put], ..TxnRequest::default() };
         match channel.txn(&ask).await {
             // Who may not list sessions may still have one.
