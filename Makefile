@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web site wasm unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm test-engines packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace 
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
 	cargo test --workspace --locked
 	@$(MAKE) --no-print-directory unit check-quick e2e BUILT=yes
+
+# One suite for the client's two engines: members of ours, and servers of etcd if they are here (make peers installs them).
+test-engines: ## Run the client's suite on three members and on three servers of etcd; half a minute each
+	cargo test --locked --package bellwether-cli --test engines -- --nocapture
 
 # The page in the browser. Without npm nothing is built; the command then says so where the page would be.
 NPM      := $(shell command -v npm 2>/dev/null)

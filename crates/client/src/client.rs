@@ -148,6 +148,7 @@ impl Client {
     async fn force(&self, lock: &str, holder: SessionId, by: &str, now: bool) -> Result<(), Error> {
         check::name(lock)?;
         check::name(by)?;
+        (self.shared().rules.force)(now)?;
         let (answer, mut answered) = oneshot::channel();
         let (lock, by) = (lock.to_owned(), by.to_owned());
         let release = ForceRelease { lock, session: holder, by, now, answer };

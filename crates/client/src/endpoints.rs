@@ -96,6 +96,9 @@ pub struct Endpoints {
     pub(crate) list: Vec<Endpoint>,
     pub(crate) identity: Option<ClientIdentity>,
     pub(crate) timeout: Duration,
+    /// An etcd cluster instead.
+    #[cfg(feature = "etcd")]
+    pub(crate) etcd: Option<crate::etcd::address::Cluster>,
 }
 
 impl Endpoints {
@@ -165,6 +168,9 @@ impl Endpoints {
     /// Reads a list separated by commas, as in [`BELLWETHER_ENDPOINTS`](ENDPOINTS). Where an address
     /// is among them, there must be a directory of certificates.
     ///
+    /// `etcd://host-1:2379,host-2:2379` is an etcd cluster instead, if the crate's feature `etcd` is on. With a directory
+    /// of certificates the connections are encrypted; `BELLWETHER_ETCD_USER` and `BELLWETHER_ETCD_PASSWORD` name a user.
+    ///
     /// ```
     /// use bellwether::Endpoints;
     ///
@@ -174,6 +180,9 @@ impl Endpoints {
     /// # Ok::<(), bellwether::Error>(())
     /// ```
     pub fn parse(text: &str, certs: Option<&str>, client: Option<&str>) -> Result<Self, Error> {
+        if text.contains("etcd://") {
+            return Endpoints::etcd(text, certs, client);
+        }
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
         let list = words.map(Endpoint::parse).collect::<Result<Vec<_>, _>>()?;
         let remote = list.iter().find(|endpoint| matches!(endpoint, Endpoint::Tls(_)));
@@ -193,6 +202,20 @@ impl Endpoints {
         Ok(Endpoints::of(list, identity))
     }
 
+    #[cfg(feature = "etcd")]
+    fn etcd(text: &str, certs: Option<&str>, client: Option<&str>) -> Result<Self, Error> {
+        let cluster = crate::etcd::address::Cluster::parse(text, certs, client)?;
+        Ok(Endpoints { etcd: Some(cluster), ..Endpoints::of(Vec::new(), None) })
+    }
+
+    #[cfg(not(feature = "etcd"))]
+    fn etcd(text: &str, _: Option<&str>, _: Option<&str>) -> Result<Self, Error> {
+        Err(Error::endpoint(
+            text,
+            "this program was built without the feature `etcd` of the crate `bellwether`",
+        ))
+    }
+
     /// How long to look for a member that answers, and for a coordinator. Five seconds if nothing is
     /// said.
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -203,7 +226,13 @@ impl Endpoints {
     /// The same places, the Unix sockets first.
     fn of(mut list: Vec<Endpoint>, identity: Option<ClientIdentity>) -> Self {
         list.sort_by_key(|endpoint| matches!(endpoint, Endpoint::Tls(_)));
-        Endpoints { list, identity, timeout: Duration::from_secs(5) }
+        Endpoints {
+            list,
+            identity,
+            timeout: Duration::from_secs(5),
+            #[cfg(feature = "etcd")]
+            etcd: None,
+        }
     }
 }
 
@@ -238,13 +267,14 @@ fn sockets_here() -> Result<Vec<PathBuf>, Error> {
 fn identity(folder: &Path, client: Option<&str>) -> Result<ClientIdentity, Error> {
     let name = match client {
         Some(name) => name.to_owned(),
-        None => only_client(folder)?,
+        None => only_client(folder, true)?.unwrap_or_default(),
     };
     let files = Files::of_client(folder, &name);
     files.load_client().map_err(|error| Error::tls(error.to_string()).because(error))
 }
 
-fn only_client(folder: &Path) -> Result<String, Error> {
+/// The name of the only client whose certificate is in a directory.
+pub(crate) fn only_client(folder: &Path, needed: bool) -> Result<Option<String>, Error> {
     let unreadable = |error: io::Error| {
         Error::tls(format!("cannot read {}: {error}", folder.display())).because(error)
     };
@@ -257,7 +287,8 @@ fn only_client(folder: &Path) -> Result<String, Error> {
     }
     names.sort();
     match names.as_slice() {
-        [name] => Ok(name.clone()),
+        [name] => Ok(Some(name.clone())),
+        [] if !needed => Ok(None),
         [] => Err(Error::tls(format!(
             "there is no client's certificate (client-NAME.pem) in {}; `bellwether certs --client \
              NAME` makes one",

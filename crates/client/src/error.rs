@@ -97,6 +97,8 @@ pub enum ErrorKind {
     NoSuchCandidate,
     /// The coordinator refused the request for another reason.
     InvalidRequest,
+    /// The engine behind the address cannot do this. Nothing was asked for.
+    Unsupported,
 }
 
 impl Error {
@@ -187,6 +189,23 @@ impl Error {
     pub(crate) fn because(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
         self
+    }
+
+    #[cfg(feature = "etcd")]
+    pub(crate) fn of_kind(kind: ErrorKind, text: String) -> Self {
+        Error::new(kind, text)
+    }
+
+    /// The engine cannot do this.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn unsupported(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Unsupported, why.into())
+    }
+
+    /// Others use a name for something else.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn used_by_others(why: impl Into<String>) -> Self {
+        Error::new(ErrorKind::Mismatch, why.into())
     }
 
     pub(crate) fn rejected(endpoint: &str, why: &str) -> Self {

@@ -36,7 +36,11 @@ impl Tried {
     }
 
     pub(crate) fn note(&self, endpoint: &Endpoint, what: &str) {
-        self.all().insert(endpoint.to_string(), what.to_owned());
+        self.note_at(&endpoint.to_string(), what);
+    }
+
+    pub(crate) fn note_at(&self, endpoint: &str, what: &str) {
+        self.all().insert(endpoint.to_owned(), what.to_owned());
     }
 
     /// All is well.

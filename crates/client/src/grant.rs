@@ -13,6 +13,7 @@ impl From<Denied> for Error {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::Refused(refusal) => error::refused(refusal),
+            Denied::Failed(error) => error,
             Denied::SessionEnded(why) => error::ended(why),
         }
     }
@@ -44,6 +45,7 @@ impl Guard {
         failed: impl fmt::Display,
     ) -> Result<Guard, Error> {
         let Patience { timeout, position } = patience;
+        (session.shared().rules.ask)(&ask).map_err(|error| error.doing(&failed))?;
         let position = position.unwrap_or_default();
         let granted = granted(&session, ask, purpose, &position);
         let answer = match timeout {
@@ -56,8 +58,8 @@ impl Guard {
         };
         match answer {
             Ok((number, granted)) => Ok(Guard { session, number, granted, held: true }),
-            Err(Denied::Refused(refusal)) => Err(error::refused(refusal).doing(failed)),
-            Err(ended) => Err(ended.into()),
+            Err(ended @ Denied::SessionEnded(_)) => Err(ended.into()),
+            Err(denied) => Err(Error::from(denied).doing(failed)),
         }
     }
 

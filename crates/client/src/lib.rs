@@ -41,7 +41,10 @@
 mod check;
 mod client;
 mod endpoints;
+mod engine;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 mod finder;
 mod grant;
 mod lead;

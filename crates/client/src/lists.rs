@@ -210,6 +210,7 @@ impl Client {
     async fn page(&self, list: List, what: &str) -> Result<Page, Error> {
         let doing = |error: Error| error.doing(format!("cannot list the {what}"));
         let old = |member: Option<u32>| doing(Error::no_lists(member.unwrap_or_default()));
+        (self.shared().rules.list)(&self.shared().endpoints).map_err(doing)?;
         let status = self.shared().status.borrow().clone();
         if status.member.is_some() && !status.lists {
             return Err(old(status.member));

@@ -102,6 +102,7 @@ impl Session {
         let SessionOptions { name, ttl } = options;
         check::name(&name)?;
         let shared = client.shared().clone();
+        (shared.rules.ttl)(ttl)?;
         shared.expects(ttl);
         let drift_ppm = shared.drift_ppm.saturating_add(turn_ppm(ttl) / 2);
         let setup = Setup { key: Secret(draw()), name, ttl, drift_ppm };
@@ -265,6 +266,7 @@ impl Session {
 
     /// Asks for something that is done or not.
     pub(crate) async fn act(&self, ask: Ask, purpose: Purpose) -> Result<(), Denied> {
+        (self.shared().rules.ask)(&ask).map_err(Denied::Failed)?;
         self.ask(ask, purpose, None).outcome().await.map(drop)
     }
 

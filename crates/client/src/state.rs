@@ -17,15 +17,14 @@ mod lists;
 mod session;
 mod watches;
 
+use crate::Error;
 use crate::lost::{Lost, SessionEnd};
-use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, wire};
+use bellwether_api::client::{ToClient, ToMember};
 use bellwether_coordination::{
     Answer, Ask, Client as SessionClient, ClientEvent, Number, Refusal, Reply, Request, Secret,
     SessionEnded, SessionId, Setup, Token,
 };
 use bellwether_core::Time;
-use bellwether_net::frame;
-use bytes::BytesMut;
 use checks::TokenChecks;
 use lists::Lists;
 use session::give_back;
@@ -69,6 +68,8 @@ pub(crate) type Outcome = Result<Option<Granted>, Denied>;
 #[derive(Debug)]
 pub(crate) enum Denied {
     Refused(Refusal),
+    /// The engine says why.
+    Failed(Error),
     SessionEnded(SessionEnded),
 }
 
@@ -109,6 +110,8 @@ struct SessionState {
     /// What is being given back and may not be yet.
     giving_back: watch::Sender<BTreeSet<Number>>,
     watched: BTreeMap<u32, Watched>,
+    /// What the engine says about requests that it refuses, beside the refusal.
+    failed: BTreeMap<Number, Error>,
     /// Its name at the coordinator, once it has one.
     session: Option<SessionId>,
     /// When it is looked at next.
@@ -135,8 +138,8 @@ pub(crate) struct ClientState {
     checks: TokenChecks,
     lists: Lists,
     watches: RoleWatches,
-    /// Frames for the member, if there is one.
-    outgoing: BytesMut,
+    /// What the member is to be told, if there is one.
+    outgoing: Vec<ToMember>,
     /// Whether frames were taken that may not be written yet.
     writing: bool,
     connected: bool,
@@ -159,6 +162,7 @@ impl ClientState {
             requests: BTreeMap::new(),
             giving_back: watch::Sender::default(),
             watched: BTreeMap::new(),
+            failed: BTreeMap::new(),
             session: None,
             look: None,
         };
@@ -335,6 +339,23 @@ impl ClientState {
         self.settle(key, heard, requests, now);
     }
 
+    /// The engine could not do what was asked for, and says why.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn fail(&mut self, session: SessionId, number: Number, why: Error, now: Time) {
+        let key = self.keys.get(&session);
+        if let Some(state) = key.and_then(|key| self.sessions.get_mut(key)) {
+            state.failed.insert(number, why);
+        }
+        let result = Err(Refusal::NotAsked(number));
+        self.hear(ToClient::Reply(Reply::Answered { session, number, result }), now);
+    }
+
+    /// The engine is there, and had nothing else to say.
+    #[cfg(feature = "etcd")]
+    pub(crate) fn is_there(&mut self, now: Time) {
+        (self.unanswered, self.heard) = (None, now);
+    }
+
     /// Does what is due.
     pub(crate) fn wake(&mut self, now: Time) {
         while let Some(&(at, key)) = self.looks.first() {
@@ -392,10 +413,10 @@ impl ClientState {
     }
 
     /// Takes what is to be sent, and gives an empty buffer for it.
-    pub(crate) fn take_outgoing(&mut self, bytes: &mut BytesMut) {
-        bytes.clear();
-        mem::swap(&mut self.outgoing, bytes);
-        self.writing = !bytes.is_empty();
+    pub(crate) fn take_outgoing(&mut self, frames: &mut Vec<ToMember>) {
+        frames.clear();
+        mem::swap(&mut self.outgoing, frames);
+        self.writing = !frames.is_empty();
     }
 
     /// What was taken is written.
@@ -451,8 +472,7 @@ impl ClientState {
     fn put(&mut self, frame: ToMember, now: Time) {
         if self.connected {
             self.unanswered.get_or_insert(now);
-            // It always fits: names and values are bounded before.
-            let _ = frame::put(&wire::ToMember::from(frame), LONGEST_TO_MEMBER, &mut self.outgoing);
+            self.outgoing.push(frame);
         }
     }
 

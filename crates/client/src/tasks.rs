@@ -12,12 +12,13 @@
 //!   tell its lease gets half of the shortest TTL.
 
 use crate::endpoints::{Endpoint, Endpoints};
+use crate::engine::{Engine, Greeting, Rules};
 use crate::error::Error;
 use crate::finder::{Finder, Tried, jitter, no_coordinator};
 use crate::link::{Link, Reader, STALLED_AFTER, Writer};
 use crate::spare;
 use crate::state::ClientState;
-use bellwether_api::client::{ToClient, decode_to_client};
+use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, decode_to_client, wire};
 use bellwether_api::envelope::ClientWelcome;
 use bellwether_coordination::Reply;
 use bellwether_core::Time;
@@ -93,6 +94,8 @@ pub(crate) struct Shared {
     connected: Mutex<Option<Endpoint>>,
     pub(crate) endpoints: Endpoints,
     pub(crate) drift_ppm: u32,
+    /// What the engine refuses.
+    pub(crate) rules: Rules,
 }
 
 impl Shared {
@@ -113,7 +116,7 @@ impl Shared {
         result
     }
 
-    fn state(&self) -> MutexGuard<'_, ClientState> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ClientState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -156,6 +159,37 @@ impl Shared {
         self.tried.lines()
     }
 
+    /// Takes what is to be sent, when there is something.
+    pub(crate) async fn outgoing(&self, frames: &mut Vec<ToMember>) {
+        loop {
+            self.state().take_outgoing(frames);
+            if !frames.is_empty() {
+                return;
+            }
+            self.send.notified().await;
+        }
+    }
+
+    /// Passes on what was said to this client.
+    pub(crate) fn hear(&self, frames: impl IntoIterator<Item = ToClient>) {
+        self.with(|state, now| {
+            for frame in frames {
+                match &frame {
+                    ToClient::Announcement(news) => {
+                        if announced(&self.status, news.coordinator, news.term) {
+                            state.ask_again(now);
+                        }
+                    }
+                    ToClient::Reply(reply) => {
+                        follows(&self.status, *reply != Reply::NoCoordinator);
+                    }
+                    ToClient::Watching { .. } | ToClient::Observed(_) | ToClient::Listed(_) => {}
+                }
+                state.hear(frame, now);
+            }
+        });
+    }
+
     /// Nobody needs the client any more.
     pub(crate) fn end(&self) {
         self.with(ClientState::close_all);
@@ -172,12 +206,18 @@ impl Shared {
     }
 }
 
-/// Connects to a member, and starts the tasks.
+/// Connects, and starts the tasks: with the engine that the address names.
 pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shared>, Error> {
-    let mut finder = Finder::new(endpoints.clone(), name);
-    let first = finder.first().await?;
-    let (status, _) = watch::channel(Status::default());
-    status.send_modify(|status| status.enter(&first));
+    #[cfg(feature = "etcd")]
+    if endpoints.etcd.is_some() {
+        return start_with::<crate::etcd::Etcd>(endpoints, name).await;
+    }
+    start_with::<Native>(endpoints, name).await
+}
+
+async fn start_with<E: Engine>(endpoints: Endpoints, name: String) -> Result<Arc<Shared>, Error> {
+    let (engine, greeting) = E::connect(&endpoints, name).await?;
+    let (status, _) = watch::channel(greeting.status);
     let (ending, _) = watch::channel(false);
     let shared = Arc::new(Shared {
         state: Mutex::default(),
@@ -187,16 +227,17 @@ pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shar
         status,
         ending,
         shortest_ttl: Mutex::new(2 * SILENT_AT_MOST),
-        tried: finder.tried.clone(),
+        tried: greeting.tried,
         connected: Mutex::default(),
         endpoints,
-        drift_ppm: first.welcome.drift_ppm,
+        drift_ppm: greeting.drift_ppm,
+        rules: E::RULES,
     });
     tokio::spawn({
         let shared = shared.clone();
         async move {
             tokio::select! {
-                () = keep_connected(&shared, finder, first) => {}
+                () = engine.carry(&shared) => {}
                 () = shared.over() => {}
             }
             shared.state().disconnect();
@@ -212,6 +253,29 @@ pub(crate) async fn start(endpoints: Endpoints, name: String) -> Result<Arc<Shar
         }
     });
     Ok(shared)
+}
+
+/// The engine of our own members.
+struct Native {
+    finder: Finder,
+    first: Link,
+}
+
+impl Engine for Native {
+    const RULES: Rules = Rules::NONE;
+
+    async fn connect(endpoints: &Endpoints, name: String) -> Result<(Self, Greeting), Error> {
+        let mut finder = Finder::new(endpoints.clone(), name);
+        let first = finder.first().await?;
+        let mut status = Status::default();
+        status.enter(&first);
+        let (drift_ppm, tried) = (first.welcome.drift_ppm, finder.tried.clone());
+        Ok((Native { finder, first }, Greeting { status, drift_ppm, tried }))
+    }
+
+    async fn carry(self, shared: &Shared) {
+        keep_connected(shared, self.finder, self.first).await;
+    }
 }
 
 /// T4: does what is due, for ever.
@@ -343,22 +407,7 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
             Ok(())
         };
         let more = frames.each(take).await;
-        shared.with(|state, now| {
-            for frame in heard.drain(..) {
-                match &frame {
-                    ToClient::Announcement(news) => {
-                        if announced(&shared.status, news.coordinator, news.term) {
-                            state.ask_again(now);
-                        }
-                    }
-                    ToClient::Reply(reply) => {
-                        follows(&shared.status, *reply != Reply::NoCoordinator);
-                    }
-                    ToClient::Watching { .. } | ToClient::Observed(_) | ToClient::Listed(_) => {}
-                }
-                state.hear(frame, now);
-            }
-        });
+        shared.hear(heard.drain(..));
         if !matches!(more, Ok(1..)) {
             return;
         }
@@ -387,21 +436,23 @@ fn follows(status: &watch::Sender<Status>, follows: bool) {
 
 /// Says what there is to say, until it cannot.
 async fn speak(shared: &Shared, out: &mut Writer) {
-    let mut bytes = BytesMut::new();
+    let (mut frames, mut bytes) = (Vec::new(), BytesMut::new());
     loop {
-        shared.state().take_outgoing(&mut bytes);
-        if bytes.is_empty() {
-            shared.send.notified().await;
-        } else if frame::write(out, &bytes, STALLED_AFTER).await.is_err() {
-            return;
-        } else {
-            shared.with(|state, _| state.written());
+        shared.outgoing(&mut frames).await;
+        bytes.clear();
+        for frame in frames.drain(..) {
+            // It always fits: names and values are bounded before.
+            let _ = frame::put(&wire::ToMember::from(frame), LONGEST_TO_MEMBER, &mut bytes);
         }
+        if frame::write(out, &bytes, STALLED_AFTER).await.is_err() {
+            return;
+        }
+        shared.with(|state, _| state.written());
     }
 }
 
 /// T5: ends when the member has been silent for too long.
-async fn silence(shared: &Shared, lease: Option<Duration>) {
+pub(crate) async fn silence(shared: &Shared, lease: Option<Duration>) {
     loop {
         let most = shared.silent_at_most(lease);
         let now = Clock::shared();

@@ -68,7 +68,11 @@ pub(crate) const KEY: &str = "private key";
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Paths<'a>(Option<[&'a Path; 3]>);
 
-impl Paths<'_> {
+impl<'a> Paths<'a> {
+    pub(crate) fn of(paths: [&'a Path; 3]) -> Self {
+        Paths(Some(paths))
+    }
+
     pub(crate) fn unusable(&self, what: &'static str, why: impl fmt::Display) -> IdentityError {
         let path = self.0.map(|[ca, certificate, key]| match what {
             CA => ca.to_owned(),
@@ -169,16 +173,15 @@ fn is_plain(name: &str) -> bool {
 
 /// The contents of the three files.
 pub(crate) fn read(paths: [&Path; 3]) -> Result<([Vec<u8>; 3], Paths<'_>), IdentityError> {
-    let read = |what, path: &Path| {
-        std::fs::read(path).map_err(|error| IdentityError::Unreadable {
-            what,
-            path: path.to_owned(),
-            error,
-        })
-    };
     let [ca, certificate, key] = paths;
-    let texts = [read(CA, ca)?, read(CERTIFICATE, certificate)?, read(KEY, key)?];
-    Ok((texts, Paths(Some(paths))))
+    let texts = [read_one(CA, ca)?, read_one(CERTIFICATE, certificate)?, read_one(KEY, key)?];
+    Ok((texts, Paths::of(paths)))
+}
+
+/// The contents of one of them.
+pub(crate) fn read_one(what: &'static str, path: &Path) -> Result<Vec<u8>, IdentityError> {
+    let unreadable = |error| IdentityError::Unreadable { what, path: path.to_owned(), error };
+    std::fs::read(path).map_err(unreadable)
 }
 
 pub(crate) fn private_key(

@@ -78,6 +78,7 @@ mod driver;
 pub mod frame;
 mod identity;
 mod socket;
+mod trust;
 mod unix;
 
 pub use client::{ClientIdentity, ClientStream, NoConnection};
@@ -87,6 +88,7 @@ pub use decode::Malformed;
 pub use driver::*;
 pub use identity::{Files, IdentityError};
 pub use identity::{check_client, check_cluster, client_name, member_name};
+pub use trust::ServerTrust;
 pub use unix::{UnixReader, UnixWriter, split_unix};
 
 /// Sixteen random bytes as a number, to tell one thing from all others that were ever begun.

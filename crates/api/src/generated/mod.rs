@@ -1,4 +1,4 @@
-//! The wire types of `proto/client.proto` and `proto/envelope.proto`, which document them.
+//! The wire types of `proto/client.proto`, `proto/envelope.proto` and `proto/etcd.proto`, which document them.
 //!
 //! The generated code is kept in the repository, so that an application that links the client
 //! builds neither a protobuf compiler nor a code generator. The test below fails when it is out of
@@ -8,6 +8,9 @@
 pub mod client;
 #[rustfmt::skip]
 pub mod envelope;
+#[cfg(feature = "etcd")]
+#[rustfmt::skip]
+pub mod etcd;
 
 #[cfg(test)]
 mod tests {
@@ -18,7 +21,7 @@ mod tests {
     fn generated_code_is_up_to_date() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let out = tempfile::tempdir().unwrap();
-        let files = ["client.proto", "envelope.proto"];
+        let files = ["client.proto", "envelope.proto", "etcd.proto"];
         let descriptors = protox::compile(files, [root.join("proto")]).unwrap();
         prost_build::Config::new()
             // A letter's payload is handed on as it is: sharing the bytes saves copying them.
@@ -27,7 +30,7 @@ mod tests {
             .out_dir(out.path())
             .compile_fds(descriptors)
             .unwrap();
-        for name in ["client", "envelope"] {
+        for name in ["client", "envelope", "etcd"] {
             let new = fs::read_to_string(out.path().join(format!("bellwether.{name}.rs"))).unwrap();
             let path = root.join(format!("src/generated/{name}.rs"));
             if std::env::var_os("UPDATE").is_some() {

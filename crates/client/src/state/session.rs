@@ -20,6 +20,7 @@ impl SessionState {
         result: Result<Answer, Refusal>,
     ) -> Option<Ask> {
         self.giving_back.send_if_modified(|numbers| numbers.remove(&number));
+        let failed = self.failed.remove(&number);
         let token = match result {
             Ok(Answer::Granted(token) | Answer::Leads(token)) => Some(token),
             _ => None,
@@ -37,7 +38,9 @@ impl SessionState {
                         Ok(Some(Granted { token, hold: held, preempt: preempts }))
                     }
                     (None, Ok(_)) => Ok(None),
-                    (None, Err(refusal)) => Err(Denied::Refused(refusal)),
+                    (None, Err(refusal)) => {
+                        Err(failed.map_or(Denied::Refused(refusal), Denied::Failed))
+                    }
                 };
                 // Without a receiver the request was dropped, and its drop is about to say so (B1).
                 let _ = answer.send(outcome);

@@ -58,12 +58,34 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(super) quiet: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "serve",
+        conflicts_with = "serve",
+        value_name = "COMMAND"
+    )]
     pub(super) job: Vec<OsString>,
+    #[command(flatten)]
+    pub(super) hooks: Hooks,
     #[command(flatten)]
     session: SessionArgs,
     #[command(flatten)]
     cluster: ClusterArgs,
+}
+
+/// For programs that ask instead of being run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Without a command")]
+pub(super) struct Hooks {
+    /// Run no command; answer over HTTP whether it is held: GET /, /watch and /ready
+    #[arg(long, value_name = "HOST:PORT|unix:PATH")]
+    pub(super) serve: Option<String>,
+    /// Run this shell command when it is held, with BELLWETHER_TOKEN in its environment
+    #[arg(long, value_name = "LINE", requires = "serve")]
+    pub(super) on_elected: Option<String>,
+    /// Run this shell command when it is lost or given up
+    #[arg(long, value_name = "LINE", requires = "serve")]
+    pub(super) on_lost: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -94,8 +116,13 @@ struct ClusterArgs {
         conflicts_with = "connect"
     )]
     socket: Vec<PathBuf>,
-    /// The members' addresses, over TLS
-    #[arg(long, value_name = "HOST:PORT,...", env = "BELLWETHER_ENDPOINTS")]
+    /// The members' addresses, over TLS; or an etcd cluster: etcd://HOST:PORT,...[/PREFIX]
+    #[arg(
+        long,
+        visible_alias = "address",
+        value_name = "HOST:PORT,...",
+        env = "BELLWETHER_ENDPOINTS"
+    )]
     connect: Option<String>,
     /// The directory with ca.pem and the certificate of this client, for --connect
     #[arg(long, value_name = "DIR", env = "BELLWETHER_CERTS")]
@@ -134,7 +161,7 @@ impl RunArgs {
             Some(name) => name.clone(),
             None => {
                 let program = self.job.first().map(Path::new).and_then(Path::file_name);
-                let program = program.unwrap_or_default().to_string_lossy();
+                let program = program.unwrap_or("bellwether".as_ref()).to_string_lossy();
                 let program: String = program.chars().take(NAME_MAX).collect();
                 format!("{program}[{}]", std::process::id())
             }

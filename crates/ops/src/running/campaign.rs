@@ -8,7 +8,7 @@ use super::args::{CampaignArgs, Terms};
 use super::held::{Held, Outcome, tend};
 use super::job::Launcher;
 use super::joining::{Outer, WITHIN};
-use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program};
+use super::{OS_FAILED, TOLD, close, failed, is_outage, note, pause, program, serve};
 use crate::signals::Signals;
 use bellwether::{Campaign, Client, Endpoints, Error, ErrorKind, Session};
 use bellwether_shell::{Failure, Verdict};
@@ -16,6 +16,10 @@ use tokio::sync::watch;
 
 pub(crate) fn run(args: &CampaignArgs) -> Result<Verdict, Failure> {
     let (terms, rank) = (args.run.terms()?, args.rank()?);
+    if args.run.hooks.serve.is_some() {
+        let served = serve::run(Role { args, rank }, &args.run, &args.run.hooks, &terms);
+        return crate::watching::runtime()?.block_on(served);
+    }
     program::check(args.run.job.first().map_or("".as_ref(), |word| word.as_os_str()))?;
     crate::watching::runtime()?.block_on(stand(args, &terms, rank))
 }
@@ -39,6 +43,39 @@ async fn stand(args: &CampaignArgs, terms: &Terms, rank: Option<i32>) -> Result<
             Err(failure) => return Err(failure),
         }
     }
+}
+
+/// A role that is led for others, who ask.
+struct Role<'a> {
+    args: &'a CampaignArgs,
+    rank: Option<i32>,
+}
+
+impl serve::Wanted for Role<'_> {
+    const KIND: serve::Kind = serve::Kind::Role;
+
+    fn name(&self) -> String {
+        self.args.role.clone()
+    }
+
+    async fn acquire(&self, session: &Session) -> Result<Held, Error> {
+        campaign(self.args, self.rank, session).await.map(Held::Role)
+    }
+}
+
+fn campaign(args: &CampaignArgs, rank: Option<i32>, session: &Session) -> Campaign {
+    let CampaignArgs { role, preempt, by_priority, value, .. } = args;
+    let mut campaign = session.campaign(role.as_str()).value(value);
+    if let Some(rank) = rank {
+        campaign = campaign.priority(rank);
+    }
+    if *by_priority {
+        campaign = campaign.by_priority();
+    }
+    if *preempt {
+        campaign = campaign.preempt();
+    }
+    campaign
 }
 
 /// One candidacy after the other.
@@ -131,21 +168,6 @@ impl Term<'_> {
         client.session(self.terms.session()).await
     }
 
-    fn campaign(&self, session: &Session) -> Campaign {
-        let CampaignArgs { role, preempt, by_priority, value, .. } = self.args;
-        let mut campaign = session.campaign(role.as_str()).value(value);
-        if let Some(rank) = self.rank {
-            campaign = campaign.priority(rank);
-        }
-        if *by_priority {
-            campaign = campaign.by_priority();
-        }
-        if *preempt {
-            campaign = campaign.preempt();
-        }
-        campaign
-    }
-
     /// Campaigns until it leads; or until a signal comes, which is returned then.
     async fn win(
         &self,
@@ -153,7 +175,7 @@ impl Term<'_> {
         signals: &mut Signals,
     ) -> Result<Result<bellwether::Leadership, u8>, Error> {
         let (place, mut places) = watch::channel(None);
-        let campaign = self.campaign(session).queue_position(place);
+        let campaign = campaign(self.args, self.rank, session).queue_position(place);
         let mut won = std::pin::pin!(campaign.into_future());
         loop {
             tokio::select! {

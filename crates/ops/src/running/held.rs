@@ -42,7 +42,7 @@ impl Held {
     }
 
     /// Waits until it is lost, and says how.
-    async fn lost(&self) -> String {
+    pub(super) async fn lost(&self) -> String {
         match self {
             Held::Lock(lock) => lock.lost().await.to_string(),
             Held::Role(role) => role.lost().await.to_string(),

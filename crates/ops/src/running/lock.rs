@@ -4,9 +4,9 @@ use super::args::{How, LockArgs, Terms};
 use super::held::{Held, Outcome, tend};
 use super::job::{Launcher, Standby};
 use super::joining::{LOCKS, Outer, WITHIN, Wish, join, request, told};
-use super::{OS_FAILED, TOLD, close, exit_code, failed, is_outage, note, pause, program};
+use super::{OS_FAILED, TOLD, close, exit_code, failed, is_outage, note, pause, program, serve};
 use crate::signals::Signals;
-use bellwether::{Client, Endpoints, ErrorKind, Lock, Session};
+use bellwether::{Client, Endpoints, Error, ErrorKind, Lock, Session};
 use bellwether_shell::{Failure, Verdict};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -21,10 +21,17 @@ const HELD_ALREADY: u8 = 80;
 
 pub(crate) fn run(args: &LockArgs) -> Result<Verdict, Failure> {
     let (terms, how, patience) = (args.run.terms()?, args.how()?, args.patience()?);
-    program::check(args.run.job.first().map_or("".as_ref(), |word| word.as_os_str()))?;
+    let serves = args.run.hooks.serve.is_some();
+    if !serves {
+        program::check(args.run.job.first().map_or("".as_ref(), |word| word.as_os_str()))?;
+    }
     if args.names.iter().any(String::is_empty) {
         let what = "the name of a lock is empty; give each lock a name: lock a,b -- COMMAND";
         return Err(Failure::Exit(BAD_NAME, what.to_owned()));
+    }
+    if serves {
+        let served = serve::run(Locks { args, how }, &args.run, &args.run.hooks, &terms);
+        return crate::watching::runtime()?.block_on(served);
     }
     let held = std::env::var(LOCKS).unwrap_or_default();
     if let Some(name) = args.names.iter().find(|name| held.split(',').any(|held| held == *name)) {
@@ -35,6 +42,28 @@ pub(crate) fn run(args: &LockArgs) -> Result<Verdict, Failure> {
         return Err(Failure::Exit(HELD_ALREADY, what));
     }
     crate::watching::runtime()?.block_on(hold(args, &terms, how, patience, held))
+}
+
+/// Locks that are held for others, who ask.
+struct Locks<'a> {
+    args: &'a LockArgs,
+    how: How,
+}
+
+impl serve::Wanted for Locks<'_> {
+    const KIND: serve::Kind = serve::Kind::Lock;
+
+    fn name(&self) -> String {
+        self.args.names.join(",")
+    }
+
+    async fn acquire(&self, session: &Session) -> Result<Held, Error> {
+        let wish = Wish { names: self.args.names.clone(), how: self.how, wait_ms: None };
+        match request(session, &wish) {
+            Some(request) => request.await.map(Held::Lock),
+            None => std::future::pending().await,
+        }
+    }
 }
 
 async fn hold(

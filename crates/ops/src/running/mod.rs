@@ -20,6 +20,7 @@ pub(crate) mod keeper;
 pub(crate) mod lock;
 mod processes;
 mod program;
+mod serve;
 pub(crate) mod sockets;
 mod wire;
 
@@ -76,6 +77,7 @@ fn exit_code(kind: ErrorKind) -> u8 {
         ErrorKind::AlreadyRequested => 80,
         ErrorKind::NotWatched => 81,
         ErrorKind::StaleToken => 82,
+        ErrorKind::Unsupported => 83,
         // NoSuchCandidate, InvalidRequest, and kinds that are not known here.
         _ => 65,
     }
@@ -118,6 +120,7 @@ mod tests {
             (80, &[AlreadyRequested]),
             (81, &[NotWatched]),
             (82, &[StaleToken]),
+            (83, &[Unsupported]),
         ] {
             for kind in kinds {
                 assert_eq!(exit_code(*kind), code, "{kind:?}");

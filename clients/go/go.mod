@@ -1,0 +1,3 @@
+module bellwether.dev/client
+
+go 1.19

@@ -1,0 +1,86 @@
+package bellwether
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// longest is how long a request waits at most before it is asked for again.
+const longest = time.Hour
+
+// Mutex is a lock that one session holds at a time, first come, first served.
+type Mutex struct {
+	s      *Session
+	name   string
+	number uint64
+	token  uint64
+}
+
+// NewMutex is a lock of this name, not yet held.
+func NewMutex(s *Session, name string) *Mutex { return &Mutex{s: s, name: name} }
+
+// Name is the name of the lock.
+func (m *Mutex) Name() string { return m.name }
+
+// Token is the fencing token of the lock that is held: larger than all before; 0 if it is not held.
+func (m *Mutex) Token() uint64 { return m.token }
+
+// Lock waits for the lock. If the context ends first, the request is given up.
+func (m *Mutex) Lock(ctx context.Context) error { return m.acquire(ctx, longest) }
+
+// TryLock gets the lock if it is free, and is ErrLocked if it is not.
+func (m *Mutex) TryLock(ctx context.Context) error {
+	err := m.acquire(ctx, 0)
+	var refused *Error
+	if errors.As(err, &refused) && refused.Code == "busy" {
+		return ErrLocked
+	}
+	return err
+}
+
+func (m *Mutex) acquire(ctx context.Context, wait time.Duration) error {
+	number := m.s.number.Add(1)
+	ask := map[string]any{
+		"locks":   []map[string]string{{"name": m.name}},
+		"number":  number,
+		"wait_ms": wait.Milliseconds(),
+	}
+	var granted struct {
+		Token uint64 `json:"token"`
+	}
+	err := m.s.ask(ctx, http.MethodPost, "/v1/sessions/"+m.s.id+"/locks", wait, ask, &granted)
+	if err != nil {
+		if ctx.Err() != nil {
+			// It may have been granted in the same moment.
+			after, cancel := context.WithDeadline(context.Background(), m.s.Deadline())
+			defer cancel()
+			_ = m.release(after, number)
+		}
+		return err
+	}
+	m.number, m.token = number, granted.Token
+	return nil
+}
+
+// Unlock gives the lock back.
+func (m *Mutex) Unlock(ctx context.Context) error {
+	if m.number == 0 {
+		return ErrNotHeld
+	}
+	number := m.number
+	m.number, m.token = 0, 0
+	return m.release(ctx, number)
+}
+
+func (m *Mutex) release(ctx context.Context, number uint64) error {
+	path := fmt.Sprintf("/v1/sessions/%s/locks/%d", m.s.id, number)
+	err := m.s.ask(ctx, http.MethodDelete, path, 0, nil, nil)
+	var refused *Error
+	if errors.As(err, &refused) && refused.Status == http.StatusConflict {
+		return ErrNotHeld
+	}
+	return err
+}
