@@ -43,7 +43,15 @@ BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace 
 # The page comes first: the commands that the tests start have it built in.
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
 	cargo test --workspace --locked
-	@$(MAKE) --no-print-directory unit check-quick e2e BUILT=yes
+	@$(MAKE) --no-print-directory unit check-quick packages e2e BUILT=yes
+
+# The schemas of Kubernetes' API, as a package for Python.
+SCHEMAS  := out/python/bin/kubernetes-validate
+packages: ## Check the files for Kubernetes against the schemas of its API, if Python is there
+	@test -x $(SCHEMAS) || { python3 -m venv out/python && out/python/bin/pip install --quiet kubernetes-validate; } \
+	  || { echo "No Python with venv and pip here, so packaging/kubernetes is not checked."; exit 0; }; \
+	$(SCHEMAS) --strict --quiet --kubernetes-version 1.31 \
+	  $(filter-out %/kustomization.yaml,$(wildcard packaging/kubernetes/*.yaml))
 
 # One suite for the client's two engines: members of ours, and servers of etcd if they are here (make peers installs them).
 test-engines: ## Run the client's suite on three members and on three servers of etcd; half a minute each

@@ -5,6 +5,10 @@
 //! field that is not in the first version must be optional or have a default.
 
 use crate::coordination::Deadlock;
+mod reload;
+
+pub use reload::{ChangedSetting, Reloaded};
+
 use serde::{Deserialize, Serialize};
 
 /// Who answers here. The same page comes from several kinds of servers and has to know.

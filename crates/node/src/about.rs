@@ -11,7 +11,7 @@ use bellwether_api::json;
 use bellwether_core::{NodeId, Time};
 use bellwether_http::Origins;
 use bellwether_member::{Completeness, Health, LogStatus, MemberStatus, Stance, Status};
-use bellwether_net::{Clock, PeerState};
+use bellwether_net::{Clock, Identity, PeerState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +31,10 @@ pub(crate) struct About {
     pub(crate) operator: OperatorToken,
     /// Who makes a list now.
     pub(crate) turns: Arc<Turns>,
+    /// Its certificate, which may be replaced.
+    pub(crate) identity: Identity,
+    /// The settings that are in force: those of the start, but for what was reloaded.
+    pub(crate) running_with: tokio::sync::Mutex<Settings>,
     /// When it started, on the clock that all processes of the host share.
     pub(crate) started: Time,
 }
@@ -141,6 +145,7 @@ impl About {
 
     fn warnings(&self, status: &Status) -> Vec<String> {
         let mut warnings = self.settings.warnings.clone();
+        warnings.extend(self.certificate_warning());
         for member in &status.members {
             if member.clock.is_some_and(|clock| clock.drifts) {
                 let bound = self.settings.choices.drift_ppm;

@@ -20,7 +20,7 @@ use bellwether_member::service::{self, Output};
 use bellwether_member::{Choices, Config, Event, Stance};
 use bellwether_net::{ClientConnection, Clock, Identity, Options, RunError, Running};
 use sd_notify::NotifyState;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IsTerminal};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Daemon {
     }
 }
 
-/// Runs a member until a signal ends it or something fails. SessionEnded HTTP it also serves what the caller
+/// Runs a member until a signal ends it or something fails. Over HTTP it also serves what the caller
 /// has besides.
 pub fn run(mut settings: Settings, extra: Extra) -> Result<(), Failure> {
     settings.warnings.extend(low_priority().map(|warning| format!("this member {warning}")));
@@ -143,7 +143,7 @@ impl Daemon {
         let started = Clock::shared();
         let requests = RequestQueue::new();
         let (remote, visitors) = clients::door();
-        let running = start_member(&settings, identity, listen, group, remote)?;
+        let running = start_member(&settings, identity.clone(), listen, group, remote)?;
         let (outputs, handle) = (running.outputs(), Handle { running });
         let role_watches = Arc::new(RoleWatches::default());
         let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
@@ -159,8 +159,21 @@ impl Daemon {
         tasks.spawn(clients::keep_count(quota.clone(), handle.clone()));
         tasks.spawn(ask(requests.clone(), handle.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
-        let about = About { settings, handle, history, requests, quota, operator, turns, started };
+        let running_with = tokio::sync::Mutex::new(settings.clone());
+        let about = About {
+            settings,
+            handle,
+            history,
+            requests,
+            quota,
+            operator,
+            turns,
+            identity,
+            running_with,
+            started,
+        };
         let about = Arc::new(about);
+        tasks.spawn(warn_of_expiry(about.clone()));
         let http = match http {
             None => None,
             Some(listener) => Some(serve(listener, about.clone(), extra)?),
@@ -191,6 +204,7 @@ impl Daemon {
         let mut supervisor = Supervisor::new();
         supervisor.tell(&[NotifyState::Ready, NotifyState::Status("started")]);
         let handle = self.about.handle.clone();
+        let mut reload = signals.reload.take();
         let first = tokio::select! {
             signal = signals.next() => signal,
             result = handle.running.finished() => {
@@ -198,6 +212,7 @@ impl Daemon {
                 return result.map_err(Failure::Run);
             }
             () = supervisor.keep_informed(&self.about) => unreachable!("it never ends"),
+            () = reload_on(&mut reload, &self.about) => unreachable!("it never ends"),
         };
         tracing::info!("signal {first}: hands over and exits; a second signal exits at once");
         supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("hands over and exits")]);
@@ -395,27 +410,59 @@ fn note(said: &Outcome) {
     }
 }
 
-/// The signals that end a member. A terminal that is closed is no reason to leave without resigning.
+/// The signals that a member obeys. SIGHUP reloads the configuration. In a terminal it means that the terminal was
+/// closed, which ends the member as SIGTERM does.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    hangup: Signal,
+    hangup: Option<Signal>,
+    reload: Option<Signal>,
 }
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
         let terminate = signal(SignalKind::terminate())?;
         let (interrupt, hangup) = (signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
-        Ok(Signals { terminate, interrupt, hangup })
+        let (hangup, reload) = match std::io::stdin().is_terminal() {
+            true => (Some(hangup), None),
+            false => (None, Some(hangup)),
+        };
+        Ok(Signals { terminate, interrupt, hangup, reload })
     }
 
-    /// The number of the next one.
+    /// The number of the next one that ends the member.
     async fn next(&mut self) -> u8 {
         tokio::select! {
             _ = self.terminate.recv() => 15,
             _ = self.interrupt.recv() => 2,
-            _ = self.hangup.recv() => 1,
+            () = next_of(&mut self.hangup) => 1,
         }
+    }
+}
+
+async fn next_of(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
+}
+
+/// Reloads the configuration at each of these signals, for ever.
+async fn reload_on(signal: &mut Option<Signal>, about: &About) {
+    loop {
+        next_of(signal).await;
+        // The result is in the log.
+        let _ = about.reload("SIGHUP").await;
+    }
+}
+
+/// Warns once a day of a certificate that ends soon.
+async fn warn_of_expiry(about: Arc<About>) {
+    loop {
+        if let Some(warning) = about.certificate_warning() {
+            tracing::warn!("{warning}");
+        }
+        sleep(Duration::from_secs(86_400)).await;
     }
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn router(about: Arc<About>, extra: Extra) -> Router {
         .route("/v1/step-down", post(step_down))
         .route("/v1/transfer", post(transfer))
         .route("/v1/elect", post(elect))
+        .route("/v1/reload", post(reload))
         .route("/metrics", get(metrics_text))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
@@ -209,6 +210,24 @@ async fn transfer(
 )))]
 async fn elect(State(about): Shared, Operator(by): Operator) -> Outcome<json::Decided> {
     decide(&about, &by, Input::Elect).await
+}
+
+/// Makes this member read its configuration and its certificate again, as SIGHUP does. If anything is wrong with
+/// them, nothing changes.
+#[cfg_attr(test, utoipa::path(post, path = "/v1/reload", security(("bearer" = [])), responses(
+    (status = 200, description = "What changed, and what needs a restart", body = json::Reloaded),
+    (status = 401, description = "The operator token is missing", body = json::Problem),
+    (status = 403, description = "The member has another operator token", body = json::Problem),
+    (status = 422, description = "The configuration or the certificate is wrong; nothing has changed", body = json::Problem),
+)))]
+async fn reload(State(about): Shared, Operator(by): Operator) -> Outcome<json::Reloaded> {
+    let reloaded = about.reload(&by.to_string()).await.map_err(|failure| {
+        let hint = "correct it, check it with `bellwether node --check-config`, and reload again";
+        let refusal =
+            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, failure.to_string(), Some(hint));
+        refusal.coded("not-reloaded")
+    })?;
+    Ok(Json(reloaded))
 }
 
 async fn decide(about: &About, by: &Caller, input: Input) -> Outcome<json::Decided> {

@@ -22,6 +22,7 @@ pub mod operator;
 mod overviews;
 pub mod parent;
 mod priority;
+mod reload;
 pub mod store;
 mod wall;
 mod wire;

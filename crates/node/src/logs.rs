@@ -2,6 +2,7 @@
 
 use crate::config::{Log, LogFormat};
 use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
 use tracing_subscriber::EnvFilter;
 
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
@@ -20,18 +21,42 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
     EnvFilter::builder().parse(text).map(|_| ()).map_err(|_| format!("'{text}' is not {wanted}"))
 }
 
+/// Takes another level, if this process logs.
+static LEVEL: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
+
 /// Starts logging for the whole process. Only the first call in a process counts.
 pub fn start(log: &Log) {
     let filter = EnvFilter::builder().parse_lossy(&log.level);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
-    // A second subscriber is refused; then somebody else has set up logging, which is fine too.
-    let _ = match log.format {
+    let builder = tracing_subscriber::fmt().with_writer(io::stderr);
+    // A second subscriber is refused; then the program that links this crate logs in its own way.
+    match log.format {
         LogFormat::Text => {
-            let colour = io::stderr().is_terminal();
-            builder.with_ansi(colour).with_target(false).try_init()
+            let builder = builder.with_ansi(io::stderr().is_terminal()).with_target(false);
+            let builder = builder.with_env_filter(filter).with_filter_reloading();
+            let handle = builder.reload_handle();
+            keep(builder.try_init(), move |filter| drop(handle.reload(filter)));
         }
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
-    };
+        LogFormat::Json => {
+            let builder = builder.json().flatten_event(true);
+            let builder = builder.with_env_filter(filter).with_filter_reloading();
+            let handle = builder.reload_handle();
+            keep(builder.try_init(), move |filter| drop(handle.reload(filter)));
+        }
+    }
+}
+
+/// Keeps the way to another level, if logging has started.
+fn keep<E>(started: Result<(), E>, change: impl Fn(EnvFilter) + Send + Sync + 'static) {
+    if started.is_ok() {
+        let _ = LEVEL.set(Box::new(change));
+    }
+}
+
+/// Logs from now on what this says, which [`check`] has found good.
+pub(crate) fn change_level(level: &str) {
+    if let Some(change) = LEVEL.get() {
+        change(EnvFilter::builder().parse_lossy(level));
+    }
 }
 
 #[cfg(test)]

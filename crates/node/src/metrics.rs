@@ -5,6 +5,7 @@
 
 use crate::about::About;
 use crate::history::Tally;
+use crate::wall;
 use bellwether_member::{Health, Status};
 use bellwether_net::{Counters, Dropped, Reason};
 use prometheus_client::collector::Collector;
@@ -26,6 +27,8 @@ struct Snapshot {
     counters: Counters,
     connected: Vec<(u32, bool, usize)>,
     uptime: Duration,
+    /// Until the certificate ends.
+    certificate: Duration,
 }
 
 /// Everything that can be measured now.
@@ -48,6 +51,7 @@ pub(crate) fn render(about: &About, status: Status) -> Result<String, fmt::Error
             .map(|peer| (peer.id.number(), peer.outgoing.is_some(), peer.queued))
             .collect(),
         uptime: about.uptime(),
+        certificate: wall::until(about.identity.expires()),
     };
     let mut registry = Registry::with_prefix("bellwether");
     registry.register_collector(Box::new(snapshot));
@@ -285,6 +289,11 @@ impl Snapshot {
             "dropped_messages",
             "Messages that did not reach their member, by reason",
             dropped,
+        )?;
+        writer.gauge(
+            "certificate_remaining_seconds",
+            "How long the member's certificate is still valid; 0 if it has ended",
+            self.certificate.as_secs_f64(),
         )?;
         writer.gauge(
             "uptime_seconds",

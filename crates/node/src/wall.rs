@@ -28,6 +28,19 @@ pub(crate) fn at(stamp_ms: u64) -> String {
     rfc3339(Duration::from_millis(stamp_ms.min(last)))
 }
 
+/// A moment of the calendar.
+#[expect(clippy::disallowed_types, reason = "for people only")]
+pub(crate) fn shown(moment: std::time::SystemTime) -> String {
+    rfc3339(moment.duration_since(std::time::UNIX_EPOCH).unwrap_or_default())
+}
+
+/// How long it is until then; nothing if it is past.
+#[expect(clippy::disallowed_types, reason = "for people only")]
+pub(crate) fn until(moment: std::time::SystemTime) -> Duration {
+    let moment = moment.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    moment.saturating_sub(since_epoch())
+}
+
 /// Now, in microseconds since the beginning of 1970.
 pub(crate) fn micros() -> u64 {
     u64::try_from(since_epoch().as_micros()).unwrap_or(u64::MAX)

@@ -12,7 +12,9 @@
 use crate::common::{Up, call, command};
 use crate::findings::{Group, plain};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty;
 use serde_json::{Value, json};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Output, Stdio};
 use std::thread::sleep;
@@ -258,13 +260,53 @@ fn what_a_minority_shows_ends_with_70() {
     }
 }
 
+/// Waits until a member has logged this.
+fn logged(group: &Group, id: u32, text: &str) {
+    let began = Instant::now();
+    loop {
+        let log = std::fs::read_to_string(group.log(id)).unwrap();
+        if log.contains(text) {
+            return;
+        }
+        assert!(began.elapsed() < 20 * SECOND, "{log}");
+        sleep(10 * MS);
+    }
+}
+
+#[test]
+fn sighup_makes_a_member_reload() {
+    let group = Group::start(3, plain);
+    group.signal(3, Signal::HUP);
+    logged(&group, 3, "configuration reloaded by SIGHUP");
+    let path = group.folder.path().join("3.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(path, text.replace("[tls]", "[log]\nlevel = \"debug\"\n[tlz]")).unwrap();
+    group.signal(3, Signal::HUP);
+    logged(&group, 3, "not reloaded, nothing has changed (asked by SIGHUP)");
+    assert_eq!(group.leader(10 * SECOND), 3);
+}
+
 /// A terminal that is closed ends a member as SIGTERM does.
 #[test]
-fn a_member_that_is_hung_up_on_resigns() {
-    let mut group = Group::start(3, plain);
-    group.end(3, Signal::HUP);
-    let log = std::fs::read_to_string(group.log(3)).unwrap();
-    assert!(log.contains("signal 1: hands over and exits"), "{log}");
+fn a_member_resigns_when_its_terminal_is_closed() {
+    let mut group = Group::start(1, plain);
+    group.kill(1);
+    let terminal = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
+    pty::grantpt(&terminal).unwrap();
+    pty::unlockpt(&terminal).unwrap();
+    let name = pty::ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
+    let stdin = File::options().read(true).write(true).open(name).unwrap();
+    let log = File::options().append(true).open(group.log(1)).unwrap();
+    let mut member = command("node --config 1.toml")
+        .current_dir(group.folder.path())
+        .stdin(stdin)
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    assert_eq!(group.serves(1, 20 * SECOND), "leading");
+    kill_process(Pid::from_child(&member), Signal::HUP).unwrap();
+    assert_eq!(member.wait().unwrap().code(), Some(0));
+    logged(&group, 1, "signal 1: hands over and exits");
 }
 
 /// As the commands do: a program that is told nothing finds the cluster of `bellwether up`.

@@ -163,6 +163,15 @@ impl Group {
         }
     }
 
+    /// Waits until a member that was started in another way leads.
+    pub(crate) fn serves(&self, id: u32, within: Duration) -> String {
+        let from = Instant::now();
+        while stance(self.http(id)) != "leading" && from.elapsed() < within {
+            sleep(10 * MS);
+        }
+        stance(self.http(id))
+    }
+
     /// Who leads, of those that live.
     fn leaders(&self) -> Vec<u32> {
         let live = self.children.iter().zip(1..).filter(|(child, _)| child.is_some());

@@ -29,6 +29,8 @@
 //!   nothing: neither where the session's client is, nor when it was last heard of. What an operator
 //!   wants shows no key. The member that takes it up has made sure of the operator, and says who it is;
 //!   members believe each other.
+//! * D8 Clients are served by the limits of the coordinator. It proposes them when it begins to serve, and again when
+//!   they change, so that they change at the same entry of the log at all members.
 //!
 //! Reads look at committed entries only, and checks of tokens are answered only while serving.
 //!
@@ -88,6 +90,7 @@ impl Process for Service {
         match input {
             Input::Member(input) => self.step(cx, |member, cx| member.on_input(input, cx)),
             Input::Requests(requests) => self.hear(cx.me(), requests, cx),
+            Input::Reconfigured => self.limit(cx),
         }
     }
 
@@ -161,13 +164,21 @@ impl Service {
         }
         sessions.watch(cx);
         self.sessions = Some(sessions);
-        let Config { limits, on_deadlock, .. } = *cx.config();
-        let number = u32::try_from(term.number()).unwrap_or(u32::MAX);
-        let begin = Command::Begin { term: number, limits, on_deadlock };
-        self.propose(vec![begin], cx);
+        self.propose(vec![begin(term, cx.config())], cx);
         self.announced = Some(term);
         cx.rule("D5");
         cx.emit(Output::Coordinator(Some(cx.me()), term));
+    }
+
+    /// D8
+    fn limit(&mut self, cx: &mut Cx<'_>) {
+        if let Some(term) = self.serving(cx.now())
+            && self.sessions.is_some()
+        {
+            cx.rule("D8");
+            self.propose(vec![begin(term, cx.config())], cx);
+            self.tell(cx);
+        }
     }
 
     fn close(&mut self, cx: &mut Cx<'_>) {
@@ -330,6 +341,13 @@ impl Service {
     pub fn asked(input: member::Input) -> Input {
         Input::Member(input)
     }
+}
+
+/// The first command of a term, with the limits by which clients are served from then on. Repeated in its
+/// term it changes the limits alone.
+fn begin(term: Term, config: &Config) -> Command {
+    let Config { limits, on_deadlock, .. } = *config;
+    Command::Begin { term: u32::try_from(term.number()).unwrap_or(u32::MAX), limits, on_deadlock }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! Seen from P3 of 1 to 5, so three must agree.
 
+mod limits;
+
 use super::*;
 use crate::member::Msg as Member;
 use crate::tests::{Fixture, config, id, ms, said, sent};

@@ -100,6 +100,8 @@ pub enum Input {
     /// Requests of this member's own clients: all that there are at the moment, because they travel
     /// together.
     Requests(Vec<(Conn, Request)>),
+    /// D8: its [`Config`] has other limits than before.
+    Reconfigured,
 }
 
 /// What a service tells.

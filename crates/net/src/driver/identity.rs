@@ -1,6 +1,7 @@
 //! A member's identity: what [`identity`](crate::identity) says of its certificate, checked, and the
 //! two sides of TLS with it.
 
+use super::stats::lock;
 use crate::identity::{
     CA, CERTIFICATE, Files, IdentityError, Paths, certificates, check_cluster, check_usages,
     member_name, member_of, parse_client_name, private_key, provider, read, roots, server_name,
@@ -8,21 +9,30 @@ use crate::identity::{
 };
 use bellwether_core::NodeId;
 use rustls::client::Resumption;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use webpki::{EndEntityCert, KeyUsage};
 
-/// A process's number, its cluster and the means to prove both.
+/// A process's number, its cluster and the means to prove both. Clones share the certificate: when one of them
+/// [adopts](Identity::adopt) another certificate, all of them have it.
 #[derive(Clone)]
 pub struct Identity {
     cluster: String,
     id: NodeId,
+    credentials: Arc<Mutex<Credentials>>,
+}
+
+/// A certificate with its key, ready for both sides of TLS.
+#[derive(Clone)]
+struct Credentials {
     server: Arc<ServerConfig>,
     client: Arc<ClientConfig>,
+    expires: SystemTime,
 }
 
 impl Identity {
@@ -59,13 +69,32 @@ impl Identity {
         check_cluster(cluster)?;
         let roots = roots(ca).map_err(|why| paths.unusable(CA, why))?;
         let chain = certificates(certificate).map_err(|why| paths.unusable(CERTIFICATE, why))?;
-        check_certificate(&chain, &roots, cluster, id)
+        let expires = check_certificate(&chain, &roots, cluster, id)
             .map_err(|why| paths.unusable(CERTIFICATE, why))?;
         let key = private_key(key, paths)?;
         let (server, client) =
             tls(roots, chain, key).map_err(|error| unusable_key(error, paths))?;
-        let (server, client) = (Arc::new(server), Arc::new(client));
-        Ok(Identity { cluster: cluster.to_owned(), id, server, client })
+        let credentials =
+            Credentials { server: Arc::new(server), client: Arc::new(client), expires };
+        let credentials = Arc::new(Mutex::new(credentials));
+        Ok(Identity { cluster: cluster.to_owned(), id, credentials })
+    }
+
+    /// Takes over the certificate of another identity of the same process. New connections use it on both
+    /// sides; those that exist stay as they are.
+    ///
+    /// # Panics
+    ///
+    /// If the other is of another process or cluster: a process does not become another one.
+    pub fn adopt(&self, newer: &Identity) {
+        assert_eq!((&self.cluster, self.id), (&newer.cluster, newer.id), "of the same process");
+        let newer = lock(&newer.credentials).clone();
+        *lock(&self.credentials) = newer;
+    }
+
+    /// When its certificate ends, or the first of those between it and the authority.
+    pub fn expires(&self) -> SystemTime {
+        lock(&self.credentials).expires
     }
 
     /// The cluster's name.
@@ -79,11 +108,11 @@ impl Identity {
     }
 
     pub(crate) fn server(&self) -> Arc<ServerConfig> {
-        self.server.clone()
+        lock(&self.credentials).server.clone()
     }
 
     pub(crate) fn client(&self) -> Arc<ClientConfig> {
-        self.client.clone()
+        lock(&self.credentials).client.clone()
     }
 }
 
@@ -117,14 +146,14 @@ pub(crate) fn speaks_for(certificate: &CertificateDer<'_>, cluster: &str, id: No
         .is_ok_and(|certificate| certificate.verify_is_valid_for_subject_name(&name).is_ok())
 }
 
-/// Finds out at the start what every peer would find out later.
+/// Finds out at the start what every peer would find out later, and when the certificate ends.
 fn check_certificate(
     chain: &[CertificateDer<'_>],
     roots: &RootCertStore,
     cluster: &str,
     id: NodeId,
-) -> Result<(), String> {
-    let Some((first, between)) = chain.split_first() else { return Ok(()) };
+) -> Result<SystemTime, String> {
+    let Some((first, between)) = chain.split_first() else { return Err("is empty".to_owned()) };
     let certificate =
         EndEntityCert::try_from(first).map_err(|error| format!("is not usable: {error}"))?;
     if !speaks_for(first, cluster, id) {
@@ -137,7 +166,39 @@ fn check_certificate(
         ));
     }
     let usages = [KeyUsage::server_auth(), KeyUsage::client_auth()];
-    check_usages(&certificate, between, roots, &usages)
+    check_usages(&certificate, between, roots, &usages)?;
+    Ok(expiry(&certificate, between, roots))
+}
+
+/// 9999-12-31T23:59:59Z: the end of a certificate that does not end (RFC 5280, 4.1.2.5).
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// When others will no longer believe the certificate. The library tells the end of validity only as the reason
+/// of a refusal, so it is asked about the last moment that it knows.
+fn expiry(
+    certificate: &EndEntityCert<'_>,
+    between: &[CertificateDer<'_>],
+    roots: &RootCertStore,
+) -> SystemTime {
+    let algorithms = provider().signature_verification_algorithms;
+    let mut at = UnixTime::since_unix_epoch(Duration::from_secs(LAST_SECOND));
+    loop {
+        let usage = KeyUsage::client_auth();
+        let verified = certificate.verify_for_usage(
+            algorithms.all,
+            &roots.roots,
+            between,
+            at,
+            usage,
+            None,
+            None,
+        );
+        match verified {
+            // The end of the certificate itself comes first; then, at that moment, of one above it.
+            Err(webpki::Error::CertExpired { not_after, .. }) if not_after < at => at = not_after,
+            _ => return UNIX_EPOCH + Duration::from_secs(at.as_secs()),
+        }
+    }
 }
 
 /// TLS 1.3 only, with a certificate on both sides. Sessions are not resumed: connections live long,

@@ -61,10 +61,14 @@ pub struct View<'a, P: Process> {
 /// Looks at a process.
 pub(crate) type Look<P> = Box<dyn FnOnce(&View<'_, <P as Protocol>::Process>) + Send>;
 
+/// Changes the configuration of a process.
+pub(crate) type Change<P> = Box<dyn FnOnce(&mut Config<P>) + Send>;
+
 /// What the application asks of the task.
 pub(crate) enum Command<P: Protocol> {
     Input(Input<P>),
     Inspect(Look<P>),
+    Reconfigure(Change<P>),
     Stop,
 }
 
@@ -332,6 +336,10 @@ impl<P: Protocol> Runner<P> {
         match command {
             Command::Stop => Taken::Stop,
             Command::Input(input) => Taken::Event((Call::Input(input), NOWHERE)),
+            Command::Reconfigure(change) => {
+                change(&mut self.config);
+                Taken::Nothing
+            }
             Command::Inspect(look) => {
                 let Shared { group, place, clock, .. } = &*self.shared;
                 let here = Here::new(group, *place, clock.now(), false);

@@ -224,6 +224,12 @@ impl<P: Protocol> Running<P> {
         answered.await.ok()
     }
 
+    /// Changes its configuration between two steps; `false` if it has ended. Only for what a process reads
+    /// anew in every step and compares with no other process, such as a limit.
+    pub async fn reconfigure(&self, change: impl FnOnce(&mut Config<P>) + Send + 'static) -> bool {
+        self.commands.send(Command::Reconfigure(Box::new(change))).await.is_ok()
+    }
+
     /// What it says, with its clock's reading of the step. The first receiver misses nothing, not
     /// even what was said before it was asked for; later ones begin now. One that lags far behind
     /// is told so. All are closed when the process ends.

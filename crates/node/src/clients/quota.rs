@@ -11,6 +11,7 @@ use crate::callers::{Caller, Identity};
 use crate::handle::Handle;
 use bellwether_coordination::{Coordination, Refusal, Reply, Request, Secret};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -25,9 +26,9 @@ const FRESH: Duration = Duration::from_secs(2);
 /// The sessions of each client.
 pub(crate) struct Quota {
     /// Of one client.
-    most: usize,
+    most: AtomicUsize,
     /// Of all together; beyond it, some must have ended.
-    all: usize,
+    all: AtomicUsize,
     inner: Mutex<Inner>,
     /// Somebody comes near the limit.
     crowded: Notify,
@@ -44,7 +45,22 @@ impl Quota {
     /// With these limits of sessions: of one client, and of all together.
     pub(crate) fn new(most: u32, all: u32) -> Arc<Self> {
         let (inner, crowded) = (Mutex::default(), Notify::new());
-        Arc::new(Quota { most: most as usize, all: all as usize, inner, crowded })
+        let (most, all) = (AtomicUsize::new(most as usize), AtomicUsize::new(all as usize));
+        Arc::new(Quota { most, all, inner, crowded })
+    }
+
+    /// Other limits from now on. Sessions beyond them stay.
+    pub(crate) fn limit(&self, most: u32, all: u32) {
+        self.most.store(most as usize, Ordering::Relaxed);
+        self.all.store(all as usize, Ordering::Relaxed);
+    }
+
+    fn most(&self) -> usize {
+        self.most.load(Ordering::Relaxed)
+    }
+
+    fn all(&self) -> usize {
+        self.all.load(Ordering::Relaxed)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -57,14 +73,14 @@ impl Quota {
         let mut inner = self.lock();
         let Inner { sessions, total } = &mut *inner;
         let own = sessions.entry(who.identity()).or_default();
-        let full = own.len() >= self.most && !own.contains_key(&key);
+        let full = own.len() >= self.most() && !own.contains_key(&key);
         if !full && own.insert(key, Instant::now()).is_none() {
             *total += 1;
         }
-        if own.len() > self.most / 2 || *total > self.all {
+        if own.len() > self.most() / 2 || *total > self.all() {
             self.crowded.notify_one();
         }
-        if full { Err(Refusal::TooManyOfClient(self.most as u32)) } else { Ok(()) }
+        if full { Err(Refusal::TooManyOfClient(self.most() as u32)) } else { Ok(()) }
     }
 
     /// Takes out what a client may not ask for, and gives the answers to that.
@@ -87,9 +103,9 @@ impl Quota {
     fn forget_ended(&self, coordination: &Coordination, now: Instant) {
         let mut inner = self.lock();
         let Inner { sessions, total } = &mut *inner;
-        let everybody = *total > self.all;
+        let everybody = *total > self.all();
         for own in sessions.values_mut() {
-            if everybody || own.len() > self.most / 2 {
+            if everybody || own.len() > self.most() / 2 {
                 let before = own.len();
                 own.retain(|key, asked| {
                     now < *asked + FRESH || coordination.session_of(*key).is_some()

@@ -107,6 +107,7 @@ impl<'t> Loader<'_, 't> {
         let sessions = self.sessions(root);
         let mut settings = Settings {
             file: self.file.to_owned(),
+            overrides: self.overrides.clone(),
             cluster: cluster?,
             id: id?,
             listen: listen?,
@@ -169,22 +170,14 @@ impl<'t> Loader<'_, 't> {
     }
 
     fn id(&mut self, root: Section<'t>, members: &[Peer]) -> Option<NodeId> {
-        let from_file = self.reader.number(root, "id", IDS);
-        let given = match &self.overrides.id {
-            None => from_file.map(|given| given.map(|number| number as u32)),
-            Some(text) => {
-                let place = Place::Flag("--id", "BELLWETHER_ID");
-                let given = Given { value: text.clone(), place };
-                self.reader.parse("id", Some(given), |text| {
-                    text.parse::<u32>().map_err(|_| {
-                        format!("'{text}' is not a whole number from 0 to {}", u32::MAX)
-                    })
-                })
-            }
-        };
+        let from_file = self.reader.text_or_number(root, "id");
+        let flag = self.overrides.id.clone();
+        let place = Place::Flag("--id", "BELLWETHER_ID");
+        let given = flag.map(|value| Given { value, place }).or(from_file);
+        let given = self.reader.parse("id", given, |text| own_id(text, &host_name()));
         let Some(Given { value, place }) = given else {
             if !self.has_problem("id") {
-                let what = "say which of the members this is: id = 1, --id or BELLWETHER_ID";
+                let what = "say which of the members this is: id = 1, --id or BELLWETHER_ID; or \"hostname\"";
                 self.missing::<()>("id", what);
             }
             return None;
@@ -473,6 +466,25 @@ impl<'t> Loader<'_, 't> {
         }
         limits
     }
+}
+
+/// The number of this member: it is given, or is the number at the end of the host's name.
+fn own_id(text: &str, host: &str) -> Result<u32, String> {
+    if text != "hostname" {
+        let wrong =
+            |_| format!("'{text}' is not a whole number from 0 to {}, or \"hostname\"", u32::MAX);
+        return text.parse::<u32>().map_err(wrong);
+    }
+    // Of a full name, only the first label is the host's own.
+    let label = host.split('.').next().unwrap_or(host);
+    let digits = label.bytes().rev().take_while(u8::is_ascii_digit).count();
+    label[label.len() - digits..].parse().map_err(|_| {
+        format!("the name of this host, '{host}', does not end with a number; give the id itself")
+    })
+}
+
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// A word that is none of these.

@@ -31,6 +31,8 @@ const DEFAULT_TOKEN: &str = "operator.token";
 pub struct Settings {
     /// The file that it came from.
     pub file: PathBuf,
+    /// What the command line and the environment said over it.
+    pub overrides: Overrides,
     /// The cluster's name.
     pub cluster: String,
     /// This member's number.

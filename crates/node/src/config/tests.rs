@@ -176,7 +176,7 @@ fn a_wrong_flag_is_named_with_its_variable() {
     };
     assert_eq!(
         flag(|flags| flags.id = Some("x".to_owned())),
-        "--id (or BELLWETHER_ID): id: 'x' is not a whole number from 0 to 4294967295"
+        "--id (or BELLWETHER_ID): id: 'x' is not a whole number from 0 to 4294967295, or \"hostname\""
     );
     assert_eq!(
         flag(|flags| flags.id = Some("9".to_owned())),
@@ -353,11 +353,11 @@ fn values_of_the_wrong_kind_are_found() {
     refused(&[
         (
             GOOD.replace("id = 2\ndata", "id = \"two\"\ndata"),
-            "bellwether.toml:3: id: is a text, and should be a whole number from 0 to 4294967295",
+            "bellwether.toml:3: id: 'two' is not a whole number from 0 to 4294967295, or \"hostname\"",
         ),
         (
             GOOD.replace("id = 2\ndata", "id = -2\ndata"),
-            "bellwether.toml:3: id: -2 is not a whole number from 0 to 4294967295",
+            "bellwether.toml:3: id: '-2' is not a whole number from 0 to 4294967295, or \"hostname\"",
         ),
         (
             GOOD.replace("\"demo\"", "7"),
@@ -406,7 +406,7 @@ fn what_is_missing_is_named() {
         (
             GOOD.replace("id = 2\ndata", "data"),
             "bellwether.toml: id: is missing; say which of the members this is: id = 1, --id or \
-             BELLWETHER_ID",
+             BELLWETHER_ID; or \"hostname\"",
         ),
         (
             GOOD.replace("data = \"state\"", ""),
@@ -480,6 +480,18 @@ fn several_mistakes_are_told_at_once() {
     let complaint = complaint_over(&text, &Overrides::default());
     let keys: Vec<_> = complaint.lines().map(|line| line.trim().split(": ").nth(1)).collect();
     assert_eq!(keys, [Some("profile"), Some("listen"), Some("member.address")], "{complaint}");
+}
+
+#[test]
+fn the_number_can_be_that_of_the_host() {
+    for (host, number) in [("member-2", 2), ("db3", 3), ("member-12.bellwether.svc", 12), ("7", 7)] {
+        assert_eq!(own_id("hostname", host), Ok(number), "{host}");
+    }
+    for host in ["localhost", "member-", "member-2a", "a.b2", "h99999999999", ""] {
+        let error = own_id("hostname", host).unwrap_err();
+        assert!(error.contains("does not end with a number"), "{host}: {error}");
+    }
+    assert_eq!(own_id("2", "member-3"), Ok(2));
 }
 
 #[test]

@@ -24,6 +24,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         step_down,
         transfer,
         elect,
+        reload,
         metrics_text,
         healthz,
         readyz
@@ -55,7 +56,7 @@ fn the_documents_are_up_to_date() {
 fn the_document_lists_every_route() {
     let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 13 + 18, "{:?}", paths.keys());
+    assert_eq!(paths.len(), 14 + 18, "{:?}", paths.keys());
     assert!(document["components"]["schemas"]["Status"].is_object());
 }
 

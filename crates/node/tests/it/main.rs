@@ -11,3 +11,4 @@ mod common;
 mod coordination;
 mod dashboard;
 mod parent;
+mod reload;
