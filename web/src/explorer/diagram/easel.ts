@@ -34,14 +34,15 @@ const BUDGET_MS = 7;
  * frame is drawn once, in pieces that are kept, and only what is seen is drawn at all.
  */
 export class Easel {
-  private pieces = new Map<number, OffscreenCanvas>();
+  /** Bitmaps: a canvas would be copied whenever it is drawn. */
+  private pieces = new Map<number, ImageBitmap>();
   private plan: Plan | null = null;
   private ink: Palette | null = null;
   private sharpness = 0;
 
   /** Draws; true if something is still missing. */
   draw(canvas: HTMLCanvasElement, plan: Plan, ink: Palette, sight: Sight): boolean {
-    if (plan !== this.plan || ink !== this.ink || sight.sharpness !== this.sharpness) this.pieces.clear();
+    if (plan !== this.plan || ink !== this.ink || sight.sharpness !== this.sharpness) this.forget();
     [this.plan, this.ink, this.sharpness] = [plan, ink, sight.sharpness];
     const context = canvas.getContext("2d", { alpha: false })!;
     const { left, top, width, height, sharpness } = sight;
@@ -80,9 +81,15 @@ export class Easel {
     }
     for (const [oldest] of this.pieces) {
       if (this.pieces.size <= this.room) break;
+      this.pieces.get(oldest)?.close();
       this.pieces.delete(oldest);
     }
     return missing;
+  }
+
+  private forget() {
+    for (const piece of this.pieces.values()) piece.close();
+    this.pieces.clear();
   }
 
   /** How many pieces are kept at most. */
@@ -106,7 +113,7 @@ export class Easel {
     return false;
   }
 
-  private paint(plan: Plan, ink: Palette, number: number, sharpness: number): OffscreenCanvas {
+  private paint(plan: Plan, ink: Palette, number: number, sharpness: number): ImageBitmap {
     const canvas = new OffscreenCanvas(TILE * sharpness, Math.ceil(plan.height * sharpness));
     const context = canvas.getContext("2d", { alpha: false })!;
     context.scale(sharpness, sharpness);
@@ -116,7 +123,7 @@ export class Easel {
     const on = new CanvasSurface(context);
     paintGround(on, plan, ink, number * TILE, (number + 1) * TILE);
     paintPiece(on, plan, plan.pieces[number]!, ink);
-    return canvas;
+    return canvas.transferToImageBitmap();
   }
 
   /** Words and messages of what has just happened reach beyond this moment; they are not part of the future. */
