@@ -262,7 +262,7 @@ pub struct Outcome {
 
 /// How far clocks were off over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ClockChart {
     /// What is measured against: `real time` or `P5`.
     pub against: String,
@@ -276,7 +276,7 @@ pub struct ClockChart {
 
 /// A graph that the referee draws.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct GraphPicture {
     /// What it shows.
     pub title: String,
