@@ -139,7 +139,7 @@ fn all_start_makes_every_process_start_first() {
     let proved = run_in(folder.path(), "check chang-roberts --nodes 3 --all-start");
     let text = printed(proved, 0);
     assert!(text.starts_with("proved\n") && text.contains("no coordinator at first"), "{text}");
-    let refused = run_in(folder.path(), "check berkeley --all-start");
+    let refused = run_in(folder.path(), "check two-generals --all-start");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("no election to start"));
 }
 
@@ -149,7 +149,7 @@ fn a_run_in_which_nothing_happens_is_explained() {
     let line = "check bully --nodes 2 --coordinator none";
     let text = printed(run_in(folder.path(), line), 1);
     assert!(text.contains("in this run nothing happens"), "{text}");
-    let text = printed(run_in(folder.path(), &format!("{LIES} --nodes 2")), 1);
+    let text = printed(run_in(folder.path(), LIES), 1);
     assert!(!text.contains("in this run nothing happens"), "{text}");
 }
 
