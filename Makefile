@@ -100,7 +100,8 @@ wasm:
 unit: $(if $(NPM),web) ## Test the parts of the page that need no browser
 	$(if $(NPM),cd web && npm run --silent unit,@echo "$(NO_NPM)")
 
-e2e: $(if $(NPM),web chromium) ## Test the page in a real browser, against real servers
+# The site is tested too where the standard library for WebAssembly is installed.
+e2e: $(if $(NPM),web chromium $(if $(HAS_WASM),site)) ## Test the page in a real browser, against real servers
 	$(if $(NPM),$(BUILD_FOR_TESTS))
 	$(if $(NPM),cd web && npm run --silent e2e,@echo "$(NO_NPM)")
 

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { mermaid, plantuml } from "../run/sequence";
 import { writeTrace } from "../run/trace";
 import { diagramPng, diagramSvg } from "./diagram/export";
 import { download } from "./download";
@@ -36,6 +37,8 @@ export function Actions({ session, onProblem }: { session: Session; onProblem: (
     },
     ...(scenario === null ? [] : [{ label: "Scenario file", act: () => download(`${name}.txt`, scenario) }]),
     { label: "Trace (JSON Lines)", act: () => download(`${name}.jsonl`, writeTrace(model.recording), "application/jsonl") },
+    { label: "Sequence diagram (Mermaid)", act: () => download(`${name}.mmd`, mermaid(model.recording)) },
+    { label: "Sequence diagram (PlantUML)", act: () => download(`${name}.puml`, plantuml(model.recording)) },
   ];
   return (
     <div class="actions">
