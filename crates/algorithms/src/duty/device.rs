@@ -389,7 +389,7 @@ impl Algorithm for Device {
             )
             .settles_within(|config, group, _| {
                 Watched::<Bully>::settles_within(&config.election, group, 0)
-                    .saturating_add(config.timeout.saturating_mul(8))
+                    .saturating_add(config.timeout.saturating_mul(40))
             })
             .referee(|_, _| Box::new(Overseer::default()))
             .coordinator(|process| process.election.coordinator())
