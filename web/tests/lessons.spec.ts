@@ -1,5 +1,6 @@
 import AxeBuilder from "@axe-core/playwright";
 import { readdirSync } from "node:fs";
+import { solve } from "./explorer";
 import { expect, test } from "./fixtures";
 
 const NAMES = readdirSync(new URL("../src/lessons/runs", import.meta.url)).map((run) => run.replace(".txt", ""));
@@ -9,11 +10,11 @@ for (const name of NAMES) {
     await page.goto(`${explore}/explore#lesson=${name}`);
     await page.getByRole("button", { name: "Begin", exact: true }).click();
     const stops = await page.getByRole("navigation", { name: "Stops of the lesson" }).getByRole("button").count();
-    expect(stops).toBeGreaterThanOrEqual(5);
+    expect(stops).toBeGreaterThanOrEqual(2);
     for (let stop = 1; stop <= stops; stop++) {
       await page.getByRole("button", { name: `Stop ${stop}`, exact: true }).click();
       await page.keyboard.press("1");
-      await expect(page.locator(".verdict")).toContainText("Rule");
+      await solve(page);
     }
     await page.getByRole("button", { name: "Finish" }).click();
     await expect(page.getByRole("heading", { name: "What to remember" })).toBeVisible();
@@ -45,6 +46,25 @@ test("a lesson with the keyboard alone, and its link", async ({ page, explore, a
   await friend.goto(page.url());
   await expect(friend.getByRole("heading", { name: "What does P3 do?" })).toBeVisible();
   expect(await friend.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+});
+
+test("a wrong answer gets a hint first, the solution on request, and the browser remembers the stop", async ({ page, explore }) => {
+  await page.goto(`${explore}/explore#lesson=two-generals&stop=1`);
+  await expect(page.getByRole("heading", { name: "May P1 attack at dawn without hearing more?" })).toBeVisible();
+  await page.keyboard.press("1");
+  await expect(page.locator(".verdict")).toContainText("Then P1 attacks alone.");
+  await expect(page.getByText("✓ Correct")).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Continue" })).toHaveCount(0);
+  await page.getByRole("button", { name: "show the solution" }).click();
+  await expect(page.getByText("✓ Correct")).toBeVisible();
+  await expect(page.locator(".verdict")).toContainText("Rule G2");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await expect(page).toHaveURL(/stop=2/);
+  await page.goto(`${explore}/explore`);
+  await expect(page.getByText("You were at stop 2")).toBeVisible();
+  await page.getByRole("link", { name: /^Two generals: there is no last/ }).click();
+  await page.getByRole("button", { name: "Continue at stop 2" }).click();
+  await expect(page.getByRole("heading", { name: "Is everything settled?" })).toBeVisible();
 });
 
 test("a lesson that there is not", async ({ page, explore }) => {

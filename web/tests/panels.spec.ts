@@ -86,3 +86,50 @@ test("on paper stands the whole diagram, dark on white, without what can only be
   const paper = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   expect(paper).toBe("rgb(255, 255, 255)");
 });
+
+for (const [family, id] of Object.entries({
+  election: BULLY,
+  mutex: "lamport-crossing-requests",
+  time: "berkeley-master-dies",
+  order: "causal-broadcast-question-and-answer",
+  snapshot: "snapshot-bank-money-on-the-way",
+  deadlock: "deadlock-distributed-two-sites",
+  agreement: "byzantine-four-one-traitor",
+})) {
+  test(`${family}: picture, controls, rule and processes are in sight together at 1280 x 800`, async ({ page, explore }) => {
+    await page.goto(`${explore}/explore#exhibit=${id}&at=12`);
+    await expect(new Explorer(page).button("Play")).toBeVisible();
+    for (const part of [".topology", ".diagram", ".by-rule", ".controls"]) {
+      const box = await page.locator(part).first().boundingBox();
+      expect(box && box.y >= 0 && box.y + box.height <= 800, part).toBe(true);
+    }
+    const cards = await page.locator(".state .card").all();
+    for (const card of cards.slice(0, 3)) expect((await card.boundingBox())!.y, "a process").toBeLessThan(740);
+    await expect(page.locator(".card .phase, .card dl.view").first()).toBeVisible();
+  });
+}
+
+test("what comes of a run is told when the end was seen, or asked for", async ({ page, explore }) => {
+  const view = new Explorer(page);
+  await page.goto(`${explore}/explore#exhibit=lamport-crossing-requests`);
+  await expect(view.button("Show how it ends")).toBeVisible();
+  await expect(page.locator(".outcome b")).toHaveCount(0);
+  await view.button("To the end").click();
+  await expect(page.locator(".outcome b")).toBeVisible();
+  await page.goto(`${explore}/explore#exhibit=bully-p1-to-p4`);
+  await view.button("Show how it ends").click();
+  await expect(page.locator(".outcome b")).toBeVisible();
+});
+
+test("stamps stand at the events, and say what is concurrent", async ({ page, explore }) => {
+  await page.goto(`${explore}/explore#exhibit=clocks-vector&at=11`);
+  const stamps = page.getByRole("region", { name: "What vector stamps say" });
+  await expect(stamps).toContainText("P2 sends LETTER(1) to P3 (3,5,0): concurrent with it are 3 events so far.");
+  await page.getByRole("combobox", { name: "Stamps" }).selectOption("lamport");
+  await expect(page.getByRole("region", { name: "The order that Lamport stamps give" })).toContainText("8.P2");
+});
+
+test("a snapshot has its parts and its sum", async ({ page, explore }) => {
+  await page.goto(`${explore}/explore#exhibit=snapshot-bank-money-on-the-way&at=27`);
+  await expect(page.getByRole("region", { name: "Recorded" })).toContainText("280 + 20 = 300");
+});

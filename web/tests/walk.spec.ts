@@ -1,7 +1,7 @@
 import type { Page } from "@playwright/test";
 import { readdirSync } from "node:fs";
 import { gallery } from "./api";
-import { Explorer } from "./explorer";
+import { Explorer, solve } from "./explorer";
 import { expect, test } from "./fixtures";
 
 /** The gallery is walked through in parts, side by side. */
@@ -114,6 +114,7 @@ for (const name of LESSONS) {
     }
     await page.getByRole("button", { name: `Stop ${count}`, exact: true }).click();
     await page.keyboard.press("1");
+    await solve(page);
     await page.getByRole("button", { name: "Finish" }).click();
     await wander(page, random);
     await expect(page.getByRole("heading", { level: 2 }).first()).toBeVisible();

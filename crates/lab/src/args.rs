@@ -204,7 +204,8 @@ pub(crate) struct OutputArgs {
     /// Write the trace to this file
     #[arg(long, value_name = "FILE", requires = "trace")]
     pub(crate) out: Option<PathBuf>,
-    /// Put what every process holds into a trace in JSON, for the explorer
+    /// Put what every process holds into a trace in JSON, for the explorer, or what it looks like in
+    /// the end into one in SVG
     #[arg(long, requires = "trace")]
     pub(crate) states: bool,
     /// Print no events, only the summary

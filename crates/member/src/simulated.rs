@@ -7,6 +7,7 @@ use bellwether_algorithms::definition::{Algorithm, Definition, Entry, Settings, 
 use bellwether_algorithms::election::any::Choice;
 use bellwether_algorithms::election::{self, Bully, Watched};
 use bellwether_algorithms::options::{BadOption, Opt};
+use bellwether_algorithms::show::ProcessView;
 use bellwether_core::{Goal, Group, Invariant, NodeId, Process};
 use bellwether_log::Portable;
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ impl<M: Portable> Algorithm for Member<M> {
             .goal(Self::goal())
             .settles_within(Self::settles_within)
             .coordinator(Self::coordinator)
+            .view(|member, _, _| member.view())
     }
 }
 
@@ -79,6 +81,21 @@ impl<M: Portable> Member<M> {
             Input::StepDown => "step-down",
             Input::Resign => "resign",
         })
+    }
+
+    /// Its part in the majority: whether it leads, asks for votes, or has given its vote.
+    fn view(&self) -> ProcessView {
+        let log = self.log();
+        let phase = match (log.leads(), log.asks()) {
+            (Some(term), _) => format!("leads in term {term}"),
+            (None, Some((term, true))) => format!("asks for votes in term {term}"),
+            (None, Some((term, false))) => format!("asks who would vote in term {term}"),
+            (None, None) => String::new(),
+        };
+        let (term, vote) = log.promise();
+        ProcessView::new(phase)
+            .text_of("vote", vote.map(|vote| format!("{vote} in term {term}")))
+            .text_of("entries committed", log.state().map(|(position, _)| position.index))
     }
 
     fn coordinator(&self) -> Option<NodeId> {

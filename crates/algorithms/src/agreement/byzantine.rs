@@ -385,7 +385,7 @@ impl Algorithm for Byzantine {
                 config.round.saturating_mul(u32::from(config.rounds()).saturating_add(3))
             })
             .referee(|config, group| Box::new(Judge::new(config, group)))
-            .view(|process, config, scene| view::view(process, config, scene))
+            .view(view::view)
             .costs(costs)
     }
 }

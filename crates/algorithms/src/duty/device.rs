@@ -10,8 +10,8 @@
 //! others do, and wins only if it is alone.
 //!
 //! # Rules
-//! * D1 A process that becomes coordinator asks the device for a number: CLAIM; and again after T, as
-//!   long as it is coordinator and has none.
+//! * D1 T after its election, when all have heard of it and no claim of another is on its way any more, a
+//!   coordinator asks the device for a number: CLAIM; and again after T, as long as it has none.
 //! * D2 CLAIM at the device: the number grows by one and goes to the claimer: NUMBER.
 //! * D3 Asked to drive, a process that takes itself for the coordinator and has a number sends COMMAND
 //!   with it. Any other refuses.
@@ -244,10 +244,10 @@ impl Device {
         for output in said {
             cx.emit(Output::Election(output));
             match output {
+                // A number of an earlier term of office is worth nothing: another may have had one since.
                 election::Output::Elected(who) if who == cx.me() => {
-                    if self.number.is_none() {
-                        self.claim(cx);
-                    }
+                    self.number = None;
+                    cx.set_timer(Timer::Number, cx.config().timeout);
                 }
                 // It knows that it was replaced, and need not be refused.
                 election::Output::Elected(_) => {
@@ -359,7 +359,7 @@ impl Algorithm for Device {
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
             docs: include_str!("device.rs"),
-            example: "duty/device-old-coordinator-wakes-up.txt",
+            example: "duty/device-old-coordinator-is-refused.txt",
         };
         let config = |settings: &Settings, group: &Group| Config {
             timeout: settings.timeout,
@@ -389,7 +389,7 @@ impl Algorithm for Device {
             )
             .settles_within(|config, group, _| {
                 Watched::<Bully>::settles_within(&config.election, group, 0)
-                    .saturating_add(config.timeout.saturating_mul(8))
+                    .saturating_add(config.timeout.saturating_mul(40))
             })
             .referee(|_, _| Box::new(Overseer::default()))
             .coordinator(|process| process.election.coordinator())

@@ -79,5 +79,12 @@ fn every_referee_of_the_catalogue_is_a_value() {
         assert_eq!(hash(&*referee), hash(&*clone));
         families.insert(listed.entry.family);
     }
-    assert!(families.into_iter().eq(["agreement", "deadlock", "order", "snapshot", "time"]));
+    assert!(families.into_iter().eq([
+        "agreement",
+        "deadlock",
+        "duty",
+        "order",
+        "snapshot",
+        "time"
+    ]));
 }

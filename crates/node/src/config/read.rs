@@ -18,12 +18,6 @@ pub(crate) struct Given<T> {
     pub(crate) place: Place,
 }
 
-impl<T> Given<T> {
-    pub(crate) fn map<U>(self, change: impl FnOnce(T) -> U) -> Given<U> {
-        Given { value: change(self.value), place: self.place }
-    }
-}
-
 /// A table of the file, by its name.
 #[derive(Clone, Copy)]
 pub(crate) struct Section<'t> {

@@ -484,7 +484,8 @@ fn several_mistakes_are_told_at_once() {
 
 #[test]
 fn the_number_can_be_that_of_the_host() {
-    for (host, number) in [("member-2", 2), ("db3", 3), ("member-12.bellwether.svc", 12), ("7", 7)] {
+    for (host, number) in [("member-2", 2), ("db3", 3), ("member-12.bellwether.svc", 12), ("7", 7)]
+    {
         assert_eq!(own_id("hostname", host), Ok(number), "{host}");
     }
     for host in ["localhost", "member-", "member-2a", "a.b2", "h99999999999", ""] {

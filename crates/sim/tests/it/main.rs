@@ -24,3 +24,4 @@ mod snapshot_schedules;
 mod support;
 mod tidy;
 mod time_schedules;
+mod views;

@@ -39,7 +39,14 @@ export function placeLabels(plan: Plan, stamps: Stamped): Label[] {
     if (event.event === "note") noteAt(plan, room, labels, index, shorten(event.text, 40));
   });
   if (plan.lane < CLOSEST) return labels;
-  if (stamps !== "none") plan.model.events.forEach((_, index) => stampAt(plan, room, labels, index, stamps));
+  if (stamps !== "none") {
+    // The events of a step stand close together: what leaves and what arrives comes first.
+    for (const travels of [true, false]) {
+      plan.model.events.forEach(({ event }, index) => {
+        if ((event === "send" || event === "receive") === travels) stampAt(plan, room, labels, index, stamps);
+      });
+    }
+  }
   for (const important of [true, false]) {
     plan.model.events.forEach((event, index) => {
       if (event.event !== "output" && event.event !== "input") return;

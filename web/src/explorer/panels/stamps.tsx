@@ -22,7 +22,7 @@ export function Stamps({ stage }: { stage: Stage }) {
       <h2 id="stamps-title">{kind === "lamport" ? "The order that Lamport stamps give" : "What vector stamps say"}</h2>
       {looked !== null && (
         <p>
-          <b>{sentence(events[looked]!)}</b> {stampWords(events[looked]!, kind)}: concurrent with it{" "}
+          <b>{sentence(events[looked]!)}</b> {stampWords(events[looked]!, kind, stage.model.header.nodes)}: concurrent with it{" "}
           {concurrent.length === 0 ? "is nothing so far." : `are ${concurrent.length} events so far.`}
           {kind === "lamport" && concurrent.length > 0 && " Lamport stamps put them in an order, too; they cannot show that it means nothing."}
         </p>
