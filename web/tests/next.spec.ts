@@ -34,5 +34,6 @@ test("the checker says what could go wrong from here, and shows it as a branch",
   await page.getByText("Choose what happens next").click();
   await page.getByRole("button", { name: "What could go wrong from here?" }).click();
   await expect(view.runs).toHaveCount(2, { timeout: 60_000 });
+  await expect(page.getByText(/one-coordinator can be violated in \d+ steps.*time-outs that lie/)).toBeVisible();
   await expect(page.getByText("one-coordinator violated", { exact: false }).first()).toBeVisible();
 });

@@ -24,7 +24,7 @@ pub const WRONG: &str = "/v1/explore/wrong";
 pub struct Answer {
     /// How it went: 200, or one of HTTP's numbers for mistakes.
     pub status: u16,
-    /// JSON: what was asked for, or a [problem](Problem).
+    /// JSON: what was asked for, or what is wrong and what to do about it.
     pub body: Vec<u8>,
 }
 

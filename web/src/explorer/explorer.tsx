@@ -148,7 +148,7 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
             <Guard level="panel" name="Outcome"><Outcome stage={stage} /></Guard>
             <Hint canBranch={canBranch} deeds={standing} act={(deed) => act(deed, stage.node.peek() ?? header.nodes[0]!)()} />
             {recording.scenario !== null && (
-              <Guard level="panel" name="Next"><Next stage={stage} scenario={recording.scenario} onBranch={branch} /></Guard>
+              <Guard level="panel" name="Next"><Next stage={stage} scenario={recording.scenario} onBranch={branch} onFound={tell} /></Guard>
             )}
           </>
         }

@@ -9,18 +9,26 @@ const CALM_MS = 150;
 /** What the buttons say, by the first word of a command. */
 const LABELS: Record<string, string> = { deliver: "Deliver now", repeat: "Deliver twice", lose: "Lose", fire: "Fire now" };
 
+interface NextProps {
+  stage: Stage;
+  scenario: string;
+  onBranch: (command: string) => void;
+  /** Hears what the checker found, in a sentence: the panel gives way to the branch that shows it. */
+  onFound: (text: string) => void;
+}
+
 /**
  * What is on its way and what is set at this moment. Each can be chosen to happen next, whatever the network and the clocks
  * would do: a branch begins there.
  */
-export function Next(props: { stage: Stage; scenario: string; onBranch: (command: string) => void }) {
-  const { stage, scenario, onBranch } = props;
+export function Next(props: NextProps) {
+  const { stage, scenario, onBranch, onFound } = props;
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="panel next" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Choose what happens next</summary>
       {isOpen && <Choices us={stage.step.value.us} scenario={scenario} onBranch={onBranch} />}
-      {isOpen && <Wrong us={stage.step.value.us} scenario={scenario} onBranch={onBranch} />}
+      {isOpen && <Wrong us={stage.step.value.us} scenario={scenario} onBranch={onBranch} onFound={onFound} />}
     </details>
   );
 }
@@ -63,15 +71,18 @@ function Choices({ us, scenario, onBranch }: { us: number; scenario: string; onB
 }
 
 /** Asks the checker for the shortest way to a violation, and shows it as a branch. */
-function Wrong({ us, scenario, onBranch }: { us: number; scenario: string; onBranch: (command: string) => void }) {
+function Wrong({ us, scenario, onBranch, onFound }: Omit<NextProps, "stage"> & { us: number }) {
   const [said, setSaid] = useState<{ us: number; text: string } | null>(null);
   const [isBusy, setBusy] = useState(false);
   const ask = async () => {
     setBusy(true);
     try {
       const { text, command, states } = await fetchWrong({ scenario, after_us: us });
-      setSaid({ us, text: `${text} (${states.toLocaleString("en")} states searched)` });
-      if (command != null) onBranch(command);
+      const found = `${text} (${states.toLocaleString("en")} states searched)`;
+      setSaid({ us, text: found });
+      if (command == null) return;
+      onFound(found);
+      onBranch(command);
     } catch (error) {
       setSaid({ us, text: (error as Error).message });
     } finally {

@@ -4,7 +4,7 @@ use super::{Fate, fates, is_overhead};
 use crate::trace::{Letter, Trace, What};
 
 /// A sequence diagram: the messages in the order of their sending, with what the processes said and
-/// what befell them as notes. It leaves out what [`mermaid`](super::mermaid) leaves out.
+/// what befell them as notes. It leaves out what `mermaid` leaves out.
 pub fn plantuml(trace: &Trace) -> String {
     let mut ids = trace.header.ring.clone();
     ids.sort_unstable();
