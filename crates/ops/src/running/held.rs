@@ -50,7 +50,7 @@ impl Held {
         }
     }
 
-    /// Waits until somebody with a higher priority wants it.
+    /// Waits until a candidate with a higher priority campaigns for it.
     async fn preempt_requested(&self) {
         match self {
             Held::Role(role) => role.preempt_requested().await,
@@ -80,7 +80,7 @@ pub(super) enum Outcome {
     Told(u8),
     /// Because what it ran under was lost, for this reason.
     Lost(String),
-    /// Because somebody with a higher priority wants the role.
+    /// A candidate with a higher priority campaigns for the role.
     MakesRoom,
 }
 
