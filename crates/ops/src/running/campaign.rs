@@ -156,7 +156,7 @@ impl Term<'_> {
                 note(run.quiet, &format!("no longer leads '{role}': {how}; campaigns again"));
                 Ok(None)
             }
-            Outcome::MakesRoom => {
+            Outcome::Yields => {
                 let why = "a candidate with a higher priority campaigns";
                 note(run.quiet, &format!("no longer leads '{role}': {why}; campaigns again"));
                 Ok(None)
