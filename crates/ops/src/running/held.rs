@@ -29,8 +29,8 @@ impl Held {
         }
     }
 
-    /// Until when it can be relied on, on the clock that all processes of the host share. Whoever
-    /// this one runs within looks after that by itself.
+    /// Until when it can be relied on, on the clock that all processes of the host share. For a
+    /// command inside another one, the outer command looks after that.
     pub(super) fn deadline(&self) -> Time {
         // The order matters: what lies between the two makes it earlier, never later.
         let now = Clock::shared();
