@@ -21,10 +21,10 @@ pub(crate) fn run(args: &CampaignArgs) -> Result<Verdict, Failure> {
         return crate::watching::runtime()?.block_on(served);
     }
     program::check(args.run.job.first().map_or("".as_ref(), |word| word.as_os_str()))?;
-    crate::watching::runtime()?.block_on(campaign(args, &terms, rank))
+    crate::watching::runtime()?.block_on(campaign_and_run(args, &terms, rank))
 }
 
-async fn campaign(
+async fn campaign_and_run(
     args: &CampaignArgs,
     terms: &Terms,
     rank: Option<i32>,
