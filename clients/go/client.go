@@ -9,7 +9,7 @@
 //	// Pass mutex.Token() to whatever is protected: it refuses smaller ones than it has seen.
 //	select {
 //	case <-work():
-//	case <-session.Done(): // stop: before this, nobody else can hold the lock
+//	case <-session.Done(): // stop: before this, no other session can hold the lock
 //	}
 //
 // A session's deadline counts from when the keep-alive was sent, so that Done is closed before the cluster ends the
@@ -81,8 +81,8 @@ var (
 	ErrSessionDone = errors.New("bellwether: the session has ended; open a new one")
 	// ErrNotHeld is what Unlock, Proclaim and Resign return if nothing is held.
 	ErrNotHeld = errors.New("bellwether: it is not held")
-	// ErrNoLeader is what Leader returns if nobody leads.
-	ErrNoLeader = errors.New("bellwether: nobody leads")
+	// ErrNoLeader is what Leader returns if the role has no leader.
+	ErrNoLeader = errors.New("bellwether: the role has no leader")
 )
 
 // call asks members in turn until one answers, or the context ends. The request must be one that may be sent again.

@@ -113,7 +113,7 @@ func (e *Election) Leader(ctx context.Context) (*Leader, error) {
 }
 
 // Observe tells who leads, now and whenever that changes, until the context ends. A Leader without a session means that
-// nobody leads.
+// the role has no leader.
 func (e *Election) Observe(ctx context.Context) <-chan Leader {
 	changes := make(chan Leader)
 	go func() {

@@ -41,7 +41,7 @@ async function open(client: string): Promise<string> {
 const lock = (session: string, name: string) =>
   post<{ token?: number; error?: string }>(`/v1/sessions/${session}/locks`, { locks: [{ name }], wait_ms: 50_000 }, session);
 
-test("what clients have and want is shown, and a lock is taken away", async ({ page }) => {
+test("what clients have and want is shown, and a lock is force-released", async ({ page }) => {
   const [one, two] = [await open("nightly"), await open("report")];
   const { token } = await lock(one, "backup");
   const waits = lock(two, "backup");
@@ -57,13 +57,13 @@ test("what clients have and want is shown, and a lock is taken away", async ({ p
   await expect(region(page, "Roles")).toContainText(new RegExp(`cron\\s+first come.*nightly ${one}.*proclaims here`));
   await expect(region(page, "Wait-for graph").getByRole("img")).toHaveAttribute("aria-label", /report .* waits for nightly .*: backup/);
 
-  await backup.getByRole("button", { name: /^Take backup away from nightly/ }).click();
+  await backup.getByRole("button", { name: /^Force-release backup from nightly/ }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Who does this, and why").fill("the browser test");
-  await dialog.getByRole("button", { name: "Take it away" }).click();
-  await expect(page.getByText(`backup was taken away from nightly (${one}).`)).toBeVisible();
+  await dialog.getByRole("button", { name: "Force-release it" }).click();
+  await expect(page.getByText(`backup was force-released from nightly (${one}).`)).toBeVisible();
   expect((await waits).token).toBeGreaterThan(token ?? Infinity);
-  await expect(backup).toContainText(new RegExp(`report ${two}.*nobody`));
+  await expect(backup).toContainText(new RegExp(`report ${two}.*none`));
 });
 
 test("two that lock a, b and b, a are told of their deadlock, and so is the page", async ({ page }) => {

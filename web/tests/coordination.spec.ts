@@ -13,7 +13,7 @@ test.afterEach(async ({ page }) => {
 
 const region = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
 const row = (page: Page, name: RegExp) => region(page, "Locks").getByRole("row", { name });
-const takeAway = (page: Page, what: string) => page.getByRole("button", { name: `Take ${what}` });
+const forceRelease = (page: Page, what: string) => page.getByRole("button", { name: `Force-release ${what}` });
 
 /** Opens the dashboard and looks at the coordination. */
 async function look(page: Page, url = `${member.url}/#operator=${TOKEN}`) {
@@ -28,15 +28,15 @@ test("everything is there: roles, sessions, locks, who waits for whom, deadlocks
   await expect(page.getByText("7 sessions, 3 roles, 5 locks, 4 waiting, as the copy of member 1 has it.")).toBeVisible();
 
   const roles = region(page, "Roles");
-  await expect(roles).toContainText(/billing\s+by priority, a leader makes room.*billing-1 s3\.4\s+token 12884901901\s+proclaims 10\.0\.0\.4:9000/);
+  await expect(roles).toContainText(/billing\s+by priority, a leader yields.*billing-1 s3\.4\s+token 12884901901\s+proclaims 10\.0\.0\.4:9000/);
   await roles.getByText("2 candidates, 2 changes").click();
   await expect(roles).toContainText(/1\. billing-1 s3\.4 leads priority 10.*2\. billing-2 s3\.5 priority 5/);
   await expect(roles).toContainText("session s3.5 resigned");
-  await expect(roles).toContainText(/nightly.*Nobody leads it/);
+  await expect(roles).toContainText(/nightly.*It has no leader/);
 
   await expect(region(page, "Sessions").getByRole("row", { name: /^billing-2 s3.5/ })).toContainText(/10 s.*waits for backup, upload-slots\s*campaigns for billing/);
   await expect(row(page, /^backup/)).toContainText(/exclusive.*nightly-backup s3\.1\s*token 12884901930.*1\. report.*2\. billing-2/);
-  await expect(row(page, /^ledger/)).toContainText(/shared.*billing-1.*importer.*nobody/);
+  await expect(row(page, /^ledger/)).toContainText(/shared.*billing-1.*importer.*none/);
   await expect(row(page, /^upload-slots/)).toContainText(/semaphore, 4 of 4 taken.*mailer s3\.8\s*2 permits.*1\. billing-2 s3\.5 1 permit/);
 
   const graph = region(page, "Wait-for graph");
@@ -56,7 +56,7 @@ test("updates move neither the focus nor what is open", async ({ page }) => {
   await look(page);
   const roles = region(page, "Roles");
   await roles.getByText("2 candidates, 2 changes").click();
-  const button = takeAway(page, "schema away");
+  const button = forceRelease(page, "schema");
   await button.focus();
   const before = await button.boundingBox();
   // Others come before and after, and one of two holders goes.
@@ -80,7 +80,7 @@ test("if the row with the focus goes, the list has it", async ({ page }) => {
   member = await FakeMember.start();
   member.say(busy());
   await look(page);
-  await takeAway(page, "schema away").focus();
+  await forceRelease(page, "schema").focus();
   member.say({ ...busy(), sequence: 42, locks: busy().locks.filter(({ name }) => name !== "schema") });
   await expect(row(page, /^schema/)).toHaveCount(0);
   await expect(region(page, "Locks").getByRole("group", { name: "Locks" })).toBeFocused();
@@ -105,12 +105,12 @@ test("ten thousand locks: the first are shown, the others are found", async ({ p
   await expect(rows).toHaveCount(201);
 });
 
-test("locks that somebody waits for can be seen alone", async ({ page }) => {
+test("contended locks can be seen alone", async ({ page }) => {
   member = await FakeMember.start();
   const long = Array.from({ length: 150 }, (_, place) => waiter(`s3.${place + 10}`, place));
   member.say(coordination({ sessions: [session("s3.1")], locks: [lock("a", [holder("s3.1")]), lock("b", [holder("s3.1")], long)] }));
   await look(page);
-  await page.getByLabel("Only those that somebody waits for").check();
+  await page.getByLabel("Only contended locks").check();
   await expect(region(page, "Locks").getByRole("row")).toHaveCount(2);
   await row(page, /^b/).getByText("147 more").click();
   await expect(row(page, /^b/)).toContainText(/100\. client-109.*and 50 more/);
@@ -129,14 +129,14 @@ test("of a large graph the most entangled are drawn", async ({ page }) => {
   await expect(graph.locator("g.node")).toHaveCount(3);
 });
 
-test("a lock is taken away, by keyboard, after saying what that means", async ({ page }) => {
+test("a lock is force-released, by keyboard, after saying what that means", async ({ page }) => {
   member = await FakeMember.start();
   member.say(busy());
   await look(page);
-  const button = takeAway(page, "ledger/2026 away from importer (s3.9)");
+  const button = forceRelease(page, "ledger/2026 from importer (s3.9)");
   await button.focus();
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog", { name: /Take ledger\/2026 away from importer s3\.9\?/ });
+  const dialog = page.getByRole("dialog", { name: /Force-release ledger\/2026 from importer s3\.9\?/ });
   await expect(dialog).toContainText("The holder may not know.");
   await expect(dialog).toContainText("12884901922");
   await expectReadable(page);
@@ -147,38 +147,38 @@ test("a lock is taken away, by keyboard, after saying what that means", async ({
 
   await page.keyboard.press("Enter");
   await expect(dialog.getByLabel("Who does this, and why")).toBeFocused();
-  await expect(dialog.getByRole("button", { name: "Take it away" })).toBeDisabled();
+  await expect(dialog.getByRole("button", { name: "Force-release it" })).toBeDisabled();
   await page.keyboard.type("ada: importer hangs");
   await page.keyboard.press("Enter");
-  await expect(page.getByText("ledger/2026 was taken away from importer (s3.9).")).toBeVisible();
+  await expect(page.getByText("ledger/2026 was force-released from importer (s3.9).")).toBeVisible();
   expect(member.forced).toEqual([{ lock: "ledger/2026", session: "s3.9", by: "ada: importer hangs" }]);
   await expect(row(page, /^ledger/)).not.toContainText("importer");
   await expect(region(page, "Locks").getByRole("group", { name: "Locks" })).toBeFocused();
 });
 
-test("what cannot be taken away is told, and nothing is closed", async ({ page, faults }) => {
+test("a refused force-release is told, and nothing is closed", async ({ page, faults }) => {
   member = await FakeMember.start();
   member.refuses = "s3.1 does not hold the lock 'backup'";
   member.say(busy());
   await look(page);
   faults.allow(/force/);
-  await takeAway(page, "backup away").click();
+  await forceRelease(page, "backup").click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Who does this, and why").fill("ada");
-  await dialog.getByRole("button", { name: "Take it away" }).click();
+  await dialog.getByRole("button", { name: "Force-release it" }).click();
   await expect(dialog.getByRole("alert")).toContainText("Not done: s3.1 does not hold the lock 'backup' (look again)");
   // Meanwhile its holder has given it back.
   member.say({ ...busy(), sequence: 42, locks: [] });
   await expect(dialog).toContainText("It does not hold this lock any more.");
-  await expect(dialog.getByRole("button", { name: "Take it away" })).toBeDisabled();
+  await expect(dialog.getByRole("button", { name: "Force-release it" })).toBeDisabled();
 });
 
-test("on the page of bellwether up nothing can be taken away; it says where", async ({ page }) => {
+test("on the page of bellwether up no lock can be force-released; it says where", async ({ page }) => {
   member = await FakeMember.start({ up: true });
   member.say(busy());
   await look(page);
   await expect(row(page, /^backup/)).toBeVisible();
-  await expect(takeAway(page, "backup")).toHaveCount(0);
+  await expect(forceRelease(page, "backup")).toHaveCount(0);
   await expect(page.getByRole("link", { name: "page of a member" })).toHaveAttribute("href", `${member.url}/#operator=${TOKEN}`);
 });
 
@@ -187,10 +187,10 @@ test("without the operator token it is asked for, and a wrong one is asked for a
   member.say(busy());
   await look(page, member.url);
   faults.allow(/force/);
-  await takeAway(page, "backup away").click();
+  await forceRelease(page, "backup").click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Who does this, and why").fill("ada");
-  const button = dialog.getByRole("button", { name: "Take it away" });
+  const button = dialog.getByRole("button", { name: "Force-release it" });
   await expect(button).toBeDisabled();
   await dialog.getByLabel("Operator token").fill("short");
   await expect(dialog).toContainText("It has thirty-two hexadecimal digits.");
@@ -201,10 +201,10 @@ test("without the operator token it is asked for, and a wrong one is asked for a
   await expectReadable(page);
   await dialog.getByLabel("Operator token").fill(TOKEN);
   await button.click();
-  await expect(page.getByText("backup was taken away from")).toBeVisible();
+  await expect(page.getByText("backup was force-released from")).toBeVisible();
   // It is known after the page was loaded again.
   await page.reload();
-  await takeAway(page, "ledger/2026 away from importer (s3.9)").click();
+  await forceRelease(page, "ledger/2026 from importer (s3.9)").click();
   await expect(dialog.getByLabel("Operator token")).toHaveCount(0);
 });
 

@@ -135,7 +135,7 @@ test("a partition is made by choosing a side; the smaller one has no mandate", a
   await act(page, "Partition 4,5 | 1,2,3").click();
   await expect(coordinator(page)).toContainText("Member 3");
   await page.getByLabel("Seen by").selectOption("member 5");
-  await expect(coordinator(page)).toContainText("Nobody");
+  await expect(coordinator(page)).toContainText("None");
   await expect(coordinator(page)).toContainText("2 of the 3 members needed agree");
 });
 

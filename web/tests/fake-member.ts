@@ -42,9 +42,9 @@ export interface Forced {
  * wants it to say.
  */
 export class FakeMember {
-  /** What was to be taken away, in order. */
+  /** The locks to force-release, in order. */
   readonly forced: Forced[] = [];
-  /** Why nothing is taken away; nothing if it is. */
+  /** Why a force-release is refused; nothing if it is not. */
   refuses: string | null = null;
   #server: Server;
   #coordination = noCoordination();
@@ -93,7 +93,7 @@ export class FakeMember {
   #speak() {
     const said = glance(1, 1);
     said.status.version = VERSION;
-    // The others are there and silent here: nobody is to call them.
+    // The others are there and silent here: they are not to be called.
     said.members = said.members.map((member) => ({ ...member, http: member.id === 1 ? this.#address : null }));
     for (const open of this.#open) tell(open, said);
   }

@@ -1,7 +1,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { expect, type Page } from "@playwright/test";
 
-/** Everybody can read the page as it is now, and nobody has to scroll sideways for it. */
+/** The page as it is now is readable, without scrolling sideways. */
 export async function expectReadable(page: Page) {
   const { violations } = await new AxeBuilder({ page }).analyze();
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");

@@ -54,7 +54,7 @@ pub const LONGEST_CYCLE: usize = 4_096;
 /// What a client says to its member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToMember {
-    /// For the coordinator, whichever member it is.
+    /// For the coordinator. The member passes it on.
     Request(Request),
     /// For this member, through a Unix socket only: the session's process is dead only when this
     /// one is dead, too.

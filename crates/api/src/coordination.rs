@@ -162,7 +162,7 @@ pub struct Leader {
     /// What it proclaims, as far as that is text.
     pub value: String,
     /// Whether it was asked to yield.
-    pub asked_to_go: bool,
+    pub preempt_requested: bool,
 }
 
 /// A candidate for a role.

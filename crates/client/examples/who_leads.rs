@@ -21,7 +21,7 @@ async fn main() -> Result<(), Error> {
                 let value = String::from_utf8_lossy(&leader.value);
                 println!("{} leads '{role}' with '{value}': {}", leader.client, status.reason);
             }
-            None => println!("nobody leads '{role}': {}", status.reason),
+            None => println!("'{role}' has no leader: {}", status.reason),
         }
     }
     Ok(())

@@ -16,9 +16,8 @@ use tokio::time::timeout;
 
 /// A connection to the cluster, which any number of [sessions](Session) share.
 ///
-/// It is kept up behind the scenes: when it breaks, another member is found, and sessions go on there as if
-/// nothing had happened. Clones are handles to the same one. When the last of them and of its sessions is
-/// dropped, it says goodbye and ends.
+/// When the connection breaks, the client connects to another member, and its sessions go on. Clones are handles to the
+/// same client. It ends when the last handle, and the last of its sessions, is dropped.
 ///
 /// ```no_run
 /// use bellwether::{Client, Endpoints, SessionOptions};
@@ -27,7 +26,7 @@ use tokio::time::timeout;
 /// let client = Client::connect(Endpoints::from_env_or_default()?).await?;
 /// let session = client.session(SessionOptions::default()).await?;
 /// let lock = session.lock("migrations").await?;
-/// println!("mine, by token {}", lock.token());
+/// println!("holds it with token {}", lock.token());
 /// lock.release().await?;
 /// # Ok(())
 /// # }
@@ -59,12 +58,11 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// Connects to one of these members. The tasks behind it run in the tokio runtime that this is
-    /// called in.
+    /// Connects to one of these members. Its tasks run in the tokio runtime in which you call this.
     ///
     /// Fails with [`ErrorKind::Unavailable`] if none answers in [time](Endpoints::timeout), with
-    /// [`ErrorKind::Rejected`] if one answers and does not want this client, with [`ErrorKind::Tls`] if it is
-    /// a matter of certificates.
+    /// [`ErrorKind::Rejected`] if a member rejects this client, and with [`ErrorKind::Tls`] if a
+    /// certificate is not accepted.
     pub async fn connect(endpoints: Endpoints) -> Result<Client, Error> {
         let shared = tasks::start(endpoints, crate::program()).await?;
         Ok(Client { handle: Arc::new(Handle { shared }) })
@@ -74,8 +72,7 @@ impl Client {
         &self.handle.shared
     }
 
-    /// Begins a session: that which holds locks and leads roles, and outlives this process by its TTL
-    /// at most.
+    /// Opens a session, which holds locks and leads roles. It outlives this process by its TTL at most.
     ///
     /// Fails with [`ErrorKind::NoCoordinator`] if in [time](Endpoints::timeout) no member knows a
     /// coordinator, with [`ErrorKind::Unavailable`] if none answers any more, and with another kind if the
@@ -88,7 +85,7 @@ impl Client {
     ///
     /// Fails with [`ErrorKind::InvalidName`] if the role can have no such name, with [`ErrorKind::Unavailable`] if no member answers
     /// any more, and with [`ErrorKind::NoCoordinator`] if in [time](Endpoints::timeout) none has anything to tell: those
-    /// that have just started have not, as long as nobody coordinates. When it is dropped before it is done, nothing is left
+    /// that have just started have not, as long as there is no coordinator. When it is dropped before it is done, nothing is left
     /// behind.
     ///
     /// ```no_run
@@ -96,7 +93,7 @@ impl Client {
     /// let primary = client.observe("primary").await?;
     /// match primary.current().leader {
     ///     Some(leader) => println!("{} leads, by token {}", leader.client, leader.token),
-    ///     None => println!("nobody leads"),
+    ///     None => println!("there is no leader"),
     /// }
     /// # Ok(())
     /// # }
@@ -105,13 +102,15 @@ impl Client {
         Observer::new(self.clone(), role).await
     }
 
-    /// Takes a lock away from the session that holds it. This is for operators. The holder is told, and this
-    /// waits until the holder has given the lock back, or its session's time is over: only then the next one
-    /// gets the lock. `by` says who does it and why, for people.
+    /// Force-releases a lock. This is for operators. The holder is told, and this waits until the holder has released the
+    /// lock, or the deadline of its session has passed: only then the next session gets the lock. `by` says who does it and why, for people.
     ///
     /// ```no_run
-    /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
-    /// let holder = "s3.17".parse().expect("as `bellwether locks` lists it");
+    /// use bellwether::{NoSessionId, SessionId};
+    ///
+    /// # async fn example(client: bellwether::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// let named: Result<SessionId, NoSessionId> = "s3.17".parse();
+    /// let holder = named?;
     /// client.force_release("migrations", holder, "anna: the job hangs").await?;
     /// # Ok(())
     /// # }
@@ -125,9 +124,8 @@ impl Client {
         self.force(lock, holder, by, false).await
     }
 
-    /// Takes a lock away from the session that holds it and gives it to the next one at once. The holder is
-    /// told, but it may be unable to listen, and what it does with what the lock protects cannot be called
-    /// back: whatever is protected must refuse its token. Prefer [`Client::force_release`].
+    /// Force-releases a lock and grants it to the next session at once. The holder is told, but it may be unable to listen
+    /// and may still be at work: the protected resource must reject its token. Prefer [`Client::force_release`].
     ///
     /// ```no_run
     /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
@@ -223,7 +221,7 @@ impl Client {
         self.shared().status.borrow().member
     }
 
-    /// Who coordinates, as far as is known.
+    /// The coordinator, as far as is known.
     pub fn coordinator(&self) -> Option<u32> {
         self.shared().status.borrow().coordinator
     }

@@ -8,16 +8,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Names the members to connect to, separated by commas.
+/// The environment variable that names the members to connect to, separated by commas.
+///
+/// ```
+/// use bellwether::{CERTS, CLIENT, ENDPOINTS, SOCKET};
+///
+/// assert_eq!([ENDPOINTS, CERTS], ["BELLWETHER_ENDPOINTS", "BELLWETHER_CERTS"]);
+/// assert_eq!([SOCKET, CLIENT], ["BELLWETHER_SOCKET", "BELLWETHER_CLIENT"]);
+/// ```
 pub const ENDPOINTS: &str = "BELLWETHER_ENDPOINTS";
-/// Names the Unix sockets of members on this host, separated by commas, if nothing else is said.
+/// The environment variable that names the Unix sockets of members on this host, separated by commas. It counts if
+/// [`ENDPOINTS`] is not set.
 pub const SOCKET: &str = "BELLWETHER_SOCKET";
-/// Names the directory of the certificates.
+/// The environment variable that names the directory of the certificates.
 pub const CERTS: &str = "BELLWETHER_CERTS";
-/// Names the client whose certificate is used, if there are several in the directory.
+/// The environment variable that names the client whose certificate is used, if the directory has several.
 pub const CLIENT: &str = "BELLWETHER_CLIENT";
 
-/// Where a member's socket is looked for if nothing is said.
+/// Where a packaged member has its socket.
 const SOCKETS: &[&str] =
     &["/run/bellwether/bellwether.sock", "/var/lib/bellwether/bellwether.sock"];
 
@@ -73,11 +81,10 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Where members can be reached, and how this client proves who it is.
+/// Where members can be reached, and the certificate of this client.
 ///
-/// A client on a member's host connects by its Unix socket and needs no certificate; it stays with that
-/// member as long as it is there. Others connect by TLS, find the coordinator and follow it. Both can be
-/// given: the sockets come first.
+/// A client on a member's host connects by its Unix socket and needs no certificate; it stays with that member. Other
+/// clients connect by TLS, find the coordinator and follow it. You can give both: sockets come first.
 ///
 /// ```no_run
 /// use bellwether::{Client, Endpoints};
@@ -216,8 +223,7 @@ impl Endpoints {
         ))
     }
 
-    /// How long to look for a member that answers, and for a coordinator. Five seconds if nothing is
-    /// said.
+    /// How long to look for a member that answers, and for a coordinator; five seconds by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self

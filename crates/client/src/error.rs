@@ -137,6 +137,14 @@ impl Error {
     }
 
     /// Why the session ended, if it [did](ErrorKind::SessionEnded).
+    ///
+    /// ```
+    /// use bellwether::{Error, SessionEnd};
+    ///
+    /// fn may_have_expired(error: &Error) -> bool {
+    ///     matches!(error.session_end(), Some(SessionEnd::Expired | SessionEnd::DeadlinePassed))
+    /// }
+    /// ```
     pub fn session_end(&self) -> Option<SessionEnd> {
         match self.0.detail {
             Detail::SessionEnd(why) => Some(why),
@@ -164,6 +172,14 @@ impl Error {
     }
 
     /// The lock or role that is [busy](ErrorKind::Busy) or [requested already](ErrorKind::AlreadyRequested).
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) {
+    /// if let Err(error) = session.lock("a").and("b").try_lock().await {
+    ///     println!("{:?} is not free", error.name());
+    /// }
+    /// # }
+    /// ```
     pub fn name(&self) -> Option<&str> {
         match &self.0.detail {
             Detail::Name(name) => Some(name),

@@ -194,7 +194,7 @@ impl Finder {
     }
 }
 
-/// What a member says that follows nobody.
+/// The words for a member without a coordinator.
 pub(crate) fn no_coordinator(member: u32) -> String {
     format!("P{member} follows no coordinator")
 }

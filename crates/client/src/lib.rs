@@ -1,4 +1,7 @@
-//! Leadership and locks for applications: a client of a Bellwether cluster.
+//! Leader election and distributed locks for applications: the client of a Bellwether cluster.
+//!
+//! It does what etcd's `concurrency` package or Curator's recipes do, for a cluster of `bellwether node` processes:
+//! sessions with a TTL, locks, semaphores, leadership, and fencing tokens.
 //!
 //! ```no_run
 //! use bellwether::{Client, Endpoints, SessionOptions};
@@ -10,33 +13,33 @@
 //!     let session = client.session(SessionOptions::named("billing")).await?;
 //!
 //!     let leadership = session.campaign("billing-leader").await?;
-//!     println!("leads, by token {}", leadership.token());
+//!     println!("leads with token {}", leadership.token());
 //!     tokio::select! {
-//!         () = bill_everybody() => leadership.resign().await?,
-//!         how = leadership.lost() => eprintln!("leads no more: {how}"),
+//!         () = send_bills() => leadership.resign().await?,
+//!         how = leadership.lost() => eprintln!("no longer leads: {how}"),
 //!     }
 //!     Ok(())
 //! }
-//! # async fn bill_everybody() {}
+//! # async fn send_bills() {}
 //! ```
 //!
-//! * A [`Client`] is a connection, which finds members and follows the coordinator by itself.
-//! * A [`Session`] is what holds and leads. It phases as long as this process keeps it alive.
-//! * A [`Lock`] and a [`Leadership`] are guards: dropping one gives back what it holds.
+//! * A [`Client`] is a connection to the cluster. It finds members by itself and follows the coordinator.
+//! * A [`Session`] is a lease with a TTL, kept alive in the background. It holds locks and leads roles.
+//! * A [`Lock`] and a [`Leadership`] are guards: dropping one releases what it holds.
 //! * [`Client::lead`] runs work on one process at a time, and again elsewhere when that process is lost.
-//! * An [`Observer`] sees who leads a role, now and whenever that changes. It needs no session.
+//! * An [`Observer`] reports the leader of a role, now and after each change. It needs no session.
+//! * [`Client::locks`], [`Client::roles`] and [`Client::sessions`] list what there is.
 //!
 //! # What is promised
-//! * What a guard stands for is held by nobody else, as long as it is not [lost](Lock::lost). That completes before
-//!   anybody else can hold it, and an acknowledged grant survives the loss of any minority of members.
-//! * Every grant has a [token](Lock::token) that is larger than all before it. A process that was paused may
-//!   believe for a moment that it holds what it has lost: whatever is protected should refuse smaller tokens
-//!   than it has seen.
-//! * Everything may be cancelled. A dropped future or guard leaves nothing behind: what it waited for is given up, what
-//!   it held is given back.
-//! * A request is never done twice, however often a connection breaks.
+//! * No other session holds what a guard holds, until the guard is [lost](Lock::lost). [`Lock::lost`] completes before
+//!   another session can hold it. An acknowledged grant is committed: it survives the loss of any minority of members.
+//! * Every grant has a [fencing token](Lock::token) that is larger than all tokens before it. A process that was paused may
+//!   believe for a moment that it holds what it has lost, so the protected resource should reject a token that is smaller
+//!   than the largest it has seen.
+//! * Everything can be cancelled. A dropped request is withdrawn, and a dropped guard is released.
+//! * A request is carried out once, however often a connection breaks.
 //!
-//! Everything that can go wrong is an [`Error`], which programs tell apart by its [`ErrorKind`].
+//! Every failure is an [`Error`]. Programs tell errors apart by their [`ErrorKind`].
 
 mod check;
 mod client;

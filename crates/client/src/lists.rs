@@ -10,6 +10,16 @@ use std::time::{Duration, SystemTime};
 use tokio::time::timeout;
 
 /// A lock that is held or waited for, as [`Client::locks`] lists it.
+///
+/// ```
+/// use bellwether::{LockHolder, LockInfo, LockMode, LockWaiter};
+///
+/// fn describe(lock: &LockInfo) -> String {
+///     let reads = |holder: &LockHolder| holder.mode == LockMode::Shared;
+///     let next = lock.waiters.first().map(|waiter: &LockWaiter| waiter.client.as_str());
+///     format!("{}: shared {}, next {next:?}", lock.name, lock.holders.iter().any(reads))
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockInfo {
@@ -69,7 +79,17 @@ pub enum LockMode {
     Permits(u32),
 }
 
-/// A role, as [`Client::roles`] lists it. A role without candidates is listed as long as the cluster remembers it.
+/// A role, as [`Client::roles`] lists it.
+///
+/// ```
+/// use bellwether::{Candidate, RoleInfo};
+///
+/// fn strongest(role: &RoleInfo) -> Option<&Candidate> {
+///     role.candidates.iter().max_by_key(|candidate| candidate.priority)
+/// }
+/// ```
+///
+/// A role without candidates is listed as long as the cluster remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RoleInfo {
@@ -97,7 +117,17 @@ pub struct Candidate {
     pub since: SystemTime,
 }
 
-/// A session, as [`Client::sessions`] lists it. Of each kind of name it has at most a thousand.
+/// A session, as [`Client::sessions`] lists it.
+///
+/// ```
+/// use bellwether::SessionInfo;
+///
+/// fn is_idle(session: &SessionInfo) -> bool {
+///     session.holds.is_empty() && session.leads.is_empty()
+/// }
+/// ```
+///
+/// Of each kind of name it has at most a thousand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionInfo {

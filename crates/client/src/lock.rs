@@ -24,11 +24,12 @@ use tokio::time::Instant;
 /// // Together with others that share it.
 /// let reading = session.lock("catalogue").shared().await?;
 /// // Two of the five permits of a semaphore.
-/// let requests_by_number = session.lock("downloads").permits(2, 5).await?;
+/// let permits = session.lock("downloads").permits(2, 5).await?;
 /// // Two locks at once; or neither, if they are not free within a second.
 /// let both = session.lock("from").and("to").timeout(Duration::from_secs(1)).await?;
 /// // Only if it is free.
-/// let now = session.lock("report").try_lock().await;
+/// let request: bellwether::LockRequest = session.lock("report").try_lock();
+/// let now = request.await;
 /// # Ok(())
 /// # }
 /// ```
@@ -53,37 +54,37 @@ impl LockRequest {
         self
     }
 
-    /// The lock that was named last is wanted together with others that share it.
+    /// Shares the lock that was named last with others that share it.
     pub fn shared(self) -> Self {
         self.mode(Mode::Shared)
     }
 
-    /// What was named last is a semaphore of so many permits, and so many of them are wanted. All who use it
+    /// The lock that was named last is a semaphore with `of` permits, and `take` of them are wanted. All that use it
     /// must agree on how many there are.
     pub fn permits(self, take: u32, of: u32) -> Self {
         self.mode(Mode::Permits { take, of })
     }
 
-    /// This lock, too, at the same time.
+    /// Requests this lock, too: all or none.
     pub fn and(mut self, name: impl Into<String>) -> Self {
         self.wants.push(Want { name: name.into(), mode: Mode::Exclusive });
         self
     }
 
-    /// Does not wait: if they cannot be had at once, it fails with
+    /// Does not wait: if the locks are not free, it fails with
     /// [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     pub fn try_lock(mut self) -> Self {
         self.wait = false;
         self
     }
 
-    /// Waits for so long at most, and then fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
+    /// Waits for this time at most, and then fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
     pub fn timeout(mut self, time: Duration) -> Self {
         self.patience.timeout = Some(time);
         self
     }
 
-    /// Tells how many are before it while it waits, as far as is known.
+    /// Reports the number of requests ahead while it waits, as far as is known.
     ///
     /// ```no_run
     /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
@@ -91,7 +92,7 @@ impl LockRequest {
     /// tokio::spawn(async move {
     ///     while places.changed().await.is_ok() {
     ///         if let Some(behind) = *places.borrow_and_update() {
-    ///             println!("{behind} before us");
+    ///             println!("{behind} ahead of us");
     ///         }
     ///     }
     /// });
@@ -134,9 +135,18 @@ impl fmt::Debug for LockRequest {
     }
 }
 
-/// Locks that are held, until this is dropped or [released](Lock::release).
+/// Locks that are held, until this guard is dropped or [released](Lock::release). It keeps its session open.
 ///
-/// It keeps its session open.
+/// ```no_run
+/// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
+/// let lock: bellwether::Lock = session.lock("from").and("to").await?;
+/// assert_eq!(lock.names(), ["from", "to"]);
+/// if lock.is_held() {
+///     println!("held until {:?} at least", lock.deadline());
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "the locks are given back when it is dropped"]
 pub struct Lock {
     guard: Guard,
@@ -144,14 +154,14 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// The fencing token: larger than all that were given before, for whatever. Pass it on with everything that
-    /// is done under this lock, and let the receiver refuse a smaller one than it has seen. Then whoever was
-    /// paused for too long and does not know yet that it has lost the lock can do no harm.
+    /// The fencing token: larger than all tokens before it, of any lock or role. Pass it along with everything that is done
+    /// under this lock, and let the receiver reject a token that is smaller than the largest it has seen. Then a process
+    /// that was paused, and does not know yet that it has lost the lock, can do no harm.
     pub fn token(&self) -> Token {
         self.guard.token()
     }
 
-    /// What is held.
+    /// The names of the locks.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -161,8 +171,8 @@ impl Lock {
         &self.guard.session
     }
 
-    /// Waits until it is lost, and says how: the session is over, or an operator took a lock away. It completes
-    /// before anybody else can hold what is lost with the session; at once, if it is lost already.
+    /// Waits until it is lost, and says how: the session is over, or an operator force-released a lock. It
+    /// completes before another session can hold what is lost with the session; at once, if it is lost already.
     ///
     /// ```no_run
     /// # async fn migrate() {}

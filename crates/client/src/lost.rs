@@ -100,6 +100,14 @@ impl fmt::Display for Lost {
 }
 
 /// A cycle of sessions that wait for each other: see [`Error::deadlock`](crate::Error::deadlock).
+///
+/// ```
+/// use bellwether::{Deadlock, Wait};
+///
+/// fn locks(deadlock: &Deadlock) -> Vec<&str> {
+///     deadlock.cycle.iter().map(|wait: &Wait| wait.lock.as_str()).collect()
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deadlock {

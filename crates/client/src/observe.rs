@@ -13,20 +13,29 @@ use std::task::{Context, Poll};
 use std::time::SystemTime;
 use tokio::time::timeout;
 
-/// How it stands with a role: who leads it, and why.
+/// The status of a role: its leader, and the reason of the last change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RoleStatus {
-    /// Who leads; nobody, if there is none.
+    /// The leader, if there is one.
     pub leader: Option<Leader>,
-    /// The reason of the last change, for people: "session s3.17 resigned". Empty if nobody has ever led, or
-    /// nobody remembers.
+    /// The reason of the last change, for people: "session s3.17 resigned". Empty if the role never had a leader, or
+    /// the cluster has forgotten it.
     pub reason: String,
     /// When that was, by the clock of the coordinator of that time.
     pub at: SystemTime,
 }
 
-/// Who leads a role.
+/// The leader of a role.
+///
+/// ```
+/// use bellwether::Leader;
+///
+/// /// Where clients find it, if it has proclaimed an address.
+/// fn address(leader: &Leader) -> Option<&str> {
+///     std::str::from_utf8(&leader.value).ok()
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leader {
@@ -34,9 +43,9 @@ pub struct Leader {
     pub session: SessionId,
     /// What [it is called](crate::SessionOptions::name); empty if it has ended meanwhile.
     pub client: String,
-    /// By which token it leads: larger than those of all leaders before.
+    /// Its fencing token: larger than those of all leaders before.
     pub token: Token,
-    /// What [it wants the world to know](crate::Leadership::proclaim).
+    /// [Its value](crate::Leadership::proclaim), such as its address.
     pub value: Vec<u8>,
     /// Since when it leads, as far as the role's history goes back.
     pub since: SystemTime,
@@ -65,11 +74,11 @@ impl RoleStatus {
 ///
 /// # async fn example() -> Result<(), bellwether::Error> {
 /// let client = Client::connect(Endpoints::from_env_or_default()?).await?;
-/// let mut primary = client.observe("primary").await?;
+/// let mut primary: bellwether::Observer = client.observe("primary").await?;
 /// while let Some(status) = primary.next().await {
 ///     match status.leader {
 ///         Some(leader) => println!("ask {}", String::from_utf8_lossy(&leader.value)),
-///         None => println!("nobody serves: {}", status.reason),
+///         None => println!("there is no primary: {}", status.reason),
 ///     }
 /// }
 /// # Ok(())
@@ -77,15 +86,14 @@ impl RoleStatus {
 /// ```
 ///
 /// # What is seen
-/// * First how it stands now, and then every change, in order, each with its reason.
-/// * The member answers from what it knows to be committed. One that does not coordinate may be behind by some milliseconds; one that
-///   is cut off from the others by as long as that lasts. Nothing is ever seen that is older than what was seen before.
-/// * When the connection breaks or the coordinator changes it goes on by itself with whichever member is found. The
+/// * First the current status, and then every change, in order, each with its reason.
+/// * The connected member answers from what it knows to be committed. A follower may be behind by some milliseconds, and a
+///   member that is cut off for as long as that lasts. Nothing is ever seen that is older than what was seen before.
+/// * When the connection breaks or the coordinator changes it goes on by itself with another member. The
 ///   latest is not missed; what came and went in between may be.
 /// * So may the oldest of more than a thousand changes that were not taken, and of more than thirty-two that came within
 ///   the same few milliseconds.
-/// * That a session is seen to lead proves nothing: it may have stopped in this moment. What must not be done by two is
-///   done under a [token](crate::Leadership::token).
+/// * A leader that you see may already be replaced. Protect exclusive work with its [token](crate::Leadership::token).
 pub struct Observer {
     client: Client,
     role: String,

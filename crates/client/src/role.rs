@@ -12,21 +12,24 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// A candidacy for a role, which begins when it is awaited and is over when the role is led.
+/// A campaign for a role. Await it to campaign; it completes when this session leads.
 ///
-/// Who leads next is decided by the order of arrival, or by priority; all candidates must agree on which. When its
-/// future is dropped while it waits, the session does not stand any longer.
+/// The next leader is chosen in order of arrival, or by priority; all candidates must use the same policy. When its
+/// future is dropped while it waits, the campaign ends.
 ///
 /// ```no_run
 /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
-/// // The first to stand leads, and then the next.
-/// let leadership = session.campaign("cron").await?;
-/// // The highest priority leads when the role is free; with `preempt` the leader is asked to make room for it.
+/// // In order of arrival.
+/// let campaign: bellwether::Campaign = session.campaign("cron");
+/// let leadership = campaign.await?;
+/// // By priority, where this candidate has none of its own.
+/// let leadership = session.campaign("standby").by_priority().await?;
+/// // The highest priority leads when the role is free; with `preempt` the leader is asked to yield to it.
 /// let leadership = session.campaign("primary").priority(5).preempt().value(b"10.0.0.7").await?;
 /// # Ok(())
 /// # }
 /// ```
-#[must_use = "nothing is stood for before it is awaited"]
+#[must_use = "a campaign begins when it is awaited"]
 pub struct Campaign {
     session: Session,
     role: String,
@@ -42,7 +45,7 @@ impl Campaign {
         Campaign { session, role, priority: 0, policy, value, patience: Patience::default() }
     }
 
-    /// The role goes by priority, and this candidate has that one. A leader stays, whatever its priority.
+    /// The role goes by priority, and this is the candidate's. A leader stays, even if its priority is lower.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self.by_priority()
@@ -56,7 +59,7 @@ impl Campaign {
         self
     }
 
-    /// The role goes by priority, and a leader is [asked to make room](Leadership::preempt_requested) for a candidate with a
+    /// The role goes by priority, and a leader is [asked to yield](Leadership::preempt_requested) to a candidate with a
     /// higher one.
     pub fn preempt(mut self) -> Self {
         self.policy = Policy::Priority { preempt: true };
@@ -69,7 +72,7 @@ impl Campaign {
         self
     }
 
-    /// Stands for so long at most, and then fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
+    /// Campaigns for this time at most, and then fails with [`ErrorKind::Timeout`](crate::ErrorKind::Timeout).
     ///
     /// ```no_run
     /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
@@ -143,7 +146,7 @@ impl Leadership {
     }
 
     /// Waits until the role is lost, and says how: the session is over, or the role was handed over. It completes
-    /// before anybody else can lead; at once, if it is lost already.
+    /// before another session can lead; at once, if it is lost already.
     ///
     /// ```no_run
     /// # async fn example(leadership: bellwether::Leadership) -> Result<(), bellwether::Error> {
@@ -156,7 +159,15 @@ impl Leadership {
         self.guard.lost().await
     }
 
-    /// Whether it is led, by a look at the clock.
+    /// Whether this session leads, by the clock.
+    ///
+    /// ```no_run
+    /// # fn example(leadership: bellwether::Leadership) {
+    /// if leadership.is_held() {
+    ///     println!("leads until {:?} at least", leadership.deadline());
+    /// }
+    /// # }
+    /// ```
     pub fn is_held(&self) -> bool {
         self.guard.is_held()
     }
@@ -171,8 +182,8 @@ impl Leadership {
         self.guard.deadline()
     }
 
-    /// Waits until a candidate with a higher priority stands for the role, which goes by priority with
-    /// [preemption](Campaign::preempt). Nobody takes it away: finish what must be finished, and
+    /// Waits until a candidate with a higher priority campaigns for the role, which goes by priority with
+    /// [preemption](Campaign::preempt). Leadership is not lost by that: finish what must be finished, and
     /// [resign](Leadership::resign).
     ///
     /// ```no_run
@@ -189,12 +200,12 @@ impl Leadership {
     pub async fn preempt_requested(&self) {
         let mut preempt = self.guard.granted.preempt.clone();
         if preempt.wait_for(|asked| *asked).await.is_err() {
-            // Nobody asks one who does not lead any more.
+            // A session that does not lead any more is not asked.
             std::future::pending().await
         }
     }
 
-    /// Changes what the world knows of the leader.
+    /// Changes the value of the leader, which observers see.
     ///
     /// ```no_run
     /// # async fn example(leadership: bellwether::Leadership) -> Result<(), bellwether::Error> {
@@ -209,7 +220,7 @@ impl Leadership {
         self.guard.session.act(ask, Purpose::Other).await.map_err(|denied| self.not_leader(denied))
     }
 
-    /// Gives the role up, and waits until the cluster knows.
+    /// Resigns, and waits until that is committed.
     ///
     /// ```no_run
     /// # async fn example(leadership: bellwether::Leadership) -> Result<(), bellwether::Error> {
@@ -222,9 +233,9 @@ impl Leadership {
         self.guard.give_back(ask).await.map_err(|denied| self.not_leader(denied))
     }
 
-    /// Gives the role to a named candidate, and stands behind it again. From then on it is
+    /// Hands the role over to a named candidate, and campaigns behind it again. From then on the role is
     /// [lost](Leadership::lost) here; [`Leadership::leads_again`] waits for its return, and dropping this ends
-    /// the candidacy. If that session does not stand for the role, it fails with
+    /// the candidacy. If that session does not campaign for the role, it fails with
     /// [`ErrorKind::NoSuchCandidate`](crate::ErrorKind::NoSuchCandidate) and nothing changes.
     pub async fn hand_over(&self, to: SessionId) -> Result<(), Error> {
         let ask = Ask::HandOver { role: self.role.clone(), to };

@@ -14,12 +14,12 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout};
 
-/// So many millionths of the TTL, or so much time, whichever is more, a session ends for this process before
-/// it must: a task that waits for that must get its turn before anybody else holds what it held.
+/// A session ends for this process by these millionths of its TTL, or by this time if that is more, before it must: a task
+/// that waits for the end must get its turn before another session holds what this one held.
 const TURN_PPM: u32 = 20_000;
 const TURN: Duration = Duration::from_millis(3);
 
-/// How a session is to be.
+/// The name and the TTL of a session.
 ///
 /// ```
 /// use bellwether::SessionOptions;
@@ -30,17 +30,17 @@ const TURN: Duration = Duration::from_millis(3);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionOptions {
-    /// What it is called where people look at it: `bellwether sessions`, deadlocks, histories. The
-    /// program and its process's number if nothing is said.
+    /// Its name for people: in `bellwether sessions`, in deadlocks, in histories. By default the program and the number of
+    /// its process.
     pub name: String,
-    /// How long it outlives the last that the cluster heard of it, in whole milliseconds. The shorter, the
-    /// sooner others get what a dead process held on another host than its member's; the longer, the longer a
-    /// pause or a broken network is survived. Ten seconds if nothing is said.
+    /// How long the session lasts after the cluster last heard of it, in whole milliseconds; ten seconds by default. With a
+    /// short TTL, others soon get what a lost host held. With a long one, the session survives longer pauses and network
+    /// failures.
     pub ttl: Duration,
 }
 
 impl SessionOptions {
-    /// The usual ones, with this name.
+    /// The default options, with this name.
     pub fn named(name: impl Into<String>) -> Self {
         SessionOptions { name: name.into(), ..SessionOptions::default() }
     }
@@ -52,15 +52,15 @@ impl Default for SessionOptions {
     }
 }
 
-/// A session: what holds locks and leads roles.
+/// A session: it holds locks and leads roles, as a lease does in etcd.
 ///
-/// It phases as long as this process keeps it alive, which is done behind the scenes, and it survives broken
-/// connections and the loss of members. When the process dies, a member on the same host sees it at once and
-/// gives back what the session held; elsewhere that is done when its TTL is over. When no coordinator can be reached
-/// the session ends *here* before it ends there: see [`Session::lost`].
+/// It lasts while this process keeps it alive, which happens in the background. It survives broken connections and the loss
+/// of members. When the process dies, a member on the same host sees it at once and releases what the session held;
+/// otherwise that happens when its TTL has passed. When no coordinator can be reached, the session ends *here* before it
+/// ends there: see [`Session::lost`].
 ///
-/// Clones are handles to the same one. It is closed when the last of them, and of the locks and leaderships that it
-/// holds, is dropped.
+/// Clones are handles to the same session. It is closed when the last handle, and the last of its locks and leaderships,
+/// is dropped.
 ///
 /// ```no_run
 /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
@@ -129,13 +129,13 @@ impl Session {
         self.inner.id
     }
 
-    /// Asks for a lock, which is had when the request is awaited. It is exclusive and waits for its turn, unless
-    /// the [request](LockRequest) says otherwise.
+    /// Requests a lock; await the request to acquire it. It is exclusive and waits for its turn, unless the
+    /// [request](LockRequest) says otherwise.
     ///
     /// ```no_run
     /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
     /// let lock = session.lock("orders").await?;
-    /// // Pass lock.token() to whatever is protected: it refuses smaller ones than it has seen.
+    /// // Pass lock.token() to the protected resource, which rejects smaller tokens than it has seen.
     /// lock.release().await?;
     /// # Ok(())
     /// # }
@@ -144,7 +144,7 @@ impl Session {
         LockRequest::new(self.clone(), name.into(), Mode::Exclusive)
     }
 
-    /// Stands for a role, which is led when the campaign is awaited.
+    /// Campaigns for a role. The session leads it when the campaign is awaited.
     ///
     /// ```no_run
     /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
@@ -161,8 +161,8 @@ impl Session {
         Campaign::new(self.clone(), role.into())
     }
 
-    /// The session ends by proof of death only when this process is dead, too; for one that works on with
-    /// what the session holds when this process dies. Fails with [`ErrorKind::NotWatched`](crate::ErrorKind::NotWatched) if the client is not
+    /// Lets the member watch a second process: the session ends by proof of death only when both are dead. This is for a
+    /// process that works on when this one dies. Fails with [`ErrorKind::NotWatched`](crate::ErrorKind::NotWatched) if the client is not
     /// connected by Unix socket, or there is no such process.
     ///
     /// ```no_run
@@ -184,11 +184,10 @@ impl Session {
         }
     }
 
-    /// Waits until the session is over, and says why. It completes before anybody else can hold what the session
-    /// held; at once, if it is over already.
+    /// Waits until the session has ended, and returns why. It completes before another session can hold what this one
+    /// held; at once, if the session has ended already.
     ///
-    /// The cluster ends a session only after this has completed, by its own reckoning, unless this process or its
-    /// whole host is paused just then. Against that only [tokens](crate::Lock::token) help.
+    /// The cluster ends a session only after this has completed, unless this process or its whole host is paused just then. Against that only [tokens](crate::Lock::token) help.
     pub async fn lost(&self) -> SessionEnd {
         let mut phase = self.inner.phase.clone();
         let over = phase.wait_for(|phase| matches!(phase, SessionPhase::SessionEnded(_))).await;
@@ -198,7 +197,16 @@ impl Session {
         }
     }
 
-    /// Whether it phases, by a look at the clock.
+    /// Whether the session is alive, by the clock.
+    ///
+    /// ```no_run
+    /// # async fn example(session: bellwether::Session) {
+    /// while session.is_alive() {
+    ///     println!("{:?} left, until {:?}", session.time_left(), session.deadline());
+    ///     tokio::time::sleep(session.time_left() / 2).await;
+    /// }
+    /// # }
+    /// ```
     pub fn is_alive(&self) -> bool {
         !self.time_left().is_zero()
     }

@@ -92,9 +92,9 @@ pub(crate) enum Purpose {
 pub(crate) type QueuePosition = watch::Sender<Option<u64>>;
 
 enum RequestState {
-    /// Somebody waits for it.
+    /// Its caller waits for it.
     Asked { purpose: Purpose, answer: oneshot::Sender<Outcome>, place: Option<QueuePosition> },
-    /// Nobody does any more (B1).
+    /// Its caller has gone (B1).
     Abandoned(Purpose),
     /// It was granted.
     Held { purpose: Purpose, hold: watch::Sender<Hold>, preempt: watch::Sender<bool> },

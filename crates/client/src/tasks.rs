@@ -43,15 +43,15 @@ const SILENT_AT_LEAST: Duration = Duration::from_millis(200);
 /// sleeps, and deadlines do not.
 const LONGEST_SLEEP: Duration = Duration::from_millis(250);
 
-/// How long a client that nobody needs any more may take to say goodbye.
+/// How long a client without handles may take to say goodbye.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// How it stands with the connection.
+/// The status of the connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Status {
     /// The member that is connected.
     pub(crate) member: Option<u32>,
-    /// Who coordinates, as far as is known.
+    /// The coordinator, as far as is known.
     pub(crate) coordinator: Option<u32>,
     pub(crate) term: u64,
     /// Whether the member that is connected follows a coordinator, or is it.
@@ -84,7 +84,7 @@ pub(crate) struct Shared {
     /// The state may have changed.
     changed: Notify,
     pub(crate) status: watch::Sender<Status>,
-    /// Nobody needs the client any more.
+    /// The client has no handles any more.
     ending: watch::Sender<bool>,
     /// The shortest TTL of all sessions that ever were.
     shortest_ttl: Mutex<Duration>,
@@ -190,7 +190,7 @@ impl Shared {
         });
     }
 
-    /// Nobody needs the client any more.
+    /// The last handle is gone.
     pub(crate) fn end(&self) {
         self.with(ClientState::close_all);
         self.ending.send_replace(true);
@@ -198,7 +198,7 @@ impl Shared {
         self.look.notify_one();
     }
 
-    /// Waits until nobody needs the client, and it has said goodbye, or cannot.
+    /// Waits until the client has no handles any more, and it has said goodbye, or cannot.
     async fn over(&self) {
         let mut ending = self.ending.subscribe();
         let _ = ending.wait_for(|ending| *ending).await;
@@ -414,7 +414,7 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
     }
 }
 
-/// Whether somebody coordinates who did not before.
+/// Whether there is another coordinator than before.
 fn announced(status: &watch::Sender<Status>, coordinator: Option<u32>, term: u64) -> bool {
     status.send_if_modified(|status| {
         let changed = (status.coordinator, status.term) != (coordinator, term);

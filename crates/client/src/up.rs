@@ -1,8 +1,21 @@
 //! Where `bellwether up` leaves the sockets of its members, so that clients on the same host find them.
 //!
-//! In a directory that belongs to the user alone there is one for each cluster, by the number of the process
-//! that started it, and in that a socket for each member. A directory that others may write to is not
-//! believed.
+//! The user's own directory has one directory for each cluster, named after the process that started it, with a socket for
+//! each member. A directory that others may write to is not used.
+//!
+//! ```
+//! use bellwether::up;
+//!
+//! for cluster in up::running() {
+//!     println!("{} runs, at {:?}", cluster.display(), up::sockets(&cluster));
+//! }
+//! // The same step by step, with those that were killed.
+//! if up::is_private(&up::home()) {
+//!     for cluster in up::clusters(&up::home()) {
+//!         println!("{} answers: {}", cluster.display(), up::answers(&cluster));
+//!     }
+//! }
+//! ```
 
 use rustix::process::getuid;
 use std::fs;

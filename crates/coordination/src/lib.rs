@@ -1,7 +1,6 @@
 //! What a coordinator does for applications: sessions, locks and roles, as a pure state machine.
 //!
-//! The mandated coordinator takes requests, turns each into a [`Command`] and lets a majority have
-//! it before a client is told its outcome. Every member applies the same commands in the same order
+//! The coordinator turns each request into a [`Command`], and answers the client when the command is committed. Every member applies the same commands in the same order
 //! and comes to the same state; a new coordinator goes on from there. So the state knows no clock:
 //! that a session has outlived its client is a command too ([`Command::End`]), and times in it are
 //! only for people.
@@ -14,16 +13,16 @@
 //! * S2 When a session ends, its requests are withdrawn, its locks given back and its roles left.
 //! * L1 A request for locks gets all of them or none. It waits in the queue of each.
 //! * L2 It is granted when it is the first in all its queues and no holder is in its way: those that
-//!   share do not stand in each other's way, and a semaphore admits as many as it has permits.
+//!   share do not exclude each other, and a semaphore admits as many as it has permits.
 //! * L3 Every grant has a token that is larger than all before it.
 //! * L4 A request that closes a cycle of sessions which wait for each other is a deadlock. The
 //!   youngest request of the cycle is aborted, or the cycle is only reported.
 //! * R1 The first candidate of a role leads it. When a leader is gone, the next one leads: by order of
 //!   arrival, or by priority.
 //! * R2 A leader is never replaced while it leads. If a role preempts, it is asked to yield, and
-//!   makes it by resigning.
+//!   does so by resigning.
 //! * R3 A leader may hand its role over to a named candidate.
-//! * R4 What a session asks about a role is about how it stood before. A request that comes late does
+//! * R4 What a session asks about a role refers to its candidacy before. A request that comes late does
 //!   not touch a later candidacy.
 //! * R5 A role without candidates is remembered with its last changes, until too many such roles are:
 //!   then the one that was left first is forgotten.

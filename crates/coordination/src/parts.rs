@@ -94,7 +94,7 @@ pub enum Part {
         /// Its leader, and by which token.
         leader: Option<(SessionId, Token)>,
         /// Whether the leader was asked to yield.
-        asked_to_go: bool,
+        preempt_requested: bool,
     },
     /// A change of a role, which it names.
     Change {
@@ -349,7 +349,7 @@ impl Role {
             name: name.to_owned(),
             policy: self.policy,
             leader: self.leader,
-            asked_to_go: self.asked_to_go,
+            preempt_requested: self.preempt_requested,
         });
         let (change, candidate) = match from {
             OfRole::Itself => (0, 0),
@@ -436,10 +436,10 @@ impl Coordination {
                 }
                 session.keep_answer(number, answer);
             }
-            Part::Role { name, policy, leader, asked_to_go } => {
+            Part::Role { name, policy, leader, preempt_requested } => {
                 let last = self.roles.last_key_value();
                 in_order(last.is_none_or(|(last, _)| **last < *name))?;
-                let role = Role { leader, asked_to_go, ..Role::new(policy) };
+                let role = Role { leader, preempt_requested, ..Role::new(policy) };
                 self.roles.insert(name.into(), Arc::new(role));
             }
             Part::Change { place, change } => {

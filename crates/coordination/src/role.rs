@@ -18,7 +18,7 @@ pub struct Role {
     /// Who leads, and by which token.
     pub leader: Option<(SessionId, Token)>,
     /// Whether the leader was asked to yield.
-    pub asked_to_go: bool,
+    pub preempt_requested: bool,
     /// The candidates, the leader included, in order of arrival.
     pub candidates: Vec<Candidate>,
     /// The changes, the latest last. Old ones are forgotten.
@@ -49,7 +49,7 @@ impl Role {
         Role {
             policy,
             leader: None,
-            asked_to_go: false,
+            preempt_requested: false,
             candidates: Vec::new(),
             history: VecDeque::new(),
             content: 0,
@@ -217,7 +217,7 @@ impl Coordination {
         let Some(role) = self.roles.get_mut(name).map(Arc::make_mut) else { return };
         let Candidate { session, number, .. } = role.candidates[who];
         role.leader = Some((session, token));
-        role.asked_to_go = false;
+        role.preempt_requested = false;
         said.push(Outcome::Answered(session, number, Ok(Answer::Leads(token))));
         self.note(name, reason, at, said);
     }
@@ -229,8 +229,8 @@ impl Coordination {
         let (Some((leader, _)), Some(best)) = (role.leader, role.best()) else { return };
         let leads = role.place(leader).map(|place| role.candidates[place].priority);
         let better = leads.is_none_or(|priority| role.candidates[best].priority > priority);
-        if better && !role.asked_to_go {
-            Arc::make_mut(role).asked_to_go = true;
+        if better && !role.preempt_requested {
+            Arc::make_mut(role).preempt_requested = true;
             said.push(Outcome::Preempt { session: leader, role: name.to_owned() });
         }
     }
@@ -253,7 +253,7 @@ impl Coordination {
             return Err(Refusal::NotCandidate(name.to_owned()));
         };
         let had = role.answer(id);
-        let why = match role.asked_to_go && matches!(had, Answer::Leads(_)) {
+        let why = match role.preempt_requested && matches!(had, Answer::Leads(_)) {
             true => "yielded to a candidate with a higher priority",
             false => "resigned",
         };
@@ -280,7 +280,7 @@ impl Coordination {
             let led = role.leader.is_some_and(|(leader, _)| leader == id);
             if led {
                 role.leader = None;
-                role.asked_to_go = false;
+                role.preempt_requested = false;
             }
             (led, role.candidates.is_empty())
         });

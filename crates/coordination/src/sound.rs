@@ -85,9 +85,9 @@ impl Coordination {
 
     /// The same for candidates.
     fn roles_fit(&self) -> bool {
-        let stand: usize = self.sessions.values().map(|session| session.roles.len()).sum();
+        let campaigns: usize = self.sessions.values().map(|session| session.roles.len()).sum();
         let candidates: usize = self.roles.values().map(|role| role.candidates.len()).sum();
-        stand == candidates && self.roles.iter().all(|(name, role)| self.role_fits(name, role))
+        campaigns == candidates && self.roles.iter().all(|(name, role)| self.role_fits(name, role))
     }
 
     fn role_fits(&self, name: &str, role: &Role) -> bool {
@@ -97,8 +97,8 @@ impl Coordination {
             && role.leader.is_none_or(leads)
             && role.candidates.iter().all(|candidate| {
                 let session = self.sessions.get(&candidate.session);
-                let stands = session.and_then(|session| session.roles.get(name));
-                here.insert(candidate.session) && stands == Some(&candidate.number)
+                let campaigns = session.and_then(|session| session.roles.get(name));
+                here.insert(candidate.session) && campaigns == Some(&candidate.number)
             })
     }
 }

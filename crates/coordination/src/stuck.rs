@@ -28,7 +28,7 @@ pub(crate) enum WayBack {
 /// How far queues have been gone through.
 #[derive(Default)]
 struct Reached<'a> {
-    /// So many from the front of each queue, and who they are.
+    /// The number from the front of each queue, and the sessions.
     fronts: BTreeMap<&'a str, usize>,
     waiters: BTreeSet<(&'a str, SessionId)>,
     /// The locks whose holders were looked at, by one who shares or by one who does not.
@@ -129,7 +129,7 @@ pub(crate) fn unwind(from: &BTreeMap<SessionId, Wait>, id: SessionId) -> Vec<Wai
 /// The sessions that are not yet known to be able to proceed.
 struct Left<'a> {
     sessions: BTreeSet<SessionId>,
-    /// So many from the front of each queue can go on.
+    /// The number from the front of each queue that can go on.
     heads: BTreeMap<&'a str, usize>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Left<'a> {
 
 impl Coordination {
     /// This session and those it waits for, directly or not, that nothing which others can do by
-    /// themselves lets go on. Nobody, if this one can.
+    /// themselves lets go on. Empty, if this one can.
     ///
     /// A session that waits for nothing can proceed, and will in the end release what it has; so can a session that
     /// waits only for such. Who is left is stuck.

@@ -174,7 +174,7 @@ impl Coordination {
         let mut cycle = match self.way_back(id) {
             WayBack::Found(cycle) => cycle,
             WayBack::None => return None,
-            WayBack::Unsure => self.circle(id, &self.stuck_with(id))?,
+            WayBack::Unsure => self.cycle(id, &self.stuck_with(id))?,
         };
         cycle.truncate(WAITS_KEPT);
         let aborted = (self.on_deadlock == OnDeadlock::Abort).then_some(id);
@@ -191,7 +191,7 @@ impl Coordination {
 
     /// The shortest way back to a session along those that are stuck: each with what it waits for
     /// behind the next.
-    fn circle(&self, id: SessionId, stuck: &BTreeSet<SessionId>) -> Option<Vec<Wait>> {
+    fn cycle(&self, id: SessionId, stuck: &BTreeSet<SessionId>) -> Option<Vec<Wait>> {
         let mut from: BTreeMap<SessionId, Wait> = BTreeMap::new();
         let mut open = VecDeque::from([id]);
         while let Some(next) = open.pop_front() {

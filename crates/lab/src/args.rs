@@ -101,7 +101,7 @@ pub struct SimArgs {
     /// This process takes so long for every event
     #[arg(long, value_name = "ID=SPAN@FROM..TO", help_heading = "What happens")]
     pub(crate) slow: Vec<String>,
-    /// Nobody reaches anybody on another side
+    /// Processes on different sides do not reach each other
     #[arg(long, value_name = "1,2|3,4,5@FROM..TO", help_heading = "What happens")]
     pub(crate) partition: Vec<String>,
     /// The first do not reach the second, but the second reach the first
@@ -154,10 +154,10 @@ pub struct SimArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// This process suspects the coordinator then; nobody detects anything by itself
+    /// This process suspects the coordinator then; processes detect nothing by themselves
     #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
     pub(crate) detect: Vec<String>,
-    /// Everybody starts an election at the beginning; nobody detects anything by itself
+    /// All processes start an election at the beginning; they detect nothing by themselves
     #[arg(long, help_heading = "What happens")]
     pub(crate) all_start: bool,
     #[command(flatten)]

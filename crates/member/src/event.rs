@@ -63,7 +63,7 @@ pub enum Event {
 /// Why an election began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
-    /// Nobody was heard of since the start.
+    /// No other member was heard of since the start.
     Alone,
     /// This member came back.
     Recovered,

@@ -116,7 +116,7 @@ impl ClientIdentity {
         &self.name
     }
 
-    /// Connects to whichever member of the cluster listens there, and says which. Each of the two
+    /// Connects to the member of the cluster that listens there, and says which it is. Each of the two
     /// parts, reaching the address and TLS, may take so long.
     pub async fn connect(
         &self,
@@ -128,7 +128,7 @@ impl ClientIdentity {
         let tcp = tcp.unwrap_or_else(|_| Err(late("no answer in time")));
         let tcp = tcp.map_err(NoConnection::Unreachable)?;
         socket::prepare(&tcp, within);
-        // It stands for any member: the verifier looks at the certificate instead.
+        // A placeholder for any member: the verifier looks at the certificate instead.
         let name = ServerName::try_from(format!("member.{}.bellwether", self.cluster));
         let name = name.map_err(|error| NoConnection::Tls(io::Error::other(error)))?;
         let tls = timeout(within, TlsConnector::from(self.tls.clone()).connect(name, tcp)).await;
@@ -139,8 +139,8 @@ impl ClientIdentity {
         })?;
         let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let id = certificate.and_then(|certificate| member_of(certificate, &self.cluster));
-        let nobody = || NoConnection::Tls(io::Error::other("the certificate is not a member's"));
-        Ok((tls, id.ok_or_else(nobody)?))
+        let no_member = || NoConnection::Tls(io::Error::other("the certificate is not a member's"));
+        Ok((tls, id.ok_or_else(no_member)?))
     }
 }
 

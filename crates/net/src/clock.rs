@@ -26,7 +26,7 @@ impl Clock {
         Clock { start: wall.saturating_sub(reading(SINCE_BOOT)), wrong: (0, 0) }
     }
 
-    /// A clock that is so many microseconds ahead now and gains so many parts per million: for
+    /// A clock that is ahead by these microseconds now and gains these parts per million: for
     /// those who want to see a wrong clock put right.
     pub fn wrong(offset_us: i64, drift_ppm: i64) -> Self {
         let since_boot = i64::try_from(reading(SINCE_BOOT).as_micros()).unwrap_or(i64::MAX);

@@ -478,7 +478,7 @@ impl Supervisor {
     }
 
     fn tell(&self, news: &[NotifyState<'_>]) {
-        // Without a supervisor there is nobody to tell, and that is no failure.
+        // Without a supervisor there is nothing to notify, and that is no failure.
         let _ = sd_notify::notify(news);
     }
 

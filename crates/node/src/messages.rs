@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long messages are collected.
 const MOMENT: Duration = Duration::from_millis(100);
-/// So many messages of a moment are told one by one; beyond it all are told by kind.
+/// The most messages of a moment that are reported one by one; beyond it all are reported by kind.
 const SINGLE_MAX: usize = 200;
 
 /// Who listens to a member.

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 const AT_LEAST: Duration = Duration::from_millis(250);
 /// And at most so often, whatever happens.
 const AT_MOST: Duration = Duration::from_millis(50);
-/// So many changes and events of the past are in the first.
+/// The number of past changes and events in the first overview.
 const PAST: usize = 100;
 
 /// The position of one listener.

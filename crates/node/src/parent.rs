@@ -30,7 +30,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 pub struct Order {
     /// The command, as a line.
     pub line: String,
-    /// What came of it. Whoever asked may be gone.
+    /// The result. The caller may be gone.
     pub answer: oneshot::Sender<Result<json::UpDone, Complaint>>,
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn ago(span: Duration) -> String {
 
 /// A moment by its distance from the beginning of 1970, in milliseconds.
 pub(crate) fn at(stamp_ms: u64) -> String {
-    // The calendar is gone through year by year: nobody means a year with six digits.
+    // The calendar is gone through year by year: a year with six digits is a mistake.
     let last = 253_402_300_799_999;
     rfc3339(Duration::from_millis(stamp_ms.min(last)))
 }
@@ -66,7 +66,7 @@ fn rfc3339(since_1970: Duration) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// The date so many days after 1970-01-01, counted year by year and month by month: it is only
+/// The date this number of days after 1970-01-01, counted year by year and month by month: it is only
 /// asked for when something is worth a line in the history.
 fn civil(mut days: u64) -> (u64, u64, u64) {
     let leap = |year: u64| {

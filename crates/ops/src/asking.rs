@@ -52,7 +52,7 @@ impl fmt::Display for Address {
 #[derive(Debug)]
 pub enum Unanswered {
     /// No server is there, or none that speaks HTTP.
-    Nobody(Address, String),
+    NoAnswer(Address, String),
     /// The member refuses.
     Refused(Address, StatusCode, Problem),
     /// The answer is not a member's.
@@ -62,7 +62,7 @@ pub enum Unanswered {
 impl fmt::Display for Unanswered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unanswered::Nobody(address, why) => write!(
+            Unanswered::NoAnswer(address, why) => write!(
                 f,
                 "no member answers at http://{address}: {why}; is it running, and is this its \
                  HTTP address? Name another one with --address or BELLWETHER_HTTP, or start a \
@@ -93,7 +93,7 @@ impl Unanswered {
     /// What a command ends with: the codes of `campaign` and `lock`, where they have one for the same.
     fn exit_code(&self) -> u8 {
         let word = match self {
-            Unanswered::Nobody(..) => return 69,
+            Unanswered::NoAnswer(..) => return 69,
             Unanswered::Strange(..) => return 65,
             Unanswered::Refused(_, _, problem) => problem.code.as_deref().unwrap_or_default(),
         };
@@ -155,13 +155,13 @@ async fn call<T: DeserializeOwned>(
     sent: Sent<'_>,
     patience: Duration,
 ) -> Result<T, Unanswered> {
-    let nobody = |why: String| Unanswered::Nobody(address.clone(), why);
-    let late = |_| nobody(format!("no answer within {patience:?}"));
+    let no_answer = |why: String| Unanswered::NoAnswer(address.clone(), why);
+    let late = |_| no_answer(format!("no answer within {patience:?}"));
     let mut link = Link::new(address.clone());
     let (status, bytes) = timeout(patience, link.exchange(method, path, sent))
         .await
         .map_err(late)?
-        .map_err(nobody)?;
+        .map_err(no_answer)?;
     let strange = |why: serde_json::Error| Unanswered::Strange(address.clone(), why.to_string());
     if status.is_success() {
         return serde_json::from_slice(&bytes).map_err(strange);

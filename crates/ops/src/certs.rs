@@ -78,7 +78,7 @@ fn summary(args: &CertsArgs, days: u32, members: &[NodeId], written: &[PathBuf])
     let folder = std::fs::canonicalize(&args.out).unwrap_or_else(|_| args.out.clone());
     let files = Files::of(&folder, *first);
     let with_id = |path: &Path| {
-        // All members can share one configuration: {id} stands for the number.
+        // All members can share one configuration: {id} is replaced by the number.
         let (from, to) = (format!("member-{}", first.number()), "member-{id}");
         path.display().to_string().replace(&from, to)
     };

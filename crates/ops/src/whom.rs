@@ -56,18 +56,20 @@ impl Whom {
             _ => PASSED_OVER,
         };
         loop {
-            let mut nobody = None;
+            let mut no_answer = None;
             for step in 0..self.members.len() {
                 let place = (self.first.get() + step) % self.members.len();
                 match get_within(&self.members[place], path, patience).await {
-                    Err(silence @ Unanswered::Nobody(..)) => nobody = nobody.or(Some(silence)),
+                    Err(silence @ Unanswered::NoAnswer(..)) => {
+                        no_answer = no_answer.or(Some(silence))
+                    }
                     answer => {
                         self.first.set(place);
                         return answer;
                     }
                 }
             }
-            match nobody {
+            match no_answer {
                 // The whole host may be busy.
                 Some(silence) if patience >= ANSWERS_WITHIN => return Err(silence),
                 _ => patience = ANSWERS_WITHIN,

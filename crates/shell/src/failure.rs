@@ -26,7 +26,7 @@ pub enum Failure {
     Write(&'static str, PathBuf, std::io::Error),
     /// Standard output does not take what we print.
     Print(std::io::Error),
-    /// Whoever reads our output has had enough.
+    /// The reader of our output has closed it.
     Closed,
     /// The command has an exit code of its own for this.
     Exit(u8, String),

@@ -106,7 +106,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
-/// Writes a line to standard error. If even that fails there is nobody left to tell.
+/// Writes a line to standard error. If even that fails there is nothing left to do.
 pub fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{}", harmless(line));
 }

@@ -31,12 +31,12 @@ impl Chance {
         ((u128::from(self.bits()) * u128::from(limit)) >> 64) as u64
     }
 
-    /// True so many times in a hundred.
+    /// True with this probability, in percent.
     pub(super) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// A span from so many milliseconds to so many.
+    /// A span between these two, in milliseconds.
     pub(super) fn millis(&mut self, low: u64, high: u64) -> Duration {
         let micros = low * 1_000 + self.below((high - low) * 1_000 + 1);
         Duration::from_micros(micros)

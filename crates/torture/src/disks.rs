@@ -147,7 +147,7 @@ impl Disks {
         bad.into_iter().try_for_each(|id| self.make_good(id))
     }
 
-    /// Takes away all that a member has on its disk.
+    /// Deletes all that a member has on its disk.
     pub(super) fn empty(&self, id: u32) {
         for entry in fs::read_dir(self.of(id)).into_iter().flatten().flatten() {
             let path = entry.path();

@@ -240,7 +240,7 @@ fn cut_off(side: BTreeSet<u32>, size: u32) -> Doing {
     (vec![Command::Split(vec![side.clone(), rest])], vec![Command::Heal], side)
 }
 
-/// So many members from this one on.
+/// This number of members, from this one on.
 pub(super) fn next(from: u32, count: u32, size: u32) -> BTreeSet<u32> {
     (0..count).map(|step| (from - 1 + step) % size + 1).collect()
 }

@@ -140,7 +140,7 @@ impl Field {
         self.chairs[chair].running.is_some()
     }
 
-    /// Clients that have ended by themselves since the last look, though nobody told them to.
+    /// Clients that have ended by themselves since the last look, though they were not told to.
     pub(super) fn deaths(&mut self) -> Vec<String> {
         let mut deaths = Vec::new();
         for chair in 0..self.chairs.len() {

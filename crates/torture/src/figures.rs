@@ -169,7 +169,7 @@ fn waits(book: &Book) -> [u64; 3] {
     [at(50), at(99), at(100)]
 }
 
-/// Whether a fault did something to somebody. One that hits a member does if that coordinated, or if
+/// Whether a fault had an effect. A fault of a member has one if that member was the coordinator, or if
 /// a client that is connected to it had asked for something that was not answered; one that hits
 /// frames or ends members does if there were some. One that hits a client does if that held something, or waited for an answer.
 fn bites(fault: &Fault, book: &Book, histories: &[History]) -> bool {

@@ -5,7 +5,7 @@
 //! * H2 What a client is about to do is written before it does it; what it has heard, after.
 //! * H3 A line is on disk, or at least the system's, before the next thing happens: a killed process
 //!   leaves everything but what it did not live to write.
-//! * H4 [`Event::Looked`] has the moment *before* the look. Whoever finds at a look that it holds
+//! * H4 [`Event::Looked`] has the moment *before* the look. A client that finds at a look that it holds
 //!   something has held it since it was granted, so it held it at that moment, too, whatever happened
 //!   to the process between the two.
 
@@ -43,7 +43,7 @@ pub(super) enum Event {
     Closes { session: String },
     /// The cluster knows.
     Closed { session: String },
-    /// Locks or a role are wanted. With patience, it is given up after so many microseconds.
+    /// Locks or a role are wanted. With patience, it is given up after this number of microseconds.
     Asks {
         ask: u64,
         session: String,
@@ -54,7 +54,7 @@ pub(super) enum Event {
         /// The member that the client is connected to.
         via: Option<u32>,
     },
-    /// It stands in the queue.
+    /// It waits in the queue.
     Waits { ask: u64, behind: u64 },
     /// What has become of it.
     Answered { ask: u64, outcome: Outcome },
@@ -178,7 +178,7 @@ pub(super) enum Ended {
 pub(super) enum Refused {
     /// The session is over.
     SessionEnded(Ended),
-    /// The session that was named does not stand for the role.
+    /// The session that was named does not campaign for the role.
     NoSuchCandidate,
     /// Anything else.
     Other(String),
@@ -199,7 +199,7 @@ impl Pen {
     }
 
     /// Writes down what happens now. A history that cannot be written is worth nothing, so the
-    /// process ends, and whoever started it sees that.
+    /// process ends, and its parent sees that.
     pub(super) fn write(&self, event: Event) {
         self.write_at(now(), event);
     }

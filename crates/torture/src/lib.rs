@@ -119,7 +119,7 @@ async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, F
     let (book, found) = check::check(&histories);
     let figures = Figures::of(&book, &histories, &conducted.faults, &conducted.leaderless);
     let violations: Vec<_> = conducted.violations.into_iter().chain(found).collect();
-    // What was to be kept is, and what somebody will want to look at, too.
+    // Files are kept if that was asked for, or if something was found.
     let wanted = !violations.is_empty() || matches!(folder, Folder::Kept(_));
     let kept = wanted.then(|| folder.keep());
     let (gap, left_out) = (conducted.gap, conducted.left_out);

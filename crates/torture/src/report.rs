@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// So many violations are shown with their lines; one often causes many.
+/// The number of violations that are shown with their lines; one often causes many.
 const SHOWN: usize = 5;
 
 pub(super) struct Report<'a> {

@@ -142,7 +142,7 @@ enum Step {
     Force(u32),
     /// Limits members to this percentage of the memory that they use now.
     Memory(u64),
-    /// Takes away what a member has on its disk.
+    /// Deletes what a member has on its disk.
     Empty(u32),
     Heal,
 }

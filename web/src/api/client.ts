@@ -9,7 +9,7 @@ export class ServerError extends Error {
     message: string,
     /** What to do about it. */
     readonly hint: string | null,
-    /** The HTTP status; 0 if nobody answered. */
+    /** The HTTP status; 0 if there was no answer. */
     readonly status: number,
     /** The word for programs, if there is one. */
     readonly code: string | null = null,

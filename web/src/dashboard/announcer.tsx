@@ -2,11 +2,11 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import type { Room } from "./room";
 import type { Status } from "./wire";
 
-/** Who coordinates, in a sentence that changes only when that does. */
+/** The coordinator, in a sentence that changes only when the coordinator does. */
 export function verdict(status: Status): string {
   const { mandate, why_no_mandate } = status;
   if (mandate) return `Member ${mandate.leader} coordinates in term ${mandate.term}.`;
-  return `Nobody coordinates, as member ${status.id} sees it${why_no_mandate ? `: ${why_no_mandate}` : ""}.`;
+  return `There is no coordinator, as member ${status.id} sees it${why_no_mandate ? `: ${why_no_mandate}` : ""}.`;
 }
 
 /** Tells those who listen instead of looking when the coordinator changes; not every tick. */

@@ -3,7 +3,7 @@ import { Lease } from "./lease";
 import type { Room } from "./room";
 import type { Status } from "./wire";
 
-/** A crown, for whoever holds the mandate. */
+/** A crown, for the holder of the mandate. */
 export const CROWN = "M-11 6 L-12 -6 L-5 -1 L0 -9 L5 -1 L12 -6 L11 6 Z";
 
 /** The coordinator and its mandate. */
@@ -17,7 +17,7 @@ export function Coordinator({ room }: { room: Room }) {
       <h2 id="coordinator">Coordinator</h2>
       <p class="who">
         {mandate && <svg class="crown" viewBox="-14 -12 28 20" aria-hidden="true"><path d={CROWN} /></svg>}
-        {mandate ? `Member ${mandate.leader}` : "Nobody"}
+        {mandate ? `Member ${mandate.leader}` : "None"}
       </p>
       {!mandate && <p>{why(status)}</p>}
       <dl>

@@ -15,7 +15,7 @@ function ears() {
   return { network, heard, trouble, ears: new Ears(network.open, heard, trouble) };
 }
 
-test("it listens to all that live and to nobody else", () => {
+test("it listens to all that live and to no other", () => {
   const { network, ears: two } = ears();
   two.follow([at(1), at(2)]);
   two.follow([at(2), at(3)]);

@@ -3,7 +3,7 @@ import { Misunderstood, readMessages, type Messages } from "./wire";
 
 /** A member whose stream broke is asked again after so long. */
 export const AGAIN_AFTER_MS = 3_000;
-/** More members than these are not listened to: a browser opens only so many connections. */
+/** More members than these are not listened to: a browser opens only a few connections. */
 export const EARS_MAX = 16;
 
 /** Listens to the messages of all members that live. */

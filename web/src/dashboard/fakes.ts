@@ -13,7 +13,7 @@ export class FakeNetwork {
     return { close: () => this.#open.get(url) === listener && this.#open.delete(url) };
   };
 
-  /** The addresses that somebody listens to. */
+  /** The addresses that are listened to. */
   get listening(): string[] {
     return [...this.#open.keys()];
   }
@@ -34,7 +34,7 @@ export function status(id: number, leader: number | null, term = 1): Status {
     cluster: "test", id, version: "0.1.0", pid: 100 + id, election: "bully",
     stance: leader === id ? "leading" : "following",
     mandate: leader === null ? null : { leader, term, lease_ms: 400, appointed: false },
-    coordinator: leader, why_no_mandate: leader === null ? "nobody was elected" : null, reachable: null,
+    coordinator: leader, why_no_mandate: leader === null ? "no member was elected" : null, reachable: null,
     needed: 2, configured: 3, eligible: true, incarnation: 1, uptime_ms: 1000, last_change: null, warnings: [],
   };
 }

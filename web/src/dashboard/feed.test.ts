@@ -60,7 +60,7 @@ test("members that are silent are tried last", () => {
   expect(network.listening).toEqual([watch(2)]);
 });
 
-test("if nobody answers it says so and tries again, all of them", () => {
+test("if no member answers it says so and tries again, all of them", () => {
   const { network, feed } = started();
   network.say(watch(1), glance(1, 1));
   for (const id of [1, 2, 3]) network.cut(watch(id));
@@ -114,7 +114,7 @@ test("addresses from elsewhere are enough to begin", () => {
   expect(feed.state.phase).toBe("live");
 });
 
-test("at rest nobody is called; awake it goes on with the same member", () => {
+test("at rest no member is called; awake it goes on with the same member", () => {
   const { network, feed } = started();
   network.say(watch(1), glance(1, 1));
   feed.rest();

@@ -3,7 +3,7 @@ import { Misunderstood, readGlance, type Overview } from "./wire";
 
 /** A member speaks four times a second. One that is silent for so long is stopped or cut off. */
 export const SILENT_AFTER_MS = 1_200;
-/** After all members were tried in vain, so long passes until the next round. */
+/** The pause after all members were tried without success. */
 export const ROUND_AFTER_MS = 1_000;
 
 /** What the page knows of the cluster, and from whom. */

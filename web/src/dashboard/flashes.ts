@@ -1,6 +1,6 @@
 import type { Message } from "./wire";
 
-/** How long a message is on its way in the picture. Real ones take less; nobody could see them. */
+/** How long a message is on its way in the picture. Real ones take less than people can see. */
 export const FLIGHT_MS = 450;
 /** More at once would be a cloud, not a picture. */
 const FLASHES_MAX = 400;

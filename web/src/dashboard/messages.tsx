@@ -2,14 +2,14 @@ import { clock, perSecond } from "./format";
 import type { Room } from "./room";
 import type { Rate } from "./traffic";
 
-/** A table of all pairs is readable up to so many members; beyond, the busiest pairs are listed. */
+/** A table of all pairs is readable up to this number of members; beyond, the busiest pairs are listed. */
 const TABLE_MAX = 9;
 const PAIRS_SHOWN = 12;
 const LINES_SHOWN = 12;
 
 /** Who talks to whom, how often, and what is said besides heartbeats. */
 export function LiveMessages({ room }: { room: Room }) {
-  room.pulse.value; // shown anew with every pulse
+  room.pulse.value; // shown again with every pulse
   const { glance } = room.feed.value;
   if (!glance) return null;
   const now = performance.now();

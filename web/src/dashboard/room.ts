@@ -4,17 +4,17 @@ import { CoordinationWatch, NOTHING_YET } from "./coordination/watch";
 import { Ears } from "./ears";
 import { Feed, type FeedState } from "./feed";
 import { Flashes } from "./flashes";
-import { merge } from "./ledger";
+import { merge } from "./changes";
 import { openStream, type Stream } from "./stream";
 import { Traffic } from "./traffic";
 import { Misunderstood, readUp, type Change, type Here, type Messages, type Up, type UpDone } from "./wire";
 
-/** Who served the page: a member, `bellwether up`, something without a cluster, or nobody any more. */
+/** Who served the page: a member, `bellwether up`, something without a cluster, or none any more. */
 export type Host = "asking" | Here["serves"] | "gone";
 
 /** The streams of processes are opened again after so long. */
 const UP_AGAIN_AFTER_MS = 1_000;
-/** Rates of messages are shown anew so often. */
+/** The interval at which rates of messages are shown. */
 const RATES_EVERY_MS = 1_000;
 
 /** Where a member is for a browser: it may listen on all interfaces, which is no address to call. */
@@ -22,7 +22,7 @@ export function originOf(http: string, host = location.hostname): string {
   return `http://${http.replace(/^(0\.0\.0\.0|\[::\])(?=:)/, host)}`;
 }
 
-/** Everything that the dashboard knows, while somebody looks at it. */
+/** Everything that the dashboard knows, while the page is visible. */
 export class Room {
   readonly host = signal<Host>("asking");
   readonly #feed = new Feed(openStream, (state) => this.#fed(state), originOf);
@@ -42,7 +42,7 @@ export class Room {
 
   readonly #ears = new Ears(openStream, (messages) => this.#heard(messages), (id, what) => this.#trouble(`Member ${id}`, what));
   readonly #coordination = new CoordinationWatch(openStream, hasCoordination, (state) => (this.coordination.value = state));
-  /** Whether somebody looks at the coordination, and at more of them than a member tells by itself. */
+  /** Whether the coordination is visible, and more of it than a member tells by itself. */
   #looksAtCoordination: { looks: boolean; atMore: boolean } = { looks: false, atMore: false };
   #upStream: Stream | null = null;
   #timers = new Set<ReturnType<typeof setTimeout>>();
@@ -75,7 +75,7 @@ export class Room {
     this.#feed.choose(id);
   }
 
-  /** Whether somebody looks at the coordination, or at more of them than a member tells by itself. */
+  /** Whether the coordination is visible, or more of it than a member tells by itself. */
   lookAtCoordination(how: { looks?: boolean; atMore?: boolean }) {
     this.#looksAtCoordination = { ...this.#looksAtCoordination, ...how };
     this.#followCoordination();
@@ -86,7 +86,7 @@ export class Room {
     return this.host.value === "member";
   }
 
-  /** Takes a lock away from a session that holds it, at once: the dialog has said what that means. Says why not, if it was not done. */
+  /** Force-releases a lock from the session that holds it, at once: the dialog has said what that means. Says why not, if it was not done. */
   async takeAway(lock: string, session: string, by: string): Promise<string | null> {
     try {
       await send(`/v1/locks/${encodeURIComponent(lock)}/force`, { session, by, now: true });
@@ -110,7 +110,7 @@ export class Room {
     }
   }
 
-  /** A browser allows few connections to one server, whatever the number of its tabs: one that nobody sees needs none. */
+  /** A browser allows few connections to one server, whatever the number of its tabs: one that is hidden needs none. */
   readonly #look = () => {
     this.#followCoordination();
     if (document.hidden) {

@@ -13,7 +13,7 @@ export interface Listener {
 export type Open = (url: string, listener: Listener) => Stream;
 
 /**
- * Opens a stream in the browser. A browser would call the same server again and again; whoever
+ * Opens a stream in the browser. A browser would call the same server again and again; a caller
  * listens here knows others, so the first failure is the end.
  */
 export const openStream: Open = (url, listener) => {

@@ -17,7 +17,7 @@ test("a message that both ends tell of counts once", () => {
   expect(traffic.pairs(1_000).get("1>2")?.perSecond).toBe(1);
 });
 
-test("the receiver's word counts if nobody listens to the sender", () => {
+test("the receiver's word counts if the sender is not listened to", () => {
   const traffic = new Traffic();
   expect(traffic.add(told(2, [message(1, 2, "HEARTBEAT")]), (id) => id === 2, 0)).toHaveLength(1);
 });

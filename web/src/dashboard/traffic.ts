@@ -2,7 +2,7 @@ import type { Message, Messages } from "./wire";
 
 /** Rates are averages over so long. */
 export const WINDOW_MS = 5_000;
-/** So many of the messages that are no heartbeats are kept. */
+/** The number of messages other than heartbeats that are kept. */
 const KEPT = 60;
 
 interface Heard {

@@ -7,9 +7,9 @@ use std::fmt;
 pub enum Malformed {
     /// They are too many.
     TooLong {
-        /// So many.
+        /// The number of its bytes.
         length: usize,
-        /// So many are looked at.
+        /// The most bytes that are read.
         longest: usize,
     },
     /// They are not protobuf, or not of these frames.
@@ -20,18 +20,18 @@ pub enum Malformed {
     Missing(&'static str),
     /// This number must fit into 32 bits.
     OutOfRange {
-        /// Where it stands.
+        /// Its name.
         field: &'static str,
         /// The number.
         value: u64,
     },
     /// These bytes have a fixed number.
     Length {
-        /// Where they stand.
+        /// The name of the field.
         field: &'static str,
-        /// So many are there.
+        /// The number of bytes.
         length: usize,
-        /// So many should be.
+        /// The number that is expected.
         wanted: usize,
     },
 }

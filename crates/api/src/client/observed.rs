@@ -46,7 +46,7 @@ impl From<Observed> for wire::Observed {
     fn from(observed: Observed) -> Self {
         let Observed { number, version: (term, sequence), result } = observed;
         let result = match result {
-            Ok(standing) => Observing::RoleStatus(standing.into()),
+            Ok(status) => Observing::RoleStatus(status.into()),
             Err(refusal) => Observing::Refused(from_refusal(refusal)),
         };
         wire::Observed { number: Some(number), term, sequence, result: Some(result) }
@@ -54,8 +54,8 @@ impl From<Observed> for wire::Observed {
 }
 
 impl From<RoleStatus> for wire::RoleStatus {
-    fn from(standing: RoleStatus) -> Self {
-        let RoleStatus { leader, reason, at } = standing;
+    fn from(status: RoleStatus) -> Self {
+        let RoleStatus { leader, reason, at } = status;
         let leader = leader.map(|Leader { session, client, token, value, since }| wire::Leader {
             session: Some(session.0),
             client,
@@ -73,7 +73,7 @@ impl TryFrom<wire::Observed> for Observed {
     fn try_from(observed: wire::Observed) -> Result<Self, Malformed> {
         let wire::Observed { number, term, sequence, result } = observed;
         let result = match require(result, "observed.result")? {
-            Observing::RoleStatus(standing) => Ok(standing.try_into()?),
+            Observing::RoleStatus(status) => Ok(status.try_into()?),
             Observing::Refused(refusal) => Err(to_refusal(refusal)?),
         };
         let number = require(number, "observed.number")?;
@@ -84,8 +84,8 @@ impl TryFrom<wire::Observed> for Observed {
 impl TryFrom<wire::RoleStatus> for RoleStatus {
     type Error = Malformed;
 
-    fn try_from(standing: wire::RoleStatus) -> Result<Self, Malformed> {
-        let wire::RoleStatus { leader: found, reason, at_ms } = standing;
+    fn try_from(status: wire::RoleStatus) -> Result<Self, Malformed> {
+        let wire::RoleStatus { leader: found, reason, at_ms } = status;
         let leader = |leader: wire::Leader| {
             let wire::Leader { session, client, token, value, since_ms } = leader;
             let session = to_session(session, "leader.session")?;

@@ -13,6 +13,7 @@ mod findings;
 mod keeper;
 mod node;
 mod owners;
+mod pages;
 mod running;
 mod torture;
 mod up;

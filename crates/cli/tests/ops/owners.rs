@@ -1,4 +1,4 @@
-//! Sessions belong to those who opened them, and operators have a token: issue 20 on real members.
+//! Sessions belong to those who opened them, and operators have a token, on real members.
 //!
 //! The version before answered such requests with 200.
 

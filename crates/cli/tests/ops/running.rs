@@ -205,6 +205,28 @@ fn what_a_job_leaves_behind_is_ended_before_the_next_begins() {
 }
 
 #[test]
+fn a_signal_asks_the_command_to_end_and_a_second_one_kills_it() {
+    let cluster = Cluster::start(3);
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let mut first = cluster.spawn("lock db", JOB);
+        let job = pid(&first.line());
+        first.signal(signal);
+        // The job's own exit code, when it is asked to end.
+        assert_eq!(first.code(), Some(9), "{signal:?}");
+        assert!(!Up::lives(job), "{signal:?}");
+    }
+    // A job that does not listen is not waited for any longer.
+    let mut deaf = cluster
+        .spawn("lock db --ttl 60s --grace 30s", "trap '' TERM; echo $$; sleep 1000; sleep 1");
+    let job = pid(&deaf.line());
+    deaf.signal(Signal::TERM);
+    deaf.signal(Signal::INT);
+    assert_eq!(deaf.code(), Some(137));
+    assert!(!Up::lives(job));
+    cluster.end();
+}
+
+#[test]
 fn the_job_moves_on_whatever_is_killed() {
     let mut cluster = Cluster::start(3);
     let [mut one, mut other] = [0, 1].map(|_| {
@@ -420,7 +442,7 @@ fn without_a_cluster_the_job_never_runs() {
         refused(&format!("{verb} --ttl 5 -- true"), 2, &["--ttl", "no unit"]);
         refused(verb, 2, &["COMMAND"]);
         refused(&format!("{verb} --connect nowhere -- true"), 64, &["nowhere", "no endpoint"]);
-        refused(&format!("{verb} --connect a:1 -- true"), 64, &["BELLWETHER_CERTS"]);
+        refused(&format!("{verb} --connect a:1 -- true"), 64, &["--certs or BELLWETHER_CERTS"]);
         let line = format!("{verb} --connect a:1 --certs {} -- true", path(""));
         refused(&line, 77, &["client-NAME.pem"]);
     }

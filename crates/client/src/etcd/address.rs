@@ -20,7 +20,7 @@ pub(crate) struct Cluster {
     pub(crate) hosts: Vec<String>,
     /// What the keys begin with; empty for etcd's own names.
     pub(crate) prefix: String,
-    /// TLS, if there is somebody to trust.
+    /// TLS, if there is a certificate to trust.
     pub(crate) trust: Option<ServerTrust>,
     /// A user with the password.
     pub(crate) user: Option<(String, String)>,

@@ -149,7 +149,7 @@ impl Watches {
                     Ok(answers) => watches.route(answers).await,
                     Err(fault) => fault,
                 };
-                // Nobody waits for what never comes.
+                // A watch that ends is not waited for.
                 locked(&watches.routes).by_id.clear();
                 fault
             }

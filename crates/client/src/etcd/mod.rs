@@ -11,7 +11,7 @@
 //! * G3 A request that is sent again while it is under way, or was granted, is answered by what it has.
 //! * G4 Whatever a server answers but did not do, because it has no leader or is too slow, is a broken connection: another
 //!   server is asked, and everything that has no answer is asked for again.
-//! * G5 A place that was asked for on a connection that broke may be taken late, when nobody wants it any more. It is
+//! * G5 A place that was asked for on a connection that broke may be taken late, when it is not wanted any more. It is
 //!   looked for and deleted, at every keep-alive for a while.
 
 pub(crate) mod address;
@@ -55,7 +55,7 @@ use tracing::{debug, warn};
 
 /// etcd's own least TTL with its usual election time-out.
 const SHORTEST_TTL: Duration = Duration::from_secs(2);
-/// Clocks may be wrong by so many millionths.
+/// Clocks may be wrong by these millionths.
 const DRIFT_PPM: u32 = 1_000;
 /// A server that is asked something is left when it was silent for so long.
 const SILENT_AT_MOST: Duration = Duration::from_secs(3);
@@ -485,7 +485,7 @@ fn refuse_list(endpoints: &Endpoints) -> Result<(), Error> {
     Err(Error::unsupported(why))
 }
 
-/// etcd tells nobody before a key is deleted.
+/// etcd tells no client before a key is deleted.
 fn refuse_force(now: bool) -> Result<(), Error> {
     if now {
         return Ok(());

@@ -8,7 +8,7 @@
 //!   of the look that found it: no deletion is missed between the two.
 //! * E4 After waiting, one transaction looks at the own key and at what is before it. If the own key is gone, the lease is
 //!   (etcd#9921), and nothing is granted.
-//! * E5 A key below the queue's name that is no place of a lease is somebody else's: the place is given back, and the
+//! * E5 A key below the queue's name that is no place of a lease belongs to another program: the place is given back, and the
 //!   request refused. It would wait for ever.
 
 use super::api::{Watches, created, get, newest, put, ranges};
@@ -42,7 +42,7 @@ pub(crate) enum Turn {
     Busy,
     /// It was given up.
     GivenUp,
-    /// The place is gone: with its lease, or because somebody deleted it.
+    /// The place is gone: with its lease, or because another program deleted it.
     Gone,
     /// Others use the name: this key is no place.
     Foreign(String),

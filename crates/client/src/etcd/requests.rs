@@ -232,7 +232,7 @@ impl Etcd {
                 hear(shared, session, number, Err(Refusal::Busy(name)));
             }
             Ok(Turn::Gone) => {
-                // With a lease that is alive it was deleted by somebody; it is asked for again soon.
+                // With a lease that is alive another program deleted it; it is asked for again soon.
                 self.claims.remove(&at);
                 let channel = work.channel.clone();
                 work.spawn(async move {

@@ -155,7 +155,7 @@ impl Etcd {
         })
     }
 
-    /// The lease is alive, and these of its places are gone: somebody deleted them, or this client did.
+    /// The lease is alive, and these of its places are gone: another program deleted them, or this client did.
     pub(super) fn verified(
         &mut self,
         session: SessionId,

@@ -7,7 +7,7 @@ use bellwether_core::Time;
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
-/// Who holds it by the token; or that nobody does.
+/// The session that holds it by the token; or that none does.
 type Checked = Result<SessionId, Refusal>;
 
 /// All that are checked at the moment, by number: no answer is for a later question.
@@ -18,7 +18,7 @@ pub(super) struct TokenChecks {
 }
 
 impl TokenChecks {
-    /// What is asked again, which changes nothing: all that somebody still waits for.
+    /// What is asked again, which changes nothing: all whose caller still waits.
     pub(super) fn again(&mut self) -> Vec<Request> {
         self.all.retain(|_, (.., answer)| !answer.is_closed());
         let ask = |(number, (of, token, _)): (&Number, &(Subject, Token, _))| Request::Check {

@@ -1,7 +1,7 @@
-//! What is observed: roles, and how it stands with each.
+//! Role watches: the roles that are observed, and the status of each.
 //!
 //! # Rules
-//! * V1 What was seen is never followed by something older, whichever member tells it: a copy that is
+//! * V1 What was seen is never followed by something older, from any member: a copy that is
 //!   older than one that was seen is not believed.
 //! * V2 The same is not told twice.
 //! * V3 An observer that takes nothing for long misses the oldest, never the latest.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn v3_whoever_takes_nothing_misses_the_oldest() {
+    fn v3_an_observer_that_takes_nothing_misses_the_oldest() {
         let mut state = ClientState::default();
         let role = state.observe("r".into(), Time::ZERO);
         for token in 1..=KEPT as u64 + 5 {

@@ -164,3 +164,66 @@ pub fn test() {}
         ]
     );
 }
+
+/// The examples in the documentation of all sources, as code.
+fn examples() -> String {
+    let mut all = String::new();
+    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let source = fs::read_to_string(path).unwrap();
+        let mut inside = false;
+        for line in source.lines().map(str::trim) {
+            let text = line.strip_prefix("///").or(line.strip_prefix("//!"));
+            inside &= text.is_some();
+            let Some(text) = text.map(str::trim) else { continue };
+            if text.starts_with("```") {
+                inside = !inside;
+            } else if inside {
+                all += text;
+                all.push('\n');
+            }
+        }
+    }
+    all
+}
+
+/// What a line of the list is the name of: a type, a constant or a module by itself, a function with its type.
+fn names(line: &str) -> Vec<(Option<&str>, &str)> {
+    let word =
+        |text: &str| text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    if let Some((of, rest)) = line.strip_prefix("impl ").and_then(|line| line.split_once(": pub "))
+    {
+        let name = rest.trim_start_matches("async ").trim_start_matches("fn ");
+        return vec![(Some(of), &name[..word(name)])];
+    }
+    if let Some((_, list)) = line.strip_prefix("pub use ").and_then(|line| line.rsplit_once("::")) {
+        let list = list.trim_matches(['{', '}']).split(',').map(str::trim);
+        return list.map(|name| (None, name)).collect();
+    }
+    let declared = ["pub struct ", "pub enum ", "pub trait ", "pub const ", "pub mod ", "pub fn "];
+    let name = declared.iter().find_map(|kind| line.split_once(kind)).map(|(_, name)| name);
+    // A field or a variant is shown with its type.
+    let name = name.filter(|name| !name[word(name)..].starts_with(": ") || line.contains("const"));
+    name.map(|name| (None, &name[..word(name)])).into_iter().collect()
+}
+
+#[test]
+fn every_public_item_is_shown_in_an_example() {
+    let examples = examples();
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let shows = |of: Option<&str>, name: &str| {
+        examples.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&examples[..at], &examples[at + name.len()..]);
+            let whole = !before.ends_with(is_part) && !after.starts_with(is_part);
+            let of_type = of.is_none_or(|of| {
+                after.starts_with('(')
+                    && (before.ends_with('.') || before.ends_with(&format!("{of}::")))
+            });
+            whole && of_type
+        })
+    };
+    let list = include_str!("../../interface.txt");
+    let all: Vec<_> = list.lines().flat_map(names).collect();
+    assert!(all.len() > 100, "{}", all.len());
+    let missing: Vec<_> = all.into_iter().filter(|(of, name)| !shows(*of, name)).collect();
+    assert!(missing.is_empty(), "no example shows these: {missing:?}");
+}

@@ -13,7 +13,7 @@ pub(super) struct Asked {
     pub(super) again: Option<Time>,
     /// How many it waits behind, if it is known that it waits.
     pub(super) behind: Option<u64>,
-    /// Whatever this token and older ones stood for is no news (K6).
+    /// Grants by this token and older ones are no news (K6).
     above: Token,
     /// What was heard about its grant before the grant (K7).
     early: Vec<ClientEvent>,
@@ -92,8 +92,9 @@ impl Client {
             Ask::Resign { role } => {
                 let asked = self.asked.range(..number).map(|(by, asked)| (by, &asked.ask));
                 let held = self.held.range(..number).map(|(by, held)| (by, &held.ask));
-                let stood = asked.chain(held).filter(|(_, ask)| campaign_for(ask) == Some(role));
-                stood.map(|(by, _)| *by).collect()
+                let campaigns =
+                    asked.chain(held).filter(|(_, ask)| campaign_for(ask) == Some(role));
+                campaigns.map(|(by, _)| *by).collect()
             }
             Ask::HandOver { role, .. } if done => {
                 // It campaigns again (K6).
@@ -150,8 +151,8 @@ impl Client {
         if self.leads(&role).is_some() {
             return Some(room);
         }
-        let stands = |asked: &&mut Asked| campaign_for(&asked.ask) == Some(&role);
-        self.asked.values_mut().find(stands)?.came_early(room);
+        let campaigns = |asked: &&mut Asked| campaign_for(&asked.ask) == Some(&role);
+        self.asked.values_mut().find(campaigns)?.came_early(room);
         None
     }
 

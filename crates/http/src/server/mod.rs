@@ -61,7 +61,7 @@ pub enum Kind {
     List,
     /// It may wait, for hours even.
     Wait,
-    /// Its answer goes on for ever. Nobody has to say so: its content type does.
+    /// Its answer goes on for ever. The content type says so.
     Stream,
 }
 

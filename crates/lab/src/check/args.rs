@@ -56,7 +56,7 @@ pub struct CheckArgs {
     /// This process may be asked for this, at any moment or never: 1=work
     #[arg(long, value_name = "ID=VERB", help_heading = "What may happen")]
     pub(crate) ask: Vec<String>,
-    /// Nobody ever reaches anybody on another side
+    /// Processes on different sides never reach each other
     #[arg(long, value_name = "1,2|3", help_heading = "What may happen")]
     pub(crate) partition: Option<String>,
 
@@ -95,13 +95,13 @@ pub struct CheckArgs {
     /// How many threads explore [default: one for each core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) threads: Option<usize>,
-    /// Stop at so many states
+    /// Stop at this number of states
     #[arg(long, value_name = "M", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_states: Option<u64>,
-    /// Stop when the states take so much: 8GiB, 500MiB [default: three quarters of what is free]
+    /// Stop when the states take this much memory: 8GiB, 500MiB [default: three quarters of what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) max_memory: Option<String>,
-    /// Look no further than so many steps from the beginning
+    /// Look no further than this number of steps from the beginning
     #[arg(long, value_name = "STEPS", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_depth: Option<u32>,
     /// Whether steps that only differ in their order may be left out; all states are visited all

@@ -1,7 +1,7 @@
 //! The way in: connections that carry other members' messages here, and those of clients, which are
 //! handed over to the task that serves them.
 //!
-//! Whoever connects is a stranger until it has shown a certificate and said who it is, and has only
+//! A caller is a stranger until it has shown a certificate and said who it is, and has only
 //! a short time for that. Everything that goes wrong is counted by its reason and logged once per
 //! peer and reason; the process goes on.
 

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// So many messages are written at once, at most.
+/// The most messages that are written at once.
 const BATCH: usize = 256;
 
 /// One peer's task.

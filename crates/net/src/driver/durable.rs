@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8; 8] = b"BWSTATE\n";
 const FORMAT: u32 = 1;
 const HEADER: usize = 8 + 4 + 8 + 4;
-/// Nobody's promises are larger; more is damage.
+/// No member's promises are larger; more is damage.
 const LARGEST: usize = 64 << 20;
 
 /// Whose state a file holds.

@@ -30,7 +30,7 @@ pub struct Options {
     /// The process's clock.
     pub clock: Clock,
     /// The first step waits until something comes from here, or its other end is dropped; the
-    /// connections do not wait. So many processes that are started together can first find each
+    /// connections do not wait. So processes that are started together, however many, can first find each
     /// other and then begin at the same moment.
     pub gate: Option<oneshot::Receiver<()>>,
     /// Whether [`Running::partition`] is allowed: for development only.

@@ -51,7 +51,7 @@ struct Queue<M> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nobody takes anything out.
+    /// Nothing is taken out any more.
     Disconnected,
     /// A connection is up.
     Connected,
@@ -81,7 +81,7 @@ impl<M> Outbox<M> {
     pub(crate) fn push(&self, item: Queued<M>, supersedes: impl Fn(&M, &M) -> bool) {
         let mut queue = lock(&self.queue);
         let before = queue.waiting.len();
-        // Whoever knows already when to come back need not be told.
+        // A reader that already knows when to come back need not be told.
         let known = item.can_wait && before > 0;
         queue.waiting.retain(|older| !supersedes(&item.msg, &older.msg));
         self.stats.dropped(Dropped::Superseded, before - queue.waiting.len());

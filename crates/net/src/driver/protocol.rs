@@ -35,7 +35,7 @@ pub trait Protocol: Send + Sync + 'static {
         false
     }
 
-    /// Whether nobody waits for what this message, which the process has just asked for, will do at
+    /// Whether no process waits for what this message, which the process has just asked for, will do at
     /// that peer: then it may stay for a moment, so that later ones go with it.
     fn can_wait(&self, sender: &View<'_, Self::Process>, to: NodeId, msg: &Msg<Self>) -> bool {
         let _ = (sender, to, msg);
@@ -72,7 +72,7 @@ pub type Config<P> = <<P as Protocol>::Process as Process>::Config;
 /// What a connection tells about the process at its other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// Nobody listens at its address: it is not running, or not yet.
+    /// No process listens at its address: it is not running, or not yet.
     Refused,
     /// An established connection was closed or reset: it ended, or it was cut off.
     Closed,

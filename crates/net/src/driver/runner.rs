@@ -95,10 +95,10 @@ impl Turn {
 
 /// Timers and inputs come from nowhere else.
 const NOWHERE: (u64, u64) = (0, 0);
-/// So many messages are handled in one turn. More than one: a time-out is wrong if the message that
+/// The number of messages that are handled in one turn. More than one: a time-out is wrong if the message that
 /// it waited for is already here.
 const MESSAGES_PER_TURN: u32 = 32;
-/// After so many steps in a row the other tasks of this thread get a chance.
+/// After this number of steps in a row the other tasks of this thread get a chance.
 const STEPS_AT_ONCE: u32 = 128;
 /// One save is for the changes of at most this many further steps, and waits for at most this long.
 const STEPS_PER_SAVE: u32 = 128;
@@ -162,7 +162,7 @@ impl<P: Protocol> State<P> {
 }
 
 impl<P: Protocol> Runner<P> {
-    /// Runs the process until it is told to stop, or nobody is left who could tell it anything.
+    /// Runs the process until it is told to stop, or no handle is left that could tell it anything.
     pub(crate) async fn run(&mut self, saved: Option<Durable<P>>) -> Result<(), RunError> {
         self.step((Call::Start(saved), (self.shared.life, 0)))?;
         self.save().await?;
@@ -403,7 +403,7 @@ impl<P: Protocol> Runner<P> {
             Effect::Send(to, msg) => self.send(to, msg, now),
             Effect::SetTimer(timer, after) => self.state.timers.set(timer, now + draw(after)),
             Effect::CancelTimer(timer) => self.state.timers.cancel(&timer),
-            // It fails when nobody listens, which is fine.
+            // It fails when there is no listener, which is fine.
             Effect::Emit(output) => drop(self.outputs.send((now, output))),
         }
     }

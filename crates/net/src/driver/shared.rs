@@ -45,9 +45,9 @@ pub(crate) struct Peer<M> {
     pub(crate) address: String,
     pub(crate) outbox: Outbox<M>,
     pub(crate) link: Mutex<Link>,
-    /// Wakes whoever waits to connect to it: it has just been heard of.
+    /// Wakes the tasks that wait to connect to it: it has just been heard of.
     pub(crate) wake: Notify,
-    /// Held by whoever reads its messages, so that those of a new connection never overtake
+    /// Held by the task that reads its messages, so that those of a new connection never overtake
     /// those of the one it replaces.
     pub(crate) reading: tokio::sync::Mutex<()>,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Incoming {
     replaced: Arc<Notify>,
 }
 
-/// How a process stands with one other member.
+/// The connections of a process with one other member.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerState {
     /// Its number.

@@ -129,7 +129,7 @@ impl fmt::Display for Dropped {
     }
 }
 
-/// Locks, whatever happened to whoever held the lock before: nothing here is left half done.
+/// Locks, even if the holder before panicked: nothing here is left half done.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -141,7 +141,7 @@ pub(crate) struct Stats {
     logged: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
-/// So many different peers and reasons are remembered; a scanner must not fill the memory.
+/// The number of different peers and reasons that are remembered; a scanner must not fill the memory.
 const LOGGED_AT_MOST: usize = 1000;
 
 impl Stats {

@@ -8,7 +8,7 @@ use super::shared::Shared;
 use bellwether_core::{Kind, Message, NodeId, Time};
 use tokio::sync::broadcast;
 
-/// So many messages are kept for an onlooker who is slow.
+/// The number of messages that are kept for a slow listener.
 const KEPT: usize = 1024;
 
 /// A message that a process sent to another one or received from it.

@@ -69,14 +69,14 @@ pub(super) fn listen(
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed(error)),
         Ok(file) if !file.file_type().is_socket() => return Err(NoSocket::Taken(path.to_owned())),
-        // Somebody answers, or nobody does and it was left behind.
+        // A process answers, or the socket was left behind.
         Ok(_) => match std::os::unix::net::UnixStream::connect(path) {
             Ok(_) => return Err(NoSocket::InUse(path.to_owned())),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(failed(error)),
         },
     }
-    // It appears under its name only when nobody else can connect any more than should.
+    // It appears under its name only when its permissions are set.
     let beside = path.with_file_name(format!(".bw{}", std::process::id()));
     let _ = fs::remove_file(&beside);
     let listener = UnixListener::bind(&beside).map_err(failed)?;

@@ -47,10 +47,10 @@ const GREETED_WITHIN: Duration = Duration::from_secs(3);
 /// How long a frame that has begun may take to arrive, and how long a write may make no progress.
 const STALLED_AFTER: Duration = Duration::from_secs(5);
 
-/// So many clients may wait to be welcomed.
+/// The most clients that may wait to be welcomed.
 const WELCOMES_MAX: usize = 256;
 
-/// So many are told that there is no place for them; beyond that, they are only closed.
+/// The most clients that are told that there is no place for them; beyond that, they are only closed.
 const REFUSALS_MAX: usize = 64;
 
 /// What all connections share.
@@ -155,7 +155,7 @@ impl Clients {
             None => None,
             Some(path) => match local::listen(path, settings.socket_access) {
                 Ok(socket) => Some(socket),
-                // Nobody asked for it, and members may share a directory.
+                // It is the default, not asked for, and members may share a directory.
                 Err(no_socket) if *path == settings.default_socket() => {
                     tracing::warn!("no Unix socket for clients: {no_socket} ('socket')");
                     None

@@ -33,7 +33,7 @@ use tokio::time::{Instant, timeout_at};
 /// A death that has no answer is told again after this time.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// So many are told at once.
+/// The most deaths that are reported at once.
 const TOLD_MAX: usize = 512;
 
 /// Numbers are given to processes twice, serials never.

@@ -30,7 +30,7 @@ pub(crate) struct Quota {
     /// Of all together; beyond it, some must have ended.
     all: AtomicUsize,
     inner: Mutex<Inner>,
-    /// Somebody comes near the limit.
+    /// A client comes near the limit.
     crowded: Notify,
 }
 

@@ -13,10 +13,10 @@ use tokio::task::yield_now;
 /// connection of an earlier start of this member finds no client.
 pub(crate) type Conn = u64;
 
-/// So many requests may wait for the member; beyond that, connections are not read.
+/// The most requests that may wait for the member; beyond that, connections are not read.
 const REQUESTS_MAX: usize = 16_384;
 
-/// So many notes may wait for one client. One that takes nothing for so long is sent away: it asks
+/// The most notes that may wait for one client. A client that lets more pile up is disconnected: it asks
 /// again for all that it has missed when it comes back.
 const NOTES_MAX: usize = 16_384;
 
@@ -207,7 +207,7 @@ impl Visitor {
         self.pick(VecDeque::pop_front).await
     }
 
-    /// Waits for notes and takes all that are there; `false` if so many waited that the client is
+    /// Waits for notes and takes all that are there; `false` if too many waited, and the client is
     /// sent away. May be cancelled: nothing is lost.
     pub(crate) async fn take(&self, all: &mut VecDeque<Note>) -> bool {
         let pick = |queue: &mut VecDeque<Note>| (!queue.is_empty()).then(|| all.append(queue));

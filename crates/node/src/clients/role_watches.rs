@@ -25,7 +25,7 @@ use tokio::time::timeout;
 /// The state is looked at this often (O2). It costs a comparison if nothing has changed.
 const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
-/// So many roles may be observed over one connection.
+/// The most roles that may be observed over one connection.
 pub(crate) const OBSERVED_MAX: u32 = 1_024;
 
 /// All who observe.
@@ -112,7 +112,7 @@ impl RoleWatches {
     }
 
     /// Waits until a client observes.
-    async fn somebody(&self) {
+    async fn observed(&self) {
         while !self.open.load(Ordering::Relaxed) {
             self.news.notified().await;
         }
@@ -183,12 +183,12 @@ impl Observation {
         role: Option<&Role>,
         now: Last,
     ) -> bool {
-        let say = |standing| {
-            let told = Observed { number, version, result: Ok(standing) };
+        let say = |status| {
+            let told = Observed { number, version, result: Ok(status) };
             self.own.try_send(ToClient::Observed(told)).is_ok()
         };
         let Some(role) = role.filter(|role| !role.history.is_empty()) else {
-            // One that was forgotten is nobody's, as it was before.
+            // A role that was forgotten has no leader, as before.
             let same = self.last.is_some_and(|last| !last.led);
             let told = same || say(RoleStatus::default());
             if told {
@@ -207,7 +207,7 @@ impl Observation {
             }
         };
         for place in first..history.len() {
-            if !say(standing(coordination, history, place)) {
+            if !say(status_after(coordination, history, place)) {
                 return false;
             }
             let (mark, led) = (Some(mark(&history[place])), history[place].leader.is_some());
@@ -224,8 +224,8 @@ fn mark(change: &RoleChange) -> u64 {
     hasher.finish()
 }
 
-/// How it stood after a change.
-fn standing(
+/// The status after a change.
+fn status_after(
     coordination: &Coordination,
     history: &VecDeque<RoleChange>,
     place: usize,
@@ -287,7 +287,7 @@ impl Drop for ConnectionWatches<'_> {
 /// O2: looks at the member's state for all who observe, until the member has ended.
 pub(crate) async fn watch_over(role_watches: Arc<RoleWatches>, handle: Handle) {
     loop {
-        role_watches.somebody().await;
+        role_watches.observed().await;
         let eye = role_watches.clone();
         let look = move |coordination: &Coordination, version: Version| {
             eye.tell(coordination, (version.term, version.sequence));

@@ -38,7 +38,7 @@ impl Scene {
         self.apply(Command::Ask { session, number, forget_below: 0, ask, at });
     }
 
-    fn stand(&mut self, session: SessionId, value: &str) {
+    fn campaign(&mut self, session: SessionId, value: &str) {
         let (role, value) = ("r".to_owned(), value.into());
         self.ask(session, Ask::Campaign { role, priority: 0, value, policy: Policy::FirstCome });
     }
@@ -65,7 +65,7 @@ fn next(told: &mut Told) -> Option<Observed> {
 
 /// The values that were told of, a dash where nobody leads.
 fn values(told: &mut Told) -> Vec<String> {
-    let value = |standing: RoleStatus| match standing.leader {
+    let value = |status: RoleStatus| match status.leader {
         Some(leader) => String::from_utf8(leader.value).unwrap(),
         None => "-".to_owned(),
     };
@@ -82,24 +82,24 @@ fn o1_how_it_stands_comes_first_and_then_every_change() {
     let first = next(&mut told).unwrap();
     assert_eq!((first.number, first.result), (1, Ok(RoleStatus::default())));
 
-    scene.stand(one, "a");
+    scene.campaign(one, "a");
     scene.look();
     scene.look();
     let observed = next(&mut told).unwrap();
     assert_eq!(observed.version, (1, scene.sequence));
-    let standing = observed.result.unwrap();
-    let leader = standing.leader.unwrap();
+    let status = observed.result.unwrap();
+    let leader = status.leader.unwrap();
     assert_eq!((leader.session, leader.client.as_str(), leader.since), (one, "one", 1));
-    assert_eq!((leader.value, standing.at), (b"a".to_vec(), 1));
-    assert_eq!(standing.reason, "the first candidate");
+    assert_eq!((leader.value, status.at), (b"a".to_vec(), 1));
+    assert_eq!(status.reason, "the first candidate");
     assert!(next(&mut told).is_none(), "the same is told once");
 
     // Several at once, in order; since when it leads does not change with the value.
     scene.proclaim(one, "b");
-    scene.stand(two, "c");
+    scene.campaign(two, "c");
     scene.look();
-    let standing = next(&mut told).unwrap().result.unwrap();
-    assert_eq!((standing.leader.unwrap().since, standing.at), (1, 2));
+    let status = next(&mut told).unwrap().result.unwrap();
+    assert_eq!((status.leader.unwrap().since, status.at), (1, 2));
     assert!(next(&mut told).is_none(), "a candidate is no change");
     scene.proclaim(one, "d");
     scene.apply(Command::End { session: one, why: Ending::Died, at: 9 });
@@ -119,7 +119,7 @@ fn o1_of_very_many_changes_the_latest_are_told() {
     let mut scene = Scene::new();
     let (own, mut told) = mpsc::channel(64);
     let one = scene.open("one");
-    scene.stand(one, "a");
+    scene.campaign(one, "a");
     scene.role_watches.observe((7, 1), "r".into(), &own);
     scene.look();
     assert_eq!(values(&mut told), ["a"]);
@@ -134,7 +134,7 @@ fn o3_whoever_takes_nothing_is_told_later() {
     let mut scene = Scene::new();
     let ((own, mut told), (quick, mut taken)) = (mpsc::channel(1), mpsc::channel(64));
     let one = scene.open("one");
-    scene.stand(one, "a");
+    scene.campaign(one, "a");
     scene.role_watches.observe((7, 1), "r".into(), &own);
     scene.role_watches.observe((8, 1), "r".into(), &quick);
     scene.look();

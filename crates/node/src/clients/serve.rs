@@ -22,7 +22,7 @@ use std::io;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-/// So many of a client's requests to this very member may wait for their answers.
+/// The most requests of a client to this very member that may wait for their answers.
 const OWN_MAX: usize = 64;
 
 /// A buffer that has grown beyond this is not kept.

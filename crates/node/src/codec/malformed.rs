@@ -5,7 +5,7 @@ use super::{LONGEST, value};
 /// Why bytes are no message of a member, or none for this one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// So many bytes are more than [`LONGEST`].
+    /// This number of bytes is more than [`LONGEST`].
     #[error("a message of {0} bytes; at most {LONGEST} are allowed")]
     TooLong(usize),
     /// They are not protobuf, or not of these messages.
@@ -20,7 +20,7 @@ pub enum Malformed {
     /// This number must fit into 32 bits.
     #[error("{field} is {value}; at most {} is allowed", u32::MAX)]
     OutOfRange {
-        /// Where it stands.
+        /// Its name.
         field: &'static str,
         /// The number.
         value: u64,
@@ -48,7 +48,7 @@ pub enum Malformed {
         "{field} is packed in format {format}, and this version knows another; upgrade this member"
     )]
     Format {
-        /// Where it stands.
+        /// Its name.
         field: &'static str,
         /// The format's number.
         format: u8,
@@ -56,7 +56,7 @@ pub enum Malformed {
     /// A part of the coordinator's state has the right format and an invalid content.
     #[error("{field} is invalid: {why}")]
     Packed {
-        /// Where it stands.
+        /// Its name.
         field: &'static str,
         /// What is wrong.
         why: String,

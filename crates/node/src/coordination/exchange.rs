@@ -6,7 +6,7 @@
 
 use super::look::look;
 use super::numbers::{self, Numbered, REMEMBERED};
-use super::refusals::{denied, ended, nobody, refused, taken, unanswered, unknown};
+use super::refusals::{denied, ended, no_coordinator, refused, taken, unanswered, unknown};
 use crate::about::{ANSWERS_WITHIN, About};
 use crate::clients::{Coordinator, Note, Visitor};
 use bellwether_coordination::{Answer, Ask, Number, Refusal, Reply, Request, Secret, SessionId};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 /// What is not answered is asked again after this time.
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
-/// Nobody waits longer for one answer.
+/// The longest wait for one answer.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 3600);
 /// So often a number that is too small is drawn again.
 const DRAWS: usize = 3;
@@ -226,7 +226,7 @@ impl<'a> Exchange<'a> {
                 Err(_) => self.answer(own, numbered.number(), 0, ask, Duration::ZERO).await?,
             };
         }
-        // Whoever asked is still there and gets its number now.
+        // The caller is still there and gets its number now.
         self.orphan = None;
         match answer {
             Ok(Answer::Granted(token)) => Ok((numbered.shown, token.0)),
@@ -350,7 +350,7 @@ impl<'a> Exchange<'a> {
             Ok(answer) => Ok(answer),
             Err(Missed::Undone) => {
                 let status = self.about.ask().await;
-                Err(nobody(status.and_then(|status| self.about.why_no_mandate(&status))))
+                Err(no_coordinator(status.and_then(|status| self.about.why_no_mandate(&status))))
             }
             Err(Missed::Unknown) => Err(unanswered()),
         }

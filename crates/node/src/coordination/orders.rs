@@ -295,8 +295,8 @@ pub(super) async fn campaign(
     };
     let (session, number, leads) = (own.id.to_string(), by.shown, token.is_some());
     let status = if leads { StatusCode::OK } else { StatusCode::ACCEPTED };
-    let standing = RoleStatus { role, session, number, leads, token, behind };
-    Ok((status, Json(standing)).into_response())
+    let campaign = RoleStatus { role, session, number, leads, token, behind };
+    Ok((status, Json(campaign)).into_response())
 }
 
 /// Makes a session leave a role, whether it leads it or not.

@@ -15,9 +15,9 @@ use bellwether_http::Refusal;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// So many entries a list has if nothing else is asked for.
+/// The entries of a list if the request names no limit.
 const USUAL: usize = 1_000;
-/// And so many at most: the member does nothing else while it writes them down.
+/// The largest limit: the member does nothing else while it writes the list down.
 const MOST: usize = 10_000;
 
 type Shared = State<Arc<About>>;

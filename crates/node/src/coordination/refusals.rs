@@ -69,7 +69,9 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
                 .coded("deadlock")
                 .deadlocked(cycle);
         }
-        AlreadyCampaigns(_) => (conflict, "already-stands", "resign first, or use another session"),
+        AlreadyCampaigns(_) => {
+            (conflict, "already-campaigns", "resign first, or use another session")
+        }
         NotCandidate(_) => (conflict, "not-candidate", "see /v1/roles for the candidates"),
         NotLeader(_) => (conflict, "not-leader", "see /v1/roles for the leader"),
         NoSuchCandidate(..) => (conflict, "no-such-candidate", "see /v1/roles for the candidates"),
@@ -79,7 +81,7 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
         NotHolder(..) => (conflict, "not-holder", "see /v1/locks for the holder"),
         GaveUp => (
             StatusCode::REQUEST_TIMEOUT,
-            "waited-in-vain",
+            "timeout",
             "wait longer with wait_ms; see /v1/locks for the holder",
         ),
         NotOperator => (
@@ -124,7 +126,7 @@ pub(super) fn unknown(session: &str) -> Answer {
 }
 
 /// There is no coordinator, so nothing was done.
-pub(super) fn nobody(why: Option<String>) -> Answer {
+pub(super) fn no_coordinator(why: Option<String>) -> Answer {
     let error = match why {
         Some(why) => format!("no coordinator: {why}; nothing was done"),
         None => "no coordinator; nothing was done".to_owned(),

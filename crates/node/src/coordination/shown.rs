@@ -27,9 +27,9 @@ pub(crate) enum Part {
 
 /// How much of it fits into an answer.
 struct Room {
-    /// So many entries of each list.
+    /// The most entries of each list.
     each: usize,
-    /// So many more within the entries.
+    /// The most entries of the lists within them, together.
     within: usize,
     /// What did not fit.
     left_out: u64,
@@ -200,13 +200,13 @@ fn of_role(coordination: &Coordination, name: &str, role: &Role, room: &mut Room
     let leads = |session: SessionId| role.leader.is_some_and(|(leader, _)| leader == session);
     let candidates = role.candidates.iter().take(room.within(role.candidates.len()));
     let leader = role.leader.map(|(session, token)| {
-        let stands = role.place(session).map(|place| &role.candidates[place]);
+        let candidate = role.place(session).map(|place| &role.candidates[place]);
         shown::Leader {
             session: session.to_string(),
             client: client(sessions, session),
             token: token.0,
-            value: stands.map(|candidate| text(&candidate.value)).unwrap_or_default(),
-            asked_to_go: role.asked_to_go,
+            value: candidate.map(|candidate| text(&candidate.value)).unwrap_or_default(),
+            preempt_requested: role.preempt_requested,
         }
     });
     let candidate = |candidate: &Candidate| shown::Candidate {
@@ -270,14 +270,14 @@ mod tests {
     use super::*;
     use bellwether_coordination::{Ask, Command, Limits, OnDeadlock, Outcome, Secret, Want};
 
-    struct Desk(Coordination, Number);
+    struct Scene(Coordination, Number);
 
-    impl Desk {
+    impl Scene {
         fn new() -> Self {
             let mut coordination = Coordination::default();
             let (limits, on_deadlock) = (Limits::default(), OnDeadlock::Abort);
             coordination.apply(&Command::Begin { term: 3, limits, on_deadlock });
-            Desk(coordination, 0)
+            Scene(coordination, 0)
         }
 
         fn open(&mut self, key: u128) -> SessionId {
@@ -310,13 +310,13 @@ mod tests {
 
     #[test]
     fn a_lock_shows_who_holds_it_and_who_waits_where() {
-        let mut desk = Desk::new();
-        let [a, b, c] = [1, 2, 3].map(|key| desk.open(key));
+        let mut scene = Scene::new();
+        let [a, b, c] = [1, 2, 3].map(|key| scene.open(key));
         for session in [a, b, c] {
-            desk.lock(session, "table", Mode::Exclusive);
+            scene.lock(session, "table", Mode::Exclusive);
         }
-        desk.lock(a, "slots", Mode::Permits { take: 2, of: 5 });
-        let all = lists(&desk.0, Part::All, 10);
+        scene.lock(a, "slots", Mode::Permits { take: 2, of: 5 });
+        let all = lists(&scene.0, Part::All, 10);
         let [slots, table] = all.locks.as_slice() else { unreachable!("{:?}", all.locks) };
         assert_eq!((slots.permits, slots.taken, slots.holders[0].permits), (Some(5), 2, 2));
         assert_eq!((table.permits, table.taken), (None, 0));
@@ -336,63 +336,63 @@ mod tests {
 
     #[test]
     fn a_role_shows_its_leader_its_candidates_and_its_history() {
-        let mut desk = Desk::new();
-        let [a, b] = [1, 2].map(|key| desk.open(key));
-        desk.campaign(a, 1);
-        desk.campaign(b, 5);
-        let cron = role(&desk.0, "cron", 10);
+        let mut scene = Scene::new();
+        let [a, b] = [1, 2].map(|key| scene.open(key));
+        scene.campaign(a, 1);
+        scene.campaign(b, 5);
+        let cron = role(&scene.0, "cron", 10);
         assert_eq!(cron.policy, shown::Policy::Preempt);
         let leader = cron.leader.as_ref().unwrap();
-        assert_eq!((leader.session.as_str(), leader.asked_to_go), ("s3.1", true));
+        assert_eq!((leader.session.as_str(), leader.preempt_requested), ("s3.1", true));
         assert_eq!(leader.value, "here");
         let leads: Vec<_> = cron.candidates.iter().map(|one| (one.priority, one.leads)).collect();
         assert_eq!(leads, [(1, true), (5, false)]);
-        desk.ask(a, Ask::Resign { role: "cron".to_owned() });
-        let cron = role(&desk.0, "cron", 10);
+        scene.ask(a, Ask::Resign { role: "cron".to_owned() });
+        let cron = role(&scene.0, "cron", 10);
         assert_eq!(cron.history[0].leader.as_deref(), Some("s3.2"));
         assert_eq!(
             cron.history[0].reason,
             "session s3.1 yielded to a candidate with a higher priority"
         );
-        let all = lists(&desk.0, Part::Sessions, 10);
+        let all = lists(&scene.0, Part::Sessions, 10);
         assert_eq!((all.sessions[1].leads.len(), all.roles.len()), (1, 0));
-        assert_eq!(role(&desk.0, "nobody", 10).leader, None);
+        assert_eq!(role(&scene.0, "unknown", 10).leader, None);
     }
 
     #[test]
-    fn a_deadlock_shows_its_circle() {
-        let mut desk = Desk::new();
-        let [a, b] = [1, 2].map(|key| desk.open(key));
-        desk.lock(a, "a", Mode::Exclusive);
-        desk.lock(b, "b", Mode::Exclusive);
-        desk.lock(a, "b", Mode::Exclusive);
-        desk.lock(b, "a", Mode::Exclusive);
-        let all = lists(&desk.0, Part::Deadlocks, 10);
+    fn a_deadlock_shows_its_cycle() {
+        let mut scene = Scene::new();
+        let [a, b] = [1, 2].map(|key| scene.open(key));
+        scene.lock(a, "a", Mode::Exclusive);
+        scene.lock(b, "b", Mode::Exclusive);
+        scene.lock(a, "b", Mode::Exclusive);
+        scene.lock(b, "a", Mode::Exclusive);
+        let all = lists(&scene.0, Part::Deadlocks, 10);
         let [found] = all.deadlocks.as_slice() else { unreachable!("{:?}", all.deadlocks) };
         assert_eq!(found.aborted.as_deref(), Some("s3.2"));
-        let circle: Vec<_> =
+        let cycle: Vec<_> =
             found.cycle.iter().map(|wait| (wait.client.as_str(), wait.lock.as_str())).collect();
-        assert_eq!(circle, [("client 2", "a"), ("client 1", "b")]);
+        assert_eq!(cycle, [("client 2", "a"), ("client 1", "b")]);
         assert!(found.text.contains("s3.1 (client 1) waits for 'b' behind s3.2"), "{}", found.text);
         assert_eq!((all.waits.len(), all.sessions.len()), (1, 0));
     }
 
     #[test]
     fn what_does_not_fit_is_counted() {
-        let mut desk = Desk::new();
-        let sessions: Vec<_> = (0..30).map(|key| desk.open(key)).collect();
+        let mut scene = Scene::new();
+        let sessions: Vec<_> = (0..30).map(|key| scene.open(key)).collect();
         for session in &sessions {
-            desk.lock(*session, "table", Mode::Shared);
+            scene.lock(*session, "table", Mode::Shared);
         }
         for name in ["x", "y", "z"] {
-            desk.lock(sessions[0], name, Mode::Exclusive);
+            scene.lock(sessions[0], name, Mode::Exclusive);
         }
-        let all = lists(&desk.0, Part::All, 2);
+        let all = lists(&scene.0, Part::All, 2);
         assert_eq!((all.sessions.len(), all.locks.len()), (2, 2));
         assert_eq!(all.locks[0].holders.len(), 2);
         // Sessions, locks, and holders of the first lock.
         assert_eq!(all.left_out, 28 + 2 + 28);
-        let none = lists(&desk.0, Part::Locks, 0);
+        let none = lists(&scene.0, Part::Locks, 0);
         assert_eq!((none.locks.len(), none.left_out), (0, 4));
     }
 }

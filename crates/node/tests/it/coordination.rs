@@ -63,7 +63,7 @@ async fn a_lock_is_had_waited_for_and_given_back_by_any_member() {
     let (code, held) = lock::<Granted>(first, &a, "table", 0).await;
     assert_eq!((code, held.locks.as_slice()), (200, ["table".to_owned()].as_slice()));
     assert_eq!(refused(lock(third, &b, "table", 0).await), said(409, "busy"));
-    assert_eq!(refused(lock(third, &b, "table", 30).await), said(408, "waited-in-vain"));
+    assert_eq!(refused(lock(third, &b, "table", 30).await), said(408, "timeout"));
 
     let waiting = tokio::spawn({
         let b = b.clone();
@@ -138,7 +138,10 @@ async fn a_role_is_stood_for_watched_handed_over_and_left() {
     assert_eq!((code, leads.leads, leads.role.as_str()), (200, true, "cron/nightly"));
     let (code, stands) = post::<RoleStatus>(address, path, &campaign(&b, 5)).await;
     assert_eq!((code, stands.leads, stands.behind), (202, false, Some(1)));
-    assert_eq!(refused(post(address, path, &campaign(&a, 1)).await), said(409, "already-stands"));
+    assert_eq!(
+        refused(post(address, path, &campaign(&a, 1)).await),
+        said(409, "already-campaigns")
+    );
 
     let mut watch = Stream::open(cluster.http(1), "/v1/roles/cron%2Fnightly/watch", "").await;
     let leader = |role: &Role| role.leader.clone().unwrap();

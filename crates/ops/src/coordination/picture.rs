@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const SESSIONS_MAX: usize = 60;
 /// At most this number of cycles are drawn, the latest first.
 const CYCLES_MAX: usize = 12;
-/// So many letters of a name fit into a box or beside an arrow.
+/// The number of letters of a name that fit into a box or beside an arrow.
 const LETTERS_MAX: usize = 15;
 
 /// The current wait-for graph, and a graph for each cycle.

@@ -59,7 +59,7 @@ impl Shown for Roles {
             if let Some(change) = role.history.first() {
                 let who = change.leader.as_deref().unwrap_or("no leader");
                 let at = clock(&change.at);
-                let asked = role.leader.as_ref().is_some_and(|leader| leader.asked_to_go);
+                let asked = role.leader.as_ref().is_some_and(|leader| leader.preempt_requested);
                 let goes = if asked { "; it is asked to yield" } else { "" };
                 let _ = writeln!(text, "{}: {who} since {at}: {}{goes}", role.name, change.reason);
             }
@@ -134,7 +134,7 @@ mod tests {
                 client: "job s3.1".to_owned(),
                 token: 12_884_901_889,
                 value: "host-a".to_owned(),
-                asked_to_go: true,
+                preempt_requested: true,
             }),
             candidates: vec![candidate("s3.1", 1, true), candidate("s3.2", 5, false)],
             history: vec![RoleChange {

@@ -237,6 +237,6 @@ impl CampaignArgs {
 pub(super) enum How {
     Exclusive,
     Shared,
-    /// So many of so many.
+    /// The permits to take, and the permits that there are.
     Permits(u32, u32),
 }

@@ -21,22 +21,27 @@ pub(crate) fn run(args: &CampaignArgs) -> Result<Verdict, Failure> {
         return crate::watching::runtime()?.block_on(served);
     }
     program::check(args.run.job.first().map_or("".as_ref(), |word| word.as_os_str()))?;
-    crate::watching::runtime()?.block_on(stand(args, &terms, rank))
+    crate::watching::runtime()?.block_on(campaign_and_run(args, &terms, rank))
 }
 
-async fn stand(args: &CampaignArgs, terms: &Terms, rank: Option<i32>) -> Result<Verdict, Failure> {
+async fn campaign_and_run(
+    args: &CampaignArgs,
+    terms: &Terms,
+    rank: Option<i32>,
+) -> Result<Verdict, Failure> {
     let mut signals = Signals::new()?;
     let endpoints = args.run.endpoints()?;
     let launcher = Launcher::new(&args.run.job, terms.grace)?;
-    let mut term = Term { args, terms, launcher, rank, client: None, stood: false, led: false };
+    let mut term =
+        Term { args, terms, launcher, rank, client: None, campaigned: false, led: false };
     loop {
         match term.serve(&endpoints, &mut signals).await {
             Ok(Some(0)) => return Ok(Verdict::Well),
             Ok(Some(code)) => return Err(Failure::Silent(code)),
             Ok(None) => {}
-            // A candidate that cannot even begin says so. One that has stood waits until the cluster is
+            // A candidate that cannot even begin says so. One that has campaigned waits until the cluster is
             // back, and one that has led does not give up at all.
-            Err(failure) if term.led || term.stood && is_outage(&failure) => {
+            Err(failure) if term.led || term.campaigned && is_outage(&failure) => {
                 note(args.run.quiet, &format!("{failure}; keeps waiting for '{}'", args.role));
                 pause(&mut signals).await?;
             }
@@ -85,14 +90,14 @@ struct Term<'a> {
     launcher: Launcher<'a>,
     rank: Option<i32>,
     client: Option<Client>,
-    /// Whether it has stood once.
-    stood: bool,
+    /// Whether it has campaigned once.
+    campaigned: bool,
     /// Whether it has led.
     led: bool,
 }
 
 impl Term<'_> {
-    /// Stands, and runs the command while it leads. The code to end with, if it is to.
+    /// Campaigns, and runs the command while it leads. The code to end with, if it is to.
     async fn serve(
         &mut self,
         endpoints: &Endpoints,
@@ -113,7 +118,7 @@ impl Term<'_> {
         ];
         let standby = self.launcher.prepare(&environment)?;
         standby.watched_by(&session).await?;
-        self.stood = true;
+        self.campaigned = true;
         let leadership = match self.win(&session, signals).await {
             Ok(Ok(leadership)) => leadership,
             Ok(Err(signal)) => {
@@ -151,7 +156,7 @@ impl Term<'_> {
                 note(run.quiet, &format!("no longer leads '{role}': {how}; campaigns again"));
                 Ok(None)
             }
-            Outcome::MakesRoom => {
+            Outcome::Yields => {
                 let why = "a candidate with a higher priority campaigns";
                 note(run.quiet, &format!("no longer leads '{role}': {why}; campaigns again"));
                 Ok(None)

@@ -29,8 +29,8 @@ impl Held {
         }
     }
 
-    /// Until when it can be relied on, on the clock that all processes of the host share. Whoever
-    /// this one runs within looks after that by itself.
+    /// Until when it can be relied on, on the clock that all processes of the host share. For a
+    /// command inside another one, the outer command looks after that.
     pub(super) fn deadline(&self) -> Time {
         // The order matters: what lies between the two makes it earlier, never later.
         let now = Clock::shared();
@@ -50,7 +50,7 @@ impl Held {
         }
     }
 
-    /// Waits until somebody with a higher priority wants it.
+    /// Waits until a candidate with a higher priority campaigns for it.
     async fn preempt_requested(&self) {
         match self {
             Held::Role(role) => role.preempt_requested().await,
@@ -80,8 +80,8 @@ pub(super) enum Outcome {
     Told(u8),
     /// Because what it ran under was lost, for this reason.
     Lost(String),
-    /// Because somebody with a higher priority wants the role.
-    MakesRoom,
+    /// A candidate with a higher priority campaigns for the role.
+    Yields,
 }
 
 /// Looks after a job until it is dead.
@@ -94,37 +94,39 @@ pub(super) async fn tend(
     let mut looks =
         interval((ttl / 10).clamp(Duration::from_millis(5), Duration::from_millis(500)));
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut lost, mut told, mut makes_room) = (None, false, false);
+    let (mut lost, mut told, mut yields) = (None, 0, false);
     loop {
         tokio::select! {
             Ended { code, late } = job.ended() => {
                 return match lost {
                     Some(how) => Outcome::Lost(how),
+                    // It was killed because of that.
+                    None if told > 1 => Outcome::Told(code),
                     None if late => {
                         let how = "the cluster did not answer before the session's deadline".to_owned();
                         Outcome::Lost(how)
                     }
-                    None if told => Outcome::Told(code),
-                    None if makes_room => Outcome::MakesRoom,
+                    None if told > 0 => Outcome::Told(code),
+                    None if yields => Outcome::Yields,
                     None => Outcome::Ended(code),
                 };
             }
-            _ = looks.tick(), if lost.is_none() => job.may_live_until(held.deadline()),
+            _ = looks.tick(), if lost.is_none() && told < 2 => job.may_live_until(held.deadline()),
             how = held.lost(), if lost.is_none() => {
                 // Others may hold it any moment, or do already.
                 job.may_live_until(Time::ZERO);
                 lost = Some(how);
             }
-            () = held.preempt_requested(), if !makes_room => {
-                makes_room = true;
+            () = held.preempt_requested(), if !yields => {
+                yields = true;
                 job.stop();
             }
             _ = signals.next() => {
-                if told {
+                told += 1;
+                job.stop();
+                if told > 1 {
                     job.may_live_until(Time::ZERO);
                 }
-                told = true;
-                job.stop();
             }
         }
     }

@@ -101,7 +101,7 @@ impl Standby {
             return Err(unable(io::ErrorKind::NotFound.into()));
         };
         match session.watch_process(pid).await {
-            // Over the network nobody sees deaths, and others wait for the TTL.
+            // Over the network no member sees a death, and others wait for the TTL.
             Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::NotWatched => Ok(()),
             Err(error) => Err(super::failed(error)),
@@ -117,7 +117,7 @@ impl Standby {
         let alarm = Alarm::new()?;
         let (first, stdin) = (Order::Run(token).frame(), io::stdin());
         if stdin.is_terminal() {
-            // In the background nobody may read from a terminal.
+            // A process in the background may not read from a terminal.
             send_first(&self.control, first, File::open("/dev/null")?.as_fd())?;
         } else {
             send_first(&self.control, first, stdin.as_fd())?;

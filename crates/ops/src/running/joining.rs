@@ -1,7 +1,7 @@
 //! Locks within locks.
 //!
 //! `bellwether lock a -- sh -c 'bellwether lock b -- ...'` is one job that holds `a` and wants `b`.
-//! Were they two sessions, nobody could see that the first waits for the second, and two such jobs
+//! If they were two sessions, the cluster could not see that the first waits for the second, and two such jobs
 //! that take `a` and `b` in different order would wait for each other for ever. So the inner command
 //! asks the outer one to take the lock in its own session.
 //!
@@ -92,7 +92,7 @@ impl Outer {
                 if mine {
                     let (session, own) = (session.clone(), own.clone());
                     inner.spawn(async move {
-                        // Whoever is not there any more need not know.
+                        // A caller that is gone need not know.
                         let _ = serve(stream, session, own).await;
                     });
                 }
@@ -115,7 +115,7 @@ async fn serve(stream: UnixStream, session: Session, own: Vec<String>) -> io::Re
     let Some(request) = request(&session, &wish) else { return Ok(()) };
     let granted = tokio::select! {
         granted = request => granted,
-        // Whoever wants it has gone.
+        // The caller has gone.
         _ = lines.next_line() => return Ok(()),
     };
     let lock = match granted {
@@ -141,7 +141,7 @@ async fn serve(stream: UnixStream, session: Session, own: Vec<String>) -> io::Re
         Some(how) => say(&mut writer, &Says::Lost { how }).await,
         None => {
             let _ = lock.release().await;
-            // Whoever waits for that sees the end of the connection.
+            // A caller that waits for it sees the end of the connection.
             Ok(())
         }
     }
@@ -204,7 +204,7 @@ async fn ask(
     Ok((serde_json::from_str(&line)?, lines, writer))
 }
 
-/// An error as `lock` tells it: a deadlock with its whole circle.
+/// An error as `lock` tells it: a deadlock with its whole cycle.
 pub(super) fn told(error: &Error) -> String {
     let Some(deadlock) = error.deadlock() else { return error.to_string() };
     let mut text =

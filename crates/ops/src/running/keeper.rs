@@ -262,7 +262,7 @@ struct Keeper {
     job: Pid,
     /// What the job ended with.
     status: Option<WaitStatus>,
-    /// Whether nobody is left in its process group.
+    /// Whether no process is left in its process group.
     group_gone: bool,
     plan: Plan,
     control: Option<Frames>,
@@ -326,7 +326,7 @@ impl Keeper {
     }
 
     /// Whether the number of the job's group is still its own: as long as the job is not buried, or
-    /// somebody else is in it. Afterwards it may be given to others.
+    /// another process is in it. Afterwards the number may be given to others.
     fn group_lives(&mut self) -> bool {
         if self.status.is_some() && !self.group_gone {
             self.group_gone = test_kill_process_group(self.job) == Err(rustix::io::Errno::SRCH);
@@ -351,7 +351,7 @@ impl Keeper {
     }
 }
 
-/// The next order, if there is still somebody to give one.
+/// The next order, if `bellwether` can still give one.
 async fn heard(control: &mut Option<Frames>) -> Option<Order> {
     let Some(control) = control else { return std::future::pending().await };
     loop {
@@ -378,7 +378,7 @@ impl Signals {
         Ok(Signals { child: signal(SignalKind::child())?, ends: [a?, b?, c?, d?] })
     }
 
-    /// The next one: whether somebody wants this process to end, and with it the job. If not, a
+    /// The next signal: whether it asks this process to end, and with it the job. If not, a
     /// child has died.
     async fn next(&mut self) -> bool {
         let [a, b, c, d] = &mut self.ends;

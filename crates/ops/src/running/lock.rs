@@ -219,7 +219,7 @@ async fn run_job(
             return Err(Failure::Exit(LOST, what));
         }
         Outcome::Ended(code) | Outcome::Told(code) => code,
-        Outcome::MakesRoom => 0,
+        Outcome::Yields => 0,
     };
     if let Err(error) = held.give_back().await {
         note(args.run.quiet, &error.to_string());

@@ -25,7 +25,7 @@ pub(crate) mod sockets;
 mod wire;
 
 use crate::signals::Signals;
-use bellwether::{Error, ErrorKind, Session};
+use bellwether::{CERTS, CLIENT, ENDPOINTS, Error, ErrorKind, SOCKET, Session};
 use bellwether_shell::{Failure, complain};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -55,7 +55,16 @@ async fn pause(signals: &mut Signals) -> Result<(), Failure> {
 }
 
 fn failed(error: Error) -> Failure {
-    Failure::Exit(exit_code(error.kind()), error.to_string())
+    Failure::Exit(exit_code(error.kind()), with_flags(&error.to_string()))
+}
+
+/// The crate names variables of the environment; a command has flags for the same.
+fn with_flags(text: &str) -> String {
+    let flags =
+        [(CERTS, "--certs"), (CLIENT, "--client"), (SOCKET, "--socket"), (ENDPOINTS, "--connect")];
+    flags.iter().fold(text.to_owned(), |text, (variable, flag)| {
+        text.replace(variable, &format!("{flag} or {variable}"))
+    })
 }
 
 /// What a command ends with that failed with such an error. The codes are above those that most programs use for

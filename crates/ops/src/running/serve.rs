@@ -38,7 +38,7 @@ use tokio::process::Command;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-/// So long before the deadline it is said that it is lost: whoever was told otherwise has this time to hear more.
+/// So long before the deadline it is said that it is lost: a caller that was told otherwise has this time to hear more.
 const MARGIN: Duration = Duration::from_millis(50);
 
 /// What is served.
@@ -290,7 +290,7 @@ impl<W: Wanted> Sidecar<'_, W> {
         observer.as_ref().map(|_| ())
     }
 
-    /// Starts a command that somebody wants to be told by.
+    /// Starts a command for a caller that wants its results.
     fn hook(
         &self,
         line: &Option<String>,
@@ -373,7 +373,7 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, shared: Arc<Share
         async move { Ok::<_, Infallible>(response) }
     });
     let connection = hyper::server::conn::http1::Builder::new();
-    // Whoever closes the connection early wants no answer.
+    // A caller that closes the connection early wants no answer.
     let _ = connection.serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -417,7 +417,7 @@ fn answer(status: StatusCode, kind: &str, body: BoxBody<Bytes, Infallible>) -> A
     response
 }
 
-/// Lines, until nobody reads them.
+/// Lines, until the reader is gone.
 struct Lines(mpsc::Receiver<Bytes>);
 
 impl Body for Lines {
@@ -440,7 +440,7 @@ fn stream(shared: Arc<Shared>) -> Answered {
         loop {
             state.borrow_and_update();
             let (held, line) = shared.answer();
-            // Whoever does not read in time is cut off, and asks again.
+            // A caller that does not read in time is cut off, and asks again.
             if lines.try_send(Bytes::from(line)).is_err() {
                 return;
             }

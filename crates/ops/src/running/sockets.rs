@@ -51,7 +51,7 @@ impl Sockets {
     pub(crate) fn tell(&self, http: &[Address], token: &Path) -> io::Result<()> {
         fs::write(self.folder.join(TOKEN), token.as_os_str().as_encoded_bytes())?;
         let lines: Vec<_> = http.iter().map(|address| format!("{address}\n")).collect();
-        // Whoever looks at this moment finds nothing rather than a half.
+        // A reader at this moment finds nothing rather than half of it.
         let draft = self.folder.join(".http");
         fs::write(&draft, lines.concat())?;
         fs::rename(draft, self.folder.join(HTTP))
@@ -112,7 +112,7 @@ fn http(cluster: &Path) -> Vec<Address> {
     text.lines().filter_map(|line| Address::parse(line).ok()).collect()
 }
 
-/// Whether whoever started it was killed, and could not clear away.
+/// Whether the process that started it was killed, and could not clear away.
 fn is_over(cluster: &Path) -> bool {
     let name = cluster.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let pid = name.strip_prefix("up-").unwrap_or_default();

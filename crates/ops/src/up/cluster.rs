@@ -163,12 +163,12 @@ impl Cluster {
         }
         if let Some(sockets) = &sockets {
             let http: Vec<_> = members.iter().map(|member| member.http.clone()).collect();
-            // Without it, whoever asks names a member.
+            // Without it, the caller names a member.
             let _ = sockets.tell(&http, &absolute(&token).unwrap_or(token));
         }
         let mut cluster =
             Cluster { program, folder, sockets, members, choices, dashboard, operator };
-        // The ports are free again only now, when whoever is to have them takes them.
+        // The ports are free again only now, when the members take them.
         drop(ports);
         for place in 0..cluster.members.len() {
             cluster.spawn(place)?;
@@ -395,8 +395,8 @@ impl Ports {
         let mut free = (0..span)
             .map(|step| FREE_PORTS.start + (first + step) % span)
             .filter_map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, port as u16)).ok());
-        let nobody = || Failure::Input("no free ports on 127.0.0.1".to_owned());
-        let mut take = || free.next().ok_or_else(nobody);
+        let no_ports = || Failure::Input("no free ports on 127.0.0.1".to_owned());
+        let mut take = || free.next().ok_or_else(no_ports);
         let mut ports = Ports { listen: Vec::new(), http: Vec::new(), held: Vec::new() };
         for place in 0..shape.nodes {
             let listen = take()?;

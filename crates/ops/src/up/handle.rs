@@ -11,7 +11,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 
-/// So many commands may wait. Whoever sends more waits with them.
+/// The most commands that may wait. A sender of more waits with them.
 const WAITING: usize = 16;
 
 /// Where the dashboard will be. The members must know before they start.

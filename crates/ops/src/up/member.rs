@@ -1,7 +1,7 @@
 //! One of the members that `up` starts.
 //!
 //! It is `bellwether node` with two differences: faults can be made over HTTP, and it ends with
-//! the process that started it, whatever becomes of that one.
+//! the process that started it, however that process ends.
 
 use super::args::UpMemberArgs;
 use crate::node;

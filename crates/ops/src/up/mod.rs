@@ -173,7 +173,7 @@ impl Session {
             Err(complaint) => Err(complaint),
         };
         let done = outcome.map(|done| UpDone { done, up: self.handle.up.borrow().clone() });
-        // Whoever asked may have gone.
+        // The caller may have gone.
         let _ = order.answer.send(done);
     }
 

@@ -70,7 +70,7 @@ fn pressed(key: KeyEvent, view: &mut View, session: &Session) -> Option<Command>
         KeyCode::Char('?' | 'h') => view.help = true,
         KeyCode::Up => view.choose(view.chosen.saturating_sub(1)),
         KeyCode::Down => view.choose((view.chosen + 1).min(seats.len() - 1)),
-        // A second time takes the mark away.
+        // A second time removes the mark.
         KeyCode::Char(' ') if view.marked.remove(&view.chosen) => {}
         KeyCode::Char(' ') => {
             view.marked.insert(view.chosen);

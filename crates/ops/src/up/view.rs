@@ -28,7 +28,7 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Somebody chooses this one.
+    /// The user selects this member.
     pub(crate) fn choose(&mut self, place: usize) {
         (self.chosen, self.has_chosen) = (place, true);
     }

@@ -35,7 +35,7 @@ pub(crate) struct ClientsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct QueueArgs {
-    /// How many clients wait, one measurement for each number
+    /// How many clients wait, one measurement for each number; a number may come several times
     #[arg(long, value_name = "N,N,..", default_value = "20,100,500")]
     pub(crate) waiters: String,
     /// Each waits as a process, `bellwether lock NAME -- true`, instead of in this one

@@ -44,7 +44,7 @@ struct Series {
 }
 
 impl Series {
-    /// The smallest time that so many of a hundred do not exceed.
+    /// The smallest time that this percentage of all times does not exceed.
     fn percentile(&self, hundredths: usize) -> f64 {
         let rank = (self.times.len() * hundredths).div_ceil(100).max(1);
         self.times.get(rank - 1).copied().unwrap_or(f64::NAN)
@@ -120,10 +120,10 @@ async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, F
             rig.command("/dev/partition", place, &Partition::default()).await?;
         }
         Kind::StepDown => {
-            // Whoever was chosen stays until somebody else is.
+            // The chosen member stays until another one is chosen.
             let to = rig.cluster.members[place].id;
             for other in others {
-                // All but one decline, because they do not coordinate.
+                // All but one decline, because they are not the coordinator.
                 let _ = rig.command("/v1/transfer", other, &Transfer { to }).await;
             }
         }

@@ -16,7 +16,7 @@ const SLOW: Duration = Duration::from_millis(10);
 const QUICK: Duration = Duration::from_millis(1);
 /// A cluster that has not come to rest by then never will.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// So many heartbeats without a change are rest.
+/// This number of heartbeats without a change is rest.
 const REST: u32 = 10;
 const ANSWERS_WITHIN: Duration = Duration::from_millis(500);
 

@@ -10,7 +10,7 @@ pub(in super::super) struct Book {
     pub(in super::super) requests: Vec<Request>,
     pub(in super::super) grants: Vec<Grant>,
     pub(super) proclamations: Vec<Proclamation>,
-    /// The roles that somebody wanted to hand over.
+    /// The roles that a client wanted to hand over.
     pub(super) handed_over: BTreeSet<String>,
 }
 

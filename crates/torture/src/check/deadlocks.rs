@@ -76,7 +76,7 @@ mod tests {
         // It waits for something else.
         let a = A.replace("10 asks 2 y", "10 asks 2 z");
         assert_eq!(broken(&[&a, B]), ["deadlock"]);
-        // Nobody knows it.
+        // No history has it.
         assert_eq!(broken(&["1 done", B]), ["deadlock"]);
     }
 

@@ -4,11 +4,11 @@
 //!
 //! # Rules
 //! * `exclusion`: no two hold at one moment what they cannot hold together; permits are not exceeded;
-//!   a role has one leader. Somebody holds from the moment at which it hears of its grant until its
+//!   a role has one leader. A client holds from the moment at which it hears of its grant until its
 //!   last look at its clock that finds it held. A process that was stopped does not look, and what it
 //!   does not look at does not count.
 //! * `lost-grant`: no session is granted what another was told that it holds, while it does; also if
-//!   the second one never looks. And nobody who asks for nothing of the kind loses what it holds while
+//!   the second one never looks. And no client that asks for nothing of the kind loses what it holds while
 //!   its session lives.
 //! * `token-twice`: no token is given twice.
 //! * `token-order`: a grant's token is larger than those of all grants that were heard of before it
@@ -78,7 +78,7 @@ impl Violation {
     }
 }
 
-/// So many lines are shown before and after one that matters.
+/// The number of lines that are shown before and after one that matters.
 const AROUND: usize = 3;
 
 /// Everything that is wrong, and what was read.

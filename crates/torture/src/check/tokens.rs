@@ -77,7 +77,7 @@ fn in_the_order_of_holding(book: &Book, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Nobody proclaims who has a successor that knows of it.
+/// No leader proclaims a value once its successor knows that it leads.
 fn stale_leaders(book: &Book, violations: &mut Vec<Violation>) {
     let names = book.by_name();
     for proclamation in book.proclamations.iter().filter(|made| made.done == Some(true)) {

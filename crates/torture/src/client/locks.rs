@@ -7,7 +7,7 @@ use bellwether::{Lock, LockRequest, Session};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// All semaphores have so many permits.
+/// The permits of every semaphore.
 const PERMITS: u32 = 3;
 
 /// How long a request is worth waiting for.

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use worker::Worker;
 
-/// So many sessions a process has at a time.
+/// The number of sessions that a process has at a time.
 const WORKERS: u32 = 2;
 /// How long to look for a member, or for a coordinator, before that is written down and tried again.
 const LOOKS_FOR: Duration = Duration::from_secs(2);
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &TortureClientArgs) -> Result<Verdict, Failure> {
     runtime()?.block_on(async {
         let mut term = signal(SignalKind::terminate())
             .map_err(|error| Failure::Input(format!("cannot wait for signals: {error}")))?;
-        // Whoever reads this may tell it to end.
+        // The reader may tell it to end.
         pen.write(Event::Begins { pid: std::process::id() });
         let (end, ending) = watch::channel(false);
         tokio::spawn(async move {

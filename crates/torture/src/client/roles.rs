@@ -111,7 +111,7 @@ impl Worker {
                 self.look(&held);
                 self.resign(held).await;
             }
-            // It stands no longer; there is nothing that it could hold.
+            // It does not campaign any longer; there is nothing that it could hold.
             Ok(Err(_)) | Err(_) => drop(held),
         }
     }

@@ -25,14 +25,14 @@ pub(super) fn lost(how: &Lost) -> Ended {
 pub(super) fn outcome(error: &Error) -> Outcome {
     match (error.kind(), error.session_end(), error.deadlock()) {
         (_, Some(why), _) => Outcome::SessionEnded { why: over(why) },
-        (_, _, Some(deadlock)) => circle(deadlock),
+        (_, _, Some(deadlock)) => cycle(deadlock),
         (ErrorKind::Busy, ..) => Outcome::Busy,
         (ErrorKind::Timeout, ..) => Outcome::InVain,
         _ => Outcome::Refused { why: error.to_string() },
     }
 }
 
-fn circle(deadlock: &Deadlock) -> Outcome {
+fn cycle(deadlock: &Deadlock) -> Outcome {
     let wait = |wait: &bellwether::Wait| (wait.session.to_string(), wait.lock.clone());
     Outcome::Deadlock {
         aborted: deadlock.aborted.map(|session| session.to_string()),

@@ -28,16 +28,16 @@ export const candidate = (name: string, more: Partial<Candidate> = {}): Candidat
 
 export const role = (name: string, candidates: Candidate[], more: Partial<Role> = {}): Role => {
   const leads = candidates.find((one) => one.leads);
-  const leader = leads && { session: leads.session, client: leads.client, token: 12_884_901_901, value: leads.value, asked_to_go: false };
+  const leader = leads && { session: leads.session, client: leads.client, token: 12_884_901_901, value: leads.value, preempt_requested: false };
   return { name, policy: "first-come", leader: leader ?? null, candidates, history: [], ...more };
 };
 
 export const waits = (...edges: [from: string, to: string, lock: string][]): WaitsFor[] =>
   edges.map(([from, to, name]) => ({ from, to, lock: name }));
 
-/** A circle of these sessions, each waiting for the lock beside it. */
-export function deadlock(circle: [session: string, lock: string][], aborted: string | null, at = SINCE): Deadlock {
-  const cycle = circle.map(([name, wanted]) => ({ session: name, client: clientOf(name), lock: wanted, since: SINCE }));
+/** A cycle of these sessions, each waiting for the lock beside it. */
+export function deadlock(waits: [session: string, lock: string][], aborted: string | null, at = SINCE): Deadlock {
+  const cycle = waits.map(([name, wanted]) => ({ session: name, client: clientOf(name), lock: wanted, since: SINCE }));
   const text = cycle.map(({ session: one, client, lock: wanted }, place) =>
     `${one} (${client}) waits for '${wanted}' behind ${cycle[(place + 1) % cycle.length]?.session}`).join(", ");
   return { at, cycle, aborted, text };
@@ -70,7 +70,7 @@ export function busy(): Coordination {
         ],
       }),
       role("mail", [candidate("s3.8", { value: "smtp-a", leads: true })], {
-        leader: { session: "s3.8", client: clientOf("s3.8"), token: 12_884_901_899, value: "smtp-a", asked_to_go: false },
+        leader: { session: "s3.8", client: clientOf("s3.8"), token: 12_884_901_899, value: "smtp-a", preempt_requested: false },
         history: [{ at: SINCE, leader: "s3.8", token: 12_884_901_899, value: "smtp-a", reason: "the first candidate" }],
       }),
       role("nightly", [], {

@@ -22,7 +22,7 @@ test("several locks between the same two are one edge", () => {
   expect(edges).toEqual([{ from: "s1.2", to: "s1.1", locks: ["a", "b"], inCycle: false }]);
 });
 
-test("a circle is found, and who only waits behind it is no part of it", () => {
+test("a cycle is found, and a session that only waits behind it is no part of it", () => {
   const { nodes, edges } = graph(["s1.1", "s1.2", "a"], ["s1.2", "s1.3", "b"], ["s1.3", "s1.1", "c"], ["s1.4", "s1.1", "c"], ["s1.1", "s1.5", "d"]);
   expect(nodes.filter(({ inCycle }) => inCycle).map(({ session: one }) => one)).toEqual(["s1.1", "s1.2", "s1.3"]);
   expect(edges.filter(({ inCycle }) => inCycle).map(({ locks }) => locks[0])).toEqual(["a", "b", "c"]);

@@ -86,7 +86,7 @@ export function successors(edges: Iterable<Edge>): Map<string, string[]> {
 
 /**
  * The knots that sessions are in: those in one reach each other (Tarjan's strongly connected
- * components). Groups are numbered so that whoever is waited for has a smaller number. A queue may be
+ * components). Groups are numbered so that a session that is waited for has a smaller number. A queue may be
  * thousands long, so this does not call itself.
  */
 export function knots(sessions: readonly string[], edges: Iterable<Edge>): Map<string, number> {

@@ -32,7 +32,7 @@ export function useWidth(element: RefObject<Element | null>, told: (width: numbe
 
 /**
  * A list whose rows come and go. If the row that has the focus goes, the list gets the focus, and
- * whoever uses the keyboard goes on from there instead of from the top of the page.
+ * a user of the keyboard goes on from there instead of from the top of the page.
  */
 export function useKeepsFocus<E extends HTMLElement>(): RefObject<E | null> {
   const list = useRef<E>(null);
@@ -41,7 +41,7 @@ export function useKeepsFocus<E extends HTMLElement>(): RefObject<E | null> {
     const element = list.current;
     if (!element) return;
     const note = (event: FocusEvent) => (focused.current = event.target as Element);
-    // Who leaves by themselves is let go; a row that vanishes tells nobody where the focus went.
+    // A user who moves the focus is left alone; a row that vanishes does not say where the focus went.
     const forget = (event: FocusEvent) => event.relatedTarget && (focused.current = null);
     element.addEventListener("focusin", note);
     element.addEventListener("focusout", forget);

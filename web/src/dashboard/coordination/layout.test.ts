@@ -15,7 +15,7 @@ const SIZES: Sizes = { node: { width: 116, height: 40 }, cell: { width: 172, hei
 
 const words = ({ locks }: Edge) => locks.join(", ");
 
-/** Nobody stands on somebody else, and nobody outside. */
+/** No box covers another one, and none is outside. */
 function expectRoom(plan: Plan, columns: number) {
   const cells = [...plan.cells.values()];
   for (const [place, one] of cells.entries()) {
@@ -28,7 +28,7 @@ function expectRoom(plan: Plan, columns: number) {
   }
 }
 
-test("a short queue is a column, whoever holds the lock on top", () => {
+test("a short queue is a column, with the holder of the lock on top", () => {
   const plan = planOf(graph(...queue(3)), 4);
   expect(["s1.1", "s1.2", "s1.3"].map((one) => at(plan, one))).toEqual([[0, 0], [0, 1], [0, 2]]);
 });
@@ -49,7 +49,7 @@ test("circles are drawn as circles", () => {
   expect(["s1.1", "s1.2", "s1.3"].map((one) => at(three, one))).toEqual([[0, 0], [0, 1], [1, 0.5]]);
 });
 
-test("whoever waits stands below those that it waits for", () => {
+test("a session that waits is below those that it waits for", () => {
   const plan = planOf(graph(["s1.3", "s1.1", "a"], ["s1.3", "s1.2", "a"], ["s1.4", "s1.3", "a"], ["s1.5", "s1.3", "b"]), 4);
   expect([1, 2, 3, 4, 5].map((one) => at(plan, `s1.${one}`)[1])).toEqual([0, 0, 1, 2, 2]);
   expectRoom(plan, 4);

@@ -5,9 +5,9 @@ import { bySession, knots, listed, successors, type Edge, type Graph } from "./g
  *
  * 1. What does not hang together is laid out apart, circles first, then the largest, side by side
  *    while there is room.
- * 2. A circle is drawn as one: down on the left and up again on the right.
+ * 2. A cycle is drawn as a circle: down on the left and up again on the right.
  * 3. A queue, in which each waits for one and is waited for by one, is a column, folded if it is long.
- * 4. Of all else, whoever waits stands below those that it waits for.
+ * 4. Of all else, a session that waits is below those that it waits for.
  * 5. If that needs more room than there is and everybody waits for one only, it is a list in which those
  *    who wait stand below, a little to the right.
  *
@@ -37,7 +37,7 @@ const COLUMN_MAX = 4;
 const INDENT = 0.25;
 const STEP = 0.62;
 
-/** Where to draw them, with so many columns. */
+/** Where to draw them, with this number of columns. */
 export function planOf(graph: Graph, columns: number): Plan {
   const parts = apart(graph).map((part) => ({ part, plan: partPlan(part, columns) }));
   const first = ({ nodes }: Graph) => nodes[0]?.session ?? "";
@@ -125,7 +125,7 @@ function listPlan({ nodes, edges }: Graph, columns: number): Plan | null {
     if (!heads.delete(from)) return null;
   }
   const [head] = heads;
-  // Without one that waits for nobody it is a circle.
+  // Without a session that waits for no other it is a cycle.
   if (head === undefined) return null;
   const plan = emptyPlan();
   const generations = new Map<number, number>();
@@ -152,7 +152,7 @@ function layers({ nodes, edges }: Graph, columns: number): Plan {
   for (const { session } of nodes) listed(members, knotOf.get(session) ?? 0).push(session);
   const next = successors(edges);
   const depth = new Map<number, number>();
-  // Whoever is waited for has a smaller number, so its depth is known already.
+  // A session that is waited for has a smaller number, so its depth is known already.
   for (const [knot, sessions] of [...members].sort(([one], [other]) => one - other)) {
     const below = sessions.flatMap((session) => next.get(session) ?? []).map((to) => knotOf.get(to) ?? 0);
     const others = below.filter((other) => other !== knot);

@@ -5,11 +5,11 @@ import { count } from "../format";
 import type { Room } from "../room";
 import { first, textsOfLock, type Filter } from "./find";
 import { useKeepsFocus } from "./hooks";
-import { TakeAway, type Taking } from "./take";
+import { ForceRelease, type Taking } from "./force";
 import type { Holder, Lock, Waiter } from "./types";
 import { Begin, Client, clientWords, kindOf, modeWords, More, When } from "./words";
 
-/** So many of a queue are shown at once, and so many on demand. */
+/** How much of a queue is shown at once, and how much on demand. */
 const QUEUE_SHOWN = 3;
 const QUEUE_MAX = 100;
 const HOLDERS_MAX = 20;
@@ -32,14 +32,14 @@ export function Locks({ room, locks, filter }: { room: Room; locks: readonly Loc
         <h3 id="locks">Locks</h3>
         {locks.length > 0 && (
           <label class="check">
-            <input type="checkbox" checked={contended.value} onChange={() => (contended.value = !contended.value)} /> Only those that somebody waits for
+            <input type="checkbox" checked={contended.value} onChange={() => (contended.value = !contended.value)} /> Only contended locks
           </label>
         )}
       </div>
       <p role="status" class="done">{done}</p>
       {locks.length === 0 && (
         <Begin command="bellwether lock backup -- ./backup">
-          No lock is held. This runs a command while it holds one, and nobody else can:
+          No lock is held. This runs a command while it holds a lock:
         </Begin>
       )}
       {locks.length > 0 && some.shown.length === 0 && <p>No lock fits the filter.</p>}
@@ -61,10 +61,10 @@ export function Locks({ room, locks, filter }: { room: Room; locks: readonly Loc
       )}
       <More some={some} of="lock" />
       {!room.mayCommand && locks.length > 0 && (
-        <p class="soft">A lock can be taken away from its holder on the <a href={withOperator(`${room.feed.value.origin}/`)}>page of a member</a>.</p>
+        <p class="soft">You can force-release a lock on the <a href={withOperator(`${room.feed.value.origin}/`)}>page of a member</a>.</p>
       )}
       {taking.value && (
-        <TakeAway room={room} taking={taking.value} lock={locks.find(({ name }) => name === taking.value?.lock)}
+        <ForceRelease room={room} taking={taking.value} lock={locks.find(({ name }) => name === taking.value?.lock)}
           ended={(text) => {
             done.value = text;
             taking.value = null;
@@ -82,7 +82,7 @@ function Row({ lock, take }: { lock: Lock; take: ((holder: Holder, button: HTMLE
     <tr role="row">
       <th role="rowheader" scope="row"><span class="name mono">{lock.name}</span> <span class="notes">{kindOf(lock)}</span></th>
       <td role="cell" data-label="Held by">
-        {shown.length === 0 && <span class="soft">nobody</span>}
+        {shown.length === 0 && <span class="soft">none</span>}
         <ul class="holders">
           {shown.map((holder) => (
             <li key={holder.session}>
@@ -94,8 +94,8 @@ function Row({ lock, take }: { lock: Lock; take: ((holder: Holder, button: HTMLE
                 <span class="soft fact">asked <When at={holder.since} /></span>
               </span>
               {take && (
-                <button type="button" onClick={(event) => take(holder, event.currentTarget)} aria-label={`Take ${lock.name} away from ${clientWords(holder.client, holder.session)}`}>
-                  Take away
+                <button type="button" onClick={(event) => take(holder, event.currentTarget)} aria-label={`Force-release ${lock.name} from ${clientWords(holder.client, holder.session)}`}>
+                  Force-release
                 </button>
               )}
             </li>
@@ -109,7 +109,7 @@ function Row({ lock, take }: { lock: Lock; take: ((holder: Holder, button: HTMLE
 }
 
 function Queue({ lock: { name, queue } }: { lock: Lock }) {
-  if (queue.length === 0) return <span class="soft">nobody</span>;
+  if (queue.length === 0) return <span class="soft">none</span>;
   const rest = queue.slice(QUEUE_SHOWN, QUEUE_MAX);
   const beyond = queue.length - QUEUE_MAX;
   return (

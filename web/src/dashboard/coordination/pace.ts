@@ -1,6 +1,6 @@
-/** People follow no more than so many changes a second. */
+/** The most changes a second that people can follow. */
 export const EVERY_MS = 200;
-/** Of the time that there is, at most one part of so many goes into what is paced. */
+/** At most one in this many parts of the time goes into what is paced. */
 const SHARE = 5;
 
 /**

@@ -34,7 +34,7 @@ export function WaitForGraph({ coordination, filter }: { coordination: Coordinat
       {stuck.length > 0 && (
         <p class="bad">
           <strong>{count(stuck.length, "session")} wait in a cycle.</strong>{" "}
-          {mayEnd && "It is one over a semaphore, so somebody else may still end it by giving a permit back."}
+          {mayEnd && "A semaphore is part of it, so another session may still end it by releasing a permit."}
         </p>
       )}
       {left > 0 && <p class="more">The {graph.nodes.length} most entangled of {count(graph.nodes.length + left, "session")} are shown.</p>}
@@ -59,7 +59,7 @@ const cut = (text: string, letters: number): string => (text.length > letters ? 
 function Picture({ graph, width }: { graph: Graph; width: number }) {
   const columns = Math.max(1, Math.floor(width / COLUMN));
   const plan = planOf(graph, columns);
-  // A small graph stands in the middle of its columns, and not spread over all the room.
+  // A small graph is drawn in the middle of its columns, not across the whole width.
   const sizes: Sizes = { node: NODE, cell: { width: Math.min(200, Math.max(NODE.width + 24, width / columns)), height: ROW } };
   const { curves, left, top, width: wide, height: high } = drawingOf(graph, plan, sizes, ({ locks }) => cut(locks.join(", "), LOCK_LETTERS));
   const names = new Map(graph.nodes.map(({ session, client }) => [session, client]));

@@ -8,7 +8,7 @@ import { Begin, Client, inTurn, More, policyWords, When } from "./words";
 /** More candidates of a role than these are only counted. */
 const CANDIDATES_MAX = 50;
 
-/** Roles: who leads, who stands for it, and how that came. */
+/** Roles: the leader, the candidates, and the history. */
 export function Roles({ roles, filter }: { roles: readonly Role[]; filter: Filter }) {
   const list = useKeepsFocus<HTMLUListElement>();
   const some = first(roles, (role) => filter(() => textsOfRole(role)));
@@ -17,7 +17,7 @@ export function Roles({ roles, filter }: { roles: readonly Role[]; filter: Filte
       <h3 id="roles">Roles</h3>
       {roles.length === 0 && (
         <Begin command="bellwether campaign cron -- ./job">
-          Nobody stands for a role. This runs a command only while it is elected, in as many places as you like:
+          There are no candidates. This runs a command only while it is elected, in as many places as you like:
         </Begin>
       )}
       {roles.length > 0 && some.shown.length === 0 && <p>No role fits the filter.</p>}
@@ -40,9 +40,9 @@ function OneRole({ role }: { role: Role }) {
           <span class="visually-hidden">Led by </span>
           <Client {...leader} /> <span class="soft">token <span class="mono">{leader.token}</span></span>
           {leader.value && <span class="soft"> proclaims <span class="mono value">{leader.value}</span></span>}
-          {leader.asked_to_go && <strong class="odd"> was asked to make room</strong>}
+          {leader.preempt_requested && <strong class="odd"> was asked to yield</strong>}
         </p>
-      ) : <p class="leader soft">Nobody leads it.</p>}
+      ) : <p class="leader soft">It has no leader.</p>}
       <details>
         <summary>
           {count(candidates.length, "candidate")}, {count(history.length, "change")}
@@ -57,7 +57,7 @@ function OneRole({ role }: { role: Role }) {
 
 function Candidates({ role }: { role: Role }) {
   const { shown, more } = first(inTurn(role), undefined, CANDIDATES_MAX);
-  if (shown.length === 0) return <p class="soft">Nobody stands for it now.</p>;
+  if (shown.length === 0) return <p class="soft">It has no candidates now.</p>;
   return (
     <ol class="candidates">
       {shown.map((one, place) => (
@@ -82,7 +82,7 @@ function Changes({ role: { history, candidates, name } }: { role: Role }) {
       {history.map(({ at, leader, token, reason }) => (
         <li key={`${at} ${token ?? ""} ${reason}`}>
           <When at={at} />{" "}
-          {leader ? <><Client session={leader} client={clients.get(leader) ?? ""} /> leads</> : "Nobody leads"}:{" "}
+          {leader ? <><Client session={leader} client={clients.get(leader) ?? ""} /> leads</> : "No leader"}:{" "}
           <span class="soft">{reason}</span>
         </li>
       ))}

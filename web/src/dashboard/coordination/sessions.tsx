@@ -4,7 +4,7 @@ import { useKeepsFocus } from "./hooks";
 import type { Session } from "./types";
 import { More, When } from "./words";
 
-/** So many names of what a session has are shown. */
+/** The most names of locks and roles that are shown for a session. */
 const NAMES_MAX = 6;
 
 /** Sessions: the clients, and what each of them has and wants. */

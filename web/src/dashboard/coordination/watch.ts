@@ -13,10 +13,10 @@ export const MORE = 10_000;
 export interface CoordinationState {
   /**
    * Whether a member tells of its coordination, is about to, or has none because it is of an older
-   * version. `resting` is while nobody looks.
+   * version. `resting` is while the page is not looked at.
    */
   phase: "resting" | "asking" | "live" | "without" | "lost";
-  /** The latest that was told, also if nobody tells any more. */
+  /** The latest that was told, also if no member answers any more. */
   coordination: Coordination | null;
   /** What was not understood. */
   trouble: string | null;
@@ -47,7 +47,7 @@ export class CoordinationWatch {
   ) {}
 
   /**
-   * Follows the member at this address, and nobody if there is none; as much as it tells by itself, or as
+   * Follows the member at this address, and none if there is no address; as much as it tells by itself, or as
    * much as it can. Called again and again, it goes on.
    */
   follow(origin: string | null, wantsMore = false) {
@@ -68,7 +68,7 @@ export class CoordinationWatch {
       if (origin === this.#origin) this.#lose(origin);
       return;
     }
-    // Somebody else may be followed by now, or the same one for the second time.
+    // Another member may be followed by now, or the same one for the second time.
     if (origin !== this.#origin || this.#stream !== null) return;
     if (!able) return this.#set({ phase: "without", coordination: null });
     this.#able.add(origin);

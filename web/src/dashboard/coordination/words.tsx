@@ -39,7 +39,7 @@ export function More<T>({ some: { shown, more }, of }: { some: Some<T>; of: stri
 const POLICIES: Record<Policy, string> = {
   "first-come": "first come",
   priority: "by priority, a leader stays",
-  preempt: "by priority, a leader makes room",
+  preempt: "by priority, a leader yields",
 };
 /** How a role is filled; a policy of a later version by its own name. */
 export const policyWords = (policy: Policy): string => POLICIES[policy] ?? policy;
@@ -51,7 +51,7 @@ export function kindOf({ permits, taken, holders }: Lock): string {
   return holders.every(({ mode }) => mode === "shared") ? "shared" : "exclusive";
 }
 
-/** How somebody has or wants a lock, where that does not go without saying. */
+/** How a session holds a lock or asks for it, unless exclusively. */
 export function modeWords({ mode, permits }: { mode: Mode; permits: number }): string | null {
   if (mode === "permits") return count(permits, "permit");
   return mode === "exclusive" ? null : mode;

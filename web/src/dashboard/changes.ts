@@ -1,6 +1,6 @@
 import type { Change } from "./wire";
 
-/** So many changes are kept; older ones are forgotten. */
+/** The number of changes that are kept; older ones are forgotten. */
 const KEPT = 200;
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { merge } from "./ledger";
+import { merge } from "./changes";
 import type { Change } from "./wire";
 
 const change = (term: number, to: number | null, reason: string): Change =>
@@ -13,7 +13,7 @@ test("members tell of the same change once", () => {
   ]);
 });
 
-test("a mandate ends after it began and before the next one, whoever tells it last", () => {
+test("a mandate ends after it began and before the next one, in any order of reports", () => {
   const known = merge([], [change(2, 4, "suspected P5"), change(3, 3, "suspected P4")]);
   const both = merge(known, [change(2, null, "too few answered")]);
   expect(both.map(({ term, to }) => [term, to])).toEqual([[2, 4], [2, null], [3, 3]]);

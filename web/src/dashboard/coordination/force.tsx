@@ -6,7 +6,7 @@ import { OperatorToken } from "../token";
 import type { Holder, Lock } from "./types";
 import { Client, clientWords } from "./words";
 
-/** A lock that an operator is about to take away, and from whom. */
+/** A lock that an operator is about to force-release, and its holder. */
 export interface Taking {
   lock: string;
   holder: Holder;
@@ -21,8 +21,8 @@ interface Props {
   ended: (text: string) => void;
 }
 
-/** Asks whether a lock is really to be taken away, and says what that means. */
-export function TakeAway({ room, taking, lock, ended }: Props) {
+/** Asks whether to force-release a lock, and says what that means. */
+export function ForceRelease({ room, taking, lock, ended }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const by = useSignal("");
   const problem = useSignal("");
@@ -42,17 +42,17 @@ export function TakeAway({ room, taking, lock, ended }: Props) {
     problem.value = "";
     const failed = await room.takeAway(name, session, by.value.trim());
     busy.value = false;
-    if (failed === null) close(`${name} was taken away from ${clientWords(client, session)}.`);
+    if (failed === null) close(`${name} was force-released from ${clientWords(client, session)}.`);
     else problem.value = `Not done: ${failed}`;
   };
   return (
     <dialog ref={dialog} class="take" aria-labelledby="take" onCancel={(event) => { event.preventDefault(); close(""); }}>
       <form onSubmit={(event) => void take(event)}>
-        <h3 id="take">Take <span class="mono">{name}</span> away from <Client client={client} session={session} />?</h3>
+        <h3 id="take">Force-release <span class="mono">{name}</span> from <Client client={client} session={session} />?</h3>
         {!holds && <p class="bad">It does not hold this lock any more.</p>}
         <p>
           {next ? <>Next in the queue is <Client {...next} />: it is granted the lock as soon as it can have it, under a larger token.</>
-            : "Nobody waits for it. Whoever asks next is granted it, under a larger token."}
+            : "No session waits for it. The next request gets it, with a larger token."}
         </p>
         <p>
           <strong>The holder may not know.</strong> It is told, but if it hangs, or its network does, it goes on believing that it
@@ -67,7 +67,7 @@ export function TakeAway({ room, taking, lock, ended }: Props) {
         <p role="alert" class="bad">{problem}</p>
         <div class="row">
           <button type="button" onClick={() => close("")}>Leave it</button>
-          <button type="submit" class="danger" disabled={!holds || busy.value || by.value.trim() === "" || operator.value === null}>Take it away</button>
+          <button type="submit" class="danger" disabled={!holds || busy.value || by.value.trim() === "" || operator.value === null}>Force-release it</button>
         </div>
       </form>
     </dialog>
