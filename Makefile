@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web site wasm test-engines packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm test-engines packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,10 +40,34 @@ build: web ## Build the optimised `bellwether` into target/release
 BUILT           :=
 BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace --bin bellwether)
 
-# The page comes first: the commands that the tests start have it built in.
+# The page comes first: the commands that the tests start have it built in. What waits for real processes then runs
+# beside what computes, which gives way to it; each part's output comes when the part is over. One after the other:
+# make test LANES=1. Examples are compiled by clippy.
+LANES    := 2
+TESTS    := cargo test --workspace --locked
+
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
-	cargo test --workspace --locked
-	@$(MAKE) --no-print-directory unit check-quick packages e2e BUILT=yes
+	$(TESTS) --no-run --lib --bins --tests
+	@$(MAKE) --no-print-directory --jobs=$(LANES) --output-sync=target test-waiting test-computing BUILT=yes
+
+# What starts whole clusters, one such test after the other: commands look for the one cluster on this host. They are
+# started without cargo, which compiles most of the dependencies again where a test alone is asked for.
+WAITING  := ops engines
+
+test-waiting:
+	@built=$$($(TESTS) --no-run --lib --bins --tests 2>&1) || { echo "$$built"; exit 1; }; for name in $(WAITING); do \
+	  program=$$(echo "$$built" | sed -n "s|.* tests/$$name/main.rs (\(.*\))$$|\1|p") && \
+	  program=$$(realpath "$$program") && echo "$$program" && (cd crates/cli && "$$program") || exit 1; done
+	@$(MAKE) --no-print-directory e2e
+
+test-computing:
+	nice -n 5 $(TESTS) --lib --bins $(addprefix --test ,$(filter-out $(WAITING),$(TEST_BINARIES)))
+	nice -n 5 $(TESTS) --doc
+	@nice -n 5 $(MAKE) --no-print-directory unit check-quick packages
+
+# The names of all integration tests.
+TEST_BINARIES = $(sort $(basename $(notdir $(wildcard crates/*/tests/*.rs examples/*/tests/*.rs))) \
+                  $(notdir $(patsubst %/main.rs,%,$(wildcard crates/*/tests/*/main.rs examples/*/tests/*/main.rs))))
 
 # The schemas of Kubernetes' API, as a package for Python.
 SCHEMAS  := out/python/bin/kubernetes-validate
@@ -132,12 +156,17 @@ check-all: ## Explore all clusters of docs/verification.txt and write docs/verif
 # The algorithms' files. A macro declares them, and cargo fmt does not find them there.
 LISTED   := $(wildcard crates/algorithms/src/*/*.rs crates/cli/tests/lab/one_file/*.rs)
 
+# rustdoc reads what clippy has left of our crates and of the dependencies: with the examples, it asks for the same
+# features as clippy for all targets, and with these variables, which cargo clippy sets, for the same files.
+CLIPPY   = RUSTC_WORKSPACE_WRAPPER="$$(rustc --print sysroot)/bin/clippy-driver" \
+           CLIPPY_ARGS=-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+
 verify: tools ## Formatting, lints, docs, and cargo-deny if it is installed; never writes to the tree
 	cargo fmt --all --check
 	rustfmt --edition 2024 --check $(LISTED)
 	cd bench && cargo fmt --check && cargo fetch --quiet --locked
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	$(CLIPPY) RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --lib --bin claimer --examples
 	@if $(HAS_DENY); then cargo deny --locked check --allow unused-wrapper bans licenses sources; \
 	  else echo "cargo-deny is skipped, a test checks the same rules. To install it: $(INSTALL_DENY)"; fi
 

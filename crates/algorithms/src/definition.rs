@@ -18,6 +18,7 @@
 
 use crate::cost::Cost;
 pub use crate::entry::{Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, Topology};
+use crate::erase::Inner;
 use crate::mutex::Standing;
 use crate::options::{BadOption, Opt};
 use crate::referee::Referee;
@@ -47,18 +48,19 @@ impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Portable for T {}
 const USUAL_SPAN: Duration = Duration::from_secs(60);
 
 /// A function of one value.
-pub(crate) type Of<V, T> = Arc<dyn Fn(&V) -> T + Send + Sync>;
+type Of<V, T> = Box<dyn Fn(&V) -> T + Send + Sync>;
 /// A function of the configuration and the group.
-type InGroup<P, T> = Arc<dyn Fn(&<P as Process>::Config, &Group) -> T + Send + Sync>;
+type InGroup<P, T> = Box<dyn Fn(&<P as Process>::Config, &Group) -> T + Send + Sync>;
 /// A function of what a user has set.
 type BySettings<T> = Arc<dyn Fn(&Settings, &Group) -> T + Send + Sync>;
-type Read<P> = Arc<dyn Fn(&str) -> Option<<P as Process>::Input> + Send + Sync>;
-type Settles<P> = Arc<dyn Fn(&<P as Process>::Config, &Group, u64) -> Duration + Send + Sync>;
-type Viewer<P> = Arc<dyn Fn(&P, &<P as Process>::Config, &Scene<'_>) -> ProcessView + Send + Sync>;
-type Members<P> = Arc<dyn Fn(&P) -> &[NodeId] + Send + Sync>;
+type Read<P> = Box<dyn Fn(&str) -> Option<<P as Process>::Input> + Send + Sync>;
+type Settles<P> = Box<dyn Fn(&<P as Process>::Config, &Group, u64) -> Duration + Send + Sync>;
+type Viewer<P> = Box<dyn Fn(&P, &<P as Process>::Config, &Scene<'_>) -> ProcessView + Send + Sync>;
+type Members<P> = Box<dyn Fn(&P) -> &[NodeId] + Send + Sync>;
 
 /// What an output means to a meter of critical sections.
-pub type MilestoneReader<P> = Of<<P as Process>::Output, Option<Milestone>>;
+pub type MilestoneReader<P> =
+    Arc<dyn Fn(&<P as Process>::Output) -> Option<Milestone> + Send + Sync>;
 
 /// What the clock that a process keeps shows when that of its machine shows a reading.
 pub type ClockReader<P> = Arc<dyn Fn(&P, Time) -> Option<Time> + Send + Sync>;
@@ -92,26 +94,28 @@ pub struct Definition<P: Process> {
     /// How its values travel.
     pub codec: Codec<P>,
     pub(crate) configure: BySettings<P::Config>,
-    pub(crate) check: BySettings<Result<(), BadOption>>,
-    pub(crate) read: Read<P>,
-    pub(crate) write: Of<P::Input, Cow<'static, str>>,
-    pub(crate) is_work: Of<P::Input, bool>,
-    pub(crate) settles: Settles<P>,
+    pub(crate) check: Option<BySettings<Result<(), BadOption>>>,
+    pub(crate) read: Option<Read<P>>,
+    pub(crate) write: Option<Of<P::Input, Cow<'static, str>>>,
+    pub(crate) is_work: Option<Of<P::Input, bool>>,
+    pub(crate) settles: Option<Settles<P>>,
     /// Without it, a run ends at the goal, or after the usual time if there is no goal.
     pub(crate) lasts: Option<Of<P::Config, Option<Duration>>>,
-    pub(crate) referee: InGroup<P, Option<Box<dyn Referee<P>>>>,
-    pub(crate) coordinator: Of<P, Option<NodeId>>,
-    pub(crate) members: Members<P>,
-    pub(crate) standing: Of<P, Option<Standing>>,
+    pub(crate) referee: Option<InGroup<P, Box<dyn Referee<P>>>>,
+    pub(crate) coordinator: Option<Of<P, Option<NodeId>>>,
+    pub(crate) members: Option<Members<P>>,
+    pub(crate) standing: Option<Of<P, Option<Standing>>>,
     /// Critical sections are measured if there is one.
     pub(crate) milestone: Option<MilestoneReader<P>>,
-    pub(crate) clock: ClockReader<P>,
-    pub(crate) quantity: InGroup<P, Option<Quantity>>,
-    pub(crate) held: Of<P, Option<u64>>,
-    pub(crate) carried: Of<P::Msg, u64>,
-    pub(crate) note: Of<P, String>,
+    pub(crate) clock: Option<ClockReader<P>>,
+    pub(crate) quantity: Option<InGroup<P, Option<Quantity>>>,
+    pub(crate) held: Option<Of<P, Option<u64>>>,
+    pub(crate) carried: Option<Of<P::Msg, u64>>,
+    pub(crate) note: Option<Of<P, String>>,
     /// Without it, nothing is drawn but the state's fields.
     pub(crate) view: Option<Viewer<P>>,
+    /// The definition of the process inside, which is asked for what is not said here.
+    pub(crate) inner: Option<Box<dyn Inner<P>>>,
     pub(crate) variant: Option<Of<Settings, Result<Arc<Self>, BadOption>>>,
     pub(crate) costs: Option<fn(u32) -> Vec<Cost>>,
     /// The text of a process before it has started.
@@ -166,23 +170,24 @@ impl<P: Process> Definition<P> {
             beside: &[],
             codec,
             configure: Arc::new(configure),
-            check: Arc::new(|_, _| Ok(())),
-            read: Arc::new(|_| None),
-            write: Arc::new(|_| Cow::Borrowed("")),
-            is_work: Arc::new(|_| false),
-            settles: Arc::new(|_, _, _| USUAL_SPAN),
+            check: None,
+            read: None,
+            write: None,
+            is_work: None,
+            settles: None,
             lasts: None,
-            referee: Arc::new(|_, _| None),
-            coordinator: Arc::new(|_| None),
-            members: Arc::new(|_| &[]),
-            standing: Arc::new(|_| None),
+            referee: None,
+            coordinator: None,
+            members: None,
+            standing: None,
             milestone: None,
-            clock: Arc::new(|_, _| None),
-            quantity: Arc::new(|_, _| None),
-            held: Arc::new(|_| None),
-            carried: Arc::new(|_| 0),
-            note: Arc::new(|_| String::new()),
+            clock: None,
+            quantity: None,
+            held: None,
+            carried: None,
+            note: None,
             view: None,
+            inner: None,
             variant: None,
             costs: None,
             blank: format!("{:?}", P::default()),
@@ -215,52 +220,63 @@ impl<P: Process> Definition<P> {
     /// What it can be asked for: the verbs, the input that a verb stands for, and the verb that
     /// stands for an input. A verb is one word, which may have parts: `transfer:2:50`.
     pub fn verbs(
-        self,
+        mut self,
         verbs: &'static [&'static str],
         read: impl Fn(&str) -> Option<P::Input> + Send + Sync + 'static,
         write: impl Fn(&P::Input) -> Cow<'static, str> + Send + Sync + 'static,
     ) -> Self {
-        Definition { verbs, read: Arc::new(read), write: Arc::new(write), ..self }
+        self.verbs = verbs;
+        self.read = Some(Box::new(read));
+        self.write = Some(Box::new(write));
+        self
     }
 
     /// Which inputs ask for something that takes its time, so that a run with many of them may be
     /// long.
-    pub fn work(self, is_work: impl Fn(&P::Input) -> bool + Send + Sync + 'static) -> Self {
-        Definition { is_work: Arc::new(is_work), ..self }
+    pub fn work(mut self, is_work: impl Fn(&P::Input) -> bool + Send + Sync + 'static) -> Self {
+        self.is_work = Some(Box::new(is_work));
+        self
     }
 
     /// The options that only it has. Each is a flag of the commands and a setting of scenarios.
-    pub fn options(self, options: &'static [Opt]) -> Self {
-        Definition { options, ..self }
+    pub fn options(mut self, options: &'static [Opt]) -> Self {
+        self.options = options;
+        self
     }
 
     /// Whether it can do anything with these settings in this group. Drivers ask before they ask
     /// for a configuration.
     pub fn checks(
-        self,
+        mut self,
         check: impl Fn(&Settings, &Group) -> Result<(), BadOption> + Send + Sync + 'static,
     ) -> Self {
-        Definition { check: Arc::new(check), ..self }
+        self.check = Some(Arc::new(check));
+        self
     }
 
     /// The only number of processes that makes sense.
-    pub fn nodes(self, nodes: u32) -> Self {
-        Definition { nodes: Some(nodes), ..self }
+    pub fn nodes(mut self, nodes: u32) -> Self {
+        self.nodes = Some(nodes);
+        self
     }
 
     /// What it is composed with, whose rules belong to its own.
-    pub fn beside(self, beside: &'static [Docs]) -> Self {
-        Definition { beside, ..self }
+    pub fn beside(mut self, beside: &'static [Docs]) -> Self {
+        self.beside = beside;
+        self
     }
 
     /// The kinds of messages in whose middle it is worth crashing.
-    pub fn kinds(self, kinds: &'static [&'static str]) -> Self {
-        Definition { kinds, ..self }
+    pub fn kinds(mut self, kinds: &'static [&'static str]) -> Self {
+        self.kinds = kinds;
+        self
     }
 
     /// Its processes look at their clocks, which may gain or lose this many parts per million.
-    pub fn reads_clock(self, drift_ppm: u32) -> Self {
-        Definition { reads_clock: true, drift_ppm, ..self }
+    pub fn reads_clock(mut self, drift_ppm: u32) -> Self {
+        self.reads_clock = true;
+        self.drift_ppm = drift_ppm;
+        self
     }
 
     /// What must hold at every moment.
@@ -276,94 +292,110 @@ impl<P: Process> Definition<P> {
     }
 
     /// What must hold for good, some time after the last fault. A run with detection ends there.
-    pub fn goal(self, goal: Goal<P>) -> Self {
-        Definition { goal: Some(goal), ..self }
+    pub fn goal(mut self, goal: Goal<P>) -> Self {
+        self.goal = Some(goal);
+        self
     }
 
     /// How long after the last fault the goal may still be open, given the number of inputs that
     /// are [work](Definition::work); a minute, unless this says otherwise.
     pub fn settles_within(
-        self,
+        mut self,
         settles: impl Fn(&P::Config, &Group, u64) -> Duration + Send + Sync + 'static,
     ) -> Self {
-        Definition { settles: Arc::new(settles), ..self }
+        self.settles = Some(Box::new(settles));
+        self
     }
 
     /// How long a run lasts unless the user says otherwise, where it would go on for ever: clocks
     /// are never done.
     pub fn lasts(
-        self,
+        mut self,
         lasts: impl Fn(&P::Config) -> Option<Duration> + Send + Sync + 'static,
     ) -> Self {
-        Definition { lasts: Some(Arc::new(lasts)), ..self }
+        self.lasts = Some(Box::new(lasts));
+        self
     }
 
     /// Makes the referee of a run, which hears all outputs, judges them and sums them up.
     pub fn referee(
-        self,
+        mut self,
         referee: impl Fn(&P::Config, &Group) -> Box<dyn Referee<P>> + Send + Sync + 'static,
     ) -> Self {
-        Definition { referee: Arc::new(move |config, group| Some(referee(config, group))), ..self }
+        self.referee = Some(Box::new(referee));
+        self
     }
 
     /// The process that a process takes for the coordinator, if any.
     pub fn coordinator(
-        self,
+        mut self,
         coordinator: impl Fn(&P) -> Option<NodeId> + Send + Sync + 'static,
     ) -> Self {
-        Definition { coordinator: Arc::new(coordinator), ..self }
+        self.coordinator = Some(Box::new(coordinator));
+        self
     }
 
     /// The processes that a process knows to be alive, where the algorithm finds that out.
-    pub fn members(self, members: impl Fn(&P) -> &[NodeId] + Send + Sync + 'static) -> Self {
-        Definition { members: Arc::new(members), ..self }
+    pub fn members(mut self, members: impl Fn(&P) -> &[NodeId] + Send + Sync + 'static) -> Self {
+        self.members = Some(Box::new(members));
+        self
     }
 
     /// What a process has of the critical section, and what an output means to a meter of it.
     pub fn section(
-        self,
+        mut self,
         standing: impl Fn(&P) -> Standing + Send + Sync + 'static,
         milestone: impl Fn(&P::Output) -> Option<Milestone> + Send + Sync + 'static,
     ) -> Self {
-        let standing = Arc::new(move |process: &P| Some(standing(process)));
-        Definition { standing, milestone: Some(Arc::new(milestone)), ..self }
+        self.standing = Some(Box::new(move |process: &P| Some(standing(process))));
+        self.milestone = Some(Arc::new(milestone));
+        self
     }
 
     /// What the clock that a process keeps shows when that of its machine shows a reading, where
     /// the algorithm is about clocks.
-    pub fn clock(self, clock: impl Fn(&P, Time) -> Option<Time> + Send + Sync + 'static) -> Self {
-        Definition { clock: Arc::new(clock), ..self }
+    pub fn clock(
+        mut self,
+        clock: impl Fn(&P, Time) -> Option<Time> + Send + Sync + 'static,
+    ) -> Self {
+        self.clock = Some(Arc::new(clock));
+        self
     }
 
     /// What there is always the same amount of, in processes and on the way, so that a snapshot can
     /// be judged by its sum: how much there is in all, how much a process holds (none if nothing is
     /// promised of the amount in its state), and how much a message carries.
     pub fn conserves(
-        self,
+        mut self,
         total: impl Fn(&P::Config, &Group) -> Option<Quantity> + Send + Sync + 'static,
         held: impl Fn(&P) -> Option<u64> + Send + Sync + 'static,
         carried: impl Fn(&P::Msg) -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let (quantity, held) = (Arc::new(total), Arc::new(held));
-        Definition { quantity, held, carried: Arc::new(carried), ..self }
+        self.quantity = Some(Box::new(total));
+        self.held = Some(Box::new(held));
+        self.carried = Some(Box::new(carried));
+        self
     }
 
     /// A word or two about the state of a process, for pictures.
-    pub fn note(self, note: impl Fn(&P) -> String + Send + Sync + 'static) -> Self {
-        Definition { note: Arc::new(note), ..self }
+    pub fn note(mut self, note: impl Fn(&P) -> String + Send + Sync + 'static) -> Self {
+        self.note = Some(Box::new(note));
+        self
     }
 
     /// What is drawn of a process: see [`show`](crate::show).
     pub fn view(
-        self,
+        mut self,
         view: impl Fn(&P, &P::Config, &Scene<'_>) -> ProcessView + Send + Sync + 'static,
     ) -> Self {
-        Definition { view: Some(Arc::new(view)), ..self }
+        self.view = Some(Box::new(view));
+        self
     }
 
     /// What it claims to cost for processes 1 to n, n at least 1. `compare` measures it.
-    pub fn costs(self, costs: fn(u32) -> Vec<Cost>) -> Self {
-        Definition { costs: Some(costs), ..self }
+    pub fn costs(mut self, costs: fn(u32) -> Vec<Cost>) -> Self {
+        self.costs = Some(costs);
+        self
     }
 }
 
@@ -371,11 +403,23 @@ impl Definition<AnyProcess> {
     /// Which algorithm these settings make of it, where a setting names another algorithm that it
     /// is wrapped around.
     pub fn variants(
-        self,
+        mut self,
         variant: impl Fn(&Settings) -> Result<Arc<Self>, BadOption> + Send + Sync + 'static,
     ) -> Self {
-        Definition { variant: Some(Arc::new(variant)), ..self }
+        self.variant = Some(Box::new(variant));
+        self
     }
+}
+
+/// What this definition says, or else the one inside, or else what is usual.
+macro_rules! said {
+    ($self:ident.$own:ident($($given:expr),*), $inner:ident($($asked:expr),*), $usual:expr) => {
+        match (&$self.$own, &$self.inner) {
+            (Some(own), _) => own($($given),*),
+            (None, Some(inner)) => inner.$inner($($asked),*),
+            (None, None) => $usual,
+        }
+    };
 }
 
 /// What drivers ask.
@@ -392,7 +436,7 @@ impl<P: Process> Definition<P> {
 
     /// Whether it can do anything with these settings in this group.
     pub fn check(&self, settings: &Settings, group: &Group) -> Result<(), BadOption> {
-        (self.check)(settings, group)
+        self.check.as_ref().map_or(Ok(()), |check| check(settings, group))
     }
 
     /// The configuration for these settings. Options that [`check`](Definition::check) refuses
@@ -403,17 +447,17 @@ impl<P: Process> Definition<P> {
 
     /// The input that a verb stands for, if it knows the verb.
     pub fn input(&self, verb: &str) -> Option<P::Input> {
-        (self.read)(verb)
+        said!(self.read(verb), input(verb), None)
     }
 
     /// The verb that stands for an input.
     pub fn verb(&self, input: &P::Input) -> Cow<'static, str> {
-        (self.write)(input)
+        said!(self.write(input), verb(input), Cow::Borrowed(""))
     }
 
     /// Whether an input is work.
     pub fn is_work(&self, input: &P::Input) -> bool {
-        (self.is_work)(input)
+        said!(self.is_work(input), is_work(input), false)
     }
 
     /// Whether the goal holds for these live processes; without a goal, always.
@@ -426,30 +470,32 @@ impl<P: Process> Definition<P> {
 
     /// How long after the last fault the goal may still be open.
     pub fn settling_time(&self, config: &P::Config, group: &Group, work: u64) -> Duration {
-        (self.settles)(config, group, work)
+        said!(self.settles(config, group, work), settling_time(config, group, work), USUAL_SPAN)
     }
 
     /// How long a run lasts unless the user says otherwise; until the goal, if this is `None`.
     pub fn duration(&self, config: &P::Config) -> Option<Duration> {
-        match &self.lasts {
-            Some(lasts) => lasts(config),
-            None => self.goal.is_none().then_some(USUAL_SPAN),
-        }
+        let usual = self.goal.is_none().then_some(USUAL_SPAN);
+        said!(self.lasts(config), duration(config), usual)
     }
 
     /// A new referee for a run.
     pub fn new_referee(&self, config: &P::Config, group: &Group) -> Option<Box<dyn Referee<P>>> {
-        (self.referee)(config, group)
+        match (&self.referee, &self.inner) {
+            (Some(referee), _) => Some(referee(config, group)),
+            (None, Some(inner)) => inner.new_referee(config, group),
+            (None, None) => None,
+        }
     }
 
     /// The process that a process takes for the coordinator.
     pub fn coordinator_of(&self, process: &P) -> Option<NodeId> {
-        (self.coordinator)(process)
+        said!(self.coordinator(process), coordinator_of(process), None)
     }
 
     /// The processes that a process knows to be alive.
     pub fn members_of<'a>(&self, process: &'a P) -> &'a [NodeId] {
-        (self.members)(process)
+        said!(self.members(process), members_of(process), &[])
     }
 
     /// Whether it is about a critical section.
@@ -459,7 +505,7 @@ impl<P: Process> Definition<P> {
 
     /// What a process has of the critical section, where there is one.
     pub fn section_of(&self, process: &P) -> Option<Standing> {
-        (self.standing)(process)
+        said!(self.standing(process), section_of(process), None)
     }
 
     /// What outputs mean to a meter of critical sections, where there are any.
@@ -469,27 +515,27 @@ impl<P: Process> Definition<P> {
 
     /// What the clock that a process keeps shows at a reading of its machine's.
     pub fn clock_reader(&self) -> ClockReader<P> {
-        self.clock.clone()
+        self.clock.clone().unwrap_or_else(|| Arc::new(|_, _| None))
     }
 
     /// What there is always the same amount of.
     pub fn quantity(&self, config: &P::Config, group: &Group) -> Option<Quantity> {
-        (self.quantity)(config, group)
+        said!(self.quantity(config, group), quantity(config, group), None)
     }
 
     /// How much of it a process has.
     pub fn held_by(&self, process: &P) -> Option<u64> {
-        (self.held)(process)
+        said!(self.held(process), held_by(process), None)
     }
 
     /// How much of it a message carries.
     pub fn carried_by(&self, msg: &P::Msg) -> u64 {
-        (self.carried)(msg)
+        said!(self.carried(msg), carried_by(msg), 0)
     }
 
     /// A word or two about the state of a process.
     pub fn note_of(&self, process: &P) -> String {
-        (self.note)(process)
+        said!(self.note(process), note_of(process), String::new())
     }
 
     /// What is drawn of a process, if it says so.
@@ -499,7 +545,11 @@ impl<P: Process> Definition<P> {
         config: &P::Config,
         scene: &Scene<'_>,
     ) -> Option<ProcessView> {
-        self.view.as_ref().map(|view| view(process, config, scene))
+        match (&self.view, &self.inner) {
+            (Some(view), _) => Some(view(process, config, scene)),
+            (None, Some(inner)) => inner.view_of(process, config, scene),
+            (None, None) => None,
+        }
     }
 
     /// What it claims to cost for this number of processes, if it claims anything.

@@ -1,21 +1,31 @@
 //! Definitions of erased processes.
 
-use crate::definition::{Definition, Of};
+use crate::definition::{ClockReader, Definition, MilestoneReader, Quantity, Settings};
+use crate::mutex::Standing;
 use crate::referee::{Breach, Fact, Picture, Referee};
 use crate::show::{ProcessView, Scene};
 use bellwether_core::{
-    AnyConfig, AnyInput, AnyMsg, AnyOutput, AnyProcess, Erasable, Goal, Invariant, NodeId, Time,
+    AnyConfig, AnyInput, AnyMsg, AnyOutput, AnyProcess, Erasable, Goal, Group, Invariant, NodeId,
+    Process, Time,
 };
+use std::borrow::Cow;
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
 impl<P: Erasable> Definition<P> {
     /// The same algorithm as an [`AnyProcess`]. A process, configuration or value of another type
     /// is treated as one about which there is nothing to say; no driver mixes them.
-    pub fn erase(self) -> Definition<AnyProcess> {
-        let Definition { configure, read, settles, referee, members, clock, quantity, .. } = self;
+    pub fn erase(mut self) -> Definition<AnyProcess> {
+        let configure = self.configure.clone();
+        let erased = Definition::with_codec(
+            self.entry,
+            self.codec.clone().erase(),
+            move |settings: &Settings, group: &Group| {
+                AnyConfig::new::<P>(configure(settings, group))
+            },
+        );
         Definition {
-            entry: self.entry,
             assumes: self.assumes,
             drift_ppm: self.drift_ppm,
             reads_clock: self.reads_clock,
@@ -24,58 +34,108 @@ impl<P: Erasable> Definition<P> {
             verbs: self.verbs,
             kinds: self.kinds,
             beside: self.beside,
-            invariants: self.invariants.into_iter().map(Invariant::erase).collect(),
-            goal: self.goal.map(Goal::erase),
-            codec: self.codec.erase(),
-            configure: Arc::new(move |settings, group| {
-                AnyConfig::new::<P>(configure(settings, group))
+            invariants: take(&mut self.invariants).into_iter().map(Invariant::erase).collect(),
+            goal: self.goal.clone().map(Goal::erase),
+            check: self.check.take(),
+            milestone: self.milestone.take().map(|of| -> MilestoneReader<AnyProcess> {
+                Arc::new(move |output| of(output.downcast_ref()?))
             }),
-            check: self.check,
-            read: Arc::new(move |verb| read(verb).map(AnyInput::new)),
-            write: inside(AnyInput::downcast_ref, self.write),
-            is_work: inside(AnyInput::downcast_ref, self.is_work),
-            settles: Arc::new(move |config, group, work| {
-                let config = config.downcast_ref::<P>();
-                config.map_or(Duration::ZERO, |config| settles(config, group, work))
+            clock: self.clock.take().map(|clock| -> ClockReader<AnyProcess> {
+                Arc::new(move |process, reading| clock(process.downcast_ref()?, reading))
             }),
-            lasts: self.lasts.map(|lasts| inside(AnyConfig::downcast_ref::<P>, lasts)),
-            referee: Arc::new(move |config, group| {
-                let referee = referee(config.downcast_ref::<P>()?, group)?;
-                Some(Box::new(Hearing(referee)))
-            }),
-            coordinator: inside(AnyProcess::downcast_ref, self.coordinator),
-            members: Arc::new(move |process| {
-                process.downcast_ref().map_or(&[], |process| members(process))
-            }),
-            standing: inside(AnyProcess::downcast_ref, self.standing),
-            milestone: self.milestone.map(|of| inside(AnyOutput::downcast_ref, of)),
-            clock: Arc::new(move |process, reading| clock(process.downcast_ref()?, reading)),
-            quantity: Arc::new(move |config, group| quantity(config.downcast_ref::<P>()?, group)),
-            held: inside(AnyProcess::downcast_ref, self.held),
-            carried: inside(AnyMsg::downcast_ref, self.carried),
-            note: inside(AnyProcess::downcast_ref, self.note),
-            view: self.view.map(|view| {
-                Arc::new(move |process: &AnyProcess, config: &AnyConfig, scene: &Scene<'_>| match (
-                    process.downcast_ref(),
-                    config.downcast_ref::<P>(),
-                ) {
-                    (Some(process), Some(config)) => view(process, config, scene),
-                    _ => ProcessView::default(),
-                }) as _
-            }),
-            variant: None,
             costs: self.costs,
-            blank: self.blank,
+            blank: take(&mut self.blank),
+            inner: Some(Box::new(self)),
+            ..erased
         }
     }
 }
 
-/// What `ask` says of the value inside an erased one; nothing, if that is of another type.
-fn inside<E: 'static, V: 'static, T: Default + 'static>(
-    find: for<'a> fn(&'a E) -> Option<&'a V>,
-    ask: Of<V, T>,
-) -> Of<E, T> {
-    Arc::new(move |erased| find(erased).map_or_else(T::default, |value| ask(value)))
+/// What the definition of the process inside says of erased values.
+pub(crate) trait Inner<P: Process>: Send + Sync {
+    fn input(&self, verb: &str) -> Option<P::Input>;
+    fn verb(&self, input: &P::Input) -> Cow<'static, str>;
+    fn is_work(&self, input: &P::Input) -> bool;
+    fn settling_time(&self, config: &P::Config, group: &Group, work: u64) -> Duration;
+    fn duration(&self, config: &P::Config) -> Option<Duration>;
+    fn new_referee(&self, config: &P::Config, group: &Group) -> Option<Box<dyn Referee<P>>>;
+    fn coordinator_of(&self, process: &P) -> Option<NodeId>;
+    fn members_of<'a>(&self, process: &'a P) -> &'a [NodeId];
+    fn section_of(&self, process: &P) -> Option<Standing>;
+    fn quantity(&self, config: &P::Config, group: &Group) -> Option<Quantity>;
+    fn held_by(&self, process: &P) -> Option<u64>;
+    fn carried_by(&self, msg: &P::Msg) -> u64;
+    fn note_of(&self, process: &P) -> String;
+    fn view_of(&self, process: &P, config: &P::Config, scene: &Scene<'_>) -> Option<ProcessView>;
+}
+
+impl<P: Erasable> Inner<AnyProcess> for Definition<P> {
+    fn input(&self, verb: &str) -> Option<AnyInput> {
+        self.input(verb).map(AnyInput::new)
+    }
+
+    fn verb(&self, input: &AnyInput) -> Cow<'static, str> {
+        input.downcast_ref().map_or(Cow::Borrowed(""), |input| self.verb(input))
+    }
+
+    fn is_work(&self, input: &AnyInput) -> bool {
+        input.downcast_ref().is_some_and(|input| self.is_work(input))
+    }
+
+    fn settling_time(&self, config: &AnyConfig, group: &Group, work: u64) -> Duration {
+        let config = config.downcast_ref::<P>();
+        config.map_or(Duration::ZERO, |config| self.settling_time(config, group, work))
+    }
+
+    fn duration(&self, config: &AnyConfig) -> Option<Duration> {
+        self.duration(config.downcast_ref::<P>()?)
+    }
+
+    fn new_referee(
+        &self,
+        config: &AnyConfig,
+        group: &Group,
+    ) -> Option<Box<dyn Referee<AnyProcess>>> {
+        let referee = self.new_referee(config.downcast_ref::<P>()?, group)?;
+        Some(Box::new(Hearing(referee)))
+    }
+
+    fn coordinator_of(&self, process: &AnyProcess) -> Option<NodeId> {
+        self.coordinator_of(process.downcast_ref()?)
+    }
+
+    fn members_of<'a>(&self, process: &'a AnyProcess) -> &'a [NodeId] {
+        process.downcast_ref().map_or(&[], |process| self.members_of(process))
+    }
+
+    fn section_of(&self, process: &AnyProcess) -> Option<Standing> {
+        self.section_of(process.downcast_ref()?)
+    }
+
+    fn quantity(&self, config: &AnyConfig, group: &Group) -> Option<Quantity> {
+        self.quantity(config.downcast_ref::<P>()?, group)
+    }
+
+    fn held_by(&self, process: &AnyProcess) -> Option<u64> {
+        self.held_by(process.downcast_ref()?)
+    }
+
+    fn carried_by(&self, msg: &AnyMsg) -> u64 {
+        msg.downcast_ref().map_or(0, |msg| self.carried_by(msg))
+    }
+
+    fn note_of(&self, process: &AnyProcess) -> String {
+        process.downcast_ref().map_or_else(String::new, |process| self.note_of(process))
+    }
+
+    fn view_of(
+        &self,
+        process: &AnyProcess,
+        config: &AnyConfig,
+        scene: &Scene<'_>,
+    ) -> Option<ProcessView> {
+        self.view_of(process.downcast_ref()?, config.downcast_ref::<P>()?, scene)
+    }
 }
 
 /// The referee of the process inside at a run of erased ones.

@@ -5,13 +5,43 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Turns values of one type into bytes and back.
-pub struct Coder<T> {
-    encode: Encode<T>,
-    decode: Decode<T>,
+pub struct Coder<T>(Arc<dyn Code<T> + Send + Sync>);
+
+trait Code<T> {
+    fn encode(&self, value: &T) -> Vec<u8>;
+    fn decode(&self, bytes: &[u8]) -> Result<T, String>;
 }
 
-type Encode<T> = Arc<dyn Fn(&T) -> Vec<u8> + Send + Sync>;
-type Decode<T> = Arc<dyn Fn(&[u8]) -> Result<T, String> + Send + Sync>;
+/// Two functions.
+struct Pair<E, D>(E, D);
+
+impl<T, E: Fn(&T) -> Vec<u8>, D: Fn(&[u8]) -> Result<T, String>> Code<T> for Pair<E, D> {
+    fn encode(&self, value: &T) -> Vec<u8> {
+        (self.0)(value)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<T, String> {
+        (self.1)(bytes)
+    }
+}
+
+/// The coder of a value that is wrapped in another type.
+struct Wrapped<T, W> {
+    coder: Coder<T>,
+    wrap: fn(T) -> W,
+    inner: for<'a> fn(&'a W) -> Option<&'a T>,
+}
+
+impl<T, W> Code<W> for Wrapped<T, W> {
+    fn encode(&self, value: &W) -> Vec<u8> {
+        // A value of another type has no bytes here; decoding refuses them.
+        (self.inner)(value).map_or_else(Vec::new, |value| self.coder.encode(value))
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<W, String> {
+        self.coder.decode(bytes).map(self.wrap)
+    }
+}
 
 impl<T> Coder<T> {
     /// A coder of these two functions. Decoding says what is wrong with bytes that mean nothing,
@@ -20,17 +50,17 @@ impl<T> Coder<T> {
         encode: impl Fn(&T) -> Vec<u8> + Send + Sync + 'static,
         decode: impl Fn(&[u8]) -> Result<T, String> + Send + Sync + 'static,
     ) -> Self {
-        Coder { encode: Arc::new(encode), decode: Arc::new(decode) }
+        Coder(Arc::new(Pair(encode, decode)))
     }
 
     /// The bytes of a value.
     pub fn encode(&self, value: &T) -> Vec<u8> {
-        (self.encode)(value)
+        self.0.encode(value)
     }
 
     /// The value of these bytes, or what is wrong with them.
     pub fn decode(&self, bytes: &[u8]) -> Result<T, String> {
-        (self.decode)(bytes)
+        self.0.decode(bytes)
     }
 
     /// The same for a value that is wrapped in another type.
@@ -42,18 +72,13 @@ impl<T> Coder<T> {
     where
         T: 'static,
     {
-        let Coder { encode, decode } = self;
-        Coder::new(
-            // A value of another type has no bytes here; decoding refuses them.
-            move |value: &W| inner(value).map_or_else(Vec::new, |value| encode(value)),
-            move |bytes| decode(bytes).map(wrap),
-        )
+        Coder(Arc::new(Wrapped { coder: self, wrap, inner }))
     }
 }
 
 impl<T> Clone for Coder<T> {
     fn clone(&self) -> Self {
-        Coder { encode: self.encode.clone(), decode: self.decode.clone() }
+        Coder(self.0.clone())
     }
 }
 

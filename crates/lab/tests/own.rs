@@ -1,5 +1,5 @@
 //! A process of somebody else's that panics: its run ends with what is known of it, and the
-//! explorer's server goes on.
+//! explorer's server goes on. And catalogues that are refused before anything runs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,6 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use bellwether_lab::prelude::*;
 use serde_json::{Value, json};
+use std::process::Command;
 use std::sync::Once;
 use tower::ServiceExt;
 
@@ -51,12 +52,23 @@ impl Process for Touchy {
 
 impl Algorithm for Touchy {
     fn definition() -> Definition<Self> {
-        Definition::<Self>::named("touchy").verbs(
+        let definition = Definition::<Self>::named("touchy").verbs(
             &["poke"],
             |verb| (verb == "poke").then_some(()),
             |()| "poke".into(),
-        )
+        );
+        if wants_a_flag() { definition.options(&NODES) } else { definition }
     }
+}
+
+/// `sim` and others have a flag of this name.
+const NODES: [Opt; 1] = [Opt { name: "nodes", value: Some("N"), help: "how touchy it is" }];
+
+/// Set where the process declares it.
+const WANTS: &str = "TOUCHY_WANTS_A_FLAG";
+
+fn wants_a_flag() -> bool {
+    std::env::var_os(WANTS).is_some()
 }
 
 async fn run(scenario: &str) -> (u16, Value) {
@@ -92,4 +104,23 @@ fn a_second_catalogue_is_refused_and_so_is_a_bad_one() {
     let twice = catalogue().with::<Touchy>().with::<Touchy>();
     let refused = bellwether_lab::install(twice).unwrap_err().to_string();
     assert!(refused.contains("two algorithms are called 'touchy'"), "{refused}");
+}
+
+#[test]
+fn an_option_called_like_a_flag_is_refused() {
+    if wants_a_flag() {
+        let refused = bellwether_lab::install(catalogue().with::<Touchy>()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "touchy declares the option 'nodes', but `sim` has a flag --nodes for all algorithms; \
+             rename the option"
+        );
+        return;
+    }
+    // A program has one catalogue, so this takes a program of its own: this one, for this test.
+    let name = "an_option_called_like_a_flag_is_refused";
+    let mut itself = Command::new(std::env::current_exe().unwrap());
+    let output = itself.args(["--exact", name]).env(WANTS, "yes").output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }

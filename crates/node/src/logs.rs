@@ -3,7 +3,11 @@
 use crate::config::{Log, LogFormat};
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
-use tracing_subscriber::EnvFilter;
+use tracing::Subscriber;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::reload;
+use tracing_subscriber::util::SubscriberInitExt;
 
 const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
@@ -18,44 +22,43 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
             return Err(format!("'{word}' is not a level; give {wanted}"));
         }
     }
-    EnvFilter::builder().parse(text).map(|_| ()).map_err(|_| format!("'{text}' is not {wanted}"))
+    text.parse::<Targets>().map(|_| ()).map_err(|_| format!("'{text}' is not {wanted}"))
 }
 
 /// Takes another level, if this process logs.
-static LEVEL: OnceLock<Box<dyn Fn(EnvFilter) + Send + Sync>> = OnceLock::new();
+static LEVEL: OnceLock<Box<dyn Fn(Targets) + Send + Sync>> = OnceLock::new();
+
+/// What a text that [`check`] has found good says.
+fn targets(level: &str) -> Targets {
+    level.parse().unwrap_or_default()
+}
 
 /// Starts logging for the whole process. Only the first call in a process counts.
 pub fn start(log: &Log) {
-    let filter = EnvFilter::builder().parse_lossy(&log.level);
-    let builder = tracing_subscriber::fmt().with_writer(io::stderr);
-    // A second subscriber is refused; then the program that links this crate logs in its own way.
+    let lines = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
+    let lines = lines.with_writer(io::stderr);
     match log.format {
         LogFormat::Text => {
-            let builder = builder.with_ansi(io::stderr().is_terminal()).with_target(false);
-            let builder = builder.with_env_filter(filter).with_filter_reloading();
-            let handle = builder.reload_handle();
-            keep(builder.try_init(), move |filter| drop(handle.reload(filter)));
+            let colour = io::stderr().is_terminal();
+            filter(lines.with_ansi(colour).with_target(false).finish(), &log.level);
         }
-        LogFormat::Json => {
-            let builder = builder.json().flatten_event(true);
-            let builder = builder.with_env_filter(filter).with_filter_reloading();
-            let handle = builder.reload_handle();
-            keep(builder.try_init(), move |filter| drop(handle.reload(filter)));
-        }
+        LogFormat::Json => filter(lines.json().flatten_event(true).finish(), &log.level),
     }
 }
 
-/// Keeps the way to another level, if logging has started.
-fn keep<E>(started: Result<(), E>, change: impl Fn(EnvFilter) + Send + Sync + 'static) {
-    if started.is_ok() {
-        let _ = LEVEL.set(Box::new(change));
+/// Logs in this way, and keeps the way to another level.
+fn filter(lines: impl Subscriber + Send + Sync, level: &str) {
+    let (filter, handle) = reload::Layer::new(targets(level));
+    // A second subscriber is refused; then the program that links this crate logs in its own way.
+    if lines.with(filter).try_init().is_ok() {
+        let _ = LEVEL.set(Box::new(move |level| drop(handle.reload(level))));
     }
 }
 
 /// Logs from now on what this says, which [`check`] has found good.
 pub(crate) fn change_level(level: &str) {
     if let Some(change) = LEVEL.get() {
-        change(EnvFilter::builder().parse_lossy(level));
+        change(targets(level));
     }
 }
 

@@ -155,7 +155,9 @@ fn among<P: Erasable>(others: &[Listed], subject: Arc<Definition<P>>) -> Definit
         }))
         .coordinator(of!(subject, move |process| subject.coordinator_of(process.below())))
         .members(of!(subject, move |process| subject.members_of(process.below())))
-        .clock(of!(subject, move |process, reading| (subject.clock)(process.below(), reading)))
+        .clock(of!(subject, move |process, reading| {
+            subject.clock.as_ref().and_then(|clock| clock(process.below(), reading))
+        }))
         .view(of!(subject, move |process, config: &Config<P::Config>, scene| {
             process.view(&subject, &config.below, scene)
         }));
@@ -165,7 +167,7 @@ fn among<P: Erasable>(others: &[Listed], subject: Arc<Definition<P>>) -> Definit
         // The rules of what runs below are those of that algorithm.
         beside: &[("bank", include_str!("bank.rs"))],
         // What is seen of a critical section below is shown, and not measured.
-        standing: of!(subject, Arc::new(move |process| subject.section_of(process.below()))),
+        standing: of!(subject, Some(Box::new(move |process| subject.section_of(process.below())))),
         ..definition
     }
 }

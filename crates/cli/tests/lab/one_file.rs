@@ -82,22 +82,17 @@ fn build(copy: &Path) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
+    // What is run once is not worth optimising. And nobody else asks for this level of debugging:
+    // cargo must not take a crate of the copy for the same crate of the repository.
+    for folder in fs::read_dir(copy.join("crates")).unwrap() {
+        let name = folder.unwrap().file_name().into_string().unwrap();
+        let set = format!("--config=profile.dev.package.bellwether-{name}");
+        build.args([format!("{set}.opt-level=0"), format!("{set}.debug='line-directives-only'")]);
+    }
     build
-        .args([
-            "build",
-            "--quiet",
-            "--offline",
-            "--locked",
-            "--workspace",
-            "--example",
-            "laboratory",
-        ])
+        .args("build --quiet --offline --locked --workspace --example laboratory".split(' '))
         .current_dir(copy)
-        .env("CARGO_TARGET_DIR", target)
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
-        // A level that nobody else asks for: cargo must not take a crate of the copy for the same
-        // crate of the repository.
-        .env("CARGO_PROFILE_DEV_DEBUG", "line-directives-only");
+        .env("CARGO_TARGET_DIR", target);
     // What cargo says to this test about its package would make a dependency be compiled again.
     for (name, _) in std::env::vars_os() {
         let about = |prefix| name.to_str().is_some_and(|name| name.starts_with(prefix));
