@@ -1,6 +1,8 @@
 //! A member's identity: what [`identity`](crate::identity) says of its certificate, checked, and the
 //! two sides of TLS with it.
 
+#![expect(clippy::disallowed_types, reason = "a certificate expires by the calendar")]
+
 use super::stats::lock;
 use crate::identity::{
     CA, CERTIFICATE, Files, IdentityError, Paths, certificates, check_cluster, check_usages,
