@@ -67,6 +67,7 @@ impl<M: Machine> Log<M> {
             (self.promised, self.vote) = (beat.term, Some(leader));
         }
         self.follow(leader, beat, cx);
+        self.forget_received(cx);
         self.bind(leader, beat, cx);
         self.be_welcomed(beat, cx);
         cx.emit(Output::Heard { leader, term: beat.term });

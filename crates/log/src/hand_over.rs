@@ -160,6 +160,7 @@ impl<M: Machine> Log<M> {
             return self.yield_to_all(cx);
         }
         if phase == Phase::Yielded {
+            // Time has passed since it yielded, so what was sent before that is older than this.
             state.generation = state.generation.saturating_add(1);
             (state.resumed, state.progress) = (now, now);
             self.heartbeat(cx);

@@ -28,10 +28,11 @@
 //!   be committed. \[Raft §5.3; VRR §4.1\]
 //! * **G5 Pieces.** A member that sees that another one has a newer log fetches it: the entries after
 //!   its own last one; after its commit index if the other does not have it; a snapshot in
-//!   parts if the other has dropped those entries. Pieces are bounded by bytes and asked for one at
-//!   a time. Only a newer log is adopted, from any member. A member that receives a snapshot drops
-//!   its own state and remembers its position as its `floor`: it votes as if it had that log until
-//!   it has one as new. \[VRR §5.2, §5.1; Raft §7; the floor is our own\]
+//!   parts if the other has dropped those entries. Pieces are bounded by bytes. From the second one on
+//!   the piece after the next is asked for, too, so that the link is not idle for a round trip. Only
+//!   a newer log is adopted, from any member. A member that receives a snapshot drops its own
+//!   state and remembers its position as its `floor`: it votes as if it had that log until it has
+//!   one as new. \[VRR §5.2, §5.1; Raft §7; the floor is our own\]
 //! * **G6 Commit.** An entry is committed when it is of the leader's own term (or before such a one),
 //!   in the leader's own written log and in those of a majority. Only committed entries are applied;
 //!   what comes of them is told while serving. \[Raft §5.4.2, §5.3; VRR §4.1; thesis §10.2.1\]
@@ -109,6 +110,7 @@ use lead::LeaderState;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use transfer::{Fetching, Partial, Snapshot};
+pub use transfer::{Piece, Received};
 use vote::Ask;
 
 /// One member's part in the replicated log.
@@ -140,6 +142,8 @@ pub struct Log<M: Machine> {
     /// G5: how many bytes to fetch next; zero before the first time.
     budget: u32,
     offer: Option<Snapshot<M>>,
+    /// G5: with a disk, the pieces of a snapshot that have come.
+    received: Option<Received<M>>,
     /// G7: members whose clocks do not count for leases.
     drifting: BTreeSet<NodeId>,
     /// G6: what came of committed commands, until [`Log::take_outcomes`].
@@ -166,6 +170,7 @@ impl<M: Machine> Default for Log<M> {
             fetch: None,
             budget: 0,
             offer: None,
+            received: None,
             drifting: BTreeSet::new(),
             outcomes: Vec::new(),
         }
@@ -283,7 +288,9 @@ impl<M: Machine> Process for Log<M> {
             Msg::Append { beat, prev, entries } => self.hear_append(from, beat, prev, &entries, cx),
             Msg::Ack(ack) => self.count_ack(from, ack, cx),
             Msg::Refuse { term, promised } => self.be_refused(term, promised, cx),
-            Msg::Fetch { place, budget } => self.supply(from, place, budget, cx),
+            Msg::Fetch { place, budget, ahead } => {
+                self.supply(from, place, (budget, ahead), cx);
+            }
             Msg::Supply { beat, last, body } => self.take_supply(from, beat, last, body, cx),
             Msg::Claim { .. } => self.hear_claim(from, cx),
             Msg::Invite { term, appointed } => self.hear_invite(from, term, appointed, cx),

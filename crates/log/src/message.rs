@@ -90,6 +90,8 @@ pub enum Msg<M: Machine> {
         place: Place<M>,
         /// How many bytes.
         budget: u32,
+        /// How many bytes of it are on their way already: the piece begins after them (G5).
+        ahead: u32,
     },
     /// A piece.
     Supply {

@@ -6,14 +6,23 @@ use crate::tail::Tail;
 use crate::types::{Output, Position, Roster, Timer};
 use crate::{Cx, Log, Memory, Role, Whole};
 use bellwether_core::{Machine, NodeId, Time};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A piece that was asked for.
+/// A piece that was asked for, and the one after it if that was asked for, too.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Fetching<M: Machine> {
     pub(crate) from: NodeId,
     pub(crate) place: Place<M>,
+    asked: Asked,
+    ahead: Option<Asked>,
+}
+
+/// When a piece was asked for, and of how many bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Asked {
     sent: Time,
+    budget: u32,
 }
 
 /// A snapshot of which some parts have come.
@@ -24,6 +33,41 @@ pub(crate) struct Partial<M: Machine> {
     state: M,
     next: M::Cursor,
 }
+
+/// The parts of a snapshot as they came: for a store that writes them as they come.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Received<M: Machine> {
+    /// Which snapshot.
+    pub at: Position,
+    /// The roster at this position.
+    pub roster: Roster,
+    /// The last pieces, the newest first: more than can come between two saves of a driver, because the
+    /// next piece is asked for when the one before is saved.
+    pub last: VecDeque<Piece<M>>,
+    /// When all of them were there.
+    pub complete: Option<Time>,
+}
+
+/// A piece of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Piece<M: Machine> {
+    /// Where it begins.
+    pub from: M::Cursor,
+    /// What is in it.
+    pub parts: Arc<[M::Part]>,
+    /// Where the next one begins; none if there is none.
+    pub next: Option<M::Cursor>,
+}
+
+impl<M: Machine> Received<M> {
+    /// Up to where it has come; none if all of it has.
+    pub fn reached(&self) -> Option<M::Cursor> {
+        self.last.front().map_or_else(|| Some(M::Cursor::default()), |piece| piece.next.clone())
+    }
+}
+
+/// How many pieces are kept for a store.
+const KEPT_PIECES: usize = 3;
 
 /// A state that is sent in parts: frozen, while the running one goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -44,14 +88,7 @@ impl<M: Machine> Log<M> {
         if under_way || matches!(self.role, Role::Leader(..)) {
             return;
         }
-        let place = match &self.memory {
-            Memory::Whole(whole) => Place::After(whole.tail.last()),
-            Memory::Filling(Some(Partial { at, next, .. })) => {
-                Place::Part { at: *at, cursor: next.clone() }
-            }
-            Memory::Filling(None) => first_part(),
-        };
-        self.fetch_place(from, place, cx);
+        self.fetch_place(from, self.next_place(), cx);
     }
 
     /// A snapshot from its beginning, though this member has a log (S8).
@@ -63,11 +100,50 @@ impl<M: Machine> Log<M> {
 
     fn fetch_place(&mut self, from: NodeId, place: Place<M>, cx: &mut Cx<'_, M>) {
         cx.rule("G5");
+        let asked = self.ask_for(from, place.clone(), 0, cx);
+        self.fetch = Some(Fetching { from, place, asked, ahead: None });
+        cx.set_timer(Timer::Fetch, cx.config().patience());
+    }
+
+    /// Asks for the piece that begins so many bytes after a place.
+    fn ask_for(&mut self, from: NodeId, place: Place<M>, ahead: u32, cx: &mut Cx<'_, M>) -> Asked {
         let (least, most) = cx.config().piece;
         self.budget = self.budget.clamp(least, most.max(least));
-        self.fetch = Some(Fetching { from, place: place.clone(), sent: cx.now() });
-        cx.send(from, Msg::Fetch { place, budget: self.budget });
+        let budget = self.budget;
+        cx.send(from, Msg::Fetch { place, budget, ahead });
+        Asked { sent: cx.now(), budget }
+    }
+
+    /// The piece before has come. The next one is on its way already, or is asked for now; and the one
+    /// after it, so that the link is never idle for a round trip.
+    fn fetch_on(&mut self, from: NodeId, under_way: Option<Asked>, cx: &mut Cx<'_, M>) {
+        let place = self.next_place();
+        let asked = match under_way {
+            Some(asked) => asked,
+            None => self.ask_for(from, place.clone(), 0, cx),
+        };
+        let ahead = Some(self.ask_for(from, place.clone(), asked.budget, cx));
+        self.fetch = Some(Fetching { from, place, asked, ahead });
         cx.set_timer(Timer::Fetch, cx.config().patience());
+    }
+
+    /// The snapshot that it receives, if it does.
+    fn filling_at(&self) -> Option<Position> {
+        match &self.memory {
+            Memory::Filling(Some(partial)) => Some(partial.at),
+            Memory::Filling(None) | Memory::Whole(_) => None,
+        }
+    }
+
+    /// Where the next piece begins.
+    fn next_place(&self) -> Place<M> {
+        match &self.memory {
+            Memory::Whole(whole) => Place::After(whole.tail.last()),
+            Memory::Filling(Some(Partial { at, next, .. })) => {
+                Place::Part { at: *at, cursor: next.clone() }
+            }
+            Memory::Filling(None) => first_part(),
+        }
     }
 
     /// No answer: a smaller piece, if it is from the leader; another supplier has its own reasons to
@@ -124,8 +200,9 @@ impl<M: Machine> Log<M> {
     ) {
         let Some(fetch) = self.fetch.take() else { return };
         cx.cancel_timer(Timer::Fetch);
-        self.judge_budget(fetch.sent, cx);
+        self.judge_budget(fetch.asked.sent, cx);
         let before = self.last();
+        let snapshot = self.filling_at();
         let goes_on = match body {
             Body::Entries { prev, entries } => match self.append(prev, &entries) {
                 Appended::Matches(index) => {
@@ -163,7 +240,11 @@ impl<M: Machine> Log<M> {
             }
         };
         if goes_on && self.last() < last {
-            self.fetch_from(from, cx);
+            // What was asked for ahead continues this very log, or this very snapshot.
+            let ahead = fetch.ahead.filter(|_| self.filling_at() == snapshot);
+            self.fetch_on(from, ahead, cx);
+        } else if self.last() >= last && beat.is_none() {
+            cx.emit(Output::CaughtUp(from));
         }
         self.ask_with_newer_log(cx);
     }
@@ -207,8 +288,13 @@ impl<M: Machine> Log<M> {
         let Some(mut partial) = slot.take() else { return false };
         // A snapshot that does not get on would be fetched for ever.
         let gets_on = next.as_ref().is_none_or(|next| *next > cursor);
+        let came: Option<Arc<[M::Part]>> = self.received.is_some().then(|| parts.as_slice().into());
         if !gets_on || partial.state.absorb(parts).is_err() {
             return false;
+        }
+        if let (Some(received), Some(parts)) = (&mut self.received, came) {
+            received.last.truncate(KEPT_PIECES - 1);
+            received.last.push_front(Piece { from: cursor, parts, next: next.clone() });
         }
         match next {
             Some(next) => {
@@ -229,6 +315,12 @@ impl<M: Machine> Log<M> {
             lease.matched = Default::default();
         }
         let next = M::Cursor::default();
+        self.received = (!self.forgets).then(|| Received {
+            at,
+            roster: roster.clone(),
+            last: VecDeque::new(),
+            complete: None,
+        });
         self.memory = Memory::Filling(Some(Partial { at, roster, state: M::default(), next }));
         if was_whole {
             cx.emit(Output::Filling { from, floor: self.floor });
@@ -238,12 +330,26 @@ impl<M: Machine> Log<M> {
     fn end_filling(&mut self, partial: Partial<M>, cx: &mut Cx<'_, M>) -> bool {
         let Partial { at, roster, state, .. } = partial;
         let Ok(state) = state.complete() else { return false };
+        if let Some(received) = &mut self.received {
+            received.complete = Some(cx.now());
+        }
         let (state, tail) = (Arc::new(state), Tail::new(at));
         self.memory = Memory::Whole(Whole { state, commit: at, roster, tail, written: at.index });
         self.know_term(at.term);
         self.rely_on_all();
         self.reach_floor(cx);
         true
+    }
+
+    /// For a store: the snapshot that comes, or has just come.
+    pub fn received(&self) -> Option<&Received<M>> {
+        self.received.as_ref()
+    }
+
+    /// A snapshot that was complete long ago is saved.
+    pub(crate) fn forget_received(&mut self, cx: &Cx<'_, M>) {
+        let is_over = |complete: Time| complete + cx.config().heartbeat <= cx.now();
+        self.received.take_if(|received| received.complete.is_some_and(is_over));
     }
 
     /// G5: has it the log again that it once had?
@@ -277,7 +383,21 @@ impl<M: Machine> Fetching<M> {
 
 /// The supplier.
 impl<M: Machine> Log<M> {
-    pub(crate) fn supply(&mut self, to: NodeId, place: Place<M>, budget: u32, cx: &mut Cx<'_, M>) {
+    /// Sends the piece at a place; or the one that begins so many bytes later, if there is one.
+    pub(crate) fn supply(
+        &mut self,
+        to: NodeId,
+        place: Place<M>,
+        (budget, ahead): (u32, u32),
+        cx: &mut Cx<'_, M>,
+    ) {
+        let place = match ahead {
+            0 => place,
+            ahead => match self.skip(place, ahead as usize) {
+                Some(place) => place,
+                None => return,
+            },
+        };
         let (least, most) = cx.config().piece;
         let budget = budget.clamp(least, most.max(least)) as usize;
         let Some(whole) = self.whole() else { return };
@@ -300,6 +420,24 @@ impl<M: Machine> Log<M> {
         }
         let beat = self.beat_for(to, cx.now());
         cx.send(to, Msg::Supply { beat, last, body });
+    }
+
+    /// Where the piece after one of this size begins. None if there is none: the answer to the request
+    /// for the first one says what to do next.
+    fn skip(&self, place: Place<M>, bytes: usize) -> Option<Place<M>> {
+        match place {
+            Place::After(position) => {
+                let tail = &self.whole()?.tail;
+                let skipped = tail.after::<M>(tail.has(position).then_some(position.index)?, bytes);
+                let reached = skipped.last()?.position;
+                (reached < tail.last()).then_some(Place::After(reached))
+            }
+            Place::Part { at, cursor } => {
+                let offer = self.offer.as_ref().filter(|offer| offer.at == at)?;
+                let (_, next) = offer.state.cut(&cursor, bytes);
+                Some(Place::Part { at, cursor: next? })
+            }
+        }
     }
 
     /// Parts of the snapshot that was asked for, if it is still there; else the first ones of another.

@@ -395,6 +395,8 @@ pub enum Output {
         /// The position that its log had.
         floor: Position,
     },
+    /// It has got all that this member had, which does not lead: it may be able to win now.
+    CaughtUp(NodeId),
     /// It has everything again that it ever acknowledged.
     Recovered,
     /// A leader enters another data folder of this member (G10).

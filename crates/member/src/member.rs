@@ -20,8 +20,9 @@
 //!   time from scratch, as after a restart, because a ring that a partition tore may have lost its
 //!   links for good.
 //! * P10 A candidate that cannot win, because too few answer or because another log is newer, passes:
-//!   it tells all, and stays out of elections for a while (P7). A member that waited for it, or followed
-//!   it, holds an election at once. So a member in the middle of a star gets its turn.
+//!   it tells all, and stays out of elections for a while (P7), or until it has the newer log. A member
+//!   that waited for it, or followed it, holds an election at once. So a member in the middle of a star
+//!   gets its turn.
 
 mod asked;
 mod leadership;
@@ -364,6 +365,12 @@ impl<M: Machine> Member<M> {
             Output::HandOverFailed(to) => cx.emit(Event::HandOverFailed(to)),
             Output::Yielded { by, to, .. } => self.hear_yield(by, to, cx),
             Output::Filling { from, .. } => cx.emit(Event::Filling(from)),
+            // P10: the reason to pass is gone.
+            Output::CaughtUp(_) if self.passed => {
+                cx.cancel_timer(Timer::Passed);
+                self.come_back(cx);
+            }
+            Output::CaughtUp(_) => {}
             Output::Recovered => cx.emit(Event::Recovered),
             Output::Joined(member) => cx.emit(Event::Joined(member)),
             Output::Diverged { leader, .. } => cx.emit(Event::Diverged(leader)),

@@ -27,8 +27,23 @@ pub(crate) fn prepare(tcp: &TcpStream, stalled_after: Duration) {
 /// intervals for the first few times, and not ever more rarely: on a link that loses every third
 /// packet, heartbeats still arrive within a lease.
 #[cfg(feature = "driver")]
-pub(crate) fn prepare_for_member(tcp: &TcpStream, stalled_after: Duration) {
-    prepare(tcp, stalled_after);
+pub(crate) fn prepare_for_member(tcp: &TcpStream, unacknowledged: Duration) {
+    prepare(tcp, unacknowledged);
     #[cfg(target_os = "linux")]
     let _ = sockopt::set_tcp_thin_linear_timeouts(tcp, true);
+}
+
+#[cfg(all(test, feature = "driver", target_os = "linux"))]
+mod tests {
+    use super::*;
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn a_connection_to_a_member_is_given_up_when_nothing_is_acknowledged() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let tcp = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        prepare_for_member(&tcp, Duration::from_millis(2_500));
+        assert_eq!(sockopt::tcp_user_timeout(&tcp).unwrap(), 2_500);
+        assert!(sockopt::tcp_thin_linear_timeouts(&tcp).unwrap());
+    }
 }

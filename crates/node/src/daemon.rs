@@ -291,6 +291,12 @@ fn prepare(settings: &Settings) -> Result<(), Failure> {
 
 type Outputs = broadcast::Receiver<(Time, Output)>;
 
+/// After how long without an acknowledgement a connection to a member is made again: several leases, so
+/// that loss alone does not break it.
+fn unacknowledged(lease: Duration) -> Duration {
+    (lease * 5).clamp(Duration::from_secs(2), Duration::from_secs(5))
+}
+
 fn start_member(
     settings: &Settings,
     identity: Identity,
@@ -318,6 +324,7 @@ fn start_member(
     options.limits.queue = settings.limits.queue;
     options.limits.stale_after = settings.limits.stale_after;
     options.limits.ungreeted = settings.limits.greetings;
+    options.limits.unacknowledged = unacknowledged(settings.choices.lease);
     let Choices { election, durability, .. } = settings.choices;
     let wire = Wire { election, durability };
     bellwether_net::start(wire, config, options).map_err(|error| Failure::Start(error.to_string()))

@@ -17,6 +17,7 @@
 //! comes back with that log, which is as much as it claims to have had (its floor).
 
 mod import;
+mod receiving;
 mod recover;
 
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod bench;
 #[cfg(test)]
 mod tests;
 
+use self::receiving::Receiving;
 use crate::codec::packed::pack;
 use bellwether_core::Process;
 use bellwether_log::{
@@ -84,6 +86,7 @@ pub struct LogStore<M: Machine> {
     since: u64,
     enough: u64,
     writing: Option<JoinHandle<Result<Snapshot, DurableError>>>,
+    receiving: Option<Receiving<M::Cursor>>,
     snapshot_after: u64,
     machine: std::marker::PhantomData<fn() -> M>,
 }
@@ -127,6 +130,7 @@ where
             since: bytes,
             enough: 0,
             writing: None,
+            receiving: None,
             snapshot_after,
             machine: std::marker::PhantomData,
         };
@@ -165,6 +169,7 @@ where
             }
             None => changes.snapshot = self.adopt(log, batch)?,
         }
+        self.receiving = None;
         while self.disk.last.index < written
             && let Some(entry) = tail.get(self.disk.last.index.next())
         {
@@ -183,14 +188,37 @@ where
         Ok(changes)
     }
 
-    /// The log has nothing in common with what is on disk: it came as another member's snapshot. It is
-    /// written here and now, because the process is about to tell that it has it.
+    /// Writes what has come of another member's snapshot.
+    fn receive(&mut self, log: &Log<M>) -> Result<(), DurableError> {
+        let is_wanted = log.written().is_none() || self.receiving.is_some();
+        if let Some(received) = log.received()
+            && is_wanted
+            && Receiving::is_behind(self.receiving.as_ref(), received)
+        {
+            let own = self.receiving.take();
+            let (folder, owner) = (self.folder.path(), self.folder.owner());
+            self.receiving = Some(Receiving::write(own, received, folder, owner)?);
+        }
+        Ok(())
+    }
+
+    /// The log has nothing in common with what is on disk: it came as another member's snapshot. Its
+    /// last piece is written here and now, because the process is about to tell that it has it; all of
+    /// it, if its pieces were not written as they came.
     fn adopt(&mut self, log: &Log<M>, batch: &mut Batch) -> Result<Option<Snapshot>, DurableError> {
         let (Some((at, state)), Some(roster)) = (log.frozen(), log.roster()) else {
             return Ok(None);
         };
         self.settle_writing();
-        let snapshot = write(self.folder.path(), self.folder.owner(), at, roster, &state)?;
+        let pieces = match (self.receiving.take(), log.received(), log.written()) {
+            (Some(own), Some(received), Some((_, tail))) => own.finish(received, tail)?,
+            _ => None,
+        };
+        let snapshot = match pieces {
+            Some(snapshot) => snapshot,
+            None => write(self.folder.path(), self.folder.owner(), at, roster, &state)?,
+        };
+        let at = from_mark(snapshot.at);
         batch.push(FILLED, &to_record(&snapshot));
         self.disk = OnDisk::new(at, at.index);
         self.since = 0;
@@ -296,13 +324,22 @@ where
         let log = process.log();
         let hard = log.hard();
         let last = || log.written().and_then(|(written, tail)| tail.position_at(written));
-        self.hard != Some(hard) || hard.keeps_log && last().is_some_and(|l| l != self.disk.last)
+        let receives = || {
+            let own = self.receiving.as_ref();
+            let is_behind = |received| Receiving::is_behind(own, received);
+            log.written().is_none() && log.received().is_some_and(is_behind)
+        };
+        let is_behind = || last().is_some_and(|last| last != self.disk.last) || receives();
+        self.hard != Some(hard) || hard.keeps_log && is_behind()
     }
 
     fn save(&mut self, process: &P) -> Result<Written, DurableError> {
         let begun = Clock::shared();
         let (log, base) = (process.log(), self.disk.last);
         let mut batch = Batch::new();
+        if log.hard().keeps_log {
+            self.receive(log)?;
+        }
         let changes = self.difference(log, &mut batch)?;
         let mut bytes = 0;
         if !batch.is_empty() {
@@ -431,7 +468,7 @@ fn write<M: Machine<Part: Serialize>>(
     roster: &Roster,
     state: &Arc<M>,
 ) -> Result<Snapshot, DurableError> {
-    let mut writer = Writer::create(folder, owner, to_mark(at), &pack(roster))?;
+    let mut writer = Writer::create(folder, owner, to_mark(at), &pack(roster), "own")?;
     let mut cursor = Some(M::Cursor::default());
     while let Some(from) = cursor {
         let (parts, next) = state.cut(&from, PIECE);

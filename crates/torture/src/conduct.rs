@@ -1,9 +1,11 @@
 //! From the start of the cluster to its end: load, faults, and whether everything comes to rest.
 
+use super::able::{Lateness, Stretches};
 use super::args::{Setup, Work};
 use super::check::Violation;
 use super::faults::{Fault, Ground, Remedy};
 use super::field::Field;
+use super::figures::Gaps;
 use super::history::now;
 use super::lab::Lab;
 use super::plan::{Kind, Planned, plan};
@@ -46,8 +48,13 @@ pub(super) struct Conductor {
     /// What is wrong and has not been made good: which fault, and until when it lasts.
     wrong: Vec<(Duration, usize, Remedy)>,
     pub(super) violations: Vec<Violation>,
-    /// When no member led, from when to when, by the histories' clock.
-    pub(super) leaderless: Vec<(u64, u64)>,
+    /// When no member led.
+    pub(super) leaderless: Stretches,
+    /// The same while some member reached a majority that was up.
+    pub(super) unled: Stretches,
+    /// The process of each member that has last answered.
+    answered: Vec<Option<u32>>,
+    lateness: Lateness,
     /// Since when two members say that they lead; 0 when it has been told.
     two_lead_since: Option<u64>,
     /// By how much faults begin later than planned, because one had not bitten when it was to be over.
@@ -61,7 +68,9 @@ pub(super) struct Conductor {
 pub(super) struct Conducted {
     pub(super) faults: Vec<Fault>,
     pub(super) violations: Vec<Violation>,
-    pub(super) leaderless: Vec<(u64, u64)>,
+    pub(super) gaps: Gaps,
+    /// The longest time for which the machine kept a thread waiting.
+    pub(super) late_us: u64,
     /// The longest time without a leader in a sequence.
     pub(super) gap: Option<Duration>,
     /// Kinds of faults that this machine cannot make, and why.
@@ -106,7 +115,12 @@ impl Conductor {
             faults: Vec::new(),
             wrong: Vec::new(),
             violations: Vec::new(),
-            leaderless: Vec::new(),
+            leaderless: Stretches::default(),
+            unled: Stretches::default(),
+            answered: vec![None; setup.members as usize],
+            lateness: Lateness::start().map_err(|error| {
+                Failure::Input(format!("cannot start a thread: {error}; are there too many?"))
+            })?,
             two_lead_since: None,
             held_up: Duration::ZERO,
             left_out,
@@ -167,9 +181,10 @@ impl Conductor {
         self.come_to_rest().await?;
         let faults = std::mem::take(&mut self.faults);
         let violations = std::mem::take(&mut self.violations);
-        let leaderless = std::mem::take(&mut self.leaderless);
+        let (leaderless, unled) = (self.leaderless.until(now()), self.unled.until(now()));
+        let (gaps, late_us) = (Gaps { leaderless, unled }, self.lateness.longest_us());
         let left_out = std::mem::take(&mut self.left_out);
-        Ok(Conducted { faults, violations, leaderless, gap: None, left_out })
+        Ok(Conducted { faults, violations, gaps, late_us, gap: None, left_out })
     }
 
     /// Makes a fault, which lasts as long as it was to.
@@ -213,19 +228,19 @@ impl Conductor {
                 // An answer may be older than the death of who gave it.
                 let own = status.as_ref().is_none_or(|status| Some(status.pid) == member.pid());
                 if own && member.condition == Condition::Running {
+                    if let (Some(status), Some(answered)) = (&status, self.answered.get_mut(place))
+                    {
+                        *answered = Some(status.pid);
+                    }
                     world.report(place, Clock::shared().since(self.began), status);
                 }
                 if !world.seats[place].told_blocked {
                     reconcile(cluster, world).await;
                 }
-                // From when no member led until one did.
-                let (leaders, open) = (world.leaders(), self.leaderless.last_mut());
-                let led = !leaders.is_empty();
-                match open.filter(|(_, until)| *until == u64::MAX) {
-                    Some(stretch) if led => stretch.1 = now(),
-                    None if !led => self.leaderless.push((now(), u64::MAX)),
-                    Some(_) | None => {}
-                }
+                let leaders = world.leaders();
+                self.leaderless.note(leaders.is_empty(), now());
+                let could_lead = self.ground.could_lead(&self.answered);
+                self.unled.note(leaders.is_empty() && could_lead, now());
                 let since = *self.two_lead_since.get_or_insert(now());
                 if leaders.len() < 2 {
                     self.two_lead_since = None;
@@ -280,7 +295,6 @@ impl Conductor {
             self.violations.push(Violation::new("left-behind", what, &[]));
         }
         self.watch(LOOKS_EVERY).await;
-        self.leaderless.iter_mut().for_each(|(_, until)| *until = (*until).min(now()));
         self.bar.finish_and_clear();
         self.ground.cluster.end().await;
         // Before the folder is removed in which it has mounts.

@@ -1,11 +1,12 @@
 //! Faults, made and made good.
 
+use super::able::could_lead;
 use super::field::Field;
 use super::history::now;
 use super::lab::Lab;
 use super::plan::{Kind, Planned};
 use super::writes::Writes;
-use bellwether_ops::cluster::{Cluster, Command, Condition, World, carry_out, reconcile};
+use bellwether_ops::cluster::{Cluster, Command, Condition, Member, World, carry_out, reconcile};
 use bellwether_shell::Failure;
 use rustix::process::Signal;
 use std::collections::BTreeSet;
@@ -184,6 +185,20 @@ impl Ground {
             }
         }
         Ok(None)
+    }
+
+    /// Whether some member reaches a majority that is up: whose processes, these, have answered.
+    pub(super) fn could_lead(&self, answered: &[Option<u32>]) -> bool {
+        let members = &self.cluster.members;
+        let is_up = |(member, answered): &(&Member, &Option<u32>)| {
+            member.condition == Condition::Running
+                && member.pid().is_some_and(|pid| Some(pid) == **answered)
+        };
+        let up = members.iter().zip(answered).filter(is_up).map(|(member, _)| member.id).collect();
+        could_lead(&up, members.len(), |from, to| {
+            let is_cut = self.lab.as_ref().is_some_and(|lab| lab.is_cut(from, to));
+            !is_cut && !self.world.is_blocked(from, to)
+        })
     }
 
     /// Whether a fault that ends a member has not done so yet.

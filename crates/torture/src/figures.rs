@@ -36,6 +36,17 @@ pub(super) struct Figures {
     pub(super) silence_us: u64,
     /// What became of each kind of fault.
     pub(super) faults: BTreeMap<Kind, Tally>,
+    /// The longest time for which the machine kept a thread waiting that wanted to run.
+    pub(super) late_us: u64,
+}
+
+/// When no member led, from when to when, by the histories' clock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Gaps {
+    /// Whatever the reason.
+    pub(super) leaderless: Vec<(u64, u64)>,
+    /// While some member reached a majority that was up.
+    pub(super) unled: Vec<(u64, u64)>,
 }
 
 /// What became of a kind of fault. Spans are the longest of those that are due to one.
@@ -45,6 +56,8 @@ pub(super) struct Tally {
     pub(super) bit: usize,
     /// No member led.
     pub(super) leaderless_us: u64,
+    /// No member led, although one reached a majority that was up.
+    pub(super) unled_us: u64,
     /// No client had an answer.
     pub(super) silence_us: u64,
 }
@@ -68,12 +81,7 @@ fn cause(faults: &[Fault], (from, until): (u64, u64)) -> Option<(Kind, u64)> {
 }
 
 impl Figures {
-    pub(super) fn of(
-        book: &Book,
-        histories: &[History],
-        faults: &[Fault],
-        leaderless: &[(u64, u64)],
-    ) -> Self {
+    pub(super) fn of(book: &Book, histories: &[History], faults: &[Fault], gaps: &Gaps) -> Self {
         let mut figures = Figures {
             clients: histories.len(),
             grants: book.grants.len(),
@@ -91,17 +99,22 @@ impl Figures {
             }
         }
         answers.sort_unstable();
-        let gaps = answers.windows(2).map(|pair| pair[1] - pair[0]);
-        figures.silence_us = gaps.max().unwrap_or_default();
+        let spans = answers.windows(2).map(|pair| pair[1] - pair[0]);
+        figures.silence_us = spans.max().unwrap_or_default();
         figures.wait_us = waits(book);
         for fault in faults {
             let tally = figures.faults.entry(fault.kind).or_default();
             tally.happened += 1;
             tally.bit += usize::from(bites(fault, book, histories));
         }
-        for (kind, span) in leaderless.iter().filter_map(|stretch| cause(faults, *stretch)) {
+        let caused = |stretch: &(u64, u64)| cause(faults, *stretch);
+        for (kind, span) in gaps.leaderless.iter().filter_map(caused) {
             let tally = figures.faults.entry(kind).or_default();
             tally.leaderless_us = tally.leaderless_us.max(span);
+        }
+        for (kind, span) in gaps.unled.iter().filter_map(caused) {
+            let tally = figures.faults.entry(kind).or_default();
+            tally.unled_us = tally.unled_us.max(span);
         }
         // To the end, if no answer came any more.
         answers.extend(histories.iter().flat_map(|h| &h.lines).map(|line| line.at).max());
@@ -215,7 +228,7 @@ mod tests {
         let b = "10 asks 1 y exclusive; 12 waits 1; 50 granted 1 6; 51 lost 1 expired; \
                  60 asks 2 x exclusive; 70 busy 2";
         let histories = [told("a", a), told("b", b)];
-        let figures = Figures::of(&check(&histories).0, &histories, &[], &[]);
+        let figures = Figures::of(&check(&histories).0, &histories, &[], &Gaps::default());
         assert_eq!((figures.operations, figures.grants, figures.waited), (4, 2, 1));
         assert_eq!((figures.busy, figures.lost, figures.looks), (1, 1, 1));
         assert_eq!(figures.wait_us, [10, 40, 40]);

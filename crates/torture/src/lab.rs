@@ -94,6 +94,11 @@ impl Lab {
         ways
     }
 
+    /// Whether no frame gets from one member to another.
+    pub(super) fn is_cut(&self, from: u32, to: u32) -> bool {
+        self.network.switch.is_cut((from as Port, to as Port))
+    }
+
     pub(super) fn cut_client(&self, place: usize) -> Remedy {
         let ways = between([network::client(place)], &self.ids());
         Remedy::Rules(vec![self.network.switch.add(cut(), ways)])

@@ -9,6 +9,7 @@
 //! seed decides what is done and what goes wrong. When things happen is up to the machine, so the same
 //! seed is a similar run and not the same one.
 
+mod able;
 mod args;
 mod bench;
 mod bulk;
@@ -117,7 +118,10 @@ async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, F
     fs::write(&path, faults).map_err(|error| Failure::Write("keep", path, error))?;
     let histories = conductor.ground.field.histories()?;
     let (book, found) = check::check(&histories);
-    let figures = Figures::of(&book, &histories, &conducted.faults, &conducted.leaderless);
+    let figures = Figures {
+        late_us: conducted.late_us,
+        ..Figures::of(&book, &histories, &conducted.faults, &conducted.gaps)
+    };
     let violations: Vec<_> = conducted.violations.into_iter().chain(found).collect();
     // Files are kept if that was asked for, or if something was found.
     let wanted = !violations.is_empty() || matches!(folder, Folder::Kept(_));

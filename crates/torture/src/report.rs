@@ -112,19 +112,23 @@ impl Report<'_> {
         row("looks", format!("{} found what was claimed", f.looks));
         row("waits", format!("p50 {half:.1} ms, p99 {most:.1} ms, longest {longest:.1} ms"));
         row("unavailable", format!("for {:.1} ms at the longest", ms(f.silence_us)));
+        row("machine", format!("kept a thread waiting for up to {:.1} ms", ms(f.late_us)));
     }
 
     fn fault_rows(&self, text: &mut String) {
-        let heads = ["fault", "happened", "bit", "no leader", "no answer"];
-        let [fault, happened, bit, leader, answer] = heads;
-        let _ = writeln!(text, "\n{fault:<14} {happened:>8} {bit:>6} {leader:>12} {answer:>12}");
+        let heads = ["fault", "happened", "bit", "no leader", "majority up", "no answer"];
+        let [fault, happened, bit, leader, able, answer] = heads;
+        let _ = writeln!(
+            text,
+            "\n{fault:<14} {happened:>8} {bit:>6} {leader:>12} {able:>12} {answer:>12}"
+        );
         for kind in &self.setup.faults {
             let tally = self.figures.faults.get(kind).copied().unwrap_or_default();
-            let Tally { happened, bit, leaderless_us, silence_us } = tally;
-            let (leaderless, silence) = (ms(leaderless_us), ms(silence_us));
+            let Tally { happened, bit, leaderless_us, unled_us, silence_us } = tally;
+            let [leaderless, unled, silence] = [leaderless_us, unled_us, silence_us].map(ms);
             let gaps = match kind.is_for_clients() || happened == 0 {
-                true => format!("{:>12} {:>12}", "", ""),
-                false => format!("{leaderless:>9.0} ms {silence:>9.0} ms"),
+                true => format!("{:>38}", ""),
+                false => format!("{leaderless:>9.0} ms {unled:>9.0} ms {silence:>9.0} ms"),
             };
             let note = match self.left_out.get(kind) {
                 Some(why) => format!("   it was left out: {why}"),
@@ -148,6 +152,7 @@ impl Report<'_> {
                     "kind": kind.name(), "happened": tally.happened, "bit": tally.bit,
                     "left_out": self.left_out.get(kind),
                     "longest_without_leader_ms": ms(tally.leaderless_us),
+                    "longest_without_leader_with_majority_ms": ms(tally.unled_us),
                     "longest_without_answer_ms": ms(tally.silence_us),
                 })
             })
@@ -171,7 +176,7 @@ impl Report<'_> {
             "waited": f.waited, "busy": f.busy, "in_vain": f.in_vain, "deadlocks": f.deadlocks,
             "hand_overs": f.hand_overs, "proclamations": f.proclamations, "terms": f.terms,
             "looks": f.looks, "wait_ms": { "p50": half, "p99": most, "max": longest },
-            "longest_silence_ms": ms(f.silence_us), "faults": faults, "violations": violations,
+            "longest_silence_ms": ms(f.silence_us), "machine_late_ms": ms(f.late_us), "faults": faults, "violations": violations,
             "kept": self.kept,
             "sequence": self.sequence().map(|sequence| serde_json::json!({
                 "letter": sequence.letter, "bound_ms": sequence.bound.as_millis() as u64,
@@ -204,7 +209,8 @@ mod tests {
             Setup { members, clients, length, seed, faults, locks, roles, state, namespaces };
         let histories = [told("client-1.1", "10 asks 1 x exclusive; 20 granted 1 5")];
         let mut figures = Figures::default();
-        let tally = Tally { happened: 3, bit: 2, leaderless_us: 400_000, silence_us: 500_000 };
+        let (leaderless_us, unled_us, silence_us) = (400_000, 300_000, 500_000);
+        let tally = Tally { happened: 3, bit: 2, leaderless_us, unled_us, silence_us };
         figures.faults.insert(Kind::Kill, tally);
         let violation = Violation::new("fifo", "so", &[Place { history: 0, line: 1 }]);
         let kept = Some(PathBuf::from("kept"));
@@ -221,9 +227,9 @@ mod tests {
             "torture --clients 2 --seed 7 --locks 4 --roles 0 --members 3 --for 90s --faults \
              kill,client-stop,disk-slow\n",
             "histories and logs are in kept\n",
-            "kill                  3      2       400 ms       500 ms\n",
-            "client-stop           0      0                             never bit: it tested nothing\n",
-            "disk-slow             0      0                             it was left out: no loop device\n",
+            "kill                  3      2       400 ms       300 ms       500 ms\n",
+            "client-stop           0      0                                          never bit: it tested nothing\n",
+            "disk-slow             0      0                                          it was left out: no loop device\n",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

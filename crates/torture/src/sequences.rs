@@ -292,8 +292,8 @@ impl Conductor {
             let unknown = || Failure::Input(format!("no step '{text}'"));
             self.take(step(text).ok_or_else(unknown)?, &mut held).await?;
         }
-        let met = self.leaderless.iter().map(|(began, until)| (*began.max(&from), *until));
-        let gap = met.map(|(began, until)| until.min(now()).saturating_sub(began)).max();
+        let met = self.leaderless.until(now()).into_iter();
+        let gap = met.map(|(began, until)| until.saturating_sub(began.max(from))).max();
         let gap = Duration::from_micros(gap.unwrap_or_default());
         if gap > sequence.bound {
             let what = format!("no leader for {gap:.1?}; the bound is {:?}", sequence.bound);

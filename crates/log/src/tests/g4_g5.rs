@@ -99,19 +99,71 @@ fn supplied(effects: &Fx) -> (Position, Body<Words>) {
 fn g5_entries_are_supplied_in_pieces() {
     let mut one = supplier(1_000_000);
     let place = Place::After(at(1, 1));
-    let (_, body) = supplied(&one.get(1, Msg::Fetch { place: place.clone(), budget: 70 }));
+    let (_, body) =
+        supplied(&one.get(1, Msg::Fetch { place: place.clone(), budget: 70, ahead: 0 }));
     let Body::Entries { prev, entries } = body else { panic!("{body:?}") };
     assert_eq!((prev, entries.len()), (at(1, 1), 2));
     // At least one.
-    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 1 }));
+    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 1, ahead: 0 }));
     assert!(matches!(body, Body::Entries { entries, .. } if entries.len() == 1));
+}
+
+#[test]
+fn g5_the_piece_after_one_that_is_on_its_way_can_be_asked_for() {
+    let mut one = supplier(1_000_000);
+    let fetch = |place, ahead| Msg::Fetch { place, budget: 70, ahead };
+    let (_, body) = supplied(&one.get(1, fetch(Place::After(at(1, 1)), 70)));
+    let Body::Entries { prev, entries } = body else { panic!("{body:?}") };
+    assert_eq!((prev, entries.len()), (at(1, 3), 2));
+    // There is none, or the question is about another log.
+    for place in [at(1, 1), at(1, 6), at(0, 3)] {
+        assert_eq!(sent(&one.get(1, fetch(Place::After(place), 1_000))), []);
+    }
+    let mut one = supplier(0);
+    let start = Place::After(Position::ZERO);
+    one.get(1, Msg::Fetch { place: start, budget: 2, ahead: 0 });
+    let part = |of, ahead| {
+        let place = Place::Part { at: of, cursor: 2 };
+        Msg::Fetch { place, budget: 1, ahead }
+    };
+    let (_, body) = supplied(&one.get(1, part(at(1, 6), 2)));
+    assert!(matches!(body, Body::Parts { from: 4, .. }), "{body:?}");
+    assert_eq!(sent(&one.get(1, part(at(1, 6), 100))), []);
+    assert_eq!(sent(&one.get(1, part(at(9, 9), 2))), []);
+}
+
+#[test]
+fn g5_from_the_second_piece_on_two_are_on_their_way() {
+    let mut one = One::new(1);
+    one.append(2, beat(1, at(1, 3), 1), Position::ZERO, &[1, 2, 3]);
+    let asked = |effects: &Fx| -> Vec<(Position, bool)> {
+        let fetch = |(_, msg)| match msg {
+            Msg::Fetch { place: Place::After(position), ahead, .. } => Some((position, ahead > 0)),
+            _ => None,
+        };
+        sent(effects).into_iter().filter_map(fetch).collect()
+    };
+    let piece = |prev: Position, words: &[u8]| Msg::Supply {
+        beat: Some(beat(1, at(1, 9), 1)),
+        last: at(1, 9),
+        body: Body::Entries { prev, entries: entries(Term::new(1), prev, words) },
+    };
+    assert_eq!(asked(&one.beat(2, beat(1, at(1, 9), 1))), [(at(1, 3), false)]);
+    let effects = one.get(2, piece(at(1, 3), &[4, 5]));
+    assert_eq!(asked(&effects), [(at(1, 5), false), (at(1, 5), true)]);
+    let effects = one.get(2, piece(at(1, 5), &[6, 7]));
+    assert_eq!(asked(&effects), [(at(1, 7), true)], "the next one is on its way");
+    // It is lost: after a while it is asked for again.
+    assert_eq!(asked(&one.get(2, piece(at(1, 8), &[9]))), []);
+    let effects = one.fire(Timer::Fetch);
+    assert_eq!(asked(&effects), [(at(1, 7), false)]);
 }
 
 #[test]
 fn g5_an_entry_that_the_supplier_does_not_have_is_a_mismatch() {
     let mut one = supplier(1_000_000);
     let place = Place::After(at(0, 3));
-    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 100 }));
+    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 100, ahead: 0 }));
     assert_eq!(body, Body::Mismatch { after: at(0, 3) });
     // A fetcher asks from its commit index then, and only if that was its question.
     let mut two = One::new(1);
@@ -132,17 +184,17 @@ fn g5_an_entry_that_the_supplier_does_not_have_is_a_mismatch() {
 fn g5_what_was_dropped_is_supplied_as_a_snapshot_in_parts() {
     let mut one = supplier(0);
     let place = Place::After(Position::ZERO);
-    let (last, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 2 }));
+    let (last, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 2, ahead: 0 }));
     let Body::Parts { at: of, parts, next, from, .. } = body else { panic!("{body:?}") };
     assert_eq!((last, of, from, parts, next), (at(1, 6), at(1, 6), 0, vec![1, 2], Some(2)));
     let place = Place::Part { at: of, cursor: 2 };
-    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 9 }));
+    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 9, ahead: 0 }));
     assert!(matches!(body, Body::Parts { from: 2, next: None, .. }));
     // Any cursor from the network is harmless; another snapshot begins at its beginning.
     let place = Place::Part { at: of, cursor: usize::MAX };
-    one.get(1, Msg::Fetch { place, budget: u32::MAX });
+    one.get(1, Msg::Fetch { place, budget: u32::MAX, ahead: 0 });
     let place = Place::Part { at: at(9, 9), cursor: 3 };
-    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 9 }));
+    let (_, body) = supplied(&one.get(1, Msg::Fetch { place, budget: 9, ahead: 0 }));
     assert!(matches!(body, Body::Parts { from: 0, .. }));
 }
 

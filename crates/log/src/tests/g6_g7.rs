@@ -197,7 +197,7 @@ fn g7_entries_are_pushed_only_to_followers_that_keep_up() {
     let lost = Ack { matched: Index::new(1), ..one.ack_of() };
     one.get(2, Msg::Ack(lost));
     assert_eq!(pushed(&one.propose(2)), []);
-    one.get(2, Msg::Fetch { place: Place::After(at(1, 1)), budget: 1_000 });
+    one.get(2, Msg::Fetch { place: Place::After(at(1, 1)), budget: 1_000, ahead: 0 });
     assert_eq!(pushed(&one.propose(3)), [2]);
 }
 

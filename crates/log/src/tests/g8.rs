@@ -58,7 +58,7 @@ fn g8_a_leader_that_has_yielded_says_nothing() {
     let mut one = yielded();
     assert_eq!(sent(&one.ack(3)), []);
     assert_eq!(one.log.serving(one.now), None);
-    one.get(3, Msg::Fetch { place: Place::After(at(1, 1)), budget: 100 });
+    one.get(3, Msg::Fetch { place: Place::After(at(1, 1)), budget: 100, ahead: 0 });
     assert!(one.log.beat_for(id(3), one.now).is_none());
 }
 

@@ -129,7 +129,11 @@ impl Dice {
                 birth: Birth::new(self.below(3)),
             }),
             4 => Msg::Refuse { term, promised: Term::new(self.number()) },
-            5 => Msg::Fetch { place: self.place(), budget: self.number() as u32 },
+            5 => Msg::Fetch {
+                place: self.place(),
+                budget: self.number() as u32,
+                ahead: self.number() as u32,
+            },
             6 => {
                 let beat = (self.below(2) == 0).then(|| self.beat());
                 Msg::Supply { beat, last: self.position(), body: self.body() }

@@ -12,6 +12,14 @@ pub(crate) struct List {
 /// never enough to take the place of one that remembers.
 const FOR_EVER: Duration = Duration::from_secs(1_000_000);
 
+/// Clients rely on this command for this long only.
+pub(crate) const BRIEF: u64 = 2;
+pub(crate) const BRIEF_TTL: Duration = Duration::from_millis(2_000);
+
+fn ttl(command: u64) -> Duration {
+    if command == BRIEF { BRIEF_TTL } else { FOR_EVER }
+}
+
 impl Machine for List {
     type Command = u64;
     type Outcome = u64;
@@ -48,10 +56,10 @@ impl Machine for List {
     }
 
     fn longest_ttl(&self) -> Duration {
-        if self.commands.is_empty() { Duration::ZERO } else { FOR_EVER }
+        self.commands.iter().map(|command| ttl(*command)).max().unwrap_or_default()
     }
 
-    fn ttl_of(_: &u64) -> Duration {
-        FOR_EVER
+    fn ttl_of(command: &u64) -> Duration {
+        ttl(*command)
     }
 }

@@ -2,6 +2,7 @@
 
 mod machine;
 mod node;
+mod once;
 mod storms;
 mod witness;
 mod worlds;

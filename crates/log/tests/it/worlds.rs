@@ -19,27 +19,30 @@ use bellwether_log::{
     self as log, Answer, Birth, Config, Durability, Durable, HardState, Log, Msg, Output, Position,
     Saved, Tail, Term, Timer,
 };
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-const TICK: Duration = Duration::from_secs(1);
+pub(crate) const TICK: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
-struct Scope {
-    config: Config,
+pub(crate) struct Scope {
+    pub(crate) config: Config,
     /// Steps that would lead to a term above this are not taken.
     terms: u64,
     /// The timers that fire; the others are late for ever.
-    timers: &'static [Timer],
-    flaw: Option<Flaw>,
-    /// Commands in the state that all have at the beginning.
-    commands: u64,
+    pub(crate) timers: &'static [Timer],
+    pub(crate) flaw: Option<Flaw>,
+    /// The commands in the state that all have at the beginning.
+    pub(crate) commands: Range<u64>,
     /// What a folder is called that was emptied while its member was down, if that happens.
-    wiped: Option<Birth>,
+    pub(crate) wiped: Option<Birth>,
     /// P1 has a lease of its own.
     lease_of_p1: Option<Duration>,
     /// Members whose leases differ do not talk.
     compares: bool,
+    /// Whether members note what happened when.
+    pub(crate) notes: bool,
 }
 
 impl Scope {
@@ -55,22 +58,31 @@ impl Scope {
 
 /// What a member could do wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flaw {
+pub(crate) enum Flaw {
     /// It says that its log is as new as can be (against G3).
     ClaimsANewLog,
     /// It forgets that it was bound before its restart (against G9).
     VotesAtOnce,
     /// It has forgotten what it acknowledged, and votes without a wait (against G9).
     VotesWithoutAWait,
+    /// It asks for half of the wait only (against G9).
+    WaitsHalf,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Probe {
-    log: Log<List>,
+pub(crate) struct Probe {
+    pub(crate) log: Log<List>,
+    /// When it last did something while it served.
+    pub(crate) served: Option<Time>,
+    /// When it became the leader.
+    pub(crate) led: Option<Time>,
+    /// Whether it has yielded, and whether nothing came of that.
+    pub(crate) yielded: bool,
+    pub(crate) failed: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Wish {
+pub(crate) enum Wish {
     Log(log::Input),
     Propose(u64),
 }
@@ -90,6 +102,9 @@ impl Probe {
             return;
         }
         after.take_outcomes(cx.now());
+        if cx.config().notes {
+            self.note(&after, &effects, cx.now());
+        }
         self.log = after;
         for effect in effects {
             match effect {
@@ -107,6 +122,22 @@ impl Probe {
     }
 }
 
+impl Probe {
+    fn note(&mut self, after: &Log<List>, effects: &[Effect<Log<List>>], now: Time) {
+        let emits = |what: fn(&Output) -> bool| {
+            effects.iter().any(|effect| matches!(effect, Effect::Emit(output) if what(output)))
+        };
+        if after.serving(now).is_some() {
+            self.served = Some(now);
+        }
+        if emits(|output| matches!(output, Output::Leads(_))) {
+            self.led = Some(now);
+        }
+        self.failed |= self.yielded && emits(|o| matches!(o, Output::HandOverFailed(_)));
+        self.yielded |= emits(|output| matches!(output, Output::HandingOver(_)));
+    }
+}
+
 fn distort(msg: &mut Msg<List>, flaw: Option<Flaw>) {
     // What a follower's clock shows is for those who measure clocks.
     if let Msg::Ack(ack) = msg {
@@ -117,6 +148,7 @@ fn distort(msg: &mut Msg<List>, flaw: Option<Flaw>) {
         (Some(Flaw::VotesWithoutAWait), Msg::Vote { answer: Answer::Yes { after }, .. }) => {
             *after = Duration::ZERO;
         }
+        (Some(Flaw::WaitsHalf), Msg::Vote { answer: Answer::Yes { after }, .. }) => *after /= 2,
         _ => {}
     }
 }
@@ -138,7 +170,7 @@ impl Process for Probe {
     fn on_start(&mut self, saved: Option<Durable<List>>, cx: &mut Cx<'_>) {
         let is_first = saved.is_none();
         let config = cx.config();
-        let saved = saved.unwrap_or_else(|| founded(cx.me(), config.commands));
+        let saved = saved.unwrap_or_else(|| founded(cx.me(), config.commands.clone()));
         let forgets = is_first || config.flaw == Some(Flaw::VotesAtOnce);
         let own = config.config_of(cx.me());
         let lease = if forgets { Duration::ZERO } else { own.lease };
@@ -189,10 +221,10 @@ impl Process for Probe {
 
 /// What all have at the beginning: the first entry of a first term is committed and known to all, and
 /// P2 has voted for P1 in the second.
-fn founded(me: NodeId, commands: u64) -> Durable<List> {
+fn founded(me: NodeId, commands: Range<u64>) -> Durable<List> {
     let (birth, commit) = (Birth::new(1), Position::new(1, 1));
     let roster = (1..=3).map(|number| (id(number), birth)).collect();
-    let state = Arc::new(List { commands: (0..commands).collect() });
+    let state = Arc::new(List { commands: commands.collect() });
     let log = Saved::Whole { state, commit, roster, tail: Tail::new(commit) };
     let hard = HardState {
         birth,
@@ -207,16 +239,18 @@ fn founded(me: NodeId, commands: u64) -> Durable<List> {
     Durable { hard, log }
 }
 
-fn id(number: u32) -> NodeId {
+pub(crate) fn id(number: u32) -> NodeId {
     NodeId::new(number)
 }
 
-const CAMPAIGN: Wish = Wish::Log(log::Input::Campaign { claim: false, appointed: false });
-const HAND_OVER: Wish = Wish::Log(log::Input::HandOver { to: NodeId::new(2), appointed: false });
-const CRASH: Faults = Faults { crashes: 1, recoveries: 1, losses: 0, duplicates: 0 };
+pub(crate) const CAMPAIGN: Wish =
+    Wish::Log(log::Input::Campaign { claim: false, appointed: false });
+pub(crate) const HAND_OVER: Wish =
+    Wish::Log(log::Input::HandOver { to: NodeId::new(2), appointed: false });
+pub(crate) const CRASH: Faults = Faults { crashes: 1, recoveries: 1, losses: 0, duplicates: 0 };
 
 /// Clocks stand still and no lease binds: any order of votes, entries and crashes.
-fn timeless(terms: u64) -> Model<Probe> {
+pub(crate) fn timeless(terms: u64) -> Model<Probe> {
     let config = Config { piece: (1_000_000, 1_000_000), ..Config::new(TICK, Duration::ZERO, 0) };
     let config = Config { stall: TICK, ..config };
     let timers = &[Timer::Write];
@@ -225,7 +259,7 @@ fn timeless(terms: u64) -> Model<Probe> {
 
 /// Clocks that go on for a while, and come a tick apart; a lease of three ticks, of which the leader
 /// relies on one.
-fn timed(terms: u64, horizon: Ticks) -> Model<Probe> {
+pub(crate) fn timed(terms: u64, horizon: Ticks) -> Model<Probe> {
     let config = Config { piece: (1_000_000, 1_000_000), ..Config::new(TICK, TICK * 3, 500_000) };
     // A heartbeat and a round take no time: timers fire when they like.
     let config = Config { heartbeat: Duration::ZERO, stall: TICK * 100, ..config };
@@ -234,12 +268,13 @@ fn timed(terms: u64, horizon: Ticks) -> Model<Probe> {
     model(scope(config, terms, timers), timing, Some(horizon))
 }
 
-fn scope(config: Config, terms: u64, timers: &'static [Timer]) -> Scope {
-    let (flaw, wiped, lease_of_p1) = (None, None, None);
-    Scope { config, terms, timers, flaw, commands: 0, wiped, lease_of_p1, compares: false }
+pub(crate) fn scope(config: Config, terms: u64, timers: &'static [Timer]) -> Scope {
+    let (flaw, wiped, lease_of_p1, commands) = (None, None, None, 0..0);
+    let (compares, notes) = (false, false);
+    Scope { config, terms, timers, flaw, commands, wiped, lease_of_p1, compares, notes }
 }
 
-fn model(scope: Scope, timing: Timing, horizon: Option<Ticks>) -> Model<Probe> {
+pub(crate) fn model(scope: Scope, timing: Timing, horizon: Option<Ticks>) -> Model<Probe> {
     Model {
         group: Group::numbered(3).unwrap(),
         config: scope,
@@ -314,7 +349,7 @@ fn invariants() -> Vec<Invariant<Probe>> {
 
 /// Whether a log has everything that another member knows to be committed: the entry if it is kept, and
 /// what came of it if a snapshot stands for it.
-fn has_all_of(log: &Log<List>, other: &Log<List>) -> bool {
+pub(crate) fn has_all_of(log: &Log<List>, other: &Log<List>) -> bool {
     let (Some((_, tail)), Some((_, state))) = (log.written(), log.state()) else { return false };
     let Some((commit, committed)) = other.state() else { return true };
     match commit.index < tail.base().index {
@@ -343,7 +378,7 @@ fn explore(name: &str, model: &Model<Probe>, states: u64) -> Verdict {
 }
 
 /// Explores all of it.
-fn prove(name: &str, model: &Model<Probe>) {
+pub(crate) fn prove(name: &str, model: &Model<Probe>) {
     match explore(name, model, most()) {
         Verdict::Proved => {}
         Verdict::Violated(found) => panic!("{name}: {}", tell(model, &found)),
@@ -359,7 +394,7 @@ fn hold(name: &str, model: &Model<Probe>) {
     }
 }
 
-fn refute(name: &str, model: &Model<Probe>) -> &'static str {
+pub(crate) fn refute(name: &str, model: &Model<Probe>) -> &'static str {
     // It ends with what it finds.
     match explore(name, model, most().max(10_000_000)) {
         Verdict::Violated(found) => found.breach.name,
@@ -385,7 +420,7 @@ fn tell(model: &Model<Probe>, found: &Counterexample) -> String {
 }
 
 /// P1 leads, and P2 campaigns.
-fn two_campaign() -> Vec<Vec<Wish>> {
+pub(crate) fn two_campaign() -> Vec<Vec<Wish>> {
     vec![vec![], vec![CAMPAIGN], vec![]]
 }
 
@@ -439,9 +474,9 @@ fn a_command_survives_a_take_over() {
 }
 
 /// Members keep their logs in memory only, and clients rely for ever on what is in it.
-fn in_memory() -> Model<Probe> {
+pub(crate) fn in_memory() -> Model<Probe> {
     let mut model = timeless(3);
-    (model.config.config.durability, model.config.commands) = (Durability::Memory, 1);
+    (model.config.config.durability, model.config.commands) = (Durability::Memory, 0..1);
     Model { inputs: two_campaign(), faults: CRASH, ..model }
 }
 
@@ -466,7 +501,7 @@ fn without_disks_a_vote_without_a_wait_loses_something() {
 /// Entries are not kept, and a piece is one part: who lacks something gets two pieces of a snapshot.
 fn in_pieces() -> Model<Probe> {
     let mut model = timeless(3);
-    model.config.commands = 2;
+    model.config.commands = 0..2;
     (model.config.config.keep_bytes, model.config.config.piece) = (0, (1, 1));
     Model { inputs: two_campaign(), ..model }
 }

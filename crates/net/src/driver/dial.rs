@@ -52,11 +52,17 @@ struct Failure {
     /// Whether it is worth an operator's attention, unlike a peer that is just not there.
     loud: bool,
     refused: bool,
+    /// Whether the network lost what was sent: the attempt has taken its time already.
+    lost: bool,
 }
 
 impl Failure {
     fn new(kind: &'static str, text: impl ToString, loud: bool) -> Self {
-        Failure { kind, text: text.to_string(), loud, refused: false }
+        Failure { kind, text: text.to_string(), loud, refused: false, lost: false }
+    }
+
+    fn slow() -> Self {
+        Failure { lost: true, ..Failure::new("slow", "no answer in time", false) }
     }
 }
 
@@ -66,8 +72,19 @@ enum End {
     Stopped,
     /// The peer closed it, or it broke.
     Lost(String),
+    /// The peer has not acknowledged what was sent.
+    TimedOut(String),
     /// The peer did not keep up.
     Overflow,
+}
+
+impl End {
+    fn of(error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::TimedOut => End::TimedOut(error.to_string()),
+            _ => End::Lost(error.to_string()),
+        }
+    }
 }
 
 fn setting((name, value): &(&'static str, String)) -> Setting {
@@ -90,12 +107,13 @@ impl<P: Protocol> Dialler<P> {
                 attempt = self.connect() => attempt,
                 _ = stopping.changed() => continue,
             };
-            match attempt {
+            let is_lost = match attempt {
                 Ok(line) => {
                     let since = Instant::now();
                     self.opened(connected_before);
                     connected_before = true;
                     let end = self.serve(line).await;
+                    let is_lost = matches!(end, End::TimedOut(_));
                     if self.closed(end).await {
                         break;
                     }
@@ -103,10 +121,17 @@ impl<P: Protocol> Dialler<P> {
                     if since.elapsed() >= longest {
                         bound = shortest;
                     }
+                    is_lost
                 }
-                Err(failure) => self.failed(failure).await,
-            }
-            self.pause(bound).await;
+                Err(failure) => {
+                    let is_lost = failure.lost;
+                    self.failed(failure).await;
+                    is_lost
+                }
+            };
+            // Where packets are lost, waiting has spared the peer already, and nothing tells when the
+            // network is good again but another attempt.
+            self.pause(if is_lost { shortest } else { bound }).await;
             bound = (bound * 2).min(longest);
         }
         if let Some(peer) = self.peer() {
@@ -130,15 +155,16 @@ impl<P: Protocol> Dialler<P> {
     async fn connect(&self) -> Result<Line, Failure> {
         let limits = &self.shared.limits;
         let Some(peer) = self.peer() else { return Err(Failure::new("unknown", "", false)) };
-        let slow = |_| Failure::new("slow", "no answer in time", false);
+        let slow = |_| Failure::slow();
         let tcp = timeout(limits.greeting_within, TcpStream::connect(peer.address.as_str()))
             .await
             .map_err(slow)?
             .map_err(|error| Failure {
                 refused: error.kind() == io::ErrorKind::ConnectionRefused,
+                lost: error.kind() == io::ErrorKind::TimedOut,
                 ..Failure::new("unreachable", format!("{}: {error}", peer.address), false)
             })?;
-        socket::prepare_for_member(&tcp, limits.stalled_after);
+        socket::prepare_for_member(&tcp, limits.unacknowledged);
         timeout(limits.greeting_within, self.greet(tcp)).await.map_err(slow)?
     }
 
@@ -214,10 +240,10 @@ impl<P: Protocol> Dialler<P> {
 
     /// Notes how a connection ended; whether that was the process's own stop.
     async fn closed(&mut self, end: End) -> bool {
-        let lost = matches!(end, End::Lost(_));
+        let lost = matches!(end, End::Lost(_) | End::TimedOut(_));
         let text = match end {
             End::Stopped => return true,
-            End::Lost(text) => text,
+            End::Lost(text) | End::TimedOut(text) => text,
             End::Overflow => {
                 if self.shared.stats.first_time(&self.id.to_string(), "overflow") {
                     tracing::warn!(
@@ -243,7 +269,7 @@ impl<P: Protocol> Dialler<P> {
     }
 
     async fn failed(&mut self, failure: Failure) {
-        let Failure { kind, text, loud, refused } = failure;
+        let Failure { kind, text, loud, refused, .. } = failure;
         let settings = envelope::Reason::Settings.as_str_name();
         let subject = if kind == settings { text.clone() } else { self.id.to_string() };
         if loud && self.shared.stats.first_time(&subject, kind) {
@@ -297,7 +323,7 @@ impl<P: Protocol> Dialler<P> {
             tokio::select! {
                 () = peer.outbox.changed() => {}
                 () = for_so_long(pause) => {}
-                end = ended(&mut line.frames) => return End::Lost(end),
+                end = ended(&mut line.frames) => return end,
                 _ = self.stopping.changed() => {}
             }
         }
@@ -324,12 +350,12 @@ impl<P: Protocol> Dialler<P> {
                     });
                     return Ok(());
                 }
-                Err(error) => error.to_string(),
+                Err(error) => End::of(&error),
             },
             end = ended(&mut line.frames) => end,
         };
         self.shared.stats.dropped(Dropped::Broken, frames);
-        Err(End::Lost(lost))
+        Err(lost)
     }
 
     /// Appends one message; `false` if it is too large to be sent to anybody.
@@ -359,16 +385,30 @@ async fn for_so_long(pause: Option<Duration>) {
 }
 
 /// Waits for the end of a connection on which nothing should come.
-async fn ended(frames: &mut Frames<ReadHalf<TlsStream<TcpStream>>>) -> String {
-    match frames.next().await {
-        Ok(None) => "closed by the peer".to_owned(),
-        Ok(Some(_)) => "the peer sent data on a one-way connection".to_owned(),
-        Err(Broken::Io(error)) => error.to_string(),
-        Err(_) => "the peer sent malformed data on a one-way connection".to_owned(),
-    }
+async fn ended(frames: &mut Frames<ReadHalf<TlsStream<TcpStream>>>) -> End {
+    let text = match frames.next().await {
+        Ok(None) => "closed by the peer",
+        Ok(Some(_)) => "the peer sent data on a one-way connection",
+        Err(Broken::Io(error)) => return End::of(&error),
+        Err(_) => "the peer sent malformed data on a one-way connection",
+    };
+    End::Lost(text.to_owned())
 }
 
 /// Whether it is about certificates, not about a connection that just broke.
 fn is_tls(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_network_lost_is_told_apart_from_what_the_peer_closed() {
+        let of = |kind| End::of(&io::Error::from(kind));
+        assert!(matches!(of(io::ErrorKind::TimedOut), End::TimedOut(_)));
+        assert!(matches!(of(io::ErrorKind::ConnectionReset), End::Lost(_)));
+        assert!(Failure::slow().lost && !Failure::new("tls", "no", true).lost);
+    }
 }

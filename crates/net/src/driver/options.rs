@@ -89,6 +89,10 @@ pub struct Limits {
     /// How long a frame that has begun may take to arrive, or, from a greeted member, how long
     /// nothing more of it may come; and how long a write may make no progress.
     pub stalled_after: Duration,
+    /// How long a connection to a member may go without an acknowledgement of what was sent. Then it is
+    /// closed and made again: the system repeats what is lost ever more rarely, so after a longer
+    /// outage a new connection works sooner than the old one.
+    pub unacknowledged: Duration,
     /// How many connections may be in the middle of their greeting; beyond it the oldest is closed.
     pub ungreeted: usize,
     /// A second process with the number of a connected one is refused if the first was heard from
@@ -107,6 +111,7 @@ impl Default for Limits {
             back_off: (Duration::from_millis(20), Duration::from_secs(1)),
             greeting_within: Duration::from_secs(3),
             stalled_after: Duration::from_secs(5),
+            unacknowledged: Duration::from_secs(5),
             ungreeted: 64,
             duplicate_within: Duration::from_secs(3),
             flush_within: Duration::from_millis(500),

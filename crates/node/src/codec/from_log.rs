@@ -14,9 +14,11 @@ pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
             entries: self::entries(entries),
         }),
         Msg::Ack(ack) => Kind::Ack(self::ack(ack)),
-        Msg::Fetch { place, budget } => {
-            Kind::Fetch(wire::Fetch { place: Some(self::place(place)), budget: (*budget).into() })
-        }
+        Msg::Fetch { place, budget, ahead } => Kind::Fetch(wire::Fetch {
+            place: Some(self::place(place)),
+            budget: (*budget).into(),
+            ahead: (*ahead).into(),
+        }),
         Msg::Supply { beat, last, body } => Kind::Supply(wire::Supply {
             beat: beat.as_ref().map(self::beat),
             last: Some(position(*last)),

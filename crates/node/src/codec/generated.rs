@@ -148,6 +148,8 @@ pub struct Ack {
 pub struct Fetch {
     #[prost(uint64, tag = "3")]
     pub budget: u64,
+    #[prost(uint64, tag = "4")]
+    pub ahead: u64,
     #[prost(oneof = "fetch::Place", tags = "1, 2")]
     pub place: ::core::option::Option<fetch::Place>,
 }

@@ -21,6 +21,7 @@ pub(super) fn msg(kind: Kind) -> Result<Msg<Coordination>, Malformed> {
         Kind::Fetch(msg) => Msg::Fetch {
             place: place(require(msg.place, "fetch.place")?)?,
             budget: fit(msg.budget, "fetch.budget")?,
+            ahead: fit(msg.ahead, "fetch.ahead")?,
         },
         Kind::Supply(msg) => Msg::Supply {
             beat: msg.beat.map(beat).transpose()?,

@@ -197,6 +197,11 @@ impl World {
         }
     }
 
+    /// Whether this member is kept from that one.
+    pub fn is_blocked(&self, from: u32, to: u32) -> bool {
+        self.seats.iter().any(|seat| seat.id == from && seat.blocked.contains(&to))
+    }
+
     /// Brings what pages are told up to date; whether that changed anything.
     pub(crate) fn publish(&self, cluster: &Cluster, up: &mut Up) -> bool {
         let members = self.seats.iter().zip(&cluster.members).map(|(seat, member)| UpMember {

@@ -58,6 +58,11 @@ impl Rules {
         self.hit.remove(&number).unwrap_or_default()
     }
 
+    /// Whether a rule cuts this way.
+    pub(crate) fn is_cut(&self, way: (Port, Port)) -> bool {
+        self.layers.values().any(|(rule, ways)| rule.cut && ways.contains(&way))
+    }
+
     /// When a frame that comes now arrives, in microseconds: not at all, once or twice.
     pub(crate) fn arrivals(
         &mut self,
@@ -128,6 +133,7 @@ mod tests {
         let cut = rules.add(Rule { cut: true, ..Rule::default() }, BTreeSet::from([(1, 2)]));
         assert_eq!(arrivals(&mut rules, (1, 2), 60, 5), [0; 0]);
         assert_eq!(arrivals(&mut rules, (2, 1), 60, 5), [5]);
+        assert_eq!([(1, 2), (2, 1)].map(|way| rules.is_cut(way)), [true, false]);
         assert_eq!(rules.remove(cut), 1);
         assert_eq!(arrivals(&mut rules, (1, 2), 60, 5), [5]);
     }

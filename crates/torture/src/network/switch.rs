@@ -82,6 +82,11 @@ impl Switch {
         self.lock().rules.add(rule, ways)
     }
 
+    /// Whether no frame goes this way.
+    pub(crate) fn is_cut(&self, way: (Port, Port)) -> bool {
+        self.lock().rules.is_cut(way)
+    }
+
     /// Takes a rule out of force; how many frames it hit.
     pub(crate) fn remove(&self, number: u64) -> u64 {
         self.lock().rules.remove(number)

@@ -12,6 +12,7 @@
 )]
 
 mod cluster;
+mod partial;
 
 use bellwether_core::NodeId;
 use bellwether_member::{Durability, Input};
@@ -177,10 +178,11 @@ fn e_a_leader_at_once_if_a_majority_has_the_log() {
     assert!(gap <= LEASE + 5 * HEARTBEAT, "as with a small state: {gap:?}");
 }
 
+/// From the end of the leader to the next one, the election included.
 #[test]
 fn e_else_within_1_2_times_the_transfer() {
     let pure = Duration::from_secs(u64::from(BLOCKS) * BLOCK as u64 / RATE);
-    let took = longest("e, transfer", 3, |seed| {
+    let took = longest("e, transfer", 6, |seed| {
         // P2 is a witness: P1 must get everything from it before it can lead.
         let mut cluster = Setup { witness: Some(2), ..slow(3, seed) }.start();
         cluster.run(ms(3_000));
@@ -192,7 +194,9 @@ fn e_else_within_1_2_times_the_transfer() {
         assert_eq!(cluster.serving(), Some(1));
         took
     });
-    assert!(took <= pure * 6 / 5 + bound(3), "and an election: {took:?} for {pure:?}");
+    let ratio = took.as_secs_f64() / pure.as_secs_f64();
+    println!("e, transfer: {ratio:.2} times {pure:?}");
+    assert!(ratio <= 1.2, "{took:?} for {pure:?}");
 }
 
 // f. Two kills and one restart left three members without a leader for 69 s.

@@ -52,14 +52,16 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the snapshot at this position. `head` is what its reader is told first.
+    /// Begins the snapshot at this position. `head` is what its reader is told first, and `kind` tells
+    /// files apart that are written at the same time. A snapshot that is not finished leaves no file.
     pub fn create(
         folder: &Path,
         owner: &Owner,
         at: Mark,
         head: &[u8],
+        kind: &str,
     ) -> Result<Self, DurableError> {
-        let beside = folder.join(format!("{}.new", name(at)));
+        let beside = folder.join(format!("{}.{kind}.new", name(at)));
         let _ = std::fs::remove_file(&beside);
         let file = BufWriter::with_capacity(256 << 10, create(&beside)?);
         let mut bytes = Vec::with_capacity(128 + head.len());
@@ -95,6 +97,12 @@ impl Writer {
         self.put(bytes)
     }
 
+    /// Writes all parts so far to the disk, so that less is left for the end.
+    pub fn sync(&mut self) -> Result<(), DurableError> {
+        self.file.flush().map_err(io_error("write", &self.beside))?;
+        self.file.get_ref().sync_data().map_err(io_error("sync", &self.beside))
+    }
+
     /// All parts are there: when this returns, the snapshot survives a crash of the machine.
     pub fn finish(mut self) -> Result<Snapshot, DurableError> {
         let sum = self.sums.clone().finalize();
@@ -110,6 +118,13 @@ impl Writer {
         let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
         synced.map_err(io_error("sync the directory", &self.folder))?;
         Ok(Snapshot { at: self.at, sum, bytes: self.bytes })
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // It has another name if it is finished. What cannot be removed is at the next start.
+        let _ = std::fs::remove_file(&self.beside);
     }
 }
 
