@@ -10,13 +10,13 @@
 //! others do, and wins only if it is alone.
 //!
 //! # Rules
-//! * D1 T after its election, when all have heard of it and no claim of another is on its way any more, a
+//! * DV1 T after its election, when all have heard of it and no claim of another is on its way any more, a
 //!   coordinator asks the device for a number: CLAIM; and again after T, as long as it has none.
-//! * D2 CLAIM at the device: the number grows by one and goes to the claimer: NUMBER.
-//! * D3 Asked to drive, a process that takes itself for the coordinator and has a number sends COMMAND
+//! * DV2 CLAIM at the device: the number grows by one and goes to the claimer: NUMBER.
+//! * DV3 Asked to drive, a process that takes itself for the coordinator and has a number sends COMMAND
 //!   with it. Any other refuses.
-//! * D4 COMMAND at the device: it obeys if the number is the last one that it gave. Otherwise REFUSED.
-//! * D5 REFUSED: the sender was replaced. It gives its number up.
+//! * DV4 COMMAND at the device: it obeys if the number is the last one that it gave. Otherwise REFUSED.
+//! * DV5 REFUSED: the sender was replaced. It gives its number up.
 //!
 //! # Assumes
 //! What the election assumes. That the device obeys only the last claimer holds without it.
@@ -40,13 +40,13 @@ use std::time::Duration;
 /// What travels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
-    /// "I am the coordinator" (D1).
+    /// "I am the coordinator" (DV1).
     Claim,
-    /// "This is your number" (D2).
+    /// "This is your number" (DV2).
     Number(u64),
-    /// "Do it", by the right of this number (D3).
+    /// "Do it", by the right of this number (DV3).
     Command(u64),
-    /// "There is a later number" (D4).
+    /// "There is a later number" (DV4).
     Refused {
         /// The number that was shown.
         shown: u64,
@@ -84,7 +84,7 @@ impl fmt::Display for Msg {
 /// What a process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// T: the number (D1).
+    /// T: the number (DV1).
     Number,
     /// The election's.
     Election(election::Timer<bully::Timer>),
@@ -259,9 +259,9 @@ impl Device {
         }
     }
 
-    /// D1.
+    /// DV1.
     fn claim(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("D1");
+        cx.rule("DV1");
         let device = device_of(cx.group());
         if device == cx.me() {
             return self.give(device, cx);
@@ -270,10 +270,10 @@ impl Device {
         cx.set_timer(Timer::Number, cx.config().timeout);
     }
 
-    /// D2.
+    /// DV2.
     fn give(&mut self, to: NodeId, cx: &mut Cx<'_>) {
         let Some((last, _)) = self.at_device else { return };
-        cx.rule("D2");
+        cx.rule("DV2");
         let number = last.saturating_add(1);
         self.at_device = Some((number, Some(to)));
         if to == cx.me() {
@@ -289,9 +289,9 @@ impl Device {
         cx.emit(Output::May(number));
     }
 
-    /// D3.
+    /// DV3.
     fn drive(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("D3");
+        cx.rule("DV3");
         match self.number {
             Some(number) if self.is_coordinator(cx) => {
                 let device = device_of(cx.group());
@@ -305,10 +305,10 @@ impl Device {
         }
     }
 
-    /// D4.
+    /// DV4.
     fn commanded(&mut self, by: NodeId, number: u64, cx: &mut Cx<'_>) {
         let Some((last, _)) = self.at_device else { return };
-        cx.rule("D4");
+        cx.rule("DV4");
         if number == last {
             cx.emit(Output::Obeys { number, by });
             return;
@@ -321,9 +321,9 @@ impl Device {
         }
     }
 
-    /// D5.
+    /// DV5.
     fn give_up(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("D5");
+        cx.rule("DV5");
         self.number = None;
         cx.emit(Output::Replaced);
     }
