@@ -24,6 +24,8 @@
 //! # Costs
 //! CLAIM and NUMBER for each new coordinator, and one message a command.
 
+use crate::cost::Expected::Exact;
+use crate::cost::{Cost, Kinds, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched, bully};
 use crate::referee::{Breach, Fact, Referee};
@@ -394,7 +396,17 @@ impl Algorithm for Device {
             .referee(|_, _| Box::new(Overseer::default()))
             .coordinator(|process| process.election.coordinator())
             .view(|process, _, scene| process.view(scene))
+            .costs(costs)
     }
+}
+
+/// The first coordinator claims its number. Alone, it stands at the device itself.
+fn costs(n: u32) -> Vec<Cost> {
+    if n == 1 {
+        return vec![Cost::new("alone at the device", "0", Exact(0), [Script::of(1)])];
+    }
+    let parts: [(Kinds, _, _); 2] = [(&["CLAIM"], "1", 1), (&["NUMBER"], "1", 1)];
+    vec![Cost::sum("a coordinator begins", "2", &parts, [Script::of(n)])]
 }
 
 impl Device {
