@@ -187,12 +187,14 @@ impl Process for Device {
     }
 
     fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_>) {
+        let first = saved.is_none();
         if device_of(cx.group()) == cx.me() {
             self.at_device = Some((saved.map_or(0, |saved| saved.last), None));
         }
         self.elect(Call::Start(saved.map(|saved| saved.election)), cx);
-        // Who coordinates from the beginning was not elected, and has no number either.
-        if self.is_coordinator(cx) && self.number.is_none() {
+        // Who coordinates from the beginning was not elected, and nobody else claims. Who comes back was
+        // elected just now, and waits as all do.
+        if first && self.is_coordinator(cx) {
             self.claim(cx);
         }
     }

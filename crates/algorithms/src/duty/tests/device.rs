@@ -58,6 +58,17 @@ fn dv1_the_coordinator_claims_a_number_at_the_device() {
     assert!(!sent(&effects).contains(&(id(1), Msg::Claim)));
 }
 
+/// A claim of the one before may still be on its way.
+#[test]
+fn dv1_who_comes_back_and_is_elected_waits_before_it_claims() {
+    let mut device = Device::default();
+    let saved = Durable { election: Incarnation::new(1), last: 0 };
+    let effects = at(3, 3, |cx| device.on_start(Some(saved), cx));
+    assert!(!sent(&effects).contains(&(id(1), Msg::Claim)));
+    let effects = at(3, 3, |cx| device.on_timer(Timer::Number, cx));
+    assert!(sent(&effects).contains(&(id(1), Msg::Claim)));
+}
+
 #[test]
 fn dv2_every_claim_gets_a_larger_number() {
     let (mut device, _) = started(1, 3);
