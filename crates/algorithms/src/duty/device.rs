@@ -10,13 +10,13 @@
 //! others do, and wins only if it is alone.
 //!
 //! # Rules
-//! * D1 T after its election, when all have heard of it and no claim of another is on its way any more, a
+//! * DV1 T after its election, when all have heard of it and no claim of another is on its way any more, a
 //!   coordinator asks the device for a number: CLAIM; and again after T, as long as it has none.
-//! * D2 CLAIM at the device: the number grows by one and goes to the claimer: NUMBER.
-//! * D3 Asked to drive, a process that takes itself for the coordinator and has a number sends COMMAND
+//! * DV2 CLAIM at the device: the number grows by one and goes to the claimer: NUMBER.
+//! * DV3 Asked to drive, a process that takes itself for the coordinator and has a number sends COMMAND
 //!   with it. Any other refuses.
-//! * D4 COMMAND at the device: it obeys if the number is the last one that it gave. Otherwise REFUSED.
-//! * D5 REFUSED: the sender was replaced. It gives its number up.
+//! * DV4 COMMAND at the device: it obeys if the number is the last one that it gave. Otherwise REFUSED.
+//! * DV5 REFUSED: the sender was replaced. It gives its number up.
 //!
 //! # Assumes
 //! What the election assumes. That the device obeys only the last claimer holds without it.
@@ -24,6 +24,8 @@
 //! # Costs
 //! CLAIM and NUMBER for each new coordinator, and one message a command.
 
+use crate::cost::Expected::Exact;
+use crate::cost::{Cost, Kinds, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::election::{self, Bully, Incarnation, Watched, bully};
 use crate::referee::{Breach, Fact, Referee};
@@ -40,13 +42,13 @@ use std::time::Duration;
 /// What travels.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
-    /// "I am the coordinator" (D1).
+    /// "I am the coordinator" (DV1).
     Claim,
-    /// "This is your number" (D2).
+    /// "This is your number" (DV2).
     Number(u64),
-    /// "Do it", by the right of this number (D3).
+    /// "Do it", by the right of this number (DV3).
     Command(u64),
-    /// "There is a later number" (D4).
+    /// "There is a later number" (DV4).
     Refused {
         /// The number that was shown.
         shown: u64,
@@ -84,7 +86,7 @@ impl fmt::Display for Msg {
 /// What a process waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Timer {
-    /// T: the number (D1).
+    /// T: the number (DV1).
     Number,
     /// The election's.
     Election(election::Timer<bully::Timer>),
@@ -185,12 +187,14 @@ impl Process for Device {
     }
 
     fn on_start(&mut self, saved: Option<Durable>, cx: &mut Cx<'_>) {
+        let first = saved.is_none();
         if device_of(cx.group()) == cx.me() {
             self.at_device = Some((saved.map_or(0, |saved| saved.last), None));
         }
         self.elect(Call::Start(saved.map(|saved| saved.election)), cx);
-        // Who coordinates from the beginning was not elected, and has no number either.
-        if self.is_coordinator(cx) && self.number.is_none() {
+        // Who coordinates from the beginning was not elected, and nobody else claims. Who comes back was
+        // elected just now, and waits as all do.
+        if first && self.is_coordinator(cx) {
             self.claim(cx);
         }
     }
@@ -259,9 +263,9 @@ impl Device {
         }
     }
 
-    /// D1.
+    /// DV1.
     fn claim(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("D1");
+        cx.rule("DV1");
         let device = device_of(cx.group());
         if device == cx.me() {
             return self.give(device, cx);
@@ -270,10 +274,10 @@ impl Device {
         cx.set_timer(Timer::Number, cx.config().timeout);
     }
 
-    /// D2.
+    /// DV2.
     fn give(&mut self, to: NodeId, cx: &mut Cx<'_>) {
         let Some((last, _)) = self.at_device else { return };
-        cx.rule("D2");
+        cx.rule("DV2");
         let number = last.saturating_add(1);
         self.at_device = Some((number, Some(to)));
         if to == cx.me() {
@@ -289,9 +293,9 @@ impl Device {
         cx.emit(Output::May(number));
     }
 
-    /// D3.
+    /// DV3.
     fn drive(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("D3");
+        cx.rule("DV3");
         match self.number {
             Some(number) if self.is_coordinator(cx) => {
                 let device = device_of(cx.group());
@@ -305,10 +309,10 @@ impl Device {
         }
     }
 
-    /// D4.
+    /// DV4.
     fn commanded(&mut self, by: NodeId, number: u64, cx: &mut Cx<'_>) {
         let Some((last, _)) = self.at_device else { return };
-        cx.rule("D4");
+        cx.rule("DV4");
         if number == last {
             cx.emit(Output::Obeys { number, by });
             return;
@@ -321,9 +325,9 @@ impl Device {
         }
     }
 
-    /// D5.
+    /// DV5.
     fn give_up(&mut self, cx: &mut Cx<'_>) {
-        cx.rule("D5");
+        cx.rule("DV5");
         self.number = None;
         cx.emit(Output::Replaced);
     }
@@ -394,7 +398,17 @@ impl Algorithm for Device {
             .referee(|_, _| Box::new(Overseer::default()))
             .coordinator(|process| process.election.coordinator())
             .view(|process, _, scene| process.view(scene))
+            .costs(costs)
     }
+}
+
+/// The first coordinator claims its number. Alone, it stands at the device itself.
+fn costs(n: u32) -> Vec<Cost> {
+    if n == 1 {
+        return vec![Cost::new("alone at the device", "0", Exact(0), [Script::of(1)])];
+    }
+    let parts: [(Kinds, _, _); 2] = [(&["CLAIM"], "1", 1), (&["NUMBER"], "1", 1)];
+    vec![Cost::sum("a coordinator begins", "2", &parts, [Script::of(n)])]
 }
 
 impl Device {

@@ -51,15 +51,26 @@ fn said(effects: &[Effect<Device>]) -> Vec<Output> {
 }
 
 #[test]
-fn d1_the_coordinator_claims_a_number_at_the_device() {
+fn dv1_the_coordinator_claims_a_number_at_the_device() {
     let (_, effects) = started(3, 3);
     assert!(sent(&effects).contains(&(id(1), Msg::Claim)));
     let (_, effects) = started(2, 3);
     assert!(!sent(&effects).contains(&(id(1), Msg::Claim)));
 }
 
+/// A claim of the one before may still be on its way.
 #[test]
-fn d2_every_claim_gets_a_larger_number() {
+fn dv1_who_comes_back_and_is_elected_waits_before_it_claims() {
+    let mut device = Device::default();
+    let saved = Durable { election: Incarnation::new(1), last: 0 };
+    let effects = at(3, 3, |cx| device.on_start(Some(saved), cx));
+    assert!(!sent(&effects).contains(&(id(1), Msg::Claim)));
+    let effects = at(3, 3, |cx| device.on_timer(Timer::Number, cx));
+    assert!(sent(&effects).contains(&(id(1), Msg::Claim)));
+}
+
+#[test]
+fn dv2_every_claim_gets_a_larger_number() {
     let (mut device, _) = started(1, 3);
     for (claimer, number) in [(3, 1), (2, 2), (3, 3)] {
         let effects = at(1, 3, |cx| device.on_message(id(claimer), Msg::Claim, cx));
@@ -69,7 +80,7 @@ fn d2_every_claim_gets_a_larger_number() {
 }
 
 #[test]
-fn d3_only_a_coordinator_with_a_number_drives() {
+fn dv3_only_a_coordinator_with_a_number_drives() {
     let (mut driver, _) = started(3, 3);
     let effects = at(3, 3, |cx| driver.on_input(Input::Drive, cx));
     assert_eq!(said(&effects), [Output::MayNot]);
@@ -79,7 +90,7 @@ fn d3_only_a_coordinator_with_a_number_drives() {
 }
 
 #[test]
-fn d4_the_device_obeys_the_last_number_only() {
+fn dv4_the_device_obeys_the_last_number_only() {
     let (mut device, _) = started(1, 3);
     at(1, 3, |cx| device.on_message(id(3), Msg::Claim, cx));
     at(1, 3, |cx| device.on_message(id(2), Msg::Claim, cx));
@@ -91,7 +102,7 @@ fn d4_the_device_obeys_the_last_number_only() {
 }
 
 #[test]
-fn d5_who_is_refused_gives_its_number_up() {
+fn dv5_who_is_refused_gives_its_number_up() {
     let (mut driver, _) = started(3, 3);
     at(3, 3, |cx| driver.on_message(id(1), Msg::Number(1), cx));
     let refused = Msg::Refused { shown: 1, last: 2 };
