@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { deflateRawSync, gzipSync } from "node:zlib";
 
 const SCRUB_MS = Number(process.env.SCRUB_MS ?? 6000);
-const AIMS = { jsKb: 250, firstPaintMs: 1000, frameMs: 1000 / 60 };
+const AIMS = { jsKb: 120, firstPaintMs: 1000, frameMs: 1000 / 60, frameP95Ms: 20, workP95Ms: 8 };
 
 const jobs = (from, to, times) => `work ${from}..${to}\n`.repeat(times);
 /** Runs of about 10,000 events. */
@@ -138,8 +138,8 @@ function tell({ jsKb, firstPaintMs, runs }) {
   console.log(`gallery, first paint ${ms(firstPaintMs)} (at most ${AIMS.firstPaintMs})`);
   for (const { name, events, openMs, frames, late, frameMs, workMs } of runs) {
     console.log(`${name}: ${events} events, open after ${ms(openMs)}`);
-    console.log(`  frame time         p50 ${ms(frameMs.p50)}  p95 ${ms(frameMs.p95)}  max ${ms(frameMs.max)}  (60 a second: ${ms(AIMS.frameMs)})`);
-    console.log(`  work per frame     p50 ${ms(workMs.p50)}  p95 ${ms(workMs.p95)}  max ${ms(workMs.max)}`);
+    console.log(`  frame time         p50 ${ms(frameMs.p50)}  p95 ${ms(frameMs.p95)}  max ${ms(frameMs.max)}  (p95 at most ${ms(AIMS.frameP95Ms)})`);
+    console.log(`  work per frame     p50 ${ms(workMs.p50)}  p95 ${ms(workMs.p95)}  max ${ms(workMs.max)}  (p95 at most ${ms(AIMS.workP95Ms)})`);
     console.log(`  frames             ${frames}, of which ${late} came late (${((100 * late) / frames).toFixed(1)} %)`);
   }
 }
