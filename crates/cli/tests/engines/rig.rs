@@ -145,6 +145,7 @@ pub(crate) fn run(mut rig: Rig) {
             cases::tokens_are_checked,
             cases::roles_have_values_and_are_passed_on,
             cases::observers_see_every_leader,
+            cases::lists_tell_who_has_what,
             cases::work_runs_while_the_role_is_led,
             cases::two_hundred_wait,
             faults::a_paused_client_knows_that_it_has_lost,
