@@ -21,7 +21,16 @@ impl Sidecar {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let address = format!("127.0.0.1:{port}");
         let child = command(words)
-            .args(["--serve", &address, "--address", &rig.address(), "--ttl", "2s", "--grace", "500ms"])
+            .args([
+                "--serve",
+                &address,
+                "--address",
+                &rig.address(),
+                "--ttl",
+                "2s",
+                "--grace",
+                "500ms",
+            ])
             .args(["--on-elected", &format!("echo $BELLWETHER_TOKEN >> elected-{name}")])
             .args(["--on-lost", &format!("echo $BELLWETHER_TOKEN >> lost-{name}")])
             .current_dir(folder)
@@ -70,7 +79,8 @@ pub(crate) async fn a_sidecar_tells_who_leads(rig: &mut Rig) {
     let mut one = Sidecar::start(rig, "campaign sidecar --value host-1", folder, "one");
     until("one leads", || one.status() == Some(200)).await;
     let other = Sidecar::start(rig, "campaign sidecar --value host-2", folder, "other");
-    until("the other is ready", || other.get("/ready").is_some_and(|(status, _)| status == 200)).await;
+    until("the other is ready", || other.get("/ready").is_some_and(|(status, _)| status == 200))
+        .await;
     let (_, says) = one.get("/").unwrap();
     assert_eq!((&says["held"], &says["role"]), (&Value::Bool(true), &Value::from("sidecar")));
     let certain = says["certain_ms"].as_u64().unwrap();

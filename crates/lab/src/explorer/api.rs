@@ -78,7 +78,7 @@ async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<
 
 /// What could happen next at a moment of a scenario's run.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/explore/next", request_body = wire::NextRequest, responses(
-    (status = 200, body = wire::Next),
+    (status = 200, description = "What can happen next", body = wire::Next),
     (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
     (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
     (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
@@ -92,7 +92,7 @@ async fn next(
 
 /// What could go wrong from a moment of a scenario's run on.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/explore/wrong", request_body = wire::NextRequest, responses(
-    (status = 200, body = wire::Wrong),
+    (status = 200, description = "The shortest violation, if there is one", body = wire::Wrong),
     (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
     (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
     (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
