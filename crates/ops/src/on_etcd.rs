@@ -182,7 +182,7 @@ fn role(info: RoleInfo) -> Role {
         client: leader.client,
         token: leader.token.0,
         value: String::from_utf8_lossy(&leader.value).into_owned(),
-        asked_to_go: false,
+        preempt_requested: false,
     });
     let candidates = info.candidates.into_iter().map(|candidate| Candidate {
         leads: Some(candidate.session) == leads,
