@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web site wasm test-engines packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm test-engines test-clients packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,7 +58,7 @@ test-waiting:
 	@built=$$($(TESTS) --no-run --lib --bins --tests 2>&1) || { echo "$$built"; exit 1; }; for name in $(WAITING); do \
 	  program=$$(echo "$$built" | sed -n "s|.* tests/$$name/main.rs (\(.*\))$$|\1|p") && \
 	  program=$$(realpath "$$program") && echo "$$program" && (cd crates/cli && "$$program") || exit 1; done
-	@$(MAKE) --no-print-directory e2e
+	@$(MAKE) --no-print-directory test-clients e2e
 
 test-computing:
 	nice -n 5 $(TESTS) --lib --bins $(addprefix --test ,$(filter-out $(WAITING),$(TEST_BINARIES)))
@@ -80,6 +80,10 @@ packages: ## Check the files for Kubernetes against the schemas of its API, if P
 # One suite for the client's two engines: members of ours, and servers of etcd if they are here (make peers installs them).
 test-engines: ## Run the client's suite on three members and on three servers of etcd; half a minute each
 	cargo test --locked --package bellwether-cli --test engines -- --nocapture
+
+test-clients: ## Try the Go package and generated clients for Python and TypeScript on a cluster; validate the OpenAPI documents
+	$(BUILD_FOR_TESTS)
+	@clients/test/run.sh $(COMMAND) $${CARGO_TARGET_DIR:-target}/clients
 
 # The page in the browser. Without npm nothing is built; the command then says so where the page would be.
 NPM      := $(shell command -v npm 2>/dev/null)

@@ -43,6 +43,19 @@ func (m *Mutex) TryLock(ctx context.Context) error {
 
 func (m *Mutex) acquire(ctx context.Context, wait time.Duration) error {
 	number := m.s.number.Add(1)
+	token, err := m.ask(ctx, number, wait)
+	if err != nil {
+		if ctx.Err() != nil {
+			m.giveUp(number)
+			return ctx.Err()
+		}
+		return err
+	}
+	m.number, m.token = number, token
+	return nil
+}
+
+func (m *Mutex) ask(ctx context.Context, number uint64, wait time.Duration) (uint64, error) {
 	ask := map[string]any{
 		"locks":   []map[string]string{{"name": m.name}},
 		"number":  number,
@@ -52,17 +65,17 @@ func (m *Mutex) acquire(ctx context.Context, wait time.Duration) error {
 		Token uint64 `json:"token"`
 	}
 	err := m.s.ask(ctx, http.MethodPost, "/v1/sessions/"+m.s.id+"/locks", wait, ask, &granted)
-	if err != nil {
-		if ctx.Err() != nil {
-			// It may have been granted in the same moment.
-			after, cancel := context.WithDeadline(context.Background(), m.s.Deadline())
-			defer cancel()
-			_ = m.release(after, number)
-		}
-		return err
+	return granted.Token, err
+}
+
+// giveUp asks for the same request again and waits no longer for it, which takes it out of the queue. If it was granted
+// in the same moment, it is given back.
+func (m *Mutex) giveUp(number uint64) {
+	ctx, cancel := context.WithDeadline(context.Background(), m.s.Deadline())
+	defer cancel()
+	if _, err := m.ask(ctx, number, time.Millisecond); err == nil {
+		_ = m.release(ctx, number)
 	}
-	m.number, m.token = number, granted.Token
-	return nil
 }
 
 // Unlock gives the lock back.

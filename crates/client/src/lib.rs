@@ -67,6 +67,8 @@ pub use bellwether_coordination::{NoSessionId, SessionId, Token};
 pub use client::Client;
 pub use endpoints::{CERTS, CLIENT, ENDPOINTS, Endpoint, Endpoints, SOCKET};
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "etcd")]
+pub use etcd::end_session;
 pub use lists::{Candidate, LockHolder, LockInfo, LockMode, LockWaiter, RoleInfo, SessionInfo};
 pub use lock::{Lock, LockRequest};
 pub use lost::{Deadlock, Lost, SessionEnd, Wait};

@@ -88,14 +88,14 @@ async fn ask(about: &About) -> Result<Status, Refusal> {
 }
 
 /// Who answers: a member, the parent of a local cluster, or the explorer alone.
-#[cfg_attr(test, utoipa::path(get, path = "/v1/here", responses((status = 200, body = json::Here))))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/here", responses((status = 200, description = "Which member this is", body = json::Here))))]
 async fn here() -> Json<json::Here> {
     Json(json::Here::new(json::Serves::Member))
 }
 
 /// The state of this member, the coordinator, and since when and why.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/status", responses(
-    (status = 200, body = json::Status),
+    (status = 200, description = "Its status", body = json::Status),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
 async fn status(State(about): Shared) -> Outcome<json::Status> {
@@ -105,7 +105,7 @@ async fn status(State(about): Shared) -> Outcome<json::Status> {
 
 /// All members: whether they live, how their clocks go, whether they are connected.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/members", responses(
-    (status = 200, body = json::Members),
+    (status = 200, description = "All members, as this one sees them", body = json::Members),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
 async fn members(State(about): Shared) -> Outcome<json::Members> {
@@ -114,7 +114,7 @@ async fn members(State(about): Shared) -> Outcome<json::Members> {
 }
 
 /// The changes of the coordinator that this member saw, each with its reason.
-#[cfg_attr(test, utoipa::path(get, path = "/v1/history", responses((status = 200, body = json::History))))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/history", responses((status = 200, description = "What happened, the latest first", body = json::History))))]
 async fn history(State(about): Shared) -> Json<json::History> {
     let changes = about.history.changes();
     Json(json::History { id: about.settings.id.number(), changes })
@@ -132,7 +132,7 @@ struct Since {
 /// Events as they happen, as server-sent events whose data is an `Event` in JSON. Without `since`
 /// and without the header `Last-Event-ID` the stream begins now.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/events", params(Since), responses(
-    (status = 200, body = String, content_type = "text/event-stream"),
+    (status = 200, description = "Server-sent events", body = String, content_type = "text/event-stream"),
     (status = 400, description = "`since` is not a number", body = json::Problem),
 )))]
 async fn follow_events(
@@ -155,7 +155,7 @@ async fn follow_events(
 /// Everything that a dashboard shows, as server-sent events whose data is a `Overview` in JSON: at
 /// once, whenever something happens, and at least four times a second.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/watch", responses(
-    (status = 200, body = String, content_type = "text/event-stream"),
+    (status = 200, description = "Server-sent events", body = String, content_type = "text/event-stream"),
 )))]
 async fn watch(State(about): Shared) -> Response {
     overviews::stream(about)
@@ -164,7 +164,7 @@ async fn watch(State(about): Shared) -> Response {
 /// The messages between this member and the others as they happen, as server-sent events whose
 /// data is a `Messages` in JSON. Each tells of at most a tenth of a second.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/messages", responses(
-    (status = 200, body = String, content_type = "text/event-stream"),
+    (status = 200, description = "Server-sent events", body = String, content_type = "text/event-stream"),
 )))]
 async fn follow_messages(State(about): Shared) -> Response {
     messages::stream(about.handle.clone(), about.settings.id)
@@ -172,7 +172,7 @@ async fn follow_messages(State(about): Shared) -> Response {
 
 /// Makes the coordinator hand its mandate over to the best of the others.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/step-down", security(("bearer" = [])), responses(
-    (status = 200, body = json::Decided),
+    (status = 200, description = "It was decided", body = json::Decided),
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 409, description = "The member is not the coordinator, or no other member could lead", body = json::Problem),
@@ -185,7 +185,7 @@ async fn step_down(State(about): Shared, Operator(by): Operator) -> Outcome<json
 /// Makes the coordinator hand its mandate over to a named member, which then stays even if
 /// stronger ones are there.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/transfer", request_body = json::Transfer, security(("bearer" = [])), responses(
-    (status = 200, body = json::Decided),
+    (status = 200, description = "It was decided", body = json::Decided),
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 404, description = "There is no such member", body = json::Problem),
@@ -203,7 +203,7 @@ async fn transfer(
 
 /// Makes this member hold an election. A coordinator that works stays.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/elect", security(("bearer" = [])), responses(
-    (status = 200, body = json::Decided),
+    (status = 200, description = "It was decided", body = json::Decided),
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
@@ -278,7 +278,7 @@ fn declined(about: &About, decline: Decline) -> Refusal {
 
 /// Metrics in the Prometheus text format.
 #[cfg_attr(test, utoipa::path(get, path = "/metrics", responses(
-    (status = 200, body = String, content_type = "application/openmetrics-text"),
+    (status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
 async fn metrics_text(State(about): Shared) -> Result<Response, Refusal> {
@@ -290,8 +290,8 @@ async fn metrics_text(State(about): Shared) -> Result<Response, Refusal> {
 
 /// Whether the process lives and its task answers. A member without a mandate is healthy.
 #[cfg_attr(test, utoipa::path(get, path = "/healthz", responses(
-    (status = 200, body = json::Probe),
-    (status = 503, body = json::Probe),
+    (status = 200, description = "The member is healthy, or ready", body = json::Probe),
+    (status = 503, description = "It is not", body = json::Probe),
 )))]
 async fn healthz(State(about): Shared) -> Response {
     match about.ask().await {
@@ -308,7 +308,7 @@ async fn healthz(State(about): Shared) -> Response {
 
 /// Whether the member leads, or follows and holds everything that is committed.
 #[cfg_attr(test, utoipa::path(get, path = "/readyz", responses(
-    (status = 200, body = json::Probe),
+    (status = 200, description = "The member is healthy, or ready", body = json::Probe),
     (status = 503, description = "It has no coordinator, or lacks committed entries; and why", body = json::Probe),
 )))]
 async fn readyz(State(about): Shared) -> Response {

@@ -29,4 +29,5 @@ mod wire;
 
 pub use daemon::{Daemon, Failure, identity, run};
 pub use priority::low_priority;
+pub use wall::at as calendar;
 pub use wire::Wire;

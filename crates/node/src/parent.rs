@@ -135,14 +135,14 @@ fn router(handle: UpHandle, origins: Origins, extra: Extra) -> Router {
 }
 
 /// The members' processes, the partition between them, and what has happened.
-#[cfg_attr(test, utoipa::path(get, path = "/v1/up", responses((status = 200, body = json::Up))))]
+#[cfg_attr(test, utoipa::path(get, path = "/v1/up", responses((status = 200, description = "The cluster", body = json::Up))))]
 async fn up(State(handle): State<UpHandle>) -> Json<json::Up> {
     Json(handle.up.borrow().clone())
 }
 
 /// The same whenever it changes, as server-sent events whose data is an `Up` in JSON.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/up/watch", responses(
-    (status = 200, body = String, content_type = "text/event-stream"),
+    (status = 200, description = "Server-sent events", body = String, content_type = "text/event-stream"),
 )))]
 async fn follow_up(State(handle): State<UpHandle>) -> Response {
     let mut up = handle.up;
@@ -162,7 +162,7 @@ impl Listens for watch::Receiver<json::Up> {
 /// Does something to the cluster: kills, pauses, resumes or revives a member, makes or heals a
 /// partition, hands the mandate over. Only with the operator token, and from no page of another server.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/up/command", request_body = json::UpOrder, security(("bearer" = [])), responses(
-    (status = 200, body = json::UpDone),
+    (status = 200, description = "It is done", body = json::UpDone),
     (status = 400, description = "There is no such command", body = json::Problem),
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The operator token is wrong, or the request comes from a page of another site", body = json::Problem),

@@ -21,8 +21,8 @@ pub(crate) fn ago(span: Duration) -> String {
     rfc3339(since_epoch().saturating_sub(span))
 }
 
-/// A moment by its distance from the beginning of 1970, in milliseconds.
-pub(crate) fn at(stamp_ms: u64) -> String {
+/// A moment by its distance from the beginning of 1970, in milliseconds, as `2026-11-16T09:30:00.125Z`.
+pub fn at(stamp_ms: u64) -> String {
     // The calendar is gone through year by year: a year with six digits is a mistake.
     let last = 253_402_300_799_999;
     rfc3339(Duration::from_millis(stamp_ms.min(last)))

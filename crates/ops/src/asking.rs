@@ -57,6 +57,8 @@ pub enum Unanswered {
     Refused(Address, StatusCode, Problem),
     /// The answer is not a member's.
     Strange(Address, String),
+    /// Another engine than members could not answer; with the exit code for it.
+    Engine(u8, String),
 }
 
 impl fmt::Display for Unanswered {
@@ -85,6 +87,7 @@ impl fmt::Display for Unanswered {
                 "the server at http://{address} is not a member of this version: {why}; name \
                  another one with --address or BELLWETHER_HTTP"
             ),
+            Unanswered::Engine(_, why) => f.write_str(why),
         }
     }
 }
@@ -95,6 +98,7 @@ impl Unanswered {
         let word = match self {
             Unanswered::NoAnswer(..) => return 69,
             Unanswered::Strange(..) => return 65,
+            Unanswered::Engine(code, _) => return *code,
             Unanswered::Refused(_, _, problem) => problem.code.as_deref().unwrap_or_default(),
         };
         match word {

@@ -9,6 +9,7 @@ mod certs;
 mod coordination;
 mod members;
 mod node;
+mod on_etcd;
 mod running;
 mod signals;
 mod status;

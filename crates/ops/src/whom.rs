@@ -6,6 +6,7 @@
 //! `--watch` are the word of one member for as long as it lives.
 
 use crate::asking::{ANSWERS_WITHIN, Address, Unanswered, get_within, post};
+use crate::on_etcd::OnEtcd;
 use crate::running::sockets;
 use bellwether_api::json::Status;
 use bellwether_node::operator::{NoToken, OperatorToken};
@@ -25,7 +26,7 @@ const INSTALLED: &str = "127.0.0.1:7480";
 /// One of several that takes longer is passed over, until all have been: it may have been stopped.
 const PASSED_OVER: Duration = Duration::from_millis(500);
 
-/// The members that may be asked; there is at least one.
+/// The members that may be asked; there is at least one, or an etcd cluster.
 #[derive(Debug)]
 pub(crate) struct Whom {
     members: Vec<Address>,
@@ -33,11 +34,17 @@ pub(crate) struct Whom {
     first: Cell<usize>,
     /// Where the operator token is, if a cluster of `up` has left word of it.
     token: Option<PathBuf>,
+    /// An etcd cluster is asked instead.
+    etcd: Option<OnEtcd>,
 }
 
 impl Whom {
     /// The named member; else the cluster of `bellwether up`; else an installed member.
     pub(crate) fn find(named: Option<&str>) -> Result<Self, Failure> {
+        let etcd = named.map(OnEtcd::named).transpose()?.flatten();
+        if etcd.is_some() {
+            return Ok(Whom { members: Vec::new(), first: Cell::new(0), token: None, etcd });
+        }
         let mut members = match named {
             Some(named) => vec![Address::parse(named)?],
             None => sockets::http_of_up()?,
@@ -46,11 +53,14 @@ impl Whom {
             members.push(Address::parse(INSTALLED)?);
         }
         let token = sockets::token_of_up(&members[0]);
-        Ok(Whom { members, first: Cell::new(0), token })
+        Ok(Whom { members, first: Cell::new(0), token, etcd })
     }
 
     /// Asks for something.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Unanswered> {
+        if let Some(etcd) = &self.etcd {
+            return etcd.get(path).await;
+        }
         let mut patience = match self.members.len() {
             1 => ANSWERS_WITHIN,
             _ => PASSED_OVER,
@@ -86,6 +96,9 @@ impl Whom {
         token: Option<&Path>,
         body: &B,
     ) -> Result<T, Failure> {
+        if let Some(etcd) = &self.etcd {
+            return Ok(etcd.command(path, body).await?);
+        }
         let token = token.or(self.token.as_deref()).map(OperatorToken::read).transpose();
         let unusable = |why: NoToken| Failure::Exit(NOT_ALLOWED, why.to_string());
         let token = token.map_err(unusable)?.map(OperatorToken::hex);

@@ -93,8 +93,7 @@ pub(crate) async fn the_first_to_come_is_the_first_served(rig: &mut Rig) {
         let session = session(&client, "waiter").await;
         let (behind, request) = queued(&session, "queue").await;
         waiting.push(request);
-        // The holder is one of them on one engine, and is not on the other.
-        assert!((place..=place + 1).contains(&behind), "{behind} are before the one at {place}");
+        assert_eq!(behind, place, "the holder does not count");
     }
     let mut last = lock.token();
     lock.release().await.unwrap();
@@ -332,4 +331,53 @@ pub(crate) async fn two_hundred_wait(rig: &mut Rig) {
     let order = order.borrow();
     assert!(order.is_sorted(), "tokens grow in the order of service");
     assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 200);
+}
+
+pub(crate) async fn lists_tell_who_has_what(rig: &mut Rig) {
+    let (client, one, other) =
+        (rig.client().await, rig.session("one").await, rig.session("other").await);
+    let lock = one.lock("listed/1").await.unwrap();
+    let (_, waiting) = queued(&other, "listed/1").await;
+    let role = other.campaign("listed role").value("v").await.unwrap();
+    let listed = async {
+        // A member shows its own copy, which may be behind by a moment.
+        loop {
+            let locks = client.locks().await.unwrap();
+            let found = locks.into_iter().find(|lock| lock.name == "listed/1");
+            match found {
+                Some(lock) if lock.waiter_count == 1 => return lock,
+                _ => tokio::time::sleep(MS).await,
+            }
+        }
+    };
+    let listed = tokio::time::timeout(PATIENCE, listed).await.expect("it is not listed");
+    let holder = &listed.holders[0];
+    assert_eq!(
+        (holder.session, holder.client.as_str(), holder.token),
+        (one.id(), "one", lock.token())
+    );
+    assert_eq!(
+        (listed.waiters[0].session, listed.waiters[0].client.as_str()),
+        (other.id(), "other")
+    );
+    let roles = client.roles().await.unwrap();
+    let found = roles
+        .iter()
+        .find(|role| role.name == "listed role")
+        .and_then(|role| role.leader.clone())
+        .unwrap();
+    assert_eq!(
+        (found.session, found.token, found.value.as_slice()),
+        (other.id(), role.token(), &b"v"[..])
+    );
+    let sessions = client.sessions().await.unwrap();
+    let found = sessions.iter().find(|session| session.session == other.id()).unwrap();
+    assert_eq!((found.client.as_str(), found.ttl), ("other", TTL));
+    assert_eq!(
+        (found.waits_for.as_slice(), found.leads.as_slice()),
+        (&["listed/1".to_owned()][..], &["listed role".to_owned()][..])
+    );
+    drop(waiting);
+    role.resign().await.unwrap();
+    lock.release().await.unwrap();
 }

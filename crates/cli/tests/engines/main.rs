@@ -18,6 +18,7 @@ mod etcd;
 mod faults;
 mod only_etcd;
 mod rig;
+mod sidecar;
 
 use rig::Rig;
 

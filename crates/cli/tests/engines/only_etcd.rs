@@ -1,5 +1,6 @@
 //! What is special about etcd: what it cannot do, who else uses it, and what is left in it.
 
+use crate::common::command;
 use crate::etcd::Servers;
 use crate::rig::{PATIENCE, Rig, TTL};
 use bellwether::{Client, Endpoints, Error, ErrorKind, Lost, Session, SessionOptions};
@@ -140,6 +141,23 @@ pub(crate) async fn a_deleted_key_is_a_lost_lock(rig: &mut Rig) {
     assert!(matches!(lost, Lost::ForceReleased { .. }), "{lost}");
     assert!(one.is_alive());
     other.lock("deleted").timeout(PATIENCE).await.unwrap().release().await.unwrap();
+}
+
+/// etcd sees no deaths; the keeper of a command does.
+pub(crate) async fn a_killed_command_is_not_waited_for(rig: &mut Rig) {
+    let address = format!("etcd://{}", rig.servers().unwrap().hosts().join(","));
+    let mut killed = command("lock killed --ttl 120s")
+        .args(["--address", &address, "--", "sh", "-c", "echo runs; sleep 100"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(killed.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "runs");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let next = plain(rig, "next").await;
+    next.lock("killed").timeout(PATIENCE).await.unwrap().release().await.unwrap();
 }
 
 /// The last one: all sessions of the suite have ended, or end with their leases.

@@ -2,7 +2,7 @@
 
 use crate::common::Up;
 use crate::etcd::Servers;
-use crate::{cases, faults, only_etcd};
+use crate::{cases, faults, only_etcd, sidecar};
 use bellwether::{Client, Endpoints, Session, SessionOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
@@ -145,10 +145,13 @@ pub(crate) fn run(mut rig: Rig) {
             cases::tokens_are_checked,
             cases::roles_have_values_and_are_passed_on,
             cases::observers_see_every_leader,
+            cases::lists_tell_who_has_what,
             cases::work_runs_while_the_role_is_led,
             cases::two_hundred_wait,
             faults::a_paused_client_knows_that_it_has_lost,
             faults::a_minority_grants_nothing,
+            sidecar::a_sidecar_tells_who_leads,
+            sidecar::a_sidecar_that_is_cut_off_says_so,
             faults::a_lost_leader_costs_no_lock,
         ];
         if rig.servers().is_some() {
@@ -158,6 +161,7 @@ pub(crate) fn run(mut rig: Rig) {
                 only_etcd::etcdctl_and_we_exclude_each_other,
                 only_etcd::bad_addresses_are_told_apart,
                 only_etcd::a_deleted_key_is_a_lost_lock,
+                only_etcd::a_killed_command_is_not_waited_for,
                 only_etcd::nothing_is_left_behind,
             ];
         }

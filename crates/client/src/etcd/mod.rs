@@ -439,6 +439,28 @@ impl Etcd {
     }
 }
 
+/// Ends a session of an etcd cluster that another process opened: for one that outlives it and sees it die. etcd itself
+/// would wait for the session's TTL. Members see deaths by themselves; there it fails with
+/// [`ErrorKind::Unsupported`].
+///
+/// ```no_run
+/// # async fn example(session: bellwether::SessionId) -> Result<(), bellwether::Error> {
+/// let endpoints = bellwether::Endpoints::parse("etcd://10.0.0.1:2379", None, None)?;
+/// bellwether::end_session(endpoints, session).await?;
+/// # Ok(())
+/// # }
+/// ```
+pub async fn end_session(endpoints: Endpoints, session: SessionId) -> Result<(), Error> {
+    let Some(cluster) = endpoints.etcd.clone() else {
+        let why = "members end the session of a dead process by themselves";
+        return Err(Error::unsupported(why));
+    };
+    let mut servers = Servers::new(cluster);
+    let server = servers.first(endpoints.timeout).await?;
+    let failed = |fault: Fault| Error::rejected(&server.host, &fault.to_string());
+    sessions::close(&server.channel, session).await.map_err(failed)
+}
+
 /// A session that is shorter than etcd's least lease.
 fn refuse_ttl(ttl: Duration) -> Result<(), Error> {
     let longest = Duration::from_millis(LONGEST_TTL_MS);

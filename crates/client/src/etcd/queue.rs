@@ -129,7 +129,10 @@ impl Place {
         let kv = ranges(answer).next().unwrap_or_default().kvs.into_iter().next();
         let mine = kv.map_or(0, |kv| kv.create_revision);
         match self.look(channel, mine).await? {
-            Some((seen, before)) => Ok((mine, seen, before, 0)),
+            Some((seen, before)) => {
+                let older = channel.range(&newest(&self.queue, 0, mine - 1)).await?;
+                Ok((mine, seen, before, older.kvs.len() as u64))
+            }
             // It went away just now; the next attempt finds out why.
             None => Err(Fault::Broken("the place in the queue went away".to_owned())),
         }

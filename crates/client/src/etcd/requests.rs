@@ -192,6 +192,11 @@ impl Etcd {
         shared: &Shared,
     ) {
         let Some(claim) = self.claims.get_mut(&(session, number)) else { return };
+        // The holder of a lock is not counted, and the leader of a role is.
+        let behind = match claim.subject {
+            Subject::Lock(_) => behind.saturating_sub(1),
+            Subject::Role(_) => behind,
+        };
         claim.phase = Phase::Waits(Some(behind));
         hear(shared, session, number, Ok(Answer::Waits { behind }));
     }

@@ -50,7 +50,7 @@ pub fn router(opened: Option<Opened>) -> Router {
 
 /// All families and algorithms, with their rules.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/explore/catalogue", responses(
-    (status = 200, body = wire::Catalogue),
+    (status = 200, description = "The catalogue", body = wire::Catalogue),
 )))]
 async fn catalogue_of_algorithms() -> Json<&'static wire::Catalogue> {
     Json(catalogue())
@@ -58,7 +58,7 @@ async fn catalogue_of_algorithms() -> Json<&'static wire::Catalogue> {
 
 /// The runs that are worth looking at.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/explore/gallery", responses(
-    (status = 200, body = wire::Gallery),
+    (status = 200, description = "The gallery", body = wire::Gallery),
 )))]
 async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
     Json(gallery())
@@ -66,7 +66,7 @@ async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
 
 /// Plays a scenario.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/explore/run", request_body = wire::RunRequest, responses(
-    (status = 200, body = wire::Run),
+    (status = 200, description = "The run", body = wire::Run),
     (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
     (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
     (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
@@ -78,7 +78,7 @@ async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<
 
 /// What could happen next at a moment of a scenario's run.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/explore/next", request_body = wire::NextRequest, responses(
-    (status = 200, body = wire::Next),
+    (status = 200, description = "What can happen next", body = wire::Next),
     (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
     (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
     (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
@@ -92,7 +92,7 @@ async fn next(
 
 /// What could go wrong from a moment of a scenario's run on.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/explore/wrong", request_body = wire::NextRequest, responses(
-    (status = 200, body = wire::Wrong),
+    (status = 200, description = "The shortest violation, if there is one", body = wire::Wrong),
     (status = 413, description = "The scenario is too long", body = bellwether_api::json::Problem),
     (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
     (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),

@@ -63,7 +63,7 @@ fn done(what: String) -> Outcome<Done> {
 
 /// Begins a session. It lives for its TTL, and is then kept alive or ends.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/sessions", request_body = OpenSession, responses(
-    (status = 200, body = Opened),
+    (status = 200, description = "The session is open", body = Opened),
     (status = 422, description = "The TTL, the name or the key is invalid", body = bellwether_api::json::Problem),
     (status = 429, description = "A limit of sessions is reached", body = bellwether_api::json::Problem),
     (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
@@ -92,7 +92,7 @@ pub(super) async fn open(
 #[cfg_attr(test, utoipa::path(post, path = "/v1/sessions/{session}/keep-alive", params(
     ("session" = String, Path, description = "The session, like s3.17"),
 ), security(("bearer" = [])), responses(
-    (status = 200, body = KeptAlive),
+    (status = 200, description = "The session lives", body = KeptAlive),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
@@ -148,7 +148,7 @@ const AT_ONCE: &str = "its client may still be at work; the protected resource m
     ("session" = String, Path, description = "The session, like s3.17"),
     ("now" = Option<bool>, Query, description = "Whether to end it at once, whether its client has stopped or not"),
 ), security(("bearer" = [])), responses(
-    (status = 200, body = Done),
+    (status = 200, description = "It is done", body = Done),
     (status = 202, description = "Its client was told, and has not stopped yet", body = Done),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
@@ -184,7 +184,7 @@ pub(super) async fn close(
 #[cfg_attr(test, utoipa::path(post, path = "/v1/sessions/{session}/locks", params(
     ("session" = String, Path, description = "The session, like s3.17"),
 ), request_body = LockOrder, security(("bearer" = [])), responses(
-    (status = 200, body = Granted),
+    (status = 200, description = "The locks are held", body = Granted),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
@@ -235,7 +235,7 @@ fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
     ("session" = String, Path, description = "The session, like s3.17"),
     ("number" = u64, Path, description = "The number of the request that was granted"),
 ), security(("bearer" = [])), responses(
-    (status = 200, body = Done),
+    (status = 200, description = "It is done", body = Done),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
@@ -303,7 +303,7 @@ pub(super) async fn campaign(
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/resign", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = ResignOrder, security(("bearer" = [])), responses(
-    (status = 200, body = Done),
+    (status = 200, description = "It is done", body = Done),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
@@ -329,7 +329,7 @@ pub(super) async fn resign(
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/proclaim", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = ProclaimOrder, security(("bearer" = [])), responses(
-    (status = 200, body = Done),
+    (status = 200, description = "It is done", body = Done),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
@@ -356,7 +356,7 @@ pub(super) async fn proclaim(
 #[cfg_attr(test, utoipa::path(post, path = "/v1/roles/{role}/hand-over", params(
     ("role" = String, Path, description = "The role"),
 ), request_body = HandOverOrder, security(("bearer" = [])), responses(
-    (status = 200, body = Done),
+    (status = 200, description = "It is done", body = Done),
     (status = 401, description = "The session's key is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The session has another key", body = bellwether_api::json::Problem),
     (status = 404, description = "There is no such session", body = bellwether_api::json::Problem),
@@ -384,7 +384,7 @@ pub(super) async fn hand_over(
 #[cfg_attr(test, utoipa::path(post, path = "/v1/locks/{name}/force", params(
     ("name" = String, Path, description = "The lock"),
 ), request_body = ForceOrder, security(("bearer" = [])), responses(
-    (status = 200, body = Done),
+    (status = 200, description = "It is done", body = Done),
     (status = 202, description = "The holder's client was told, and has not stopped yet", body = Done),
     (status = 401, description = "The operator token is missing", body = bellwether_api::json::Problem),
     (status = 403, description = "The member has another operator token", body = bellwether_api::json::Problem),

@@ -51,7 +51,7 @@ async fn show(about: &About, part: Part, asked: Asked) -> Result<Response, Refus
 
 /// Sessions, roles, locks, deadlocks and who waits for whom, by this member's committed entries.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/coordination", params(Limit), responses(
-    (status = 200, body = shown::Coordination),
+    (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn all(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
@@ -60,7 +60,7 @@ pub(super) async fn all(State(about): Shared, limit: Asked) -> Result<Response, 
 
 /// The sessions alone.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/sessions", params(Limit), responses(
-    (status = 200, body = shown::Coordination),
+    (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn sessions(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
@@ -69,7 +69,7 @@ pub(super) async fn sessions(State(about): Shared, limit: Asked) -> Result<Respo
 
 /// The roles alone.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/roles", params(Limit), responses(
-    (status = 200, body = shown::Coordination),
+    (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn roles(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
@@ -78,7 +78,7 @@ pub(super) async fn roles(State(about): Shared, limit: Asked) -> Result<Response
 
 /// The locks alone.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/locks", params(Limit), responses(
-    (status = 200, body = shown::Coordination),
+    (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn locks(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
@@ -87,7 +87,7 @@ pub(super) async fn locks(State(about): Shared, limit: Asked) -> Result<Response
 
 /// The deadlocks that were found lately, and who waits for whom now.
 #[cfg_attr(test, utoipa::path(get, path = "/v1/deadlocks", params(Limit), responses(
-    (status = 200, body = shown::Coordination),
+    (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
 pub(super) async fn deadlocks(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
@@ -96,8 +96,8 @@ pub(super) async fn deadlocks(State(about): Shared, limit: Asked) -> Result<Resp
 
 /// All of it as server-sent events whose data is a `Coordination` in JSON: at once, when something
 /// changes, at most ten times a second and at least every five seconds.
-#[cfg_attr(test, utoipa::path(get, path = "/v1/coordination/watch", params(Limit), responses(
-    (status = 200, body = String, content_type = "text/event-stream"),
+#[cfg_attr(test, utoipa::path(get, path = "/v1/coordination/watch", operation_id = "watch_coordination", params(Limit), responses(
+    (status = 200, description = "Server-sent events", body = String, content_type = "text/event-stream"),
 )))]
 pub(super) async fn watch(State(about): Shared, asked: Asked) -> Result<Response, Refusal> {
     Ok(everything(about, limit(asked)?))
@@ -108,7 +108,7 @@ pub(super) async fn watch(State(about): Shared, asked: Asked) -> Result<Response
 #[cfg_attr(test, utoipa::path(get, path = "/v1/roles/{role}/watch", params(
     ("role" = String, Path, description = "The role"), Limit,
 ), responses(
-    (status = 200, body = String, content_type = "text/event-stream"),
+    (status = 200, description = "Server-sent events", body = String, content_type = "text/event-stream"),
 )))]
 pub(super) async fn watch_role(
     State(about): Shared,

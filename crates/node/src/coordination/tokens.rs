@@ -21,7 +21,7 @@ type Named = Result<Path<(String, u64)>, PathRejection>;
     ("name" = String, Path, description = "The lock"),
     ("token" = u64, Path, description = "The token to check"),
 ), responses(
-    (status = 200, body = Bearer),
+    (status = 200, description = "It is held by this token", body = Bearer),
     (status = 400, description = "The token is not a number", body = bellwether_api::json::Problem),
     (status = 409, description = "The lock is not held by this token, and never will be again", body = bellwether_api::json::Problem),
     (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),
@@ -36,7 +36,7 @@ pub(super) async fn of_lock(State(about): Shared, path: Named) -> Outcome<Bearer
     ("role" = String, Path, description = "The role"),
     ("token" = u64, Path, description = "The token to check"),
 ), responses(
-    (status = 200, body = Bearer),
+    (status = 200, description = "It is held by this token", body = Bearer),
     (status = 400, description = "The token is not a number", body = bellwether_api::json::Problem),
     (status = 409, description = "The role is not led by this token, and never will be again", body = bellwether_api::json::Problem),
     (status = 503, description = "There is no coordinator", body = bellwether_api::json::Problem),

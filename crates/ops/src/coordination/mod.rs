@@ -27,6 +27,10 @@ fn below(all: &Coordination) -> String {
         Some(id) => format!("coordinator P{id}"),
         None => "no coordinator".to_owned(),
     };
+    // No member has the number 0: it is what etcd says.
+    if all.id == 0 {
+        return "as etcd has it\n".to_owned();
+    }
     let term = all.term;
     let mut text = format!("as seen by P{}, {coordinator}, in term {term}\n", all.id);
     if all.left_out > 0 {
@@ -48,7 +52,7 @@ fn clock(at: &str) -> &str {
 }
 
 /// A name as a part of an address.
-fn escaped(name: &str) -> String {
+pub(crate) fn escaped(name: &str) -> String {
     let mut text = String::new();
     for byte in name.bytes() {
         match byte {

@@ -187,6 +187,19 @@ impl RunArgs {
     }
 }
 
+impl RunArgs {
+    /// How the keeper finds the etcd cluster, if it is one: there it ends the session of a command that was killed.
+    pub(super) fn on_etcd(&self) -> Option<Vec<String>> {
+        let ClusterArgs { connect, certs, client, .. } = &self.cluster;
+        let address = connect.as_ref().filter(|list| list.contains("etcd://"))?;
+        let mut words = vec!["--address".to_owned(), address.clone()];
+        for (flag, value) in [("--certs", certs), ("--client", client)] {
+            words.extend(value.iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        }
+        Some(words)
+    }
+}
+
 impl Terms {
     pub(super) fn session(&self) -> SessionOptions {
         SessionOptions { name: self.name.clone(), ttl: self.ttl }

@@ -31,7 +31,7 @@ async fn campaign_and_run(
 ) -> Result<Verdict, Failure> {
     let mut signals = Signals::new()?;
     let endpoints = args.run.endpoints()?;
-    let launcher = Launcher::new(&args.run.job, terms.grace)?;
+    let launcher = Launcher::new(&args.run.job, terms.grace, args.run.on_etcd())?;
     let mut term =
         Term { args, terms, launcher, rank, client: None, campaigned: false, led: false };
     loop {

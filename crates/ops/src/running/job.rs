@@ -31,6 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Launcher<'a> {
     words: &'a [OsString],
     grace: Duration,
+    /// How the keeper ends the session of this process if this dies, where nobody else does.
+    on_etcd: Option<Vec<String>>,
     /// The children that this process had before.
     strangers: Vec<Pid>,
 }
@@ -62,9 +64,13 @@ pub(super) struct Job {
 
 impl<'a> Launcher<'a> {
     /// For jobs of these words, with this time to end when they are asked to.
-    pub(super) fn new(words: &'a [OsString], grace: Duration) -> Result<Self, Failure> {
+    pub(super) fn new(
+        words: &'a [OsString],
+        grace: Duration,
+        on_etcd: Option<Vec<String>>,
+    ) -> Result<Self, Failure> {
         let strangers = adopt_orphans().map_err(unable)?;
-        Ok(Launcher { words, grace, strangers })
+        Ok(Launcher { words, grace, on_etcd, strangers })
     }
 
     /// Prepares a job, so that nothing more takes time when it may run.
@@ -79,6 +85,10 @@ impl<'a> Launcher<'a> {
         keeper.arg0("bellwether").args(["keep", "--grace-ms", &self.grace.as_millis().to_string()]);
         if let Some(cgroup) = &cgroup {
             keeper.arg("--cgroup").arg(cgroup.folder());
+        }
+        let session = environment.iter().find(|(name, _)| *name == "BELLWETHER_SESSION");
+        if let (Some(words), Some((_, session))) = (&self.on_etcd, session) {
+            keeper.args(words).args(["--session", session]);
         }
         let keeper = keeper
             .arg("--")

@@ -20,12 +20,15 @@
 //!   all that has lost its own, so what has left the process group does not get away.
 //! * J6 The keeper ends when all of that is dead, and not before. So the death of keeper and command is
 //!   proof of theirs, unless both were killed.
+//! * J7 Members see these deaths by themselves. etcd sees none: there the keeper of a command that was killed ends its
+//!   session when all are dead, so that others need not wait for the TTL.
 
 use super::alarm::Alarm;
 use super::cgroup::{self, Cgroup};
 use super::processes::{AGAIN, Processes, adopt_orphans};
 use super::wire::{Ended, FRAME, Frames, Order, receive_first, send_first};
 use crate::up::member::end_with_parent;
+use bellwether::Endpoints;
 use bellwether_core::Time;
 use bellwether_net::Clock;
 use bellwether_shell::{Failure, Verdict};
@@ -57,9 +60,33 @@ pub struct KeepArgs {
     /// The cgroup that was made for the job
     #[arg(long)]
     cgroup: Option<PathBuf>,
+    /// The etcd cluster that keeps the command's session
+    #[arg(long, requires = "session")]
+    address: Option<String>,
+    /// The directory of the certificates for it
+    #[arg(long)]
+    certs: Option<String>,
+    /// The client whose certificate is used
+    #[arg(long)]
+    client: Option<String>,
+    /// The command's session there
+    #[arg(long)]
+    session: Option<String>,
     /// The job
     #[arg(last = true, required = true)]
     job: Vec<OsString>,
+}
+
+impl KeepArgs {
+    /// J7: the command is dead, and so is all of its job. Where nobody else sees that, the session is ended here.
+    async fn end_session(&self) {
+        let (Some(address), Some(session)) = (&self.address, &self.session) else { return };
+        let endpoints = Endpoints::parse(address, self.certs.as_deref(), self.client.as_deref());
+        if let (Ok(endpoints), Ok(session)) = (endpoints, session.parse()) {
+            // Without it others wait for the session's TTL.
+            let _ = bellwether::end_session(endpoints, session).await;
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -128,6 +155,7 @@ async fn run(args: &KeepArgs) -> io::Result<u8> {
         // A job that is never to run needs no keeper.
         child.kill()?;
         child.wait()?;
+        args.end_session().await;
         return Ok(0);
     };
     let mut second = [0; FRAME];
@@ -151,6 +179,9 @@ async fn run(args: &KeepArgs) -> io::Result<u8> {
     };
     keeper.run(&mut signals).await;
     let (code, late) = (keeper.status.map_or(KILLED, code), keeper.plan.phase.is_late());
+    if keeper.control.is_none() {
+        args.end_session().await;
+    }
     if let Some(control) = &mut keeper.control {
         // A command that is gone need not know.
         let _ = control.stream.write_all(&Ended { code, late }.frame()).await;

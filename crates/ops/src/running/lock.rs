@@ -74,7 +74,7 @@ async fn hold(
     around: String,
 ) -> Result<Verdict, Failure> {
     let mut signals = Signals::new()?;
-    let launcher = Launcher::new(&args.run.job, terms.grace)?;
+    let launcher = Launcher::new(&args.run.job, terms.grace, args.run.on_etcd())?;
     let wait_ms = patience.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
     let wish = Wish { names: args.names.clone(), how, wait_ms };
     let names = args.names.join(",");

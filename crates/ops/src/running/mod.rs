@@ -69,7 +69,7 @@ fn with_flags(text: &str) -> String {
 
 /// What a command ends with that failed with such an error. The codes are above those that most programs use for
 /// themselves, and never change their meaning: docs/operations.md lists them.
-fn exit_code(kind: ErrorKind) -> u8 {
+pub(crate) fn exit_code(kind: ErrorKind) -> u8 {
     match kind {
         ErrorKind::InvalidEndpoint => 64,
         ErrorKind::Unavailable => 69,
