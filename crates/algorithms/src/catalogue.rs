@@ -202,13 +202,6 @@ mod tests {
     }
 
     #[test]
-    fn every_algorithm_says_what_is_drawn_of_its_processes() {
-        for listed in catalogue().iter() {
-            assert!(listed.view.is_some(), "{} has no view", listed.name());
-        }
-    }
-
-    #[test]
     fn snapshots_can_be_taken_of_what_is_added() {
         let catalogue = catalogue();
         let mut settings = Settings::new(Duration::from_millis(10));
