@@ -145,7 +145,7 @@ fn perform(run: Run, seed: u64) -> Outcome {
     if let Some((at, victim)) = wipe {
         sim.run(at);
         // All others know the folder (S6), and keep theirs.
-        let knows = |node: &Node| node.log.roster().is_some_and(|r| r.contains_key(&victim));
+        let knows = |node: &Node| node.log.roster().is_some_and(|r| r.birth(victim).is_some());
         if sim.live().count() == sim.group().len() && sim.live().all(|(_, node)| knows(node)) {
             sim.act(Action::Input(victim, Input::Wipe));
         }

@@ -29,7 +29,7 @@ impl<M: Machine> Member<M> {
     /// Whether this member leads and a majority comes about without that follower: what it is sent
     /// may come a little later.
     pub fn is_spare(&self, follower: NodeId, here: &Here<'_>, config: &Config) -> bool {
-        self.log.is_spare(follower, config.log.needed(here.group()))
+        self.log.is_spare(follower, here.group(), &config.log)
     }
 
     /// Whether a leader has heard this follower lately.
@@ -70,6 +70,7 @@ impl<M: Machine> Member<M> {
                 Misfit::Drifts => Decline::Drifts(id),
                 Misfit::Silent | Misfit::NotLeading => Decline::Silent(id),
                 Misfit::Lost | Misfit::Behind | Misfit::Unknown => Decline::Behind(id),
+                Misfit::Learns => Decline::Learner(id),
             })
         }
     }
@@ -153,7 +154,7 @@ impl<M: Machine> Member<M> {
             coordinator: self.named(here),
             incarnation: self.log.starts(),
             reachable: self.reachable(here, config),
-            needed: config.log.needed(here.group()),
+            needed: self.log.needed(here.group(), &config.log),
             eligible: !self.abstains(),
             log: self.log_status(now),
             members: here
