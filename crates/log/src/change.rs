@@ -5,7 +5,7 @@ use crate::message::Msg;
 use crate::tail::Tail;
 use crate::types::{Birth, Config, Entry, Index, Loss, Output, Payload, Position, Quorum};
 use crate::{Cx, Log, Role, Whole};
-use bellwether_core::{Group, Machine, NodeId, Time};
+use bellwether_core::{Group, Here, Machine, NodeId, Time};
 use std::sync::Arc;
 
 /// G11: whose list counts.
@@ -43,6 +43,17 @@ impl<M: Machine> Log<M> {
         self.removed
     }
 
+    /// The version of the committed list; 0 if it has never changed.
+    pub fn members_version(&self) -> u64 {
+        let list = self.whole().and_then(|whole| whole.roster.members.as_ref());
+        list.map_or(0, |list| list.version)
+    }
+
+    /// Whether this member is to leave, because another one votes in its place (G13).
+    pub fn is_replaced(&self, id: NodeId, config: &Config) -> bool {
+        self.members(config).is_some_and(|list| list.replaced() == Some(id))
+    }
+
     /// Whether the newest list is not committed yet.
     pub fn is_changing(&self) -> bool {
         let is_open = |whole: &Whole<M>| {
@@ -74,8 +85,8 @@ impl<M: Machine> Log<M> {
             }
         };
         let committed = whole.roster.members.as_ref();
-        let is_removed = committed
-            .is_some_and(|list| list.removed.get(&cx.me()) == Some(&self.birth));
+        let is_removed =
+            committed.is_some_and(|list| list.removed.get(&cx.me()) == Some(&self.birth));
         if newest != self.shown {
             self.shown = newest;
             if let Some((members, committed)) = self.shown.clone() {
@@ -99,8 +110,23 @@ impl<M: Machine> Log<M> {
         forced: bool,
         cx: &mut Cx<'_, M>,
     ) -> Result<u64, Refusal> {
-        let (now, config) = (cx.now(), cx.config());
-        if self.serving(now).is_none() {
+        let (next, is_new) = self.may_change(change, forced, cx.here(), cx.config())?;
+        let version = next.version;
+        if is_new {
+            self.enter_members(next, cx);
+        }
+        Ok(version)
+    }
+
+    /// The list that a change would lead to, and whether it is another one.
+    pub fn may_change(
+        &self,
+        change: &Change,
+        forced: bool,
+        here: &Here<'_>,
+        config: &Config,
+    ) -> Result<(Members, bool), Refusal> {
+        if !self.has_begun() {
             return Err(Refusal::NotServing);
         }
         if !config.may_change() {
@@ -108,30 +134,33 @@ impl<M: Machine> Log<M> {
         }
         let list = match self.members(config) {
             Some(list) => list.clone(),
-            None => Arc::new(Members::all(cx.group())),
+            None => Arc::new(Members::all(here.group())),
         };
         let Some(next) = list.after(change, |id| self.latest(id))? else {
-            return Ok(list.version);
+            return Ok(((*list).clone(), false));
         };
-        if *change == Change::Remove(cx.me()) {
-            return Err(Refusal::Leads(cx.me()));
+        if *change == Change::Remove(here.me()) {
+            return Err(Refusal::Leads(here.me()));
         }
         let takes_entries = self.leader_state().is_some_and(|state| state.takes_entries());
         if self.is_changing() || !takes_entries {
             return Err(Refusal::Busy);
         }
-        let (working, needed) = (self.working(&next, cx), next.majority());
+        let (working, needed) = (self.working(&next, here, config), next.majority());
         if working < needed && !forced {
             return Err(Refusal::TooFewWork { working, needed });
         }
-        let version = next.version;
-        self.enter_members(next, cx);
-        Ok(version)
+        Ok((next, true))
+    }
+
+    /// Whether it leads and has committed an entry of its term.
+    fn has_begun(&self) -> bool {
+        self.leader_state().is_some_and(|state| state.begin <= self.commit().index)
     }
 
     /// How many voters of a list have answered lately and hold what is committed.
-    fn working(&self, list: &Members, cx: &Cx<'_, M>) -> usize {
-        let works = |id: &NodeId| *id == cx.me() || self.works(*id, cx.now(), cx.config());
+    fn working(&self, list: &Members, here: &Here<'_>, config: &Config) -> usize {
+        let works = |id: &NodeId| *id == here.me() || self.works(*id, here.now(), config);
         list.voters().filter(works).count()
     }
 
@@ -140,7 +169,13 @@ impl<M: Machine> Log<M> {
             return false;
         };
         let holds = !peer.lost && peer.matched >= self.commit().index;
-        holds && self.counts_ack(id, peer.birth) && now < peer.heard + config.lease
+        holds && self.counts_ack(id, peer.birth) && now <= peer.heard + config.lease
+    }
+
+    /// For tests that plant a fault: appends a list without asking whether it may.
+    #[doc(hidden)]
+    pub fn plant_members(&mut self, list: Members, cx: &mut Cx<'_, M>) {
+        self.enter_members(list, cx);
     }
 
     /// From now on it counts by this list: entries, and the leases that it serves by.
@@ -170,7 +205,7 @@ impl<M: Machine> Log<M> {
     pub(crate) fn tend_members(&mut self, cx: &mut Cx<'_, M>) {
         let (now, config) = (cx.now(), cx.config());
         let takes_entries = self.leader_state().is_some_and(|state| state.takes_entries());
-        if self.serving(now).is_none() || !takes_entries || self.is_changing() {
+        if !self.has_begun() || !takes_entries || self.is_changing() {
             return;
         }
         let Some(list) = self.members(config).filter(|_| config.may_change()).cloned() else {

@@ -69,8 +69,8 @@
 //!   list that the cluster was founded with. A candidate asks, and a candidate and a leader count,
 //!   only the voters of their own list. A member that does not vote by its own list does not campaign.
 //!   A voter answers whoever asks. \[Raft thesis §4.1, §4.2.2\]
-//! * **G12 Changes.** Only a serving leader changes the list: so an entry of its own term is committed.
-//!   The list before must be committed too, and one voter at most comes or goes. From the step in which
+//! * **G12 Changes.** Only a leader that has committed an entry of its own term changes the list. The list
+//!   before must be committed too, and one voter at most comes or goes. From the step in which
 //!   the leader appends the list, it counts entries and leases by it. It does not remove itself: it hands
 //!   over first. A list of whose voters no majority works is refused, unless it is forced. With
 //!   `Durability::Memory` or `Quorum::None` the members are fixed. \[Raft thesis §4.1; Ongaro's

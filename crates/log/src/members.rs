@@ -60,9 +60,8 @@ pub struct Members {
 impl Members {
     /// The list that a cluster is founded with: these vote.
     pub fn founded(voters: impl IntoIterator<Item = (NodeId, Arc<str>)>) -> Self {
-        let seat = |(id, address)| {
-            (id, Seat { suffrage: Suffrage::Voter, address, replaces: None })
-        };
+        let seat =
+            |(id, address)| (id, Seat { suffrage: Suffrage::Voter, address, replaces: None });
         Members { seats: voters.into_iter().map(seat).collect(), ..Members::default() }
     }
 
@@ -220,9 +219,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::NotServing => f.write_str("this member is not the coordinator"),
-            Refusal::Busy => {
-                f.write_str("another change of the members, or a hand-over, is under way; try again")
-            }
+            Refusal::Busy => f.write_str(
+                "another change of the members, or a hand-over, is under way; try again",
+            ),
             Refusal::Fixed => f.write_str(
                 "members are fixed with durability = \"memory\" and with quorum = \"none\"",
             ),

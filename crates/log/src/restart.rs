@@ -1,7 +1,7 @@
 //! G9 Restart and G10 Births: what survives, what is forgotten, and which data folders count.
 
-use crate::tail::Tail;
 use crate::members::Roster;
+use crate::tail::Tail;
 use crate::types::{Birth, Config, Durability, Entry, Index, Payload, Portable, Position, Term};
 use crate::{Log, Memory, Whole};
 use bellwether_core::{Machine, NodeId, Time};

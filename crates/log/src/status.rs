@@ -1,8 +1,8 @@
 //! What others may know of the log.
 
 use crate::lead::{LeaderState, Peer};
-use crate::tail::Tail;
 use crate::members::Roster;
+use crate::tail::Tail;
 use crate::types::{Birth, Config, Index, Position, Term};
 use crate::{Log, Role};
 use bellwether_core::{Group, Invariant, Machine, NodeId, Time};

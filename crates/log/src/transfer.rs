@@ -1,9 +1,9 @@
 //! G5 Pieces: fetching a newer log, entry by entry or as a snapshot in parts.
 
 use crate::follow::Appended;
+use crate::members::Roster;
 use crate::message::{Body, Heartbeat, Msg, Place};
 use crate::tail::Tail;
-use crate::members::Roster;
 use crate::types::{Output, Position, Timer};
 use crate::{Cx, Log, Memory, Role, Whole};
 use bellwether_core::{Machine, NodeId, Time};

@@ -232,8 +232,7 @@ fn g12_what_makes_no_sense_is_refused() {
     assert_eq!(one.change(&Change::Promote(id(5))), Err(Refusal::Unknown(id(5))));
     one.change(&add(4)).unwrap();
     one.settle(&[2]);
-    let taken =
-        Change::Add { id: id(5), address: "host-4".into(), learner: true, replaces: None };
+    let taken = Change::Add { id: id(5), address: "host-4".into(), learner: true, replaces: None };
     assert_eq!(one.change(&taken), Err(Refusal::AddressTaken(id(4))));
     let nobody =
         Change::Add { id: id(5), address: "host-5".into(), learner: true, replaces: Some(id(9)) };
@@ -337,12 +336,10 @@ fn g14_a_removed_member_is_told_and_does_nothing_any_more() {
     assert!(sent(&effects).contains(&(3, Msg::Removed { birth: Birth::new(1) })));
     // It did not hear that, and asks for votes.
     one.pass(ms(600));
-    let effects = one.get(3, Msg::RequestVote {
-        term: Term::new(9),
-        last: Position::ZERO,
-        sure: false,
-        permit: None,
-    });
+    let effects = one.get(
+        3,
+        Msg::RequestVote { term: Term::new(9), last: Position::ZERO, sure: false, permit: None },
+    );
     assert!(sent(&effects).contains(&(3, Msg::Removed { birth: Birth::new(1) })));
 
     let mut gone = of_three(3);

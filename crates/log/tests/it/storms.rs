@@ -33,7 +33,7 @@ struct Run {
     wipe: Option<(Time, NodeId)>,
 }
 
-const KINDS: [&str; 9] =
+pub(crate) const KINDS: [&str; 9] =
     ["REQUEST-VOTE", "VOTE", "APPEND", "HEARTBEAT", "ACK", "FETCH", "SUPPLY", "YIELD", "CLAIM"];
 
 fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
@@ -95,10 +95,10 @@ fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
     }
     script.push(Scheduled { at: last, action: Action::InputAll(Input::Unsieve) });
     let wipe = wipes.then(|| (Time::from_micros(last.as_micros() / 2), victim));
-    Run { group, config: Config { log }, script, network, calm: last, wipe }
+    Run { group, config: Config { log, flaw: None }, script, network, calm: last, wipe }
 }
 
-fn invariants() -> Vec<Invariant<Node>> {
+pub(crate) fn invariants() -> Vec<Invariant<Node>> {
     vec![
         Invariant::at_most_one_now(
             "one-serving",

@@ -48,7 +48,8 @@ impl<M: Machine> Member<M> {
 
     /// P8: the strongest other member that has answered lately and may lead.
     pub(super) fn successor(&self, here: &Here<'_>, config: &Config) -> Option<NodeId> {
-        config.ranks.strongest_first().find(|id| self.could_lead(*id, here, config).is_ok())
+        let fits = |id: &NodeId| self.could_lead(*id, here, config).is_ok();
+        self.ranks(config).strongest_first().find(fits)
     }
 
     pub(super) fn could_lead(
@@ -161,6 +162,7 @@ impl<M: Machine> Member<M> {
                 .group()
                 .ring()
                 .iter()
+                .filter(|id| self.log.knows(**id, &config.log))
                 .map(|id| self.member_status(*id, here, config))
                 .collect(),
         }
@@ -183,7 +185,8 @@ impl<M: Machine> Member<M> {
     fn reachable(&self, here: &Here<'_>, config: &Config) -> Option<usize> {
         if self.leads() {
             let others = here.group().ring().iter();
-            let alive = others.filter(|id| self.is_alive(**id, here, config));
+            let voters = others.filter(|id| self.log.is_voter(**id, &config.log));
+            let alive = voters.filter(|id| self.is_alive(**id, here, config));
             return Some(1 + alive.count());
         }
         let last = self.support.filter(|_| self.leader().is_none());
