@@ -101,7 +101,7 @@ fn anybody_leads() -> Goal<Member> {
 }
 
 /// Whether an election does not care about the order of messages.
-fn any_order(election: Choice) -> bool {
+pub(crate) fn any_order(election: Choice) -> bool {
     election.entry().assumes.channels == Channels::Any
 }
 
