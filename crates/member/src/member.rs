@@ -26,6 +26,8 @@
 //! * P11 An election is held among the voters of the member list that this member goes by (G11). When
 //!   they change, the election begins from scratch with the next event that concerns it. Learners, and a
 //!   member that is to leave, play dead in elections (P7). A leader that is to leave hands over (G13).
+//!   Members with different lists may be unable to finish an election, for ever on a ring. So once the
+//!   list has changed, a member whose elections have failed three times in a row campaigns by itself.
 
 mod asked;
 mod leadership;
@@ -80,6 +82,8 @@ pub struct Member<M: Machine = ()> {
     rank: Option<NodeId>,
     /// P11: the ranks of the voters, once the member list has changed.
     ranks: Option<Arc<Ranks>>,
+    /// P11: how many elections in a row have failed.
+    failed: u8,
     /// P11: whether the election part knows other voters than these.
     is_stale: bool,
 }
@@ -463,6 +467,12 @@ impl<M: Machine> Member<M> {
         self.start_electing(reason, cx);
         if self.abstains() {
             return;
+        }
+        self.failed = self.failed.saturating_add(1);
+        if self.failed >= 3 && self.ranks.is_some() {
+            cx.rule("P11");
+            self.failed = 0;
+            return self.know_elected(cx.me(), cx);
         }
         if self.is_stale {
             return self.refresh_election(cx);

@@ -14,7 +14,7 @@ impl<M: Machine> Member<M> {
             cx.cancel_timer(timer);
         }
         self.stance = Stance::Coordinating;
-        (self.passed, self.waiting, self.support) = (false, None, None);
+        (self.passed, self.waiting, self.support, self.failed) = (false, None, None, 0);
         (self.clocks, self.last_view) = (Clocks::default(), LastView::default());
     }
 
@@ -32,7 +32,7 @@ impl<M: Machine> Member<M> {
         }
         cx.rule("P3");
         cx.cancel_timer(Timer::Patience);
-        self.support = None;
+        (self.support, self.failed) = (None, 0);
         cx.emit(Event::Follows(leader, term));
         match cx.config().preempt {
             Preempt::Always => self.preempt(cx),

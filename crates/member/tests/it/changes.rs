@@ -204,7 +204,17 @@ fn perform(election: Choice, seed: u64) -> Result<(Duration, u64), String> {
     }
     match sim.violation() {
         Some(violation) => Err(format!("{violation:?}")),
-        None => Err("no leader that all follow, or a change is not done".to_owned()),
+        None => {
+            let seen = sim.live().map(|(id, node)| {
+                let log = node.member.log();
+                let list =
+                    log.members(&founding).map(|list| (list.version, list.voters().collect()));
+                let list: Option<(u64, Vec<NodeId>)> = list;
+                format!("{id}: {list:?}, {:?}, {:?}", log.leader(id, now), log.report().last)
+            });
+            let seen: Vec<String> = seen.collect();
+            Err(format!("no leader that all follow, or a change is not done: {seen:#?}"))
+        }
     }
 }
 

@@ -54,3 +54,24 @@ fn p11_what_an_election_says_of_those_who_are_not_in_it_is_ignored() {
     assert!(electors(p3.deliver(1, ELECTION)).is_empty());
     assert_eq!(electors(p3.deliver(2, ELECTION)), [2], "it answers a weaker one");
 }
+
+#[test]
+fn p11_a_member_whose_elections_fail_again_and_again_campaigns_by_itself() {
+    let mut p3 = with(list(&[2, 3, 5], &[]));
+    p3.pass(ms(1_000));
+    p3.input(Input::Elect);
+    let mut campaigned = Vec::new();
+    for _ in 0..3 {
+        p3.pass(ms(10_000));
+        campaigned.push(news(&p3.fire(PATIENCE)).contains(&Event::Campaigning(term(2))));
+    }
+    assert_eq!(campaigned, [false, false, true]);
+    // Where members have never changed an election is all that counts.
+    let mut p3 = following(5);
+    p3.pass(ms(1_000));
+    p3.input(Input::Elect);
+    for _ in 0..5 {
+        p3.pass(ms(10_000));
+        assert!(!news(&p3.fire(PATIENCE)).contains(&Event::Campaigning(term(2))));
+    }
+}
