@@ -217,6 +217,21 @@ impl<'a, P: Process> Context<'a, P> {
         said
     }
 
+    /// Steps a part among some of the group, which it knows by other names: `here` is in the smaller
+    /// group, see [`Here::within`] and [`Here::renamed`].
+    pub fn part_among_some<C: Process>(
+        &mut self,
+        here: &Here<'_>,
+        config: &C::Config,
+        post: impl Fn(NodeId, C::Msg) -> Option<(NodeId, P::Msg)>,
+        timer: impl Fn(C::Timer) -> P::Timer,
+        step: impl FnOnce(&mut Context<'_, C>),
+    ) -> Few<C::Output> {
+        let mut said = Few::None;
+        self.wrapped(here, config, post, timer, |_, output| said.push(output), step);
+        said
+    }
+
     /// Steps a part. `post` and `timer` turn what it sends and arms into the parent's terms, and
     /// `hear` takes what it says.
     #[inline]

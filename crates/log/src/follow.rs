@@ -46,6 +46,7 @@ impl<M: Machine> Log<M> {
             Appended::Gap => {}
             Appended::Diverges => self.diverge(leader, Some(&beat), cx),
         }
+        self.show_members(cx);
         self.acknowledge(leader, &beat, cx);
         if self.last() < beat.last && self.lease.is_some() {
             self.fetch_from(leader, cx);
@@ -137,11 +138,11 @@ impl<M: Machine> Log<M> {
         for entry in entries.iter().filter(|entry| entry.position.index > start) {
             let at = entry.position;
             if !whole.tail.has(at) {
-                whole.tail.cut_after::<M>(at.index.prev());
+                whole.cut_after(at.index.prev());
                 if let Some(lease) = &mut self.lease {
                     lease.matched = lease.matched.min(at.index.prev());
                 }
-                if !whole.tail.push::<M>(entry.clone()) {
+                if !whole.push(entry.clone()) {
                     break;
                 }
                 added.push(entry);
@@ -206,7 +207,7 @@ impl<M: Machine> Log<M> {
     pub(crate) fn commit_to(&mut self, index: Index, cx: &mut Cx<'_, M>) {
         let own = self.leader_state().map(|state| state.term);
         let Memory::Whole(whole) = &mut self.memory else { return };
-        let before = whole.commit;
+        let (before, members) = (whole.commit, whole.roster.members.clone());
         while whole.commit.index < index
             && let Some(entry) = whole.tail.get(whole.commit.index.next()).cloned()
         {
@@ -223,6 +224,8 @@ impl<M: Machine> Log<M> {
         let base = whole.tail.base();
         self.offer = self.offer.take().filter(|offer| offer.at >= base);
         self.rely_on_state();
+        self.tell_removals(members, cx);
+        self.show_members(cx);
     }
 
     /// S8: a leader's log contradicts what is committed here. With a disk and a majority this cannot be,
@@ -248,14 +251,18 @@ impl<M: Machine> Whole<M> {
         self.commit = entry.position;
         match &entry.payload {
             Payload::Begin { births, .. } => {
-                self.roster.extend(births.iter().copied());
+                self.roster.births.extend(births.iter().copied());
                 Vec::new()
             }
             Payload::Joined { member, birth } => {
-                self.roster.insert(*member, *birth);
+                self.roster.births.insert(*member, *birth);
                 Vec::new()
             }
             Payload::Command(command) => Arc::make_mut(&mut self.state).apply(command),
+            Payload::Members(members) => {
+                self.roster.members = Some(members.clone());
+                Vec::new()
+            }
         }
     }
 }

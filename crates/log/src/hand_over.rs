@@ -78,7 +78,9 @@ impl<M: Machine> Log<M> {
     pub fn fits(&self, successor: NodeId, now: Time, config: &Config) -> Result<(), Misfit> {
         let state = self.leader_state().ok_or(Misfit::NotLeading)?;
         let peer = state.peers.get(&successor).ok_or(Misfit::Unknown)?;
-        if peer.lost {
+        if !self.is_voter(successor, config) {
+            Err(Misfit::Learns)
+        } else if peer.lost {
             Err(Misfit::Lost)
         } else if !self.counts_ack(successor, peer.birth) {
             Err(Misfit::Unknown)
@@ -95,7 +97,8 @@ impl<M: Machine> Log<M> {
 
     pub(crate) fn hear_claim(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
         let patience = cx.config().patience();
-        let Some(state) = self.leader_state_mut() else { return };
+        let votes = self.is_voter(from, cx.config());
+        let Some(state) = self.leader_state_mut().filter(|_| votes) else { return };
         match &mut state.hand_over {
             Some(hand_over) if hand_over.to == from && hand_over.phase == Phase::Invited => {
                 hand_over.phase = Phase::Draining;
@@ -174,7 +177,7 @@ impl<M: Machine> Log<M> {
         let (term, generation) = (state.term, state.generation);
         cx.rule("G8");
         self.retire(Loss::GivenUp, cx);
-        for other in cx.others() {
+        for other in self.other_members(cx) {
             cx.send(other, Msg::Yield { term, generation, to: None, appointed: false });
         }
         cx.emit(Output::Yielded { by: cx.me(), to: None, appointed: false });

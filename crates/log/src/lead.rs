@@ -4,7 +4,7 @@ use crate::campaign::Campaign;
 use crate::hand_over::{HandOver, Phase};
 use crate::message::{Ack, Entries, Heartbeat, Msg};
 use crate::types::{
-    Birth, Durability, Entry, Index, Loss, Output, Payload, Position, Roster, Term, Timer,
+    Birth, Config, Durability, Entry, Index, Loss, Output, Payload, Position, Term, Timer,
 };
 use crate::{Cx, Log, Memory, Role};
 use bellwether_core::{Machine, NodeId, Time};
@@ -23,7 +23,7 @@ pub(crate) struct LeaderState {
     /// Where its `Begin` is.
     pub(crate) begin: Index,
     /// G10: the births in its `Begin`.
-    pub(crate) births: Roster,
+    pub(crate) births: BTreeMap<NodeId, Birth>,
     /// G7: until when a majority's leases last, on its own clock.
     pub(crate) until: Time,
     /// Whether it has served in this term.
@@ -80,7 +80,7 @@ impl<M: Machine> Log<M> {
         // G9: it was voted for as it is, after a wait if need be. What it has forgotten is over.
         self.forget_floor();
         let Campaign { term, appointed, .. } = campaign;
-        let births: Roster = campaign.births().collect();
+        let births: BTreeMap<NodeId, Birth> = campaign.births().collect();
         let begin =
             Payload::Begin { leader: cx.me(), births: births.clone().into_iter().collect() };
         let Some(begin) = self.enter(term, begin) else { return };
@@ -121,7 +121,7 @@ impl<M: Machine> Log<M> {
         let (Some(whole), Some(state)) = (self.whole(), self.leader_state()) else { return };
         let prev = whole.tail.position_at(state.begin.prev()).unwrap_or_default();
         let entries: Entries<M> = whole.tail.after::<M>(prev.index, cx.config().push_bytes).into();
-        for other in cx.others() {
+        for other in self.other_members(cx) {
             if let Some(beat) = self.beat_for(other, cx.now()) {
                 cx.send(other, Msg::Append { beat, prev, entries: entries.clone() });
             }
@@ -145,11 +145,11 @@ impl<M: Machine> Log<M> {
     }
 
     /// Appends an entry to the own log.
-    fn enter(&mut self, term: Term, payload: Payload<M::Command>) -> Option<Position> {
+    pub(crate) fn enter(&mut self, term: Term, payload: Payload<M::Command>) -> Option<Position> {
         let whole = self.whole_mut()?;
         let position = Position { term, index: whole.tail.last().index.next() };
         let entry = Arc::new(Entry { position, payload });
-        if !whole.tail.push::<M>(entry.clone()) {
+        if !whole.push(entry.clone()) {
             return None;
         }
         self.rely_on(&entry);
@@ -181,7 +181,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// G6: on a disk entries are written beside being sent, all that have come meanwhile at once.
-    fn write_soon(&mut self, cx: &mut Cx<'_, M>) {
+    pub(crate) fn write_soon(&mut self, cx: &mut Cx<'_, M>) {
         match cx.config().durability {
             Durability::Memory => self.write(cx),
             Durability::Disk => cx.set_timer(Timer::Write, std::time::Duration::ZERO),
@@ -256,9 +256,9 @@ impl<M: Machine> Log<M> {
 
     /// G6: commits what a majority has, if that reaches an entry of this term.
     pub(crate) fn advance(&mut self, cx: &mut Cx<'_, M>) {
-        let needed = cx.config().needed(cx.group());
+        let needed = self.needed(cx.group(), cx.config());
         // Committing may admit a member (G10), whose ACKs then count.
-        while let Some(index) = self.majority_has(needed) {
+        while let Some(index) = self.majority_has(needed, cx.config()) {
             if let Some(state) = self.leader_state_mut() {
                 state.progress = cx.now();
             }
@@ -269,7 +269,7 @@ impl<M: Machine> Log<M> {
 
     /// G6: followers apply what is committed when a message says so. If no entries follow, that is a
     /// heartbeat, which then comes a little earlier.
-    fn tell_commit_soon(&mut self, cx: &mut Cx<'_, M>) {
+    pub(crate) fn tell_commit_soon(&mut self, cx: &mut Cx<'_, M>) {
         let soon = cx.config().heartbeat / 20;
         let (now, is_silent) = (cx.now(), self.leader_state().is_none_or(LeaderState::is_silent));
         if let Some(state) = self.leader_state_mut()
@@ -282,10 +282,11 @@ impl<M: Machine> Log<M> {
     }
 
     /// How far a majority's logs reach, if that is a step forward.
-    fn majority_has(&self, needed: usize) -> Option<Index> {
+    fn majority_has(&self, needed: usize, config: &Config) -> Option<Index> {
         let (whole, state) = (self.whole()?, self.leader_state()?);
-        let counts =
-            |(id, peer): &(&NodeId, &Peer)| !peer.lost && self.counts_ack(**id, peer.birth);
+        let counts = |(id, peer): &(&NodeId, &Peer)| {
+            !peer.lost && self.counts_ack(**id, peer.birth) && self.is_voter(**id, config)
+        };
         let mut others: Vec<Index> =
             state.peers.iter().filter(counts).map(|(_, peer)| peer.matched).collect();
         others.sort_unstable_by(|a, b| b.cmp(a));
@@ -315,7 +316,7 @@ impl<M: Machine> Log<M> {
             state.progress = now;
         }
         state.claimant = None;
-        for other in cx.others() {
+        for other in self.other_members(cx) {
             if let Some(beat) = self.beat_for(other, now) {
                 cx.send(other, Msg::Append { beat, prev: last, entries: Arc::new([]) });
             }
@@ -328,11 +329,15 @@ impl<M: Machine> Log<M> {
         cx.set_timer(Timer::Heartbeat, cx.config().heartbeat);
         // Where its own vote is enough, no answer renews the lease.
         self.renew(cx);
+        self.tend_members(cx);
     }
 
     pub(crate) fn count_ack(&mut self, from: NodeId, ack: Ack, cx: &mut Cx<'_, M>) {
         let now = cx.now();
         let last = self.last();
+        if !self.knows(from, cx.config()) {
+            return self.tell_removed(from, cx);
+        }
         let Some(state) = self.leader_state_mut() else { return };
         // What was sent in the future was not sent by this process.
         if state.term != ack.term || ack.sent > now {
@@ -356,6 +361,7 @@ impl<M: Machine> Log<M> {
         self.renew(cx);
         self.push(cx);
         self.drain(cx);
+        self.tend_members(cx);
     }
 
     /// G10: enters a data folder that the log does not know.
@@ -381,9 +387,9 @@ impl<M: Machine> Log<M> {
 
     /// G7: how long it serves with the leases that count.
     pub(crate) fn renew(&mut self, cx: &mut Cx<'_, M>) {
-        let (needed, now) = (cx.config().needed(cx.group()), cx.now());
+        let (needed, now) = (self.needed(cx.group(), cx.config()), cx.now());
         let begun = self.commit().index;
-        let leased = self.leased_since(needed, now);
+        let leased = self.leased_since(needed, now, cx.config());
         let Some(state) = self.leader_state_mut().filter(|state| !state.is_silent()) else {
             return;
         };
@@ -402,10 +408,11 @@ impl<M: Machine> Log<M> {
     }
 
     /// When it sent what the slowest of its fastest majority has answered by a lease.
-    fn leased_since(&self, needed: usize, now: Time) -> Option<Time> {
+    fn leased_since(&self, needed: usize, now: Time, config: &Config) -> Option<Time> {
         let state = self.leader_state()?;
         let counts = |id: NodeId, peer: &Peer| {
-            !peer.lost && !self.drifting.contains(&id) && self.counts_ack(id, peer.birth)
+            let is_steady = !peer.lost && !self.drifting.contains(&id);
+            is_steady && self.counts_ack(id, peer.birth) && self.is_voter(id, config)
         };
         let leases = state.peers.iter().filter(|(id, peer)| counts(**id, peer));
         let mut leases: Vec<Time> = leases.filter_map(|(_, peer)| peer.lease).collect();
@@ -431,6 +438,11 @@ impl<M: Machine> Log<M> {
 }
 
 impl Peer {
+    /// Whether it receives entries as they come.
+    pub(crate) fn is_pushed_to(&self) -> bool {
+        self.next.is_some()
+    }
+
     fn new(ack: &Ack) -> Self {
         Peer {
             lease: None,

@@ -64,6 +64,27 @@
 //!   only if its birth is in the committed roster or in the `Begin` of this term, and no later entry
 //!   names another. A leader that meets a birth that its log does not have enters it by `Joined`;
 //!   until that is committed neither the old folder nor the new one counts. \[our own\]
+//! * **G11 Members.** The member list is an entry, `Members`: who votes, who learns, and where each
+//!   one listens. A member goes by the newest list in its log, committed or not; without one, by the
+//!   list that the cluster was founded with. A candidate asks, and a candidate and a leader count,
+//!   only the voters of their own list. A member that does not vote by its own list does not campaign.
+//!   A voter answers whoever asks. \[Raft thesis §4.1, §4.2.2\]
+//! * **G12 Changes.** Only a leader that has committed an entry of its own term changes the list. The list
+//!   before must be committed too, and one voter at most comes or goes. From the step in which
+//!   the leader appends the list, it counts entries and leases by it. It does not remove itself: it hands
+//!   over first. A list of whose voters no majority works is refused, unless it is forced. With
+//!   `Durability::Memory` or `Quorum::None` the members are fixed. \[Raft thesis §4.1; Ongaro's
+//!   correction on raft-dev, July 2015; one at a time as etcd does it, not joint majorities\]
+//! * **G13 Learners.** A member that is added learns: it receives the log and counts for nothing. Unless it
+//!   is to stay a learner, the leader promotes it, by a change of its own, when it holds everything that
+//!   is committed, receives entries as they come, and its folder is admitted (G10). If it replaces
+//!   another member, the leader removes that one when the promotion is committed. \[Raft thesis §4.2.1;
+//!   etcd's learners\]
+//! * **G14 Removal.** A list names the folders of the members that were removed. The leader that commits
+//!   it tells them, and so does every member that they ask for a vote. A member that learns of its removal,
+//!   in this way or from its own log, does nothing any more. If it comes back, it needs a new folder and to
+//!   be added again. Until it knows, its campaigns fail: the others are bound to their leader (G3) and
+//!   their logs are newer. \[Raft thesis §4.2.3, §4.2.2\]
 //!
 //! # Assumes
 //! Clock rates within the bound; nothing else for safety: messages may be lost, repeated, late and
@@ -75,9 +96,11 @@
 //! batch of entries.
 
 mod campaign;
+mod change;
 mod follow;
 mod hand_over;
 mod lead;
+mod members;
 mod message;
 mod restart;
 pub mod safety;
@@ -90,13 +113,14 @@ mod vote;
 #[cfg(test)]
 mod tests;
 
+pub use members::{Change, Members, Refusal, Roster, Seat, Suffrage};
 pub use message::{Ack, Answer, Body, Entries, Heartbeat, Msg, Permit, Place};
 pub use restart::{Durable, HardState, Saved};
 pub use status::{Completeness, PeerReport, Report};
 pub use tail::Tail;
 pub use types::{
     Birth, Config, Durability, Entry, Index, Input, Loss, Misfit, Output, Payload, Portable,
-    Position, Quorum, Roster, Term, Timer,
+    Position, Quorum, Term, Timer,
 };
 
 pub use bellwether_core::{Machine, Unsound};
@@ -148,6 +172,10 @@ pub struct Log<M: Machine> {
     drifting: BTreeSet<NodeId>,
     /// G6: what came of committed commands, until [`Log::take_outcomes`].
     outcomes: Vec<M::Outcome>,
+    /// G11: the member list that was told last, and whether it was committed.
+    shown: Option<(Arc<Members>, bool)>,
+    /// G14: it is not a member any more.
+    removed: bool,
 }
 
 /// Before the first start.
@@ -173,6 +201,8 @@ impl<M: Machine> Default for Log<M> {
             received: None,
             drifting: BTreeSet::new(),
             outcomes: Vec::new(),
+            shown: None,
+            removed: false,
         }
     }
 }
@@ -188,13 +218,8 @@ enum Memory<M: Machine> {
 
 impl<M: Machine> Default for Memory<M> {
     fn default() -> Self {
-        Memory::Whole(Whole {
-            state: Arc::default(),
-            commit: Position::ZERO,
-            roster: Roster::new(),
-            tail: Tail::new(Position::ZERO),
-            written: Index::ZERO,
-        })
+        let tail = Tail::new(Position::ZERO);
+        Memory::Whole(Whole::new(Arc::default(), Position::ZERO, Roster::new(), tail))
     }
 }
 
@@ -204,12 +229,14 @@ impl<M: Machine> Default for Memory<M> {
 struct Whole<M: Machine> {
     state: Arc<M>,
     commit: Position,
-    /// G10: at the commit index.
+    /// G10, G11: at the commit index.
     roster: Roster,
     tail: Tail<M::Command>,
     /// G6: the log is durable up to here. Below the last index only at a leader, between proposing
     /// and writing.
     written: Index,
+    /// G11: the newest member list, and where it is if it is among the entries.
+    newest: Option<(Index, Arc<Members>)>,
 }
 
 /// G7: what binds a follower.
@@ -261,9 +288,13 @@ impl<M: Machine> Process for Log<M> {
 
     fn on_start(&mut self, saved: Option<Durable<M>>, cx: &mut Cx<'_, M>) {
         self.start(saved, cx.now(), cx.config());
+        self.show_members(cx);
     }
 
     fn on_input(&mut self, input: Input, cx: &mut Cx<'_, M>) {
+        if self.removed {
+            return;
+        }
         match input {
             Input::Campaign { claim, appointed } => self.be_asked_to_campaign(claim, appointed, cx),
             Input::Desist => self.desist(cx),
@@ -275,7 +306,7 @@ impl<M: Machine> Process for Log<M> {
     }
 
     fn on_message(&mut self, from: NodeId, msg: Msg<M>, cx: &mut Cx<'_, M>) {
-        if from == cx.me() || !cx.group().contains(from) {
+        if from == cx.me() || !cx.group().contains(from) || self.removed {
             return;
         }
         match msg {
@@ -298,10 +329,15 @@ impl<M: Machine> Process for Log<M> {
                 let permit = Permit { leader: from, term, generation };
                 self.hear_yield(permit, to, appointed, cx);
             }
+            Msg::Removed { birth } if birth == self.birth => self.be_removed(cx),
+            Msg::Removed { .. } => {}
         }
     }
 
     fn on_timer(&mut self, timer: Timer, cx: &mut Cx<'_, M>) {
+        if self.removed {
+            return;
+        }
         match timer {
             Timer::Ask => self.end_round(cx),
             Timer::Wait => self.tally(cx),

@@ -1,6 +1,7 @@
 //! What members send each other.
 
-use crate::types::{Birth, Entry, Index, Portable, Position, Roster, Term};
+use crate::members::Roster;
+use crate::types::{Birth, Entry, Index, Portable, Position, Term};
 use bellwether_core::{Kind, Machine, Message, NodeId, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -125,6 +126,11 @@ pub enum Msg<M: Machine> {
         /// Whether an operator wants it so.
         appointed: bool,
     },
+    /// G14: "You are not a member any more."
+    Removed {
+        /// The data folder that was removed.
+        birth: Birth,
+    },
 }
 
 /// What a follower acknowledges.
@@ -232,7 +238,7 @@ impl<M: Machine> Msg<M> {
             Msg::Append { entries: these, .. }
             | Msg::Supply { body: Body::Entries { entries: these, .. }, .. } => entries(these),
             Msg::Supply { body: Body::Parts { roster, parts, .. }, .. } => {
-                roster.len() * 16 + parts.iter().map(M::part_weight).sum::<usize>()
+                roster.weight() + parts.iter().map(M::part_weight).sum::<usize>()
             }
             _ => 0,
         };
@@ -254,6 +260,7 @@ impl<M: Machine> Message for Msg<M> {
             Msg::Claim { .. } => Kind::protocol("CLAIM"),
             Msg::Invite { .. } => Kind::protocol("INVITE"),
             Msg::Yield { .. } => Kind::protocol("YIELD"),
+            Msg::Removed { .. } => Kind::protocol("REMOVED"),
         }
     }
 
@@ -302,6 +309,7 @@ impl<M: Machine> fmt::Display for Msg<M> {
             Msg::Yield { term, generation, to: None, .. } => {
                 write!(f, "{name}({term}.{generation})")
             }
+            Msg::Removed { .. } => f.write_str(name),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! G9 Restart and G10 Births: what survives, what is forgotten, and which data folders count.
 
+use crate::members::Roster;
 use crate::tail::Tail;
-use crate::types::{
-    Birth, Config, Durability, Entry, Index, Payload, Portable, Position, Roster, Term,
-};
+use crate::types::{Birth, Config, Durability, Entry, Index, Payload, Portable, Position, Term};
 use crate::{Log, Memory, Whole};
 use bellwether_core::{Machine, NodeId, Time};
 use serde::{Deserialize, Serialize};
@@ -72,8 +71,7 @@ impl<M: Machine> Saved<M> {
         tail: Tail<M::Command>,
         committed: Index,
     ) -> Self {
-        let written = tail.last().index;
-        let mut whole = Whole { state: Arc::new(state), commit: at, roster, tail, written };
+        let mut whole = Whole::new(Arc::new(state), at, roster, tail);
         while whole.commit.index < committed
             && let Some(entry) = whole.tail.get(whole.commit.index.next()).cloned()
         {
@@ -138,8 +136,7 @@ impl<M: Machine> Log<M> {
             }
             Saved::Whole { state, commit, roster, tail } => {
                 (self.floor, self.lost) = (hard.floor, hard.lost);
-                let written = tail.last().index;
-                self.memory = Memory::Whole(Whole { state, commit, roster, tail, written });
+                self.memory = Memory::Whole(Whole::new(state, commit, roster, tail));
                 self.rely_on_all();
             }
         }
@@ -177,7 +174,7 @@ impl<M: Machine> Log<M> {
         {
             let commands = whole.tail.iter().filter_map(|entry| match &entry.payload {
                 Payload::Command(command) => Some(rounded(M::ttl_of(command))),
-                Payload::Begin { .. } | Payload::Joined { .. } => None,
+                Payload::Begin { .. } | Payload::Joined { .. } | Payload::Members(_) => None,
             });
             let most = commands.max().unwrap_or(0).max(rounded(whole.state.longest_ttl()));
             self.longest_ttl_ms = self.longest_ttl_ms.max(most);
@@ -192,31 +189,31 @@ impl<M: Machine> Log<M> {
                 births.iter().find(|(id, _)| *id == member).map(|(_, birth)| *birth)
             }
             Payload::Joined { member: id, birth } => (*id == member).then_some(*birth),
-            Payload::Command(_) => None,
+            Payload::Command(_) | Payload::Members(_) => None,
         };
         let uncommitted =
             whole.tail.iter().rev().take_while(|e| e.position.index > whole.commit.index);
         let found = uncommitted.filter_map(|entry| named(entry)).next();
-        found.or_else(|| whole.roster.get(&member).copied())
+        found.or_else(|| whole.roster.birth(member))
     }
 
     /// G10: whether a vote counts.
     pub(crate) fn counts_vote(&self, member: NodeId, birth: Birth) -> bool {
-        let committed = self.whole().and_then(|whole| whole.roster.get(&member));
-        let is_it = |known: &Birth| *known == birth;
-        committed.is_none_or(is_it) && self.latest(member).as_ref().is_none_or(is_it)
+        let committed = self.whole().and_then(|whole| whole.roster.birth(member));
+        let is_it = |known: Birth| known == birth;
+        committed.is_none_or(is_it) && self.latest(member).is_none_or(is_it)
     }
 
     /// G10: whether an ACK counts at the leader.
     pub(crate) fn counts_ack(&self, member: NodeId, birth: Birth) -> bool {
         let (Some(whole), Some(state)) = (self.whole(), self.leader_state()) else { return false };
-        let is_it = |known: Option<&Birth>| known == Some(&birth);
-        let committed = is_it(whole.roster.get(&member));
+        let is_it = |known: Option<Birth>| known == Some(birth);
+        let committed = is_it(whole.roster.birth(member));
         let admitted = match state.births.get(&member) {
             _ if whole.commit.index >= state.begin => committed,
             // Its vote made this leader. Without those votes nothing could be committed.
             Some(voted) => *voted == birth,
-            None => committed && is_it(self.latest(member).as_ref()),
+            None => committed && is_it(self.latest(member)),
         };
         let joins = |entry: &Arc<Entry<M::Command>>| matches!(entry.payload, Payload::Joined { member: id, .. } if id == member);
         let since = whole.commit.index.max(state.begin);

@@ -1,4 +1,4 @@
-//! Why the log is safe. The rules G1 to G10 are in the [crate's documentation](crate).
+//! Why the log is safe. The rules G1 to G14 are in the [crate's documentation](crate).
 //!
 //! **S1 One leader per term.** G1 and majorities meet. For an emptied data folder see S6. Without
 //! majorities (`Quorum::None`) every member has terms of its own.
@@ -66,3 +66,49 @@
 //! has committed what the leader does not have. The leader's log contradicts it at or below its commit
 //! index; it tells `Diverged` and takes over the leader's history by a snapshot. With a disk and a majority
 //! this cannot happen unless data was lost: then the member does not follow, and says so.
+//!
+//! **S9 Changing members.** S1, S3 and S4 say "majorities meet". With changing lists (G11) two majorities
+//! may be of different lists. Call two lists *adjacent* if they differ by one voter at most; their majorities
+//! meet. G12 makes each list adjacent to the one before it in its log, which was committed before.
+//!
+//! *S3 again.* Let t' be the lowest term whose leader L' lacks an entry that was committed in a lower term;
+//! call the entry *e*, its term t, the leader that committed it L, and L's newest list at that moment C. Let
+//! C' be the newest list of L' when it was elected. All leaders below t' have what was committed before
+//! them. The entry of C' is of a term up to t: a leader of a later term below t' had *e* before it, and so
+//! would L'.
+//! * *C' is in L's log.* If C is C' or the list after it, they are adjacent: a member Y of L's majority
+//!   voted for L', which is S3's old argument. Otherwise the list C1 after C' was committed, in a term up
+//!   to t, by a majority of C1; C1 and C' are adjacent; so some voter of L' had C1, and as all leaders
+//!   between have C1, L' has it: then C' is not its newest.
+//! * *C' is not in L's log.* Let u be its term, D the list before it. The leader of u had committed
+//!   `Begin` of u, and D, before it appended C'. So L has both. The first list after D in L's log, if there
+//!   is one, is of a term w with u < w <= t. Its leader had committed `Begin` of w, by a majority of
+//!   D, which is adjacent to C'. So some voter of L' had that entry, and by S3 below t' the log of L' has
+//!   it, and it is the log of w's leader up to there, without C': a contradiction. If there is no list
+//!   after D, C is D, and adjacent to C'. (This is the case that a leader without a committed entry of its
+//!   own term would get wrong: Ongaro's correction of 2015.)
+//!
+//! *S1 again.* If the lists of two winners of one term are adjacent, some member would have voted twice. If
+//! not, the later of the lists stands on one, or on a `Begin`, that was committed in a lower term, and that the
+//! other winner lacks, against S3.
+//!
+//! *S4 again: leases.* L serves in T by leases of a majority of its newest list C, in every step anew (G12).
+//! Let T' be the lowest term above T whose leader L' was elected while L served or before L served last, and
+//! C' its list. If C and C' are adjacent, S4 stands as it is; the lease and the promise are Y's, whether it
+//! voted, learnt or was asked by either. If C' is two or more changes after C, the list after C was
+//! committed by a leader of a term between T and T' (L has committed none after C): when that one was
+//! elected L had stopped serving. If C is two or more changes after C', the list after C' was committed in a
+//! term up to T, and L' has it by S3. If each has a list that the other lacks, both after D: the one of
+//! the lower term, say of u, stands against a `Begin` of the higher term, which was committed by a majority of
+//! D, adjacent to it, as in S3: so L' cannot have the lower one, and if L has it, the higher one was made by a
+//! leader elected above T under D, adjacent to C, and that one or L' itself is the case before.
+//! A learner's lease is as good as a voter's, so it counts from the step in which it is promoted. A leader
+//! whose lease is too short by the new list stops serving in the step that appends it.
+//!
+//! *S6 again.* `Joined` of X was committed by a majority of D without X. A candidate whose list C' is adjacent
+//! to D, and that needs X, has a majority of C' with X. Without X, and without the one by which C' is larger,
+//! these are at least |D|/2 of D's others; with the majority of D they are more than |D| - 1: they meet.
+//!
+//! *Learners and safety.* Nothing above needs the catching up of G13; it is for progress: a voter without
+//! the log is one that the majority needs and does not have. *Removal*: a member whose removal is committed
+//! cannot be elected by S3 and S9, so what others answer to it, or do not, is for progress only.

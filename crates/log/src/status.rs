@@ -1,10 +1,11 @@
 //! What others may know of the log.
 
 use crate::lead::{LeaderState, Peer};
+use crate::members::Roster;
 use crate::tail::Tail;
-use crate::types::{Birth, Index, Position, Roster, Term};
+use crate::types::{Birth, Config, Index, Position, Term};
 use crate::{Log, Role};
-use bellwether_core::{Invariant, Machine, NodeId, Time};
+use bellwether_core::{Group, Invariant, Machine, NodeId, Time};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,7 +108,7 @@ impl<M: Machine> Log<M> {
         self.whole().map(|whole| (whole.commit, whole.state.clone()))
     }
 
-    /// G10: the committed roster.
+    /// G10, G11: what is committed of the members.
     pub fn roster(&self) -> Option<&Roster> {
         self.whole().map(|whole| &whole.roster)
     }
@@ -164,12 +165,18 @@ impl<M: Machine> Log<M> {
 
     /// Whether this member leads and a majority has more of the log than that follower: what it is
     /// sent may come a little later.
-    pub fn is_spare(&self, follower: NodeId, needed: usize) -> bool {
+    pub fn is_spare(&self, follower: NodeId, group: &Group, config: &Config) -> bool {
         let Some(state) = self.leader_state() else { return false };
+        if !self.is_voter(follower, config) {
+            return true;
+        }
+        let needed = self.needed(group, config);
         let rank = |id: NodeId, matched: Index| (Reverse(matched), id);
         let matched = state.peers.get(&follower).map_or(Index::ZERO, |peer| peer.matched);
         let own = rank(follower, matched);
-        let is_ahead = |(id, peer): &(&NodeId, &Peer)| rank(**id, peer.matched) < own;
+        let is_ahead = |(id, peer): &(&NodeId, &Peer)| {
+            rank(**id, peer.matched) < own && self.is_voter(**id, config)
+        };
         state.peers.iter().filter(is_ahead).count() + 1 >= needed
     }
 

@@ -1,6 +1,7 @@
 //! One test per sentence of the rules, named for it.
 
 mod g10_births;
+mod g11_to_g14;
 mod g1_to_g3;
 mod g4_g5;
 mod g6_g7;

@@ -1,9 +1,10 @@
 //! G5 Pieces: fetching a newer log, entry by entry or as a snapshot in parts.
 
 use crate::follow::Appended;
+use crate::members::Roster;
 use crate::message::{Body, Heartbeat, Msg, Place};
 use crate::tail::Tail;
-use crate::types::{Output, Position, Roster, Timer};
+use crate::types::{Output, Position, Timer};
 use crate::{Cx, Log, Memory, Role, Whole};
 use bellwether_core::{Machine, NodeId, Time};
 use std::collections::VecDeque;
@@ -185,6 +186,7 @@ impl<M: Machine> Log<M> {
         if expected && is_newer && !is_sure && self.leader_state().is_none() {
             self.take_piece(from, beat.as_ref(), last, body, cx);
         }
+        self.show_members(cx);
         if let Some(beat) = &beat {
             self.acknowledge(from, beat, cx);
         }
@@ -333,8 +335,7 @@ impl<M: Machine> Log<M> {
         if let Some(received) = &mut self.received {
             received.complete = Some(cx.now());
         }
-        let (state, tail) = (Arc::new(state), Tail::new(at));
-        self.memory = Memory::Whole(Whole { state, commit: at, roster, tail, written: at.index });
+        self.memory = Memory::Whole(Whole::new(Arc::new(state), at, roster, Tail::new(at)));
         self.know_term(at.term);
         self.rely_on_all();
         self.reach_floor(cx);

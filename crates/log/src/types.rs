@@ -1,10 +1,11 @@
 //! Terms, indexes, entries, and what the log is told and tells.
 
+use crate::members::Members;
 use bellwether_core::{Group, Machine, NodeId, Time};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Numbers terms: each has at most one leader, and they only grow. 0 is before the first.
@@ -122,9 +123,6 @@ impl Birth {
     }
 }
 
-/// Which data folder of each member counts (G10).
-pub type Roster = BTreeMap<NodeId, Birth>;
-
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry<C> {
@@ -153,6 +151,8 @@ pub enum Payload<C> {
     },
     /// A command for the state machine.
     Command(C),
+    /// G11: from here on these are the members.
+    Members(Arc<Members>),
 }
 
 /// What an entry weighs besides its command.
@@ -165,6 +165,7 @@ impl<C> Entry<C> {
             Payload::Begin { births, .. } => births.len() * 16,
             Payload::Joined { .. } => 16,
             Payload::Command(command) => M::weight(command),
+            Payload::Members(members) => members.weight(),
         };
         payload.saturating_add(ENTRY_WEIGHT)
     }
@@ -232,6 +233,9 @@ pub struct Config {
     /// G10: what a new data folder is called. Without it, the clock's reading at the first start,
     /// which is enough where the clock never begins again.
     pub birth: Option<Birth>,
+    /// G11: who votes as long as the log has no member list; all of the group if it is not given. The
+    /// list of a member that joins a cluster is empty.
+    pub founders: Option<Arc<Members>>,
 }
 
 impl Config {
@@ -248,15 +252,22 @@ impl Config {
             push_bytes: 1 << 20,
             piece: (4 << 10, 1 << 20),
             birth: None,
+            founders: None,
         }
     }
 
-    /// How many members must agree.
+    /// How many members must agree if all of the group vote.
     pub fn needed(&self, group: &Group) -> usize {
         match self.quorum {
             Quorum::Majority => group.len() / 2 + 1,
             Quorum::None => 1,
         }
+    }
+
+    /// G12: whether members may come and go. Without a disk a restart would forget who they are, and
+    /// without majorities there is nothing to change.
+    pub fn may_change(&self) -> bool {
+        self.quorum == Quorum::Majority && self.durability == Durability::Disk
     }
 
     /// How long a leader may rely on a lease, on its own clock, from the moment at which it sent
@@ -401,6 +412,17 @@ pub enum Output {
     Recovered,
     /// A leader enters another data folder of this member (G10).
     Joined(NodeId),
+    /// G11: the newest member list of its log is another one, or is committed now.
+    Members {
+        /// The list.
+        members: Arc<Members>,
+        /// Whether it is committed.
+        committed: bool,
+    },
+    /// G13: this leader is to leave, and has to hand over first.
+    MustHandOver,
+    /// G14: this member was removed. It does nothing any more.
+    Removed,
     /// The leader's log contradicts what this member knows to be committed (S8).
     Diverged {
         /// The leader.
@@ -438,6 +460,8 @@ pub enum Loss {
     Superseded(Term),
     /// Nothing advanced (G7).
     Stalled,
+    /// It is not a member any more (G14).
+    Removed,
 }
 
 impl fmt::Display for Loss {
@@ -447,6 +471,7 @@ impl fmt::Display for Loss {
             Loss::HandedOver(member) => write!(f, "handed over to {member}"),
             Loss::GivenUp => f.write_str("the mandate was given up"),
             Loss::Superseded(term) => write!(f, "term {term} has begun"),
+            Loss::Removed => f.write_str("it was removed from the cluster"),
             Loss::Stalled => f.write_str("no entry could be committed for two leases"),
         }
     }
@@ -467,4 +492,6 @@ pub enum Misfit {
     Lost,
     /// It lacks committed entries.
     Behind,
+    /// It does not vote (G11).
+    Learns,
 }

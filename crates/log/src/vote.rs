@@ -79,6 +79,7 @@ impl<M: Machine> Log<M> {
             cx.emit(Output::Asked(from));
             self.seen = self.seen.max(ask.term);
         }
+        self.tell_removed(from, cx);
         let answer = self.answer(from, &ask, cx);
         let Ask { term, sure, .. } = ask;
         cx.send(from, Msg::Vote { term, sure, answer, birth: self.birth });
@@ -156,8 +157,10 @@ impl<M: Machine> Log<M> {
         let lacks = self.last() < self.floor || self.whole().is_none();
         let lacks = lacks && cx.config().durability == Durability::Disk;
         // G10: its own vote is needed, and one of an emptied folder does not count.
-        if lacks || !self.counts_vote(cx.me(), self.birth) {
-            let needed = cx.config().needed(cx.group());
+        // G11: nor does that of a member that does not vote.
+        let counts = self.counts_vote(cx.me(), self.birth) && self.is_voter(cx.me(), cx.config());
+        if lacks || !counts {
+            let needed = self.needed(cx.group(), cx.config());
             return cx.emit(Output::Stuck { heard: 0, needed });
         }
         let campaign = Campaign::new(self.next_term(cx), claim, appointed, permit);
@@ -172,6 +175,7 @@ impl<M: Machine> Log<M> {
     /// One round: asks those who have not voted, itself first.
     fn ask_all(&mut self, cx: &mut Cx<'_, M>) {
         let (last, birth, me) = (self.last(), self.birth, cx.me());
+        let voters = self.voters(cx);
         let Some(campaign) = self.campaign_mut() else { return };
         (campaign.claimed, campaign.refused) = (false, false);
         if !campaign.sure {
@@ -180,7 +184,7 @@ impl<M: Machine> Log<M> {
         let Campaign { term, sure, permit, .. } = *campaign;
         // G9: while it waits, those who have voted should know that it still does.
         let is_missing = |id: &NodeId| !campaign.has_voted(*id) || campaign.complete.is_some();
-        let missing: Vec<NodeId> = cx.group().ring().iter().copied().filter(is_missing).collect();
+        let missing: Vec<NodeId> = voters.into_iter().filter(is_missing).collect();
         let ask = Ask { term, last, sure, permit };
         if missing.contains(&me) {
             let answer = self.answer(me, &ask, cx);
@@ -256,9 +260,19 @@ impl<M: Machine> Log<M> {
         self.ask_all(cx);
     }
 
+    /// G11: its log, and with it the list of voters, may have changed since it asked.
+    fn drop_answers_of_others(&mut self, cx: &Cx<'_, M>) {
+        let voters = self.voters(cx);
+        if let Some(campaign) = self.campaign_mut() {
+            campaign.answers.retain(|id, _| voters.contains(id));
+        }
+    }
+
     /// G2 and G3: what the answers so far are enough for.
     pub(crate) fn tally(&mut self, cx: &mut Cx<'_, M>) {
-        let (me, now, needed) = (cx.me(), cx.now(), cx.config().needed(cx.group()));
+        self.drop_answers_of_others(cx);
+        let (me, now, needed) = (cx.me(), cx.now(), self.needed(cx.group(), cx.config()));
+        let all = self.members(cx.config()).map_or(cx.group().len(), |list| list.voters().count());
         let Some(campaign) = self.campaign() else { return };
         if campaign.sure {
             return self.tally_votes(cx);
@@ -267,7 +281,7 @@ impl<M: Machine> Log<M> {
         // G9, G10: members without a log may be a new cluster, or may have forgotten an old one. Every
         // member that has its log gets a round to say so.
         let is_doubtful = self.last() == Position::ZERO || campaign.remembering() < needed;
-        let is_known = campaign.answers.len() == cx.group().len() || campaign.waited;
+        let is_known = campaign.answers.len() == all || campaign.waited;
         if is_doubtful && (!is_known || campaign.newest().is_some()) {
             return;
         }
@@ -282,7 +296,7 @@ impl<M: Machine> Log<M> {
 
     /// G8: a majority would vote if its leader let it.
     fn claim(&mut self, cx: &mut Cx<'_, M>) {
-        let (me, needed) = (cx.me(), cx.config().needed(cx.group()));
+        let (me, needed) = (cx.me(), self.needed(cx.group(), cx.config()));
         let Some(campaign) = self.campaign_mut().filter(|campaign| !campaign.claimed) else {
             return;
         };
@@ -340,7 +354,8 @@ impl<M: Machine> Log<M> {
     }
 
     fn tally_votes(&mut self, cx: &mut Cx<'_, M>) {
-        let (me, now, needed) = (cx.me(), cx.now(), cx.config().needed(cx.group()));
+        let (me, now, needed) = (cx.me(), cx.now(), self.needed(cx.group(), cx.config()));
+        let voters = self.voters(cx);
         let Some(campaign) = self.campaign_mut() else { return };
         let Some(wait) = campaign.wait(me, needed) else { return };
         let is_new = campaign.complete.is_none();
@@ -353,14 +368,14 @@ impl<M: Machine> Log<M> {
             cx.rule("G9");
             let remembers = |standing: &VoteReply| matches!(standing, VoteReply::Yes { after, .. } if after.is_zero());
             let missing = |id: &NodeId| !campaign.answers.get(id).is_some_and(remembers);
-            let members = cx.others().filter(missing).collect();
+            let members = voters.into_iter().filter(|id| *id != me).filter(missing).collect();
             cx.emit(Output::Waiting { members, left: wait });
         }
     }
 
     /// Timer Ask: a majority is free now, or a round is over.
     pub(crate) fn end_round(&mut self, cx: &mut Cx<'_, M>) {
-        let needed = cx.config().needed(cx.group());
+        let needed = self.needed(cx.group(), cx.config());
         let Some(campaign) = self.campaign_mut() else { return };
         campaign.waited = true;
         let was_sure = campaign.sure;

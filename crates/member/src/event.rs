@@ -1,8 +1,9 @@
 //! What a member tells the application, each with its reason.
 
 use bellwether_core::NodeId;
-use bellwether_log::{Loss, Term};
+use bellwether_log::{Loss, Members, Suffrage, Term};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Something worth a line in the history.
@@ -56,6 +57,15 @@ pub enum Event {
     Joined(NodeId),
     /// The leader's log contradicts what this member knows to be committed (S8).
     Diverged(NodeId),
+    /// G11: the newest member list of this member's log.
+    Members {
+        /// The list.
+        members: Arc<Members>,
+        /// Whether it is committed.
+        committed: bool,
+    },
+    /// G14: this member was removed from the cluster, and does nothing any more.
+    Removed,
     /// What was asked for cannot be done.
     Declined(Decline),
 }
@@ -104,6 +114,8 @@ pub enum Decline {
     Already(NodeId),
     /// It lacks committed entries.
     Behind(NodeId),
+    /// It is a learner: it does not vote.
+    Learner(NodeId),
     /// No other member could lead.
     NobodyElse,
 }
@@ -151,6 +163,15 @@ impl fmt::Display for Event {
             Event::Diverged(leader) => {
                 write!(f, "has committed entries that contradict the log of {leader}")
             }
+            Event::Members { members, committed } => {
+                let committed = if *committed { "committed" } else { "not committed yet" };
+                write!(f, "knows the members of version {}, {committed}:", members.version)?;
+                members.seats.iter().try_for_each(|(id, seat)| match seat.suffrage {
+                    Suffrage::Voter => write!(f, " {id}"),
+                    other => write!(f, " {id} ({other})"),
+                })
+            }
+            Event::Removed => f.write_str("was removed from the cluster"),
             Event::Declined(decline) => write!(f, "declined: {decline}"),
         }
     }
@@ -197,6 +218,7 @@ impl fmt::Display for Decline {
             Decline::Drifts(member) => write!(f, "the clock of {member} drifts too much"),
             Decline::Already(member) => write!(f, "{member} is already the coordinator"),
             Decline::Behind(member) => write!(f, "{member} lacks committed entries"),
+            Decline::Learner(member) => write!(f, "{member} is a learner: it does not vote"),
             Decline::NobodyElse => f.write_str("no other member could lead now"),
         }
     }

@@ -27,7 +27,10 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub use bellwether_log::{Completeness, Durability, Durable, Loss, Position, Quorum, Term};
+pub use bellwether_log::{
+    Change, Completeness, Durability, Durable, Loss, Members, Position, Quorum, Refusal, Seat,
+    Suffrage, Term,
+};
 pub use config::{Choices, Config, MOST_DRIFT_PPM, Preempt, Unfit};
 pub use event::{Decline, Event, Reason};
 pub use member::{Hint, Input, Member, Msg, PeerView, Timer};

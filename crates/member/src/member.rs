@@ -23,10 +23,16 @@
 //!   it tells all, and stays out of elections for a while (P7), or until it has the newer log. A member
 //!   that waited for it, or followed it, holds an election at once. So a member in the middle of a star
 //!   gets its turn.
+//! * P11 An election is held among the voters of the member list that this member goes by (G11). When
+//!   they change, the election begins from scratch with the next event that concerns it. Learners, and a
+//!   member that is to leave, play dead in elections (P7). A leader that is to leave hands over (G13).
+//!   Members with different lists may be unable to finish an election, for ever on a ring. So once the
+//!   list has changed, a member whose elections have failed three times in a row campaigns by itself.
 
 mod asked;
 mod leadership;
 mod view;
+mod voters;
 
 pub use view::PeerView;
 
@@ -34,6 +40,7 @@ use crate::clocks::Clocks;
 use crate::config::Config;
 use crate::detector::{self, Detector};
 use crate::event::{Event, Reason};
+use crate::ranks::Ranks;
 use bellwether_algorithms::election::{self, AnyElection, Incarnation, any};
 use bellwether_core::{Assumptions, Context, Few, Kind, Message, NodeId, Process, Time};
 use bellwether_log::{
@@ -41,6 +48,7 @@ use bellwether_log::{
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::sync::Arc;
 use view::{LastView, View};
 
 /// One member of a cluster.
@@ -72,6 +80,12 @@ pub struct Member<M: Machine = ()> {
     /// Its number, and its rank if it may ever lead; known from the start on.
     me: Option<NodeId>,
     rank: Option<NodeId>,
+    /// P11: the ranks of the voters, once the member list has changed.
+    ranks: Option<Arc<Ranks>>,
+    /// P11: how many elections in a row have failed.
+    failed: u8,
+    /// P11: whether the election part knows other voters than these.
+    is_stale: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -193,9 +207,10 @@ impl<M: Machine> Process for Member<M> {
         cx.rule("P1");
         let me = cx.me();
         self.me = Some(me);
-        self.rank = cx.config().ranks.rank(me).filter(|_| cx.config().may_lead(me));
         let is_restart = saved.is_some();
         self.with_log(cx, |log, cx| log.on_start(saved, cx));
+        self.count_voters(cx);
+        self.is_stale = false;
         // Long enough to hear a leader, and not the same for all.
         let longest = cx.config().suspect_after.1;
         cx.set_timer_within(Timer::Patience, longest..longest + cx.config().log.heartbeat);
@@ -243,7 +258,8 @@ impl<M: Machine> Process for Member<M> {
             Msg::Election(_) if self.abstains() => cx.rule("P7"),
             Msg::Election(_) if self.knows_better(cx.now(), cx.config()) => cx.rule("P3"),
             Msg::Election(msg) => {
-                if let Some(from) = cx.config().ranks.rank(from) {
+                self.refresh_election(cx);
+                if let Some(from) = self.ranks(cx.config()).rank(from) {
                     self.elect(cx, |election, cx| election.on_message(from, msg, cx));
                 }
             }
@@ -252,7 +268,7 @@ impl<M: Machine> Process for Member<M> {
 
     fn on_timer(&mut self, timer: Self::Timer, cx: &mut Cx<'_, M>) {
         match timer {
-            Timer::Election(_) if self.abstains() => {}
+            Timer::Election(_) if self.abstains() || self.is_stale => {}
             Timer::Election(timer) => self.elect(cx, |election, cx| election.on_timer(timer, cx)),
             Timer::Log(timer) => {
                 self.with_log(cx, |log, cx| log.on_timer(timer, cx));
@@ -275,10 +291,14 @@ impl<M: Machine> Member<M> {
         cx: &mut Cx<'_, M>,
         step: impl FnOnce(&mut AnyElection, &mut Context<'_, AnyElection>),
     ) {
-        let Config { ranks, election, .. } = cx.config();
+        let (held, config) = (self.ranks.clone(), cx.config());
+        let ranks = held.as_deref().unwrap_or(&config.ranks);
         let post = |to, msg| Some((ranks.member(to)?, Msg::Election(msg)));
+        // P11: only voters are in it.
+        let Some(here) = cx.here().within(ranks.group()) else { return };
+        let here = here.renamed(ranks.ring());
         let outputs: Few<election::Output> =
-            cx.part_among(ranks.ring(), election, post, Timer::Election, |cx| {
+            cx.part_among_some(&here, &config.election, post, Timer::Election, |cx| {
                 step(&mut self.election, cx);
             });
         for output in outputs {
@@ -374,6 +394,16 @@ impl<M: Machine> Member<M> {
             Output::Recovered => cx.emit(Event::Recovered),
             Output::Joined(member) => cx.emit(Event::Joined(member)),
             Output::Diverged { leader, .. } => cx.emit(Event::Diverged(leader)),
+            Output::Members { members, committed } => {
+                self.count_voters(cx);
+                cx.emit(Event::Members { members, committed });
+            }
+            Output::MustHandOver => self.leave_office(cx),
+            Output::Removed => {
+                cx.rule("P7");
+                self.leaving = true;
+                cx.emit(Event::Removed);
+            }
             Output::Reading { member, sent, clock } => {
                 if self.clocks.read(member, sent, clock, cx.now()) {
                     self.judge_clocks(cx);
@@ -423,6 +453,9 @@ impl<M: Machine> Member<M> {
     fn hold_election(&mut self, reason: Reason, cx: &mut Cx<'_, M>) {
         self.tell_log(log::Input::Desist, cx);
         self.start_electing(reason, cx);
+        if self.is_stale {
+            return self.refresh_election(cx);
+        }
         if !self.abstains() {
             self.elect(cx, |election, cx| election.on_input(election::Input::Suspect, cx));
         }
@@ -434,6 +467,15 @@ impl<M: Machine> Member<M> {
         self.start_electing(reason, cx);
         if self.abstains() {
             return;
+        }
+        self.failed = self.failed.saturating_add(1);
+        if self.failed >= 3 && self.ranks.is_some() {
+            cx.rule("P11");
+            self.failed = 0;
+            return self.know_elected(cx.me(), cx);
+        }
+        if self.is_stale {
+            return self.refresh_election(cx);
         }
         self.rebirths = self.rebirths.wrapping_add(1);
         // Every other time: an election that forgets which one it was cannot tell leftovers.
@@ -470,7 +512,7 @@ impl<M: Machine> Member<M> {
             Stance::Coordinating if elected == cx.me() => {}
             Stance::Coordinating if self.log.leads().is_some() => {}
             // A stronger one was named since that election began, and gets its time.
-            Stance::Awaiting(other) if cx.config().ranks.outranks(other, elected) => {}
+            Stance::Awaiting(other) if self.ranks(cx.config()).outranks(other, elected) => {}
             _ if elected == cx.me() => {
                 cx.rule("P2");
                 cx.emit(Event::Elected(elected));

@@ -3,17 +3,19 @@
 //! The elections of the catalogue prefer the larger number. An operator wants to say so by
 //! priority, and change it without renaming a member. So an election runs among *ranks*: the
 //! members sorted by priority, equal ones by number, and numbered from 1. Where all priorities are
-//! equal and the members are 1 to n, a rank is a number.
+//! equal and numbers are small, a rank is the member's number.
 
 use bellwether_core::{Group, GroupError, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The members in order of strength.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ranks {
-    /// Members by rank, the weakest first.
-    members: Vec<NodeId>,
-    /// The same ring as the cluster's, in ranks.
+    /// Members and their ranks, the weakest first.
+    members: Vec<(NodeId, NodeId)>,
+    /// The members among which there is an election, in ring order.
+    group: Group,
+    /// The same ring in ranks.
     ring: Group,
     priorities: BTreeMap<NodeId, u32>,
     witnesses: BTreeSet<NodeId>,
@@ -35,11 +37,29 @@ impl Ranks {
         let strength = |id: &NodeId| (priorities.get(id).copied().unwrap_or(0), *id);
         let mut members = group.ring().to_vec();
         members.sort_by_key(strength);
-        let rank = |id: &NodeId| members.iter().position(|other| other == id).unwrap_or(0);
-        let ring = group.ring().iter().map(|id| NodeId::new(rank(id) as u32 + 1)).collect();
-        let ring = Group::new(ring)
+        // Where all are equal a rank is the member's number: so members that do not know of the same changes still
+        // mean the same by it.
+        let are_equal = members.iter().all(|id| strength(id).0 == strength(&members[0]).0);
+        let are_small = members.iter().all(|id| (1..=64).contains(&id.number()));
+        let name = |(place, id): (usize, NodeId)| {
+            (id, if are_equal && are_small { id } else { NodeId::new(place as u32 + 1) })
+        };
+        let members: Vec<(NodeId, NodeId)> = members.into_iter().enumerate().map(name).collect();
+        let rank =
+            |id: &NodeId| members.iter().find(|(other, _)| other == id).map(|(_, rank)| *rank);
+        let ring = Group::new(group.ring().iter().filter_map(rank).collect())
             .unwrap_or_else(|_: GroupError| unreachable!("ranks are distinct and not none"));
-        Ranks { members, ring, priorities, witnesses }
+        Ranks { members, group: group.clone(), ring, priorities, witnesses }
+    }
+
+    /// The same priorities and witnesses among these members.
+    pub fn among(&self, group: &Group) -> Self {
+        Ranks::new(group, self.priorities.clone(), self.witnesses.clone())
+    }
+
+    /// The members among which there is an election.
+    pub fn group(&self) -> &Group {
+        &self.group
     }
 
     /// The cluster's ring in ranks.
@@ -49,13 +69,12 @@ impl Ranks {
 
     /// The member of this rank.
     pub fn member(&self, rank: NodeId) -> Option<NodeId> {
-        self.members.get((rank.number() as usize).checked_sub(1)?).copied()
+        self.members.iter().find(|(_, other)| *other == rank).map(|(id, _)| *id)
     }
 
     /// The rank of a member.
     pub fn rank(&self, id: NodeId) -> Option<NodeId> {
-        let index = self.members.iter().position(|member| *member == id)?;
-        Some(NodeId::new(index as u32 + 1))
+        self.members.iter().find(|(other, _)| *other == id).map(|(_, rank)| *rank)
     }
 
     /// Whether `one` is stronger than `other`.
@@ -75,7 +94,7 @@ impl Ranks {
 
     /// The members that may lead, the strongest first.
     pub fn strongest_first(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.members.iter().rev().copied().filter(|id| !self.is_witness(*id))
+        self.members.iter().rev().map(|(id, _)| *id).filter(|id| !self.is_witness(*id))
     }
 }
 

@@ -231,6 +231,8 @@ fn kind(event: &Event) -> &'static str {
         Event::Diverged(_) => "diverged",
         Event::Drifting { .. } => "drifting",
         Event::Steady(_) => "steady",
+        Event::Members { .. } => "members",
+        Event::Removed => "removed",
         Event::Declined(_) => "declined",
     }
 }
@@ -281,6 +283,7 @@ fn loss_word(loss: &Loss) -> &'static str {
         Loss::GivenUp => "given-up",
         Loss::Superseded(_) => "superseded",
         Loss::Stalled => "stalled",
+        Loss::Removed => "removed",
     }
 }
 

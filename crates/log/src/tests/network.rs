@@ -1,7 +1,7 @@
 //! Messages come from the network: any of them may arrive at any time, and none may do harm.
 
 use super::*;
-use crate::{Body, Permit, Roster};
+use crate::{Body, Change, Members, Permit, Roster, Seat, Suffrage};
 
 struct Dice(u64);
 
@@ -54,11 +54,12 @@ impl Dice {
                 0 => dice.position(),
                 _ => at(prev.term.number(), prev.index.number().wrapping_add(1 + offset)),
             };
-            let payload = match dice.below(4) {
+            let payload = match dice.below(5) {
                 0 => Payload::Joined {
                     member: id(1 + dice.below(4) as u32),
                     birth: Birth::new(dice.below(3)),
                 },
+                2 => Payload::Members(Arc::new(dice.members())),
                 1 => Payload::Begin {
                     leader: id(2),
                     births: vec![(id(2), Birth::new(dice.below(3)))],
@@ -69,6 +70,29 @@ impl Dice {
         };
         let count = self.below(4);
         (0..count).map(|offset| entry(self, offset)).collect::<Vec<_>>().into()
+    }
+
+    /// Lists with some of four members, some of them removed.
+    fn members(&mut self) -> Members {
+        let mut members = Members { version: self.number(), ..Members::default() };
+        for number in 1..=4 {
+            let suffrage = [Suffrage::Voter, Suffrage::Learner, Suffrage::Joining];
+            let suffrage = suffrage[self.below(3) as usize];
+            let replaces = (self.below(4) == 0).then(|| id(1 + self.below(5) as u32));
+            let seat = Seat { suffrage, address: "".into(), replaces };
+            match self.below(6) {
+                0 => drop(members.removed.insert(id(number), Birth::new(self.below(3)))),
+                1 => {}
+                _ => drop(members.seats.insert(id(number), seat)),
+            }
+        }
+        members
+    }
+
+    fn roster(&mut self) -> Roster {
+        let births = [(id(2), Birth::new(self.below(3)))].into();
+        let members = (self.below(3) == 0).then(|| Arc::new(self.members()));
+        Roster { births, members }
     }
 
     fn place(&mut self) -> Place<Words> {
@@ -84,7 +108,7 @@ impl Dice {
             0 => Body::Mismatch { after: prev },
             1 => Body::Parts {
                 at: prev,
-                roster: Roster::from([(id(2), Birth::new(self.below(3)))]),
+                roster: self.roster(),
                 from: self.below(2) as usize,
                 parts: vec![self.below(20) as u8],
                 next: (self.below(2) == 0).then(|| self.number() as usize),
@@ -104,7 +128,7 @@ impl Dice {
 
     fn msg(&mut self) -> Msg<Words> {
         let term = Term::new(self.number());
-        match self.below(10) {
+        match self.below(11) {
             0 => {
                 let permit = Permit { leader: id(2), term, generation: self.number() as u32 };
                 let (last, sure) = (self.position(), self.below(2) == 0);
@@ -140,6 +164,7 @@ impl Dice {
             }
             7 => Msg::Claim { term },
             8 => Msg::Invite { term, appointed: false },
+            9 => Msg::Removed { birth: Birth::new(self.below(60)) },
             _ => {
                 let to = [None, Some(id(1)), Some(id(3))][self.below(3) as usize];
                 Msg::Yield { term, generation: self.number() as u32, to, appointed: false }
@@ -175,6 +200,11 @@ fn no_message_at_any_time_does_harm() {
                 3 => one.pass(ms(dice.below(300))),
                 4 => drop(one.call(|log, cx| _ = log.propose(vec![1, 2], cx))),
                 5 if dice.below(6) == 0 => one.restart(),
+                7 if dice.below(4) == 0 => {
+                    let change = Change::Remove(id(1 + dice.below(4) as u32));
+                    let forced = dice.below(2) == 0;
+                    drop(one.call(|log, cx| _ = log.change(&change, forced, cx)));
+                }
                 6 if dice.below(4) == 0 => {
                     drop(one.input(Input::HandOver { to: id(2), appointed: false }));
                 }
@@ -182,6 +212,9 @@ fn no_message_at_any_time_does_harm() {
                     let (from, msg) = (1 + dice.below(6) as u32, dice.msg());
                     assert!(!msg.to_string().is_empty() && msg.weight() > 0);
                     one.get(from, msg);
+                    let newest = one.log.whole().map(|whole| whole.newest.clone());
+                    let scanned = one.log.whole().cloned().map(crate::Whole::rescanned);
+                    assert_eq!(newest, scanned, "seed {seed}");
                 }
             }
             assert!(sound(id(1), &one.log), "seed {seed}: {:?}", one.log);

@@ -1,5 +1,7 @@
 //! The log in the simulator: random faults of every kind at once.
 
+mod changes;
+mod changes_worlds;
 mod machine;
 mod node;
 mod once;

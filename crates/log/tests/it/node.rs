@@ -3,12 +3,24 @@
 
 use crate::machine::List;
 use bellwether_core::{Assumptions, Context, Message, NodeId, Process};
-use bellwether_log::{self as log, Completeness, Durable, Log, Msg, Output, Term};
+use bellwether_log::{self as log, Change, Completeness, Durable, Log, Members, Msg, Output, Term};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) log: log::Config,
+    /// What leaders do wrong.
+    pub(crate) flaw: Option<Flaw>,
+}
+
+/// What a leader could do wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    /// A member that is added votes at once (against G13).
+    AddsVoters,
+    /// A member that is removed takes another one with it (against G12).
+    RemovesTwo,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,6 +32,8 @@ pub(crate) struct Node {
     sieve: Option<Sieve>,
     /// Its data folder will be empty at the next start.
     wiped: bool,
+    /// It was removed, and has begun again with an empty folder: it waits to be added.
+    joins: bool,
 }
 
 /// Messages that do not reach a member: of this kind, or larger than this.
@@ -34,6 +48,8 @@ pub(crate) enum Timer {
     Log(log::Timer),
     Silence,
     Work,
+    /// An operator gives it an empty folder.
+    Rejoin,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +61,12 @@ pub(crate) enum Input {
     Sieve(Sieve),
     Unsieve,
     Wipe,
+    /// If this member leads: add that one, replace one by another, remove one.
+    Add(u32),
+    AddLearner(u32),
+    Replace(u32, u32),
+    Remove(u32),
+    Promote(u32),
 }
 
 #[derive(Clone, Debug)]
@@ -68,7 +90,14 @@ impl Node {
         cx: &mut Cx<'_>,
         handler: impl FnOnce(&mut Log<List>, &mut Context<'_, Log<List>>),
     ) {
-        let config = &cx.config().log;
+        let joiner;
+        let config = match self.joins {
+            false => &cx.config().log,
+            true => {
+                joiner = log::Config { founders: Some(Arc::default()), ..cx.config().log.clone() };
+                &joiner
+            }
+        };
         let log = &mut self.log;
         let told = cx.part(config, |msg| msg, Timer::Log, |cx| handler(log, cx));
         for output in told {
@@ -96,8 +125,42 @@ impl Node {
                 let input = log::Input::HandOver { to: from, appointed: false };
                 self.step(cx, |log, cx| log.on_input(input, cx));
             }
+            Output::Removed => cx.set_timer(Timer::Rejoin, lease),
+            Output::MustHandOver => {
+                let (now, config) = (cx.now(), &cx.config().log);
+                let fits = |id: &NodeId| self.log.fits(*id, now, config).is_ok();
+                if let Some(to) = cx.others().find(fits) {
+                    let input = log::Input::HandOver { to, appointed: false };
+                    self.step(cx, |log, cx| log.on_input(input, cx));
+                }
+            }
             _ => {}
         }
+    }
+
+    fn change(&mut self, change: &Change, cx: &mut Cx<'_>) {
+        let flaw = cx.config().flaw;
+        self.step(cx, |log, cx| match (flaw, change) {
+            (Some(Flaw::AddsVoters), Change::Add { id, .. }) if log.leads().is_some() => {
+                let list = log.members(cx.config()).cloned();
+                let mut list = list.map_or_else(|| Members::all(cx.group()), |l| (*l).clone());
+                list.version += 1;
+                list.seats.insert(*id, log::Seat::voter(""));
+                log.plant_members(list, cx);
+            }
+            (Some(Flaw::RemovesTwo), Change::Remove(id)) if log.leads().is_some() => {
+                let Some(mut list) = log.members(cx.config()).map(|list| (**list).clone()) else {
+                    return;
+                };
+                list.version += 1;
+                list.seats.remove(id);
+                let another = list.voters().find(|other| *other != cx.me());
+                another.into_iter().for_each(|other| drop(list.seats.remove(&other)));
+                list.seats.insert(cx.me(), log::Seat::voter(""));
+                log.plant_members(list, cx);
+            }
+            _ => _ = log.change(change, false, cx),
+        });
     }
 
     fn listen(&self, cx: &mut Cx<'_>) {
@@ -115,17 +178,18 @@ impl Process for Node {
     type Timer = Timer;
     type Input = Input;
     type Output = Told;
-    type Durable = (Durable<List>, bool);
+    type Durable = (Durable<List>, bool, bool);
     type Config = Config;
 
     const ASSUMES: Assumptions = Log::<List>::ASSUMES;
 
     fn durable(&self) -> Self::Durable {
-        (self.log.durable(), self.wiped)
+        (self.log.durable(), self.wiped, self.joins)
     }
 
     fn on_start(&mut self, saved: Option<Self::Durable>, cx: &mut Cx<'_>) {
-        let saved = saved.filter(|(_, wiped)| !wiped).map(|(saved, _)| saved);
+        self.joins = saved.as_ref().is_some_and(|(.., joins)| *joins);
+        let saved = saved.filter(|(_, wiped, _)| !wiped).map(|(saved, ..)| saved);
         self.step(cx, |log, cx| log.on_start(saved, cx));
         self.listen(cx);
         cx.set_timer(Timer::Work, cx.config().log.heartbeat / 2);
@@ -145,6 +209,11 @@ impl Process for Node {
             Input::Sieve(sieve) => self.sieve = Some(sieve),
             Input::Unsieve => self.sieve = None,
             Input::Wipe => self.wiped = true,
+            Input::Add(number) => self.change(&add(number, false, None), cx),
+            Input::AddLearner(number) => self.change(&add(number, true, None), cx),
+            Input::Replace(old, new) => self.change(&add(new, false, Some(old)), cx),
+            Input::Remove(number) => self.change(&Change::Remove(NodeId::new(number)), cx),
+            Input::Promote(number) => self.change(&Change::Promote(NodeId::new(number)), cx),
         }
     }
 
@@ -169,6 +238,10 @@ impl Process for Node {
                     self.step(cx, |log, cx| log.on_input(input, cx));
                 }
             }
+            Timer::Rejoin => {
+                (self.log, self.joins) = (Log::default(), true);
+                self.step(cx, |log, cx| log.on_start(None, cx));
+            }
             Timer::Work => {
                 self.proposed += 1;
                 let me = u64::from(cx.me().number());
@@ -179,6 +252,11 @@ impl Process for Node {
             }
         }
     }
+}
+
+fn add(number: u32, learner: bool, replaces: Option<u32>) -> Change {
+    let address: Arc<str> = format!("host-{number}").into();
+    Change::Add { id: NodeId::new(number), address, learner, replaces: replaces.map(NodeId::new) }
 }
 
 impl Node {

@@ -33,7 +33,7 @@ struct Run {
     wipe: Option<(Time, NodeId)>,
 }
 
-const KINDS: [&str; 9] =
+pub(crate) const KINDS: [&str; 9] =
     ["REQUEST-VOTE", "VOTE", "APPEND", "HEARTBEAT", "ACK", "FETCH", "SUPPLY", "YIELD", "CLAIM"];
 
 fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
@@ -95,10 +95,10 @@ fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
     }
     script.push(Scheduled { at: last, action: Action::InputAll(Input::Unsieve) });
     let wipe = wipes.then(|| (Time::from_micros(last.as_micros() / 2), victim));
-    Run { group, config: Config { log }, script, network, calm: last, wipe }
+    Run { group, config: Config { log, flaw: None }, script, network, calm: last, wipe }
 }
 
-fn invariants() -> Vec<Invariant<Node>> {
+pub(crate) fn invariants() -> Vec<Invariant<Node>> {
     vec![
         Invariant::at_most_one_now(
             "one-serving",
@@ -145,7 +145,7 @@ fn perform(run: Run, seed: u64) -> Outcome {
     if let Some((at, victim)) = wipe {
         sim.run(at);
         // All others know the folder (S6), and keep theirs.
-        let knows = |node: &Node| node.log.roster().is_some_and(|r| r.contains_key(&victim));
+        let knows = |node: &Node| node.log.roster().is_some_and(|r| r.birth(victim).is_some());
         if sim.live().count() == sim.group().len() && sim.live().all(|(_, node)| knows(node)) {
             sim.act(Action::Input(victim, Input::Wipe));
         }

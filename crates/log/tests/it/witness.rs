@@ -3,9 +3,10 @@
 use crate::machine::List;
 use crate::node::{Node, Told};
 use bellwether_core::Time;
-use bellwether_log::{Output, Position};
+use bellwether_log::{Members, Output, Position};
 use bellwether_sim::{Observer, Seen};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Witness {
@@ -19,6 +20,10 @@ pub(crate) struct Witness {
     pub(crate) wrong: Option<String>,
     /// Whether members keep their logs in memory only.
     forgets: bool,
+    /// The committed member lists by their version.
+    lists: BTreeMap<u64, Arc<Members>>,
+    /// Whether a list that is wrong by itself is found: not where its consequences are looked for.
+    pub(crate) ignores_lists: bool,
 }
 
 fn digest(list: &List) -> u64 {
@@ -34,6 +39,27 @@ impl Witness {
 
     fn count(&mut self, what: &'static str) {
         *self.counts.entry(what).or_default() += 1;
+    }
+
+    /// G12: there is one list of each version, and it differs by one voter at most from the one before.
+    fn see_list(&mut self, place: usize, list: &Arc<Members>) {
+        if self.lists.get(&list.version).is_some_and(|known| known == list) {
+            return;
+        }
+        let voters = |list: &Members| list.voters().collect::<BTreeSet<_>>();
+        let before = list.version.checked_sub(1).and_then(|version| self.lists.get(&version));
+        let differ =
+            before.map_or(0, |before| voters(before).symmetric_difference(&voters(list)).count());
+        if differ > 1 {
+            self.complain(
+                place,
+                format!("committed {list:?} after {before:?}", before = self.lists),
+            );
+        }
+        if let Some(known) = self.lists.insert(list.version, list.clone()) {
+            self.complain(place, format!("committed {list:?}, another had {known:?}"));
+        }
+        self.count("list");
     }
 
     fn complain(&mut self, at: usize, what: String) {
@@ -65,6 +91,9 @@ impl Observer<Node> for Witness {
             Told::Log(Output::Filling { .. }) => self.count("snapshot"),
             Told::Log(Output::Recovered) => self.count("recovered"),
             Told::Log(Output::Joined(_)) => self.count("joined"),
+            Told::Log(Output::Members { committed: false, .. }) => self.count("change"),
+            Told::Log(Output::Removed) => self.count("removed"),
+            Told::Log(Output::MustHandOver) => self.count("must hand over"),
             Told::Log(Output::Waiting { .. }) => self.count("waiting"),
             Told::Log(Output::Behind { .. }) => self.count("behind"),
             Told::Log(Output::Stuck { .. }) => self.count("stuck"),
@@ -80,6 +109,11 @@ impl Observer<Node> for Witness {
 
     fn stepped(&mut self, place: usize, process: &Node) {
         let Some((commit, state)) = process.log.state() else { return };
+        if let Some(list) = process.log.roster().and_then(|roster| roster.members.clone())
+            && !self.ignores_lists
+        {
+            self.see_list(place, &list);
+        }
         let found = (commit, state.commands.len(), digest(state));
         let known = self.committed.entry(commit.index.number()).or_insert(found);
         // Without a command no client relies on anything, and without a disk it may be forgotten.

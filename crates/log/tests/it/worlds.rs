@@ -16,8 +16,8 @@ use bellwether_core::{
     Assumptions, Cluster, Context, Effect, Group, Invariant, NodeId, Process, Time,
 };
 use bellwether_log::{
-    self as log, Answer, Birth, Config, Durability, Durable, HardState, Log, Msg, Output, Position,
-    Saved, Tail, Term, Timer,
+    self as log, Answer, Birth, Change, Config, Durability, Durable, Entry, HardState, Log,
+    Members, Msg, Output, Payload, Position, Roster, Saved, Tail, Term, Timer,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -43,6 +43,13 @@ pub(crate) struct Scope {
     compares: bool,
     /// Whether members note what happened when.
     pub(crate) notes: bool,
+    /// The member list that all have at the beginning, if it was ever changed; and who has voted for P1.
+    pub(crate) list: Option<Arc<Members>>,
+    pub(crate) voted: &'static [u32],
+    /// A list that these have after that, and that is not committed.
+    pub(crate) pending: Option<(Arc<Members>, &'static [u32])>,
+    /// P1 counts what this learner acknowledges as if it were P2's (against G13).
+    pub(crate) counts_learner: Option<NodeId>,
 }
 
 impl Scope {
@@ -85,6 +92,9 @@ pub(crate) struct Probe {
 pub(crate) enum Wish {
     Log(log::Input),
     Propose(u64),
+    Remove(NodeId),
+    /// Makes these the voters, whatever the rules say (against G12).
+    Plant(&'static [u32]),
 }
 
 type Cx<'a> = Context<'a, Probe>;
@@ -170,9 +180,9 @@ impl Process for Probe {
     fn on_start(&mut self, saved: Option<Durable<List>>, cx: &mut Cx<'_>) {
         let is_first = saved.is_none();
         let config = cx.config();
-        let saved = saved.unwrap_or_else(|| founded(cx.me(), config.commands.clone()));
+        let saved = saved.unwrap_or_else(|| founded(cx.me(), cx.group(), config));
         let forgets = is_first || config.flaw == Some(Flaw::VotesAtOnce);
-        let own = config.config_of(cx.me());
+        let (own, voted) = (config.config_of(cx.me()), config.voted);
         let lease = if forgets { Duration::ZERO } else { own.lease };
         let is_wiped = !is_first && config.wiped.is_some();
         let config = Config { lease, birth: config.wiped, ..own };
@@ -182,10 +192,10 @@ impl Process for Probe {
         // P1 already has the vote of P2 for the second term.
         if is_first && cx.me() == id(1) {
             self.log.on_input(log::Input::Campaign { claim: false, appointed: false }, &mut inner);
-            for sure in [false, true] {
+            for (sure, voter) in [false, true].iter().flat_map(|s| voted.iter().map(|v| (*s, *v))) {
                 let answer = Answer::Yes { after: Duration::ZERO };
                 let vote = Msg::Vote { term: Term::new(2), sure, answer, birth: Birth::new(1) };
-                self.log.on_message(id(2), vote, &mut inner);
+                self.log.on_message(id(voter), vote, &mut inner);
             }
             for effect in effects {
                 match effect {
@@ -203,6 +213,12 @@ impl Process for Probe {
             Box::new(|log, cx| match wish {
                 Wish::Log(input) => log.on_input(input, cx),
                 Wish::Propose(command) => _ = log.propose(vec![command], cx),
+                Wish::Remove(member) => _ = log.change(&Change::Remove(member), true, cx),
+                Wish::Plant(voters) if log.leads().is_some() => {
+                    let voters = voters.iter().map(|number| (id(*number), Arc::from("")));
+                    log.plant_members(Members { version: 9, ..Members::founded(voters) }, cx);
+                }
+                Wish::Plant(_) => {}
             }),
         );
     }
@@ -211,6 +227,8 @@ impl Process for Probe {
         if cx.config().refuses(from, cx.me()) {
             return;
         }
+        let is_miscounted = cx.config().counts_learner == Some(from) && matches!(msg, Msg::Ack(_));
+        let from = if is_miscounted { id(2) } else { from };
         self.call(cx, Box::new(|log, cx| log.on_message(from, msg, cx)));
     }
 
@@ -221,16 +239,23 @@ impl Process for Probe {
 
 /// What all have at the beginning: the first entry of a first term is committed and known to all, and
 /// P2 has voted for P1 in the second.
-fn founded(me: NodeId, commands: Range<u64>) -> Durable<List> {
+fn founded(me: NodeId, group: &Group, scope: &Scope) -> Durable<List> {
     let (birth, commit) = (Birth::new(1), Position::new(1, 1));
-    let roster = (1..=3).map(|number| (id(number), birth)).collect();
-    let state = Arc::new(List { commands: commands.collect() });
-    let log = Saved::Whole { state, commit, roster, tail: Tail::new(commit) };
+    let births = group.ring().iter().map(|id| (*id, birth)).collect();
+    let roster = Roster { births, members: scope.list.clone() };
+    let has_voted = scope.voted.contains(&me.number());
+    let state = Arc::new(List { commands: scope.commands.clone().collect() });
+    let mut tail = Tail::new(commit);
+    if let Some((list, _)) = scope.pending.as_ref().filter(|(_, who)| who.contains(&me.number())) {
+        let (position, payload) = (Position::new(1, 2), Payload::Members(list.clone()));
+        tail.push::<List>(Arc::new(Entry { position, payload }));
+    }
+    let log = Saved::Whole { state, commit, roster, tail };
     let hard = HardState {
         birth,
         starts: 0,
-        promised: Term::new(if me == id(2) { 2 } else { 1 }),
-        vote: (me == id(2)).then_some(id(1)),
+        promised: Term::new(if has_voted { 2 } else { 1 }),
+        vote: has_voted.then_some(id(1)),
         longest_ttl_ms: 0,
         floor: Position::ZERO,
         lost: false,
@@ -269,9 +294,21 @@ pub(crate) fn timed(terms: u64, horizon: Ticks) -> Model<Probe> {
 }
 
 pub(crate) fn scope(config: Config, terms: u64, timers: &'static [Timer]) -> Scope {
-    let (flaw, wiped, lease_of_p1, commands) = (None, None, None, 0..0);
-    let (compares, notes) = (false, false);
-    Scope { config, terms, timers, flaw, commands, wiped, lease_of_p1, compares, notes }
+    Scope {
+        config,
+        terms,
+        timers,
+        flaw: None,
+        commands: 0..0,
+        wiped: None,
+        lease_of_p1: None,
+        compares: false,
+        notes: false,
+        list: None,
+        voted: &[2],
+        pending: None,
+        counts_learner: None,
+    }
 }
 
 pub(crate) fn model(scope: Scope, timing: Timing, horizon: Option<Ticks>) -> Model<Probe> {
@@ -388,7 +425,7 @@ pub(crate) fn prove(name: &str, model: &Model<Probe>) {
 
 /// Explores the shortest runs, as many as there is time for. These worlds have not been explored to
 /// their end: clock readings in messages make too many states.
-fn hold(name: &str, model: &Model<Probe>) {
+pub(crate) fn hold(name: &str, model: &Model<Probe>) {
     if let Verdict::Violated(found) = explore(name, model, most()) {
         panic!("{name}: {}", tell(model, &found));
     }

@@ -29,7 +29,7 @@ impl<M: Machine> Member<M> {
     /// Whether this member leads and a majority comes about without that follower: what it is sent
     /// may come a little later.
     pub fn is_spare(&self, follower: NodeId, here: &Here<'_>, config: &Config) -> bool {
-        self.log.is_spare(follower, config.log.needed(here.group()))
+        self.log.is_spare(follower, here.group(), &config.log)
     }
 
     /// Whether a leader has heard this follower lately.
@@ -48,7 +48,8 @@ impl<M: Machine> Member<M> {
 
     /// P8: the strongest other member that has answered lately and may lead.
     pub(super) fn successor(&self, here: &Here<'_>, config: &Config) -> Option<NodeId> {
-        config.ranks.strongest_first().find(|id| self.could_lead(*id, here, config).is_ok())
+        let fits = |id: &NodeId| self.could_lead(*id, here, config).is_ok();
+        self.ranks(config).strongest_first().find(fits)
     }
 
     pub(super) fn could_lead(
@@ -70,6 +71,7 @@ impl<M: Machine> Member<M> {
                 Misfit::Drifts => Decline::Drifts(id),
                 Misfit::Silent | Misfit::NotLeading => Decline::Silent(id),
                 Misfit::Lost | Misfit::Behind | Misfit::Unknown => Decline::Behind(id),
+                Misfit::Learns => Decline::Learner(id),
             })
         }
     }
@@ -153,13 +155,14 @@ impl<M: Machine> Member<M> {
             coordinator: self.named(here),
             incarnation: self.log.starts(),
             reachable: self.reachable(here, config),
-            needed: config.log.needed(here.group()),
+            needed: self.log.needed(here.group(), &config.log),
             eligible: !self.abstains(),
             log: self.log_status(now),
             members: here
                 .group()
                 .ring()
                 .iter()
+                .filter(|id| self.log.knows(**id, &config.log))
                 .map(|id| self.member_status(*id, here, config))
                 .collect(),
         }
@@ -182,7 +185,8 @@ impl<M: Machine> Member<M> {
     fn reachable(&self, here: &Here<'_>, config: &Config) -> Option<usize> {
         if self.leads() {
             let others = here.group().ring().iter();
-            let alive = others.filter(|id| self.is_alive(**id, here, config));
+            let voters = others.filter(|id| self.log.is_voter(**id, &config.log));
+            let alive = voters.filter(|id| self.is_alive(**id, here, config));
             return Some(1 + alive.count());
         }
         let last = self.support.filter(|_| self.leader().is_none());

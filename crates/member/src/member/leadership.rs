@@ -14,7 +14,7 @@ impl<M: Machine> Member<M> {
             cx.cancel_timer(timer);
         }
         self.stance = Stance::Coordinating;
-        (self.passed, self.waiting, self.support) = (false, None, None);
+        (self.passed, self.waiting, self.support, self.failed) = (false, None, None, 0);
         (self.clocks, self.last_view) = (Clocks::default(), LastView::default());
     }
 
@@ -32,7 +32,7 @@ impl<M: Machine> Member<M> {
         }
         cx.rule("P3");
         cx.cancel_timer(Timer::Patience);
-        self.support = None;
+        (self.support, self.failed) = (None, 0);
         cx.emit(Event::Follows(leader, term));
         match cx.config().preempt {
             Preempt::Always => self.preempt(cx),
@@ -44,7 +44,7 @@ impl<M: Machine> Member<M> {
     /// P6: claims leadership if this member is stronger; and again later, if nothing comes of it.
     pub(super) fn preempt(&mut self, cx: &mut Cx<'_, M>) {
         let Stance::Following(leader, _) = self.stance else { return };
-        let is_stronger = self.rank.is_some() && cx.config().ranks.outranks(cx.me(), leader);
+        let is_stronger = self.rank.is_some() && self.ranks(cx.config()).outranks(cx.me(), leader);
         if cx.config().preempt == Preempt::Never || !is_stronger {
             return cx.cancel_timer(Timer::HoldOff);
         }
@@ -65,7 +65,7 @@ impl<M: Machine> Member<M> {
     pub(super) fn consider_claim(&mut self, by: NodeId, cx: &mut Cx<'_, M>) {
         let config = cx.config();
         let can_lead = self.could_lead(by, cx.here(), config).is_ok();
-        if config.ranks.outranks(by, cx.me()) && can_lead && !self.log.is_appointed() {
+        if self.ranks(config).outranks(by, cx.me()) && can_lead && !self.log.is_appointed() {
             cx.rule("P6");
             // Not to each stronger member, one after the other.
             let strongest = self.successor(cx.here(), config).unwrap_or(by);
@@ -113,7 +113,11 @@ impl<M: Machine> Member<M> {
                 self.wait_patiently(Stance::Electing, cx);
             }
             // What follows is said by `Yielded` or `Heard`.
-            Loss::Lapsed | Loss::Superseded(_) | Loss::HandedOver(_) | Loss::GivenUp => {}
+            Loss::Lapsed
+            | Loss::Superseded(_)
+            | Loss::HandedOver(_)
+            | Loss::GivenUp
+            | Loss::Removed => {}
         }
     }
 

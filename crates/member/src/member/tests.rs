@@ -2,6 +2,7 @@
 //!
 //! Mostly seen from P3 of 1 to 5, with a bully election. Three must agree.
 
+mod p11;
 mod p1_to_p5;
 mod p6_p7;
 mod p8_to_p10;

@@ -91,6 +91,10 @@ impl Process for Service {
             Input::Member(input) => self.step(cx, |member, cx| member.on_input(input, cx)),
             Input::Requests(requests) => self.hear(cx.me(), requests, cx),
             Input::Reconfigured => self.limit(cx),
+            // Who asked has looked first whether it may, and sees what comes of it.
+            Input::Change(change, forced) => {
+                self.step(cx, |member, cx| _ = member.change(&change, forced, cx));
+            }
         }
     }
 

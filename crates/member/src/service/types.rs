@@ -4,7 +4,7 @@ use crate::event::Event;
 use crate::member;
 use bellwether_coordination::{Coordination, Limits, OnDeadlock, Outcome, Reply, Request, Stamp};
 use bellwether_core::{Kind, Message, NodeId, Time};
-use bellwether_log::{Index, Term};
+use bellwether_log::{Change, Index, Term};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -102,6 +102,8 @@ pub enum Input {
     Requests(Vec<(Conn, Request)>),
     /// D8: its [`Config`] has other limits than before.
     Reconfigured,
+    /// G12: an operator changes the member list, by force if need be.
+    Change(Change, bool),
 }
 
 /// What a service tells.

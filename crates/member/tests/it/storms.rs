@@ -101,7 +101,7 @@ fn anybody_leads() -> Goal<Member> {
 }
 
 /// Whether an election does not care about the order of messages.
-fn any_order(election: Choice) -> bool {
+pub(crate) fn any_order(election: Choice) -> bool {
     election.entry().assumes.channels == Channels::Any
 }
 
@@ -164,7 +164,7 @@ fn perform(run: &Run, seed: u64) -> Outcome {
 /// Empties a member's data folder, if all others are up and know it (S6), and starts it again. Whether
 /// it did.
 fn wipe(sim: &mut Sim<Member, Silent>, victim: NodeId) -> bool {
-    let knows = |member: &Member| member.log().roster().is_some_and(|r| r.contains_key(&victim));
+    let knows = |member: &Member| member.log().roster().is_some_and(|r| r.birth(victim).is_some());
     let all = sim.live().count() == sim.group().len();
     let is_safe = all && sim.live().all(|(_, member)| knows(member));
     if is_safe {

@@ -50,6 +50,7 @@ pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
             to: to.map(node),
             appointed: *appointed,
         }),
+        Msg::Removed { birth } => Kind::Removed(wire::Removed { birth: Some(birth.number()) }),
     }
 }
 
@@ -102,10 +103,11 @@ fn body(body: &Body<Coordination>) -> supply::Body {
             };
             supply::Body::Parts(wire::PieceOfParts {
                 at: Some(position(*at)),
-                roster: roster.iter().map(folder).collect(),
+                roster: roster.births.iter().map(folder).collect(),
                 from: pack(from),
                 parts: pack(parts),
                 next: next.as_ref().map(pack).unwrap_or_default(),
+                members: roster.members.as_ref().map(pack).unwrap_or_default(),
             })
         }
         Body::Mismatch { after } => supply::Body::Mismatch(position(*after)),

@@ -3,7 +3,7 @@
 pub struct Message {
     #[prost(
         oneof = "message::Kind",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16"
     )]
     pub kind: ::core::option::Option<message::Kind>,
 }
@@ -41,6 +41,8 @@ pub mod message {
         Requests(super::Requests),
         #[prost(message, tag = "15")]
         Replies(super::Replies),
+        #[prost(message, tag = "16")]
+        Removed(super::Removed),
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -210,6 +212,8 @@ pub struct PieceOfParts {
     pub parts: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "5")]
     pub next: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "6")]
+    pub members: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Folder {
@@ -269,6 +273,11 @@ pub struct Wait {
     pub leader: ::core::option::Option<u64>,
     #[prost(uint64, tag = "2")]
     pub left_us: u64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Removed {
+    #[prost(uint64, optional, tag = "1")]
+    pub birth: ::core::option::Option<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Refuse {

@@ -54,6 +54,7 @@ pub(super) fn msg(kind: Kind) -> Result<Msg<Coordination>, Malformed> {
             to: msg.to.map(|to| node(Some(to), "yield.to")).transpose()?,
             appointed: msg.appointed,
         },
+        Kind::Removed(msg) => Msg::Removed { birth: birth(msg.birth, "removed.birth")? },
         // The caller reads these itself.
         Kind::Election(_)
         | Kind::Pass(_)
@@ -106,7 +107,13 @@ fn body(body: supply::Body) -> Result<Body<Coordination>, Malformed> {
         },
         supply::Body::Parts(piece) => Body::Parts {
             at: position(piece.at, "supply.parts.at")?,
-            roster: piece.roster.into_iter().map(folder).collect::<Result<Roster, _>>()?,
+            roster: Roster {
+                births: piece.roster.into_iter().map(folder).collect::<Result<_, _>>()?,
+                members: match piece.members.as_slice() {
+                    [] => None,
+                    members => Some(unpack(members, "supply.parts.members")?),
+                },
+            },
             from: unpack(&piece.from, "supply.parts.from")?,
             parts: unpack(&piece.parts, "supply.parts.parts")?,
             next: match piece.next.as_slice() {

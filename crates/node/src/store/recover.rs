@@ -1,6 +1,7 @@
 //! From records to what is durable of a log.
 
 use super::{COMMIT, CUT, ENTRY, FILLED, HARD, OnDisk, SNAPSHOT, from_mark, to_mark};
+use crate::codec::Malformed;
 use crate::codec::packed::unpack;
 use bellwether_log::{
     Durable, Entry, HardState, Index, Machine, Position, Roster, Saved, Tail, Term, Unsound,
@@ -197,7 +198,7 @@ where
         };
         let (mut state, mut roster) = (M::default(), Roster::new());
         let mut head = |bytes: &[u8]| {
-            roster = unpack(bytes, "roster").map_err(|what| what.to_string())?;
+            roster = to_roster(bytes)?;
             Ok(())
         };
         let mut part = |bytes: &[u8]| {
@@ -211,6 +212,12 @@ where
         let state = state.complete().map_err(unsound)?;
         Ok((state, at, roster, Some((snapshot, segment))))
     }
+}
+
+/// Format 1 knew no member lists.
+fn to_roster(bytes: &[u8]) -> Result<Roster, String> {
+    let older = |_| unpack(bytes, "roster").map(|births| Roster { births, members: None });
+    unpack(bytes, "roster").or_else(older).map_err(|what: Malformed| what.to_string())
 }
 
 fn to_index(bytes: &[u8]) -> Result<Index, String> {

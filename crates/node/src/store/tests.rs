@@ -442,7 +442,7 @@ fn a_folder_of_format_1_is_read() {
         saved.hard.lost,
         tail.base(),
         tail.last(),
-        roster.iter().map(|(id, birth)| (id.number(), birth.number())).collect::<Vec<_>>(),
+        roster.births.iter().map(|(id, birth)| (id.number(), birth.number())).collect::<Vec<_>>(),
         state.0,
     );
     if std::env::var("UPDATE").is_ok() {

@@ -1,6 +1,7 @@
 //! P6 and P7: who takes over, and who stays out of it.
 
 use super::*;
+use bellwether_log::Roster;
 
 #[test]
 fn p6_a_stronger_follower_with_the_whole_log_takes_over_at_once() {
@@ -194,7 +195,7 @@ fn filling() -> Node {
     let far = Heartbeat { commit: Index::new(9), last: Position::new(1, 9), ..beat(1, 9) };
     let letter = log::Msg::Append { beat: far, prev: far.last, entries: Arc::new([]) };
     assert_eq!(sent_kind(&p3.deliver(5, Msg::Log(letter)), "FETCH"), [id(5)]);
-    let (at, roster, parts) = (far.last, BTreeMap::new(), Vec::new());
+    let (at, roster, parts) = (far.last, Roster::new(), Vec::new());
     // More parts follow.
     let body = Body::Parts { at, roster, from: (), parts, next: Some(()) };
     let piece = log::Msg::Supply { beat: Some(far), last: far.last, body };
@@ -221,7 +222,7 @@ fn p7_a_member_that_has_filled_takes_part_again() {
     let mut p3 = filling();
     let far = Heartbeat { commit: Index::new(9), last: Position::new(1, 9), ..beat(1, 9) };
     p3.deliver(5, heartbeat(1, 9));
-    let (at, roster, parts) = (far.last, BTreeMap::new(), Vec::new());
+    let (at, roster, parts) = (far.last, Roster::new(), Vec::new());
     let body = Body::Parts { at, roster, from: (), parts, next: None };
     let piece = log::Msg::Supply { beat: Some(far), last: far.last, body };
     assert_eq!(said(p3.deliver(5, Msg::Log(piece))), [Event::Recovered]);

@@ -58,7 +58,13 @@ pub struct Written {
 }
 
 /// The format of segments and snapshots that this version writes, and the only one that it reads.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// The oldest format that this version reads: 2 differs in what a folder may hold, not in how.
+const OLDEST: u32 = 1;
+
+fn is_known(format: u32) -> bool {
+    (OLDEST..=FORMAT).contains(&format)
+}
 
 /// An error of the system, with what was attempted.
 fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> DurableError {
@@ -79,7 +85,8 @@ pub fn damaged(path: &Path, offset: u64, what: impl Into<String>) -> DurableErro
 
 /// A file has a format that this version does not know.
 fn other_format(path: &Path, offset: u64, format: u32) -> DurableError {
-    let what = format!("it has format {format}, and this version knows only format {FORMAT}");
+    let what =
+        format!("it has format {format}, and this version knows formats {OLDEST} to {FORMAT}");
     let advice = match format > FORMAT {
         true => "It was written by a later version: use that version, or restore a backup",
         false => "It was written by an earlier version: start that version, or restore a backup",

@@ -8,7 +8,7 @@
 //! Numbers are little-endian; texts are preceded by their length as u16. A segment gets its final name
 //! when its first batch is synced, so a crash leaves no segment without one.
 
-use super::{FORMAT, damaged, io_error, other_format};
+use super::{FORMAT, damaged, io_error, is_known, other_format};
 use crate::driver::durable::{DurableError, Owner, put_text, take, take_text};
 use bellwether_core::NodeId;
 use std::fs::{File, OpenOptions};
@@ -67,7 +67,7 @@ impl Header {
         let truncated =
             || damaged(path, bytes.len() as u64, "it is truncated: its header ends here");
         let format = take(&mut rest).map(u32::from_le_bytes).ok_or_else(truncated)?;
-        if format != FORMAT {
+        if !is_known(format) {
             return Err(other_format(path, 8, format));
         }
         let size = take(&mut rest).map(u32::from_le_bytes).ok_or_else(truncated)?;

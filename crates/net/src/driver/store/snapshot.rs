@@ -11,7 +11,7 @@
 //! its content: the record that refers to a snapshot has it, too.
 
 use super::segment::{Mark, check_owner, create, put_owner, take_owner};
-use super::{FORMAT, damaged, io_error, other_format};
+use super::{FORMAT, damaged, io_error, is_known, other_format};
 use crate::driver::durable::{DurableError, Owner, take};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -224,7 +224,7 @@ impl Reader<'_> {
         let mut rest = &whole[8..];
         let truncated = || damaged(self.path, 8, "it is truncated");
         let format = take(&mut rest).map(u32::from_le_bytes).ok_or_else(truncated)?;
-        if format != FORMAT {
+        if !is_known(format) {
             return Err(other_format(self.path, 8, format));
         }
         let term = take(&mut rest).map(u64::from_le_bytes).ok_or_else(truncated)?;

@@ -56,7 +56,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
     let vote = |sure, answer| M::Vote { term, sure, answer, birth };
     let (parts, next) = state().cut(&Cursor::default(), 200);
     let at = Position::new(6, 290);
-    let roster = Roster::from([(node, birth), (NodeId::new(200), Birth::new(3))]);
+    let roster: Roster = [(node, birth), (NodeId::new(200), Birth::new(3))].into_iter().collect();
     let from = Cursor::default();
     let piece =
         |parts, next| Body::Parts { at, roster: roster.clone(), from: from.clone(), parts, next };
