@@ -196,7 +196,7 @@ mod tests {
 
     fn supply(piece: usize) -> Msg<List> {
         let next = (piece + 1 < PIECES).then_some(piece + 1);
-        let roster = Roster::from([(NodeId::new(1), Birth::new(1))]);
+        let roster = [(NodeId::new(1), Birth::new(1))].into_iter().collect::<Roster>();
         let parts = vec![part(piece)];
         let body = Body::Parts { at: at(), roster, from: piece, parts, next };
         Msg::Supply { beat: Some(beat()), last: at(), body }
