@@ -40,15 +40,15 @@ build: web ## Build the optimised `bellwether` into target/release
 BUILT           :=
 BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace --bin bellwether)
 
-# The page comes first: the commands that the tests start have it built in. What waits for real processes then runs
-# beside what computes, which gives way to it; each part's output comes when the part is over. One after the other:
-# make test LANES=1. Examples are compiled by clippy.
-LANES    := 2
+# The page comes first: the commands that the tests start have it built in. With make test LANES=2, what waits for real
+# processes runs beside what computes, and each part's output comes when the part is over. That is quicker, but tests
+# that flood a member need a core that is free. Examples are compiled by clippy.
+LANES    := 1
 TESTS    := cargo test --workspace --locked
 
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
 	$(TESTS) --no-run --lib --bins --tests
-	@$(MAKE) --no-print-directory --jobs=$(LANES) --output-sync=target test-waiting test-computing BUILT=yes
+	@$(MAKE) --no-print-directory --jobs=$(LANES) $(if $(filter-out 1,$(LANES)),--output-sync=target) test-waiting test-computing BUILT=yes
 
 # What starts whole clusters, one such test after the other: commands look for the one cluster on this host. They are
 # started without cargo, which compiles most of the dependencies again where a test alone is asked for.

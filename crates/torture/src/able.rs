@@ -63,6 +63,10 @@ const SLEEPS: Duration = Duration::from_millis(10);
 
 impl Lateness {
     /// Begins to measure.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "it measures how late a sleeping thread wakes up"
+    )]
     pub(super) fn start() -> std::io::Result<Self> {
         let lateness = Lateness::default();
         let measured = lateness.0.clone();

@@ -9,6 +9,12 @@
 //!   Sessions, tokens and keys that a page shows are replaced in later commands by those that were printed.
 //! * A line of three dots stands for any lines.
 
+#![allow(
+    clippy::disallowed_types,
+    clippy::disallowed_methods,
+    reason = "these tests wait for real processes"
+)]
+
 use crate::common::{Up, command};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -315,7 +321,8 @@ fn path_of_program() -> String {
 fn coordination() {
     let runtime = tempfile::tempdir().unwrap();
     fs::set_permissions(runtime.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    let up = Up::start_in(runtime.path(), "--nodes 5");
+    let mut up = Up::start_in(runtime.path(), "--nodes 5");
+    up.until(&["member 5 is the coordinator in term"]);
     let path = path_of_program();
     let mut page =
         Reader::new(&[("PATH", &path), ("XDG_RUNTIME_DIR", runtime.path().to_str().unwrap())]);

@@ -37,7 +37,7 @@ fn id(number: u32) -> NodeId {
 
 /// Up to six processes, of which the first one to three found the cluster.
 fn run_of(seed: u64, flaw: Option<Flaw>) -> Run {
-    let mut draw = draws(seed ^ 0xc4a9_6e5);
+    let mut draw = draws(seed ^ 0x0c4a_96e5);
     let mut one_of = |choices: &[usize]| choices[draw(choices.len() as u64) as usize];
     let n = one_of(&[3, 4, 5, 5, 6]) as u32;
     let founders = one_of(&[1, 2, 3, 3, 3]) as u32;

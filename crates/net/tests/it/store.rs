@@ -277,9 +277,9 @@ fn headers_that_are_damaged_or_foreign_are_refused_by_name() {
         refusal(&files[0], &bad);
     }
     let mut newer = good.clone();
-    newer[8] = 2;
+    newer[8] = 3;
     let text = refusal(&files[0], &newer);
-    assert!(text.contains("format 2") && text.contains("later version"), "{text}");
+    assert!(text.contains("format 3") && text.contains("later version"), "{text}");
     newer[8] = 0;
     assert!(refusal(&files[0], &newer).contains("earlier version"));
     assert!(refusal(&files[0], b"hello").contains("not a segment"));

@@ -229,8 +229,10 @@ struct Report<'a> {
     lease: f64,
 }
 
-/// The median and the largest of some times.
-fn median_and_max(times: impl Iterator<Item = f64>) -> (f64, f64) {
+/// The median and the largest of some times, in milliseconds.
+type Spread = (f64, f64);
+
+fn median_and_max(times: impl Iterator<Item = f64>) -> Spread {
     let mut times: Vec<f64> = times.collect();
     times.sort_by(f64::total_cmp);
     let last = times.last().copied().unwrap_or(f64::NAN);
@@ -239,7 +241,7 @@ fn median_and_max(times: impl Iterator<Item = f64>) -> (f64, f64) {
 
 impl Report<'_> {
     /// For each client: what it is, its gaps, and how much longer they were than the cluster's.
-    fn clients(series: &Series) -> [(&'static str, (f64, f64), (f64, f64)); 2] {
+    fn clients(series: &Series) -> [(&'static str, Spread, Spread); 2] {
         let of = |gap: fn(&Trial) -> f64| {
             let more = |trial: &Trial| gap(trial) - trial.cluster;
             (
@@ -281,7 +283,7 @@ impl Report<'_> {
             let member = if series.coordinator { "coordinator" } else { "follower" };
             for (client, gap, more) in Self::clients(series) {
                 let met = if more.1 <= self.lease { "met" } else { "MISSED" };
-                let pair = |(median, most): (f64, f64)| format!("{median:.0} / {most:.0}");
+                let pair = |(median, most): Spread| format!("{median:.0} / {most:.0}");
                 let _ = writeln!(
                     text,
                     "{:<8} {member:<12} {client:<14} {:>6} {:>17} {:>17} {:>19}   {met}",

@@ -57,7 +57,7 @@ pub struct Written {
     pub took: Duration,
 }
 
-/// The format of segments and snapshots that this version writes, and the only one that it reads.
+/// The format of segments and snapshots that this version writes.
 const FORMAT: u32 = 2;
 /// The oldest format that this version reads: 2 differs in what a folder may hold, not in how.
 const OLDEST: u32 = 1;

@@ -84,7 +84,7 @@ fn fields_added_to_an_elections_message_are_ignored() {
 
 #[test]
 fn a_kind_of_a_newer_version_is_unknown_and_harmless() {
-    for kind in [16, 17, 300] {
+    for kind in [17, 18, 300] {
         let error = read(&raw::block(kind, &raw::number(1, 7))).unwrap_err();
         assert_eq!(error, Malformed::Unknown);
         assert!(error.is_harmless());
