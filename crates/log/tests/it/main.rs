@@ -2,6 +2,7 @@
 
 mod changes;
 mod changes_worlds;
+mod leases;
 mod machine;
 mod node;
 mod once;

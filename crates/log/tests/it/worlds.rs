@@ -38,9 +38,9 @@ pub(crate) struct Scope {
     /// What a folder is called that was emptied while its member was down, if that happens.
     pub(crate) wiped: Option<Birth>,
     /// P1 has a lease of its own.
-    lease_of_p1: Option<Duration>,
+    pub(crate) lease_of_p1: Option<Duration>,
     /// Members whose leases differ do not talk.
-    compares: bool,
+    pub(crate) compares: bool,
     /// Whether members note what happened when.
     pub(crate) notes: bool,
     /// The member list that all have at the beginning, if it was ever changed; and who has voted for P1.
@@ -573,34 +573,6 @@ fn j_an_emptied_folder_that_is_not_recognised_loses_something() {
     let flawed = Model { inputs: two_campaign(), faults: CRASH, ..flawed };
     let breach = refute("wiped, without births", &flawed);
     assert!(["nothing-lost", "agreement", "one-leader"].contains(&breach), "{breach}");
-}
-
-/// P1 has a lease of this many ticks, of which it relies on a third; the others have three. Messages
-/// arrive in any order, and once.
-fn with_two_leases(ticks: u32, compares: bool) -> Model<Probe> {
-    let mut model = timed(3, 3);
-    (model.config.lease_of_p1, model.config.compares) = (Some(TICK * ticks), compares);
-    model.config.timers = &[Timer::Write];
-    Model { inputs: two_campaign(), channels: Channels::Reorder, ..model }
-}
-
-#[test]
-fn c_a_longer_lease_alone_makes_two_leaders() {
-    assert_eq!(refute("two leases", &with_two_leases(12, false)), "one-serving");
-}
-
-/// The same world with equal leases.
-#[test]
-fn c_equal_leases_make_none() {
-    if std::env::var_os("LONG").is_none() {
-        return; // It takes some ten seconds: make check-all.
-    }
-    prove("equal leases", &with_two_leases(3, false));
-}
-
-#[test]
-fn c_compared_it_makes_none() {
-    prove("two leases, compared", &with_two_leases(12, true));
 }
 
 #[test]

@@ -42,7 +42,7 @@ const MALFORMED: &[Malformed] = &[
     ("cluster raymond 1..4 tree=0", (1, 27), "at least 1"),
     ("cluster bully 1..4 textbook", (1, 20), "no setting of a cluster of bully"),
     ("cluster bully 1..4 section=5ms", (1, 20), "acknowledge=, show=, keep-going or reorder"),
-    ("cluster bully 1..4\nrequest 1", (2, 1), "clock, suspect, start, run or expect"),
+    ("cluster bully 1..4\nrequest 1", (2, 1), "fire, suspect, start, run or expect"),
     ("cluster central 1..4\nask 1", (2, 1), "request, release, work, suspect, start, run or"),
     ("cluster central 1..4\nwork", (2, 6), "expected an id"),
     ("cluster central 1..4\nwork 5", (2, 6), "there is no process 5"),
