@@ -32,8 +32,8 @@
 use super::generals_referee::Observer;
 use crate::cost::{Cost, Kinds, Script};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
-use crate::show::{Item, Mark, ProcessView, Shape, Tone};
 use crate::options::{BadOption, Opt};
+use crate::show::{Item, Mark, ProcessView, Shape, Tone};
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Timing,
 };
@@ -301,9 +301,11 @@ impl TwoGenerals {
                 .tone(Tone::Bad)
                 .depth(next - 1)
         });
-        ProcessView::new(phase)
-            .mark_if(self.attacks == Some(true), Mark::Decided)
-            .row("what he knows", Shape::Tree, arrived.chain(unknown))
+        ProcessView::new(phase).mark_if(self.attacks == Some(true), Mark::Decided).row(
+            "what he knows",
+            Shape::Tree,
+            arrived.chain(unknown),
+        )
     }
 }
 

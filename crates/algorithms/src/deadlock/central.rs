@@ -40,10 +40,10 @@ use super::names::{Cycle, Edge, Tx, drawn};
 use super::workload;
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Docs, Entry, Settings, Topology};
-use crate::show::{Item, ProcessView, Scene, Shape, Tone};
 use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::{BadOption, Opt};
 use crate::rings::ascending;
+use crate::show::{Item, ProcessView, Scene, Shape, Tone};
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Group, Kind, Message, NodeId, Process, Timing,
     WaitForGraph,
@@ -420,8 +420,15 @@ impl Detector for Central {
     fn view(&self, view: ProcessView, _: &Scene<'_>) -> ProcessView {
         let Some(gathering) = &self.gathering else { return view };
         let edges = gathering.surveys.iter().flat_map(|survey| &survey.edges);
-        view.row("global wait-for graph so far", Shape::Graph, edges.map(|edge| drawn(edge, &self.told)))
-            .set("no graph yet from", gathering.missing.iter().map(|id| Item::of(*id).tone(Tone::Waits)))
+        view.row(
+            "global wait-for graph so far",
+            Shape::Graph,
+            edges.map(|edge| drawn(edge, &self.told)),
+        )
+        .set(
+            "no graph yet from",
+            gathering.missing.iter().map(|id| Item::of(*id).tone(Tone::Waits)),
+        )
     }
 }
 

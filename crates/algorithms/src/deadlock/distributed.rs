@@ -48,9 +48,9 @@ use super::workload;
 use crate::cost::Expected::Exact;
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Settings, Topology};
-use crate::show::{ProcessView, Scene, Shape};
 use crate::options::Opt;
 use crate::rings::{ascending, circles, descending};
+use crate::show::{ProcessView, Scene, Shape};
 use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -281,8 +281,11 @@ impl Detector for Distributed {
     fn view(&self, view: ProcessView, _: &Scene<'_>) -> ProcessView {
         let edges = self.paths.values().flatten().flatten();
         let outside = self.local.outside();
-        view.row("with P_ex, for what is elsewhere", Shape::Graph, outside)
-            .row("path sent by other sites", Shape::Graph, edges.map(|edge| drawn(edge, &self.told)))
+        view.row("with P_ex, for what is elsewhere", Shape::Graph, outside).row(
+            "path sent by other sites",
+            Shape::Graph,
+            edges.map(|edge| drawn(edge, &self.told)),
+        )
     }
 }
 

@@ -445,7 +445,8 @@ impl Referee<Device> for Overseer {
                 let owner = *self.owners.entry(*number).or_insert(*by);
                 let later = self.owners.range(number + 1..).next().is_some();
                 if owner != *by || later {
-                    let text = "the device obeys one process at a time, and none after its successor";
+                    let text =
+                        "the device obeys one process at a time, and none after its successor";
                     return Err(Breach { name: ONE_DRIVER, text, by: vec![who, *by] });
                 }
             }

@@ -305,8 +305,9 @@ impl Election for ActiveList {
     fn view(&self) -> ProcessView {
         match &self.phase {
             Phase::Idle { coordinator: None, .. } => ProcessView::new("knows no coordinator"),
-            Phase::Idle { list, .. } => ProcessView::new("")
-                .set("active list", list.iter().map(|id| Item::of(*id))),
+            Phase::Idle { list, .. } => {
+                ProcessView::new("").set("active list", list.iter().map(|id| Item::of(*id)))
+            }
             Phase::Inquiring => ProcessView::new("asks who the coordinator is"),
             Phase::Electing { list } => ProcessView::new("collects the active list")
                 .mark(Mark::Participant)

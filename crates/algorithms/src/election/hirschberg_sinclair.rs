@@ -36,8 +36,8 @@ use super::{Config, Election, Incarnation, Input, Output};
 use crate::cost::Expected::{AtMost, Exact};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
-use crate::show::{Mark, ProcessView};
 use crate::rings::{ascending, bit_reversed, descending, shuffled};
+use crate::show::{Mark, ProcessView};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -410,7 +410,8 @@ impl Election for HirschbergSinclair {
             Phase::Idle { .. } => ProcessView::new(""),
             Phase::Passive => ProcessView::new("only passes on").mark(Mark::Passive),
             Phase::Candidate { phase, replied } => {
-                let half = if replied.is_some() { "1 of 2 sides has answered" } else { "asks both sides" };
+                let half =
+                    if replied.is_some() { "1 of 2 sides has answered" } else { "asks both sides" };
                 ProcessView::new(format!("candidate in phase {phase}"))
                     .mark(Mark::Participant)
                     .text("reach", format!("{} on each side", 1_u64 << phase))

@@ -261,7 +261,10 @@ impl Mutex for RicartAgrawala {
         ProcessView::new(phase)
             .text("clock", self.clock)
             .text_of("own request", stamp.map(|stamp| format!("({}, {})", stamp.time, stamp.by)))
-            .set("owes a REPLY to", scene.those(&self.deferred).map(|id| Item::of(id).tone(Tone::Waits)))
+            .set(
+                "owes a REPLY to",
+                scene.those(&self.deferred).map(|id| Item::of(id).tone(Tone::Waits)),
+            )
     }
 }
 

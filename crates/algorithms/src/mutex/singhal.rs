@@ -68,8 +68,8 @@ use super::{Granted, Input, Mutex, Opening};
 use crate::cost::Expected::ExactMean;
 use crate::cost::{Cost, Entries, Load, Rank};
 use crate::definition::{Entry, Topology};
-use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::rings::mixed;
+use crate::show::{Item, ProcessView, Scene, Tone};
 use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -365,7 +365,8 @@ impl Mutex for Singhal {
 
     fn view(&self, scene: &Scene<'_>) -> ProcessView {
         let waits = matches!(self.state, State::Requesting);
-        let asked = scene.each(&self.known).filter(|(id, known)| known.requesting && *id != scene.me);
+        let asked =
+            scene.each(&self.known).filter(|(id, known)| known.requesting && *id != scene.me);
         let (label, tone) =
             if waits { ("has asked", Tone::Waits) } else { ("would ask", Tone::Plain) };
         ProcessView::new(if waits { "waits for the token" } else { "" })

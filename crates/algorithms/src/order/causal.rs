@@ -36,9 +36,9 @@
 use super::{ANSWERS, Author, Input, Output, Post, Promises, answers, broadcasts};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Topology};
-use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::election::Incarnation;
 use crate::options::Opt;
+use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::time::VectorClock;
 use crate::views::shared;
 use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
@@ -273,9 +273,8 @@ impl Causal {
         let held = self.held.iter().flat_map(|((place, count), held)| {
             let missing = scene.group.ring().get(*place);
             let why = missing.map_or(String::new(), |id| format!("needs {id}#{count} first"));
-            held.iter().map(move |held| {
-                Item::new(held.msg.post.id).note(why.clone()).tone(Tone::Waits)
-            })
+            held.iter()
+                .map(move |held| Item::new(held.msg.post.id).note(why.clone()).tone(Tone::Waits))
         });
         let phase = match self.queue {
             0 => String::new(),

@@ -35,8 +35,8 @@
 use super::{ANSWERS, Author, Input, MessageId, Output, Post, Promises, answers, broadcasts};
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Topology};
-use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::election::Incarnation;
+use crate::show::{Item, ProcessView, Scene, Tone};
 use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -231,9 +231,9 @@ impl Lamport {
     /// The queue by time stamp, and from whom nothing later has come than its head.
     fn view(&self, scene: &Scene<'_>) -> ProcessView {
         let head = self.head.map(|(stamp, _)| stamp);
-        let silent = scene.each(&self.heard).filter(|(id, time)| {
-            *id != scene.me && head.is_some_and(|head| (**time, *id) < head)
-        });
+        let silent = scene
+            .each(&self.heard)
+            .filter(|(id, time)| *id != scene.me && head.is_some_and(|head| (**time, *id) < head));
         ProcessView::new(if self.outside { "takes no part" } else { "" })
             .text("clock", self.clock)
             .text("delivered", self.delivered)

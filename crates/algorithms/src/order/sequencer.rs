@@ -62,9 +62,9 @@ pub use survivor::{Opening, Report};
 use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers, broadcasts};
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Docs, Entry, Settings, Topology};
-use crate::show::{Item, ProcessView, Tone};
 use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::Opt;
+use crate::show::{Item, ProcessView, Tone};
 use crate::views::{self, Epoch, Views};
 use bellwether_core::{Assumptions, Call, Channels, Context, Goal, Group, NodeId, Process};
 use desk::Desk;
@@ -401,9 +401,12 @@ impl Sequencer {
         ProcessView::new(if self.desk.is_some() { "the sequencer" } else { "" })
             .text("delivered up to position", self.delivered)
             .set("sent, not delivered yet", self.pending.iter().map(|post| Item::new(post.id)))
-            .set("held back", early.map(|(position, post)| {
-                Item::new(post.id).note(format!("position {}", position + 1)).tone(Tone::Waits)
-            }))
+            .set(
+                "held back",
+                early.map(|(position, post)| {
+                    Item::new(post.id).note(format!("position {}", position + 1)).tone(Tone::Waits)
+                }),
+            )
     }
 }
 

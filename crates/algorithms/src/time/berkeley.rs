@@ -49,9 +49,9 @@ use super::{
 };
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
-use crate::show::{Mark, ProcessView, Scene};
 use crate::election::{self, Bully, Incarnation, Watched, bully};
 use crate::options::{BadOption, Opt};
+use crate::show::{Mark, ProcessView, Scene};
 use bellwether_core::{
     Assumptions, Call, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Time,
 };
@@ -488,11 +488,9 @@ impl Berkeley {
     fn view(&self, scene: &Scene<'_>) -> ProcessView {
         let is_master = self.election.coordinator() == Some(scene.me);
         let phase = match &self.round {
-            Some(round) => format!(
-                "has {} of {} readings",
-                round.readings.len(),
-                scene.group.len() - 1
-            ),
+            Some(round) => {
+                format!("has {} of {} readings", round.readings.len(), scene.group.len() - 1)
+            }
             None if self.given.is_some() => "waits for its correction".to_owned(),
             None => String::new(),
         };

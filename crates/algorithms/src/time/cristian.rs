@@ -39,9 +39,9 @@ use super::watch::{Against, Watch};
 use super::{Offset, Output, Pace, Question, Sample, Setting, Slewed, Stamps, one_round};
 use crate::cost::{Cost, Kinds};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
-use crate::show::{Mark, ProcessView};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt, member};
+use crate::show::{Mark, ProcessView};
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Time, Timing,
 };

@@ -51,9 +51,9 @@ use super::watch::{Against, Watch};
 use super::{NoMajority, Output, Pace, Question, Sample, Setting, Slewed, Stamps, one_round};
 use crate::cost::{Cost, Kinds};
 use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
-use crate::show::{Item, Mark, ProcessView, Shape, Tone};
 use crate::election::Incarnation;
 use crate::options::{BadOption, Opt};
+use crate::show::{Item, Mark, ProcessView, Shape, Tone};
 use bellwether_core::{
     Assumptions, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Time, Timing,
 };
@@ -487,10 +487,7 @@ impl Ntp {
         };
         ProcessView::new(phase)
             .row("the servers are ahead by", Shape::Ranges, said)
-            .set(
-                "cast out",
-                client.falsetickers.iter().map(|id| Item::of(*id).tone(Tone::Bad)),
-            )
+            .set("cast out", client.falsetickers.iter().map(|id| Item::of(*id).tone(Tone::Bad)))
             .text("corrected so far by", self.clock.correction())
     }
 }
