@@ -16,10 +16,12 @@
 )]
 
 use crate::common::{Up, command};
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -102,6 +104,12 @@ struct Started {
 }
 
 impl Started {
+    /// Ends the shell and all that it started.
+    fn end(&mut self) {
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let _ = self.child.wait();
+    }
+
     fn printed(&self) -> Vec<String> {
         fs::read_to_string(&self.out).unwrap().lines().map(str::to_owned).collect()
     }
@@ -176,6 +184,7 @@ impl Reader {
             .stdin(Stdio::null())
             .stdout(file.try_clone().unwrap())
             .stderr(file)
+            .process_group(0)
             .spawn()
             .unwrap();
         Started { child, out }
@@ -290,9 +299,7 @@ impl Reader {
     /// Says what was wrong, when all is over.
     fn end(mut self) {
         for started in &mut self.running {
-            // Its job ends with it.
-            let _ = started.child.kill();
-            let _ = started.child.wait();
+            started.end();
         }
         assert!(
             self.wrong.is_empty(),
@@ -305,8 +312,7 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         for started in &mut self.running {
-            let _ = started.child.kill();
-            let _ = started.child.wait();
+            started.end();
         }
     }
 }
