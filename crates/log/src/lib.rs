@@ -68,7 +68,7 @@
 //!   one listens. A member goes by the newest list in its log, committed or not; without one, by the
 //!   list that the cluster was founded with. A candidate asks, and a candidate and a leader count,
 //!   only the voters of their own list. A member that does not vote by its own list does not campaign.
-//!   A voter answers whoever asks. \[Raft thesis §4.1, §4.2.2\]
+//!   A voter answers every candidate. \[Raft thesis §4.1, §4.2.2\]
 //! * **G12 Changes.** Only a leader that has committed an entry of its own term changes the list. The list
 //!   before must be committed too, and one voter at most comes or goes. From the step in which
 //!   the leader appends the list, it counts entries and leases by it. It does not remove itself: it hands
@@ -78,7 +78,7 @@
 //! * **G13 Learners.** A member that is added learns: it receives the log and counts for nothing. Unless it
 //!   is to stay a learner, the leader promotes it, by a change of its own, when it holds everything that
 //!   is committed, receives entries as they come, and its folder is admitted (G10). If it replaces
-//!   another member, the leader removes that one when the promotion is committed. \[Raft thesis §4.2.1;
+//!   another member, the leader removes the other when the promotion is committed. \[Raft thesis §4.2.1;
 //!   etcd's learners\]
 //! * **G14 Removal.** A list names the folders of the members that were removed. The leader that commits
 //!   it tells them, and so does every member that they ask for a vote. A member that learns of its removal,

@@ -92,7 +92,7 @@
 //! not, the later of the lists stands on one, or on a `Begin`, that was committed in a lower term, and that the
 //! other winner lacks, against S3.
 //!
-//! *S4 again: leases.* L serves in T by leases of a majority of its newest list C, in every step anew (G12).
+//! *S4 again: leases.* L serves in T by leases of a majority of its newest list C, counted in every step (G12).
 //! Let T' be the lowest term above T whose leader L' was elected while L served or before L served last, and
 //! C' its list. If C and C' are adjacent, S4 stands as it is; the lease and the promise are Y's, whether it
 //! voted, learnt or was asked by either. If C' is two or more changes after C, the list after C was

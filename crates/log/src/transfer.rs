@@ -106,7 +106,7 @@ impl<M: Machine> Log<M> {
         cx.set_timer(Timer::Fetch, cx.config().patience());
     }
 
-    /// Asks for the piece that begins so many bytes after a place.
+    /// Asks for the piece that begins `ahead` bytes after a place.
     fn ask_for(&mut self, from: NodeId, place: Place<M>, ahead: u32, cx: &mut Cx<'_, M>) -> Asked {
         let (least, most) = cx.config().piece;
         self.budget = self.budget.clamp(least, most.max(least));
@@ -384,7 +384,7 @@ impl<M: Machine> Fetching<M> {
 
 /// The supplier.
 impl<M: Machine> Log<M> {
-    /// Sends the piece at a place; or the one that begins so many bytes later, if there is one.
+    /// Sends the piece at a place; or the piece that begins `ahead` bytes later, if there is one.
     pub(crate) fn supply(
         &mut self,
         to: NodeId,

@@ -67,7 +67,7 @@ function depthOf(session: Session, index: number): number {
   return step ? 1 + depthOf(session, step.parent) : 0;
 }
 
-/** What came of the run that is shown, in a line. Whoever has not seen the end is not told, unless they ask. */
+/** What came of the run that is shown, in a line. A viewer who has not seen the end is told only on request. */
 export function Outcome({ stage }: { stage: Stage }) {
   const { model } = stage;
   const onGo = (step: number) => stage.goTo(step);

@@ -37,7 +37,7 @@ export const lesson: LessonBody = {
     },
   ],
   end:
-    "The lock cannot prevent this; whoever holds it may sleep at any moment. But the file can: it remembers the largest number that " +
+    "The lock cannot prevent this; its holder may sleep at any moment. But the file can: it remembers the largest number that " +
     "it has seen, and refuses #1 after #1.1. That is a fencing token. Every grant of Bellwether has one, and Client::check compares " +
     "it for storage that cannot.",
   further: [

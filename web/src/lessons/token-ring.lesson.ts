@@ -4,7 +4,7 @@ import { right, wrong } from "./write";
 
 export const lesson: LessonBody = {
   intro:
-    "Four processes stand in a ring. One token goes round, P1 to P2 to P3 to P4 and back. Whoever has it may enter the critical " +
+    "Four processes stand in a ring. One token goes round, P1 to P2 to P3 to P4 and back. The process that has it may enter the critical " +
     "section. A hop takes 10 ms.",
   scenario,
   stops: [
@@ -60,7 +60,7 @@ export const lesson: LessonBody = {
       ],
       until: { ms: 173, node: 4, event: "output", text: "makes a new token" },
       explain:
-        "P4 first waits T, so that whoever is alive can answer, and then begins a new view with three members. A token of the old " +
+        "P4 first waits T, so that every live process can answer, and then begins a new view with three members. A token of the old " +
         "view would be refused now, so there can never be two.",
       rules: ["V3", "S2"],
     },

@@ -19,7 +19,7 @@ export class ExplorerModule {
 
   constructor(private readonly module: WebAssembly.Module) {}
 
-  /** Answers a request. After a panic it says what happened, and begins anew with the next request. */
+  /** Answers a request. After a panic it says what happened, and the next request gets a new instance. */
   answer(path: string, body: string): Answer {
     const exports = (this.#instance ??= new WebAssembly.Instance(this.module).exports as unknown as Exports);
     try {

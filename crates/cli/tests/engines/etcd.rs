@@ -28,7 +28,7 @@ fn free_ports(count: usize) -> Vec<u16> {
 }
 
 impl Servers {
-    /// So many, if etcd is here.
+    /// This number of servers, if etcd is installed.
     pub(crate) fn start(size: usize) -> Option<Servers> {
         installed("etcd")?;
         let ports = free_ports(2 * size);

@@ -14,7 +14,7 @@ use bellwether_core::Invariant;
 use bellwether_log::{Birth, Config, Durability, Term, Timer};
 use std::time::Duration;
 
-/// Each message arrives once at most, and so many of them once more.
+/// Each message arrives once at most, and `duplicates` of them once more.
 fn once(model: Model<Probe>, duplicates: u8) -> Model<Probe> {
     let faults = Faults { duplicates, ..model.faults };
     Model { channels: Channels::Reorder, faults, ..model }
@@ -98,7 +98,7 @@ fn a_command_survives_a_take_over() {
     }
 }
 
-/// A heartbeat takes a tick, so there are only so many.
+/// A heartbeat takes a tick, so their number is bounded.
 #[test]
 fn heartbeats_that_arrive_without_entries_make_no_second_leader() {
     let mut world = timed(3, 2);

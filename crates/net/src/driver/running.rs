@@ -225,7 +225,7 @@ impl<P: Protocol> Running<P> {
     }
 
     /// Changes its configuration between two steps; `false` if it has ended. Only for what a process reads
-    /// anew in every step and compares with no other process, such as a limit.
+    /// in every step and compares with no other process, such as a limit.
     pub async fn reconfigure(&self, change: impl FnOnce(&mut Config<P>) + Send + 'static) -> bool {
         self.commands.send(Command::Reconfigure(Box::new(change))).await.is_ok()
     }

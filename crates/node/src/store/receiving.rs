@@ -41,7 +41,7 @@ impl<C: Clone + Ord + Default> Receiving<C> {
     }
 
     /// Writes the pieces that have come since, and syncs them. What is between two cursors is the same
-    /// whoever sends it: the state at this position has one order of parts.
+    /// from any sender: the state at this position has one order of parts.
     pub(super) fn write<M: Machine<Cursor = C, Part: Serialize>>(
         own: Option<Self>,
         received: &Received<M>,

@@ -197,7 +197,7 @@ impl World {
         }
     }
 
-    /// Whether this member is kept from that one.
+    /// Whether the first member is kept from the second.
     pub fn is_blocked(&self, from: u32, to: u32) -> bool {
         self.seats.iter().any(|seat| seat.id == from && seat.blocked.contains(&to))
     }

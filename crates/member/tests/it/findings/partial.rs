@@ -70,7 +70,7 @@ impl Storm {
         }
     }
 
-    /// Only the links of a topology are left, whoever is in the middle.
+    /// Only the links of a topology are left, with any member in the middle.
     fn cut(&mut self, topology: Topology, draw: &mut dyn FnMut(u64) -> u64) {
         let links = topology.links(&self.members(draw));
         self.heal();
