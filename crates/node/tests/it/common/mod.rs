@@ -54,7 +54,7 @@ impl Cluster {
     }
 
     /// The same with other settings for some.
-    pub async fn start_with(size: u32, started: &[u32], change: fn(&mut Settings)) -> Cluster {
+    pub async fn start_with(size: u32, started: &[u32], change: impl Fn(&mut Settings)) -> Cluster {
         let folder = TempDir::new().unwrap();
         let ids: Vec<NodeId> = (1..=size).map(NodeId::new).collect();
         prepare_all(folder.path(), "test", &ids, &["app"], 1).unwrap();
@@ -69,7 +69,7 @@ impl Cluster {
         let mut cluster = Cluster { folder, addresses, https, members: Vec::new() };
         for ((id, listener), http) in ids.into_iter().zip(listeners).zip(doors) {
             if started.contains(&id.number()) {
-                cluster.join(id, listener, http, change);
+                cluster.join(id, listener, http, &change);
             }
         }
         cluster
@@ -80,7 +80,7 @@ impl Cluster {
         id: NodeId,
         listener: TcpListener,
         http: TcpListener,
-        change: fn(&mut Settings),
+        change: impl Fn(&mut Settings),
     ) {
         let file = self.folder.path().join("bellwether.toml");
         std::fs::write(&file, config(&self.addresses, &self.https)).unwrap();
