@@ -32,8 +32,8 @@ async fn members_elect_a_coordinator_and_say_so() {
     let (code, _, _) = call(cluster.http(0), &format!("GET {EXTRA}"), "").await;
     assert_eq!(code, 200, "what the program has besides is there, too");
 
-    let ready: json::Probe = get(cluster.http(0), "/readyz").await;
-    assert!(ready.ok && ready.why.starts_with("follows P3 in term"), "{}", ready.why);
+    let why = cluster.until_ready(0).await;
+    assert!(why.starts_with("follows P3 in term"), "{why}");
     let healthy: json::Probe = get(cluster.http(0), "/healthz").await;
     assert!(healthy.ok);
     let history: json::History = get(cluster.http(0), "/v1/history").await;

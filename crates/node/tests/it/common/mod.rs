@@ -119,6 +119,22 @@ impl Cluster {
         }
     }
 
+    /// Waits until this member is ready, and returns why it is. A follower needs the coordinator's first entries.
+    pub async fn until_ready(&self, index: usize) -> String {
+        let look = async {
+            loop {
+                let (code, _, body) = call(self.http(index), "GET /readyz", "").await;
+                let probe: json::Probe = serde_json::from_str(&body).unwrap();
+                assert_eq!(code == 200, probe.ok, "{body}");
+                if probe.ok {
+                    return probe.why;
+                }
+                sleep(Duration::from_millis(20)).await;
+            }
+        };
+        timeout(PATIENCE, look).await.expect("the member never became ready")
+    }
+
     pub async fn stop(self) {
         for member in self.members {
             member.stop().await.unwrap();
