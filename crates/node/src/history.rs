@@ -377,7 +377,7 @@ mod tests {
     fn old_events_are_forgotten_and_the_rest_told_in_order() {
         let history = History::new(P4);
         for _ in 0..KEPT + 5 {
-            history.note(&Event::Declined(Decline::NobodyElse));
+            history.note(&Event::Declined(Decline::NoSuccessor));
         }
         let all = history.events_after(0);
         assert_eq!((all.len(), all[0].seq), (KEPT, 6));

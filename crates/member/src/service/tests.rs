@@ -538,7 +538,7 @@ fn d6_what_is_to_end_at_once_ends_at_once() {
     assert!(told.contains(&(7, ended.clone())) && told.contains(&(HTTP, ended)), "{told:?}");
 }
 
-/// SessionEnded HTTP nobody listens later: a session that is only used there is ended by its own client.
+/// Over HTTP nobody listens later: a session that is only used there is ended by its own client.
 #[test]
 fn d6_a_session_without_a_connection_of_its_own_is_ended_at_once() {
     let mut p3 = leading();

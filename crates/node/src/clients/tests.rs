@@ -173,8 +173,8 @@ async fn requests_of_one_write_are_taken_together() {
 async fn whoever_means_another_cluster_is_refused() {
     let scene = Scene::new();
     let (mut client, answer) = scene.greet("prod").await;
-    let Some(Body::Refusal(refusal)) = answer else { panic!("{answer:?}") };
-    assert_eq!(refusal.reason(), envelope::Reason::Cluster);
+    let Some(Body::Rejection(rejection)) = answer else { panic!("{answer:?}") };
+    assert_eq!(rejection.reason(), envelope::Reason::Cluster);
     assert_eq!(client.hear().await, None);
 }
 
@@ -195,8 +195,8 @@ async fn one_too_many_is_told_so_until_somebody_leaves() {
     let scene = Scene::new();
     let (first, _second) = (scene.enter().await, scene.enter().await);
     let (_, answer) = scene.greet("").await;
-    let Some(Body::Refusal(refusal)) = answer else { panic!("{answer:?}") };
-    assert_eq!(refusal.reason(), envelope::Reason::TooMany);
+    let Some(Body::Rejection(rejection)) = answer else { panic!("{answer:?}") };
+    assert_eq!(rejection.reason(), envelope::Reason::TooMany);
     drop(first);
     soon(async {
         while !matches!(scene.greet("").await.1, Some(Body::ClientWelcome(_))) {

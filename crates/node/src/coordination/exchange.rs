@@ -11,7 +11,7 @@ use crate::about::{ANSWERS_WITHIN, About};
 use crate::clients::{Coordinator, Note, Visitor};
 use bellwether_coordination::{Answer, Ask, Number, Refusal, Reply, Request, Secret, SessionId};
 use bellwether_coordination::{Subject, Token};
-use bellwether_http::Refusal as Refused;
+use bellwether_http::ErrorResponse;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -82,7 +82,7 @@ impl<'a> Exchange<'a> {
         key: Secret,
         client: String,
         ttl_ms: u64,
-    ) -> Result<SessionId, Refused> {
+    ) -> Result<SessionId, ErrorResponse> {
         let request = Request::Open { key, client, ttl_ms, sent: 0 };
         let pick = |reply| match reply {
             Reply::Opened { key: this, result, .. } if this == key => Some(result),
@@ -92,7 +92,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Keeps a session alive.
-    pub(super) async fn keep_alive(mut self, own: Own) -> Result<(), Refused> {
+    pub(super) async fn keep_alive(mut self, own: Own) -> Result<(), ErrorResponse> {
         let Own { id: session, key } = own;
         let request = Request::KeepAlive { session, key, sent: 0 };
         let pick = |reply| match reply {
@@ -110,7 +110,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Ends a session. Its own client, if it listens elsewhere, has to stop first.
-    pub(super) async fn close(self, own: Own) -> Result<Given, Refused> {
+    pub(super) async fn close(self, own: Own) -> Result<Given, ErrorResponse> {
         self.finish(Request::Close { session: own.id, key: own.key }, own.id).await
     }
 
@@ -120,11 +120,15 @@ impl<'a> Exchange<'a> {
         session: SessionId,
         by: String,
         now: bool,
-    ) -> Result<Given, Refused> {
+    ) -> Result<Given, ErrorResponse> {
         self.finish(Request::End { session, by, now }, session).await
     }
 
-    async fn finish(mut self, request: Request, session: SessionId) -> Result<Given, Refused> {
+    async fn finish(
+        mut self,
+        request: Request,
+        session: SessionId,
+    ) -> Result<Given, ErrorResponse> {
         let gone = self.fetch(&request, Retry::Always, |reply| gone(reply, session)).await;
         match gone {
             Ok(Gone(Reply::Ended { why: Some(_), .. })) => Ok(Given::Done),
@@ -146,7 +150,7 @@ impl<'a> Exchange<'a> {
         session: SessionId,
         by: String,
         now: bool,
-    ) -> Result<Given, Refused> {
+    ) -> Result<Given, ErrorResponse> {
         let request = Request::Force { lock: lock.clone(), session, by, now };
         let pick = |reply| match reply {
             Reply::Forced { lock: this, session: holder, result } => {
@@ -170,7 +174,11 @@ impl<'a> Exchange<'a> {
 
     /// What has not been given up in time is given up when the holder's time is over, if a coordinator
     /// knows of it.
-    fn given_later(&self, ttl_ms: Option<u64>, refused: Refused) -> Result<Given, Refused> {
+    fn given_later(
+        &self,
+        ttl_ms: Option<u64>,
+        refused: ErrorResponse,
+    ) -> Result<Given, ErrorResponse> {
         match (ttl_ms, self.about.requests.coordinator().id) {
             (Some(ttl_ms), Some(_)) => Ok(Given::Within(Duration::from_millis(ttl_ms))),
             _ => Err(refused),
@@ -178,7 +186,11 @@ impl<'a> Exchange<'a> {
     }
 
     /// Who holds something by a token.
-    pub(super) async fn check(mut self, of: Subject, token: Token) -> Result<SessionId, Refused> {
+    pub(super) async fn check(
+        mut self,
+        of: Subject,
+        token: Token,
+    ) -> Result<SessionId, ErrorResponse> {
         // It asks nothing else.
         let request = Request::Check { number: 0, of, token };
         let pick = |reply| match reply {
@@ -195,12 +207,16 @@ impl<'a> Exchange<'a> {
         own: Own,
         given: Option<u64>,
         ask: Ask,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ErrorResponse> {
         self.wait(own, given, ask, Duration::ZERO).await.map(drop)
     }
 
     /// Gives back what a request was granted.
-    pub(super) async fn release(mut self, own: Own, granted: Numbered) -> Result<(), Refused> {
+    pub(super) async fn release(
+        mut self,
+        own: Own,
+        granted: Numbered,
+    ) -> Result<(), ErrorResponse> {
         let ask = Ask::Release(granted.number());
         let answer = self.answer(own, granted.release(), 0, ask, Duration::ZERO).await?;
         answer.map(drop).map_err(|refusal| refused(&numbers::shown(refusal)))
@@ -214,7 +230,7 @@ impl<'a> Exchange<'a> {
         given: Option<u64>,
         ask: Ask,
         wait: Duration,
-    ) -> Result<(u64, u64), Refused> {
+    ) -> Result<(u64, u64), ErrorResponse> {
         let (numbered, answer) = self.wait(own, given, ask.clone(), wait).await?;
         let mut answer = Ok(answer);
         if let Ok(Answer::Waits { .. }) = answer {
@@ -242,7 +258,7 @@ impl<'a> Exchange<'a> {
         given: Option<u64>,
         ask: Ask,
         wait: Duration,
-    ) -> Result<(Numbered, Answer), Refused> {
+    ) -> Result<(Numbered, Answer), ErrorResponse> {
         let mut numbered = Numbered::of(given);
         let holds = matches!(ask, Ask::Lock { .. });
         let crowded = self.is_crowded(own.id).await;
@@ -281,7 +297,7 @@ impl<'a> Exchange<'a> {
         forget_below: Number,
         ask: Ask,
         wait: Duration,
-    ) -> Result<Result<Answer, Refusal>, Refused> {
+    ) -> Result<Result<Answer, Refusal>, ErrorResponse> {
         let Own { id: session, key } = own;
         let request = Request::Ask { session, key, number, forget_below, ask };
         let of_this = |reply| -> Option<Answered> {
@@ -320,7 +336,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Says that a session is gone, or never was, or is another's.
-    async fn lost(&mut self, session: SessionId, Gone(reply): Gone) -> Refused {
+    async fn lost(&mut self, session: SessionId, Gone(reply): Gone) -> ErrorResponse {
         self.orphan = None;
         let why = match reply {
             Reply::Denied { .. } => return denied(session),
@@ -344,7 +360,7 @@ impl<'a> Exchange<'a> {
         request: &Request,
         retry: Retry,
         pick: impl FnMut(Reply) -> Option<T>,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, ErrorResponse> {
         let until = Instant::now() + ANSWERS_WITHIN;
         match self.fetch_until(request, retry, until, pick).await {
             Ok(answer) => Ok(answer),

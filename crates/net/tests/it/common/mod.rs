@@ -305,9 +305,9 @@ pub async fn answer(tls: &mut TlsStream<TcpStream>) -> Option<Body> {
     .await
 }
 
-pub async fn refusal(tls: &mut TlsStream<TcpStream>) -> envelope::Refusal {
+pub async fn rejection(tls: &mut TlsStream<TcpStream>) -> envelope::Rejection {
     match answer(tls).await {
-        Some(Body::Refusal(refusal)) => refusal,
+        Some(Body::Rejection(rejection)) => rejection,
         other => panic!("{other:?}"),
     }
 }
