@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_mandate_is_a_change_to_nobody_and_a_hand_over_is_not() {
+    fn a_lost_mandate_is_a_change_to_none_and_a_hand_over_is_not() {
         let lapsed = changes(&[
             Event::Won(Term::new(1)),
             Event::Lost(Term::new(1), Loss::Lapsed),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_follower_cut_off_with_the_minority_says_that_nobody_leads() {
+    fn a_follower_cut_off_with_the_minority_says_that_no_member_leads() {
         let history = played(&[
             Event::Follows(P5, Term::new(7)),
             Event::Electing(Reason::Silent(P5, Duration::from_millis(300))),

@@ -1,6 +1,6 @@
-//! Where runs are asked for: so many at once, for so long, and no more.
+//! Plays the runs that pages ask for: a few at once, and each for a limited time.
 //!
-//! Whoever reaches the page can ask for runs. They must neither keep a member from its real work nor
+//! Every program that reaches the page can ask for runs. They must neither keep a member from its real work nor
 //! take all memory, so few are played at a time, each has a deadline, and a queue that moves too
 //! slowly is told to come back.
 

@@ -141,7 +141,7 @@ fn g11_a_candidate_that_finds_itself_removed_in_a_newer_log_does_not_win() {
 }
 
 #[test]
-fn g11_a_voter_answers_whoever_asks() {
+fn g11_a_voter_answers_every_process_that_asks() {
     let mut one = of_three(4);
     assert_eq!(one.asked(2, 1, Position::ZERO, true), YES);
     let mut one = of_three(1);
@@ -234,9 +234,9 @@ fn g12_what_makes_no_sense_is_refused() {
     one.settle(&[2]);
     let taken = Change::Add { id: id(5), address: "host-4".into(), learner: true, replaces: None };
     assert_eq!(one.change(&taken), Err(ChangeError::AddressTaken(id(4))));
-    let nobody =
+    let unknown =
         Change::Add { id: id(5), address: "host-5".into(), learner: true, replaces: Some(id(9)) };
-    assert_eq!(one.change(&nobody), Err(ChangeError::Unknown(id(9))));
+    assert_eq!(one.change(&unknown), Err(ChangeError::Unknown(id(9))));
     let mut one = One::of(2, 1, Config { founders: founders(1..=1), ..config() });
     one.campaign();
     one.fire(Timer::Ask);

@@ -1,4 +1,4 @@
-//! Clients come to the members' address and are handed over; nobody is taken for somebody else.
+//! Clients come to the members' address and are handed over; no caller is taken for another.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::common::{CLUSTER, Cluster, Talk, framed, id, rejection, soon, tls, until};
@@ -150,15 +150,15 @@ async fn a_client_does_not_believe_a_stranger() {
     let refused = soon("a connection", client.connect(address, WITHIN)).await;
     assert!(matches!(refused, Err(NoConnection::Tls(_))), "{refused:?}");
 
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = nobody.local_addr().unwrap().to_string();
-    drop(nobody);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closed.local_addr().unwrap().to_string();
+    drop(closed);
     let refused = soon("a connection", client.connect(&address, WITHIN)).await;
     assert!(matches!(refused, Err(NoConnection::Unreachable(_))), "{refused:?}");
 }
 
 #[tokio::test]
-async fn without_somebody_to_serve_them_clients_are_refused() {
+async fn clients_are_refused_where_no_service_takes_them() {
     let cluster = Cluster::new(2);
     let member = cluster.start(1);
     let mut stream = tls(&cluster, Some(&pair(&cluster))).await;

@@ -295,7 +295,7 @@ async fn slow_strangers() {
     tls.write_all(&letter(1)[..6]).await.unwrap();
     closed(&mut tls).await;
     scene.expect(Reason::Slow, 4).await;
-    // Whereas silence after the greeting is nobody's fault.
+    // Silence after the greeting is no fault.
     let mut quiet = scene.enter(1).await;
     tokio::time::sleep(Duration::from_millis(1500)).await;
     quiet.write_all(&letter(9)).await.unwrap();

@@ -6,7 +6,9 @@
 
 use super::look::look;
 use super::numbers::{self, Numbered, REMEMBERED};
-use super::refusals::{denied, ended, no_coordinator, refused, taken, unanswered, unknown};
+use super::refusals::{
+    denied, ended, force_released, no_coordinator, refused, unanswered, unknown,
+};
 use crate::about::{ANSWERS_WITHIN, About};
 use crate::clients::{Coordinator, Note, Visitor};
 use bellwether_coordination::{Answer, Ask, Number, Refusal, Reply, Request, Secret, SessionId};
@@ -97,7 +99,7 @@ impl<'a> Exchange<'a> {
         let request = Request::KeepAlive { session, key, sent: 0 };
         let pick = |reply| match reply {
             Reply::KeptAlive { session: this, .. } => (this == session).then_some(Ok(())),
-            Reply::Taken { session: this, lock, number, by } => {
+            Reply::ForceReleased { session: this, lock, number, by } => {
                 (this == session).then_some(Err(Err((lock, number, by))))
             }
             reply => gone(reply, session).map(|gone| Err(Ok(gone))),
@@ -105,7 +107,7 @@ impl<'a> Exchange<'a> {
         match self.fetch(&request, Retry::Always, pick).await? {
             Ok(()) => Ok(()),
             Err(Ok(gone)) => Err(self.lost(session, gone).await),
-            Err(Err((lock, number, by))) => Err(taken(&lock, number, &by)),
+            Err(Err((lock, number, by))) => Err(force_released(&lock, number, &by)),
         }
     }
 

@@ -7,10 +7,10 @@ use bellwether_coordination::{Ending, Refusal, SessionId};
 use bellwether_http::ErrorResponse;
 
 /// A lock that is being force-released: until it is released, the session is not kept alive.
-pub(super) fn taken(lock: &str, request: u64, by: &str) -> ErrorResponse {
+pub(super) fn force_released(lock: &str, request: u64, by: &str) -> ErrorResponse {
     let error = format!("the lock '{lock}' is being force-released by {by}");
     let hint = format!("stop the work that relies on it, then release request {request}");
-    ErrorResponse::new(StatusCode::CONFLICT, error, Some(&hint)).coded("taken")
+    ErrorResponse::new(StatusCode::CONFLICT, error, Some(&hint)).coded("force-released")
 }
 
 /// What the coordinator refused.

@@ -1,4 +1,4 @@
-//! Stepping down, elections that do not end, and making room.
+//! Stepping down, elections that do not end, and yielding.
 
 use super::*;
 
