@@ -36,7 +36,7 @@ build: web ## Build the optimised `bellwether` into target/release
 	cargo build --release --locked --workspace
 
 # The command as the tests have it. Where they have just built it, it is not built again: alone it has other
-# features than in the workspace, and everything would be compiled anew.
+# features than in the workspace, and everything would be compiled again.
 BUILT           :=
 BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace --bin bellwether)
 
@@ -133,7 +133,7 @@ e2e: $(if $(NPM),web chromium $(if $(HAS_WASM),site)) ## Test the page in a real
 	$(if $(NPM),$(BUILD_FOR_TESTS))
 	$(if $(NPM),cd web && npm run --silent e2e,@echo "$(NO_NPM)")
 
-shots: web chromium ## Make the page's screenshots for the documentation anew
+shots: web chromium ## Make the page's screenshots for the documentation again
 	$(BUILD_FOR_TESTS)
 	cd web && npm run --silent shots
 

@@ -13,9 +13,9 @@ use tokio::net::TcpStream;
 use tokio::process::Command;
 use tokio::time::{sleep, timeout};
 
-/// A cluster that nobody coordinates by then never is.
+/// A cluster without a coordinator by then never gets one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often it is looked whether somebody does.
+/// The time from one look for a coordinator to the next.
 const LOOK: Duration = Duration::from_millis(50);
 /// How often a member is asked whether it is ready.
 const LOOK_READY: Duration = Duration::from_millis(5);
@@ -77,7 +77,7 @@ impl Bellwether {
             member.check()?;
         }
         cluster.coordinator =
-            coordinator.map_err(|_| "the members of Bellwether elect nobody".to_owned())?;
+            coordinator.map_err(|_| "the members of Bellwether elect no coordinator".to_owned())?;
         Ok(cluster)
     }
 
@@ -211,7 +211,7 @@ fn configuration(addresses: &[String], durability: &str) -> String {
     text
 }
 
-/// Begins a session that nobody misses for a minute.
+/// Begins a session with a TTL of a minute.
 pub(crate) async fn session(client: &bellwether::Client, name: &str) -> Outcome<Session> {
     let options = SessionOptions { ttl: TTL, ..SessionOptions::named(name) };
     client.session(options).await.map_err(said)

@@ -9,7 +9,7 @@ use tokio::time::{sleep, timeout};
 
 /// A cluster that has no leader by then never has one.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Longer than any measurement: nobody has to keep the lease alive.
+/// Longer than any measurement: the lease needs no keep-alive.
 const LEASE_S: i64 = 3_600;
 
 /// Three members.
@@ -65,7 +65,7 @@ impl Etcd {
         for member in &mut etcd.members {
             member.check()?;
         }
-        etcd.leader = leader.map_err(|_| "the members of etcd elect nobody".to_owned())?;
+        etcd.leader = leader.map_err(|_| "the members of etcd elect no leader".to_owned())?;
         Ok(etcd)
     }
 

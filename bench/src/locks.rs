@@ -16,9 +16,9 @@ use std::time::Duration;
 const OF_ETCD: f64 = 3.0;
 /// The same in memory.
 const OF_ETCD_IN_MEMORY: f64 = 10.0;
-/// At least so much of the pairs of a Redis that is not replicated, with more than one client.
+/// At least this share of the pairs of a Redis that is not replicated, with more than one client.
 const OF_REDIS: f64 = 0.8;
-/// At most so much of the time that etcd takes to hand a lock on.
+/// At most this share of the time that etcd takes to hand a lock on.
 const HAND_OFF: f64 = 0.1;
 
 /// The servers that run.

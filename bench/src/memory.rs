@@ -8,11 +8,11 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// At most so much at the coordinator.
+/// The most that the coordinator may take.
 const MIB: f64 = 300.0;
-/// The sessions share so many connections, as those of processes with many workers do.
+/// The sessions share this many connections, as those of processes with many workers do.
 const CONNECTIONS: usize = 50;
-/// So many sessions of one connection begin at once.
+/// This many sessions of one connection begin at once.
 const AT_ONCE: usize = 20;
 /// After that, everything that was on its way has arrived.
 const SETTLES: Duration = Duration::from_secs(2);

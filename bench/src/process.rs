@@ -93,7 +93,7 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
     }
 }
 
-/// So many ports of loopback that are free now.
+/// This many ports of loopback that are free now.
 pub(crate) fn ports(count: usize) -> Outcome<Vec<u16>> {
     let span = FREE_PORTS.end - FREE_PORTS.start;
     let first = std::process::id().wrapping_mul(97) % span;

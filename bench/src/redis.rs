@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 /// A server that does not answer by then never does.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// As long as the usual lock lasts if nobody gives it back.
+/// How long a lock usually lasts if it is not released.
 const LASTS_MS: u32 = 30_000;
 const UNLOCK: &str = "if redis.call('get', KEYS[1]) == ARGV[1] \
                       then return redis.call('del', KEYS[1]) else return 0 end";

@@ -19,13 +19,13 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::{sleep, timeout};
 
-/// At most so long until the next one leads, in the middle of all trials.
+/// The longest time until the next one leads, in the middle of all trials.
 const MEDIAN_MS: f64 = 5.0;
 const OURS: &str = "bellwether, by socket";
 
-/// Whoever says nothing for so long never will.
+/// A candidate that prints nothing for this long never will.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// After `stands` so much time passes until a candidate surely is in the queue.
+/// After `stands` this much time passes until a candidate surely is in the queue.
 const SETTLES: Duration = Duration::from_millis(300);
 
 /// A process that stands for the role.

@@ -1,6 +1,6 @@
 //! Numbers from many numbers.
 
-/// The smallest number that so many of a hundred do not exceed; it is one of them.
+/// The smallest number that this many of a hundred do not exceed; it is one of them.
 pub(crate) fn percentile(sorted: &[f64], hundredths: usize) -> f64 {
     let rank = (sorted.len() * hundredths).div_ceil(100).max(1);
     sorted.get(rank - 1).copied().unwrap_or(f64::NAN)

@@ -186,7 +186,7 @@ func TestASessionThatIsClosedGivesBack(t *testing.T) {
 
 func TestADeadlineCountsFromSending(t *testing.T) {
 	one := session(t, 2*time.Second)
-	// Nobody answers any more: it ends by itself, before the TTL is over.
+	// No member answers any more: it ends by itself, before the TTL is over.
 	one.client.endpoints = []string{"http://127.0.0.1:1"}
 	began := time.Now()
 	select {

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Hears a run of processes `P`.
 ///
-/// What a referee has heard decides what it will find broken, so to whoever explores all runs it is
+/// What a referee has heard decides what it will find broken, so to a program that explores all runs it is
 /// part of the state of the world: a boxed one can be cloned, compared and hashed. Its author
 /// derives `Clone`, `PartialEq`, `Eq` and `Hash`, and the rest is [`AsValue`].
 pub trait Referee<P: Process>: AsValue<P> + Debug + Send + Sync {

@@ -9,7 +9,7 @@ pub use prost::Message;
 pub use crate::generated::envelope::envelope::Body;
 pub use crate::generated::envelope::letter::Payload;
 pub use crate::generated::envelope::{ClientHello, ClientWelcome, Envelope, Hello, Letter};
-pub use crate::generated::envelope::{MemberAddress, Reason, Refusal, Setting, Welcome};
+pub use crate::generated::envelope::{MemberAddress, Reason, Rejection, Setting, Welcome};
 
 /// The newest version of the protocol that this build speaks.
 pub const VERSION: u32 = 1;

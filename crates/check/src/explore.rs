@@ -1,6 +1,6 @@
 //! Every state, breadth first.
 //!
-//! Level by level: all states that are so many steps from the beginning, then all that are one more.
+//! Level by level: all states that are this many steps from the beginning, then all that are one more.
 //! So whatever is found first is reached by as few steps as possible. A level is worked off in
 //! batches. In each, threads first write down the successors of the states that they are given, and
 //! then sort them into the shards of the [store](crate::store), each shard in the order of the

@@ -103,7 +103,7 @@ pub enum Timing {
     Asynchronous,
     /// Messages and timers take as long as they say, in whole ticks; within these bounds anything
     /// may happen. If messages take no time at all, this is the synchronous world: time passes
-    /// only when nothing is on its way, so that whoever waits for an answer has it before its
+    /// only when nothing is on its way, so that a process that waits for an answer has it before its
     /// time is up.
     Bounded {
         /// How long a tick is.
@@ -171,7 +171,7 @@ impl Timing {
 }
 
 impl<P: Process> Model<P> {
-    /// What the clock of the process at `place` shows after so many ticks.
+    /// What the clock of the process at `place` shows after this many ticks.
     pub(crate) fn reading(&self, place: usize, ticks: Ticks) -> Time {
         let start = self.clocks.get(place).copied();
         let start = start.unwrap_or(Time::ZERO + bellwether_sim::CLOCK_START);

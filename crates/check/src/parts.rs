@@ -31,7 +31,7 @@ pub enum State<P: Process> {
 pub struct Armed<T> {
     /// Which.
     pub timer: T,
-    /// It fires after so many ticks at least.
+    /// It fires after this many ticks at least.
     pub least: Ticks,
     /// And at most.
     pub most: Ticks,
@@ -44,7 +44,7 @@ pub struct Flight<M> {
     pub from: u8,
     /// The message.
     pub msg: M,
-    /// It arrives after so many ticks at least.
+    /// It arrives after this many ticks at least.
     pub least: Ticks,
     /// And at most.
     pub most: Ticks,

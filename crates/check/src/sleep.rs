@@ -17,7 +17,7 @@
 //! A sleeping step must be known again in another state, in a few bits. Every process has some of 64,
 //! and a step has one of them by what it is: the message and its sender, the timer, the input, the
 //! crash. Two steps may get the same bit. As a step that sleeps stays possible, both are possible
-//! then, and whoever looks sees that the bit does not tell which of them sleeps: then neither does.
+//! then, and a search sees that the bit does not tell which of them sleeps: then neither does.
 
 use crate::model::{Channels, Model};
 use bellwether_core::Process;

@@ -12,7 +12,7 @@ use std::hint::black_box;
 /// The number of a state.
 pub(crate) type StateId = u32;
 
-/// States are spread over so many shards by what they contain, so that threads can add to different
+/// States are spread over this many shards by what they contain, so that threads can add to different
 /// ones. It is the same for any number of threads, and so is the order in which states are found.
 pub(crate) const SHARDS: usize = 16;
 
@@ -46,7 +46,7 @@ pub(crate) struct Found<'a> {
     pub(crate) asleep: u64,
 }
 
-/// So many states are looked up at once.
+/// The number of states that are looked up at once.
 pub(crate) const GROUP: usize = 16;
 
 /// The number of the state at this index of a shard.
@@ -73,7 +73,7 @@ impl Shard {
         self.starts.len()
     }
 
-    /// The bytes of a state: its length, then so many.
+    /// The bytes of a state: its length, then as many.
     pub(crate) fn get(&self, index: usize) -> &[u8] {
         get(&self.chunks, self.starts[index])
     }

@@ -65,7 +65,7 @@ impl<P: Process> Witness<P> {
         self.referee.as_deref()
     }
 
-    /// Hears what came of a step, so many ticks after the beginning.
+    /// Hears what came of a step, this many ticks after the beginning.
     pub(crate) fn hear(&mut self, model: &Model<P>, said: &Said<P>, now: Ticks) {
         let at = Time::ZERO + model.timing.tick().unwrap_or_default() * u32::from(now);
         if said.recovered {

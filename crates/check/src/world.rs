@@ -174,7 +174,7 @@ pub trait Players {
     fn rest(&mut self, rest: &Self::Rest) -> Arc<Rest>;
     /// Represents a rest.
     fn set_rest(&mut self, rest: Rest) -> Self::Rest;
-    /// Calls a process, whose clock shows so many ticks.
+    /// Calls a process, whose clock shows this many ticks.
     fn call(&mut self, slot: &Self::Slot, call: Call<Self::Msg>, clock: Ticks) -> Reacts<Self>;
     /// Tells the witness what came of a call.
     fn hear(&mut self, witness: &Self::Witness, said: &Self::Said, now: Ticks) -> Self::Witness;

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-/// An elected coordinator for a group of processes: simulate, compare, see.
+/// Leader election and locks for your services, and a laboratory of distributed algorithms.
 #[derive(Debug, Parser)]
 #[command(name = "bellwether", version, arg_required_else_help = true)]
 pub(crate) struct Cli {

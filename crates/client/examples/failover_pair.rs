@@ -1,6 +1,6 @@
 //! A primary and a standby: the one with the higher priority serves whenever it is there.
 //!
-//! The standby takes over when the primary is lost, and makes room when it is back.
+//! The standby takes over when the primary is lost, and yields when it is back.
 //!
 //! ```sh
 //! export BELLWETHER_ENDPOINTS=unix:/path/to/member-1.sock
@@ -26,8 +26,8 @@ async fn main() -> Result<(), Error> {
         tokio::select! {
             () = serve() => {}
             () = leadership.preempt_requested() => {
-                // Nobody takes the role away: what is under way can be finished first.
-                println!("{name} makes room");
+                // The role stays with this process until it resigns: finish the work under way first.
+                println!("{name} yields");
                 leadership.resign().await?;
             }
             how = leadership.lost() => {

@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("done; now the replica starts");
             Ok(())
         }
-        // Nobody else can hold it before this: stop here, and let the next one go on.
+        // No other session can hold it before this: stop here, and let the next one go on.
         how = lock.lost() => Err(format!("lost 'schema/orders' in the middle: {how}").into()),
     }
 }

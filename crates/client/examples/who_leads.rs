@@ -1,4 +1,4 @@
-//! Who leads a role, and every change with its reason: for those who have to find the leader.
+//! The leader of a role, and every change with its reason: for programs that have to find the leader.
 //!
 //! It needs no session, and goes on whichever member is lost.
 //!

@@ -1,7 +1,7 @@
 //! Leader election and distributed locks for applications: the client of a Bellwether cluster.
 //!
-//! It does what etcd's `concurrency` package or Curator's recipes do, for a cluster of `bellwether node` processes:
-//! sessions with a TTL, locks, semaphores, leadership, and fencing tokens.
+//! It does what etcd's `concurrency` package or Curator's recipes do, for a cluster of `bellwether node` processes, or
+//! for an etcd cluster (feature `etcd`): sessions with a TTL, locks, semaphores, leadership, and fencing tokens.
 //!
 //! ```no_run
 //! use bellwether::{Client, Endpoints, SessionOptions};
@@ -23,8 +23,8 @@
 //! # async fn send_bills() {}
 //! ```
 //!
-//! * A [`Client`] is a connection to the cluster. It finds members by itself and follows the coordinator.
-//! * A [`Session`] is a lease with a TTL, kept alive in the background. It holds locks and leads roles.
+//! * A [`Client`] is a connection to any member. It moves to another member when its own fails or has no coordinator.
+//! * A [`Session`] (etcd: lease) holds locks and leads roles. It has a TTL and is kept alive in the background.
 //! * A [`Lock`] and a [`Leadership`] are guards: dropping one releases what it holds.
 //! * [`Client::lead`] runs work on one process at a time, and again elsewhere when that process is lost.
 //! * An [`Observer`] reports the leader of a role, now and after each change. It needs no session.

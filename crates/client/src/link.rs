@@ -127,8 +127,8 @@ async fn greet(
     frame::write(out, &bytes, STALLED_AFTER).await.map_err(|error| down(&error))?;
     match frames.next().await {
         Ok(Some((Envelope { body: Some(Body::ClientWelcome(welcome)), .. }, _))) => Ok(welcome),
-        Ok(Some((Envelope { body: Some(Body::Refusal(refusal)), .. }, _))) => {
-            Err(ConnectError::Rejected(refusal.text))
+        Ok(Some((Envelope { body: Some(Body::Rejection(rejection)), .. }, _))) => {
+            Err(ConnectError::Rejected(rejection.text))
         }
         Ok(Some(_)) => Err(ConnectError::Rejected("it does not speak this protocol".to_owned())),
         Ok(None) => Err(ConnectError::Down("it closed the connection".to_owned())),

@@ -497,7 +497,7 @@ impl ClientState {
                     state.request_preemption(&role);
                     None
                 }
-                ClientEvent::Taken { lock, number, by } => {
+                ClientEvent::ForceReleased { lock, number, by } => {
                     state.lose(number, Lost::ForceReleased { lock, by });
                     None
                 }

@@ -1,7 +1,7 @@
 //! What one more request costs where ten thousand wait already: coming to wait, which looks for a
 //! deadlock, and giving up again. The aim is below 50 microseconds for one new edge.
 //!
-//! `in_a_queue` is beside `plain_queue`, the same without anything that looks for circles.
+//! `in_a_queue` is beside `plain_queue`, the same without anything that looks for cycles.
 
 use bellwether_coordination::{
     Ask, Command, Coordination, Limits, Mode, Number, OnDeadlock, Outcome, Secret, SessionId, Want,
@@ -109,7 +109,7 @@ fn behind_a_chain(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| world.comes_and_goes(WAITERS + 1, &name(WAITERS), Mode::Exclusive));
 }
 
-/// One waits for somebody in the middle of a chain, and the first of the chain for that one: the
+/// One session waits for another in the middle of a chain, and the first of the chain waits for it: the
 /// edge leads back, and what lies between must be searched.
 #[divan::bench]
 fn before_a_chain(bencher: Bencher<'_, '_>) {
@@ -117,14 +117,14 @@ fn before_a_chain(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| world.comes_and_goes(0, &name(WAITERS + 1), Mode::Exclusive));
 }
 
-/// The last edge of a circle of a hundred, where ten thousand wait: it is found, named and aborted.
+/// The last edge of a cycle of a hundred, where ten thousand wait: it is found, named and aborted.
 #[divan::bench]
 fn closes_a_circle_of_100(bencher: Bencher<'_, '_>) {
     let mut world = chain(OnDeadlock::Abort);
     bencher.bench_local(|| world.lock(WAITERS - 99, &name(WAITERS), Mode::Exclusive));
 }
 
-/// One more comes to wait for a lock of its own choice while a circle is left to people.
+/// One more comes to wait for a lock of its own choice while a cycle is left to people.
 #[divan::bench]
 fn beside_a_circle_that_stays(bencher: Bencher<'_, '_>) {
     let mut world = chain(OnDeadlock::Report);

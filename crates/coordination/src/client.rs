@@ -101,8 +101,8 @@ pub enum ClientEvent {
         /// The role.
         role: String,
     },
-    /// An operator took away a lock.
-    Taken {
+    /// An operator force-released a lock.
+    ForceReleased {
         /// The lock.
         lock: String,
         /// The request that it was granted to. What else it was granted stays.
@@ -332,7 +332,9 @@ impl Client {
                 heard.append(&mut self.refused);
             }
             Reply::Preempt { role, .. } => heard.extend(self.make_room(role)),
-            Reply::Taken { lock, number, by, .. } => heard.extend(self.taken(lock, number, by)),
+            Reply::ForceReleased { lock, number, by, .. } => {
+                heard.extend(self.force_released(lock, number, by))
+            }
         }
         (heard, requests)
     }

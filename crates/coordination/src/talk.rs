@@ -159,9 +159,9 @@ pub enum Reply {
         /// The role.
         role: String,
     },
-    /// An operator takes this lock away from the session. Its client gives back what it holds by that
+    /// An operator force-releases this lock. The session's client gives back what it holds by that
     /// request; until then the session is not confirmed any more.
-    Taken {
+    ForceReleased {
         /// The session that held it.
         session: SessionId,
         /// The lock.
@@ -175,7 +175,7 @@ pub enum Reply {
     Forced {
         /// The lock.
         lock: String,
-        /// The session that it was to be taken from.
+        /// The session that held it.
         session: SessionId,
         /// Whether it was done.
         result: Result<(), Refusal>,
@@ -222,7 +222,7 @@ impl Reply {
             Reply::KeptAlive { session, .. }
             | Reply::Answered { session, .. }
             | Reply::Preempt { session, .. }
-            | Reply::Taken { session, .. }
+            | Reply::ForceReleased { session, .. }
             | Reply::Ending { session, .. }
             | Reply::Denied { session, .. }
             | Reply::Ended { session, .. } => Some(*session),

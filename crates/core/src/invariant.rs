@@ -149,7 +149,7 @@ pub struct InFlight<'a, P: Process> {
 }
 
 /// What [`Shape::Fenced`] has to know of a run. Numbers that were let go are forgotten but for the
-/// last: they are smaller than it, and that is enough to know that nobody may take them again.
+/// last: they are smaller than it, and that is enough to know that no process may take them again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fence {
     /// Who holds what now.

@@ -139,7 +139,7 @@ pub struct Assumptions {
 
 impl Assumptions {
     /// What the papers' algorithms need that know nothing of faults: every message arrives, once,
-    /// after any delay, and nobody crashes.
+    /// after any delay, and no process crashes.
     pub const fn faultless(channels: Channels) -> Self {
         Assumptions {
             timing: Timing::Asynchronous,

@@ -10,7 +10,7 @@
 //! the smaller of the two sides.
 //!
 //! Places are numbers with gaps between them. Where a gap is used up, the numbers around it are
-//! spread out anew, over the smallest range that is sparse enough (Dietz and Sleator's order
+//! spread out again, over the smallest range that is sparse enough (Dietz and Sleator's order
 //! maintenance in the simple form of Bender and others, 2002).
 //!
 //! An edge that closes a cycle is kept apart, so that the rest stays in order; whenever an edge
@@ -110,7 +110,7 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
         if *count > 1 {
             return None;
         }
-        // One that nobody leads to may come first, and one that leads nowhere last.
+        // A vertex without incoming edges may come first, and one that leads nowhere last.
         let edge = self.order.first_key_value().map(|(place, _)| *place);
         self.touch(from, edge.map_or(MIDDLE, |first| first.saturating_sub(GAP)));
         let edge = self.order.last_key_value().map(|(place, _)| *place);
@@ -256,7 +256,7 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
         }
     }
 
-    /// Spreads out the places around a vertex, so that beside each there is room for so many.
+    /// Spreads out the places around a vertex, so that beside each there is room for this many.
     fn spread(&mut self, anchor: V, need: u64) {
         let place = self.place(anchor);
         for bits in 8..=64_u32 {
@@ -301,7 +301,7 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
         let node = Node { place, out: BTreeSet::new(), into: BTreeSet::new(), degree: 1 };
         self.nodes.insert(vertex, node);
         if let Some(other) = self.order.insert(place, vertex) {
-            // The end of the numbers is reached: whoever was there makes room.
+            // The end of the numbers is reached: the vertices there make room.
             self.order.insert(place, other);
             self.shift_in(vertex, other);
         }

@@ -1,4 +1,4 @@
-//! What the sources say that an algorithm costs, for so many processes.
+//! What the sources say that an algorithm costs, for this many processes.
 
 use crate::wire::{Cost, KindCost};
 use bellwether_algorithms::catalogue::{Catalogue, Listed};

@@ -1,20 +1,21 @@
 //! What the daemon's HTTP server and the explorer's share: the page in the browser, which pages may
-//! read and command, refusals in JSON, and serving itself.
+//! read and command, errors in JSON, and serving itself.
 
+mod error;
 mod origins;
 mod page;
-mod refusal;
+
 mod server;
 
 use axum::{Json, Router, middleware};
+use error::{nothing_there, wrong_method};
 use origins::guard;
 use page::page;
-use refusal::{nothing_there, wrong_method};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
+pub use error::{ErrorResponse, Outcome};
 pub use origins::Origins;
-pub use refusal::{Outcome, Refusal};
 pub use server::{Kind, Limits, Server};
 
 /// A whole server: these routes and the page, for pages of these origins.

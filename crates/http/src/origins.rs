@@ -9,7 +9,7 @@
 //! was loaded (DNS rebinding). Then the browser says no origin, but the name is in `Host`. So a request,
 //! for reading too, must name the server by an address or by a name that it is known by.
 
-use crate::refusal::Refusal;
+use crate::error::ErrorResponse;
 use axum::extract::{Request, State};
 use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HOST, ORIGIN, VARY};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
@@ -93,13 +93,13 @@ fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-fn misdirected(headers: &HeaderMap) -> Refusal {
+fn misdirected(headers: &HeaderMap) -> ErrorResponse {
     let host = headers.get(HOST).map(HeaderValue::as_bytes).unwrap_or_default();
     let host: String = host.escape_ascii().map(char::from).take(100).collect();
     let error = format!("this server does not know the name '{host}'");
     let hint = "use its address, or localhost; a member is also known by the names in the 'address' and \
                 'http' of its configuration, and by those that 'http_names' adds";
-    Refusal::new(StatusCode::MISDIRECTED_REQUEST, error, Some(hint)).coded("unknown-host")
+    ErrorResponse::new(StatusCode::MISDIRECTED_REQUEST, error, Some(hint)).coded("unknown-host")
 }
 
 /// A layer that rejects what a foreign page sends in the name of its visitor, and lets the pages of
@@ -116,7 +116,7 @@ pub(crate) async fn guard(
     if !reads && !origins.may_write(request.headers()) {
         let error = "this request comes from a page of another site";
         let hint = "use this server's own page, by its address or as localhost, or use curl";
-        return Refusal::new(StatusCode::FORBIDDEN, error, Some(hint)).into_response();
+        return ErrorResponse::new(StatusCode::FORBIDDEN, error, Some(hint)).into_response();
     }
     let origin = request.headers().get(ORIGIN).cloned();
     let friend = origin.filter(|origin| origin.to_str().is_ok_and(|text| origins.may_read(text)));

@@ -85,26 +85,26 @@ pub struct SimArgs {
 
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// The places on the ring
+    /// The order of the processes on the ring
     #[arg(long, value_enum, conflicts_with = "ids", help_heading = "Cluster", display_order = 1)]
     pub(crate) order: Option<Order>,
 
-    /// This process crashes; several ids may be given: 1,4@2s
+    /// Crash this process; give several ids as 1,4@2s
     #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
     pub(crate) crash: Vec<String>,
-    /// This process comes back, with what it had made durable
+    /// Start this process again, with its durable state
     #[arg(long, value_name = "ID@TIME", help_heading = "What happens")]
     pub(crate) recover: Vec<String>,
-    /// This process stands still: messages and timers wait
+    /// Pause this process: its messages and timers wait
     #[arg(long, value_name = "ID@FROM..TO", help_heading = "What happens")]
     pub(crate) pause: Vec<String>,
-    /// This process takes so long for every event
+    /// Slow this process down: every event takes it this long
     #[arg(long, value_name = "ID=SPAN@FROM..TO", help_heading = "What happens")]
     pub(crate) slow: Vec<String>,
-    /// Processes on different sides do not reach each other
+    /// Stop all messages between the sides
     #[arg(long, value_name = "1,2|3,4,5@FROM..TO", help_heading = "What happens")]
     pub(crate) partition: Vec<String>,
-    /// The first do not reach the second, but the second reach the first
+    /// Stop all messages from the first to the second; the other direction works
     #[arg(long, value_name = "1,2>3@FROM..TO", help_heading = "What happens")]
     pub(crate) cut: Vec<String>,
     /// A random cluster and random crashes and recoveries instead, within what the algorithm
@@ -128,13 +128,13 @@ pub struct SimArgs {
     #[arg(long, help_heading = "Network")]
     pub(crate) reorder: bool,
 
-    /// The seed of all that is random [default: 0]
+    /// The seed of everything random [default: 0]
     #[arg(long, value_name = "S", allow_negative_numbers = true, help_heading = "Run")]
     pub(crate) seed: Option<u64>,
     /// Run N seeds from --seed on, on all cores, and list those that fail
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Run")]
     pub(crate) seeds: Option<u64>,
-    /// Stop at this time [default: when it is over]
+    /// Stop at this time [default: when nothing is left to happen]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) until: Option<String>,
 
@@ -144,7 +144,7 @@ pub struct SimArgs {
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,
-    /// Write this run, or what is left of it after shrinking if it fails, as a scenario
+    /// Write this run as a scenario; a failing run is shrunk first
     #[arg(long, value_name = "FILE", conflicts_with = "seeds", help_heading = "Output")]
     pub(crate) save: Option<PathBuf>,
 }
@@ -154,10 +154,10 @@ pub struct SimArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// This process suspects the coordinator then; processes detect nothing by themselves
+    /// Let this process suspect the coordinator; switches detection off
     #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
     pub(crate) detect: Vec<String>,
-    /// All processes start an election at the beginning; they detect nothing by themselves
+    /// Let all processes start an election at the beginning; switches detection off
     #[arg(long, help_heading = "What happens")]
     pub(crate) all_start: bool,
     #[command(flatten)]
@@ -178,17 +178,17 @@ pub(crate) struct ClusterArgs {
     /// Processes with these ids, in this order on the ring: 3,5,0,1,4,6 or 0..7
     #[arg(long, value_name = "LIST", conflicts_with = "nodes")]
     pub(crate) ids: Option<String>,
-    /// Who coordinates at the beginning: an id or none [default: the largest id]
+    /// The coordinator at the beginning: an id or none [default: the largest id]
     #[arg(long, value_name = "ID|none")]
     pub(crate) coordinator: Option<String>,
     /// T: how long to wait for an answer [default: three times the longest latency]
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) timeout: Option<String>,
-    /// Whether processes watch their coordinator by themselves [default: on, but off with
+    /// Whether processes watch their coordinator [default: on, but off with
     /// --detect or --all-start; where there is a critical section, on only if anything can fail]
     #[arg(long, value_enum, value_name = "ON|OFF")]
     pub(crate) detection: Option<Switch>,
-    /// Whether a ring's messages are acknowledged, so that dead neighbours are found [default: on
+    /// Whether processes on a ring acknowledge messages, to find dead neighbours [default: on
     /// if anything can fail]
     #[arg(long, value_enum, value_name = "ON|OFF")]
     pub(crate) acknowledge: Option<Switch>,
@@ -238,7 +238,7 @@ pub(crate) enum TraceFormat {
     Text,
     /// JSON Lines; see docs/traces.md
     Json,
-    /// A space-time diagram, below what else there is to see, such as clocks over time
+    /// A space-time diagram, below the pictures of the run, such as clocks over time
     Svg,
     /// A Mermaid sequence diagram
     Mermaid,
@@ -246,7 +246,7 @@ pub(crate) enum TraceFormat {
     Plantuml,
     /// For the ShiViz visualiser
     Shiviz,
-    /// For Graphviz: the graphs that the run is about, such as the deadlocks that were found
+    /// For Graphviz: the graphs of the run, such as the deadlocks that were found
     Dot,
 }
 

@@ -144,7 +144,7 @@ fn table(cases: &[Case], (from, to): (u32, u32), family: &Family<'_>) -> String 
     if family.is_mutex() {
         header.extend(["delay", "hops", "measured"]);
         numbers.extend([8, 9]);
-        // So many rows need no lines between them.
+        // This many rows need no lines between them.
         table.remove_style(TableComponent::MiddleIntersections);
     }
     header.push("");

@@ -33,7 +33,7 @@ async fn serve(args: &ExploreArgs, opened: Option<Opened>) -> Result<Verdict, Fa
     let address = listener.local_addr().unwrap_or(listen);
     if !address.ip().is_loopback() {
         complain(&format!(
-            "warning: whoever reaches {address} can let this machine simulate; there is no password"
+            "warning: every program that reaches {address} can make this machine simulate; there is no password"
         ));
     }
     let room = if opened.is_some() { "#open=given" } else { "" };

@@ -22,7 +22,7 @@ pub(crate) struct AskArgs {
     /// This process's clock gains (or, with -, loses)
     #[arg(long, value_name = "ID=50ppm", allow_hyphen_values = true, display_order = 101)]
     pub(crate) drift: Vec<String>,
-    /// This process is asked for this then; the algorithm says what it can be asked for: 1=work@1s
+    /// Give this process an input of its algorithm: 1=work@1s. For an unknown verb, the error lists all
     #[arg(long, value_name = "ID=VERB[@TIME]", display_order = 102)]
     pub(crate) ask: Vec<String>,
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Beyond so many processes the summary does not list each one's coordinator.
+/// Beyond this many processes the summary does not list each one's coordinator.
 const MOST_LISTED: usize = 10_000;
 
 /// Runs with fewer events are over before one could time them.

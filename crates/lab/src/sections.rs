@@ -66,13 +66,13 @@ pub(crate) fn lines(outcome: &Outcome, given: Option<u64>) -> Vec<(&'static str,
             "order",
             match sections.out_of_order {
                 0 => "as they asked".to_owned(),
-                1 => "1 entered before somebody who had asked earlier".to_owned(),
-                some => format!("{some} entered before somebody who had asked earlier"),
+                1 => "1 entered before a process that had asked earlier".to_owned(),
+                some => format!("{some} entered before a process that had asked earlier"),
             },
         ));
     }
     if sections.token_regenerations > 0 {
-        lines.push(("tokens", format!("{} made anew", sections.token_regenerations)));
+        lines.push(("tokens", format!("{} lost and replaced", sections.token_regenerations)));
     }
     lines.push((
         "lost",
@@ -143,7 +143,7 @@ fn is_goal(algorithm: &Listed, name: &str) -> bool {
     algorithm.goal.as_ref().is_some_and(|goal| goal.name == name)
 }
 
-/// Why a run stands still, if one can tell: the papers' algorithms do after a crash, and whoever
+/// Why a run stands still, if one can tell: the papers' algorithms do after a crash, and a process that
 /// was let in by `--request` stays until there is a `--release`.
 pub(crate) fn why_stuck(
     algorithm: &Listed,

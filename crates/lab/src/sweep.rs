@@ -125,7 +125,8 @@ fn as_text(algorithm: &Listed, seeds: u64, total: &Total, wall_s: f64) -> String
     );
     if algorithm.has_section() {
         let made = total.token_regenerations;
-        let tokens = if made > 0 { format!("; {made} tokens made anew") } else { String::new() };
+        let tokens =
+            if made > 0 { format!("; {made} tokens lost and replaced") } else { String::new() };
         text.push_str(&format!("entries      {}{tokens}\n", total.entries));
     }
     let faults = bitten(&total.faults);

@@ -12,7 +12,7 @@ use clap::Args;
 
 /// More jobs than this would not fit into memory together with what comes of them.
 pub(crate) const MOST_REQUESTS: u64 = 10_000_000;
-/// How many requests there are if nobody says: so many for each process, and no more in all.
+/// The default number of requests: for each process, and at most in all.
 const REQUESTS_EACH: u64 = 2;
 const REQUESTS: u64 = 1_000;
 
@@ -23,17 +23,17 @@ pub(crate) struct WorkArgs {
     /// than 1000; none if there is a --request, --release or --ask]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Work")]
     pub(crate) requests: Option<u64>,
-    /// Who has a job when: light (one random process at a time), saturated (all, all the time),
+    /// How the jobs are spread: light (one random process at a time), saturated (all, all the time),
     /// bursts (all at once, again and again) or skewed (some much more often than others)
     /// [default: light]
     #[arg(long, value_name = "LOAD", help_heading = "Work")]
     pub(crate) load: Option<String>,
     #[command(flatten, next_help_heading = "Critical section")]
     pub(crate) section: SectionArgs,
-    /// This process asks for the section then, and stays inside until it is told to leave
+    /// Let this process ask for the section, and stay inside until its --release
     #[arg(long, value_name = "ID[@TIME]", help_heading = "Critical section")]
     pub(crate) request: Vec<String>,
-    /// This process leaves the section then
+    /// Let this process leave the section
     #[arg(long, value_name = "ID[@TIME]", help_heading = "Critical section")]
     pub(crate) release: Vec<String>,
 }
@@ -41,11 +41,11 @@ pub(crate) struct WorkArgs {
 /// How critical sections are set: also for `check`.
 #[derive(Debug, Default, Args)]
 pub(crate) struct SectionArgs {
-    /// How long each stays inside: 5ms, or at random 1ms..9ms [default: as long as a message
+    /// How long a process stays inside: 5ms, or at random 1ms..9ms [default: as long as a message
     /// takes]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     pub(crate) section: Option<String>,
-    /// The algorithm just as its paper has it, without what makes it survive crashes
+    /// Run the algorithm exactly as in its paper: a crash may leave it stuck
     #[arg(long)]
     pub(crate) textbook: bool,
     /// The tree's shape, for algorithms on one: line, binary, star, or how many children each

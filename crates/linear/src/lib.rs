@@ -10,7 +10,7 @@
 //! # Rules
 //! * H1 An operation whose result was heard is done, once, not before it was asked for and not after
 //!   its result was heard.
-//! * H2 An operation whose result nobody heard is *open*: its client may have died, the answer may be
+//! * H2 An operation whose result no client heard is *open*: its client may have died, the answer may be
 //!   lost. It is done once after it was asked for, however late, or never.
 //! * H3 Between operations of which one ended before the other was asked for, the order is that of
 //!   time. Others may be put in any order, also those of one client.
@@ -62,7 +62,7 @@
 //!     }
 //! }
 //!
-//! // Somebody sets it to 1 and dies. It is read as 1, and then as 0.
+//! // A client sets it to 1 and dies. It is read as 1, and then as 0.
 //! let set = Operation { op: Op::Set(1), asked: 0, heard: None };
 //! let one = Operation { op: Op::Reads(1), asked: 10, heard: Some(20) };
 //! let zero = Operation { op: Op::Reads(0), asked: 30, heard: Some(40) };
@@ -100,7 +100,7 @@ pub trait Object {
     }
 }
 
-/// What somebody did.
+/// What a client did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation<Op> {
     /// What, and what came of it.
@@ -130,7 +130,7 @@ pub enum Verdict<State> {
         /// leads on.
         stuck: Vec<usize>,
     },
-    /// So many steps were not enough to tell.
+    /// This many steps were not enough to tell.
     Undecided,
 }
 
@@ -143,7 +143,7 @@ pub struct Effort {
     pub steps: u64,
 }
 
-/// Decides whether a history is linearizable, in at most so many steps.
+/// Decides whether a history is linearizable, in at most this many steps.
 pub fn decide<O: Object>(
     object: &O,
     history: &[Operation<O::Op>],

@@ -1,4 +1,4 @@
-//! Locks as clients see them: an [`Object`] for whoever writes down what locks were asked for.
+//! Locks as clients see them: an [`Object`] for a program that records requests for locks.
 //!
 //! It is what a coordinator's locks claim to be, told once more and as simply as possible: holders and
 //! a queue for each lock, requests in the order of coming, all of a request's locks at once or none,
@@ -7,10 +7,10 @@
 //!
 //! # What is one operation
 //! A request that waits is two. *Asking* puts it into its queues, and is done by the time of the
-//! first answer, be it that it waits. That it *holds* is heard later; nobody does it, it comes of
+//! first answer, be it that it waits. That it *holds* is heard later; no client does it, it comes of
 //! what others do. So the second one only looks whether it has come to pass.
 //!
-//! A session may be ended by the cluster, and nobody hears when. That is an open operation of its
+//! A session may be ended by the cluster, and no client hears when. That is an open operation of its
 //! own ([`History::believed`]): it is done at some time after its client has last believed in
 //! it, or never. All that the session asked for and has no answer to is open, too.
 //!
@@ -38,7 +38,7 @@ pub enum Mode {
     Exclusive,
     /// Together with others that share it.
     Shared,
-    /// So many permits.
+    /// This many permits.
     Permits {
         /// How many it takes.
         take: u32,
@@ -83,7 +83,7 @@ enum Op {
     GiveUp(Request, Option<bool>),
     /// What it holds is given back.
     Release(Request),
-    /// The session ends, and gives back all it has. Whether somebody has heard of it.
+    /// The session ends, and gives back all it has. Whether a client has heard of it.
     End(Session, bool),
     /// Whether the request's token is one by which something is held, if the answer is known.
     Check(Request, Option<bool>),
@@ -258,7 +258,7 @@ impl Locks<'_> {
         self.grant(table)
     }
 
-    /// Gives everything to whoever is the first in all its queues, until nothing can be given. If a
+    /// Grants the request that is first in all its queues, until nothing can be given. If a
     /// token is known, it is larger than all before, and none that comes later may be smaller: so it
     /// is the next one that is known. Those who can be given something at the same time want
     /// different locks; who of them comes first is said by their tokens alone.
@@ -410,7 +410,7 @@ impl History {
         }
     }
 
-    /// Somebody still believes in a session. Its end comes later, if it comes.
+    /// A client still believes in a session. Its end comes later, if it comes.
     pub fn believed(&mut self, session: Session, at: Moment) {
         match self.ends.get(&session) {
             Some(end) => self.operations[*end].asked = at,
@@ -439,7 +439,7 @@ impl History {
         self.asked.iter().filter(|asked| asked.token.is_some()).count()
     }
 
-    /// Whether all of it can have happened, for each object in so many steps; and what it took to find
+    /// Whether all of it can have happened, for each object in this many steps; and what it took to find
     /// out, in all and for the one that took most.
     ///
     /// # Errors

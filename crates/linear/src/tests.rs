@@ -224,7 +224,7 @@ fn tokens_grow() {
 }
 
 #[test]
-fn a_session_may_end_once_nobody_believes_in_it() {
+fn a_session_may_end_once_no_client_believes_in_it() {
     let (mut history, _, second) = one_holds();
     history.granted(second, 2, 6);
     assert!(!fits(&history));
@@ -257,7 +257,7 @@ fn who_finds_a_lock_busy_has_a_reason() {
     let first = history.asks(1, vec![(0, ALONE)], false, 1);
     history.refused(first, Refused::Busy(0), 5);
     assert!(!fits(&history));
-    // Somebody may have had it meanwhile, if it has not told anybody; but only if it could end.
+    // Another client may have had it meanwhile, if it has told no other; but only if it could end.
     let other = history.asks(2, vec![(0, ALONE)], false, 4);
     assert!(fits(&history));
     history.granted(other, 1, 6);
@@ -309,7 +309,7 @@ fn several_are_had_at_once_or_not_at_all() {
     history.granted(both, 1, 2);
     let second = history.asks(2, vec![(1, ALONE), (2, ALONE)], true, 3);
     history.waits(second, 4);
-    // The lock 2 is free, but somebody waits for it.
+    // The lock 2 is free, but a request waits for it.
     let third = history.asks(3, vec![(2, ALONE)], false, 5);
     history.refused(third, Refused::Busy(2), 6);
     assert!(fits(&history));
@@ -352,7 +352,7 @@ fn locks_that_have_nothing_to_do_with_each_other_are_judged_one_by_one() {
             history.answered(release, true, 2_000);
         }
     }
-    assert!(!fits(&history), "nobody gave it back before all had it");
+    assert!(!fits(&history), "no client gave it back before all had it");
     let mut history = History::default();
     for lock in 0..40 {
         for session in 0..3 {

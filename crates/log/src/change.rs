@@ -1,6 +1,6 @@
 //! G11 Members, G12 Changes, G13 Learners and G14 Removal: who counts, and how that changes.
 
-use crate::members::{Change, Members, Refusal, Roster, Suffrage};
+use crate::members::{Change, ChangeError, Members, Roster, Suffrage};
 use crate::message::Msg;
 use crate::tail::Tail;
 use crate::types::{Birth, Config, Entry, Index, Loss, Output, Payload, Position, Quorum};
@@ -109,7 +109,7 @@ impl<M: Machine> Log<M> {
         change: &Change,
         forced: bool,
         cx: &mut Cx<'_, M>,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, ChangeError> {
         let (next, is_new) = self.may_change(change, forced, cx.here(), cx.config())?;
         let version = next.version;
         if is_new {
@@ -125,12 +125,12 @@ impl<M: Machine> Log<M> {
         forced: bool,
         here: &Here<'_>,
         config: &Config,
-    ) -> Result<(Members, bool), Refusal> {
+    ) -> Result<(Members, bool), ChangeError> {
         if !self.has_begun() {
-            return Err(Refusal::NotServing);
+            return Err(ChangeError::NotServing);
         }
         if !config.may_change() {
-            return Err(Refusal::Fixed);
+            return Err(ChangeError::Fixed);
         }
         let list = match self.members(config) {
             Some(list) => list.clone(),
@@ -140,15 +140,15 @@ impl<M: Machine> Log<M> {
             return Ok(((*list).clone(), false));
         };
         if *change == Change::Remove(here.me()) {
-            return Err(Refusal::Leads(here.me()));
+            return Err(ChangeError::Leads(here.me()));
         }
         let takes_entries = self.leader_state().is_some_and(|state| state.takes_entries());
         if self.is_changing() || !takes_entries {
-            return Err(Refusal::Busy);
+            return Err(ChangeError::Busy);
         }
         let (working, needed) = (self.working(&next, here, config), next.majority());
         if working < needed && !forced {
-            return Err(Refusal::TooFewWork { working, needed });
+            return Err(ChangeError::TooFewWork { working, needed });
         }
         Ok((next, true))
     }

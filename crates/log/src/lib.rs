@@ -113,7 +113,7 @@ mod vote;
 #[cfg(test)]
 mod tests;
 
-pub use members::{Change, Members, Refusal, Roster, Seat, Suffrage};
+pub use members::{Change, ChangeError, Members, Roster, Seat, Suffrage};
 pub use message::{Ack, Answer, Body, Entries, Heartbeat, Msg, Permit, Place};
 pub use restart::{Durable, HardState, Saved};
 pub use status::{Completeness, PeerReport, Report};

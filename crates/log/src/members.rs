@@ -101,15 +101,15 @@ impl Members {
         &self,
         change: &Change,
         birth_of: impl Fn(NodeId) -> Option<Birth>,
-    ) -> Result<Option<Members>, Refusal> {
+    ) -> Result<Option<Members>, ChangeError> {
         let mut next = self.clone();
         match change {
             Change::Add { id, address, learner, replaces } => {
                 if let Some(other) = self.at(address).filter(|other| other != id) {
-                    return Err(Refusal::AddressTaken(other));
+                    return Err(ChangeError::AddressTaken(other));
                 }
                 if let Some(old) = replaces.filter(|old| !self.contains(*old) || old == id) {
-                    return Err(Refusal::Unknown(old));
+                    return Err(ChangeError::Unknown(old));
                 }
                 let suffrage = if *learner { Suffrage::Learner } else { Suffrage::Joining };
                 let fresh = Seat { suffrage, address: address.clone(), replaces: None };
@@ -118,17 +118,17 @@ impl Members {
                 next.removed.remove(id);
             }
             Change::Promote(id) => {
-                let seat = next.seats.get_mut(id).ok_or(Refusal::Unknown(*id))?;
+                let seat = next.seats.get_mut(id).ok_or(ChangeError::Unknown(*id))?;
                 if seat.suffrage == Suffrage::Learner {
                     seat.suffrage = Suffrage::Joining;
                 }
             }
             Change::Remove(id) => {
                 if next.seats.remove(id).is_none() {
-                    return Err(Refusal::Unknown(*id));
+                    return Err(ChangeError::Unknown(*id));
                 }
                 if next.voters().next().is_none() {
-                    return Err(Refusal::LastVoter);
+                    return Err(ChangeError::LastVoter);
                 }
                 for seat in next.seats.values_mut() {
                     seat.replaces = seat.replaces.filter(|old| old != id);
@@ -191,7 +191,7 @@ pub enum Change {
 
 /// Why the member list does not change (G12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Refusal {
+pub enum ChangeError {
     /// This member does not serve.
     NotServing,
     /// The change before this one is not committed yet, or the leader hands over.
@@ -215,21 +215,23 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NotServing => f.write_str("this member is not the coordinator"),
-            Refusal::Busy => f.write_str(
+            ChangeError::NotServing => f.write_str("this member is not the coordinator"),
+            ChangeError::Busy => f.write_str(
                 "another change of the members, or a hand-over, is under way; try again",
             ),
-            Refusal::Fixed => f.write_str(
+            ChangeError::Fixed => f.write_str(
                 "members are fixed with durability = \"memory\" and with quorum = \"none\"",
             ),
-            Refusal::Unknown(id) => write!(f, "{id} is not a member"),
-            Refusal::AddressTaken(id) => write!(f, "{id} has this address"),
-            Refusal::Leads(id) => write!(f, "{id} is the coordinator and has to hand over first"),
-            Refusal::LastVoter => f.write_str("no voter would be left"),
-            Refusal::TooFewWork { working, needed } => write!(
+            ChangeError::Unknown(id) => write!(f, "{id} is not a member"),
+            ChangeError::AddressTaken(id) => write!(f, "{id} has this address"),
+            ChangeError::Leads(id) => {
+                write!(f, "{id} is the coordinator and has to hand over first")
+            }
+            ChangeError::LastVoter => f.write_str("no voter would be left"),
+            ChangeError::TooFewWork { working, needed } => write!(
                 f,
                 "only {working} of the voters that would be left work, and {needed} must; start the \
                  others first, or force the change"
@@ -238,7 +240,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ChangeError {}
 
 /// What is known of the members at the commit index: which data folder of each counts (G10), and the
 /// member list, if it has ever changed (G11).

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reliance_is_rounded_up_and_not_far() {
+    fn the_longest_ttl_is_rounded_up_by_a_quarter_at_most() {
         for ms in (0..5_000).chain([u64::MAX / 1_000]) {
             let up = rounded(Duration::from_millis(ms));
             assert!(up >= ms && up - ms <= ms / 4, "{ms} {up}");

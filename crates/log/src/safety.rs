@@ -96,12 +96,12 @@
 //! Let T' be the lowest term above T whose leader L' was elected while L served or before L served last, and
 //! C' its list. If C and C' are adjacent, S4 stands as it is; the lease and the promise are Y's, whether it
 //! voted, learnt or was asked by either. If C' is two or more changes after C, the list after C was
-//! committed by a leader of a term between T and T' (L has committed none after C): when that one was
+//! committed by a leader of a term between T and T' (L has committed none after C): when that leader was
 //! elected L had stopped serving. If C is two or more changes after C', the list after C' was committed in a
 //! term up to T, and L' has it by S3. If each has a list that the other lacks, both after D: the one of
 //! the lower term, say of u, stands against a `Begin` of the higher term, which was committed by a majority of
 //! D, adjacent to it, as in S3: so L' cannot have the lower one, and if L has it, the higher one was made by a
-//! leader elected above T under D, adjacent to C, and that one or L' itself is the case before.
+//! leader elected above T under D, adjacent to C, and that leader or L' itself is the case before.
 //! A learner's lease is as good as a voter's, so it counts from the step in which it is promoted. A leader
 //! whose lease is too short by the new list stops serving in the step that appends it.
 //!

@@ -117,7 +117,7 @@ pub enum Decline {
     /// It is a learner: it does not vote.
     Learner(NodeId),
     /// No other member could lead.
-    NobodyElse,
+    NoSuccessor,
 }
 
 impl fmt::Display for Event {
@@ -219,7 +219,7 @@ impl fmt::Display for Decline {
             Decline::Already(member) => write!(f, "{member} is already the coordinator"),
             Decline::Behind(member) => write!(f, "{member} lacks committed entries"),
             Decline::Learner(member) => write!(f, "{member} is a learner: it does not vote"),
-            Decline::NobodyElse => f.write_str("no other member could lead now"),
+            Decline::NoSuccessor => f.write_str("no other member could lead now"),
         }
     }
 }

@@ -28,7 +28,7 @@ mod status;
 mod tests;
 
 pub use bellwether_log::{
-    Change, Completeness, Durability, Durable, Loss, Members, Position, Quorum, Refusal, Seat,
+    Change, ChangeError, Completeness, Durability, Durable, Loss, Members, Position, Quorum, Seat,
     Suffrage, Term,
 };
 pub use config::{Choices, Config, MOST_DRIFT_PPM, Preempt, Unfit};

@@ -2,7 +2,7 @@
 //!
 //! * A request in a session carries the key of the session. The coordinator compares it (D7).
 //! * All else that changes something is for operators: to take a lock away, to end the session of another,
-//!   to command a member. SessionEnded HTTP an operator shows the [operator token](crate::operator); over the
+//!   to command a member. Over HTTP an operator shows the [operator token](crate::operator); over the
 //!   Unix socket it is a process of the member's own user, or of root. A client's certificate makes
 //!   no operator.
 //!
@@ -14,7 +14,7 @@ use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use bellwether_coordination::Secret;
-use bellwether_http::Refusal;
+use bellwether_http::ErrorResponse;
 use rustix::process::geteuid;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -122,14 +122,14 @@ pub(crate) struct Shown {
 }
 
 impl Shown {
-    fn of(parts: &Parts) -> Result<Shown, Refusal> {
+    fn of(parts: &Parts) -> Result<Shown, ErrorResponse> {
         let from = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(from)| *from);
         let request = format!("{} {}", parts.method, parts.uri.path());
         Ok(Shown { from, secret: bearer(&parts.headers)?, request })
     }
 
     /// The session's key, which must be there.
-    pub(crate) fn key(&self) -> Result<Secret, Refusal> {
+    pub(crate) fn key(&self) -> Result<Secret, ErrorResponse> {
         self.secret.ok_or_else(|| {
             let hint = "send the header Authorization: Bearer KEY, with the 'key' that POST /v1/sessions \
                         answered";
@@ -145,7 +145,7 @@ impl Shown {
     }
 
     /// Makes sure that an operator asks.
-    pub(crate) fn operator(&self, token: OperatorToken) -> Result<Caller, Refusal> {
+    pub(crate) fn operator(&self, token: OperatorToken) -> Result<Caller, ErrorResponse> {
         let caller = self.caller(token);
         if caller.may_operate() {
             return Ok(caller);
@@ -176,14 +176,14 @@ impl Shown {
     }
 
     /// A refusal, which is logged.
-    fn refused(&self, status: StatusCode, code: &str, error: &str, hint: &str) -> Refusal {
+    fn refused(&self, status: StatusCode, code: &str, error: &str, hint: &str) -> ErrorResponse {
         self.log_refused(error);
-        Refusal::new(status, error, Some(hint)).coded(code)
+        ErrorResponse::new(status, error, Some(hint)).coded(code)
     }
 }
 
 /// The secret of `Authorization: Bearer`.
-fn bearer(headers: &HeaderMap) -> Result<Option<Secret>, Refusal> {
+fn bearer(headers: &HeaderMap) -> Result<Option<Secret>, ErrorResponse> {
     let Some(given) = headers.get(header::AUTHORIZATION) else { return Ok(None) };
     let words = given.to_str().ok().and_then(|text| text.split_once(' '));
     let secret = words.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
@@ -192,15 +192,15 @@ fn bearer(headers: &HeaderMap) -> Result<Option<Secret>, Refusal> {
         let error = "the header Authorization is not understood";
         let hint = "it is the word Bearer and thirty-two hexadecimal digits: a session's key, or the \
                     operator token";
-        Refusal::new(StatusCode::UNAUTHORIZED, error, Some(hint)).coded("bad-authorization")
+        ErrorResponse::new(StatusCode::UNAUTHORIZED, error, Some(hint)).coded("bad-authorization")
     };
     secret.map(Some).ok_or_else(malformed)
 }
 
 impl<S: Sync> FromRequestParts<S> for Shown {
-    type Rejection = Refusal;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ErrorResponse> {
         Shown::of(parts)
     }
 }
@@ -213,9 +213,9 @@ impl<S: Sync> FromRequestParts<S> for Operator
 where
     OperatorToken: FromRef<S>,
 {
-    type Rejection = Refusal;
+    type Rejection = ErrorResponse;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ErrorResponse> {
         Shown::of(parts)?.operator(OperatorToken::from_ref(state)).map(Operator)
     }
 }

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_mandate_is_a_change_to_nobody_and_a_hand_over_is_not() {
+    fn a_lost_mandate_is_a_change_to_none_and_a_hand_over_is_not() {
         let lapsed = changes(&[
             Event::Won(Term::new(1)),
             Event::Lost(Term::new(1), Loss::Lapsed),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_follower_cut_off_with_the_minority_says_that_nobody_leads() {
+    fn a_follower_cut_off_with_the_minority_says_that_no_member_leads() {
         let history = played(&[
             Event::Follows(P5, Term::new(7)),
             Event::Electing(Reason::Silent(P5, Duration::from_millis(300))),
@@ -377,7 +377,7 @@ mod tests {
     fn old_events_are_forgotten_and_the_rest_told_in_order() {
         let history = History::new(P4);
         for _ in 0..KEPT + 5 {
-            history.note(&Event::Declined(Decline::NobodyElse));
+            history.note(&Event::Declined(Decline::NoSuccessor));
         }
         let all = history.events_after(0);
         assert_eq!((all.len(), all[0].seq), (KEPT, 6));

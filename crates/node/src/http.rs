@@ -16,7 +16,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
 use bellwether_core::NodeId;
-use bellwether_http::{Extra, Kind, Outcome, Refusal, site};
+use bellwether_http::{ErrorResponse, Extra, Kind, Outcome, site};
 use bellwether_member::{Decline, Input, Status};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -78,12 +78,12 @@ pub(crate) fn kind(method: &Method, path: &str) -> Kind {
 }
 
 /// The member itself is at fault.
-fn silent() -> Refusal {
+fn silent() -> ErrorResponse {
     let hint = "it has ended or hangs; see its log";
-    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
+    ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
 }
 
-async fn ask(about: &About) -> Result<Status, Refusal> {
+async fn ask(about: &About) -> Result<Status, ErrorResponse> {
     about.ask().await.ok_or_else(silent)
 }
 
@@ -139,14 +139,14 @@ async fn follow_events(
     State(about): Shared,
     since: Result<Query<Since>, QueryRejection>,
     headers: HeaderMap,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     // A browser that reconnects sends the number of the last event by itself.
     let last = match headers.get("last-event-id") {
         None => since?.0.since,
         Some(header) => {
             let number = header.to_str().ok().and_then(|text| text.trim().parse().ok());
             let error = "Last-Event-ID is not the number of an event";
-            Some(number.ok_or_else(|| Refusal::new(StatusCode::BAD_REQUEST, error, None))?)
+            Some(number.ok_or_else(|| ErrorResponse::new(StatusCode::BAD_REQUEST, error, None))?)
         }
     };
     Ok(events::stream(about.history.clone(), last))
@@ -224,7 +224,7 @@ async fn reload(State(about): Shared, Operator(by): Operator) -> Outcome<json::R
     let reloaded = about.reload(&by.to_string()).await.map_err(|failure| {
         let hint = "correct it, check it with `bellwether node --check-config`, and reload again";
         let refusal =
-            Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, failure.to_string(), Some(hint));
+            ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, failure.to_string(), Some(hint));
         refusal.coded("not-reloaded")
     })?;
     Ok(Json(reloaded))
@@ -249,7 +249,7 @@ async fn decide(about: &About, by: &Caller, input: Input) -> Outcome<json::Decid
 }
 
 /// Says why not, and whom to ask instead.
-fn declined(about: &About, decline: Decline) -> Refusal {
+fn declined(about: &About, decline: Decline) -> ErrorResponse {
     let status = match decline {
         Decline::Unknown(_) => StatusCode::NOT_FOUND,
         _ => StatusCode::CONFLICT,
@@ -268,12 +268,12 @@ fn declined(about: &About, decline: Decline) -> Refusal {
                 about.settings.members.iter().map(|peer| peer.id.number().to_string()).collect();
             Some(format!("the members are {}", known.join(", ")))
         }
-        Decline::NotCoordinator(None) | Decline::Silent(_) | Decline::NobodyElse => {
+        Decline::NotCoordinator(None) | Decline::Silent(_) | Decline::NoSuccessor => {
             Some("see /v1/members for the members that answer".to_owned())
         }
         _ => None,
     };
-    Refusal::new(status, decline.to_string(), hint.as_deref())
+    ErrorResponse::new(status, decline.to_string(), hint.as_deref())
 }
 
 /// Metrics in the Prometheus text format.
@@ -281,7 +281,7 @@ fn declined(about: &About, decline: Decline) -> Refusal {
     (status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"),
     (status = 503, description = "The member has ended or hangs", body = json::Problem),
 )))]
-async fn metrics_text(State(about): Shared) -> Result<Response, Refusal> {
+async fn metrics_text(State(about): Shared) -> Result<Response, ErrorResponse> {
     let status = ask(&about).await?;
     let text = metrics::render(&about, status).map_err(|_| silent())?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -339,7 +339,7 @@ async fn partition(
         .handle
         .running
         .partition(cut)
-        .map_err(|error| Refusal::new(StatusCode::FORBIDDEN, error.to_string(), None))?;
+        .map_err(|error| ErrorResponse::new(StatusCode::FORBIDDEN, error.to_string(), None))?;
     let decision = match blocked.as_slice() {
         [] => "reaches all members again".to_owned(),
         _ => format!("is cut off from {blocked:?}"),

@@ -70,10 +70,10 @@ impl Writer<'_> {
         gauge.encode(encoder)
     }
 
-    fn requests(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
-        let requests = ConstCounter::new(value);
-        let encoder = self.0.encode_descriptor(name, help, None, requests.metric_type())?;
-        requests.encode(encoder)
+    fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
+        let counter = ConstCounter::new(value);
+        let encoder = self.0.encode_descriptor(name, help, None, counter.metric_type())?;
+        counter.encode(encoder)
     }
 
     fn gauges(
@@ -195,12 +195,12 @@ impl Snapshot {
     fn changes(&self, writer: &mut Writer<'_>) -> fmt::Result {
         let elections = self.tally.elections.iter().map(|(reason, count)| (*reason, *count));
         writer.counters("elections", "Elections that this member began, by reason", elections)?;
-        writer.requests(
+        writer.counter(
             "leader_changes",
             "Changes of the coordinator that this member saw",
             self.tally.changes,
         )?;
-        writer.requests("mandates_won", "Mandates that this member won", self.tally.won)?;
+        writer.counter("mandates_won", "Mandates that this member won", self.tally.won)?;
         let lost = self.tally.lost.iter().map(|(reason, count)| (*reason, *count));
         writer.counters("mandates_lost", "Mandates that this member lost, by reason", lost)
     }
@@ -267,7 +267,7 @@ impl Snapshot {
             ("steps", "Events that this member handled", counters.steps),
             ("durable_writes", "Times that the durable state was written", counters.durable_writes),
         ] {
-            writer.requests(name, help, count)?;
+            writer.counter(name, help, count)?;
         }
         let taken = ConstCounter::new(counters.durable_time.as_secs_f64());
         let help = "How long these writes took in total";

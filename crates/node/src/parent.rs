@@ -14,7 +14,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
-use bellwether_http::{Extra, Origins, Outcome, Refusal, Server, site};
+use bellwether_http::{ErrorResponse, Extra, Origins, Outcome, Server, site};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -65,7 +65,7 @@ impl std::fmt::Display for Complaint {
     }
 }
 
-impl From<Complaint> for Refusal {
+impl From<Complaint> for ErrorResponse {
     fn from(complaint: Complaint) -> Self {
         let status = match complaint.fault {
             Fault::Unreadable => StatusCode::BAD_REQUEST,
@@ -73,7 +73,7 @@ impl From<Complaint> for Refusal {
             Fault::Senseless => StatusCode::CONFLICT,
             Fault::Failed => StatusCode::BAD_GATEWAY,
         };
-        Refusal::new(status, complaint.error, complaint.hint.as_deref())
+        ErrorResponse::new(status, complaint.error, complaint.hint.as_deref())
     }
 }
 
@@ -182,7 +182,7 @@ async fn command(
     let ended = || {
         let error = "the cluster does not answer";
         let hint = "it has ended or is about to; see the terminal where it was started";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint))
+        ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint))
     };
     handle.orders.send(order).await.map_err(|_| ended())?;
     let outcome = timeout(ANSWERS_WITHIN, answered).await.ok().and_then(Result::ok);

@@ -35,13 +35,13 @@ impl ServerCommand {
 pub enum ClientCommand {
     /// Make a certificate authority and certificates for development
     Certs(crate::certs::CertsArgs),
-    /// Show the coordinator, since when and why
+    /// Show the coordinator, since when it leads and why
     Status(AskArgs),
     /// List the members, their health and their clocks
     Members(AskArgs),
     /// Run a command only while it leads a role
     Campaign(Box<crate::running::args::CampaignArgs>),
-    /// Run a command while holding a lock
+    /// Run a command only while it holds a lock
     Lock(Box<crate::running::args::LockArgs>),
     /// Keeps the job of `campaign` or `lock`
     #[command(hide = true)]

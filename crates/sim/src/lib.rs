@@ -8,7 +8,7 @@
 //!
 //! # A process of your own
 //!
-//! Everybody on a ring learns the largest number: whoever hears of a larger one than it knows
+//! Every process on a ring learns the largest number: one that hears of a larger number than it knows
 //! tells its successor.
 //!
 //! ```

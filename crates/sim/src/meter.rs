@@ -17,7 +17,7 @@ pub struct Sections {
     pub lost: u64,
     /// How many requests were granted while one that was made earlier was still waiting.
     pub out_of_order: u64,
-    /// How often the token was lost and made anew.
+    /// How often the token was lost and replaced.
     pub token_regenerations: u64,
     /// How long granted requests had waited.
     pub waits: Waits,

@@ -114,7 +114,7 @@ pub struct Network {
     /// Timers that lie, by process and number (from 0) among all that this process has ever set:
     /// how many microseconds after its setting each fires, whatever it was set to and however the
     /// process's clock drifts. The count goes on over crashes and recoveries; a timer that is set
-    /// anew counts anew.
+    /// again counts again.
     pub timers: BTreeMap<(NodeId, u32), u64>,
 }
 

@@ -147,7 +147,7 @@ pub(crate) struct Outgoing {
     others: Option<Box<Links>>,
 }
 
-/// Links in the order of their ends. Whoever tells everybody goes through them in that order, so
+/// Links in the order of their ends. A process that tells all others goes through them in that order, so
 /// the next one is nearly always the one after the last.
 #[derive(Clone, Debug, Default)]
 struct Links {

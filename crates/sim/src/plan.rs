@@ -64,11 +64,11 @@ pub struct Outcome {
     pub pictures: Vec<Picture>,
 }
 
-/// No run without a time limit of its own needs more events than this, plus so many for each
+/// No run without a time limit of its own needs more events than this, plus this many for each
 /// process. Beyond its assumptions an algorithm may never come to rest.
 const MOST_EVENTS: u64 = 2_000_000;
 const MOST_EVENTS_EACH: u64 = 1_000;
-/// And so many for each piece of work, plus so many for each process.
+/// And this many for each piece of work, plus this many for each process.
 const MOST_EVENTS_EACH_WORK: u64 = 100;
 const MOST_EVENTS_WORK_EACH: u64 = 20;
 

@@ -72,7 +72,7 @@ const FINE_BITS: u32 = 18;
 const COARSE_BITS: u32 = 30;
 
 impl<T> Queue<T> {
-    /// An empty queue with room for about so many events.
+    /// An empty queue with room for about this many events.
     pub(crate) fn with_room(events: usize) -> Self {
         let mut store = Store { slots: Vec::new(), next: Vec::new(), free: Vec::new() };
         // Hardly any chunk is full when events are few.

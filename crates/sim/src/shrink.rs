@@ -34,7 +34,7 @@ enum Piece<I> {
     Timer((NodeId, u32), u64),
 }
 
-/// Shrinks a run that violates `name`, in at most so many runs. `None` if the run does not fail
+/// Shrinks a run that violates `name`, in at most this many runs. `None` if the run does not fail
 /// once its fates are written down.
 pub fn shrink<P: Process>(plan: &Plan<P>, name: &str, most_runs: usize) -> Option<Shrunk<P>> {
     let spelled = plan.spell_out();

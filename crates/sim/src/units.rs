@@ -41,7 +41,7 @@ pub fn latency(text: &str) -> Result<Latency, String> {
     }
 }
 
-/// A span that is fixed, `5ms`, or drawn anew each time, `1ms..9ms`: from and to.
+/// A span that is fixed, `5ms`, or drawn each time, `1ms..9ms`: from and to.
 pub fn span(text: &str) -> Result<(Duration, Duration), String> {
     let Some((low, high)) = text.split_once("..") else {
         return duration(text).map(|span| (span, span));

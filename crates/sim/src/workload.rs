@@ -92,7 +92,7 @@ struct Pace<'a> {
 }
 
 impl Pace<'_> {
-    /// So many messages, one after the other, take no longer. Where a single one can take very
+    /// This many messages, one after the other, take no longer. Where a single one can take very
     /// long, it is unlikely that all do: twice the mean and one long delay cover them.
     fn hops(&self, hops: u64) -> u64 {
         let links = self.network.links.values().chain([&self.network.latency]);
@@ -196,7 +196,7 @@ impl<I: Clone> Jobs<'_, I> {
         self.script.push(Scheduled { at, action: Action::InputAll(self.job.clone()) });
     }
 
-    /// So many different processes.
+    /// This many different processes.
     fn some(&mut self, at: u64, count: u64) {
         let mut places: Vec<usize> = (0..self.group.len()).collect();
         self.draws.shuffle(&mut places);

@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_leaves_nobody_out() {
+    fn a_partition_leaves_no_member_out() {
         let (does, undoes, hit) = one(2, 3, 5);
         let sides = vec![BTreeSet::from([3]), BTreeSet::from([1, 2, 4, 5])];
         assert_eq!(does, [Command::Split(sides)]);

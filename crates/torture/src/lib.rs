@@ -45,7 +45,7 @@ use std::path::Path;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Measure a whole cluster on this machine: failover, false alarms, cost
+    /// Measure a whole cluster on this machine: failover, faults of members, queues, idle cost
     Bench(bench::args::BenchArgs),
     /// Make faults on a whole cluster under load, and check what its clients saw
     Torture(args::TortureArgs),

@@ -186,7 +186,7 @@ impl Algorithm for Claimer {
                 "at most one process holds the thing",
                 |_, process| (process.phase == Phase::Holding).then_some(0),
             ))
-            .goal(Goal::<Self>::new("served", "nobody claims or holds it", |mut processes| {
+            .goal(Goal::<Self>::new("served", "no process claims or holds it", |mut processes| {
                 Iterator::all(&mut processes, |(_, process)| process.phase == Phase::Idle)
             }))
             .costs(|n| {

@@ -426,7 +426,7 @@ fn costs(n: u32) -> Vec<Cost> {
 
 impl Byzantine {
     const OPTIONS: &'static [Opt] = &[
-        Opt { name: "traitors", value: Some("IDS"), help: "Who lies: 3 or 1,4; nobody by default" },
+        Opt { name: "traitors", value: Some("IDS"), help: "The traitors: 3 or 1,4; none by default" },
         Opt {
             name: "strategy",
             value: Some("NAME"),
@@ -440,18 +440,18 @@ impl Byzantine {
         Opt {
             name: "faults",
             value: Some("M"),
-            help: "m: how many traitors are reckoned with; by default as many as there are, and at \
-                   least 1 where n >= 4",
+            help: "m: how many traitors the algorithm allows for; by default as many as there \
+                   are, and at least 1 where n >= 4",
         },
         Opt {
             name: "lie-seed",
             value: Some("N"),
-            help: "What the lies of random and numbered traitors depend on; 0 by default",
+            help: "The seed of the lies of random and numbered traitors; 0 by default",
         },
         Opt {
             name: "commander",
             value: Some("ID"),
-            help: "Settle only the value of this process; everybody's by default",
+            help: "Settle only the value of this process; by default, of all processes",
         },
         Opt {
             name: "force",

@@ -227,7 +227,7 @@ struct Outward<M> {
     kept: VecDeque<M>,
     /// How many of them have been sent. The timer runs if and only if it is not 0.
     under_way: usize,
-    /// How often they were sent again in vain.
+    /// How often they were sent again without an acknowledgement.
     vain: u32,
 }
 
@@ -477,7 +477,7 @@ impl<P: Process> Reliable<P> {
                 let waits = at >= outward.under_way;
                 Item::new(msg).note(format!("no. {number}")).tone_if(waits, Tone::Faint)
             });
-            let tries = format!("{} of the tries to {peer} in vain", outward.vain);
+            let tries = format!("{} tries to {peer} without an answer", outward.vain);
             view = view
                 .set(&format!("not acknowledged by {peer}"), kept)
                 .text_of("repeated", (outward.vain > 0).then_some(tries))

@@ -24,7 +24,7 @@ pub struct Lie<'a> {
     pub path: Path,
     /// Who gets it.
     pub to: NodeId,
-    /// Where on the ring that one stands.
+    /// The receiver's place on the ring.
     pub place: usize,
     /// Which of those that get the message by this path it is, from 0 on.
     pub rank: usize,
@@ -52,7 +52,7 @@ impl Lie<'_> {
         }
     }
 
-    /// The value so many places after the truth, going round; it is another one unless all have
+    /// The value this many places after the truth, going round; it is another one unless all have
     /// been passed.
     fn beyond(&self, steps: usize) -> Value {
         let known = self.values.iter().position(|value| *value == self.truth);
@@ -75,7 +75,7 @@ impl Strategy for Silent {
     }
 }
 
-/// Says anything, or nil, or nothing, to each receiver by each path anew. The draw is a hash, so
+/// Says anything, or nil, or nothing, drawn for each receiver and each path. The draw is a hash, so
 /// that a run can be repeated.
 #[derive(Clone, Copy, Debug)]
 pub struct Random;

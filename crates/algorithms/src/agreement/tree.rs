@@ -112,7 +112,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// An empty tree of the process at place `owner` of `n`, for so many rounds.
+    /// An empty tree of the process at place `owner` of `n`, for this many rounds.
     pub fn new(n: usize, owner: usize, rounds: usize) -> Self {
         let others = n.saturating_sub(1);
         let mut levels = vec![0];
@@ -227,7 +227,7 @@ impl Tree {
 
 /// The value that more than half of all votes are for; nil if there is none.
 pub(super) fn majority(own: Value, others: &[Value]) -> Value {
-    // Boyer and Moore: whoever has a majority is what is left when unequal votes cancel out.
+    // Boyer and Moore: a value with a majority is what is left when unequal votes cancel out.
     let votes = || others.iter().copied().chain([own]);
     let (mut candidate, mut lead) = (own, 0_usize);
     for vote in votes() {

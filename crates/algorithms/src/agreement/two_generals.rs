@@ -127,7 +127,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The number of the last messenger to a general among so many; 0 if there is none.
+    /// The number of the last messenger to a general among this many; 0 if there is none.
     pub fn last_to(self, messengers: u32) -> u32 {
         let parity = match self {
             Role::None => return 0,

@@ -20,7 +20,7 @@ use bellwether_core::{Goal, Group, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// A deadlock is broken within so many T for each transaction in it, once a search has begun. A
+/// A deadlock is broken within this many T for each transaction in it, once a search has begun. A
 /// path goes round in a hop for each; then it is confirmed, and the victim's home is told. On a
 /// network without bounds single messages take longer than T, so there is room to spare.
 const ROUNDS: u32 = 10;

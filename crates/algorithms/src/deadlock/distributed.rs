@@ -171,7 +171,7 @@ impl Distributed {
         }
     }
 
-    /// D3 and D2: a path that leads to this transaction goes on to wherever that one's waiting
+    /// D3 and D2: a path that leads to this transaction goes on to wherever the transaction's waiting
     /// leads.
     fn extend(&mut self, path: &[Edge], tx: Tx, cx: &mut Cx<'_>) {
         let mut whole = path.to_vec();
@@ -195,7 +195,7 @@ impl Distributed {
         }
     }
 
-    /// D3: the path leads back to its first. If that one waits here too, another path, which begins
+    /// D3: the path leads back to its first. If the first waits here too, another path, which begins
     /// where the cycle comes to a site, has gone round as well, and is the one that counts.
     fn close(&mut self, first: Tx, path: Vec<Edge>, cx: &mut Cx<'_>) {
         if self.local.waiter(first).is_none() {

@@ -79,7 +79,7 @@ impl Local {
         }
     }
 
-    /// Whoever waits here, if it does.
+    /// The transaction, if it waits here.
     pub(super) fn waiter(&self, tx: Tx) -> Option<&Waiter> {
         self.waiters.get(&tx)
     }
@@ -114,7 +114,7 @@ impl Local {
         })
     }
 
-    /// For whom a transaction waits here, for whom that one does, and so on, up to one that does
+    /// The holder that a transaction waits for here, the one that this holder waits for, and so on, up to one that does
     /// not wait here, or has been on the way already.
     pub(super) fn chain(&self, from: Tx, site: NodeId) -> Vec<Edge> {
         let mut chain = Vec::new();

@@ -163,7 +163,7 @@ impl Cycle {
         &self.0
     }
 
-    /// The edge of whoever is aborted to break it: the youngest, that is, the one that began last.
+    /// The edge of the transaction that is aborted to break it: the youngest, that is, the one that began last.
     pub fn victim(&self) -> Edge {
         let youngest = self.0.iter().copied().max_by_key(|edge| (edge.begun, edge.waiter));
         youngest.unwrap_or_else(|| unreachable!("a cycle has edges"))

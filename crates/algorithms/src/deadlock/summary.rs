@@ -6,7 +6,7 @@ use crate::referee::{Arc, Fact, Graph, Picture, Vertex};
 use bellwether_core::{Time, micros};
 use serde_json::{Value, json};
 
-/// So many cycles are reported and drawn one by one.
+/// At most this many cycles are reported and drawn one by one.
 const SHOWN: [&str; 8] =
     ["cycle-1", "cycle-2", "cycle-3", "cycle-4", "cycle-5", "cycle-6", "cycle-7", "cycle-8"];
 

@@ -59,7 +59,7 @@ pub struct Leg(u32);
 impl Leg {
     const AGAIN: u32 = 1 << 31;
 
-    /// The leg after so many hops.
+    /// The leg after this many hops.
     pub const fn new(hops: u32, again: bool) -> Self {
         Leg(if again { hops | Leg::AGAIN } else { hops })
     }
@@ -188,7 +188,7 @@ impl Heard {
     const NOTHING: Heard = Heard { from: NodeId::new(0), newest: Seq(0), window: 0 };
 }
 
-/// Whoever has a link of its own: its messages and timers are the link's.
+/// A process that has a link of its own: its messages and timers are the link's.
 pub trait Carrier<M>: Process<Msg = Msg<M>, Timer = AckTimeout> {}
 
 impl<M, P: Process<Msg = Msg<M>, Timer = AckTimeout>> Carrier<M> for P {}
@@ -214,7 +214,7 @@ impl<M: Message> Link<M> {
         }
     }
 
-    /// L1: sends a message that has made so many hops.
+    /// L1: sends a message that has made this many hops.
     #[inline]
     pub fn send<P: Carrier<M>>(
         &mut self,

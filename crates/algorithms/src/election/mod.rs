@@ -133,7 +133,7 @@ impl Input {
 pub enum Output {
     /// This process began an election of its own.
     Started,
-    /// This process now takes that one for the coordinator.
+    /// This process now takes the process with this id for the coordinator.
     Elected(NodeId),
 }
 

@@ -23,7 +23,7 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
             .options(&[Opt {
                 name: "no-epochs",
                 value: None,
-                help: "Believe messages of views that are over, and see what becomes of tokens",
+                help: "Believe messages of views that are over: there may be two tokens",
             }])
             .verbs(
                 &["request", "release", "work", "suspect", "start"],
@@ -196,7 +196,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     }
 
     /// The view, and the place in the order of that view, of the request that is granted now.
-    /// While the next view is being agreed upon, whoever is inside stays so by the view before.
+    /// While the next view is being agreed upon, the process inside stays inside by the view before.
     fn turn(&self) -> Option<u128> {
         let view = self.views().epoch()?;
         let entry = self.algorithm().place().filter(|_| self.is_inside())?;

@@ -62,7 +62,7 @@ pub enum Output {
         /// How many take part.
         members: u32,
     },
-    /// The token was lost and is made anew here.
+    /// The token was lost and is replaced here.
     Minted,
     /// The election's word.
     Election(election::Output),
@@ -422,7 +422,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
         self.agree(cx, Call::Input(views::Input::Report(report)));
     }
 
-    /// S2: the algorithm begins anew.
+    /// S2: the algorithm begins again.
     fn begin(&mut self, cx: &mut Cx<'_, M, E>) {
         cx.rule("S2");
         let Some(view) = self.views.view().cloned() else { return };

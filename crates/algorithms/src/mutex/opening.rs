@@ -13,9 +13,9 @@ use std::time::Duration;
 pub struct Opening {
     /// Who coordinates, where somebody does.
     pub coordinator: NodeId,
-    /// Who has the token, where there is one: whoever is inside, if anybody is.
+    /// The holder of the token, where there is one: the process inside, if there is one.
     pub token: NodeId,
-    /// Whether it was made anew, because no survivor had it.
+    /// Whether it is a new one, because no survivor had it.
     pub minted: bool,
     /// Who is in the section.
     pub inside: Option<NodeId>,
@@ -59,7 +59,7 @@ impl Opening {
         self.waiting.contains(&id)
     }
 
-    /// Those that have asked, whoever is inside first, each with its place in the order from 1 on.
+    /// The processes that have asked, the one inside first, each with its place in the order from 1 on.
     pub fn queue(&self) -> impl Iterator<Item = (NodeId, u64)> + '_ {
         self.inside.iter().chain(&self.waiting).copied().zip(1..)
     }
@@ -96,7 +96,7 @@ impl Survivor for Report {
             reports.iter().find(|(_, reported)| wanted(reported)).map(|(id, _)| *id)
         };
         let inside = find(&|r| matches!(r.report.standing, Standing::Inside(_)));
-        // A token of an older view than the newest is void: that one had a token of its own.
+        // A token of an older view than the newest is void: the newest had a token of its own.
         let token = find(&|r| r.report.token && r.was_in == newest);
         // Requests of an older view come first; of those whose place is not known, the one that
         // comes first on the ring.

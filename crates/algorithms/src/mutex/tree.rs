@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// k children each, the children of p are kp+1 to kp+k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Tree {
-    /// Every process has at most so many children, at least 1.
+    /// Every process has at most this many children, at least 1.
     Arity(u32),
     /// All others are children of the root.
     Star,

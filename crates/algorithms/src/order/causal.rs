@@ -95,7 +95,7 @@ pub struct Causal {
     outside: bool,
     /// V: how many messages of each process are delivered, by place.
     clock: VectorClock,
-    /// What is held back (C2), by what it waits for: until so many messages of the process at this
+    /// What is held back (C2), by what it waits for: until this many messages of the process at this
     /// place are delivered.
     held: BTreeMap<(usize, u64), Vec<Held>>,
     /// How many are held back.
@@ -116,7 +116,7 @@ struct Held {
 enum Turn {
     /// Its turn has come.
     Now,
-    /// So many messages of the process at this place must be delivered first.
+    /// This many messages of the process at this place must be delivered first.
     After(usize, u64),
     /// It is delivered already.
     Past,
@@ -310,7 +310,7 @@ impl Algorithm for Causal {
             Opt {
                 name: "unordered",
                 value: None,
-                help: "Deliver messages as they come, to see what the order is good for",
+                help: "Deliver messages as they come, without causal order",
             },
         ])
         .checks(|settings, _| answers(settings).map(drop))

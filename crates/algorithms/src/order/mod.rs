@@ -103,7 +103,7 @@ impl Author {
         recovered
     }
 
-    /// The next message of this process, which so many answers may follow.
+    /// The next message of this process, which this many answers may follow.
     fn write(&mut self, sender: NodeId, answers: u32) -> Post {
         self.count = self.count.saturating_add(1);
         let id = MessageId { sender, life: self.life.number(), count: self.count };
@@ -210,8 +210,7 @@ impl fmt::Display for Output {
 const ANSWERS: Opt = Opt {
     name: "answers",
     value: Some("N"),
-    help: "How many answers follow a broadcast, each to the one before, by another process; \
-           default 0",
+    help: "How many answers follow a broadcast, each by another process; default 0",
 };
 
 /// More answers than this in a row only make a run long.

@@ -107,7 +107,7 @@ pub struct Config {
     pub views: views::Config,
 }
 
-/// A member says how far it has got once in so many messages (TS4).
+/// A member says how far it has got once in this many messages (TS4).
 const SEEN_EVERY: u64 = 16;
 
 /// One process of a sequenced broadcast.

@@ -35,7 +35,7 @@ const OPTIONS: &[Opt] = &[
     Opt {
         name: "channels",
         value: Some("WHICH"),
-        help: "mesh: from everybody to everybody; ring: from each to the next, for what sends \
+        help: "mesh: from every process to every other; ring: from each to the next, for what sends \
                nothing elsewhere; mesh if not given",
     },
 ];

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Which snapshot: whoever began it, and how many that process had begun with it.
+/// Which snapshot: the process that began it, and how many that process had begun with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SnapshotId {
     /// Who began it.
@@ -69,7 +69,7 @@ impl<P, M: fmt::Display> fmt::Display for Part<P, M> {
     }
 }
 
-/// Which of the numbers 1, 2, 3, ... there were. On a FIFO channel they are the first so many, and
+/// Which of the numbers 1, 2, 3, ... there were. On a FIFO channel they are the first ones, and
 /// this is one number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Numbers {

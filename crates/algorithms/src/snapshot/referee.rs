@@ -67,7 +67,7 @@ const CONTENTS: &str = "channel-contents";
 const CONSERVED: &str = "conserved";
 const UNFINISHED: &str = "unfinished";
 
-/// So many snapshots are told of one by one.
+/// At most this many snapshots are listed one by one.
 const TOLD: usize = 4;
 
 impl<P: Process> Auditor<P> {
@@ -107,7 +107,7 @@ impl<P: Process> Auditor<P> {
         }
     }
 
-    /// By the clocks: no process knows of more events of another than that one has recorded.
+    /// By the clocks: no process knows of more events of another than the other has recorded.
     fn check_consistency(&self, parts: &BTreeMap<NodeId, Part<P, P::Msg>>) -> Result<(), Breach> {
         for (place, id) in self.group.ring().iter().enumerate() {
             let events = |part: &Part<P, P::Msg>| part.clock.counters().get(place).copied();

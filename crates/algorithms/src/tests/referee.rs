@@ -35,7 +35,7 @@ fn a_clone_is_equal_and_hashes_alike_until_one_of_them_hears_something() {
 
     let mut again = before.clone();
     hear(&mut *again);
-    assert_eq!(heard, again, "whoever has heard the same is the same");
+    assert_eq!(heard, again, "referees that have heard the same are equal");
     assert_eq!(hash(&*heard), hash(&*again));
 }
 

@@ -193,7 +193,7 @@ impl Process for Berkeley {
         self.election.durable()
     }
 
-    /// The clock is not looked at here: whoever sets it up may still be at it.
+    /// The clock is not read here: a script may still be setting it.
     fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
         let (life, _) = Incarnation::next(saved);
         (self.last, self.reading) = (Question::born(life), Question::born(life));

@@ -157,7 +157,7 @@ impl Process for Cristian {
         self.life
     }
 
-    /// The clock is not looked at here: whoever sets it up may still be at it.
+    /// The clock is not read here: a script may still be setting it.
     fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
         (self.life, _) = Incarnation::next(saved);
         self.last = Question::born(self.life);
@@ -295,7 +295,7 @@ impl Cristian {
 }
 
 const SERVER: Opt =
-    Opt { name: "server", value: Some("ID"), help: "Who has the time [default: the largest]" };
+    Opt { name: "server", value: Some("ID"), help: "The time server [default: the largest id]" };
 const SAMPLES: Opt = Opt {
     name: "samples",
     value: Some("N"),
@@ -304,7 +304,7 @@ const SAMPLES: Opt = Opt {
 const MIN: Opt = Opt {
     name: "min",
     value: Some("TIME"),
-    help: "What a message is known to take at least [default: 0]",
+    help: "The shortest time that a message can take [default: 0]",
 };
 
 const USUAL_SAMPLES: u32 = 4;

@@ -83,7 +83,7 @@ impl fmt::Display for NoMajority {
 
 impl std::error::Error for NoMajority {}
 
-/// How many of so many are more than half.
+/// The smallest number that is more than half of this many.
 pub(super) fn majority(of: u32) -> u32 {
     of / 2 + 1
 }
@@ -216,17 +216,17 @@ pub struct Pace {
 pub(super) const INTERVAL: Opt = Opt {
     name: "interval",
     value: Some("TIME"),
-    help: "From one round to the next [default: 10s]",
+    help: "From one round to the next [default: 10s; for deadlock-central 4T]",
 };
 pub(super) const SLEW: Opt = Opt {
     name: "slew",
     value: Some("RATE"),
-    help: "How fast a clock makes up for what it is off, as in 5% or 500ppm [default: 5%]",
+    help: "How fast a clock corrects its error, as in 5% or 500ppm [default: 5%]",
 };
 pub(super) const MAX_DRIFT: Opt = Opt {
     name: "max-drift",
     value: Some("RATE"),
-    help: "How much clocks are believed to gain or lose at most [default: 100ppm]",
+    help: "The largest drift that the algorithm assumes [default: 100ppm]",
 };
 
 const USUAL_INTERVAL: Duration = Duration::from_secs(10);

@@ -78,7 +78,7 @@ pub fn intersect(intervals: &[Interval], wrong: usize) -> Result<Intersection, T
         match edge {
             Edge::Begin => {
                 open += 1;
-                // So many are open up to the next edge.
+                // This many are open up to the next edge.
                 let until = edges.get(index + 1).map_or(*value, |(next, _)| *next);
                 let common = Interval { low: *value, high: until };
                 let rank = (open, Reverse(common.width()));

@@ -120,7 +120,7 @@ pub struct Config {
     pub accuracy: Duration,
 }
 
-/// So many polls a filter remembers.
+/// The number of polls that a filter remembers.
 const FILTER: usize = 8;
 
 /// Readings are whole microseconds.
@@ -210,7 +210,7 @@ impl Process for Ntp {
         self.life
     }
 
-    /// The clock is not looked at here: whoever sets it up may still be at it.
+    /// The clock is not read here: a script may still be setting it.
     fn on_start(&mut self, saved: Option<Incarnation>, cx: &mut Cx<'_>) {
         (self.life, _) = Incarnation::next(saved);
         self.last = Question::born(self.life);
@@ -369,7 +369,7 @@ impl Ntp {
 const SERVERS: Opt = Opt {
     name: "servers",
     value: Some("IDS"),
-    help: "Who has the time, as in 3,4,5 [default: the three largest; one is left as a client]",
+    help: "The time servers, as in 3,4,5 [default: the three largest; one process is left as a client]",
 };
 const ACCURACY: Opt = Opt {
     name: "accuracy",

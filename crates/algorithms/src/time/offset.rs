@@ -17,7 +17,7 @@ impl Offset {
     /// No difference at all.
     pub const ZERO: Offset = Offset(0);
 
-    /// So many microseconds ahead; behind, if it is negative.
+    /// Microseconds ahead; behind, if it is negative.
     pub const fn from_micros(micros: i64) -> Self {
         Offset(micros)
     }

@@ -43,9 +43,9 @@ pub enum Against {
 /// Readings are whole microseconds, and so are halves and means of them.
 const ROUNDING: Duration = Duration::from_micros(5);
 
-/// So many moments of a run are kept; more are thinned out.
+/// At most this many moments of a run are kept; more are thinned out.
 const MOMENTS_MAX: usize = 400; // even
-/// So many of them a summary shows.
+/// The number of them that a summary shows.
 const MOMENTS_TOLD: usize = 6;
 
 /// Watches over clocks.
@@ -99,7 +99,7 @@ struct Moments {
     kept: Vec<Moment>,
     /// The last, if it is not kept.
     last: Option<Moment>,
-    /// One of so many is, as a power of two.
+    /// One of this many is, as a power of two.
     thinned: u32,
     seen: u64,
 }

@@ -13,7 +13,7 @@ pub(super) struct Chair<S> {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage<S> {
-    /// V1: this view is proposed, and so many have reported. Timer `Reports` runs.
+    /// V1: this view is proposed, and this many have reported. Timer `Reports` runs.
     Gathering { epoch: Epoch, reports: BTreeMap<NodeId, Reported<S>> },
     /// V6: between two rounds of PINGs. Timer `Watch` runs, if anybody is watched at all.
     Presiding,

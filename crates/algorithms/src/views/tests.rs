@@ -157,7 +157,7 @@ fn the_first_coordinator_watches() {
 }
 
 #[test]
-fn v1_whoever_is_elected_proposes_above_all_that_it_knows() {
+fn v1_the_elected_process_proposes_above_all_that_it_knows() {
     let mut p3 = at(3, false);
     p3.deliver(4, Msg::Propose(epoch(6, 4)));
     assert_eq!(p3.elected(3), proposes(epoch(7, 3)));
@@ -231,7 +231,7 @@ fn v3_when_all_have_reported_the_view_begins() {
 }
 
 #[test]
-fn v3_whoever_is_silent_for_t_is_dead() {
+fn v3_a_process_that_is_silent_for_t_is_dead() {
     let mut p4 = gathering(false);
     p4.deliver(2, report(epoch(1, 4), Some(Epoch::FIRST), 20));
     let expected = view(epoch(1, 4), &[2, 4]);

@@ -50,12 +50,14 @@ impl From<Reply> for wire::ToClient {
             Reply::Preempt { session, role } => {
                 Kind::Preempt(wire::Preempt { session: Some(session.0), role })
             }
-            Reply::Taken { session, lock, number, by } => Kind::Taken(wire::Taken {
-                session: Some(session.0),
-                lock,
-                number: Some(number),
-                by,
-            }),
+            Reply::ForceReleased { session, lock, number, by } => {
+                Kind::ForceReleased(wire::ForceReleased {
+                    session: Some(session.0),
+                    lock,
+                    number: Some(number),
+                    by,
+                })
+            }
             Reply::Forced { lock, session, result } => Kind::Forced(wire::Forced {
                 lock,
                 session: Some(session.0),
@@ -110,12 +112,14 @@ impl TryFrom<Kind> for ToClient {
             Kind::Preempt(wire::Preempt { session, role }) => {
                 Reply::Preempt { session: to_session(session, "make_room.session")?, role }
             }
-            Kind::Taken(wire::Taken { session, lock, number, by }) => Reply::Taken {
-                session: to_session(session, "taken.session")?,
-                lock,
-                number: require(number, "taken.number")?,
-                by,
-            },
+            Kind::ForceReleased(wire::ForceReleased { session, lock, number, by }) => {
+                Reply::ForceReleased {
+                    session: to_session(session, "force_released.session")?,
+                    lock,
+                    number: require(number, "force_released.number")?,
+                    by,
+                }
+            }
             Kind::Forced(wire::Forced { lock, session, refused }) => Reply::Forced {
                 lock,
                 session: to_session(session, "forced.session")?,

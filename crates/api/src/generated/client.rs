@@ -256,7 +256,7 @@ pub mod to_client {
         #[prost(message, tag = "4")]
         Preempt(super::Preempt),
         #[prost(message, tag = "5")]
-        Taken(super::Taken),
+        ForceReleased(super::ForceReleased),
         #[prost(message, tag = "6")]
         Forced(super::Forced),
         #[prost(message, tag = "7")]
@@ -336,7 +336,7 @@ pub struct Preempt {
     pub role: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Taken {
+pub struct ForceReleased {
     #[prost(uint64, optional, tag = "1")]
     pub session: ::core::option::Option<u64>,
     #[prost(string, tag = "2")]

@@ -15,7 +15,7 @@ pub mod envelope {
         #[prost(message, tag = "3")]
         Welcome(super::Welcome),
         #[prost(message, tag = "4")]
-        Refusal(super::Refusal),
+        Rejection(super::Rejection),
         #[prost(message, tag = "5")]
         Letter(super::Letter),
         #[prost(message, tag = "6")]
@@ -101,7 +101,7 @@ pub struct MemberAddress {
     pub address: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Refusal {
+pub struct Rejection {
     #[prost(enumeration = "Reason", tag = "1")]
     pub reason: i32,
     #[prost(string, tag = "2")]

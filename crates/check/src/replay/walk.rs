@@ -72,7 +72,7 @@ pub(super) struct Setting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Fires(Moment),
-    /// It is cancelled, set anew, or lost in a crash.
+    /// It is cancelled, set again, or lost in a crash.
     Stops(Moment),
     /// It is still to come.
     Waits,

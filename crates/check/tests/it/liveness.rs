@@ -338,7 +338,7 @@ fn a_goal_that_comes_and_goes_for_ever_is_missed() {
     assert_eq!(found.cycle, deliveries(&[1, 2, 0, 1, 2, 0]));
 }
 
-/// The first process begins each round with two messages to the second. That one misses the goal in
+/// The first process begins each round with two messages to the second. The second misses the goal in
 /// between, if it has had one of them first.
 fn race<const TOKEN_FIRST: bool>(toy: &mut Toy, msg: Msg, cx: &mut Context<'_, Toy>) {
     let is_bad = (msg == Msg::Token) == TOKEN_FIRST;

@@ -1,8 +1,8 @@
 //! Ours finds as many states, steps and levels as stateright does in the same world.
 //!
 //! Where nothing is wrong with a world, what must hold is looked after as well, and what is
-//! remembered for it is part of the states. Where something is, nobody looks: whoever finds it
-//! stops there, and here both must come to the end.
+//! remembered for it is part of the states. Where something is wrong, the
+//! properties are not checked: a search that finds a violation stops, and here both must come to the end.
 
 use crate::models::listed;
 use crate::peer::Peer;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const TIMEOUT: Duration = Duration::from_millis(100);
 
-/// So many processes of an algorithm, set like this.
+/// This many processes of an algorithm, set like this.
 fn cluster(name: &str, nodes: u32, set: impl FnOnce(&mut Settings)) -> Setup {
     let algorithm = listed(name);
     let group = Group::numbered(nodes).unwrap();
@@ -66,7 +66,7 @@ fn watched(name: &str, nodes: u32, crashes: u8, recoveries: u8) -> Setup {
     Setup { faults, ..setup }
 }
 
-/// Mutual exclusion as in the papers: each may work so many times.
+/// Mutual exclusion as in the papers: each may work this many times.
 fn textbook(name: &str, nodes: u32, requests: u8) -> Setup {
     let setup = cluster(name, nodes, |settings| settings.textbook = true);
     Setup { timing: Timing::Asynchronous, requests, ..setup }
@@ -93,7 +93,7 @@ fn sections_have_one_inside_and_nobody_starves() {
     proved(&Setup { channels: Channels::Causal, ..printed }, 10_000);
 }
 
-/// Whoever dies, with the token, inside or as coordinator: the others go on.
+/// Any process dies, with the token, inside or as coordinator: the others go on.
 #[test]
 fn sections_survive_a_crash_under_views() {
     let setup = watched("token-ring", 3, 1, 0);
@@ -169,7 +169,7 @@ fn circle(homes: &[u32], sites: &[u32], order: &[usize]) -> Setup {
     Setup { asks, timing: Timing::Asynchronous, ..setup }
 }
 
-/// All ways to place so many things at three sites.
+/// All ways to place this many things at three sites.
 fn placings(count: usize) -> Vec<Vec<u32>> {
     let digit = |number: usize, at: usize| (number / 3usize.pow(at as u32) % 3) as u32 + 1;
     let placing = |number: usize| (0..count).map(|at| digit(number, at)).collect();

@@ -23,9 +23,9 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// So many runs of each algorithm.
+/// The number of runs of each algorithm.
 const RUNS: u64 = 150;
-/// So many events of each run.
+/// The number of events of each run.
 const EVENTS: usize = 120;
 
 #[test]

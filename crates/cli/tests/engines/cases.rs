@@ -124,7 +124,7 @@ pub(crate) async fn a_request_that_times_out_leaves_nothing_behind(rig: &mut Rig
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
     assert!(error.to_string().starts_with("cannot lock 'slow': timed out"), "{error}");
     lock.release().await.unwrap();
-    // Nobody is before it.
+    // No request is before it.
     let third = rig.session("third").await;
     free(&third, "slow").await;
 }
@@ -253,7 +253,7 @@ pub(crate) async fn roles_have_values_and_are_passed_on(rig: &mut Rig) {
     until("the new value", || value(&observer).as_deref() == Some("host-1b")).await;
     let before = leads.token();
     leads.resign().await.unwrap();
-    let leads = tokio::time::timeout(PATIENCE, next).await.expect("nobody follows").unwrap();
+    let leads = tokio::time::timeout(PATIENCE, next).await.expect("no leader follows").unwrap();
     assert!(leads.token() > before);
     until("the next leader", || value(&observer).as_deref() == Some("host-2")).await;
     leads.resign().await.unwrap();

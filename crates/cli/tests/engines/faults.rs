@@ -49,7 +49,8 @@ pub(crate) async fn a_lost_leader_costs_no_lock(rig: &mut Rig) {
     let mut observer = client.observe("survivor-role").await.unwrap();
     let leader = rig.kill_leader();
     // A new one is granted something, and what was held is held.
-    let other = timeout(PATIENCE, client.session(options)).await.expect("nobody opens it").unwrap();
+    let other =
+        timeout(PATIENCE, client.session(options)).await.expect("no server opens it").unwrap();
     let second = other.lock("after the fall").timeout(PATIENCE).await.unwrap();
     assert!(second.token() > lock.token());
     assert!(lock.is_held(), "{lock:?}");

@@ -1,4 +1,4 @@
-//! Algorithms between real processes: the same as in the simulator, and nobody left behind.
+//! Algorithms between real processes: the same as in the simulator, and no process is left behind.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(unix)]
@@ -213,7 +213,7 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Ends a parent by a signal while its children run, and waits until they are gone.
-fn nobody_is_left(signal: Signal) -> Output {
+fn no_process_is_left(signal: Signal) -> Output {
     let folder = TempDir::new().unwrap();
     let mut parent = command("host bully --nodes 4 --stop 2@50ms..50s --for 60s");
     let parent = parent.env("TMPDIR", folder.path());
@@ -241,19 +241,19 @@ fn nobody_is_left(signal: Signal) -> Output {
 
 #[test]
 fn ctrl_c_leaves_no_process_and_no_file_and_shows_what_happened() {
-    let text = printed(nobody_is_left(Signal::INT), 0);
+    let text = printed(no_process_is_left(Signal::INT), 0);
     assert!(text.contains("P2 pauses"), "{text}");
     assert!(text.contains("4 operating-system processes"), "{text}");
 }
 
 #[test]
 fn a_polite_end_is_like_ctrl_c() {
-    assert!(printed(nobody_is_left(Signal::TERM), 0).contains("P2 pauses"));
+    assert!(printed(no_process_is_left(Signal::TERM), 0).contains("P2 pauses"));
 }
 
 #[test]
 fn not_even_a_parent_that_is_killed_leaves_a_process() {
-    assert_eq!(nobody_is_left(Signal::KILL).status.code(), None);
+    assert_eq!(no_process_is_left(Signal::KILL).status.code(), None);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn the_summary_has_all_that_there_is_to_know_of_sections() {
         ("refusals", json!([])),
         ("violations", json!([])),
         ("agreed", json!(true)),
-        // Nothing can fail, so nobody watches anybody.
+        // Nothing can fail, so no process watches another.
         ("overhead", json!({})),
     ] {
         assert_eq!(found[key], value, "{key}");
@@ -79,7 +79,7 @@ fn every_load_asks_as_often_as_it_was_told_to() {
             let found = summary(&command, 0);
             assert_eq!(found["entries"], 43, "{command}");
             assert_eq!(found, drop_machine(summary(&command, 0), &found), "{command}");
-            // Only under a light load does nobody wait for another.
+            // Only under a light load no process waits for another.
             assert_eq!(found["sync_delay_ms"].is_null(), load == "light", "{command}: {found}");
         }
     }
@@ -109,7 +109,7 @@ fn the_token_dies_with_its_holder_and_is_made_anew_unless_it_is_the_textbook_s()
         "{survived}"
     );
     let (text, _) = said(&format!("{command} --quiet"), 0);
-    assert_eq!(line(&text, "tokens"), "1 made anew");
+    assert_eq!(line(&text, "tokens"), "1 lost and replaced");
     assert_eq!(line(&text, "lost"), "1 request died with its process");
     assert!(line(&text, "entries").ends_with(" more were never made"), "{text}");
 
@@ -121,7 +121,7 @@ fn the_token_dies_with_its_holder_and_is_made_anew_unless_it_is_the_textbook_s()
     let (text, _) = said(&format!("{command} --textbook --quiet"), 1);
     assert!(line(&text, "violated").ends_with("(here: P1, P2, P4, P5)"), "{text}");
     assert!(line(&text, "why").contains("without --textbook"), "{text}");
-    // Nobody elects anybody in the papers.
+    // The papers have no elections.
     assert!(!text.contains("coordinator "), "{text}");
 }
 
@@ -148,7 +148,7 @@ fn views_come_from_scripted_elections_too() {
     assert_eq!(found["token_regenerations"], 1, "{found}");
     // P1 has the token at first, and dies inside; the others have two jobs each.
     assert_eq!((&found["entries"], &found["lost"]), (&json!(7), &json!(1)), "{found}");
-    assert_eq!(found["overhead"].get("WATCH"), None, "nobody watches by itself: {found}");
+    assert_eq!(found["overhead"].get("WATCH"), None, "no process watches by itself: {found}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_sweep_sums_up() {
     assert_eq!(found["token_regenerations"], 0);
     let (text, _) = said("sim suzuki-kasami --chaos --seeds 50", 0);
     let entries = line(&text, "entries");
-    assert!(entries.ends_with("tokens made anew"), "{text}");
+    assert!(entries.ends_with("tokens lost and replaced"), "{text}");
     let (text, complaint) = said("sim central --release 3@20ms --seeds 2", 2);
     assert!(text.contains("2 seeds"), "{text}");
     assert!(complaint.contains("P3 at 20ms"), "{complaint}");
@@ -307,7 +307,7 @@ mod real {
             assert_eq!(found["real"], true);
             assert_eq!((&found["entries"], &found["requests"]), (&json!(20), &json!(20)));
             assert_eq!(found["violations"], json!([]));
-            assert_eq!(found["overhead"], json!({}), "nobody watches: nothing can fail");
+            assert_eq!(found["overhead"], json!({}), "no process watches: nothing can fail");
             assert!(found["messages_per_entry"].as_f64().unwrap() > 0.0);
             assert!(found["wait_ms"]["max"].is_f64());
         }

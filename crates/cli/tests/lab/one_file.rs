@@ -82,7 +82,7 @@ fn build(copy: &Path) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    // What is run once is not worth optimising. And nobody else asks for this level of debugging:
+    // What is run once is not worth optimising. And no other build asks for this level of debugging:
     // cargo must not take a crate of the copy for the same crate of the repository.
     for folder in fs::read_dir(copy.join("crates")).unwrap() {
         let name = folder.unwrap().file_name().into_string().unwrap();

@@ -82,7 +82,7 @@ impl Drop for Running {
     }
 }
 
-/// P5 is cut off and follows nobody; P4 leads. A client that begins with P5 finds that out.
+/// P5 is cut off and has no coordinator; P4 leads. A client that begins with P5 finds that out.
 #[test]
 fn a_client_that_begins_with_a_member_that_is_cut_off_finds_the_coordinator() {
     let group = Group::start(5, plain);
@@ -183,7 +183,7 @@ fn a_session_that_an_operator_ends_is_dead_before_the_next_begins() {
     let (code, said) = call(group.http(3), "DELETE", &path, &Value::Null).unwrap();
     assert_eq!(code, 200, "{said}");
     assert_eq!(next.lines.next().unwrap().unwrap(), "next");
-    assert!(began.elapsed() < 5 * SECOND, "nobody waits for the TTL");
+    assert!(began.elapsed() < 5 * SECOND, "the next does not wait for the TTL");
     assert!(first.until("was lost").contains("operator"));
     assert_eq!(first.child.wait().unwrap().code(), Some(72));
 }

@@ -196,7 +196,7 @@ impl Up {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// Whether a process of this number is there. One that nobody has waited for yet is not.
+    /// Whether a process of this number is there. A zombie is not.
     pub(crate) fn lives(pid: Pid) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
         let gone = stat.is_ok_and(|stat| stat.contains(") Z "));
@@ -204,7 +204,7 @@ impl Up {
     }
 
     /// Waits for the end of all members.
-    pub(crate) fn nobody_is_left(&self) {
+    pub(crate) fn no_process_is_left(&self) {
         for _ in 0..1_000_000 {
             if !self.pids.iter().any(|pid| Up::lives(*pid)) {
                 return;

@@ -94,8 +94,8 @@ fn who_holds_what_and_who_waits_is_listed_watched_and_drawn() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("waits.svg");
     let line = format!("deadlocks --svg {}", file.display());
-    let circle = format!("{b} (second) waits for 'x' behind {a}");
-    shown(&address, &line, &["2 sessions in a cycle", &circle, "was aborted"]);
+    let cycle = format!("{b} (second) waits for 'x' behind {a}");
+    shown(&address, &line, &["2 sessions in a cycle", &cycle, "was aborted"]);
     let picture = fs::read_to_string(file).unwrap();
     assert!(picture.starts_with("<svg") && picture.contains(&a), "{picture}");
 
@@ -133,7 +133,7 @@ fn who_holds_what_and_who_waits_is_listed_watched_and_drawn() {
 }
 
 #[test]
-fn whoever_does_not_answer_is_named() {
+fn a_member_that_does_not_answer_is_named() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     for verb in [
         "sessions",
@@ -175,7 +175,7 @@ fn the_cluster_of_up_is_found_and_of_several_one_has_to_be_named() {
         assert_eq!(code, Some(0), "{line}: {complaint}");
         assert!(said.contains(fragment), "no '{fragment}' in: {line}\n{said}");
     }
-    // Whoever is named is asked, not whoever was found.
+    // The member that is named is asked, not the one that was found.
     let elsewhere = unnamed(&runtime, "status --address 127.0.0.1:1");
     assert!(elsewhere.0 == Some(69) && elsewhere.2.contains("127.0.0.1:1"), "{elsewhere:?}");
 

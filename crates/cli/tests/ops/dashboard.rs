@@ -141,7 +141,7 @@ fn a_page_kills_the_coordinator_and_sees_the_next() {
     member.until(led_by(3));
     up.say("quit");
     assert!(up.child.wait().unwrap().success());
-    up.nobody_is_left();
+    up.no_process_is_left();
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
         assert_eq!(found, code, "{problem}");
         assert!(problem["error"].is_string() && problem["hint"].is_string(), "{problem}");
     }
-    // A member takes no commands from the dashboard's page either: that one may only read.
+    // A member takes no commands from the dashboard's page either: the page may only read.
     let head = format!("POST /dev/partition HTTP/1.1\r\nOrigin: http://{}", up.dashboard);
     assert_eq!(call(&up.members[2], &head, "{\"blocked\": [1]}").0, 403);
     assert_eq!(state(&up), before);

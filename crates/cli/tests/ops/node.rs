@@ -31,7 +31,7 @@ id = 1
 address = "127.0.0.1:7400"
 "#;
 
-/// A command that sees nothing of the environment of whoever runs the tests.
+/// A command that sees nothing of the environment of the user who runs the tests.
 fn command(directory: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
     for variable in ["CONFIG", "ID", "LISTEN", "HTTP", "DATA", "ELECTION", "LOG", "PROFILE"] {
@@ -387,10 +387,10 @@ fn certificates_are_made_once() {
 }
 
 #[test]
-fn whoever_does_not_answer_is_named() {
+fn a_member_that_does_not_answer_is_named() {
     let directory = TempDir::new().unwrap();
     let path = directory.path();
-    // Bound and never served, then closed: nobody is there.
+    // Bound and never served, then closed: no member is there.
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     for verb in ["status", "members", "status --watch"] {
         let line = format!("{verb} --address {free}");

@@ -150,6 +150,10 @@ fn one_waits_for_the_other_and_not_longer_than_it_wants() {
     assert!(text(&output.stderr).contains("the lock 'db' is not free"), "{}", text(&output.stderr));
     let output = cluster.run("lock db --wait 50ms", "echo never");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(75), 0));
+    // The error names the time of the flag, not what was left of it when the request went out.
+    let why =
+        "cannot lock 'db': timed out after 50ms (first in the queue); retry with a longer --wait";
+    assert!(text(&output.stderr).contains(why), "{}", text(&output.stderr));
     let mut second = cluster.spawn("lock db", JOB);
     second.until("waits for 'db', position 1 in the queue");
     let mut third = cluster.spawn("lock db", "echo never");
@@ -180,7 +184,7 @@ fn a_job_dies_with_its_command_and_so_does_what_it_started() {
     next.until("waits for 'db'");
     command.signal(Signal::KILL);
     command.code();
-    // Nobody waits for a minute: the member sees the death of all of them.
+    // The next does not wait for a minute: the member sees the death of all of them.
     assert_eq!(next.line(), "next");
     assert!(!all.iter().any(|pid| Up::lives(*pid)), "a job outlives its command");
     assert_eq!(next.code(), Some(0));
@@ -244,7 +248,7 @@ fn the_job_moves_on_whatever_is_killed() {
     one.code();
     let next = pid(&other.line());
     assert!(!Up::lives(job), "two at once");
-    // The job: its command ends, and whoever stands leads.
+    // The job: its command ends, and the other candidate leads.
     let mut third = cluster.spawn("campaign cron --ttl 4s --grace 1s", JOB);
     third.until("campaigns for 'cron'");
     kill_process(next, Signal::KILL).unwrap();
@@ -311,7 +315,7 @@ fn a_job_is_dead_before_the_next_begins_even_if_its_command_stands_still() {
     one.signal(Signal::CONT);
     one.until("no longer leads 'cron'");
     one.until("campaigns for 'cron', 1 candidate ahead");
-    // Without members nobody can be relied on; when they are back, somebody leads again.
+    // Without members no client leads; when they are back, one leads again.
     for id in 1..=3 {
         cluster.up.say(&format!("kill {id}"));
     }
@@ -473,7 +477,7 @@ fn what_the_cluster_does_not_want_has_its_own_code() {
     assert_eq!(cluster.run("lock slots --permits 1/3", "true").status.code(), Some(78));
     held.signal(Signal::TERM);
     assert_eq!(held.code(), Some(143));
-    // A minority: the member is there, and nobody coordinates.
+    // A minority: the member is there, and there is no coordinator.
     drop(cluster);
     let mut up = Up::start("--nodes 3");
     up.until(&["member 3 is the coordinator in term"]);

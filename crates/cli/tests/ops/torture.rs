@@ -54,7 +54,7 @@ fn processes(folder: &Path, clients: usize) -> Vec<Pid> {
 }
 
 #[test]
-fn it_leaves_nobody_behind_however_it_ends() {
+fn it_leaves_no_process_behind_however_it_ends() {
     for (signal, code) in [(Signal::INT, Some(130)), (Signal::KILL, None)] {
         let folder = TempDir::new().unwrap();
         let keep = folder.path().join("kept");

@@ -1,4 +1,4 @@
-//! `up` as a script meets it: real members that are killed and cut off, and nobody left behind.
+//! `up` as a script meets it: real members that are killed and cut off, and no process is left behind.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -29,7 +29,7 @@ fn the_next_takes_over_from_a_killed_coordinator() {
     assert!(Up::lives(up.pids[0]));
     kill_process(Pid::from_child(&up.child), Signal::INT).unwrap();
     assert!(up.child.wait().unwrap().success());
-    up.nobody_is_left();
+    up.no_process_is_left();
 }
 
 #[test]
@@ -49,11 +49,11 @@ fn a_minority_says_that_it_has_no_mandate_and_heals() {
     up.until(&["member 3 is the coordinator in term"]);
     up.say("quit");
     assert!(up.child.wait().unwrap().success());
-    up.nobody_is_left();
+    up.no_process_is_left();
 }
 
 #[test]
-fn a_parent_that_is_killed_leaves_nobody_behind() {
+fn a_parent_that_is_killed_leaves_no_process_behind() {
     // A parent that is killed cannot remove a temporary directory.
     let directory = TempDir::new().unwrap();
     let mut up = Up::start(&format!("--nodes 3 --dir {}", directory.path().display()));
@@ -64,7 +64,7 @@ fn a_parent_that_is_killed_leaves_nobody_behind() {
     assert_eq!(up.pids.iter().filter(|pid| Up::lives(**pid)).count(), 3);
     kill_process(Pid::from_child(&up.child), Signal::KILL).unwrap();
     up.child.wait().unwrap();
-    up.nobody_is_left();
+    up.no_process_is_left();
 }
 
 #[test]

@@ -173,7 +173,7 @@ impl Etcd {
             let (Subject::Lock(lock) | Subject::Role(lock)) = claim.subject;
             let by = "another client of etcd, which deleted its key".to_owned();
             let number = *number;
-            shared.hear([ToClient::Reply(Reply::Taken { session, lock, number, by })]);
+            shared.hear([ToClient::Reply(Reply::ForceReleased { session, lock, number, by })]);
         }
         shared.hear([ToClient::Reply(Reply::KeptAlive { session, sent })]);
     }

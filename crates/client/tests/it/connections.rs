@@ -6,7 +6,7 @@ use bellwether_coordination::{Ending, Reply};
 use std::time::Duration;
 
 #[tokio::test]
-async fn nobody_answers() {
+async fn no_member_answers() {
     let endpoints = Endpoints::unix("/nowhere/at/all.sock").timeout(Duration::from_millis(50));
     let error = soon("an error", Client::connect(endpoints)).await.unwrap_err();
     assert_eq!((error.kind(), error.tried().len()), (ErrorKind::Unavailable, 1));
@@ -31,7 +31,7 @@ async fn members_without_a_coordinator() {
 }
 
 #[tokio::test]
-async fn what_was_asked_while_nobody_coordinated_is_asked_again() {
+async fn requests_without_a_coordinator_are_sent_again() {
     let fake = Fake::new();
     let session = fake.session("one").await;
     fake.announce(None);
@@ -116,7 +116,7 @@ async fn what_is_dropped_is_closed() {
     drop(client);
     drop(lock);
     fake.until("the session to end", |state| state.coordination.sessions().is_empty()).await;
-    // A session that nobody waits for any longer.
+    // A session whose caller no longer waits.
     let client = fake.client().await;
     let opening = tokio::spawn(async move { client.session(SessionOptions::default()).await });
     opening.abort();

@@ -39,7 +39,7 @@ pub(crate) struct State {
     routes: BTreeMap<SessionId, Out>,
     /// All connections, by member.
     connections: Vec<(u32, Out)>,
-    /// Whether nobody coordinates.
+    /// Whether there is no coordinator.
     pub(crate) vacant: bool,
     /// The members that follow no coordinator, though there is one.
     pub(crate) cut_off: Vec<u32>,
@@ -51,7 +51,7 @@ pub(crate) struct State {
     pub(crate) old: bool,
     /// Pings that came.
     pub(crate) pings: u64,
-    /// Of so many replies one is lost.
+    /// One of this many replies is lost.
     pub(crate) loses_one_of: Option<u64>,
     replies: u64,
     /// Whether sessions end when their TTL is over, by this clock.
@@ -396,7 +396,7 @@ impl State {
                 Outcome::Ended(session, why) => (session, Reply::Ended { session, why: Some(why) }),
                 Outcome::Preempt { session, role } => (session, Reply::Preempt { session, role }),
                 Outcome::Forced { lock, session, number: Some(number), by, done: Ok(()) } => {
-                    (session, Reply::Taken { session, lock, number, by })
+                    (session, Reply::ForceReleased { session, lock, number, by })
                 }
                 _ => continue,
             };

@@ -1,4 +1,4 @@
-//! Locks, and what becomes of them when somebody changes its mind.
+//! Locks, and what becomes of them when a caller changes its mind.
 
 use crate::fake::{Fake, soon};
 use bellwether::{Client, ErrorKind, Lost, SessionEnd, SessionOptions, Token};
@@ -58,7 +58,7 @@ async fn who_waits_no_longer_leaves_nothing_behind() {
         let two = two.clone();
         async move { two.lock("a").await }
     });
-    fake.until("somebody to wait", |state| queue(state) == 1).await;
+    fake.until("a request to wait", |state| queue(state) == 1).await;
     waiting.abort();
     fake.until("the queue to be empty", |state| queue(state) == 0).await;
     lock.release().await.unwrap();
@@ -74,7 +74,7 @@ async fn what_is_granted_to_one_who_has_gone_is_given_back() {
             let two = two.clone();
             async move { drop(two.lock("a").await) }
         });
-        fake.until("somebody to wait", |state| state.coordination.locks()["a"].queue.len() == 1)
+        fake.until("a request to wait", |state| state.coordination.locks()["a"].queue.len() == 1)
             .await;
         // The grant and the giving up cross each other.
         drop(lock);
@@ -106,7 +106,7 @@ async fn a_lock_that_was_given_up_can_be_had_again_though_its_grant_was_lost() {
         let two = two.clone();
         async move { drop(two.lock("a").await) }
     });
-    fake.until("somebody to wait", |state| state.coordination.locks()["a"].queue.len() == 1).await;
+    fake.until("a request to wait", |state| state.coordination.locks()["a"].queue.len() == 1).await;
     fake.state().loses_one_of = Some(1);
     drop(lock);
     let granted = |state: &crate::fake::State| {
@@ -160,7 +160,7 @@ async fn what_an_operator_takes_is_lost() {
 }
 
 #[tokio::test]
-async fn a_token_is_checked_by_whoever_is_shown_it() {
+async fn a_resource_checks_the_token_that_it_is_shown() {
     let fake = Fake::new();
     let (one, guard) = (fake.session("one").await, fake.client().await);
     let (lock, role) = (one.lock("a").await.unwrap(), one.campaign("r").await.unwrap());
@@ -239,7 +239,7 @@ async fn it_is_lost_here_before_it_is_granted_there() {
             how
         }
     });
-    // From now on nobody is heard; the coordinator ends the session when its time is over.
+    // From now on no message arrives; the coordinator ends the session when its time is over.
     let granted = tokio::spawn({
         let (two, lost) = (two.clone(), lost.clone());
         async move {

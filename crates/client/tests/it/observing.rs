@@ -23,8 +23,8 @@ async fn the_present_comes_first_and_then_every_change() {
     let client = fake.client().await;
     let mut observer = observe(&client, "r").await;
     assert_eq!(observer.role(), "r");
-    let nobody = next(&mut observer).await;
-    assert!(nobody.leader.is_none() && nobody.reason.is_empty(), "{nobody:?}");
+    let vacant = next(&mut observer).await;
+    assert!(vacant.leader.is_none() && vacant.reason.is_empty(), "{vacant:?}");
 
     let session = fake.session("one").await;
     let leads = session.campaign("r").value("a").await.unwrap();
@@ -82,7 +82,7 @@ async fn what_is_dropped_is_observed_no_more() {
     let observers = [observe(&client, "r").await, observe(&client, "s").await];
     assert_eq!(fake.state().observers.len(), 2);
     drop(observers);
-    fake.until("nobody to observe", |state| state.observers.is_empty()).await;
+    fake.until("no observer", |state| state.observers.is_empty()).await;
     // Nor what never came to be.
     fake.state().mute.push(1);
     assert!(timeout(Duration::from_millis(20), client.observe("r")).await.is_err());

@@ -23,7 +23,7 @@ async fn the_next_one_leads_when_the_leader_goes() {
     let twice = two.campaign("r").await.unwrap_err();
     assert_eq!((twice.kind(), twice.name()), (ErrorKind::AlreadyRequested, Some("r")), "{twice}");
     drop(leads);
-    fake.until("nobody to stand", candidates(0)).await;
+    fake.until("no candidate", candidates(0)).await;
     // Just dropped, and stood for again at once.
     for _ in 0..10 {
         drop(soon("the role", async { two.campaign("r").await }).await.unwrap());
@@ -72,8 +72,7 @@ async fn a_role_is_handed_over_and_comes_back() {
     assert!(soon("its return", leads.leads_again()).await.unwrap() > token);
     assert!(leads.is_held());
     drop(leads);
-    fake.until("nobody to stand", |state| state.coordination.roles()["r"].candidates.is_empty())
-        .await;
+    fake.until("no candidate", |state| state.coordination.roles()["r"].candidates.is_empty()).await;
 }
 
 #[tokio::test]

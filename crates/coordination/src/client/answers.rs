@@ -156,13 +156,13 @@ impl Client {
         None
     }
 
-    pub(super) fn taken(
+    pub(super) fn force_released(
         &mut self,
         lock: String,
         number: Number,
         by: String,
     ) -> Option<ClientEvent> {
-        let taken = ClientEvent::Taken { lock, number, by };
+        let taken = ClientEvent::ForceReleased { lock, number, by };
         if self.held.contains_key(&number) {
             return Some(taken);
         }

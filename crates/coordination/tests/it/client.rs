@@ -217,19 +217,19 @@ fn k3_the_deadline_counts_from_when_the_answered_was_sent() {
     let mut client = Client::new(setup());
     client.open(ms(10));
     client.hear(opened(MINE, ms(10)), ms(300));
-    let reliance = Duration::from_micros(818_181 - 4);
-    assert_eq!(client.deadline(), Some(ms(10) + reliance));
+    let ttl = Duration::from_micros(818_181 - 4);
+    assert_eq!(client.deadline(), Some(ms(10) + ttl));
     client.wake(ms(310));
     client.wake(ms(600));
     client.hear(kept_alive(ms(600)), ms(610));
-    assert_eq!(client.deadline(), Some(ms(600) + reliance));
+    assert_eq!(client.deadline(), Some(ms(600) + ttl));
     client.hear(kept_alive(ms(310)), ms(620));
-    assert_eq!(client.deadline(), Some(ms(600) + reliance), "a late one takes nothing back");
+    assert_eq!(client.deadline(), Some(ms(600) + ttl), "a late one takes nothing back");
     client.hear(kept_alive(ms(5_000)), ms(630));
-    assert_eq!(client.deadline(), Some(ms(600) + reliance), "never sent");
+    assert_eq!(client.deadline(), Some(ms(600) + ttl), "never sent");
     let (number, _) = client.ask(lock("a"), ms(640));
     client.hear(answered(number, Ok(Answer::Granted(Token(1)))), ms(650));
-    assert_eq!(client.deadline(), Some(ms(600) + reliance), "an answer proves nothing");
+    assert_eq!(client.deadline(), Some(ms(600) + ttl), "an answer proves nothing");
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn k4_when_the_deadline_has_passed_it_is_over_whatever_comes_late() {
     assert_eq!(late.0, over.0);
     assert_eq!((client.deadline(), client.session(), client.next_wake()), (None, None, None));
     let (heard, requests) = client.hear(answered(number, waits(0)), deadline);
-    assert_eq!((heard, requests), (vec![], vec![close]), "it lives, and nobody needs it");
+    assert_eq!((heard, requests), (vec![], vec![close]), "it lives, and is not needed");
     assert_eq!(client.reconnected(deadline), []);
     assert_eq!(client.ask(lock("b"), deadline).1, []);
 }
@@ -373,7 +373,7 @@ fn k6_who_hands_a_role_over_may_lead_again_by_a_larger_token() {
 fn k7_what_is_said_about_a_grant_is_told_behind_it() {
     let mut client = open_client();
     let (number, _) = client.ask(lock("a"), ms(1));
-    let taken = |number| Reply::Taken {
+    let taken = |number| Reply::ForceReleased {
         session: MINE,
         lock: "a".to_owned(),
         number,
@@ -383,7 +383,7 @@ fn k7_what_is_said_about_a_grant_is_told_behind_it() {
     assert_eq!(client.hear(taken(99), ms(2)), nothing());
     let (heard, _) = client.hear(answered(number, Ok(Answer::Granted(Token(1)))), ms(3));
     assert!(
-        matches!(heard[..], [ClientEvent::Answered(..), ClientEvent::Taken { .. }]),
+        matches!(heard[..], [ClientEvent::Answered(..), ClientEvent::ForceReleased { .. }]),
         "{heard:?}"
     );
     let (release, _) = client.ask(Ask::Release(number), ms(4));

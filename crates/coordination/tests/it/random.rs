@@ -91,7 +91,7 @@ pub(crate) fn command(dice: &mut Dice, number: Number, sessions: &[SessionId]) -
     }
 }
 
-/// Holders get along, queues have no gaps, and nobody waits who need not.
+/// Holders get along, queues have no gaps, and no session waits that need not.
 fn assert_sound(coordination: &Coordination) {
     assert_eq!(coordination.flaw(), None);
     for (name, lock) in coordination.locks() {
@@ -99,7 +99,10 @@ fn assert_sound(coordination: &Coordination) {
         let alone = modes.iter().filter(|mode| **mode == Mode::Exclusive).count();
         assert!(alone == 0 || modes.len() == 1, "{name}: {modes:?}");
         assert!(lock.taken() <= lock.permits, "{name}: {modes:?}");
-        assert!(!lock.holders.is_empty() || !lock.queue.is_empty(), "{name} is kept for nobody");
+        assert!(
+            !lock.holders.is_empty() || !lock.queue.is_empty(),
+            "{name} is kept without a user"
+        );
         let orders: Vec<u64> = lock
             .queue
             .iter()

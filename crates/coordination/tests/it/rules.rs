@@ -256,7 +256,7 @@ fn l2_those_that_share_go_in_together_and_in_order() {
     rig.lock(c, &[want("x", Mode::Shared)]);
     let (_, said) = rig.lock(d, &[alone("x")]);
     assert!(waits(&said, 2));
-    assert!(waits(&rig.lock(e, &[want("x", Mode::Shared)]).1, 3), "nobody overtakes");
+    assert!(waits(&rig.lock(e, &[want("x", Mode::Shared)]).1, 3), "no request overtakes");
     assert_eq!(granted(&rig.release(a, first)), [b, c]);
 }
 
@@ -309,10 +309,10 @@ fn l4_the_last_edge_of_a_circle_is_aborted_with_its_name() {
     let (_, said) = rig.lock(c, &[alone("x")]);
     let Refusal::Deadlock(deadlock) = refused(&said).clone() else { unreachable!("{said:?}") };
     assert_eq!(deadlock.aborted, Some(c));
-    let mut circle: Vec<_> =
+    let mut cycle: Vec<_> =
         deadlock.cycle.iter().map(|wait| (wait.session, wait.lock.as_str())).collect();
-    circle.sort();
-    assert_eq!(circle, [(a, "y"), (b, "z"), (c, "x")]);
+    cycle.sort();
+    assert_eq!(cycle, [(a, "y"), (b, "z"), (c, "x")]);
     assert_eq!(rig.state.deadlocks().count(), 1);
     assert_eq!(granted(&rig.release(c, held)), [b], "the others go on");
 }
@@ -333,7 +333,7 @@ fn l4_a_circle_may_lead_through_a_queue() {
 }
 
 #[test]
-fn l4_a_circle_may_lead_past_one_that_is_in_nobodys_way() {
+fn l4_a_cycle_may_lead_past_a_request_that_blocks_none() {
     let mut rig = Rig::new();
     let [a, b, c, d] = [rig.open(1), rig.open(2), rig.open(3), rig.open(4)];
     rig.lock(a, &[want("x", Mode::Shared)]);
@@ -396,7 +396,7 @@ fn r1_first_come_and_by_priority() {
     let policy = Policy::Priority { preempt: false };
     rig.campaign(a, 1, policy);
     assert!(waits(&rig.campaign(b, 1, policy).1, 1));
-    assert!(waits(&rig.campaign(c, 5, policy).1, 1), "before b, but nobody is pushed out");
+    assert!(waits(&rig.campaign(c, 5, policy).1, 1), "before b, but the leader stays");
     let other = rig.open(4);
     let said = rig.campaign(other, 1, Policy::FirstCome).1;
     assert_eq!(refused(&said), &Refusal::OtherPolicy("cron".to_owned(), policy));
@@ -428,7 +428,7 @@ fn r2_a_leader_yields_by_itself() {
     assert_eq!(*why, format!("session {a} yielded to a candidate with a higher priority"));
     rig.ask(c, Ask::Resign { role: "cron".to_owned() });
     let why = &rig.state.roles()["cron"].history.back().unwrap().reason;
-    assert_eq!(*why, format!("session {c} resigned"), "nobody asked it to");
+    assert_eq!(*why, format!("session {c} resigned"), "no candidate asked it to");
 }
 
 #[test]
@@ -451,7 +451,7 @@ fn r3_a_role_is_handed_over_to_a_candidate() {
     assert_eq!(rig.state.roles()["cron"].history.back().unwrap().value, b"new");
 }
 
-/// Stands for a role and leaves it again.
+/// Campaigns for a role and resigns.
 fn pass_through(rig: &mut Rig, session: SessionId, role: &str) {
     let (role, policy) = (role.to_owned(), Policy::FirstCome);
     let stand = Ask::Campaign { role: role.clone(), priority: 0, value: Vec::new(), policy };

@@ -16,7 +16,7 @@ mod answer;
 mod connections;
 mod socket;
 
-use crate::refusal::Refusal;
+use crate::error::ErrorResponse;
 use answer::Answer;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -195,9 +195,9 @@ impl Server {
         let kind = (self.kind)(&parts.method, parts.uri.path());
         let body = match self.whole(&parts, body, kind.body_max()).await {
             Ok(body) => body,
-            Err(refusal) => {
+            Err(error) => {
                 // What is left of the body would be taken for the next request.
-                let mut response = refusal.into_response();
+                let mut response = error.into_response();
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 return response;
             }
@@ -222,11 +222,17 @@ impl Server {
     }
 
     /// The whole body, if it is small enough and comes in time (S2).
-    async fn whole(&self, parts: &Parts, body: Incoming, most: usize) -> Result<Bytes, Refusal> {
+    async fn whole(
+        &self,
+        parts: &Parts,
+        body: Incoming,
+        most: usize,
+    ) -> Result<Bytes, ErrorResponse> {
         let too_large = || {
             let error = format!("the body of the request is larger than {} KiB", most >> 10);
             let hint = "send a smaller body; no request of this kind needs more";
-            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, error, Some(hint)).coded("body-too-large")
+            ErrorResponse::new(StatusCode::PAYLOAD_TOO_LARGE, error, Some(hint))
+                .coded("body-too-large")
         };
         let announced = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         if announced.and_then(|length| length.parse::<u64>().ok()) > Some(most as u64) {
@@ -239,7 +245,8 @@ impl Server {
                 let within = self.limits.body_within;
                 let error = format!("the body of the request did not arrive within {within:?}");
                 let hint = "send it right after the head; Content-Length must be its length";
-                Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, error, Some(hint)).coded("slow-body"))
+                Err(ErrorResponse::new(StatusCode::REQUEST_TIMEOUT, error, Some(hint))
+                    .coded("slow-body"))
             }
         }
     }
@@ -263,8 +270,8 @@ impl Server {
                 "ask again in a second, or ask another member",
             ),
         };
-        let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint));
-        let mut response = refusal.coded("crowded").into_response();
+        let error = ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint));
+        let mut response = error.coded("crowded").into_response();
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         response
     }

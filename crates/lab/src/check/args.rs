@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 // Flags that `sim` has too, and that have another default here.
 const TIMEOUT: &str = "T: how long to wait for an answer [default: three times the longest delay]";
-const DETECTION: &str = "Whether processes watch their coordinator by themselves [default: on if \
-                         anybody may crash]";
-const SECTION: &str = "How long each stays in the critical section: 5ms, or anything of 1ms..9ms \
+const DETECTION: &str = "Whether processes watch their coordinator [default: on if \
+                         a process may crash]";
+const SECTION: &str = "How long a process stays in the critical section: 5ms, or any time of 1ms..9ms \
                        [default: T]";
 
 // Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
@@ -34,7 +34,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "ID=+200ms", allow_hyphen_values = true, help_heading = "Cluster")]
     pub(crate) offset: Vec<String>,
 
-    /// How many crashes there may be, of anybody, at any moment
+    /// How many crashes may happen, of any process, at any moment
     #[arg(long, value_name = "K", allow_negative_numbers = true, help_heading = "What may happen")]
     pub(crate) crashes: Option<u32>,
     /// How often a crashed process may come back
@@ -46,46 +46,46 @@ pub struct CheckArgs {
     /// How many messages may arrive twice
     #[arg(long, value_name = "D", allow_negative_numbers = true, help_heading = "What may happen")]
     pub(crate) duplicates: Option<u32>,
-    /// How often each process may be asked for what the algorithm is for: to work, to elect
+    /// How often each process may be asked to do its work: enter the section, elect, send
     /// [default: 1; none if there is an --ask, or if processes watch their coordinator]
     #[arg(long, value_name = "Q", allow_negative_numbers = true, help_heading = "What may happen")]
     pub(crate) requests: Option<u32>,
-    /// Nobody is the coordinator, and all processes start at once, before anything else happens
+    /// Begin without a coordinator: all processes start an election before anything else happens
     #[arg(long, conflicts_with = "requests", help_heading = "What may happen")]
     pub(crate) all_start: bool,
-    /// This process may be asked for this, at any moment or never: 1=work
+    /// This process may get this input, at any moment or never: 1=work
     #[arg(long, value_name = "ID=VERB", help_heading = "What may happen")]
     pub(crate) ask: Vec<String>,
     /// Processes on different sides never reach each other
     #[arg(long, value_name = "1,2|3", help_heading = "What may happen")]
     pub(crate) partition: Option<String>,
 
-    /// What is known of time [default: what the algorithm assumes]
+    /// What is known about time [default: what the algorithm assumes]
     #[arg(long, value_enum, help_heading = "World")]
     pub(crate) timing: Option<TimingName>,
-    /// How long messages take where that is bounded: 10ms..20ms
+    /// How long messages take, with bounded timing: 10ms..20ms
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "World")]
     pub(crate) delay: Option<String>,
-    /// How finely time is divided [default: T; where delays are bounded, the largest span that
-    /// measures them and T]
+    /// The length of a tick [default: T; with bounded timing, the largest span that
+    /// divides T and the delays]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "World")]
     pub(crate) tick: Option<String>,
-    /// How many ticks two clocks may be apart where they drift [default: 1]
+    /// How many ticks two clocks may be apart, with drifting timing [default: 1]
     #[arg(long, value_name = "TICKS", allow_negative_numbers = true, help_heading = "World")]
     pub(crate) apart: Option<u32>,
-    /// Follow no run further than this, where processes look at their clocks [default: 8 ticks]
+    /// Where processes read their clocks, follow runs up to this time [default: 8 ticks]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true, help_heading = "World")]
     pub(crate) until: Option<String>,
     /// In which order messages arrive: fifo (in the order of sending, between any two processes),
-    /// reorder (in any order) or causal (none before one that may have caused it) [default: what
+    /// reorder (in any order) or causal (a cause before its effect) [default: what
     /// the algorithm assumes]. For chandy-lamport also mesh or ring, as in sim
     #[arg(long, value_name = "CHANNELS", help_heading = "World")]
     pub(crate) channels: Vec<String>,
 
-    /// Only this property, and others that are named so; an unknown name lists all
+    /// Check only this property; may be given several times. For an unknown name, the error lists all
     #[arg(long, value_name = "NAME", help_heading = "What must hold")]
     pub(crate) property: Vec<String>,
-    /// Only that nothing wrong happens, not that what must happen does
+    /// Check invariants only, not the goal: saves memory and time
     #[arg(long, help_heading = "What must hold")]
     pub(crate) safety: bool,
 
@@ -101,11 +101,11 @@ pub struct CheckArgs {
     /// Stop when the states take this much memory: 8GiB, 500MiB [default: three quarters of what is free]
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Limits")]
     pub(crate) max_memory: Option<String>,
-    /// Look no further than this number of steps from the beginning
+    /// Stop at this number of steps from the beginning
     #[arg(long, value_name = "STEPS", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_depth: Option<u32>,
-    /// Whether steps that only differ in their order may be left out; all states are visited all
-    /// the same [default: on, but without effect where runs must come to a goal]
+    /// Whether the checker takes steps that only differ in their order once; it visits all states all
+    /// the same [default: on; without effect unless --safety]
     #[arg(long, value_enum, value_name = "ON|OFF", help_heading = "Limits")]
     pub(crate) reduction: Option<Switch>,
 
@@ -125,7 +125,7 @@ pub struct CheckArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TimingName {
-    /// A time-out is over only when nothing that could pre-empt it is on its way
+    /// A timer fires only when no message is on its way
     Synchronous,
     /// Messages take as long as --delay says, and timers as long as they are set for
     Bounded,
@@ -150,7 +150,7 @@ pub(crate) enum Shape {
     Plantuml,
     /// For the ShiViz visualiser
     Shiviz,
-    /// For Graphviz: the graphs that the run is about, such as the deadlocks that were found
+    /// For Graphviz: the graphs of the run, such as the deadlocks that were found
     Dot,
     /// A scenario, which `bellwether sim` plays
     Scenario,

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json::{Here, Serves};
-use bellwether_http::{Extra, Origins, Refusal, Server, site};
+use bellwether_http::{ErrorResponse, Extra, Origins, Server, site};
 use tokio::net::TcpListener;
 
 /// The largest body of a request, in bytes: a scenario, with all its letters escaped.
@@ -71,7 +71,9 @@ async fn gallery_of_runs() -> Json<&'static wire::Gallery> {
     (status = 422, description = "It is not understood, or the run gets too long", body = bellwether_api::json::Problem),
     (status = 503, description = "Too many others are waiting for runs", body = bellwether_api::json::Problem),
 )))]
-async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<Response, Refusal> {
+async fn play(
+    request: Result<Json<wire::RunRequest>, JsonRejection>,
+) -> Result<Response, ErrorResponse> {
     let request = request?.0;
     desk::compute(move |may_go_on| EXPLORER.run(&request, may_go_on)).await.map(json)
 }
@@ -85,7 +87,7 @@ async fn play(request: Result<Json<wire::RunRequest>, JsonRejection>) -> Result<
 )))]
 async fn next(
     request: Result<Json<wire::NextRequest>, JsonRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let request = request?.0;
     desk::compute(move |may_go_on| EXPLORER.next(&request, may_go_on)).await.map(json)
 }
@@ -99,7 +101,7 @@ async fn next(
 )))]
 async fn wrong(
     request: Result<Json<wire::NextRequest>, JsonRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let request = request?.0;
     desk::compute(move |may_go_on| EXPLORER.wrong(&request, may_go_on)).await.map(json)
 }

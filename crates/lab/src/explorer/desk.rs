@@ -1,12 +1,12 @@
-//! Where runs are asked for: so many at once, for so long, and no more.
+//! Plays the runs that pages ask for: a few at once, and each for a limited time.
 //!
-//! Whoever reaches the page can ask for runs. They must neither keep a member from its real work nor
+//! Every program that reaches the page can ask for runs. They must neither keep a member from its real work nor
 //! take all memory, so few are played at a time, each has a deadline, and a queue that moves too
 //! slowly is told to come back.
 
 use axum::http::StatusCode;
 use bellwether_explorer::{MayGoOn, Refused};
-use bellwether_http::Refusal;
+use bellwether_http::ErrorResponse;
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
@@ -40,11 +40,11 @@ static DESK: LazyLock<Desk> = LazyLock::new(|| Desk {
 /// time to be written down, and who writes it must have time.
 pub(crate) async fn compute<A: Serialize>(
     answer: impl FnOnce(MayGoOn<'_>) -> Result<A, Refused> + Send + 'static,
-) -> Result<Vec<u8>, Refusal> {
+) -> Result<Vec<u8>, ErrorResponse> {
     let busy = || {
         let hint = Some("try again in some seconds");
         let error = "too many runs are being computed";
-        Refusal::new(StatusCode::SERVICE_UNAVAILABLE, error, hint)
+        ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, error, hint)
     };
     let present = DESK.present.clone().try_acquire_owned().map_err(|_| busy())?;
     let place = timeout(WAITS_FOR, DESK.playing.clone().acquire_owned()).await;
@@ -78,12 +78,12 @@ impl Drop for Patience {
 }
 
 /// The same for HTTP.
-fn refusal(Refused { status, error, hint }: Refused) -> Refusal {
+fn refusal(Refused { status, error, hint }: Refused) -> ErrorResponse {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    Refusal::new(status, error, hint.as_deref())
+    ErrorResponse::new(status, error, hint.as_deref())
 }
 
-fn failed(why: &str) -> Refusal {
+fn failed(why: &str) -> ErrorResponse {
     let hint = Some("this is a mistake of ours; please report it with the scenario");
-    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the run failed: {why}"), hint)
+    ErrorResponse::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the run failed: {why}"), hint)
 }

@@ -17,23 +17,23 @@ pub struct HostArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 
-    /// This process gets a SIGKILL; several ids may be given: 1,4@2s
+    /// Kill this process (SIGKILL); give several ids as 1,4@2s
     #[arg(long, value_name = "ID[@TIME]", help_heading = "What happens")]
     pub(crate) kill: Vec<String>,
-    /// This process is started again, with what it had made durable
+    /// Start this process again, with its durable state
     #[arg(long, value_name = "ID@TIME", help_heading = "What happens")]
     pub(crate) revive: Vec<String>,
-    /// This process gets a SIGSTOP, and a SIGCONT at the end
+    /// Stop this process (SIGSTOP), and continue it (SIGCONT) at the end
     #[arg(long, value_name = "ID@FROM..TO", help_heading = "What happens")]
     pub(crate) stop: Vec<String>,
 
-    /// Run for so long [default: until it is over]
+    /// Run for this long [default: until nothing is left to happen]
     #[arg(long = "for", value_name = "TIME", allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) length: Option<String>,
     /// Keep certificates, journals and durable files in this new directory
     #[arg(long, value_name = "DIR", help_heading = "Run")]
     pub(crate) keep: Option<PathBuf>,
-    /// Start nothing: tell the run again that was kept in this directory
+    /// Start nothing: show the run that --keep stored in this directory
     #[arg(
         long,
         value_name = "DIR",

@@ -207,7 +207,7 @@ impl Cluster {
             Ok(None) => Ok(replies),
             Ok(Some(place)) => Err(self.post_mortem(place).await),
             Err(_) => Err(Failure::Input(format!(
-                "the processes did not get ready within {} s; the machine is too busy for so many",
+                "the processes did not get ready within {} s; the machine is too busy for this many",
                 PATIENCE.as_secs()
             ))),
         }

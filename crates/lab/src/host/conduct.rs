@@ -17,7 +17,7 @@ use tokio::time::sleep;
 const CERTIFIED_DAYS: u32 = 365;
 /// How often the parent looks whether the run is over.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Looking takes a while when much has happened. The parent spends one part in so many on it, and
+/// Looking takes a while when much has happened. The parent spends one part in this many on it, and
 /// leaves the rest of the machine to the processes.
 const LOOK_SHARE: u32 = 10;
 /// A run with larger journals, in bytes, is cut off: they hold some hundred thousand events, and to

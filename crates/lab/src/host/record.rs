@@ -165,7 +165,7 @@ impl Record {
             ))
         })?;
         if self.storm {
-            let text = "so many messages were sent that the run was cut off";
+            let text = "the processes sent too many messages, and the run was cut off";
             let at = told.outcome.now;
             let storm = Violation { name: "storm", text, at, by: Vec::new() };
             told.outcome.violation.get_or_insert(storm);

@@ -1,7 +1,7 @@
 //! Members come and go.
 
 use super::*;
-use crate::{Body, Change, Members, Quorum, Refusal, Roster, Saved, Suffrage};
+use crate::{Body, Change, ChangeError, Members, Quorum, Roster, Saved, Suffrage};
 
 fn founders(numbers: std::ops::RangeInclusive<u32>) -> Option<Arc<Members>> {
     Some(Arc::new(Members::founded(numbers.map(|number| (id(number), Arc::from(""))))))
@@ -18,7 +18,7 @@ fn add(number: u32) -> Change {
 }
 
 impl One {
-    fn change(&mut self, change: &Change) -> Result<u64, Refusal> {
+    fn change(&mut self, change: &Change) -> Result<u64, ChangeError> {
         let mut result = Ok(0);
         self.call(|log, cx| result = log.change(change, false, cx));
         self.fire(Timer::Write);
@@ -141,7 +141,7 @@ fn g11_a_candidate_that_finds_itself_removed_in_a_newer_log_does_not_win() {
 }
 
 #[test]
-fn g11_a_voter_answers_whoever_asks() {
+fn g11_a_voter_answers_every_process_that_asks() {
     let mut one = of_three(4);
     assert_eq!(one.asked(2, 1, Position::ZERO, true), YES);
     let mut one = of_three(1);
@@ -151,9 +151,9 @@ fn g11_a_voter_answers_whoever_asks() {
 #[test]
 fn g12_only_a_leader_with_a_committed_entry_of_its_term_changes_the_list() {
     let mut one = of_three(1);
-    assert_eq!(one.change(&add(4)), Err(Refusal::NotServing));
+    assert_eq!(one.change(&add(4)), Err(ChangeError::NotServing));
     one.elect(2);
-    assert_eq!(one.change(&add(4)), Err(Refusal::NotServing));
+    assert_eq!(one.change(&add(4)), Err(ChangeError::NotServing));
     one.ack(2);
     assert_eq!(one.change(&add(4)), Ok(1));
 }
@@ -162,7 +162,7 @@ fn g12_only_a_leader_with_a_committed_entry_of_its_term_changes_the_list() {
 fn g12_one_change_at_a_time() {
     let mut one = leader();
     assert_eq!(one.change(&add(4)), Ok(1));
-    assert_eq!(one.change(&add(5)), Err(Refusal::Busy));
+    assert_eq!(one.change(&add(5)), Err(ChangeError::Busy));
     assert_eq!(one.change(&add(4)), Ok(1), "it is so already");
     one.settle(&[2]);
     assert_eq!(one.change(&add(5)), Ok(2));
@@ -174,7 +174,7 @@ fn g12_a_hand_over_and_a_change_exclude_each_other() {
     one.input(Input::HandOver { to: id(2), appointed: false });
     one.propose(1);
     one.get(2, Msg::Claim { term: Term::new(2) });
-    assert_eq!(one.change(&add(4)), Err(Refusal::Busy));
+    assert_eq!(one.change(&add(4)), Err(ChangeError::Busy));
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn g12_entries_and_leases_count_by_the_new_list_at_once() {
 #[test]
 fn g12_a_leader_does_not_remove_itself() {
     let mut one = leader();
-    assert_eq!(one.change(&Change::Remove(id(1))), Err(Refusal::Leads(id(1))));
+    assert_eq!(one.change(&Change::Remove(id(1))), Err(ChangeError::Leads(id(1))));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn g12_what_leaves_no_working_majority_is_refused_unless_forced() {
     one.elect(2);
     one.settle(&[2]);
     let remove = Change::Remove(id(2));
-    assert_eq!(one.change(&remove), Err(Refusal::TooFewWork { working: 1, needed: 2 }));
+    assert_eq!(one.change(&remove), Err(ChangeError::TooFewWork { working: 1, needed: 2 }));
     assert_eq!(one.change(&Change::Remove(id(3))), Ok(1));
     let mut one = of_three(1);
     one.elect(2);
@@ -228,20 +228,20 @@ fn g12_what_leaves_no_working_majority_is_refused_unless_forced() {
 #[test]
 fn g12_what_makes_no_sense_is_refused() {
     let mut one = leader();
-    assert_eq!(one.change(&Change::Remove(id(5))), Err(Refusal::Unknown(id(5))));
-    assert_eq!(one.change(&Change::Promote(id(5))), Err(Refusal::Unknown(id(5))));
+    assert_eq!(one.change(&Change::Remove(id(5))), Err(ChangeError::Unknown(id(5))));
+    assert_eq!(one.change(&Change::Promote(id(5))), Err(ChangeError::Unknown(id(5))));
     one.change(&add(4)).unwrap();
     one.settle(&[2]);
     let taken = Change::Add { id: id(5), address: "host-4".into(), learner: true, replaces: None };
-    assert_eq!(one.change(&taken), Err(Refusal::AddressTaken(id(4))));
-    let nobody =
+    assert_eq!(one.change(&taken), Err(ChangeError::AddressTaken(id(4))));
+    let unknown =
         Change::Add { id: id(5), address: "host-5".into(), learner: true, replaces: Some(id(9)) };
-    assert_eq!(one.change(&nobody), Err(Refusal::Unknown(id(9))));
+    assert_eq!(one.change(&unknown), Err(ChangeError::Unknown(id(9))));
     let mut one = One::of(2, 1, Config { founders: founders(1..=1), ..config() });
     one.campaign();
     one.fire(Timer::Ask);
     one.fire(Timer::Write);
-    assert_eq!(one.change(&Change::Remove(id(1))), Err(Refusal::LastVoter));
+    assert_eq!(one.change(&Change::Remove(id(1))), Err(ChangeError::LastVoter));
     for fixed in [
         Config { durability: Durability::Memory, ..config() },
         Config { quorum: Quorum::None, ..config() },
@@ -251,7 +251,7 @@ fn g12_what_makes_no_sense_is_refused() {
         one.fire(Timer::Ask);
         one.fire(Timer::Write);
         assert!(one.log.serving(one.now).is_some());
-        assert_eq!(one.change(&add(4)), Err(Refusal::Fixed));
+        assert_eq!(one.change(&add(4)), Err(ChangeError::Fixed));
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) enum Input {
     Sieve(Sieve),
     Unsieve,
     Wipe,
-    /// If this member leads: add that one, replace one by another, remove one.
+    /// If this member leads: add a member, replace one by another, remove one.
     Add(u32),
     AddLearner(u32),
     Replace(u32, u32),

@@ -79,7 +79,7 @@ impl<M: Machine> Member<M> {
     /// Whether it could step down now, and for whom.
     pub fn may_step_down(&self, here: &Here<'_>, config: &Config) -> Result<NodeId, Decline> {
         self.must_lead(here)?;
-        self.successor(here, config).ok_or(Decline::NobodyElse)
+        self.successor(here, config).ok_or(Decline::NoSuccessor)
     }
 
     /// Whether it could hand over to this member now.

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::ranks::Ranks;
 use bellwether_algorithms::election::AnyElection;
 use bellwether_core::{Group, NodeId, Process};
-use bellwether_log::{self as log, Change, Machine, Refusal};
+use bellwether_log::{self as log, Change, ChangeError, Machine};
 use std::sync::Arc;
 
 impl<M: Machine> Member<M> {
@@ -62,10 +62,10 @@ impl<M: Machine> Member<M> {
         change: &Change,
         forced: bool,
         cx: &mut Cx<'_, M>,
-    ) -> Result<u64, Refusal> {
-        let mut result = Err(Refusal::NotServing);
+    ) -> Result<u64, ChangeError> {
+        let mut result = Err(ChangeError::NotServing);
         self.with_log(cx, |log, cx| result = log.change(change, forced, cx));
-        if let Err(Refusal::Leads(_)) = result {
+        if let Err(ChangeError::Leads(_)) = result {
             self.on_input(Input::StepDown, cx);
         }
         result

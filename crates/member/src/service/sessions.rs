@@ -38,7 +38,7 @@ struct Notice {
 impl Notice {
     /// What the client is told.
     fn replies(&self, session: SessionId) -> Vec<Reply> {
-        let taken = self.taken.iter().map(|(lock, number, by)| Reply::Taken {
+        let taken = self.taken.iter().map(|(lock, number, by)| Reply::ForceReleased {
             session,
             lock: lock.clone(),
             number: *number,
@@ -368,7 +368,7 @@ impl Sessions {
                     && let Some(number) = number
                 {
                     let (lock, by) = (lock.clone(), by.clone());
-                    self.tell_client(session, Reply::Taken { session, lock, number, by });
+                    self.tell_client(session, Reply::ForceReleased { session, lock, number, by });
                 }
                 Some(Outcome::Forced { lock, session, number, by, done })
             }

@@ -161,8 +161,8 @@ fn d1_a_follower_passes_on_both_ways() {
 fn d1_what_was_passed_on_is_not_passed_on_again() {
     let (mut p3, _) = following(5);
     let request = vec![(7, open(70, 5)), (7, open(71, 5)), (8, open(72, 5))];
-    let nobody = vec![(7, Reply::NoCoordinator), (8, Reply::NoCoordinator)];
-    assert_eq!(sent(p3.deliver(4, Msg::Requests(request))), [(id(4), from_none(nobody))]);
+    let none = vec![(7, Reply::NoCoordinator), (8, Reply::NoCoordinator)];
+    assert_eq!(sent(p3.deliver(4, Msg::Requests(request))), [(id(4), from_none(none))]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn d2_what_comes_while_changes_are_on_their_way_goes_together() {
     // The first four have arrived, and the three that wait are not as many as are on their way.
     assert_eq!(batches(acknowledge(&mut p3, 6)), NONE);
     assert_eq!(batches(acknowledge(&mut p3, 10)), [3], "all the others have arrived");
-    assert_eq!(replies(acknowledge(&mut p3, 13)).len(), 3, "nobody was forgotten");
+    assert_eq!(replies(acknowledge(&mut p3, 13)).len(), 3, "no client was forgotten");
 }
 
 #[test]
@@ -538,7 +538,7 @@ fn d6_what_is_to_end_at_once_ends_at_once() {
     assert!(told.contains(&(7, ended.clone())) && told.contains(&(HTTP, ended)), "{told:?}");
 }
 
-/// SessionEnded HTTP nobody listens later: a session that is only used there is ended by its own client.
+/// Over HTTP no client listens later: a session that is only used there is ended by its own client.
 #[test]
 fn d6_a_session_without_a_connection_of_its_own_is_ended_at_once() {
     let mut p3 = leading();
@@ -561,7 +561,7 @@ fn release(number: u64) -> Request {
 fn d6_a_lock_that_is_taken_goes_to_the_next_when_its_holder_gave_it_back() {
     let (mut p3, _) = with_waiter();
     let (lock, by) = ("a".to_owned(), "anna".to_owned());
-    let taken = Reply::Taken { session: FIRST, lock: lock.clone(), number: 1, by };
+    let taken = Reply::ForceReleased { session: FIRST, lock: lock.clone(), number: 1, by };
     let effects = p3.input(asks(HTTP, force(false)));
     assert_eq!(
         (batches(effects.clone()), replies(effects)),

@@ -11,7 +11,7 @@ use std::fmt;
 /// A client's connection, by the number that its member gave it.
 pub type Conn = u64;
 
-/// Set in the number of a connection that is there for one request, such as one over HTTP: nobody
+/// Set in the number of a connection that is there for one request, such as one over HTTP: no client
 /// listens there later, so the client cannot be told anything by itself (D6).
 pub const PASSING: Conn = 1 << 63;
 

@@ -77,7 +77,7 @@ fn run_of(election: Choice, seed: u64) -> Run {
     if draw(3) == 0 {
         priorities.extend(ring.iter().map(|id| (*id, draw(3) as u32)));
     }
-    // One witness at most, so that with everybody else up somebody can lead.
+    // One witness at most, so that a member can lead if all others are up.
     let witness = (n > 2 && draw(3) == 0).then(|| ring[draw(u64::from(n)) as usize]);
     let ranks = Ranks::new(&group, priorities, witness.into_iter().collect());
     // An appointed leader stays, so the strongest need not lead in the end.
@@ -178,7 +178,7 @@ fn wipe(sim: &mut Sim<Member, Silent>, victim: NodeId) -> bool {
 /// Runs that many schedules on two threads; panics with the seed of the first that fails.
 fn weather(election: Choice, default: u64) {
     // A ring that goes both ways and was torn may take longer than the bound to elect anybody; what
-    // it does meanwhile is safe. One half of the runs may have so many of these.
+    // it does meanwhile is safe. One half of the runs may have this many of these.
     let slow = election == Choice::HirschbergSinclair;
     let schedules = std::env::var("SCHEDULES").map_or(default, |text| text.parse().unwrap());
     let soaking = std::env::var("SCHEDULES").is_ok();

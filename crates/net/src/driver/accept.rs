@@ -185,9 +185,9 @@ pub async fn refuse(
     refused: &Refused,
     stalled_after: Duration,
 ) {
-    let refusal = Envelope::new(envelope::VERSION, Body::Refusal(refused.to_message()));
+    let rejection = Envelope::new(envelope::VERSION, Body::Rejection(refused.to_message()));
     let mut bytes = BytesMut::new();
-    let _ = frame::put(&refusal, usize::MAX, &mut bytes);
+    let _ = frame::put(&rejection, usize::MAX, &mut bytes);
     let _ = frame::write(out, &bytes, stalled_after).await;
     let _ = out.shutdown().await;
 }

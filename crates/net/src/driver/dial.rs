@@ -199,9 +199,9 @@ impl<P: Protocol> Dialler<P> {
                 frames.allow(limits.max_frame);
                 Ok(Line { frames, out, version: welcome.version })
             }
-            Some(Body::Refusal(refusal)) => {
-                let kind = refusal.reason().as_str_name();
-                Err(Failure::new(kind, format!("refused: {}", refusal.text), true))
+            Some(Body::Rejection(rejection)) => {
+                let kind = rejection.reason().as_str_name();
+                Err(Failure::new(kind, format!("refused: {}", rejection.text), true))
             }
             _ => Err(Failure::new("greeting", "the answer is not understood", true)),
         }

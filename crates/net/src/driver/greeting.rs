@@ -5,7 +5,7 @@
 //! made it, before a single message of the algorithm is believed.
 
 use super::stats::Reason;
-use bellwether_api::envelope::{self, ClientHello, Hello, Refusal, Setting, common_version};
+use bellwether_api::envelope::{self, ClientHello, Hello, Rejection, Setting, common_version};
 use bellwether_core::{Group, NodeId};
 
 /// The largest greeting, in bytes: of a process that is not known yet, no larger frame is read. The settings
@@ -56,8 +56,8 @@ impl Refused {
     }
 
     /// As it is told to the caller.
-    pub fn to_message(&self) -> Refusal {
-        Refusal {
+    pub fn to_message(&self) -> Rejection {
+        Rejection {
             reason: self.reason.on_the_wire().into(),
             text: self.text.clone(),
             version: envelope::VERSION,

@@ -1,7 +1,7 @@
-//! Clients come to the members' address and are handed over; nobody is taken for somebody else.
+//! Clients come to the members' address and are handed over; no caller is taken for another.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common::{CLUSTER, Cluster, Talk, framed, id, refusal, soon, tls, until};
+use crate::common::{CLUSTER, Cluster, Talk, framed, id, rejection, soon, tls, until};
 use bellwether_api::envelope::{self, Body, ClientHello, ClientWelcome, Envelope, Hello, Message};
 use bellwether_net::frame::Frames;
 use bellwether_net::{
@@ -99,7 +99,7 @@ async fn a_client_cannot_speak_as_a_member() {
     };
     let hello = Envelope::new(envelope::VERSION, Body::Hello(hello)).encode_to_vec();
     stream.write_all(&framed(&hello)).await.unwrap();
-    assert_eq!(refusal(&mut stream).await.reason(), envelope::Reason::Identity);
+    assert_eq!(rejection(&mut stream).await.reason(), envelope::Reason::Identity);
     refused(&member, Reason::Identity).await;
     assert!(served.try_recv().is_err());
 }
@@ -111,9 +111,9 @@ async fn a_member_cannot_speak_as_a_client() {
     let own = certs::member(CLUSTER, &cluster.authority, id(2), 10).unwrap();
     let mut stream = tls(&cluster, Some(&own)).await;
     stream.write_all(&hello(CLUSTER)).await.unwrap();
-    let refusal = refusal(&mut stream).await;
-    assert_eq!(refusal.reason(), envelope::Reason::Identity);
-    assert!(refusal.text.contains("--client"), "{}", refusal.text);
+    let rejection = rejection(&mut stream).await;
+    assert_eq!(rejection.reason(), envelope::Reason::Identity);
+    assert!(rejection.text.contains("--client"), "{}", rejection.text);
     refused(&member, Reason::Identity).await;
     assert!(served.try_recv().is_err());
     // Nor does it load as one.
@@ -137,7 +137,7 @@ async fn a_strangers_client_is_refused() {
     assert!(own.is_err(), "the authority's name says for which cluster it signs");
     let mut stream = tls(&cluster, Some(&pair(&cluster))).await;
     stream.write_all(&hello("prod")).await.unwrap();
-    assert_eq!(refusal(&mut stream).await.reason(), envelope::Reason::Cluster);
+    assert_eq!(rejection(&mut stream).await.reason(), envelope::Reason::Cluster);
     assert!(served.try_recv().is_err());
 }
 
@@ -150,21 +150,21 @@ async fn a_client_does_not_believe_a_stranger() {
     let refused = soon("a connection", client.connect(address, WITHIN)).await;
     assert!(matches!(refused, Err(NoConnection::Tls(_))), "{refused:?}");
 
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = nobody.local_addr().unwrap().to_string();
-    drop(nobody);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = closed.local_addr().unwrap().to_string();
+    drop(closed);
     let refused = soon("a connection", client.connect(&address, WITHIN)).await;
     assert!(matches!(refused, Err(NoConnection::Unreachable(_))), "{refused:?}");
 }
 
 #[tokio::test]
-async fn without_somebody_to_serve_them_clients_are_refused() {
+async fn clients_are_refused_where_no_service_takes_them() {
     let cluster = Cluster::new(2);
     let member = cluster.start(1);
     let mut stream = tls(&cluster, Some(&pair(&cluster))).await;
     stream.write_all(&hello(CLUSTER)).await.unwrap();
-    let refusal = refusal(&mut stream).await;
-    assert_eq!(refusal.reason(), envelope::Reason::Protocol);
-    assert!(refusal.text.contains("no clients"), "{}", refusal.text);
+    let rejection = rejection(&mut stream).await;
+    assert_eq!(rejection.reason(), envelope::Reason::Protocol);
+    assert!(rejection.text.contains("no clients"), "{}", rejection.text);
     refused(&member, Reason::Protocol).await;
 }

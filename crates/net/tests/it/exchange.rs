@@ -117,7 +117,7 @@ async fn a_restarted_peer_is_found_again() {
 #[tokio::test]
 async fn a_refused_connection_is_hinted_at_once_and_not_again() {
     let mut cluster = Cluster::new(2);
-    // A port that nobody listens on: it was bound a moment ago.
+    // A port that no process listens on: it was bound a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     cluster.addresses.insert(id(2), free.local_addr().unwrap().to_string());
     drop(free);
@@ -248,7 +248,7 @@ async fn an_onlooker_sees_what_passes_and_how_much_it_missed() {
     let mut outputs = two.outputs();
     connected(&one, 1).await;
     connected(&two, 1).await;
-    // Nobody looks on: nothing of this is kept.
+    // There is no listener: nothing of this is kept.
     one.input(Input::Send(id(2), vec![Msg::Say(1)])).await;
     assert_eq!(heard(&mut outputs).await, (id(1), Msg::Say(1)));
     let (mut near, mut far) = (one.traffic(), two.traffic());

@@ -19,7 +19,7 @@
 use crate::common::id;
 use bellwether_algorithms::catalogue::catalogue;
 use bellwether_api::envelope::{
-    self, Body, Envelope, Hello, Letter, Message, Payload, Refusal, Setting, Welcome,
+    self, Body, Envelope, Hello, Letter, Message, Payload, Rejection, Setting, Welcome,
 };
 use bellwether_core::{AnyProcess, Group};
 use bellwether_net::durable::{Owner, compose};
@@ -215,7 +215,7 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     };
     let settings = vec![Setting { name: "lease".into(), value: "3s".into() }];
     let settled = Hello { settings, ..hello.clone() };
-    let refusal = Refusal {
+    let rejection = Rejection {
         reason: envelope::Reason::Cluster.into(),
         text: "another cluster".into(),
         version: 1,
@@ -225,7 +225,7 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let bodies = [
         ("hello", Body::Hello(hello)),
         ("welcome", Body::Welcome(Welcome { version: 1, instance: 7 })),
-        ("refusal", Body::Refusal(refusal)),
+        ("rejection", Body::Rejection(rejection)),
         ("serde", Body::Letter(letter(Payload::Serde(vec![0, 1, 2].into())))),
         ("member", Body::Letter(letter(Payload::Member(vec![8, 1].into())))),
     ];

@@ -4,7 +4,7 @@
 use crate::common::{
     CLUSTER, Cluster, Input, Msg, Outputs, Talk, connected, heard, id, soon, until,
 };
-use crate::common::{answer, framed, refusal, tls};
+use crate::common::{answer, framed, rejection, tls};
 use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter, Message, Payload};
 use bellwether_net::{GREETING_MAX, Options, Reason, Running, certs};
 use std::time::Duration;
@@ -36,7 +36,7 @@ impl Scene {
         self.one.counters().refused.get(&reason).copied().unwrap_or(0)
     }
 
-    /// Waits for the refusal, and checks that the good ones did not notice.
+    /// Waits for the rejection, and checks that the good ones did not notice.
     async fn expect(&mut self, reason: Reason, times: u64) {
         until(reason.name(), || self.refused(reason) >= times).await;
         assert_eq!(self.refused(reason), times);
@@ -120,7 +120,7 @@ async fn certificates_of_strangers() {
     // A member with a valid certificate that claims to be another.
     let mut tls = scene.tls(Some(&scene.pair(2))).await;
     tls.write_all(&framed(&greeting(|_| {}))).await.unwrap();
-    assert_eq!(refusal(&mut tls).await.reason(), envelope::Reason::Identity);
+    assert_eq!(rejection(&mut tls).await.reason(), envelope::Reason::Identity);
     scene.expect(Reason::Identity, 1).await;
 }
 
@@ -149,10 +149,10 @@ async fn greetings_of_strangers() {
     for (change, reason, on_the_wire, word) in cases {
         let before = scene.refused(reason);
         let mut tls = scene.greet(change).await;
-        let refusal = refusal(&mut tls).await;
-        assert_eq!(refusal.reason(), on_the_wire);
-        assert!(refusal.text.contains(word), "{}", refusal.text);
-        assert_eq!((refusal.version, refusal.oldest), (envelope::VERSION, envelope::OLDEST));
+        let rejection = rejection(&mut tls).await;
+        assert_eq!(rejection.reason(), on_the_wire);
+        assert!(rejection.text.contains(word), "{}", rejection.text);
+        assert_eq!((rejection.version, rejection.oldest), (envelope::VERSION, envelope::OLDEST));
         closed(&mut tls).await;
         scene.expect(reason, before + 1).await;
     }
@@ -164,7 +164,7 @@ async fn a_duplicated_id() {
         Scene::new(|options| options.limits.duplicate_within = Duration::from_secs(60)).await;
     let mut first = scene.enter(1).await;
     let mut second = scene.greet(|hello| hello.instance = 2).await;
-    assert_eq!(refusal(&mut second).await.reason(), envelope::Reason::Duplicate);
+    assert_eq!(rejection(&mut second).await.reason(), envelope::Reason::Duplicate);
     scene.expect(Reason::Duplicate, 1).await;
     first.write_all(&letter(7)).await.unwrap();
     assert_eq!(heard(&mut scene.by_one).await, (id(3), Msg::Say(7)));
@@ -198,7 +198,7 @@ async fn a_greeting_has_a_limit_of_its_own() {
     // It is refused before the rest of it comes.
     let mut tls = scene.tls(Some(&scene.pair(3))).await;
     tls.write_all(&large).await.unwrap();
-    let refused = refusal(&mut tls).await;
+    let refused = rejection(&mut tls).await;
     assert!(refused.text.contains("larger than allowed"), "{}", refused.text);
     scene.expect(Reason::TooLarge, 1).await;
     // A member that was let in may say more at once.
@@ -244,7 +244,7 @@ async fn frames_that_are_none() {
     // A letter where a greeting is due.
     let mut tls = scene.tls(Some(&scene.pair(3))).await;
     tls.write_all(&letter(1)).await.unwrap();
-    assert_eq!(refusal(&mut tls).await.reason(), envelope::Reason::Malformed);
+    assert_eq!(rejection(&mut tls).await.reason(), envelope::Reason::Malformed);
     scene.expect(Reason::Malformed, 5).await;
 }
 
@@ -295,7 +295,7 @@ async fn slow_strangers() {
     tls.write_all(&letter(1)[..6]).await.unwrap();
     closed(&mut tls).await;
     scene.expect(Reason::Slow, 4).await;
-    // Whereas silence after the greeting is nobody's fault.
+    // Silence after the greeting is no fault.
     let mut quiet = scene.enter(1).await;
     tokio::time::sleep(Duration::from_millis(1500)).await;
     quiet.write_all(&letter(9)).await.unwrap();

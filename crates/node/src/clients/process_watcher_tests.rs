@@ -37,7 +37,7 @@ impl Scene {
     /// Waits until the coordinator is told of a death, and answers.
     async fn death(&self, answers: bool) -> SessionId {
         let told = tokio::time::timeout(Duration::from_secs(30), self.requests.take());
-        let told = told.await.expect("nobody tells of a death");
+        let told = told.await.expect("no death is reported");
         let [(conn, Request::Died { session, .. })] = told[..] else { panic!("{told:?}") };
         if answers {
             let why = Some(Ending::Died);
@@ -131,7 +131,7 @@ async fn v1_all_who_share_a_session_must_be_dead() {
 }
 
 #[tokio::test]
-async fn v3_whoever_has_nothing_here_is_not_watched() {
+async fn v3_a_process_without_a_session_here_is_not_watched() {
     let scene = Scene::new();
     let process = process();
     let (one, two) = (

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_coordinates_is_told_to_all_and_to_those_who_come_later() {
+    async fn all_clients_hear_of_the_coordinator_also_those_that_come_later() {
         let requests = RequestQueue::new();
         let early = requests.open();
         requests.announce(Some(3), 7);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_read_while_too_much_waits() {
+    async fn no_client_is_read_while_too_much_waits() {
         let requests = RequestQueue::new();
         let one = requests.open();
         requests.room().await;

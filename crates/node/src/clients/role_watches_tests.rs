@@ -59,11 +59,11 @@ fn next(told: &mut Told) -> Option<Observed> {
         Ok(ToClient::Observed(observed)) => Some(observed),
         Ok(other) => panic!("{other:?}"),
         Err(TryRecvError::Empty) => None,
-        Err(TryRecvError::Disconnected) => panic!("nobody tells any more"),
+        Err(TryRecvError::Disconnected) => panic!("no news comes any more"),
     }
 }
 
-/// The values that were told of, a dash where nobody leads.
+/// The values of the news, a dash where there is no leader.
 fn values(told: &mut Told) -> Vec<String> {
     let value = |status: RoleStatus| match status.leader {
         Some(leader) => String::from_utf8(leader.value).unwrap(),
@@ -130,7 +130,7 @@ fn o1_of_very_many_changes_the_latest_are_told() {
 }
 
 #[test]
-fn o3_whoever_takes_nothing_is_told_later() {
+fn o3_a_client_that_takes_nothing_is_told_later() {
     let mut scene = Scene::new();
     let ((own, mut told), (quick, mut taken)) = (mpsc::channel(1), mpsc::channel(64));
     let one = scene.open("one");
@@ -163,7 +163,7 @@ fn who_has_gone_observes_nothing() {
         assert_eq!(next(&mut told).unwrap().number, 2);
         assert!(next(&mut told).is_none());
     }
-    assert!(!scene.role_watches.open.load(Ordering::Relaxed), "nobody is left to look for");
+    assert!(!scene.role_watches.open.load(Ordering::Relaxed), "no client observes any more");
     let inner = scene.role_watches.inner();
     assert!(inner.roles.is_empty() && inner.of.is_empty());
 }

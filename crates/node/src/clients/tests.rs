@@ -170,11 +170,11 @@ async fn requests_of_one_write_are_taken_together() {
 }
 
 #[tokio::test]
-async fn whoever_means_another_cluster_is_refused() {
+async fn a_client_of_another_cluster_is_refused() {
     let scene = Scene::new();
     let (mut client, answer) = scene.greet("prod").await;
-    let Some(Body::Refusal(refusal)) = answer else { panic!("{answer:?}") };
-    assert_eq!(refusal.reason(), envelope::Reason::Cluster);
+    let Some(Body::Rejection(rejection)) = answer else { panic!("{answer:?}") };
+    assert_eq!(rejection.reason(), envelope::Reason::Cluster);
     assert_eq!(client.hear().await, None);
 }
 
@@ -191,12 +191,12 @@ async fn a_client_does_not_say_who_has_died() {
 }
 
 #[tokio::test]
-async fn one_too_many_is_told_so_until_somebody_leaves() {
+async fn one_client_too_many_is_told_so_until_another_leaves() {
     let scene = Scene::new();
     let (first, _second) = (scene.enter().await, scene.enter().await);
     let (_, answer) = scene.greet("").await;
-    let Some(Body::Refusal(refusal)) = answer else { panic!("{answer:?}") };
-    assert_eq!(refusal.reason(), envelope::Reason::TooMany);
+    let Some(Body::Rejection(rejection)) = answer else { panic!("{answer:?}") };
+    assert_eq!(rejection.reason(), envelope::Reason::TooMany);
     drop(first);
     soon(async {
         while !matches!(scene.greet("").await.1, Some(Body::ClientWelcome(_))) {
@@ -221,7 +221,7 @@ async fn a_session_belongs_to_the_processes_that_its_client_names() {
     let answer = client.hear().await;
     let Some(ToClient::Watching { refused: Some(why), .. }) = answer else { panic!("{answer:?}") };
     assert!(why.contains("no process"), "{why}");
-    // The client itself, which is this process, lives: nobody is told of a death.
+    // The client itself, which is this process, lives: no death is reported.
     client.say(keep_alive(SESSION)).await;
     assert!(matches!(scene.asked().await.1, Request::KeepAlive { .. }));
 }
@@ -301,7 +301,7 @@ async fn the_socket_is_for_its_owner_and_goes_with_the_member() {
     let long = Settings { socket: Some(folder.path().join("x".repeat(120))), ..settings.clone() };
     let long = start(&long, &requests).err().unwrap().to_string();
     assert!(long.contains("at most 107 bytes"), "{long}");
-    // Where nobody asked for a socket the member goes on without it.
+    // Where the configuration names no socket the member goes on without it.
     let default = Settings { socket: Some(settings.default_socket()), ..settings };
     std::fs::write(default.default_socket(), "precious").unwrap();
     start(&default, &requests).unwrap();

@@ -6,12 +6,14 @@
 
 use super::look::look;
 use super::numbers::{self, Numbered, REMEMBERED};
-use super::refusals::{denied, ended, no_coordinator, refused, taken, unanswered, unknown};
+use super::refusals::{
+    denied, ended, force_released, no_coordinator, refused, unanswered, unknown,
+};
 use crate::about::{ANSWERS_WITHIN, About};
 use crate::clients::{Coordinator, Note, Visitor};
 use bellwether_coordination::{Answer, Ask, Number, Refusal, Reply, Request, Secret, SessionId};
 use bellwether_coordination::{Subject, Token};
-use bellwether_http::Refusal as Refused;
+use bellwether_http::ErrorResponse;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -82,7 +84,7 @@ impl<'a> Exchange<'a> {
         key: Secret,
         client: String,
         ttl_ms: u64,
-    ) -> Result<SessionId, Refused> {
+    ) -> Result<SessionId, ErrorResponse> {
         let request = Request::Open { key, client, ttl_ms, sent: 0 };
         let pick = |reply| match reply {
             Reply::Opened { key: this, result, .. } if this == key => Some(result),
@@ -92,12 +94,12 @@ impl<'a> Exchange<'a> {
     }
 
     /// Keeps a session alive.
-    pub(super) async fn keep_alive(mut self, own: Own) -> Result<(), Refused> {
+    pub(super) async fn keep_alive(mut self, own: Own) -> Result<(), ErrorResponse> {
         let Own { id: session, key } = own;
         let request = Request::KeepAlive { session, key, sent: 0 };
         let pick = |reply| match reply {
             Reply::KeptAlive { session: this, .. } => (this == session).then_some(Ok(())),
-            Reply::Taken { session: this, lock, number, by } => {
+            Reply::ForceReleased { session: this, lock, number, by } => {
                 (this == session).then_some(Err(Err((lock, number, by))))
             }
             reply => gone(reply, session).map(|gone| Err(Ok(gone))),
@@ -105,12 +107,12 @@ impl<'a> Exchange<'a> {
         match self.fetch(&request, Retry::Always, pick).await? {
             Ok(()) => Ok(()),
             Err(Ok(gone)) => Err(self.lost(session, gone).await),
-            Err(Err((lock, number, by))) => Err(taken(&lock, number, &by)),
+            Err(Err((lock, number, by))) => Err(force_released(&lock, number, &by)),
         }
     }
 
     /// Ends a session. Its own client, if it listens elsewhere, has to stop first.
-    pub(super) async fn close(self, own: Own) -> Result<Given, Refused> {
+    pub(super) async fn close(self, own: Own) -> Result<Given, ErrorResponse> {
         self.finish(Request::Close { session: own.id, key: own.key }, own.id).await
     }
 
@@ -120,11 +122,15 @@ impl<'a> Exchange<'a> {
         session: SessionId,
         by: String,
         now: bool,
-    ) -> Result<Given, Refused> {
+    ) -> Result<Given, ErrorResponse> {
         self.finish(Request::End { session, by, now }, session).await
     }
 
-    async fn finish(mut self, request: Request, session: SessionId) -> Result<Given, Refused> {
+    async fn finish(
+        mut self,
+        request: Request,
+        session: SessionId,
+    ) -> Result<Given, ErrorResponse> {
         let gone = self.fetch(&request, Retry::Always, |reply| gone(reply, session)).await;
         match gone {
             Ok(Gone(Reply::Ended { why: Some(_), .. })) => Ok(Given::Done),
@@ -146,7 +152,7 @@ impl<'a> Exchange<'a> {
         session: SessionId,
         by: String,
         now: bool,
-    ) -> Result<Given, Refused> {
+    ) -> Result<Given, ErrorResponse> {
         let request = Request::Force { lock: lock.clone(), session, by, now };
         let pick = |reply| match reply {
             Reply::Forced { lock: this, session: holder, result } => {
@@ -170,7 +176,11 @@ impl<'a> Exchange<'a> {
 
     /// What has not been given up in time is given up when the holder's time is over, if a coordinator
     /// knows of it.
-    fn given_later(&self, ttl_ms: Option<u64>, refused: Refused) -> Result<Given, Refused> {
+    fn given_later(
+        &self,
+        ttl_ms: Option<u64>,
+        refused: ErrorResponse,
+    ) -> Result<Given, ErrorResponse> {
         match (ttl_ms, self.about.requests.coordinator().id) {
             (Some(ttl_ms), Some(_)) => Ok(Given::Within(Duration::from_millis(ttl_ms))),
             _ => Err(refused),
@@ -178,7 +188,11 @@ impl<'a> Exchange<'a> {
     }
 
     /// Who holds something by a token.
-    pub(super) async fn check(mut self, of: Subject, token: Token) -> Result<SessionId, Refused> {
+    pub(super) async fn check(
+        mut self,
+        of: Subject,
+        token: Token,
+    ) -> Result<SessionId, ErrorResponse> {
         // It asks nothing else.
         let request = Request::Check { number: 0, of, token };
         let pick = |reply| match reply {
@@ -195,12 +209,16 @@ impl<'a> Exchange<'a> {
         own: Own,
         given: Option<u64>,
         ask: Ask,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ErrorResponse> {
         self.wait(own, given, ask, Duration::ZERO).await.map(drop)
     }
 
     /// Gives back what a request was granted.
-    pub(super) async fn release(mut self, own: Own, granted: Numbered) -> Result<(), Refused> {
+    pub(super) async fn release(
+        mut self,
+        own: Own,
+        granted: Numbered,
+    ) -> Result<(), ErrorResponse> {
         let ask = Ask::Release(granted.number());
         let answer = self.answer(own, granted.release(), 0, ask, Duration::ZERO).await?;
         answer.map(drop).map_err(|refusal| refused(&numbers::shown(refusal)))
@@ -214,7 +232,7 @@ impl<'a> Exchange<'a> {
         given: Option<u64>,
         ask: Ask,
         wait: Duration,
-    ) -> Result<(u64, u64), Refused> {
+    ) -> Result<(u64, u64), ErrorResponse> {
         let (numbered, answer) = self.wait(own, given, ask.clone(), wait).await?;
         let mut answer = Ok(answer);
         if let Ok(Answer::Waits { .. }) = answer {
@@ -242,7 +260,7 @@ impl<'a> Exchange<'a> {
         given: Option<u64>,
         ask: Ask,
         wait: Duration,
-    ) -> Result<(Numbered, Answer), Refused> {
+    ) -> Result<(Numbered, Answer), ErrorResponse> {
         let mut numbered = Numbered::of(given);
         let holds = matches!(ask, Ask::Lock { .. });
         let crowded = self.is_crowded(own.id).await;
@@ -281,7 +299,7 @@ impl<'a> Exchange<'a> {
         forget_below: Number,
         ask: Ask,
         wait: Duration,
-    ) -> Result<Result<Answer, Refusal>, Refused> {
+    ) -> Result<Result<Answer, Refusal>, ErrorResponse> {
         let Own { id: session, key } = own;
         let request = Request::Ask { session, key, number, forget_below, ask };
         let of_this = |reply| -> Option<Answered> {
@@ -320,7 +338,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Says that a session is gone, or never was, or is another's.
-    async fn lost(&mut self, session: SessionId, Gone(reply): Gone) -> Refused {
+    async fn lost(&mut self, session: SessionId, Gone(reply): Gone) -> ErrorResponse {
         self.orphan = None;
         let why = match reply {
             Reply::Denied { .. } => return denied(session),
@@ -344,7 +362,7 @@ impl<'a> Exchange<'a> {
         request: &Request,
         retry: Retry,
         pick: impl FnMut(Reply) -> Option<T>,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, ErrorResponse> {
         let until = Instant::now() + ANSWERS_WITHIN;
         match self.fetch_until(request, retry, until, pick).await {
             Ok(answer) => Ok(answer),

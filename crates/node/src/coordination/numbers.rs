@@ -1,7 +1,7 @@
 //! Numbers for requests that come over HTTP.
 //!
 //! A request of a session has a number, so that it can be asked again without being done twice, and
-//! numbers grow. SessionEnded HTTP each request may come by another member, and most clients do not count.
+//! numbers grow. Over HTTP each request may come by another member, and most clients do not count.
 //! So:
 //! * N1 Numbers from HTTP are above all others: a request for a session that another client leads a
 //!   life of its own with, such as an operator's, is never taken for one of its own.

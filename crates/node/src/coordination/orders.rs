@@ -16,7 +16,7 @@ use bellwether_api::orders::{
     Opened, ProclaimOrder, ResignOrder, RoleStatus, Wanted,
 };
 use bellwether_coordination::{Answer, Ask, Mode, Policy, Secret, SessionId, Want};
-use bellwether_http::{Outcome, Refusal};
+use bellwether_http::{ErrorResponse, Outcome};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,17 +27,17 @@ type Shared = State<Arc<About>>;
 type Named<T> = Result<Path<T>, PathRejection>;
 type Body<T> = Result<Json<T>, JsonRejection>;
 
-fn session(text: &str) -> Result<SessionId, Refusal> {
+fn session(text: &str) -> Result<SessionId, ErrorResponse> {
     text.parse().map_err(|_| unknown(text))
 }
 
 /// The session of this name, with the key that was shown for it.
-fn own(text: &str, shown: &Shown) -> Result<Own, Refusal> {
+fn own(text: &str, shown: &Shown) -> Result<Own, ErrorResponse> {
     Ok(Own { id: session(text)?, key: shown.key()? })
 }
 
 /// Logs a refusal if it is because of the key.
-fn logged(shown: &Shown) -> impl Fn(Refusal) -> Refusal {
+fn logged(shown: &Shown) -> impl Fn(ErrorResponse) -> ErrorResponse {
     |refusal| {
         if refusal.problem().code.as_deref() == Some(WRONG_KEY) {
             shown.log_refused(&refusal.problem().error);
@@ -47,7 +47,7 @@ fn logged(shown: &Shown) -> impl Fn(Refusal) -> Refusal {
 }
 
 /// A client's own number, if it gave one that can be.
-fn numbered(given: Option<u64>) -> Result<Option<u64>, Refusal> {
+fn numbered(given: Option<u64>) -> Result<Option<u64>, ErrorResponse> {
     match given {
         Some(NUMBERS..) => {
             let error = format!("a number must be below {NUMBERS}");
@@ -160,7 +160,7 @@ pub(super) async fn close(
     shown: Shown,
     id: Named<String>,
     how: Result<Query<Closing>, QueryRejection>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let (session, Query(Closing { now })) = (session(&id?.0)?, how?);
     let caller = shown.caller(about.operator);
     let ended = if now || caller.may_operate() {
@@ -211,7 +211,7 @@ pub(super) async fn lock(
     Ok(Json(Granted { session: own.id.to_string(), number, token, locks }))
 }
 
-fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, Refusal> {
+fn want(Wanted { name, mode, permits, of }: Wanted) -> Result<Want, ErrorResponse> {
     let mode = match (mode, permits, of) {
         (shown::Mode::Permits, take, Some(of)) => Mode::Permits { take: take.unwrap_or(1), of },
         (shown::Mode::Permits, _, None) => {
@@ -274,7 +274,7 @@ pub(super) async fn campaign(
     shown: Shown,
     role: Named<String>,
     body: Body<CampaignOrder>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let (role, order) = (role?.0, body?.0);
     let own = own(&order.session, &shown)?;
     let policy = match order.policy {
@@ -398,7 +398,7 @@ pub(super) async fn force(
     Operator(caller): Operator,
     name: Named<String>,
     body: Body<ForceOrder>,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     let (lock, ForceOrder { session: id, by, now }) = (name?.0, body?.0);
     let session = session(&id)?;
     if by.trim().is_empty() || by.len() > REASON_MAX || by.contains(char::is_control) {

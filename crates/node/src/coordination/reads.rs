@@ -11,7 +11,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 #[cfg(test)]
 use bellwether_api::coordination as shown;
-use bellwether_http::Refusal;
+use bellwether_http::ErrorResponse;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ pub(super) struct Limit {
     limit: Option<usize>,
 }
 
-fn limit(asked: Asked) -> Result<usize, Refusal> {
+fn limit(asked: Asked) -> Result<usize, ErrorResponse> {
     match asked?.0.limit.unwrap_or(USUAL) {
         limit @ ..=MOST => Ok(limit),
         _ => Err(senseless("bad-query", "the limit is too large", "give at most 10000")),
     }
 }
 
-async fn show(about: &About, part: Part, asked: Asked) -> Result<Response, Refusal> {
+async fn show(about: &About, part: Part, asked: Asked) -> Result<Response, ErrorResponse> {
     let (id, limit) = (about.settings.id.number(), limit(asked)?);
     let seen = look(about, move |coordination, version| {
         framed(lists(coordination, part, limit), id, version)
@@ -54,7 +54,7 @@ async fn show(about: &About, part: Part, asked: Asked) -> Result<Response, Refus
     (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn all(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
+pub(super) async fn all(State(about): Shared, limit: Asked) -> Result<Response, ErrorResponse> {
     show(&about, Part::All, limit).await
 }
 
@@ -63,7 +63,10 @@ pub(super) async fn all(State(about): Shared, limit: Asked) -> Result<Response, 
     (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn sessions(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
+pub(super) async fn sessions(
+    State(about): Shared,
+    limit: Asked,
+) -> Result<Response, ErrorResponse> {
     show(&about, Part::Sessions, limit).await
 }
 
@@ -72,7 +75,7 @@ pub(super) async fn sessions(State(about): Shared, limit: Asked) -> Result<Respo
     (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn roles(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
+pub(super) async fn roles(State(about): Shared, limit: Asked) -> Result<Response, ErrorResponse> {
     show(&about, Part::Roles, limit).await
 }
 
@@ -81,7 +84,7 @@ pub(super) async fn roles(State(about): Shared, limit: Asked) -> Result<Response
     (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn locks(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
+pub(super) async fn locks(State(about): Shared, limit: Asked) -> Result<Response, ErrorResponse> {
     show(&about, Part::Locks, limit).await
 }
 
@@ -90,7 +93,10 @@ pub(super) async fn locks(State(about): Shared, limit: Asked) -> Result<Response
     (status = 200, description = "What is kept, as this member knows it", body = shown::Coordination),
     (status = 503, description = "The member has ended or hangs", body = bellwether_api::json::Problem),
 )))]
-pub(super) async fn deadlocks(State(about): Shared, limit: Asked) -> Result<Response, Refusal> {
+pub(super) async fn deadlocks(
+    State(about): Shared,
+    limit: Asked,
+) -> Result<Response, ErrorResponse> {
     show(&about, Part::Deadlocks, limit).await
 }
 
@@ -99,7 +105,7 @@ pub(super) async fn deadlocks(State(about): Shared, limit: Asked) -> Result<Resp
 #[cfg_attr(test, utoipa::path(get, path = "/v1/coordination/watch", operation_id = "watch_coordination", params(Limit), responses(
     (status = 200, description = "Server-sent events", body = String, content_type = "text/event-stream"),
 )))]
-pub(super) async fn watch(State(about): Shared, asked: Asked) -> Result<Response, Refusal> {
+pub(super) async fn watch(State(about): Shared, asked: Asked) -> Result<Response, ErrorResponse> {
     Ok(everything(about, limit(asked)?))
 }
 
@@ -114,6 +120,6 @@ pub(super) async fn watch_role(
     State(about): Shared,
     role: Result<Path<String>, PathRejection>,
     asked: Asked,
-) -> Result<Response, Refusal> {
+) -> Result<Response, ErrorResponse> {
     Ok(one_role(about, role?.0, limit(asked)?))
 }

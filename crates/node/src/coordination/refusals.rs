@@ -4,17 +4,17 @@ use super::look::Blind;
 use super::shown;
 use axum::http::StatusCode;
 use bellwether_coordination::{Ending, Refusal, SessionId};
-use bellwether_http::Refusal as Answer;
+use bellwether_http::ErrorResponse;
 
 /// A lock that is being force-released: until it is released, the session is not kept alive.
-pub(super) fn taken(lock: &str, request: u64, by: &str) -> Answer {
+pub(super) fn force_released(lock: &str, request: u64, by: &str) -> ErrorResponse {
     let error = format!("the lock '{lock}' is being force-released by {by}");
     let hint = format!("stop the work that relies on it, then release request {request}");
-    Answer::new(StatusCode::CONFLICT, error, Some(&hint)).coded("taken")
+    ErrorResponse::new(StatusCode::CONFLICT, error, Some(&hint)).coded("force-released")
 }
 
 /// What the coordinator refused.
-pub(super) fn refused(refusal: &Refusal) -> Answer {
+pub(super) fn refused(refusal: &Refusal) -> ErrorResponse {
     use Refusal::*;
     let (conflict, crowded) = (StatusCode::CONFLICT, StatusCode::TOO_MANY_REQUESTS);
     let senseless = StatusCode::UNPROCESSABLE_ENTITY;
@@ -65,7 +65,7 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             let hint = "release what this session holds, then ask again; ask for locks in the \
                         same order everywhere, or for all of them at once";
             let cycle = shown::deadlock(deadlock);
-            return Answer::new(conflict, refusal.to_string(), Some(hint))
+            return ErrorResponse::new(conflict, refusal.to_string(), Some(hint))
                 .coded("deadlock")
                 .deadlocked(cycle);
         }
@@ -95,56 +95,56 @@ pub(super) fn refused(refusal: &Refusal) -> Answer {
             "its owner has lost the lock or role, and must ask for it again",
         ),
     };
-    Answer::new(status, refusal.to_string(), Some(hint)).coded(code)
+    ErrorResponse::new(status, refusal.to_string(), Some(hint)).coded(code)
 }
 
 /// The session is no more, for this reason if that is known.
-pub(super) fn ended(session: SessionId, why: Option<Ending>) -> Answer {
+pub(super) fn ended(session: SessionId, why: Option<Ending>) -> ErrorResponse {
     let error = match why {
         Some(why) => format!("session {session} has ended: {why}"),
         None => format!("session {session} has ended"),
     };
     let hint = "open another one with POST /v1/sessions; its locks and roles are released";
-    Answer::new(StatusCode::GONE, error, Some(hint)).coded("no-session")
+    ErrorResponse::new(StatusCode::GONE, error, Some(hint)).coded("no-session")
 }
 
 /// The session has another key than was shown.
-pub(super) fn denied(session: SessionId) -> Answer {
+pub(super) fn denied(session: SessionId) -> ErrorResponse {
     let error = format!("wrong key for session {session}; nothing was done");
     let hint = "send the 'key' that POST /v1/sessions answered when this session was opened";
-    Answer::new(StatusCode::FORBIDDEN, error, Some(hint)).coded(WRONG_KEY)
+    ErrorResponse::new(StatusCode::FORBIDDEN, error, Some(hint)).coded(WRONG_KEY)
 }
 
 /// The word for a session that is another's.
 pub(super) const WRONG_KEY: &str = "wrong-key";
 
 /// There is no such session, or none is written like this.
-pub(super) fn unknown(session: &str) -> Answer {
+pub(super) fn unknown(session: &str) -> ErrorResponse {
     let error = format!("there is no session '{session}'");
     let hint = "see /v1/sessions for all sessions";
-    Answer::new(StatusCode::NOT_FOUND, error, Some(hint)).coded("no-session")
+    ErrorResponse::new(StatusCode::NOT_FOUND, error, Some(hint)).coded("no-session")
 }
 
 /// There is no coordinator, so nothing was done.
-pub(super) fn no_coordinator(why: Option<String>) -> Answer {
+pub(super) fn no_coordinator(why: Option<String>) -> ErrorResponse {
     let error = match why {
         Some(why) => format!("no coordinator: {why}; nothing was done"),
         None => "no coordinator; nothing was done".to_owned(),
     };
     let hint = "see /v1/status; a majority of the members must reach each other";
-    Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-coordinator")
+    ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-coordinator")
 }
 
 /// There was no answer in time, and it is not known whether anything was done.
-pub(super) fn unanswered() -> Answer {
+pub(super) fn unanswered() -> ErrorResponse {
     let error =
         "the coordinator did not answer in time; the request may have been carried out or not";
     let hint = "ask again with the same number (or key); it is not carried out twice";
-    Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-answer")
+    ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded("no-answer")
 }
 
 /// The member's state cannot be seen.
-pub(super) fn blind(why: Blind) -> Answer {
+pub(super) fn blind(why: Blind) -> ErrorResponse {
     let (code, error, hint) = match why {
         Blind::Silent => {
             ("silent", "the member does not answer", "it has ended or hangs; see its log")
@@ -155,12 +155,12 @@ pub(super) fn blind(why: Blind) -> Answer {
             "ask again in a moment, or ask another member",
         ),
     };
-    Answer::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded(code)
+    ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, error, Some(hint)).coded(code)
 }
 
 /// Something in the request makes no sense.
-pub(super) fn senseless(code: &str, error: &str, hint: &str) -> Answer {
-    Answer::new(StatusCode::UNPROCESSABLE_ENTITY, error, Some(hint)).coded(code)
+pub(super) fn senseless(code: &str, error: &str, hint: &str) -> ErrorResponse {
+    ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, error, Some(hint)).coded(code)
 }
 
 #[cfg(test)]
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_session_that_ended_is_gone_and_one_that_never_was_is_not_found() {
-        let status = |answer: Answer| answer.into_response().status().as_u16();
+        let status = |answer: ErrorResponse| answer.into_response().status().as_u16();
         assert_eq!(status(ended(SessionId(1), Some(Ending::Expired))), 410);
         assert_eq!(status(ended(SessionId(1), None)), 410);
         assert_eq!(status(unknown("x")), 404);

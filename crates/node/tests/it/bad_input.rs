@@ -97,7 +97,7 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
     let empty = seen(&cluster, 2).await;
     assert!(empty.sessions.is_empty() && empty.locks.is_empty());
 
-    // A minority, and then nobody.
+    // A minority, and then no other member.
     for _ in 0..2 {
         soon("the end", cluster.members.remove(0).stop()).await.unwrap();
     }

@@ -98,7 +98,7 @@ async fn a_remote_client_follows_the_coordinator() {
 }
 
 #[tokio::test]
-async fn the_loss_of_a_member_costs_nobody_a_lock() {
+async fn the_loss_of_a_member_costs_no_client_a_lock() {
     let mut cluster = cluster().await;
     // Its own member is the coordinator, which ends.
     let client = client(sockets(&cluster, &[3, 1])).await;
@@ -197,9 +197,9 @@ async fn a_role_is_observed_at_every_member_and_after_the_loss_of_one() {
     }
     soon("the end of it", leadership.resign()).await.unwrap();
     for observer in &mut observers {
-        let nobody = soon("nobody", observer.next()).await.unwrap();
-        assert!(nobody.leader.is_none() && nobody.reason.contains("resigned"), "{nobody:?}");
-        assert_eq!(observer.current(), nobody);
+        let vacant = soon("no leader", observer.next()).await.unwrap();
+        assert!(vacant.leader.is_none() && vacant.reason.contains("resigned"), "{vacant:?}");
+        assert_eq!(observer.current(), vacant);
     }
     let long = observers[0].role().repeat(300);
     let error = client(sockets(&cluster, &[1])).await.observe(&long).await.unwrap_err();

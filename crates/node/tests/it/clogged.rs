@@ -314,8 +314,8 @@ async fn a_large_greeting() {
     let mut frame = vec![0; u32::from_be_bytes(length) as usize];
     soon("a refusal", last.read_exact(&mut frame)).await.unwrap();
     match Envelope::decode(&*frame).unwrap().body {
-        Some(Body::Refusal(refusal)) => {
-            assert!(refusal.text.contains("larger than allowed"), "{}", refusal.text);
+        Some(Body::Rejection(rejection)) => {
+            assert!(rejection.text.contains("larger than allowed"), "{}", rejection.text);
         }
         other => panic!("no refusal: {other:?}"),
     }

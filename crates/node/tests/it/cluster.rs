@@ -169,7 +169,7 @@ async fn a_graceful_end_hands_over() {
     for index in 0..2 {
         let status = cluster.until(index, led_by(2)).await;
         let reason = status.last_change.unwrap().reason;
-        assert!(!reason.contains("without a heartbeat"), "nobody had to suspect: {reason}");
+        assert!(!reason.contains("without a heartbeat"), "no member had to suspect: {reason}");
     }
     cluster.stop().await;
 }

@@ -108,10 +108,10 @@ async fn a_deadlock_is_told_by_name() {
     watch.until(|seen: &Coordination| !seen.waits.is_empty()).await;
     let (code, problem) = lock::<Problem>(address, &b, "x", 60_000).await;
     assert_eq!((code, problem.code.as_deref()), (409, Some("deadlock")));
-    let circle = problem.deadlock.unwrap();
-    let names: Vec<_> = circle.cycle.iter().map(|wait| wait.client.as_str()).collect();
+    let deadlock = problem.deadlock.unwrap();
+    let names: Vec<_> = deadlock.cycle.iter().map(|wait| wait.client.as_str()).collect();
     assert_eq!(
-        (names.as_slice(), circle.aborted),
+        (names.as_slice(), deadlock.aborted),
         (["second", "first"].as_slice(), Some(b.clone()))
     );
     assert!(problem.error.contains("(second) waits for 'x' behind"), "{}", problem.error);
@@ -210,7 +210,7 @@ async fn an_operator_takes_a_lock_away() {
     let address = cluster.http(0);
     let (a, b) = (open(address, "a").await, open(address, "b").await);
     let held = lock::<Granted>(address, &a, "table", 0).await.1;
-    // Whoever is shown the token may ask any member about it.
+    // A resource that is shown the token may ask any member about it.
     let shown = format!("/v1/locks/table/tokens/{}", held.token);
     let bearer: Bearer = get(cluster.http(1), &shown).await;
     assert_eq!((bearer.session, bearer.term), (a.clone(), held.token >> 32));
@@ -225,12 +225,12 @@ async fn an_operator_takes_a_lock_away() {
     let path = "/v1/locks/table/force";
     assert_eq!(refused(post(address, path, &force(&b, "me")).await), said(409, "not-holder"));
     assert_eq!(refused(post(address, path, &force(&a, " ")).await), said(422, "bad-reason"));
-    // Nobody listens for this session: it learns of it when it is kept alive.
+    // No client listens for this session: it learns of it when it is kept alive.
     let (code, done) = post::<Done>(address, path, &force(&a, "me, a stuck job")).await;
     assert!(code == 202 && done.done.contains("has not confirmed"), "{code} {}", done.done);
     assert_eq!(call(address, &format!("GET {shown}"), "").await.0, 200, "it is still held");
     let alive = format!("/v1/sessions/{a}/keep-alive");
-    assert_eq!(refused(post(address, &alive, "").await), said(409, "taken"));
+    assert_eq!(refused(post(address, &alive, "").await), said(409, "force-released"));
     let now = json!({ "session": a, "by": "me, a stuck job", "now": true }).to_string();
     let (code, done) = post::<Done>(address, path, &now).await;
     assert!(code == 200 && done.done.contains("reject its token"), "{code} {}", done.done);

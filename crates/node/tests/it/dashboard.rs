@@ -115,7 +115,7 @@ async fn pages_of_the_cluster_may_read_and_only_own_ones_command() {
     let secure = friend.replace("http:", "https:");
     for origin in ["http://example.org", "null", "", near.as_str(), secure.as_str()] {
         let (code, head) = asked_from(&cluster, "GET /v1/status", origin).await;
-        assert_eq!(code, 200, "whoever asks may know, but a browser keeps it from the page");
+        assert_eq!(code, 200, "every client may know, but a browser keeps it from the page");
         assert!(!head.contains("access-control"), "{origin}: {head}");
         assert!(head.contains("vary: origin"), "{head}");
         let (code, _) = asked_from(&cluster, "POST /v1/elect", origin).await;

@@ -42,7 +42,7 @@ impl Parent {
 }
 
 #[tokio::test]
-async fn whoever_watches_is_told_of_every_change() {
+async fn a_watcher_is_told_of_every_change() {
     let parent = Parent::start().await;
     let mut stream = Stream::open(parent.address, "/v1/up/watch", "").await;
     assert_eq!(stream.next::<Up>().await, Up::default());

@@ -164,7 +164,7 @@ async fn certificates_and_their_authority_roll_without_a_restart() {
 
     let status: bellwether_api::json::Status = get(cluster.http(0), "/v1/status").await;
     assert!(!warned(&status.warnings), "{:?}", status.warnings);
-    assert_eq!(status.last_change, before, "nobody had to be elected");
+    assert_eq!(status.last_change, before, "no election was needed");
     let (_, _, metrics) = call(cluster.http(0), "GET /metrics", "").await;
     let left = metrics
         .lines()

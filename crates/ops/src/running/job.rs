@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub(super) struct Launcher<'a> {
     words: &'a [OsString],
     grace: Duration,
-    /// How the keeper ends the session of this process if this dies, where nobody else does.
+    /// How the keeper ends the session of this process if this dies, where no member on this host does.
     on_etcd: Option<Vec<String>>,
     /// The children that this process had before.
     strangers: Vec<Pid>,

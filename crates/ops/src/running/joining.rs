@@ -35,8 +35,8 @@ pub(super) const LOCKS: &str = "BELLWETHER_LOCKS";
 pub(super) struct Wish {
     pub(super) names: Vec<String>,
     pub(super) how: How,
-    /// Not for ever, if it is given.
-    pub(super) wait_ms: Option<u64>,
+    /// The longest wait; none if there is no limit. Zero means that the request does not wait.
+    pub(super) wait: Option<Duration>,
 }
 
 /// What an outer command says.
@@ -63,10 +63,10 @@ pub(super) fn request(session: &Session, wish: &Wish) -> Option<bellwether::Lock
     };
     let first = with(session.lock(names.next()?));
     let all = names.fold(first, |request, name| with(request.and(name)));
-    Some(match wish.wait_ms {
+    Some(match wish.wait {
         None => all,
-        Some(0) => all.try_lock(),
-        Some(wait) => all.timeout(Duration::from_millis(wait)),
+        Some(Duration::ZERO) => all.try_lock(),
+        Some(wait) => all.timeout(wait),
     })
 }
 

@@ -78,7 +78,7 @@ pub struct KeepArgs {
 }
 
 impl KeepArgs {
-    /// J7: the command is dead, and so is all of its job. Where nobody else sees that, the session is ended here.
+    /// J7: the command is dead, and so is all of its job. Where no member on this host sees that, the session is ended here.
     async fn end_session(&self) {
         let (Some(address), Some(session)) = (&self.address, &self.session) else { return };
         let endpoints = Endpoints::parse(address, self.certs.as_deref(), self.client.as_deref());

@@ -10,7 +10,7 @@ use bellwether::{Client, Endpoints, Error, ErrorKind, Lock, Session};
 use bellwether_shell::{Failure, Verdict};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// The lock was lost while the command ran.
 const LOST: u8 = 72;
@@ -58,7 +58,7 @@ impl serve::Wanted for Locks<'_> {
     }
 
     async fn acquire(&self, session: &Session) -> Result<Held, Error> {
-        let wish = Wish { names: self.args.names.clone(), how: self.how, wait_ms: None };
+        let wish = Wish { names: self.args.names.clone(), how: self.how, wait: None };
         match request(session, &wish) {
             Some(request) => request.await.map(Held::Lock),
             None => std::future::pending().await,
@@ -75,8 +75,7 @@ async fn hold(
 ) -> Result<Verdict, Failure> {
     let mut signals = Signals::new()?;
     let launcher = Launcher::new(&args.run.job, terms.grace, args.run.on_etcd())?;
-    let wait_ms = patience.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX));
-    let wish = Wish { names: args.names.clone(), how, wait_ms };
+    let mut wish = Wish { names: args.names.clone(), how, wait: patience };
     let names = args.names.join(",");
     let mut environment = vec![
         ("BELLWETHER_LOCK", names.clone()),
@@ -94,20 +93,22 @@ async fn hold(
             return run_job(args, terms, standby, held, &mut signals).await;
         }
     }
-    let until = patience.map(|wait| Instant::now() + wait);
+    // The time of the flag covers all attempts, so this command counts it, not a single request.
+    let limit = patience.filter(|wait| !wait.is_zero());
+    let limit = limit.map(|wait| Limit { wait, until: Instant::now() + wait });
+    if limit.is_some() {
+        wish.wait = None;
+    }
     let endpoints = args.run.endpoints()?;
     let mut queue =
         Queue { args, terms, launcher, environment, endpoints, client: None, waits: false };
     let Acquired { session, outer, standby, lock } = loop {
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        let wait_ms = left.map(|left| u64::try_from(left.as_millis()).unwrap_or(u64::MAX));
-        let attempt = queue.acquire(&Wish { wait_ms, ..wish.clone() }, &mut signals).await;
-        match attempt {
+        match queue.acquire(&wish, limit, &mut signals).await {
             Ok(acquired) => break acquired,
             // A cluster that is not there at first is an error; one that is lost comes back.
             Err(failure) if queue.waits && is_outage(&failure) => {
-                if until.is_some_and(|until| Instant::now() >= until) {
-                    return Err(timed_out(args, patience));
+                if let Some(limit) = limit.filter(|limit| Instant::now() >= limit.until) {
+                    return Err(limit.reached(&args.names, None));
                 }
                 let what = format!("{failure}; keeps waiting for {}", quoted(&args.names));
                 note(args.run.quiet, &what);
@@ -122,10 +123,40 @@ async fn hold(
     outcome
 }
 
-fn timed_out(args: &LockArgs, patience: Option<Duration>) -> Failure {
-    let (what, after) = (quoted(&args.names), patience.unwrap_or_default());
-    let text = format!("cannot lock {what}: timed out after {after:?}; retry with a longer --wait");
-    Failure::Exit(exit_code(ErrorKind::Timeout), text)
+/// The time of `--wait`, and when it is over.
+#[derive(Clone, Copy)]
+struct Limit {
+    wait: Duration,
+    until: Instant,
+}
+
+impl Limit {
+    /// The error, with the number of requests that were ahead if it is known.
+    fn reached(self, names: &[String], ahead: Option<u64>) -> Failure {
+        let queue = match ahead {
+            Some(0) => " (first in the queue)".to_owned(),
+            Some(1) => " (1 request is ahead of this one)".to_owned(),
+            Some(ahead) => format!(" ({ahead} requests are ahead of this one)"),
+            None => String::new(),
+        };
+        let text = format!(
+            "cannot lock {}: timed out after {:?}{queue}; retry with a longer --wait",
+            quoted(names),
+            self.wait
+        );
+        Failure::Exit(exit_code(ErrorKind::Timeout), text)
+    }
+}
+
+/// Completes when the limit is reached; never without one.
+async fn passed(limit: Option<Limit>) -> Limit {
+    match limit {
+        Some(limit) => {
+            sleep_until(limit.until).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
 }
 
 /// Locks that are held, and all that was prepared for the command.
@@ -150,7 +181,12 @@ struct Queue<'a> {
 
 impl Queue<'_> {
     /// Waits for the locks in a session of its own.
-    async fn acquire(&mut self, wish: &Wish, signals: &mut Signals) -> Result<Acquired, Failure> {
+    async fn acquire(
+        &mut self,
+        wish: &Wish,
+        limit: Option<Limit>,
+        signals: &mut Signals,
+    ) -> Result<Acquired, Failure> {
         let session = tokio::select! {
             session = self.open() => session.map_err(failed)?,
             signal = signals.next() => return Err(Failure::Silent(TOLD + signal)),
@@ -186,6 +222,10 @@ impl Queue<'_> {
                         let what = format!("waits for {}, position {place} in the queue", quoted(&args.names));
                         note(args.run.quiet, &what);
                     }
+                }
+                limit = passed(limit) => {
+                    close(session).await;
+                    return Err(limit.reached(&args.names, *places.borrow()));
                 }
                 signal = signals.next() => {
                     close(session).await;

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_about_the_coordinator_until_somebody_chooses() {
+    fn keys_are_about_the_coordinator_until_the_user_selects() {
         let mut world = World::new(3);
         let mut view = view();
         let leads = |world: &mut World, id: u32, term| {

@@ -73,7 +73,7 @@ fn compare(n: u32, turns: usize) {
     println!("{n:>10} {ours:>10.1} {plain:>10.1} {:>7.2}", ours / plain);
 }
 
-/// Everybody has so many jobs, and all begin at once.
+/// Every process has this many jobs, and all begin at once.
 fn saturate<A: Algorithm>(n: u32, jobs: usize) {
     let ms = Duration::from_millis;
     let algorithm = Arc::new(A::definition());

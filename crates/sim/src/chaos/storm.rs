@@ -305,7 +305,7 @@ impl<I: Clone> Storm<'_, I> {
         }
     }
 
-    /// A minority without it promises each other something higher, in vain. When they are back the
+    /// A minority without it promises a higher term to each other, without effect. When they are back the
     /// strongest has to move on, and just then it is cut off.
     fn cut_off_after_a_vain_promise(&mut self, strongest: NodeId, rest: &[NodeId]) {
         let minority = (self.ring.len() - 1) / 2;

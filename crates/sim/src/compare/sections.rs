@@ -19,7 +19,7 @@ const SECTION: Duration = Duration::from_millis(25);
 /// Rounds before the [`ROUNDS`] that are measured, until things have settled, and as many after them.
 const ROUNDS_BEFORE: u64 = 2;
 const ROUNDS_AFTER: u64 = 2;
-/// No entry takes so many events for each process.
+/// No entry takes this many events for each process.
 const MOST_EVENTS_EACH: u64 = 100;
 
 /// The entries of processes 1 to n, counted; none if there can be no such group.
@@ -77,7 +77,7 @@ impl Ground {
 
     fn ask(&mut self, id: u32) {
         self.act(id, "request");
-        // Whoever must wait does so until another leaves.
+        // A process that must wait waits until another leaves.
         self.run();
     }
 

@@ -97,7 +97,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             (*id, &nodes[place].process, reading)
         });
         attendance.looks(now, right, live);
-        // Whoever drifts is seen to drift.
+        // A drift counts when the clock is read.
         if self.oddities.values().any(|oddity| oddity.drift_ppm != 0) {
             self.world.faults.bite(FaultKind::Drift);
         }

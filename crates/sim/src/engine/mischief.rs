@@ -9,7 +9,7 @@ use bellwether_core::{NodeId, Process, Time, micros};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// What every right clock shows when a run begins: so much that one that is behind still shows
+/// What every right clock shows when a run begins: so large that a clock that is behind still shows
 /// something, and does not stand still at zero.
 pub const CLOCK_START: Duration = Duration::from_secs(24 * 3_600);
 
@@ -86,7 +86,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if let Some(oddity) = self.oddities.get_mut(&place)
             && let Some(backlog) = &mut oddity.backlog
         {
-            // A paused process does nothing, whoever asks: this waits like everything else.
+            // A paused process does nothing, whatever is asked: this waits like everything else.
             backlog.push_back(Event::Act(self.script.len() as u32));
             self.script.push(Action::Input(id, input));
             self.pending += 1;

@@ -50,7 +50,7 @@ pub struct Sim<P: Process, O> {
     most_events: u64,
     /// Whether something has happened that can have brought the goal about.
     stirred: bool,
-    /// Whoever looks on.
+    /// The observer.
     pub observer: O,
 }
 
@@ -96,7 +96,7 @@ impl<P: Process> fmt::Debug for Metered<P> {
     }
 }
 
-/// So many processes are in the processor's cache anyway, and need not be fetched.
+/// This many processes are in the processor's cache anyway, and need not be fetched.
 const FITS_THE_CACHE: usize = 4_096;
 
 /// What can be in the queue.
@@ -240,7 +240,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         self.world.meter.as_ref().map_or(&[], |metered| metered.meter.refusals())
     }
 
-    /// Cuts a run off when it has had so many events, or sent so many messages.
+    /// Cuts a run off at this number of events, or of messages.
     pub fn stop_after(&mut self, events: u64) {
         self.most_events = events;
     }

@@ -1,7 +1,7 @@
 //! JSON Lines, for programs.
 //!
 //! The first line says what ran, every other line is one event. The types here are the schema:
-//! whoever reads traces can use them or generate their own from them. Fields are only ever added;
+//! a program that reads traces can use them or generate their own from them. Fields are only ever added;
 //! whatever else changes gets a new [`SCHEMA`].
 
 use super::counted;

@@ -76,7 +76,7 @@ pub struct Replay {
 pub struct Replayed<O> {
     /// What came of it, as of a simulated run.
     pub outcome: Outcome,
-    /// Whoever looked on.
+    /// The observer.
     pub observer: O,
     /// What was still to come when it ended.
     pub open: Open,

@@ -85,7 +85,7 @@ struct Actor {
     /// When it was last made to go on.
     resumed: Option<Time>,
     paused: bool,
-    /// What is durable after the last step, and what was before it. Whoever is killed in a step
+    /// What is durable after the last step, and what was before it. A process that is killed in a step
     /// may come back with either.
     durable: [Option<AnyDurable>; 2],
 }

@@ -85,11 +85,11 @@ pub enum Deed {
 /// What a scenario claims.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
-    /// These processes take that one, or nobody, for the coordinator.
+    /// These processes follow this coordinator, or none.
     Coordinator(Who, Option<NodeId>),
-    /// So many messages of these kinds were sent, and none of any other kind of the algorithm.
+    /// This many messages of these kinds were sent, and none of any other kind of the algorithm.
     Messages(BTreeMap<String, u64>),
-    /// So many messages of these kinds were sent to find out who is alive.
+    /// This many messages of these kinds were sent to find out which processes are alive.
     Overhead(BTreeMap<String, u64>),
     /// A process knows exactly these to be alive.
     Members(NodeId, Vec<NodeId>),
@@ -104,9 +104,9 @@ pub enum Expectation {
     Waiting(Vec<NodeId>),
     /// The section was entered so often.
     Entries(u64),
-    /// The token was lost and made anew so often.
+    /// How often the token was lost and replaced.
     Regenerations(u64),
-    /// So many requests and releases were refused.
+    /// This many requests and releases were refused.
     Refusals(u64),
     /// The summary says this about that.
     Fact(String, String),

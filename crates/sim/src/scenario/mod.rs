@@ -20,7 +20,7 @@
 //! expect coordinator 2 3 = 3
 //! ```
 //!
-//! The story can be written anew by the tool; `expect` lines are written by hand and never
+//! The tool can rewrite the story; `expect` lines are written by hand and never
 //! touched, so that an update cannot bless a bug.
 
 mod branch;

@@ -42,7 +42,7 @@ impl Scenario {
         Scenario::parse_up_to(catalogue, text, usize::MAX)
     }
 
-    /// The same, if it has at most so many processes.
+    /// The same, if it has at most this many processes.
     pub fn parse_up_to(catalogue: &Catalogue, text: &str, nodes_max: usize) -> Parsed<Scenario> {
         let mut reader = Reader::new(Known { catalogue, nodes_max });
         for (index, source) in text.lines().enumerate() {

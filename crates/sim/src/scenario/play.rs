@@ -43,7 +43,7 @@ impl fmt::Debug for Staging<'_> {
     }
 }
 
-/// Between two looks at how far it has come, a run has so many events.
+/// Between two looks at how far it has come, a run has this many events.
 const EVENTS_BETWEEN_LOOKS: u64 = 1_000;
 
 /// A scenario that has been played.
@@ -219,7 +219,7 @@ pub(super) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Plays a paragraph and writes it anew.
+    /// Plays a paragraph and rewrites it.
     fn play(&mut self, paragraph: &Paragraph, overhead: bool) -> String {
         for (line, command) in &paragraph.commands {
             if self.next.is_some() {

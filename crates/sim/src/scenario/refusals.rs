@@ -16,7 +16,7 @@ use std::borrow::Cow;
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
     inputs: Vec<Given>,
-    /// So many of the refusals have been spoken of.
+    /// This many of the refusals have been reported.
     spoken_of: usize,
 }
 

@@ -40,7 +40,7 @@ impl Message for Number {
 
 #[derive(Clone, Copy, Debug)]
 enum Order {
-    /// Send so many numbers to that one.
+    /// Send this many numbers to this process.
     Send(u32, u32),
     /// Ring after so long.
     Ring(Duration),

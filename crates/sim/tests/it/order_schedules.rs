@@ -211,7 +211,7 @@ fn anybody_dies(seed: u64, uniform: bool) -> Plan<AnyProcess> {
     with_options(random_plan(sequencer(), seed), uniform)
 }
 
-/// Whoever numbers dies in the middle of sending, while all are busy; then perhaps its successor
+/// The sequencer dies in the middle of sending, while all are busy; then perhaps its successor
 /// too. Most of them come back.
 fn sequencer_dies(seed: u64, uniform: bool) -> Plan<AnyProcess> {
     let mut plan = with_options(random_plan(sequencer(), seed), uniform);

@@ -2,7 +2,7 @@
 //! `docs/scenarios.md` says.
 //!
 //! After a change that is meant to change stories, `UPDATE=1 cargo test -p bellwether-sim --test it
-//! scenarios` writes them anew. What was written by hand stays as it is, and must hold.
+//! scenarios` rewrites them. What was written by hand stays as it is, and must hold.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -78,7 +78,7 @@ fn every_scenario_goes_as_written() {
     }
     assert!(
         complaints.is_empty(),
-        "{} lines are not as written:\n{}\nUPDATE=1 writes the stories anew, but no other line.",
+        "{} lines are not as written:\n{}\nUPDATE=1 rewrites the stories, but no other line.",
         complaints.len(),
         complaints.join("\n")
     );

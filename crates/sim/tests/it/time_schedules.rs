@@ -265,7 +265,7 @@ fn a_clock_that_drifts_beyond_what_is_believed_leaves_its_bound() {
     assert_eq!(breaks(&pair(&believed, vec![(0, clock(1, 0, 500))])), "nothing");
 }
 
-/// A corrected clock is that of the machine, corrected. If that one is turned back, so is this.
+/// A corrected clock is that of the machine, corrected. If the machine's clock is turned back, so is this.
 #[test]
 fn a_machine_whose_clock_is_turned_back_is_noticed() {
     let back = pair(&[], vec![(5_000, clock(1, -1_000_000, 0))]);
@@ -464,7 +464,7 @@ fn three_clocks_meet_at_five_past_three() {
     }
 }
 
-/// Calls `each` with every way to choose one of `choices` for each of so many messages.
+/// Calls `each` with every way to choose one of `choices` for each of this many messages.
 fn every_way(choices: &[Fate], messages: usize, mut each: impl FnMut(&[Fate])) -> u64 {
     let ways = (choices.len() as u64).pow(messages as u32);
     for way in 0..ways {

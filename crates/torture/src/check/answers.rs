@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_alive_is_told_that_it_is_dead() {
+    fn no_live_client_is_told_that_it_is_dead() {
         let a = "10 asks 1 x exclusive; 20 granted 1 5; 30 lost 1 died";
         assert_eq!(broken(&[a]), ["refusal"]);
         let a = a.replace("died", "expired");

@@ -216,7 +216,7 @@ fn b3_ignores_what_cannot_be_and_what_is_late() {
 }
 
 #[test]
-fn b5_whoever_comes_back_stays_outside() {
+fn b5_a_process_that_comes_back_stays_outside() {
     let config = Byzantine::config(&settings(&[]), &group(4));
     let mut process = Byzantine::default();
     let effects = step(&group(4), 0, &config, |cx| process.on_start(Some(()), cx));

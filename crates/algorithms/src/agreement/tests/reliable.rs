@@ -197,7 +197,7 @@ fn r6_a_new_life_has_numbers_of_its_own() {
 }
 
 #[test]
-fn r7_whoever_comes_back_takes_up_where_its_former_life_left_off() {
+fn r7_a_process_that_comes_back_goes_on_where_its_former_life_ended() {
     let mut one = One::new();
     assert_eq!(one.hear(carry(5, 5, true)), [ack(6), got(6)]);
     // A late one from before must not make it wait for what will never come.
@@ -228,7 +228,7 @@ fn without_the_link_messages_go_as_they_are() {
     assert_eq!(one.hear(bare), [got(1)], "twice");
 }
 
-/// P1 writes to P2 over a network that may lose and double so many messages, in any order.
+/// P1 writes to P2 over a network that may lose and double this many messages, in any order.
 #[derive(Clone)]
 struct Pair {
     processes: [R; 2],

@@ -71,7 +71,7 @@ fn the_last_messenger_breaks_every_number_of_confirmations() {
     }
 }
 
-/// Any other rule of this form: each general attacks if at least so many messengers have come to
+/// Any other rule of this form: each general attacks if at least this many messengers have come to
 /// him. The second does not know of a plan before the first has come. Whatever is asked for, if
 /// both attack when all messengers arrive, then one attacks alone when some do not.
 #[test]

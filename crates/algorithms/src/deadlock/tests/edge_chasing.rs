@@ -33,7 +33,7 @@ fn probe(by: u32, number: u64, about: u32, path: &[Edge], to: u32) -> Msg {
 }
 
 #[test]
-fn e1_whoever_begins_to_wait_sends_a_probe_after_the_one_it_waits_for() {
+fn e1_a_transaction_that_begins_to_wait_sends_a_probe_after_the_holder() {
     let mut site = EdgeChasing::default();
     for event in [holds(3), holds(4), away(4, 2), waits(3, 4, false)] {
         assert_eq!(at(1, &mut site, event), [], "nobody elsewhere can wait for T3");
@@ -45,7 +45,7 @@ fn e1_whoever_begins_to_wait_sends_a_probe_after_the_one_it_waits_for() {
 }
 
 #[test]
-fn e2_whoever_learns_that_a_holder_waits_elsewhere_sends_a_probe_after_it() {
+fn e2_a_site_that_learns_that_a_holder_waits_elsewhere_sends_a_probe_after_it() {
     let mut site = EdgeChasing::default();
     for event in [holds(3), waits(2, 3, true)] {
         assert_eq!(at(1, &mut site, event), []);

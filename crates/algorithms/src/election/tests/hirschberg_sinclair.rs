@@ -180,7 +180,7 @@ fn r5_calls_for_an_election_without_a_number_when_it_comes_back() {
 /// A recovered process that counted from 1 again would hit the number of an election that the
 /// others have finished, and be ignored.
 #[test]
-fn r5_whoever_hears_the_call_starts_an_election() {
+fn r5_a_process_that_hears_the_call_starts_an_election() {
     for (mut p2, next) in [(Fixture::<HirschbergSinclair>::at(2), 2), (finished(), 3)] {
         let own = body(probe(2, 0), next);
         assert_eq!(

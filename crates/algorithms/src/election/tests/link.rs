@@ -54,7 +54,7 @@ impl P2 {
     }
 }
 
-/// P2 after having sent these messages in vain to P3, and then to P4.
+/// P2 after it has sent these messages to P3, without an answer, and then to P4.
 fn skipping_p3(seqs: std::ops::Range<u32>) -> P2 {
     let mut p2 = towards(Direction::Clockwise);
     p2.send(seqs);

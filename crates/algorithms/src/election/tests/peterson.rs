@@ -137,7 +137,7 @@ fn r6_calls_for_an_election_without_a_number_when_it_comes_back() {
 /// A recovered process that counted from 1 again would hit the number of an election that the
 /// others have finished, and be ignored.
 #[test]
-fn r6_whoever_hears_the_call_starts_an_election() {
+fn r6_a_process_that_hears_the_call_starts_an_election() {
     for (mut p2, next) in [(Fixture::<Peterson>::following(2, Some(3)), 2), (finished(), 3)] {
         assert_eq!(p2.arrive(1, first(1, 0)), [started(), sent(3, 1, first(2, next))]);
     }

@@ -233,7 +233,7 @@ fn s1_a_refused_proposal_stops_nothing() {
 }
 
 #[test]
-fn s2_whoever_was_inside_stays_inside() {
+fn s2_the_process_inside_stays_inside() {
     let mut p1 = inside();
     p1.propose(SECOND);
     assert_eq!(p1.begin(SECOND, &[1, 3], opening_inside(1, &[])), [view(SECOND, 2)]);
@@ -295,7 +295,7 @@ fn s2_the_coordinator_says_that_it_makes_a_token() {
 }
 
 #[test]
-fn s2_whoever_is_elected_forms_a_view() {
+fn s2_the_elected_process_forms_a_view() {
     let mut p3 = at::<Central>(3);
     let effects = p3.input(Deed::Elect(election::Input::Start));
     let proposals = [1, 2].map(|n| Send(id(n), about_views(views::Msg::Propose(SECOND))));

@@ -70,7 +70,7 @@ fn a2_an_idle_process_replies_at_once() {
 }
 
 #[test]
-fn a2_whoever_is_inside_defers() {
+fn a2_a_process_inside_defers() {
     let enter = [Request(0), Deliver(0, 1, 0), Deliver(1, 0, 0)];
     let mut crowd = after(&[1, 1], &enter);
     assert_eq!(crowd.applications[0].state, State::Inside);

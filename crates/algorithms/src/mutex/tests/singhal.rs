@@ -165,7 +165,7 @@ fn sg3_notes_a_request() {
 }
 
 #[test]
-fn sg4_who_waits_asks_whoever_is_new() {
+fn sg4_a_waiting_process_asks_every_new_one() {
     let mut p1 = first(State::Requesting, [5, 2, 2], &[]);
     assert_eq!(p1.hear(2, 3), [asks(2, 5)]);
     assert_eq!(p1, first(State::Requesting, [5, 3, 2], &[1]));
@@ -227,7 +227,7 @@ fn sg8_an_outdated_request_makes_one_ask_its_sender() {
 }
 
 #[test]
-fn sg8_whoever_has_the_token_tells_the_sender_to_ask() {
+fn sg8_the_holder_of_the_token_tells_the_sender_to_ask() {
     let token = token([4, 2, 2], &[]);
     for state in [State::Executing(token.clone()), State::Holding(token)] {
         let mut p1 = first(state, [4, 2, 2], &[]);

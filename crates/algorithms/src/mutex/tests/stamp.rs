@@ -37,7 +37,7 @@ pub(in super::super) fn finish<M: Mutex>(crowd: &mut Crowd<M>, seed: u64) {
     assert!(crowd.is_served());
 }
 
-/// Every entry costs exactly so many messages for each other process, at any load.
+/// Every entry costs exactly this many messages for each other process, at any load.
 pub(in super::super) fn costs<M: Mutex>(messages: u64) {
     for n in 1..=8 {
         for (seed, wants) in [vec![3; n], (0..n as u32).collect()].iter().enumerate() {
@@ -105,7 +105,7 @@ impl<M: Mutex> Watch<M> {
 }
 
 /// A request keeps the place that it was given when it was made, later than all that its maker had
-/// been told of; and whoever is inside has the first place of all.
+/// been told of; and the process inside has the first place of all.
 pub(in super::super) fn keeps_order<M: Mutex>(tells: fn(&M::Msg) -> bool) {
     for seed in 0..500_u64 {
         let mut random = random(seed);

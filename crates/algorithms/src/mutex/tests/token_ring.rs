@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 impl Crowd<TokenRing> {
-    /// The token makes so many hops. Whoever keeps it ends the walk.
+    /// The token makes this many hops. A process that keeps it ends the walk.
     fn go_round(&mut self, hops: usize) {
         for _ in 0..hops {
             let Some((from, to)) = self.channels.keys().next().copied() else { return };
@@ -242,7 +242,7 @@ fn tr2_bypasses_a_dead_neighbour_after_t() {
     let mut ring = Textbook::new(3);
     ring.make(Step::Crash(1));
     ring.make(Step::Request(2));
-    assert_eq!(ring.steps(), [Step::TimeOut(0)], "P1 has sent the token to P2 in vain");
+    assert_eq!(ring.steps(), [Step::TimeOut(0)], "P1 has sent the token to P2, which is dead");
     ring.make(Step::TimeOut(0));
     ring.make(Step::Deliver(0, 2, 0));
     assert_eq!(ring.applications[2], State::Inside);
@@ -269,7 +269,7 @@ fn tr4_who_is_left_alone_keeps_the_token_and_is_quiet() {
     assert_eq!((ring.entries, ring.steps()), (2, vec![]), "without a word");
 }
 
-/// P2 is alive but slow: P1 has waited in vain for its ACK. There are two tokens for a while.
+/// P2 is alive but slow: P1 has waited for its ACK until T was over. There are two tokens for a while.
 #[test]
 fn tr5_a_second_token_is_dropped_where_the_first_has_been() {
     let mut ring = Textbook::new(3);

@@ -17,7 +17,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// A desk in a view of so many, all of whom have got so far.
+    /// A desk in a view of this many members, which have all got this far.
     pub(super) fn new(members: usize, reached: u64) -> Box<Self> {
         Box::new(Desk {
             numbered: vec![0; members],

@@ -147,7 +147,7 @@ fn c4_strangers_and_false_names_are_not_heard() {
 }
 
 #[test]
-fn whoever_comes_back_takes_no_part() {
+fn a_process_that_comes_back_takes_no_part() {
     let (group, mut p1) = (Group::numbered(3).unwrap(), Causal::default());
     let outside = [Effect::Emit(Output::Outside)];
     let saved = Some(Incarnation::new(1));

@@ -48,7 +48,7 @@ pub(super) enum Move {
 }
 
 impl<P: Process<Output = Output, Config: Clone>> Crowd<P> {
-    /// Processes 1 to n, each of which wants to broadcast so many messages.
+    /// Processes 1 to n, each of which wants to broadcast this many messages.
     pub(super) fn new(wants: &[u32], config: P::Config, broadcast: P::Input, total: bool) -> Self {
         let n = wants.len();
         let mut crowd = Crowd {

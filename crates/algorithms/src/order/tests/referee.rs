@@ -83,7 +83,7 @@ fn what_a_live_process_broadcasts_must_reach_all_that_live() {
     court.delivers(1, (1, 1)).unwrap();
     court.delivers(2, (1, 1)).unwrap();
     assert_eq!(court.closes(&[1, 2, 3]), Err(vec![id(3)]));
-    // What one of the living has delivered must reach all, whoever sent it.
+    // What one of the living has delivered must reach all, from any sender.
     court.crashes(1);
     assert_eq!(court.closes(&[2, 3]), Err(vec![id(3)]));
     // What only the dead have seen need not.
@@ -148,7 +148,7 @@ fn who_joins_at_the_wrong_place_is_found() {
     court.hears(3, Output::Joined { position: 0 }).unwrap();
     assert_eq!(court.delivers(3, (1, 2)), Err("causal"));
     assert_eq!(court.hears(3, Output::Joined { position: 2 }), Err("one-order"), "it has joined");
-    // And whoever has not joined has no place in the order at all.
+    // And a process that has not joined has no place in the order at all.
     court.crashes(3);
     court.broadcasts(2, 1).unwrap();
     assert_eq!(court.delivers(3, (2, 1)), Err("one-order"));

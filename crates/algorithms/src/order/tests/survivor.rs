@@ -57,7 +57,7 @@ fn what_the_newest_view_has_forgotten_an_older_one_may_have() {
 }
 
 #[test]
-fn whoever_has_come_back_has_nothing_to_say() {
+fn a_process_that_has_come_back_has_nothing_to_report() {
     let reports = vec![reported(None, 0, [], 0), reported(Some(3), 7, [], 0)];
     assert_eq!(open(reports), (7, vec![]));
     assert_eq!(open(vec![reported(None, 0, [], 0)]), (0, vec![]));

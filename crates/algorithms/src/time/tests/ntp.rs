@@ -14,8 +14,8 @@ fn offset(ms: i64) -> Offset {
     Offset::from_micros(ms * 1_000)
 }
 
-/// A poll in which servers 2, 3 and so on are so many milliseconds ahead and their answers, of equal
-/// ways, come after so many; none if they do not. Says what the client said.
+/// A poll in which servers 2, 3 and so on are this many milliseconds ahead and their answers, of equal
+/// ways, come after this many; none if they do not. Says what the client said.
 fn poll(client: &mut Fixture<Ntp>, answers: &[Option<(i64, u64)>]) -> Vec<Output> {
     client.fire(Timer::Poll);
     let (question, asked) = (client.process.last, client.now);

@@ -19,7 +19,7 @@ fn key(draws: &mut Draws) -> Secret {
     Secret(u128::from(draws.number()) << 64 | u128::from(draws.number()))
 }
 
-/// The `kind`th of all kinds of requests, if there are so many.
+/// The `kind`th of all kinds of requests, if there are that many.
 pub(crate) fn to_member(kind: usize, draws: &mut Draws) -> Option<ToMember> {
     let request = match kind {
         0 => Request::Open {
@@ -103,7 +103,7 @@ fn policy(kind: usize) -> Policy {
     }
 }
 
-/// The `kind`th of all kinds of replies, if there are so many.
+/// The `kind`th of all kinds of replies, if there are that many.
 pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
     const WHY: [Option<Ending>; 4] =
         [None, Some(Ending::Closed), Some(Ending::Expired), Some(Ending::Died)];
@@ -132,7 +132,7 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
         }
         5 => answered(draws, Ok(Answer::Done)),
         6 => Reply::Preempt { session: session(draws), role: draws.text() },
-        7 => Reply::Taken {
+        7 => Reply::ForceReleased {
             session: session(draws),
             lock: draws.text(),
             number: draws.number(),

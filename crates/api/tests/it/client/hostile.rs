@@ -1,4 +1,4 @@
-//! Bytes that nobody meant well with.
+//! Hostile bytes.
 
 use super::Draws;
 use super::frames::{to_client, to_member};

@@ -1,7 +1,7 @@
 //! Clients in a bad network: what they send and are told may be lost, doubled and late, clocks run off
 //! by as much as they may, sessions expire, coordinators change. Whatever happens:
 //!
-//! * nobody believes in a lock or role after the coordinator took it away: neither a client that could
+//! * no client believes in a lock or role after the coordinator took it away: neither a client that could
 //!   not know, nor one whose program only looks at the clock;
 //! * nothing is done twice: a request is granted by one token, and answered once for good;
 //! * once nothing is lost any more, everything that was asked for is answered.

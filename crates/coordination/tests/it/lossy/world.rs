@@ -9,7 +9,7 @@ use bellwether_core::Time;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// The time of the world, in microseconds; nobody's clock shows it.
+/// The time of the world, in microseconds; no clock shows it.
 type True = u64;
 
 const CLIENTS: usize = 3;
@@ -215,7 +215,7 @@ impl World {
                     }
                 }
             }
-            self.assert_nobody_believes_in_what_is_lost();
+            self.assert_no_client_believes_in_what_is_lost();
             if !self.troubled() && self.is_quiet() {
                 break;
             }
@@ -368,7 +368,7 @@ impl World {
             let user = &mut self.users[who];
             match heard {
                 ClientEvent::Opened(_) | ClientEvent::Preempt { .. } => {}
-                ClientEvent::Taken { .. } => unreachable!("no operator is at work"),
+                ClientEvent::ForceReleased { .. } => unreachable!("no operator is at work"),
                 ClientEvent::Answered(_, Ok(Answer::Waits { .. })) => {}
                 ClientEvent::Answered(number, result) => {
                     let ask = user.open.remove(&number);
@@ -410,7 +410,9 @@ impl World {
                         _ => {}
                     }
                 }
-                ClientEvent::Ending(over) => unreachable!("seed {seed}: nobody ends it: {over:?}"),
+                ClientEvent::Ending(over) => {
+                    unreachable!("seed {seed}: no operator ends it: {over:?}")
+                }
                 ClientEvent::SessionEnded(over) => {
                     counts.passed += u64::from(over == SessionEnded::DeadlinePassed);
                     // The client is always the first to know.
@@ -496,7 +498,7 @@ impl World {
             return;
         };
         self.users[who].holds.retain(|_, (_, role)| role.is_none());
-        // Sometimes to another one, who may not stand for it.
+        // Sometimes to another session, which may not campaign for it.
         let heir = self.users[(who + 1) % CLIENTS].client.session();
         match heir {
             Some(to) if self.troubled() && self.dice.one_in(2) => {
@@ -514,7 +516,7 @@ impl World {
 
     // What must hold.
 
-    fn assert_nobody_believes_in_what_is_lost(&self) {
+    fn assert_no_client_believes_in_what_is_lost(&self) {
         for (who, user) in self.users.iter().enumerate() {
             let Some(deadline) = user.client.deadline().filter(|end| self.time(who) < *end) else {
                 continue;
@@ -550,7 +552,7 @@ impl World {
                 self.coordination
             );
         }
-        // Sessions that nobody believes in any more may still have something.
+        // Sessions that no client believes in any more may still have something.
         for user in &self.users {
             let session =
                 user.client.session().and_then(|id| self.coordination.sessions().get(&id));

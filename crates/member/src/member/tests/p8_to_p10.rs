@@ -1,4 +1,4 @@
-//! Stepping down, elections that do not end, and making room.
+//! Stepping down, elections that do not end, and yielding.
 
 use super::*;
 
@@ -62,7 +62,7 @@ fn p8_declines_what_cannot_be_done_and_says_why() {
     declined(&mut p3, transfer(4), Decline::Behind(id(4)));
     p3.pass(ms(450));
     declined(&mut p3, transfer(1), Decline::Silent(id(1)));
-    declined(&mut p3, Input::StepDown, Decline::NobodyElse);
+    declined(&mut p3, Input::StepDown, Decline::NoSuccessor);
     assert_eq!(p3.process.serving(p3.now), Some(term(1)), "it leads on");
     p3.pass(ms(50));
     declined(&mut p3, Input::StepDown, Decline::NotCoordinator(None));

@@ -34,7 +34,7 @@ const DRIFT_PPM: [u32; 3] = [500, 10_000, 100_000];
 
 const MOST_EVENTS: u64 = 1_000_000;
 
-/// So many steps are enough to judge nearly all histories.
+/// This many steps are enough to judge nearly all histories.
 const MOST_STEPS: u64 = 1_000_000;
 
 fn ids(numbers: impl Iterator<Item = u32>) -> Group {

@@ -251,7 +251,7 @@ impl User {
     ) -> Vec<Request> {
         let believes = self.client.deadline().is_some_and(|deadline| now < deadline);
         let (news, mut requests) = self.client.hear(reply.clone(), now);
-        // Its own deadline lies before the coordinator's: nobody may end the session of a client that
+        // Its own deadline lies before the coordinator's: no member may end the session of a client that
         // still believes in it.
         if believes
             && news
@@ -275,7 +275,7 @@ impl User {
         for heard in news {
             match heard {
                 ClientEvent::Opened(name) => told.push(Observed::Opened(self.session(), name)),
-                ClientEvent::Taken { .. } => {}
+                ClientEvent::ForceReleased { .. } => {}
                 ClientEvent::Answered(number, result) => self.answered(number, result, told),
                 ClientEvent::Preempt { .. } => requests.extend(self.resign(now, told)),
                 ClientEvent::Ending(_) | ClientEvent::SessionEnded(_) => self.forget(),

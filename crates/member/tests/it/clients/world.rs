@@ -204,7 +204,7 @@ impl Process for Node {
                 let (news, mut requests) = person.user.client.wake(cx.now());
                 let mut told = Vec::new();
                 requests.extend(person.user.hear(news, cx.now(), &mut told));
-                // Whoever has to ask again may be talking to the wrong member.
+                // A client that has to ask again may be talking to the wrong member.
                 if person.user.draw(2) == 0 {
                     person.member += 1;
                 }
@@ -349,7 +349,7 @@ pub(crate) fn invariants(seed: u64) -> Vec<Invariant<Node>> {
 }
 
 /// Whether everything that was asked for is answered, and everything that was held is given back.
-/// Whoever stands for a role may stand for ever.
+/// A candidate may campaign for ever.
 pub(crate) fn all_answered<'a>(nodes: impl Iterator<Item = (NodeId, &'a Node)>) -> bool {
     let mut people = nodes.filter_map(|(_, node)| node.person());
     people.all(|person| {

@@ -64,7 +64,7 @@ impl Storm {
     /// A topology in which some member reaches a majority.
     fn topology(&self, draw: &mut dyn FnMut(u64) -> u64) -> Topology {
         match Topology::ALL[draw(4) as usize] {
-            // There, nobody reaches more than two others.
+            // There, no member reaches more than two others.
             Topology::Chain | Topology::Ring if self.size > 5 => Topology::Star,
             topology => topology,
         }

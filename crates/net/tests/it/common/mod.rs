@@ -194,7 +194,7 @@ impl Cluster {
         Identity::from_pem(CLUSTER, id(number), ca, &pair.certificate, &pair.key).unwrap()
     }
 
-    /// The options of one member. Its listener stays bound, so that nobody else gets the port.
+    /// The options of one member. Its listener stays bound, so that no other process gets the port.
     pub fn options(&self, number: u32) -> Options {
         let listen = self.listeners[&id(number)].try_clone().unwrap();
         listen.set_nonblocking(true).unwrap();
@@ -252,7 +252,7 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     .await;
 }
 
-/// Waits until a process is connected with so many others, both ways.
+/// Waits until a process is connected with this many others, both ways.
 pub async fn connected(running: &Running<Talk>, peers: usize) {
     until("connections", || {
         let states = running.peers();
@@ -305,9 +305,9 @@ pub async fn answer(tls: &mut TlsStream<TcpStream>) -> Option<Body> {
     .await
 }
 
-pub async fn refusal(tls: &mut TlsStream<TcpStream>) -> envelope::Refusal {
+pub async fn rejection(tls: &mut TlsStream<TcpStream>) -> envelope::Rejection {
     match answer(tls).await {
-        Some(Body::Refusal(refusal)) => refusal,
+        Some(Body::Rejection(rejection)) => rejection,
         other => panic!("{other:?}"),
     }
 }

@@ -189,7 +189,7 @@ fn denied() -> Vec<Reply> {
     ]
 }
 
-/// Tokens that somebody was shown.
+/// Tokens to check.
 fn checks() -> Vec<Request> {
     let token = Token(7 << 32 | 300);
     let subjects = [Subject::Lock("disk".to_owned()), Subject::Role("cron".to_owned())];
@@ -253,7 +253,12 @@ fn replies() -> Vec<Reply> {
         answered(3, Answer::Waits { behind: 20_000 }),
         answered(4, Answer::Done),
         Reply::Preempt { session: session(1), role },
-        Reply::Taken { session: session(1), lock: lock.clone(), number: 1, by: "ops".to_owned() },
+        Reply::ForceReleased {
+            session: session(1),
+            lock: lock.clone(),
+            number: 1,
+            by: "ops".to_owned(),
+        },
         Reply::Forced { lock: lock.clone(), session: session(1), result: Ok(()) },
         Reply::Forced {
             lock: lock.clone(),
@@ -410,7 +415,7 @@ fn there_is_an_example_of_everything() {
                     Answer::Done => 5,
                 },
                 Reply::Preempt { .. } => 6,
-                Reply::Taken { .. } => 7,
+                Reply::ForceReleased { .. } => 7,
                 Reply::Forced { .. } => 8,
                 Reply::Ended { .. } => 9,
                 Reply::NoCoordinator => 10,
@@ -466,5 +471,5 @@ fn there_is_an_example_of_everything() {
     let state = state();
     assert_eq!(state.sessions().len(), 3);
     assert!(state.deadlocks().count() == 1 && !state.roles().is_empty());
-    assert!(state.locks().values().any(|lock| !lock.queue.is_empty()), "somebody waits");
+    assert!(state.locks().values().any(|lock| !lock.queue.is_empty()), "a request waits");
 }

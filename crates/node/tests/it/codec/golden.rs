@@ -51,7 +51,7 @@ fn check(golden: &BTreeMap<&str, Vec<u8>>, name: &str, encoded: &[u8]) {
     assert_eq!(known, Some(encoded), "now it is\n{name} {}", hex(encoded));
 }
 
-/// Checks all examples of a file, which are of so many kinds.
+/// Checks all examples of a file, which are of this many kinds.
 fn keep(file: &'static str, examples: &[(&'static str, Msg)], kinds: usize) {
     let golden = parse(file);
     let new = examples.iter().filter(|(name, _)| !golden.contains_key(name));

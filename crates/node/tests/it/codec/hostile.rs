@@ -1,4 +1,4 @@
-//! Bytes that nobody meant well with.
+//! Hostile bytes.
 
 use super::golden::corpus;
 use super::{raw, read};

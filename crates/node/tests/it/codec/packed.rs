@@ -45,11 +45,11 @@ fn a_state_survives_the_journey_after_every_command() {
         assert_eq!(edges(&there), edges(&here), "after {command:?}");
         waited += edges(&here).len();
     }
-    assert!(waited > 0, "somebody must wait");
+    assert!(waited > 0, "a request must wait");
 }
 
 /// Two hold a lock each and one of them waits for the other's. Then the state travels, and the
-/// other comes to wait: the graph that finds the circle was not sent.
+/// other comes to wait: the graph that finds the cycle was not sent.
 #[test]
 fn a_deadlock_that_closes_after_the_journey_is_found() {
     let open =
@@ -70,7 +70,7 @@ fn a_deadlock_that_closes_after_the_journey_is_found() {
         "{said:?}"
     );
     assert_eq!((said, &there), (expected, &here));
-    // And whoever waited goes on.
+    // And the session that waited goes on.
     let release = Command::Ask {
         session: session(2),
         number: 3,

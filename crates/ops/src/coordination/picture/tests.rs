@@ -1,4 +1,4 @@
-//! Drawing waits and circles.
+//! Drawing waits and cycles.
 
 use super::*;
 use bellwether_api::coordination::{Wait, WaitsFor};

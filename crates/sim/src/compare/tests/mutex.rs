@@ -46,7 +46,7 @@ fn all_algorithms_are_compared_under_two_loads_and_each_delay_is_known() {
     assert!(mutex_cases_for(0, None).is_empty());
     let saturated = cases.iter().filter(|case| case.load == Some(Load::Saturated));
     assert!(saturated.into_iter().all(|case| case.delay.is_some()));
-    // Whoever is alone sends nothing and waits for nobody.
+    // A process that is alone sends nothing and waits for no other.
     let lonely = mutex_cases_for(1, None);
     assert!(lonely.iter().all(|case| case.measured.sum == 0 && case.delay.is_none()));
     let names: BTreeSet<_> = lonely.iter().map(|case| case.algorithm).collect();
@@ -83,7 +83,7 @@ fn every_message_of_an_entry_is_counted_for_it_and_no_other() {
     let runs = relay("suzuki-kasami", 4, &[3, 2, 3, 1]);
     let counts: Vec<_> = runs.iter().map(|run| (run.count("TOKEN"), run.delay)).collect();
     assert_eq!(counts, [(1, Some(1)); 3]);
-    // Whoever was inside least lately asks all others, whoever was inside last nobody.
+    // The process that was inside least lately asks all others; the one that was inside last asks none.
     let runs = alone("singhal", 4, &[4, 2, 1, 3], &[4, 4, 3, 2]);
     let counts: Vec<_> = runs.iter().map(|run| run.count("REQUEST")).collect();
     assert_eq!(counts, [3, 0, 1, 3]);

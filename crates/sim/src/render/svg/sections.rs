@@ -1,5 +1,5 @@
-//! Critical sections: a bar on the lifeline of whoever is inside, with the number of the entry, and
-//! a thin one of whoever waits.
+//! Critical sections: a bar on the lifeline of the process inside, with the number of the entry, and
+//! a thin one of a process that waits.
 
 use super::layout::Layout;
 use super::model::{Life, Model, Span};

@@ -10,20 +10,20 @@ use bellwether_api::json;
 
 /// Why not, and what to do about it.
 #[derive(Debug)]
-pub struct Refusal {
+pub struct ErrorResponse {
     status: StatusCode,
     problem: json::Problem,
 }
 
 /// What a handler gives.
-pub type Outcome<T> = Result<Json<T>, Refusal>;
+pub type Outcome<T> = Result<Json<T>, ErrorResponse>;
 
-impl Refusal {
+impl ErrorResponse {
     /// What is wrong and, if anything can be done about it, what.
     pub fn new(status: StatusCode, error: impl Into<String>, hint: Option<&str>) -> Self {
         let hint = hint.map(str::to_owned);
         let problem = json::Problem { error: error.into(), hint, code: None, deadlock: None };
-        Refusal { status, problem }
+        ErrorResponse { status, problem }
     }
 
     /// The same with the word for programs.
@@ -44,7 +44,7 @@ impl Refusal {
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.problem)).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
@@ -55,36 +55,36 @@ impl IntoResponse for Refusal {
     }
 }
 
-impl From<JsonRejection> for Refusal {
+impl From<JsonRejection> for ErrorResponse {
     fn from(rejection: JsonRejection) -> Self {
         let hint = "send JSON with the header Content-Type: application/json";
-        Refusal::new(rejection.status(), rejection.body_text(), Some(hint)).coded("bad-body")
+        ErrorResponse::new(rejection.status(), rejection.body_text(), Some(hint)).coded("bad-body")
     }
 }
 
-impl From<QueryRejection> for Refusal {
+impl From<QueryRejection> for ErrorResponse {
     fn from(rejection: QueryRejection) -> Self {
-        Refusal::new(rejection.status(), rejection.body_text(), None).coded("bad-query")
+        ErrorResponse::new(rejection.status(), rejection.body_text(), None).coded("bad-query")
     }
 }
 
-impl From<PathRejection> for Refusal {
+impl From<PathRejection> for ErrorResponse {
     fn from(rejection: PathRejection) -> Self {
         let hint = "write characters other than letters and digits like %20 in an address";
-        Refusal::new(rejection.status(), rejection.body_text(), Some(hint)).coded("bad-path")
+        ErrorResponse::new(rejection.status(), rejection.body_text(), Some(hint)).coded("bad-path")
     }
 }
 
 /// For an address that means nothing.
-pub(crate) async fn nothing_there(uri: Uri) -> Refusal {
+pub(crate) async fn nothing_there(uri: Uri) -> ErrorResponse {
     let error = format!("there is no resource at {}", uri.path());
     let hint = "see /openapi.json for all resources";
-    Refusal::new(StatusCode::NOT_FOUND, error, Some(hint))
+    ErrorResponse::new(StatusCode::NOT_FOUND, error, Some(hint))
 }
 
 /// For a question that is put as a command, and the other way round.
-pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+pub(crate) async fn wrong_method(method: Method, uri: Uri) -> ErrorResponse {
     let error = format!("{method} is not supported at {}", uri.path());
     let hint = "GET reads and POST commands; see /openapi.json";
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, error, Some(hint))
+    ErrorResponse::new(StatusCode::METHOD_NOT_ALLOWED, error, Some(hint))
 }
