@@ -68,7 +68,9 @@
 //!   one listens. A member goes by the newest list in its log, committed or not; without one, by the
 //!   list that the cluster was founded with. A candidate asks, and a candidate and a leader count,
 //!   only the voters of their own list. A member that does not vote by its own list does not campaign.
-//!   A voter answers every candidate. \[Raft thesis §4.1, §4.2.2\]
+//!   A voter answers every candidate. A member that does not vote by its own list answers only if its log
+//!   names its folder (G10): so a member that was removed and begins again with an empty folder is not taken for
+//!   the voter that it was. \[Raft thesis §4.1, §4.2.2; the exception is our own\]
 //! * **G12 Changes.** Only a leader that has committed an entry of its own term changes the list. The list
 //!   before must be committed too, and one voter at most comes or goes. From the step in which
 //!   the leader appends the list, it counts entries and leases by it. It does not remove itself: it hands

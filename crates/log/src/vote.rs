@@ -57,6 +57,12 @@ impl<M: Machine> Log<M> {
         Answer::Yes { after: if forgot { self.longest_ttl() } else { Duration::ZERO } }
     }
 
+    /// G11: whether a candidate may count on this member. One that does not vote by its own list is asked by
+    /// candidates that have a newer list, and by those that know only a former folder of its id.
+    fn may_answer(&self, cx: &Cx<'_, M>) -> bool {
+        self.is_voter(cx.me(), cx.config()) || self.latest(cx.me()) == Some(self.birth)
+    }
+
     /// The answer, and what follows from it.
     fn answer(&mut self, candidate: NodeId, ask: &Ask, cx: &mut Cx<'_, M>) -> Answer {
         let answer = self.consider(cx.me(), candidate, ask, cx);
@@ -80,6 +86,9 @@ impl<M: Machine> Log<M> {
             self.seen = self.seen.max(ask.term);
         }
         self.tell_removed(from, cx);
+        if !self.may_answer(cx) {
+            return;
+        }
         let answer = self.answer(from, &ask, cx);
         let Ask { term, sure, .. } = ask;
         cx.send(from, Msg::Vote { term, sure, answer, birth: self.birth });

@@ -115,6 +115,37 @@ fn g11_a_member_that_does_not_vote_by_its_own_list_does_not_campaign() {
     assert!(!one.log.campaigns());
 }
 
+/// P2 was removed and begins again with an empty folder. P1 has been down since before the first entry, and by
+/// the list that the cluster was founded with it needs one of P2 and P3.
+#[test]
+fn g11_a_member_that_joins_does_not_vote_before_its_log_names_its_folder() {
+    let ask = |last| Msg::RequestVote { term: Term::new(9), last, sure: true, permit: None };
+    let votes = |effects: &Fx| sent(effects).iter().any(|(_, msg)| matches!(msg, Msg::Vote { .. }));
+    let mut one = One::of(5, 2, Config { founders: Some(Arc::default()), ..config() });
+    assert!(!votes(&one.get(1, ask(Position::ZERO))));
+    // It learns, by the log of P3 so far.
+    let mut list = (*founders(1..=3).unwrap()).clone();
+    list.version = 2;
+    list.seats.get_mut(&id(2)).unwrap().suffrage = Suffrage::Joining;
+    let entry = |index, payload| Arc::new(Entry { position: at(1, index), payload });
+    let first = entry(1, Payload::Members(Arc::new(list)));
+    let append = |prev, entry: Arc<Entry<u8>>| Msg::Append {
+        beat: beat(1, entry.position, 0),
+        prev,
+        entries: vec![entry].into(),
+    };
+    one.get(3, append(Position::ZERO, first));
+    one.fire(Timer::Write);
+    one.pass(ms(600));
+    assert!(!votes(&one.get(1, ask(at(1, 5)))));
+    // A leader that promotes it has admitted its folder before, and may need its vote to commit that.
+    let birth = one.log.hard().birth;
+    one.get(3, append(at(1, 1), entry(2, Payload::Joined { member: id(2), birth })));
+    one.fire(Timer::Write);
+    one.pass(ms(600));
+    assert!(votes(&one.get(1, ask(at(1, 5)))));
+}
+
 #[test]
 fn g11_a_candidate_that_finds_itself_removed_in_a_newer_log_does_not_win() {
     let mut one = of_three(1);
