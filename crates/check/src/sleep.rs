@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_of_a_process_depend_on_each_other_and_on_nobody_elses() {
+    fn steps_of_a_process_depend_on_each_other_only() {
         for nodes in 1..=16 {
             let bits = Bits::new(nodes).unwrap();
             let marks = [Mark::Input, Mark::Some(0), Mark::Some(7), Mark::Some(u32::MAX)];

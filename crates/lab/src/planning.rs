@@ -119,7 +119,7 @@ impl ClusterArgs {
             }
         };
         if ring.is_empty() {
-            let what = "0 processes cannot elect anybody; give at least 1";
+            let what = "0 processes cannot elect a coordinator; give at least 1";
             return Err(Failure::flag(name, what));
         }
         if ring.len() > most {

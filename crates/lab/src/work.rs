@@ -64,7 +64,7 @@ impl SectionArgs {
         Ok(())
     }
 
-    /// Without elections nobody can be told to elect.
+    /// Without elections no process can be told to elect.
     pub(crate) fn refuse_elections(&self, given: &[(&str, bool)]) -> Result<(), Failure> {
         match given.iter().find(|(_, given)| *given && self.textbook) {
             Some((flag, _)) => Err(Failure::Input(format!(

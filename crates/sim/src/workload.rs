@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn under_a_light_load_nobody_ever_waits_for_another() {
+    fn under_a_light_load_no_process_waits_for_another() {
         for seed in 0..20 {
             for name in ["central", "raymond", "token-ring"] {
                 let sections = sections(name, Load::Light, seed);

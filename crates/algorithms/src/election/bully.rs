@@ -366,14 +366,14 @@ mod tests {
     }
 
     #[test]
-    fn r1_the_largest_asks_nobody_and_wins_at_once() {
+    fn r1_the_largest_asks_none_and_wins_at_once() {
         let mut p4 = Fixture::<Bully>::at(4);
         assert_eq!(p4.input(Input::Start), p4_announces());
         assert_eq!(p4.process.coordinator(), Some(id(4)));
     }
 
     #[test]
-    fn r2_coordinates_when_nobody_answers() {
+    fn r2_becomes_coordinator_when_none_answers() {
         let mut p2 = Fixture::<Bully>::at(2);
         p2.input(Input::Suspect);
         assert_eq!(

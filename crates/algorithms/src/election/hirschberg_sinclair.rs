@@ -51,9 +51,9 @@ pub struct Body {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Word {
-    /// "Is anybody here larger than this candidate?"
+    /// "Is a process here larger than this candidate?"
     Probe { candidate: NodeId, phase: u8 },
-    /// "Nobody on this side, as far as you asked."
+    /// "None on this side, as far as you asked."
     Reply { candidate: NodeId, phase: u8 },
     /// The outcome.
     Elected(NodeId),

@@ -525,7 +525,7 @@ fn singhal() {
 }
 
 #[test]
-fn singhal_as_printed_lets_somebody_starve_with_fifo_channels() {
+fn singhal_as_printed_lets_a_process_starve_with_fifo_channels() {
     let options = Options { as_printed: true, ..Options::default() };
     let printed = open::<Singhal>(Opening { options, ..opening(3) }, &[1, 1, 2]);
     let found = breaks(Model { channels: Channels::Fifo, ..printed }, "served");

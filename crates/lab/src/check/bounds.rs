@@ -130,7 +130,7 @@ fn faults(args: &CheckArgs) -> Result<Faults, Failure> {
     if faults.recoveries > 0 && faults.crashes == 0 {
         return Err(Failure::flag(
             "recoveries",
-            "nobody comes back who has not crashed; give --crashes too",
+            "a process comes back only after a crash; give --crashes too",
         ));
     }
     Ok(faults)

@@ -115,7 +115,7 @@ fn the_recurrence_has_the_papers_figures() {
 }
 
 #[test]
-fn without_traitors_everybody_knows_everything_and_the_count_is_exact() {
+fn without_traitors_all_know_everything_and_the_count_is_exact() {
     for (n, m) in [(1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (5, 1), (7, 1), (7, 2), (10, 3)] {
         let done = run(n, &[("faults", &m.to_string())]);
         assert!(done.is_valid() && done.is_consistent());

@@ -457,7 +457,7 @@ fn opens_with_the_token_where_it_is() {
 }
 
 #[test]
-fn opens_with_a_new_token_if_nobody_has_it() {
+fn opens_with_a_new_token_if_no_survivor_has_it() {
     let reports = [
         told(1, Some(SECOND), Standing::Waiting, None, false),
         told(3, None, Standing::Idle, None, false),

@@ -196,7 +196,7 @@ fn sg7_the_newer_overwrites_the_older() {
 }
 
 #[test]
-fn sg7_nobody_asks() {
+fn sg7_without_requests_the_holder_keeps_the_token() {
     // What came by the staircase or by SG8 has no newer number, and is forgotten.
     let mut p1 = first(State::Executing(token([4, 2, 2], &[])), [5, 2, 2], &[1, 2]);
     assert_eq!(p1.act(Singhal::release), []);
