@@ -251,7 +251,7 @@ impl Mutex for Central {
         let (case, formula) = ("all clients ask always", "3 + 1 DENIED");
         match n {
             1 => {}
-            // A lone client finds nobody inside.
+            // A lone client finds no process inside.
             2 => costs.push(round(case, "3", &[(THREE, "3", 3)], "2T", &clients)),
             _ => {
                 let parts: [Count; 2] = [(THREE, "3", 3 * others), (DENIED, "1", others)];

@@ -107,7 +107,7 @@ fn token(message: fn(&mut Toy, Msg, &mut Context<'_, Toy>)) -> Model<Toy> {
     model(3, Config { start, message, ..Config::default() })
 }
 
-/// Nobody keeps the token.
+/// No process keeps the token.
 fn circulates() -> Model<Toy> {
     token(|_, msg, cx| pass_on(msg, cx))
 }

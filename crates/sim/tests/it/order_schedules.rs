@@ -307,7 +307,7 @@ fn sequencer_is_relieved(seed: u64, uniform: bool) -> Plan<AnyProcess> {
     plan
 }
 
-/// The textbooks' order, judged as if it were uniform: a sequencer that dies has delivered what nobody
+/// The textbooks' order, judged as if it were uniform: a sequencer that dies has delivered what no process
 /// else has, and the survivors go on otherwise. The uniform order holds in the same runs, and the
 /// referee would see if it did not.
 #[test]

@@ -135,8 +135,8 @@ fn assert_same(simulated: &(Outcome, Trace), told: &(Outcome, Trace), what: &str
     assert_eq!(a.coordinators, b.coordinators, "{what}");
     assert_eq!(a.agreed, b.agreed, "{what}");
     assert_eq!(a.violation, b.violation, "{what}");
-    // What is told ends with the last thing that a process did. What finds nobody, a message or an
-    // input, and what happens to the network, nobody notes.
+    // What is told ends with the last thing that a process did. A message or an input
+    // to a dead process, and changes of the network, are in no journal.
     let later = |event: &&bellwether_sim::TraceEvent| event.at > b.now;
     let unnoted =
         |event: &bellwether_sim::TraceEvent| matches!(event.what, What::Drop(..) | What::Note(_));

@@ -427,7 +427,7 @@ fn default_values_are_letters_and_lies_have_two_words_at_least() {
     assert_eq!(vocabulary(&[]), values("a,b"));
 }
 
-/// What is at stake is one value: nobody tells another, and nobody is asked for another.
+/// Only one value is settled: no process sends another, or is asked for another.
 #[test]
 fn one_commander_alone_costs_one_broadcast() {
     for commander in ["1", "4"] {

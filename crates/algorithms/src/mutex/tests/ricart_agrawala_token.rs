@@ -219,7 +219,7 @@ fn takes_no_token_that_does_not_fit_and_no_clock_too_far() {
         move |p: &mut RicartAgrawalaToken, cx: &mut Cx<'_>| p.on_message(id(from), msg.clone(), cx)
     };
     call(&|p, cx| p.on_start(None, cx));
-    assert_eq!(call(&get(1, Msg::Token(token(&[0, 0, 0], 0)))), [], "nobody waits for it");
+    assert_eq!(call(&get(1, Msg::Token(token(&[0, 0, 0], 0)))), [], "no process waits for it");
     call(&|p, cx| p.on_input(Input::Request, cx));
     assert_eq!(call(&get(1, Msg::Token(token(&[0, 0], 0)))), []);
     assert_eq!(call(&get(9, Msg::Request(1))), []);

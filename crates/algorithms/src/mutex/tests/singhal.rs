@@ -17,7 +17,7 @@ fn behaves_at_random() {
     behaves::<Singhal>();
 }
 
-/// In every state of three. Without any one clause of SG8 somebody starves here.
+/// In every state of three. Without any one clause of SG8 a process starves here.
 #[test]
 fn of_any_two_one_asks_the_other_and_all_ask_the_holder() {
     let mut seen = BTreeSet::new();

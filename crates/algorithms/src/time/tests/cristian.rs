@@ -126,7 +126,7 @@ fn c5_lost_answers_are_not_waited_for() {
     assert_ne!(late, question(&client));
     assert_eq!(client.deliver(3, Msg::Time(late, START)), [], "an answer that comes too late");
     let stranger = Msg::Time(question(&client), START);
-    assert_eq!(client.deliver(2, stranger), [], "or from somebody else");
+    assert_eq!(client.deliver(2, stranger), [], "or from another process");
     assert_eq!(client.after(T).fire(Timer::Answer), [Emit(Output::Missed)]);
     assert_eq!(client.fire(Timer::Answer), [], "there is nothing to wait for");
 }

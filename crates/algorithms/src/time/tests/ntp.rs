@@ -156,7 +156,7 @@ fn n5_the_bound_is_honest_where_a_falseticker_agrees_with_some() {
     assert_eq!(set.bound, ms(19) + ROUNDING);
 }
 
-/// P4 is right but does not answer; one of the other two may be wrong, and nobody knows which.
+/// P4 is right but does not answer; one of the other two may be wrong, and no process knows which.
 #[test]
 fn n5_the_bound_is_honest_where_right_servers_do_not_answer() {
     let mut client = client(&[("accuracy", "0"), ("max-drift", "0ppm")]);
