@@ -6,7 +6,7 @@
 //	mutex := bellwether.NewMutex(session, "migrations")
 //	if err := mutex.Lock(ctx); err != nil { ... }
 //	defer mutex.Unlock(context.Background())
-//	// Pass mutex.Token() to whatever is protected: it refuses smaller ones than it has seen.
+//	// Pass mutex.Token() to the protected resource, which rejects tokens smaller than the largest it has seen.
 //	select {
 //	case <-work():
 //	case <-session.Done(): // stop: before this, no other session can hold the lock
@@ -36,14 +36,14 @@ const (
 	pauseLongest  = time.Second
 )
 
-// Client knows where the members answer. Any member takes any request.
+// Client holds the addresses of the members. Any member takes any request.
 type Client struct {
 	endpoints []string
 	http      *http.Client
 	first     atomic.Int64
 }
 
-// NewClient is a client of the members at these addresses, such as http://10.0.0.1:7480.
+// NewClient returns a client of the members at these addresses, such as http://10.0.0.1:7480.
 func NewClient(endpoints ...string) *Client {
 	list := make([]string, len(endpoints))
 	for i, endpoint := range endpoints {
@@ -55,7 +55,7 @@ func NewClient(endpoints ...string) *Client {
 	return &Client{endpoints: list, http: &http.Client{}}
 }
 
-// Error is what a member answered to a request that it did not carry out.
+// Error is a member's answer to a request that it refused.
 type Error struct {
 	// Status is the HTTP status.
 	Status int

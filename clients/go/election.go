@@ -18,7 +18,7 @@ type Election struct {
 	token uint64
 }
 
-// Leader is who leads a role.
+// Leader describes the leader of a role.
 type Leader struct {
 	Session string `json:"session"`
 	Client  string `json:"client"`
@@ -26,10 +26,10 @@ type Leader struct {
 	Value   string `json:"value"`
 }
 
-// NewElection is an election for this role.
+// NewElection returns an election for this role.
 func NewElection(s *Session, role string) *Election { return &Election{s: s, role: role} }
 
-// Token is the fencing token by which this session leads; 0 if it does not.
+// Token returns the fencing token by which this session leads; 0 if it does not lead.
 func (e *Election) Token() uint64 { return e.token }
 
 func (e *Election) path(what string) string {
@@ -72,7 +72,7 @@ func (e *Election) Proclaim(ctx context.Context, value string) error {
 	return e.held(e.s.ask(ctx, http.MethodPost, e.path("proclaim"), 0, ask, nil))
 }
 
-// Resign gives the role up.
+// Resign gives up the role.
 func (e *Election) Resign(ctx context.Context) error {
 	if e.token == 0 {
 		return ErrNotHeld
@@ -94,7 +94,7 @@ func (e *Election) held(err error) error {
 	return err
 }
 
-// Leader is who leads now, as one member knows it.
+// Leader returns the current leader, as one member knows it.
 func (e *Election) Leader(ctx context.Context) (*Leader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -112,7 +112,7 @@ func (e *Election) Leader(ctx context.Context) (*Leader, error) {
 	}
 }
 
-// Observe tells who leads, now and whenever that changes, until the context ends. A Leader without a session means that
+// Observe reports the leader, now and after each change, until the context ends. A Leader without a session means that
 // the role has no leader.
 func (e *Election) Observe(ctx context.Context) <-chan Leader {
 	changes := make(chan Leader)

@@ -19,19 +19,19 @@ type Mutex struct {
 	token  uint64
 }
 
-// NewMutex is a lock of this name, not yet held.
+// NewMutex returns a lock of this name, not yet held.
 func NewMutex(s *Session, name string) *Mutex { return &Mutex{s: s, name: name} }
 
-// Name is the name of the lock.
+// Name returns the name of the lock.
 func (m *Mutex) Name() string { return m.name }
 
-// Token is the fencing token of the lock that is held: larger than all before; 0 if it is not held.
+// Token returns the fencing token of the held lock, which is larger than all before; 0 if it is not held.
 func (m *Mutex) Token() uint64 { return m.token }
 
 // Lock waits for the lock. If the context ends first, the request is given up.
 func (m *Mutex) Lock(ctx context.Context) error { return m.acquire(ctx, longest) }
 
-// TryLock gets the lock if it is free, and is ErrLocked if it is not.
+// TryLock acquires the lock if it is free, and returns ErrLocked if it is not.
 func (m *Mutex) TryLock(ctx context.Context) error {
 	err := m.acquire(ctx, 0)
 	var refused *Error
@@ -78,7 +78,7 @@ func (m *Mutex) giveUp(number uint64) {
 	}
 }
 
-// Unlock gives the lock back.
+// Unlock releases the lock.
 func (m *Mutex) Unlock(ctx context.Context) error {
 	if m.number == 0 {
 		return ErrNotHeld

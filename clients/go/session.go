@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Session is what holds locks and leads roles. It lives as long as this process keeps it alive.
+// Session holds locks and leads roles. It lasts as long as this process keeps it alive.
 type Session struct {
 	client *Client
 	id     string
@@ -34,13 +34,13 @@ type options struct {
 	name string
 }
 
-// SessionOption says how a session is to be.
+// SessionOption sets an option of a session.
 type SessionOption func(*options)
 
-// WithTTL is how long the session outlives the last that the cluster heard of it; ten seconds if nothing is said.
+// WithTTL sets the TTL: how long the session lasts after its last keep-alive. The default is ten seconds.
 func WithTTL(ttl time.Duration) SessionOption { return func(o *options) { o.ttl = ttl } }
 
-// WithName is what the session is called where people look at it: `bellwether sessions`.
+// WithName sets the name of the session in lists such as `bellwether sessions`.
 func WithName(name string) SessionOption { return func(o *options) { o.name = name } }
 
 // margin is how long before the deadline the session ends here: clocks differ, and Done must be heard in time.
@@ -51,7 +51,7 @@ func margin(ttl time.Duration) time.Duration {
 	return 3 * time.Millisecond
 }
 
-// NewSession opens a session. It is kept alive until Close, or until the cluster is not heard of for its TTL.
+// NewSession opens a session. It is kept alive until Close, or until no member answers for its TTL.
 func NewSession(ctx context.Context, client *Client, opts ...SessionOption) (*Session, error) {
 	how := options{ttl: 10 * time.Second, name: fmt.Sprintf("%s[%d]", filepath.Base(os.Args[0]), os.Getpid())}
 	for _, option := range opts {
@@ -79,20 +79,20 @@ func NewSession(ctx context.Context, client *Client, opts ...SessionOption) (*Se
 	return s, nil
 }
 
-// ID is the session's name in the cluster, such as s3.17.
+// ID returns the session's name in the cluster, such as s3.17.
 func (s *Session) ID() string { return s.id }
 
-// Done is closed when the session has ended, before anybody else can hold what it held.
+// Done is closed when the session has ended, before another session can hold what it held.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
-// Deadline is until when the session can be relied on if nothing more is heard of the cluster.
+// Deadline returns the time until which you can rely on the session if no member answers any more.
 func (s *Session) Deadline() time.Time {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.deadline
 }
 
-// Alive is whether the session can be relied on now, by a look at the clock.
+// Alive reports whether you can rely on the session now. It checks the clock.
 func (s *Session) Alive() bool {
 	select {
 	case <-s.done:
@@ -102,7 +102,7 @@ func (s *Session) Alive() bool {
 	}
 }
 
-// Close ends the session and gives back all that it holds.
+// Close ends the session and releases everything that it holds.
 func (s *Session) Close() error {
 	s.end()
 	ctx, cancel := context.WithTimeout(context.Background(), s.ttl)

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_follows_everybody_once() {
+    fn each_follows_each_once() {
         for n in 1..=9 {
             let ids = all_pairs(n);
             let before = std::iter::once(&n).chain(&ids);

@@ -25,7 +25,7 @@ pub struct Coordination {
     pub locks: Vec<Lock>,
     /// The deadlocks that were found lately, the latest first.
     pub deadlocks: Vec<Deadlock>,
-    /// Who waits for whom now: the wait-for graph.
+    /// The wait-for graph now.
     pub waits: Vec<WaitsFor>,
     /// How many more sessions, roles, locks, holders, waiters and candidates there are than this
     /// shows.
@@ -78,9 +78,9 @@ pub struct Lock {
     pub permits: Option<u32>,
     /// How many of them are taken.
     pub taken: u32,
-    /// Who holds it.
+    /// The sessions that hold it.
     pub holders: Vec<Holder>,
-    /// Who waits for it, the next one first.
+    /// The sessions that wait for it, the next one first.
     pub queue: Vec<Waiter>,
 }
 
@@ -141,7 +141,7 @@ pub struct Role {
     pub name: String,
     /// How it is filled.
     pub policy: Policy,
-    /// Who leads it.
+    /// The leader.
     pub leader: Option<Leader>,
     /// The candidates, the leader included, in order of arrival.
     pub candidates: Vec<Candidate>,
@@ -149,7 +149,7 @@ pub struct Role {
     pub history: Vec<RoleChange>,
 }
 
-/// Who leads a role.
+/// The leader of a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Leader {
@@ -207,7 +207,7 @@ pub struct Deadlock {
     pub at: String,
     /// Each waits for the next one, and the last one for the first.
     pub cycle: Vec<Wait>,
-    /// Whose request was aborted, if one was.
+    /// The session whose request was aborted, if one was.
     pub aborted: Option<String>,
     /// The same in words.
     pub text: String,
@@ -235,6 +235,6 @@ pub struct WaitsFor {
     pub from: String,
     /// The session that it waits for.
     pub to: String,
-    /// The lock that is between them.
+    /// The lock that it waits for.
     pub lock: String,
 }

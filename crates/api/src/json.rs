@@ -11,11 +11,11 @@ pub use reload::{ChangedSetting, Reloaded};
 
 use serde::{Deserialize, Serialize};
 
-/// Who answers here. The same page comes from several kinds of servers and has to know.
+/// The kind of server that answers. Several kinds serve the same page, which has to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Here {
-    /// What there is to see.
+    /// What the server has for the page.
     pub serves: Serves,
     /// The version of the program.
     pub version: String,
@@ -103,7 +103,7 @@ pub struct Log {
     pub commit_index: u64,
     /// How much of the log it has.
     pub completeness: Completeness,
-    /// How many entries its coordinator has and it has not.
+    /// How many entries it lacks that its coordinator has.
     pub behind: u64,
     /// What its campaign waits for, if it does.
     pub waiting: Option<Waiting>,
@@ -167,11 +167,11 @@ impl Stance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Mandate {
-    /// Who holds it.
+    /// The member that holds it.
     pub leader: u32,
-    /// Its number. Each has one leader, and they only grow.
+    /// Its term. Each term has one leader, and terms only grow.
     pub term: u64,
-    /// How long it lasts if nothing more is heard.
+    /// How long it lasts without another heartbeat.
     pub lease_ms: u64,
     /// Whether an operator appointed the leader, so that stronger members leave it alone.
     pub appointed: bool,
@@ -302,7 +302,7 @@ pub struct Change {
     pub from: Option<u32>,
     /// The coordinator now; absent if there is no mandate.
     pub to: Option<u32>,
-    /// The number of the new mandate, or of the one that ended.
+    /// The term of the new mandate, or of the one that ended.
     pub term: Option<u64>,
     /// Why.
     pub reason: String,
@@ -317,7 +317,8 @@ pub struct Event {
     /// When, by the wall clock of the member (RFC 3339, UTC).
     pub at: String,
     /// What kind of event it is: `electing`, `elected`, `campaigning`, `won`, `lost`, `follows`,
-    /// `unmandated`, `drifting`, `steady`, `declined`.
+    /// `unmandated`, `passed`, `waiting`, `hand-over-failed`, `filling`, `log-complete`, `joined`,
+    /// `diverged`, `drifting`, `steady`, `members`, `removed`, `declined`.
     pub kind: String,
     /// The mandate that it is about.
     pub term: Option<u64>,
@@ -378,11 +379,11 @@ pub struct Overview {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Messages {
-    /// The member that tells of them.
+    /// The member that reports them.
     pub id: u32,
     /// The messages since the last time, in the order in which they were sent or received.
     pub messages: Vec<Message>,
-    /// How many more there were that this listener was too slow for.
+    /// How many more messages this listener was too slow for.
     pub missed: u64,
 }
 
@@ -393,15 +394,15 @@ pub struct Message {
     /// When, by the wall clock of the member that tells of it (RFC 3339, UTC); of several, the
     /// last.
     pub at: String,
-    /// Who sent it.
+    /// The sender.
     pub from: u32,
-    /// To whom.
+    /// The receiver.
     pub to: u32,
     /// Its kind, in the word of the paper: `ELECTION`, `BEAT`.
     pub kind: String,
     /// The message with what it carries: `CLAIM(3)`; of several, the last.
     pub text: String,
-    /// Whether the member that tells of it sent or received it.
+    /// Whether the member that reports it sent or received it.
     pub direction: Direction,
     /// Whether it belongs to the heartbeats, which are there whatever happens. Those of the same
     /// moment are told together.
@@ -417,9 +418,9 @@ pub struct Message {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Away from the member that tells of it.
+    /// Sent by the member that reports it.
     Sent,
-    /// To it.
+    /// Received by it.
     Received,
 }
 
@@ -479,7 +480,7 @@ pub struct UpNews {
     pub text: String,
 }
 
-/// Something that can be done to a cluster.
+/// A command that `bellwether up` takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct UpCommand {
@@ -489,7 +490,7 @@ pub struct UpCommand {
     pub about: String,
 }
 
-/// Asks for something to be done to a cluster.
+/// A command for a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]

@@ -9,14 +9,14 @@
 use crate::coordination::{Mode, Policy};
 use serde::{Deserialize, Serialize};
 
-/// A session is to begin.
+/// A request to begin a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OpenSession {
     /// What the client calls itself, for people.
     pub client: String,
-    /// How long the session outlives the last that is heard of the client, in milliseconds.
+    /// The TTL: how long the session lasts after the last sign of life of the client, in milliseconds.
     pub ttl_ms: u64,
     /// Thirty-two hexadecimal digits, drawn by the client: a second request with the same key finds
     /// the session that the first one began. One is drawn if it is left out.
@@ -24,7 +24,7 @@ pub struct OpenSession {
     pub key: Option<String>,
 }
 
-/// A session is open.
+/// A session was opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Opened {
@@ -32,12 +32,11 @@ pub struct Opened {
     pub session: String,
     /// The key that it was opened with.
     pub key: String,
-    /// It lives for so long from the moment at which the request was *sent*, and no longer unless
-    /// it is kept alive.
+    /// Its TTL. It counts from when the client *sent* the request, and again from each keep-alive.
     pub ttl_ms: u64,
 }
 
-/// A session lives.
+/// A session was kept alive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct KeptAlive {
@@ -45,14 +44,14 @@ pub struct KeptAlive {
     pub session: String,
 }
 
-/// Locks are wanted: all of them or none.
+/// A request for locks: all of them or none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LockOrder {
-    /// Which, and how.
+    /// The locks, and how they are wanted.
     pub locks: Vec<Wanted>,
-    /// How long to wait for them; 0 is to try. Meanwhile the session must be kept alive.
+    /// How long to wait for them; 0 does not wait. Meanwhile the client must keep the session alive.
     #[serde(default)]
     pub wait_ms: u64,
     /// The client's number for this request.
@@ -67,13 +66,13 @@ pub struct LockOrder {
 pub struct Wanted {
     /// Its name.
     pub name: String,
-    /// How.
+    /// The mode.
     #[serde(default = "exclusive")]
     pub mode: Mode,
-    /// For a semaphore: how many permits are to be taken; 1 if it is left out.
+    /// For a semaphore: how many permits to acquire; 1 if it is left out.
     #[serde(default)]
     pub permits: Option<u32>,
-    /// For a semaphore: how many permits there are. All that use it must agree on that.
+    /// For a semaphore: how many permits there are. All users must give the same number.
     #[serde(default)]
     pub of: Option<u32>,
 }
@@ -82,21 +81,21 @@ fn exclusive() -> Mode {
     Mode::Exclusive
 }
 
-/// The locks are held.
+/// The locks were granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Granted {
-    /// By whom.
+    /// The session that holds them.
     pub session: String,
-    /// By which request: what they are given back by.
+    /// The number of the request. It releases them.
     pub number: u64,
-    /// The fencing token. It is larger than that of any grant before.
+    /// The fencing token. It is larger than those of all grants before.
     pub token: u64,
-    /// Which locks.
+    /// The locks.
     pub locks: Vec<String>,
 }
 
-/// Something is held by this token.
+/// The holder of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Bearer {
@@ -104,26 +103,26 @@ pub struct Bearer {
     pub name: String,
     /// The token.
     pub token: u64,
-    /// The term in which it was given.
+    /// The term in which it was granted.
     pub term: u64,
-    /// Who holds it by that, or leads.
+    /// The session that holds the lock, or leads the role, by this token.
     pub session: String,
 }
 
-/// A session campaigns for a role: the request.
+/// A request to campaign for a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CampaignOrder {
     /// The session.
     pub session: String,
-    /// Higher ones are preferred where the role goes by priority.
+    /// Higher values are preferred if the role is filled by priority.
     #[serde(default)]
     pub priority: i32,
-    /// What the world is to know of this candidate when it leads.
+    /// The value that this candidate publishes while it leads.
     #[serde(default)]
     pub value: String,
-    /// How the role is filled. All its candidates must agree on that.
+    /// How the role is filled. All candidates must give the same policy.
     #[serde(default = "first_come")]
     pub policy: Policy,
     /// How long to wait for the role before answering. The session campaigns for it in any case.
@@ -138,7 +137,7 @@ fn first_come() -> Policy {
     Policy::FirstCome
 }
 
-/// A session campaigns for a role: the answer.
+/// A session campaigns for a role, or leads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct RoleStatus {
@@ -146,17 +145,17 @@ pub struct RoleStatus {
     pub role: String,
     /// The session.
     pub session: String,
-    /// By which request.
+    /// The number of the request.
     pub number: u64,
     /// Whether it leads.
     pub leads: bool,
     /// The leader's fencing token.
     pub token: Option<u64>,
-    /// How many are before it, if it does not lead.
+    /// How many candidates are ahead of it, if it does not lead.
     pub behind: Option<u64>,
 }
 
-/// A session is to leave a role.
+/// A request to resign from a role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -168,7 +167,7 @@ pub struct ResignOrder {
     pub number: Option<u64>,
 }
 
-/// A leader is to be known by another value.
+/// A request of a leader to publish a value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -182,7 +181,7 @@ pub struct ProclaimOrder {
     pub number: Option<u64>,
 }
 
-/// A leader is to give its role to a candidate.
+/// A request of a leader to hand its role to a candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -196,17 +195,17 @@ pub struct HandOverOrder {
     pub number: Option<u64>,
 }
 
-/// A lock is force-released from a session that holds it.
+/// A request to force-release a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ForceOrder {
     /// The session, as the operator saw it.
     pub session: String,
-    /// Who does it and why. It is logged, and the session is told.
+    /// The operator's name and reason. It is logged, and the session is told.
     pub by: String,
-    /// Whether the next gets the lock at once. Else the holder's client is told first, and the next gets
-    /// it when that client has stopped, or when its session's time is over.
+    /// Whether the next session gets the lock at once. Otherwise the holder's client is told first, and the
+    /// next session gets the lock when that client has stopped, or when its session has ended.
     #[serde(default)]
     pub now: bool,
 }

@@ -163,7 +163,7 @@ fn typed_turn<A: Algorithm + Erasable>(who: &str, setup: &Setup) -> Turn {
             checker.unique_state_count() as u64
         }),
         "ours, typed" => measure(model, explore),
-        _ => panic!("nobody is called {who}"),
+        _ => panic!("there is no {who}"),
     }
 }
 

@@ -125,7 +125,7 @@ fn copies(trace: &Trace) -> BTreeMap<u64, u32> {
     copies
 }
 
-/// Somebody who follows a run.
+/// Follows a run.
 struct Follower<'a> {
     plain: Plain<'a, AnyProcess>,
     world: World<Plain<'a, AnyProcess>>,

@@ -73,7 +73,7 @@ pub struct Rest {
     pub left: Faults,
     /// How many of its inputs each process has had, by place.
     pub asked: Vec<u8>,
-    /// What clocks show: one for all, or each its own. Where nobody looks at them, only by how much
+    /// What clocks show: one for all, or each its own. Where no process reads them, only by how much
     /// each is ahead of the last.
     pub clocks: Vec<Ticks>,
 }

@@ -298,7 +298,7 @@ struct Sink<'a, P: Process> {
 
 impl<P: Process> Effects<P> for Sink<'_, P> {
     fn send(&mut self, to: NodeId, msg: P::Msg) {
-        // A message to somebody who is no member goes nowhere.
+        // A message to a process that is no member goes nowhere.
         if let Some(place) = self.model.group.place(to) {
             self.sends.push((place as u8, msg));
         }

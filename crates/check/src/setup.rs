@@ -36,7 +36,7 @@ pub struct Setup {
 }
 
 /// What an algorithm is for, as an input's verb: to work in a critical section, to send something,
-/// or to elect somebody.
+/// or to elect a coordinator.
 pub fn usual_verb(algorithm: &Listed) -> Option<&'static str> {
     let simple = |verb: &&&str| !verb.contains(':');
     let work = algorithm.verbs.iter().find(|verb| **verb == "work");

@@ -11,8 +11,8 @@
 //! reached in several ways, a step may stay asleep only if all of them agree; one that has to be
 //! woken up later is done then.
 //!
-//! Steps of different processes are independent, except when somebody hears them: to a referee it
-//! may matter who spoke first.
+//! Steps of different processes are independent, except when a referee hears them: the
+//! order may matter to it.
 //!
 //! A sleeping step must be known again in another state, in a few bits. Every process has some of 64,
 //! and a step has one of them by what it is: the message and its sender, the timer, the input, the
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_of_a_process_depend_on_each_other_and_on_nobody_elses() {
+    fn steps_of_a_process_depend_on_each_other_only() {
         for nodes in 1..=16 {
             let bits = Bits::new(nodes).unwrap();
             let marks = [Mark::Input, Mark::Some(0), Mark::Some(7), Mark::Some(u32::MAX)];

@@ -79,7 +79,7 @@ impl<V> Default for Shared<V> {
 
 impl<V> Shared<V> {
     fn lock(&self) -> MutexGuard<'_, Parts<V>> {
-        // Nobody leaves the list half changed.
+        // No thread leaves the list half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

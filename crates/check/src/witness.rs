@@ -140,7 +140,7 @@ mod tests {
     use bellwether_core::{AnyProcess, Group};
     use std::time::Duration;
 
-    /// The numbers of entries only grow, until somebody comes back.
+    /// The numbers of entries only grow, until a process comes back.
     #[test]
     fn a_claim_until_recovery_ends_with_it() {
         let ids = [1, 2].map(NodeId::new);

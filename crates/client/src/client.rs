@@ -81,7 +81,7 @@ impl Client {
         Session::open(self.clone(), options).await
     }
 
-    /// Observes a role: who leads it, now and whenever that changes, and why. No session is needed.
+    /// Observes a role: its leader, now and after each change, with the reason. No session is needed.
     ///
     /// Fails with [`ErrorKind::InvalidName`] if the role can have no such name, with [`ErrorKind::Unavailable`] if no member answers
     /// any more, and with [`ErrorKind::NoCoordinator`] if in [time](Endpoints::timeout) none has anything to tell: those

@@ -157,7 +157,7 @@ impl Endpoints {
 
     /// Those of the environment: [`BELLWETHER_ENDPOINTS`](ENDPOINTS), separated by commas, with the
     /// certificates of [`BELLWETHER_CERTS`](CERTS) and [`BELLWETHER_CLIENT`](CLIENT) if some are
-    /// addresses. If nothing is said there, the Unix sockets that [`BELLWETHER_SOCKET`](SOCKET) names; else
+    /// addresses. If it is not set, the Unix sockets that [`BELLWETHER_SOCKET`](SOCKET) names; else
     /// those of the cluster that [`bellwether up`](crate::up) runs on this host; else those at which a
     /// packaged member listens.
     pub fn from_env_or_default() -> Result<Self, Error> {

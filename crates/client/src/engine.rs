@@ -35,7 +35,7 @@ pub(crate) struct Rules {
     pub(crate) ttl: fn(Duration) -> Result<(), Error>,
     /// Why this cannot be asked for.
     pub(crate) ask: fn(&Ask) -> Result<(), Error>,
-    /// Why no lock can be taken away in this way.
+    /// Why no lock can be force-released in this way.
     pub(crate) force: fn(now: bool) -> Result<(), Error>,
     /// Why nothing can be listed at these endpoints.
     pub(crate) list: fn(&Endpoints) -> Result<(), Error>,

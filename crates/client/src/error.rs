@@ -378,7 +378,7 @@ fn explained(refusal: &Refusal) -> (ErrorKind, &'static str) {
         Refusal::NoSuchCandidate(..) => {
             (Kind::NoSuchCandidate, "; `bellwether roles` lists the candidates")
         }
-        Refusal::NotHolder(..) => (Kind::NotHeld, "; `bellwether locks` lists who holds it"),
+        Refusal::NotHolder(..) => (Kind::NotHeld, "; `bellwether locks` lists the holders"),
         Refusal::NotOperator => (
             Kind::NotOperator,
             "; connect by a member's Unix socket as the member's user, or use `bellwether locks --release`",

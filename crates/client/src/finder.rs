@@ -23,7 +23,7 @@ pub(crate) const BACK_OFF: (Duration, Duration) =
 /// F1: the next member is tried when one has not answered for this time.
 const APART: Duration = Duration::from_millis(25);
 
-/// F2: for so long after the first welcome, one of a member that follows a coordinator is waited for.
+/// F2: how long after the first welcome the client waits for one of a member that follows a coordinator.
 const BETTER_WITHIN: Duration = Duration::from_millis(250);
 
 /// F3: what came of the attempts, by endpoint.

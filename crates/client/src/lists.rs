@@ -185,7 +185,7 @@ impl Client {
         }
     }
 
-    /// Lists all roles that have candidates, or had some lately, by name. What is said of [`Client::locks`] holds here, too.
+    /// Lists all roles that have candidates, or had some lately, by name. The notes of [`Client::locks`] apply here, too.
     ///
     /// ```no_run
     /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {
@@ -214,7 +214,7 @@ impl Client {
         }
     }
 
-    /// Lists all sessions of the cluster, the oldest first. What is said of [`Client::locks`] holds here, too.
+    /// Lists all sessions of the cluster, the oldest first. The notes of [`Client::locks`] apply here, too.
     ///
     /// ```no_run
     /// # async fn example(client: bellwether::Client) -> Result<(), bellwether::Error> {

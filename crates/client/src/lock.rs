@@ -15,7 +15,7 @@ use tokio::time::Instant;
 /// A request for one or more locks, made when it is awaited.
 ///
 /// It gets all of them or none, and waits in the queue of each. When its future is dropped while it waits, it is
-/// given up; if it was granted just then, the locks are given back.
+/// given up; if it was granted just then, the locks are released.
 ///
 /// ```no_run
 /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
@@ -59,8 +59,8 @@ impl LockRequest {
         self.mode(Mode::Shared)
     }
 
-    /// The lock that was named last is a semaphore with `of` permits, and `take` of them are wanted. All that use it
-    /// must agree on how many there are.
+    /// The lock that was named last is a semaphore with `of` permits; acquires `take` of them. All users
+    /// must give the same `of`.
     pub fn permits(self, take: u32, of: u32) -> Self {
         self.mode(Mode::Permits { take, of })
     }
@@ -194,17 +194,17 @@ impl Lock {
         self.guard.is_held()
     }
 
-    /// How long it can be relied on if nothing more is heard of the cluster.
+    /// How long you can rely on it if no member answers any more.
     pub fn time_left(&self) -> Duration {
         self.guard.time_left()
     }
 
-    /// Until when it can be relied on if nothing more is heard of the cluster.
+    /// Until when you can rely on it if no member answers any more.
     pub fn deadline(&self) -> Instant {
         self.guard.deadline()
     }
 
-    /// Gives it back, and waits until the cluster knows. Fails with [`ErrorKind::NotHeld`](crate::ErrorKind::NotHeld) if
+    /// Releases it, and waits until that is committed. Fails with [`ErrorKind::NotHeld`](crate::ErrorKind::NotHeld) if
     /// an operator has force-released it, and with [`ErrorKind::SessionEnded`](crate::ErrorKind::SessionEnded) if it was
     /// lost with the session.
     ///

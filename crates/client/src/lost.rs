@@ -82,7 +82,7 @@ pub enum Lost {
     ForceReleased {
         /// The lock.
         lock: String,
-        /// Who did it and why.
+        /// The operator's name and reason.
         by: String,
     },
     /// The role was handed over to another candidate.

@@ -3,7 +3,7 @@
 
 use crate::lost::time;
 use crate::{Client, Error, check, error};
-use bellwether_api::client as said;
+use bellwether_api::client as wire;
 use bellwether_coordination::{Refusal, SessionId, Token};
 use futures_core::Stream;
 use std::fmt;
@@ -52,9 +52,9 @@ pub struct Leader {
 }
 
 impl RoleStatus {
-    fn of(status: said::RoleStatus) -> Self {
-        let said::RoleStatus { leader, reason, at } = status;
-        let leader = leader.map(|said::Leader { session, client, token, value, since }| Leader {
+    fn of(status: wire::RoleStatus) -> Self {
+        let wire::RoleStatus { leader, reason, at } = status;
+        let leader = leader.map(|wire::Leader { session, client, token, value, since }| Leader {
             session,
             client,
             token,

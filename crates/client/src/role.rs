@@ -45,13 +45,13 @@ impl Campaign {
         Campaign { session, role, priority: 0, policy, value, patience: Patience::default() }
     }
 
-    /// The role goes by priority, and this is the candidate's. A leader stays, even if its priority is lower.
+    /// Fills the role by priority; this candidate has the given one. A leader stays, even if its priority is lower.
     pub fn priority(mut self, priority: i32) -> Self {
         self.priority = priority;
         self.by_priority()
     }
 
-    /// The role goes by priority; 0 if none is given.
+    /// Fills the role by priority; this candidate has priority 0 unless another is given.
     pub fn by_priority(mut self) -> Self {
         if self.policy == Policy::FirstCome {
             self.policy = Policy::Priority { preempt: false };
@@ -59,14 +59,14 @@ impl Campaign {
         self
     }
 
-    /// The role goes by priority, and a leader is [asked to yield](Leadership::preempt_requested) to a candidate with a
+    /// Fills the role by priority; the leader is [asked to yield](Leadership::preempt_requested) to a candidate with a
     /// higher one.
     pub fn preempt(mut self) -> Self {
         self.policy = Policy::Priority { preempt: true };
         self
     }
 
-    /// What the world is to know of this candidate when it leads, such as its address.
+    /// The value that this candidate publishes while it leads, such as its address.
     pub fn value(mut self, value: impl AsRef<[u8]>) -> Self {
         self.value = value.as_ref().to_vec();
         self
@@ -86,7 +86,7 @@ impl Campaign {
         self
     }
 
-    /// Tells how many would lead before it, while it waits, as far as is known.
+    /// Reports the number of candidates ahead while it waits, as far as is known.
     pub fn queue_position(mut self, position: watch::Sender<Option<u64>>) -> Self {
         self.patience.position = Some(position);
         self
@@ -130,7 +130,7 @@ pub struct Leadership {
 }
 
 impl Leadership {
-    /// The fencing token: larger than all that were given before. See [`Lock::token`](crate::Lock::token).
+    /// The fencing token: larger than all tokens before it. See [`Lock::token`](crate::Lock::token).
     pub fn token(&self) -> Token {
         self.guard.token()
     }
@@ -172,17 +172,17 @@ impl Leadership {
         self.guard.is_held()
     }
 
-    /// How long it can be relied on if nothing more is heard of the cluster.
+    /// How long you can rely on it if no member answers any more.
     pub fn time_left(&self) -> Duration {
         self.guard.time_left()
     }
 
-    /// Until when it can be relied on if nothing more is heard of the cluster.
+    /// Until when you can rely on it if no member answers any more.
     pub fn deadline(&self) -> Instant {
         self.guard.deadline()
     }
 
-    /// Waits until a candidate with a higher priority campaigns for the role, which goes by priority with
+    /// Waits until a candidate with a higher priority campaigns for the role, which is filled by priority with
     /// [preemption](Campaign::preempt). Leadership is not lost by that: finish what must be finished, and
     /// [resign](Leadership::resign).
     ///

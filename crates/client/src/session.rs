@@ -211,8 +211,8 @@ impl Session {
         !self.time_left().is_zero()
     }
 
-    /// How long it can be relied on if nothing more is heard of the cluster. It grows again with every sign of
-    /// life.
+    /// How long you can rely on it if no member answers any more. Every confirmed keep-alive extends
+    /// it.
     ///
     /// ```no_run
     /// # async fn example(session: bellwether::Session) -> Result<(), bellwether::Error> {
@@ -227,12 +227,12 @@ impl Session {
         deadline.map_or(Duration::ZERO, |deadline| deadline.since(Clock::shared()))
     }
 
-    /// Until when it can be relied on if nothing more is heard of the cluster.
+    /// Until when you can rely on it if no member answers any more.
     pub fn deadline(&self) -> Instant {
         Instant::now() + self.time_left()
     }
 
-    /// Ends the session and gives back all that it holds. Waits until the cluster knows it, or would know it by
+    /// Ends the session and releases everything that it holds. Waits until that is committed, or the session has ended by
     /// itself.
     ///
     /// ```no_run

@@ -16,11 +16,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// W1: a second connection is opened when the first one has been used for so long, and again after this time
+/// W1: a second connection is opened when the first one has been used for this long, and again after this time
 /// if it cannot be had.
 const AFTER: Duration = Duration::from_secs(1);
 
-/// W2: members are asked again at least so often.
+/// W2: the longest time between two questions to a member.
 const LOOKS: Duration = Duration::from_millis(250);
 
 /// Keeps the second connection, and completes when it is the better one (W2).

@@ -1,4 +1,4 @@
-//! The state that the sessions of one client share: pending requests, what is held, and who waits for an answer.
+//! The state that the sessions of one client share: pending requests, grants, and callers that wait for an answer.
 //!
 //! Every change is made under one lock and without waiting. What is to be sent goes into a buffer, and waiting callers
 //! are woken. The tasks write the buffer and come back when something is due.
@@ -100,7 +100,7 @@ enum RequestState {
     Held { purpose: Purpose, hold: watch::Sender<Hold>, preempt: watch::Sender<bool> },
 }
 
-/// A process that the member shall watch, and who waits to hear whether it does.
+/// A process that the member shall watch, and the caller that waits for the answer.
 type Watched = Option<oneshot::Sender<Option<String>>>;
 
 struct SessionState {

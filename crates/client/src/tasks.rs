@@ -31,7 +31,7 @@ use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 
-/// A better connection is looked for so often.
+/// The time between two looks for a better connection.
 const LOOK_FOR_BETTER: Duration = Duration::from_secs(1);
 
 /// A connection on which nothing comes is given up after this time, or sooner if a session cannot

@@ -1,4 +1,4 @@
-//! Who holds something by a token, now: for those who are shown one and cannot keep the largest that
+//! The session that holds something by a token, now: for resources that are shown one and cannot keep the largest that
 //! they have seen.
 
 use crate::command::Refusal;

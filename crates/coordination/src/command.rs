@@ -98,7 +98,7 @@ pub enum Ask {
         /// The role.
         role: String,
     },
-    /// To change what the world knows of the leader, who must be the one that asks.
+    /// To change what the world knows of the leader, which must be the session that asks.
     Proclaim {
         /// The role.
         role: String,
@@ -192,7 +192,7 @@ pub enum Outcome {
     },
     /// Processes wait for each other in a cycle.
     Deadlocked(Deadlock),
-    /// Who leads a role has changed, or what the leader proclaims.
+    /// The leader of a role has changed, or its value.
     RoleChanged(RoleChange),
     /// The leader of this role is asked to give it up.
     Preempt {
@@ -242,7 +242,7 @@ impl fmt::Display for Ending {
 pub struct RoleChange {
     /// The role.
     pub role: String,
-    /// Who leads now.
+    /// The new leader.
     pub leader: Option<SessionId>,
     /// The leader's token.
     pub token: Option<Token>,
@@ -270,7 +270,7 @@ pub struct Deadlock {
     pub at: Stamp,
 }
 
-/// One who waits in a deadlock.
+/// A session that waits in a deadlock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Wait {
     /// Who.

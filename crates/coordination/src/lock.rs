@@ -1,4 +1,4 @@
-//! One lock: who holds it and who waits.
+//! One lock: its holders and its queue.
 
 use crate::command::Mode;
 use crate::ids::{Number, SessionId};
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Lock {
     /// How many permits it has; 0 if it is no semaphore.
     pub permits: u32,
-    /// Who holds it, by which request and how.
+    /// The sessions that hold it, by which request and how.
     pub holders: BTreeMap<SessionId, (Number, Mode)>,
-    /// Who waits for it, by which request and how, in the order of coming.
+    /// The sessions that wait for it, by which request and how, in the order of arrival.
     pub queue: VecDeque<(SessionId, Number, Mode)>,
 }
 
@@ -83,7 +83,7 @@ impl Mode {
         }
     }
 
-    /// Whether one who wants it like this may have to wait until one who holds it like that is gone.
+    /// Whether a request in this mode may have to wait for a holder in that mode.
     pub(crate) fn excludes(self, held: Mode) -> bool {
         !matches!((self, held), (Mode::Shared, Mode::Shared))
     }

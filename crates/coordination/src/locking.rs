@@ -203,7 +203,7 @@ impl Coordination {
 
     /// Grants what can be granted, after something has changed about these locks.
     pub(crate) fn grant(&mut self, changed: Vec<Cow<'_, str>>, said: &mut Vec<Outcome>) {
-        // Mostly it is one. Of several, the first by name comes first, for everybody alike.
+        // Mostly it is one. Of several, the first by name comes first, at every member.
         let mut changed = changed;
         changed.sort_unstable_by(|one, other| other.cmp(one));
         while let Some(name) = changed.pop() {

@@ -15,7 +15,7 @@ pub(crate) const CHANGES_KEPT: usize = 32;
 pub struct Role {
     /// How it is filled.
     pub policy: Policy,
-    /// Who leads, and by which token.
+    /// The leader, and its token.
     pub leader: Option<(SessionId, Token)>,
     /// Whether the leader was asked to yield.
     pub preempt_requested: bool,

@@ -48,7 +48,7 @@ pub struct Coordination {
     /// The roles without candidates.
     #[serde(skip)]
     pub(crate) idle: Idle,
-    /// Who waits for whom.
+    /// The wait-for graph.
     #[serde(skip)]
     pub(crate) waits: Waits,
     pub(crate) deadlocks: VecDeque<Arc<Deadlock>>,

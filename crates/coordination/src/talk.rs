@@ -64,7 +64,7 @@ pub enum Request {
         /// Its secret, as the process that has died used it.
         key: Secret,
     },
-    /// To take a lock away from one who holds it: an operator says so, through a member that knows it
+    /// To force-release a lock: an operator asks for it, through a member that knows it
     /// to be one.
     Force {
         /// The lock.

@@ -1,4 +1,4 @@
-//! Who waits for whom, and what comes of it when they wait in a cycle.
+//! The wait-for graph, and what happens when sessions wait in a cycle.
 //!
 //! In the queue of a lock each waits for the one before it, and the first one for the holders that
 //! are in its way. Those are edges between sessions; [`WaitForGraph`] notices when one closes a

@@ -22,18 +22,14 @@ const FAMILIES: &[[&str; 3]] = &[
         "Mutual exclusion",
         "One process at a time is in the critical section, and each that asks gets in.",
     ],
-    ["time", "Clocks", "Clocks that run apart are set by messages whose delays nobody knows."],
-    [
-        "order",
-        "Order",
-        "Everybody delivers what was broadcast in an order that makes sense, or in the same one.",
-    ],
+    ["time", "Clocks", "Messages with unknown delays set clocks that run apart."],
+    ["order", "Order", "All processes deliver broadcasts in causal order, or in one order."],
     [
         "snapshot",
         "Snapshots",
         "The state of the whole while it runs, as it could have been at one moment.",
     ],
-    ["deadlock", "Deadlocks", "Somebody finds out that processes wait for each other in a circle."],
+    ["deadlock", "Deadlocks", "A detector finds transactions that wait for each other in a cycle."],
     [
         "agreement",
         "Agreement",

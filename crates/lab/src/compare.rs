@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// How a family is compared.
 struct Family<'a> {
     name: &'a str,
-    /// How many processes, if nobody says.
+    /// The default numbers of processes.
     nodes: &'static str,
     /// A comparison of larger clusters would take minutes and show nothing new.
     most_nodes: u32,

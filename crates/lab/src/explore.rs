@@ -45,7 +45,7 @@ async fn serve(args: &ExploreArgs, opened: Option<Opened>) -> Result<Verdict, Fa
     Ok(Verdict::Well)
 }
 
-/// Why nobody can listen there, and what to do.
+/// Why the address cannot be used, and what to do.
 fn unbound(listen: SocketAddr, error: &std::io::Error) -> Failure {
     let hint = match error.kind() {
         ErrorKind::AddrInUse => "; is another explorer running? Choose another port, or 0 for any",

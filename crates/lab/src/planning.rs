@@ -49,7 +49,7 @@ pub(crate) fn plan(
     run.plan(algorithm, group, network, seed, script, until, &usual)
 }
 
-/// What holds in a world if nobody says.
+/// The defaults of a world.
 pub(crate) struct Usual {
     pub(crate) timeout: Duration,
     /// How long a process stays in the critical section.
@@ -119,7 +119,7 @@ impl ClusterArgs {
             }
         };
         if ring.is_empty() {
-            let what = "0 processes cannot elect anybody; give at least 1";
+            let what = "0 processes cannot elect a coordinator; give at least 1";
             return Err(Failure::flag(name, what));
         }
         if ring.len() > most {
@@ -138,7 +138,7 @@ impl ClusterArgs {
         }
     }
 
-    /// How the algorithm is set. If nobody says, this is the coordinator, and processes watch it
+    /// How the algorithm is set. By default this is the coordinator, and processes watch it
     /// or not.
     pub(crate) fn settings(
         &self,
@@ -156,7 +156,7 @@ impl ClusterArgs {
             Some(text) => Some(flag("coordinator", units::member(text, group))?),
         };
         let largest = group.highest();
-        // Nobody who watches its coordinator follows a smaller number than its own, not even at
+        // No process that watches its coordinator follows a smaller number than its own, not even at
         // first.
         if let Some(id) = coordinator.filter(|id| detection && *id < largest) {
             let message = format!(

@@ -164,7 +164,7 @@ fn hint(outcome: &Outcome) -> String {
     if says_none("snapshots") {
         "no snapshot was asked for; try --requests 20 --ask 1=snapshot@50ms".to_owned()
     } else if says_none("deadlocks") {
-        "nobody waited in a circle; try --requests 20 --load saturated".to_owned()
+        "no transactions waited in a cycle; try --requests 20 --load saturated".to_owned()
     } else if nothing && outcome.sections.is_some() {
         "nothing happened; try --requests 10, or --help".to_owned()
     } else if nothing && outcome.elects {
@@ -241,10 +241,10 @@ fn beliefs(outcome: &Outcome) -> String {
     if let Some(followed) = sections::followed(outcome).filter(|_| about_other) {
         return followed;
     }
-    let name = |id: Option<NodeId>| id.map_or("nobody".to_owned(), |id| id.to_string());
+    let name = |id: Option<NodeId>| id.map_or("none".to_owned(), |id| id.to_string());
     let live = outcome.coordinators.len();
     match outcome.coordinators.first() {
-        None => "nobody is alive".to_owned(),
+        None => "no process is alive".to_owned(),
         Some((_, whom)) if outcome.agreed && !about_other => match live {
             1 => format!("{}, alone", name(*whom)),
             _ => format!("{}, for all {live} live processes", name(*whom)),

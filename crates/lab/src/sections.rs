@@ -164,7 +164,7 @@ pub(crate) fn why_stuck(
     } else if faulty && textbook {
         "as in its paper, the algorithm does not survive this; it does without --textbook"
     } else if faulty && !detection {
-        "nobody looked for the dead; try --detection on"
+        "no process looked for dead ones; try --detection on"
     } else if script.iter().any(single) {
         "who entered by --request stays inside until --release"
     } else {

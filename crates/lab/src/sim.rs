@@ -12,7 +12,7 @@ use bellwether_sim::workload::Downtime;
 use bellwether_sim::{Outcome, Plan, Recorder, Trace, render, scenario as script, shrink, silent};
 use std::path::Path;
 
-/// How many lines of the story are shown when nobody asked for a trace.
+/// How many lines of the story are shown without --trace.
 const MOST_LINES: usize = 200;
 /// Recording keeps a vector stamp of every process with every event.
 const MOST_TRACED: usize = 2_000;

@@ -64,7 +64,7 @@ impl SectionArgs {
         Ok(())
     }
 
-    /// Without elections nobody can be told to elect.
+    /// Without elections no process can be told to elect.
     pub(crate) fn refuse_elections(&self, given: &[(&str, bool)]) -> Result<(), Failure> {
         match given.iter().find(|(_, given)| *given && self.textbook) {
             Some((flag, _)) => Err(Failure::Input(format!(
@@ -142,7 +142,7 @@ impl WorkArgs {
     }
 
     /// Adds the workload's jobs to a plan, `most` at most, for those that are up then according to
-    /// its script. Where somebody is asked for something by itself there are none unless they are
+    /// its script. Where a process gets inputs by name there are none unless they are
     /// wanted.
     pub(crate) fn add_jobs(
         &self,

@@ -1,4 +1,4 @@
-//! A process of somebody else's that panics: its run ends with what is known of it, and the
+//! A foreign process that panics: its run ends with what is known of it, and the
 //! explorer's server goes on. And catalogues that are refused before anything runs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

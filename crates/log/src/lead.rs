@@ -33,7 +33,7 @@ pub(crate) struct LeaderState {
     pub(crate) progress: Time,
     /// When the next heartbeat is due.
     pub(crate) next_heartbeat: Time,
-    /// G8: who has claimed since the last heartbeat.
+    /// G8: the member that has claimed since the last heartbeat.
     pub(crate) claimant: Option<NodeId>,
     pub(crate) hand_over: Option<HandOver>,
 }

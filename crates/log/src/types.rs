@@ -350,7 +350,7 @@ pub enum Output {
     },
     /// Another member has a newer log, and this one cannot win without it: the other one should try.
     Behind {
-        /// Who has it.
+        /// The member that has it.
         of: NodeId,
         /// Its position.
         last: Position,

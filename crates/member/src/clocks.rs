@@ -23,11 +23,11 @@ use std::time::Duration;
 
 /// How long answers compete for the shortest round trip.
 const WINDOW: Duration = Duration::from_secs(1);
-/// Two windows must be so far apart to give a rate.
+/// Two windows must be this far apart to give a rate.
 const SHORTEST_BASE: Duration = Duration::from_secs(4);
-/// After so long a rate is measured from a later beginning, so that it follows changes.
+/// After this long a rate is measured from a later beginning, so that it follows changes.
 const LONGEST_BASE: Duration = Duration::from_secs(120);
-/// An offset so far from the median does not count for the average.
+/// An offset this far from the median does not count for the average.
 const NEAR_US: i64 = 1_000_000;
 
 /// The members' clocks against the coordinator's own.

@@ -33,9 +33,9 @@ pub struct Detector {
 /// What to do when the patience has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Wait so much longer.
+    /// Wait this much longer.
     Wait(Duration),
-    /// Suspect: silent for so long, and whether the connection broke.
+    /// Suspect: silent for this long, and whether the connection broke.
     Suspect(Duration, bool),
 }
 

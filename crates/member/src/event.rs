@@ -77,7 +77,7 @@ pub enum Reason {
     Alone,
     /// This member came back.
     Recovered,
-    /// The coordinator was silent for so long.
+    /// The coordinator was silent for this long.
     Silent(NodeId, Duration),
     /// The connection to the coordinator broke, and no heartbeat came since.
     Broken(NodeId, Duration),

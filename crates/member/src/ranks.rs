@@ -1,4 +1,4 @@
-//! Who is stronger than whom.
+//! The order of the members by strength.
 //!
 //! The elections of the catalogue prefer the larger number. An operator wants to say so by
 //! priority, and change it without renaming a member. So an election runs among *ranks*: the
@@ -22,7 +22,7 @@ pub struct Ranks {
 }
 
 impl Ranks {
-    /// Everybody has the same priority.
+    /// All members have the same priority.
     pub fn equal(group: &Group) -> Self {
         Ranks::new(group, BTreeMap::new(), BTreeSet::new())
     }

@@ -11,7 +11,7 @@ pub struct Status {
     pub stance: Stance,
     /// The mandate that this member knows of and that has not run out on its clock.
     pub mandate: Option<MandateStatus>,
-    /// Whom the election or the mandate names; without a mandate it may do nothing.
+    /// The member that the election or the mandate names; without a mandate it may do nothing.
     pub coordinator: Option<NodeId>,
     /// How often this member has started.
     pub incarnation: u32,
@@ -66,7 +66,7 @@ pub enum Stance {
 /// A mandate as seen by one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MandateStatus {
-    /// Who holds it.
+    /// The member that holds it.
     pub leader: NodeId,
     /// Its number; each has one leader, and they only grow.
     pub term: Term,

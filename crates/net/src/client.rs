@@ -1,7 +1,7 @@
 //! A client of the cluster, as the members' address meets it: who it is, and the way to a member.
 //!
 //! A client knows where members listen and which authority it trusts, not which member is where. So it
-//! believes anybody whose certificate is that of *a* member of its cluster, and is told who answered.
+//! accepts every server with the certificate of *a* member of its cluster, and is told which member answered.
 
 use crate::identity::{
     CERTIFICATE, IdentityError, Paths, certificates, check_usages, client_name, member_of,
@@ -117,7 +117,7 @@ impl ClientIdentity {
     }
 
     /// Connects to the member of the cluster that listens there, and says which it is. Each of the two
-    /// parts, reaching the address and TLS, may take so long.
+    /// parts, reaching the address and TLS, may take this long.
     pub async fn connect(
         &self,
         address: &str,

@@ -32,7 +32,7 @@ pub fn put(message: &impl Message, largest: usize, out: &mut BytesMut) -> bool {
     true
 }
 
-/// Writes all of it; fails if for so long nothing can be written.
+/// Writes all of it; fails if nothing can be written for this long.
 pub async fn write(
     io: &mut (impl AsyncWrite + Unpin),
     mut bytes: &[u8],

@@ -62,7 +62,7 @@ impl ServerTrust {
         Ok(ServerTrust(Arc::new(config)))
     }
 
-    /// Connects to `host:port`. Each of the two parts, reaching the address and TLS, may take so long.
+    /// Connects to `host:port`. Each of the two parts, reaching the address and TLS, may take this long.
     pub async fn connect(
         &self,
         address: &str,

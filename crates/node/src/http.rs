@@ -248,7 +248,7 @@ async fn decide(about: &About, by: &Caller, input: Input) -> Outcome<json::Decid
     }
 }
 
-/// Says why not, and whom to ask instead.
+/// Says why not, and which member to ask instead.
 fn declined(about: &About, decline: Decline) -> ErrorResponse {
     let status = match decline {
         Decline::Unknown(_) => StatusCode::NOT_FOUND,

@@ -1,6 +1,6 @@
 //! The stream of messages: what a member sends and receives, as it happens.
 //!
-//! A page could not show every heartbeat, nor could anybody read them. So messages are collected
+//! A page could not show every heartbeat, and no user could read them. So messages are collected
 //! for a moment; those of the election and of the log are told one by one, heartbeats of one
 //! kind and one way together.
 

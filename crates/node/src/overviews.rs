@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
 
-/// A glance comes at least so often: leases and heartbeats move while nothing happens.
+/// A glance comes at least this often: leases and heartbeats move while nothing happens.
 const AT_LEAST: Duration = Duration::from_millis(250);
-/// And at most so often, whatever happens.
+/// And at most this often, whatever happens.
 const AT_MOST: Duration = Duration::from_millis(50);
 /// The number of past changes and events in the first overview.
 const PAST: usize = 100;

@@ -16,7 +16,7 @@ pub(crate) fn at_zero(now: Time) -> u64 {
     u64::try_from(since_epoch().saturating_sub(elapsed).as_millis()).unwrap_or_default()
 }
 
-/// So long ago.
+/// This long ago.
 pub(crate) fn ago(span: Duration) -> String {
     rfc3339(since_epoch().saturating_sub(span))
 }

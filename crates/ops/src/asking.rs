@@ -124,7 +124,7 @@ pub async fn get<T: DeserializeOwned>(address: &Address, path: &str) -> Result<T
     get_within(address, path, ANSWERS_WITHIN).await
 }
 
-/// Asks for something, and waits for so long.
+/// Asks for something, and waits for this long.
 pub(crate) async fn get_within<T: DeserializeOwned>(
     address: &Address,
     path: &str,

@@ -1,4 +1,4 @@
-//! `bellwether members`: who is there, and how their clocks go.
+//! `bellwether members`: the members, their health and their clocks.
 
 use crate::coordination::table;
 use crate::watching::Shown;

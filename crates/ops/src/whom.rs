@@ -1,4 +1,4 @@
-//! Whom a command asks: the member that was named, or those of the cluster that `bellwether up` runs
+//! The members that a command asks: the one that was named, or those of the cluster that `bellwether up` runs
 //! on this host.
 //!
 //! Of several the first that answers is as good as any: every member tells what it knows, and says

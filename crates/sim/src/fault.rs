@@ -128,7 +128,7 @@ pub struct Cut {
 /// Which links a cut severs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CutKind {
-    /// Nobody reaches anybody on another side. Processes on no list form one more side.
+    /// No process reaches another side. Processes on no list form one more side.
     Partition(Vec<Vec<NodeId>>),
     /// The first do not reach the second, though the second reach the first.
     OneWay(Vec<NodeId>, Vec<NodeId>),

@@ -83,7 +83,7 @@
 //!
 //! let knows_itself = Invariant::each(
 //!     "knows-itself",
-//!     "nobody knows a smaller number than its own",
+//!     "no process knows a smaller number than its own",
 //!     |me, process: &Largest| process.known >= Some(me),
 //! );
 //! let ring = Group::new([3, 5, 1, 4, 2].map(NodeId::new).to_vec())?;
@@ -95,7 +95,7 @@
 //! assert!(sim.live().all(|(_, process)| process.known == Some(NodeId::new(5))));
 //! println!("{} NEWS in {}", sim.tally().protocol()["NEWS"], sim.now());
 //!
-//! // It assumes that nobody crashes. What if somebody does? P1 was to tell P4 of P5.
+//! // It assumes that no process crashes. What if a process does? P1 was to tell P4 of P5.
 //! let ring = sim.group().clone();
 //! let mut sim = Sim::<Largest, _>::new(ring, (), &network, seed, Vec::new(), Silent);
 //! sim.act(Action::Crash(NodeId::new(1)));

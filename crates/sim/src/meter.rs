@@ -21,7 +21,7 @@ pub struct Sections {
     pub token_regenerations: u64,
     /// How long granted requests had waited.
     pub waits: Waits,
-    /// The mean time from a release to the next entry, while somebody was waiting; none if that
+    /// The mean time from a release to the next entry, while a process was waiting; none if that
     /// never happened.
     pub sync_delay: Option<Duration>,
     /// The same in hops: divided by the mean time that a message takes.
@@ -46,7 +46,7 @@ pub struct Waits {
     pub p50: Duration,
     /// All but one in a hundred waited no longer than this.
     pub p99: Duration,
-    /// Nobody waited longer.
+    /// No process waited longer.
     pub max: Duration,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Meter {
     line: BTreeSet<(Time, u64)>,
     inside: BTreeSet<usize>,
     waits_us: Vec<u64>,
-    /// When the section was last left, if somebody waited then.
+    /// When the section was last left, if a process waited then.
     left: Option<Time>,
     delays_us: u64,
     delays: u64,
@@ -146,7 +146,7 @@ impl Meter {
 }
 
 impl Waits {
-    /// By the nearest rank, so that each is a time that somebody really waited.
+    /// By the nearest rank, so that each is a time that a process really waited.
     fn of(mut waits_us: Vec<u64>) -> Self {
         waits_us.sort_unstable();
         let percentile = |percent: usize| {

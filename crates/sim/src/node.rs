@@ -164,11 +164,11 @@ pub(crate) struct Sent {
     pub(crate) latest: u64,
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_PROCESS: u32 = u32::MAX;
 
 impl Default for Sent {
     fn default() -> Self {
-        Sent { to: NOBODY, count: 0, latest: 0 }
+        Sent { to: NO_PROCESS, count: 0, latest: 0 }
     }
 }
 
@@ -179,7 +179,7 @@ impl Outgoing {
         if self.first.to == to {
             return &mut self.first;
         }
-        if self.first.to == NOBODY {
+        if self.first.to == NO_PROCESS {
             self.first.to = to;
             return &mut self.first;
         }

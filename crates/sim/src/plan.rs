@@ -58,7 +58,7 @@ pub struct Outcome {
     pub refusals: Vec<Refused>,
     /// Whether the run was about who coordinates, and nothing else.
     pub elects: bool,
-    /// What there is to say besides, where somebody heard it.
+    /// The facts of the referee, if there is one.
     pub facts: Vec<Fact>,
     /// What there is to see of it.
     pub pictures: Vec<Picture>,
@@ -152,8 +152,8 @@ impl<P: Process> Plan<P> {
         }
         let sim = &*sim;
         let mut outcome = self.outcome(sim);
-        // A run that the user cuts short promises nothing; nor does one in which nobody asked
-        // for anything.
+        // A run that the user cuts short promises nothing; nor does one without
+        // any request.
         let promised = match ended {
             Ended::TimeUp => {
                 let lasts = self.algorithm.duration(sim.config()).is_some();
@@ -282,7 +282,7 @@ pub fn check_script<I>(script: &[Scheduled<I>]) -> Result<(), Impossible> {
                 }
             }
             Action::Recover(id) => {
-                // Nobody knows when a crash in the middle of sending happens.
+                // The time of a crash in the middle of sending is not known.
                 let may = |other: &Scheduled<I>| match &other.action {
                     Action::CrashSending { node, .. } => node == id && other.at <= *at,
                     _ => false,

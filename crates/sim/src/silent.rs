@@ -1,4 +1,4 @@
-//! Runs that nobody observes, at full speed.
+//! Runs without an observer, at full speed.
 //!
 //! The erased process costs an allocation per message. Where a run has millions of them, that is
 //! what the user waits for; so the algorithms that scale that far are compiled here a second time,

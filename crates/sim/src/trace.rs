@@ -168,7 +168,7 @@ pub struct Recorder {
     sections: Vec<Standing>,
     /// For each process, the event that began the step it is in.
     began: Vec<Option<usize>>,
-    /// What each process holds, if somebody wants to know.
+    /// What each process holds, if an observer wants to know.
     states: Option<Vec<Fields>>,
     /// What is drawn of each process, if states are recorded.
     views: Vec<Option<ProcessView>>,

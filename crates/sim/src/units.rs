@@ -105,7 +105,7 @@ pub fn partition(text: &str, group: &Group) -> Result<CutKind, String> {
         return Err(format!("process {} is on two sides of the partition", twice[0].number()));
     }
     if sides.len() == 1 && all.len() == group.len() {
-        return Err(format!("'{text}' has everybody on one side; write for example 1,2|3,4,5"));
+        return Err(format!("'{text}' has all processes on one side; write for example 1,2|3,4,5"));
     }
     Ok(CutKind::Partition(sides))
 }

@@ -391,11 +391,11 @@ mod tests {
     }
 
     #[test]
-    fn under_a_light_load_nobody_ever_waits_for_another() {
+    fn under_a_light_load_no_process_waits_for_another() {
         for seed in 0..20 {
             for name in ["central", "raymond", "token-ring"] {
                 let sections = sections(name, Load::Light, seed);
-                // There would be a delay if somebody had waited while another left.
+                // There would be a delay if a process had waited while another left.
                 assert_eq!(sections.sync_delay, None, "seed {seed}: {sections:?}");
             }
         }
@@ -406,7 +406,7 @@ mod tests {
         for seed in 0..20 {
             for name in ["central", "raymond", "token-ring"] {
                 let sections = sections(name, Load::Bursts, seed);
-                // Longer than in one burst nobody waits, and within it somebody always does.
+                // Longer than in one burst no process waits, and within it a process always does.
                 let group_waits = Duration::from_millis(9 * 8 + 44 * 9);
                 assert!(sections.waits.max <= group_waits, "seed {seed}: {sections:?}");
                 assert!(sections.sync_delay.is_some());

@@ -219,7 +219,7 @@ impl Conductor {
         Ok(())
     }
 
-    /// Looks at everything for so long.
+    /// Looks at everything for this long.
     pub(super) async fn watch(&mut self, span: Duration) {
         let reports = async {
             while let Some((place, status, _)) = self.reports.recv().await {
@@ -268,7 +268,7 @@ impl Conductor {
         self.bar.set_message(format!("{} faults", self.faults.len()));
     }
 
-    /// Waits for a coordinator; whether there is one, and everybody lives.
+    /// Waits for a coordinator; whether there is one, and all members live.
     async fn elected(&mut self) -> bool {
         let from = self.elapsed();
         while self.elapsed() - from < ELECTS_WITHIN && self.violations.is_empty() {
@@ -280,7 +280,7 @@ impl Conductor {
         false
     }
 
-    /// Nothing is wrong any more: everybody finishes, and nothing is left behind.
+    /// Nothing is wrong any more: all clients finish, and nothing is left behind.
     async fn come_to_rest(&mut self) -> Result<(), Failure> {
         self.make_good(Duration::MAX).await?;
         self.ground.heal().await?;

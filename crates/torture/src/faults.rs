@@ -107,7 +107,7 @@ impl Ground {
             Kind::Partition => cut_off(minority(any, how, size), size),
             Kind::Coordinator => one(how % 3, leader?, size),
             Kind::StepDown => (vec![Command::StepDown], Vec::new(), BTreeSet::from([leader?])),
-            // A majority, or everybody.
+            // A majority, or all members.
             _ => many(any, if how.is_multiple_of(3) { size } else { size / 2 + 1 }, size),
         };
         if kind == Kind::Majority {

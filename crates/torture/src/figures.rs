@@ -32,7 +32,7 @@ pub(super) struct Figures {
     pub(super) looks: usize,
     /// The waits for what was granted: half are shorter; 99 of 100 are; the longest.
     pub(super) wait_us: [u64; 3],
-    /// The longest time without an answer of the cluster to anybody.
+    /// The longest time without an answer of the cluster to any client.
     pub(super) silence_us: u64,
     /// What became of each kind of fault.
     pub(super) faults: BTreeMap<Kind, Tally>,

@@ -131,7 +131,7 @@ fn cut() -> Rule {
     Rule { cut: true, ..Rule::default() }
 }
 
-/// Who reaches whom in these arrangements, the members in this order.
+/// Which members reach each other in these arrangements, the members in this order.
 fn links(kind: Kind, order: &[Port]) -> Vec<(Port, Port)> {
     let row = || order.windows(2).map(|pair| (pair[0], pair[1]));
     let all = |some: &[Port]| {

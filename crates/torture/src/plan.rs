@@ -102,7 +102,7 @@ impl Kind {
         Kind::ALL.into_iter().filter(|kind| namespaces || !kind.needs_namespaces()).collect()
     }
 
-    /// Whether short ones tell little: a cluster has to find out who reaches whom, or to write.
+    /// Whether short ones tell little: a cluster has to find out which members reach each other, or to write.
     fn is_long(self) -> bool {
         self.span_ms().0 >= LONG_MS
     }
@@ -139,7 +139,7 @@ impl Kind {
 
 /// Kinds that last at least this long are never cut short.
 const LONG_MS: u64 = 2_000;
-/// So often nothing happens on a track for so long.
+/// How often nothing happens on a track, and for how long.
 const CALM_PERCENT: u64 = 15;
 const CALM_MS: (u64, u64) = (1_000, 4_000);
 

@@ -27,7 +27,7 @@ static EXPLORER: LazyLock<Explorer> = LazyLock::new(|| {
 static REQUEST: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// There is one thread, so nobody else ever has it.
+/// There is one thread, so the lock is always free.
 fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }

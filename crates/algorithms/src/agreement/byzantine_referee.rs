@@ -124,7 +124,7 @@ impl Referee<Byzantine> for Judge {
             self.correct().map(|(id, vector)| (id.number().to_string(), words(vector))).collect();
         let agreed = match (self.correct().next(), self.divided()) {
             (Some((_, vector)), None) => (in_brackets(vector), words(vector)),
-            (None, _) => ("nobody has one yet".to_owned(), Json::Null),
+            (None, _) => ("no process has one yet".to_owned(), Json::Null),
             (_, Some([one, other])) => (format!("{one} and {other} differ"), Json::Null),
         };
         let names =

@@ -49,7 +49,7 @@ impl fmt::Display for Letter {
 /// What a writer can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Input {
-    /// To write to somebody.
+    /// To write to a process.
     Work,
     /// To write to this one.
     Send(NodeId),
@@ -72,7 +72,7 @@ pub enum Output {
         /// Its number.
         number: u64,
     },
-    /// It was asked to write to somebody who is no member.
+    /// It was asked to write to a process that is no member.
     Unknown(NodeId),
 }
 
@@ -223,7 +223,7 @@ impl Reliable<Courier> {
         }
         let tries: u32 = options.number("tries", TRIES)?;
         if tries == 0 {
-            let why = "0 tries would report everybody down; give at least 1".to_owned();
+            let why = "0 tries would report all processes down; give at least 1".to_owned();
             return Err(BadOption { option: "tries", why });
         }
         Ok(())

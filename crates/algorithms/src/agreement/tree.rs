@@ -135,7 +135,7 @@ impl Tree {
         self.values.len()
     }
 
-    /// Whether it has room for none: nobody else is there.
+    /// Whether it has room for none: no other process is there.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -232,7 +232,7 @@ impl TwoGenerals {
     }
 }
 
-/// K if nobody says.
+/// K by default.
 const CONFIRMATIONS: u32 = 3;
 /// With more, dawn would hardly come.
 const MOST_CONFIRMATIONS: u32 = 1_000;

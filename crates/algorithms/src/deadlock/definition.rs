@@ -102,7 +102,7 @@ impl<D: Detector> Site<D> {
     fn goal() -> Goal<Self> {
         Goal::new(
             "no-deadlock",
-            "every job of a live site has ended, unless it needs a dead one, and nobody is in \
+            "every job of a live site has ended, unless it needs a dead one, and none is in \
              a deadlock",
             |sites| {
                 let sites: BTreeMap<NodeId, &Self> = sites.collect();
@@ -138,7 +138,7 @@ enum Prospect {
     Open,
     /// A message that matters to it is on the way.
     Moving,
-    /// It waits in a circle, or for one that does.
+    /// It waits in a cycle, or for a transaction that does.
     Deadlocked,
     /// It waits for a dead site, or for one that does.
     Hopeless,

@@ -175,7 +175,7 @@ impl EdgeChasing {
         }
     }
 
-    /// Whether somebody elsewhere may wait for this transaction, or for one that waits for it here.
+    /// Whether a transaction elsewhere may wait for this transaction, or for one that waits for it here.
     fn may_be_waited_for(&self, tx: Tx) -> bool {
         self.local.upstream(tx).iter().any(|waiter| waiter.elsewhere)
     }

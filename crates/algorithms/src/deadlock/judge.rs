@@ -38,7 +38,7 @@ pub(super) struct Deadlock {
     pub(super) found: Option<(Time, Cycle)>,
     pub(super) reports: u32,
     pub(super) victim: Option<Tx>,
-    /// When it was broken, by an abort or because somebody gave up.
+    /// When it was broken, by an abort or because a transaction gave up.
     pub(super) broken: Option<Time>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Request {
     pub(super) elsewhere: Vec<NodeId>,
 }
 
-/// A resource that somebody holds.
+/// A resource that a transaction holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Lock {
     holder: Tx,
@@ -24,7 +24,7 @@ struct Lock {
     queue: BTreeMap<u64, Request>,
 }
 
-/// All locks of a site. Resources that nobody holds are not in it.
+/// All locks of a site. Resources that no transaction holds are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Locks {
     locks: BTreeMap<u32, Lock>,
@@ -36,7 +36,7 @@ pub(super) struct Locks {
 }
 
 impl Locks {
-    /// Asks for a resource. If somebody else holds it, the request waits, and that is who.
+    /// Asks for a resource. If another transaction holds it, the request waits, and this is the holder.
     pub(super) fn request(&mut self, name: u32, request: Request) -> Option<Tx> {
         self.arrivals += 1;
         match self.locks.get_mut(&name) {

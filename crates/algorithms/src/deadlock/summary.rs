@@ -63,7 +63,7 @@ fn report(name: &'static str, deadlock: &Deadlock) -> Option<Fact> {
     let (found, cycle) = deadlock.found.as_ref()?;
     let fate = match deadlock.victim {
         Some(tx) => format!("{tx} aborted"),
-        None => "nobody aborted".to_owned(),
+        None => "none aborted".to_owned(),
     };
     let edges: Vec<Value> = cycle
         .edges()

@@ -156,7 +156,7 @@ pub struct Jobs {
     pub hold: (Duration, Duration),
 }
 
-/// More would make a run unreadable, and a number that nobody means overflow.
+/// More would make a run unreadable, and a senseless number overflow.
 const MOST: u32 = 1_000;
 
 impl Jobs {

@@ -192,7 +192,7 @@ impl Process for Device {
             self.at_device = Some((saved.map_or(0, |saved| saved.last), None));
         }
         self.elect(Call::Start(saved.map(|saved| saved.election)), cx);
-        // Who coordinates from the beginning was not elected, and nobody else claims. Who comes back was
+        // Who coordinates from the beginning was not elected, and no other process claims. Who comes back was
         // elected just now, and waits as all do.
         if first && self.is_coordinator(cx) {
             self.claim(cx);

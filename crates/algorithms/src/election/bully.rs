@@ -91,9 +91,9 @@ pub struct Bully {
 enum Phase {
     /// No election here. Invariant: `coordinator` is never smaller than this process.
     Idle { coordinator: Option<NodeId> },
-    /// R1: ELECTION is out, nobody has answered. Timer `Answer` runs.
+    /// R1: ELECTION is out, no process has answered. Timer `Answer` runs.
     AwaitingAnswer,
-    /// R3: somebody larger lives and will announce itself. Timer `Victory` runs.
+    /// R3: a larger process lives and will announce itself. Timer `Victory` runs.
     AwaitingVictory,
     /// R2: this process itself coordinates and its announcement may still be on the way. Timer
     /// `Crossing` runs.
@@ -253,12 +253,12 @@ impl Election for Bully {
         };
         let count = u64::from(n);
         let pairs = Exact(count * (count - 1) / 2);
-        let nobody_dead = one_starts(ascending(n), 1);
-        let nobody_dead = Cost::new(
+        let none_dead = one_starts(ascending(n), 1);
+        let none_dead = Cost::new(
             "nobody dead, lowest starts",
             "n^2-1",
             Exact(count * count - 1),
-            [nobody_dead],
+            [none_dead],
         )
         .parts(parts([
             ("n(n-1)/2", pairs),
@@ -266,7 +266,7 @@ impl Election for Bully {
             ("n-1", Exact(count - 1)),
         ]));
         if n == 1 {
-            return vec![nobody_dead];
+            return vec![none_dead];
         }
         let announced = ("n-2", Exact(count - 2));
         let next = [orphaned(n, [n - 1])];
@@ -290,7 +290,7 @@ impl Election for Bully {
         let lowest = Cost::new("lowest detects", "n^2-n-1", total, [orphaned(n, [1])])
             .rank(Rank::Worst)
             .parts(parts([("n(n-1)/2", pairs), ("(n-1)(n-2)/2", answers), announced]));
-        vec![next, average, lowest, nobody_dead]
+        vec![next, average, lowest, none_dead]
     }
 
     fn coordinator(&self) -> Option<NodeId> {
@@ -366,14 +366,14 @@ mod tests {
     }
 
     #[test]
-    fn r1_the_largest_asks_nobody_and_wins_at_once() {
+    fn r1_the_largest_asks_none_and_wins_at_once() {
         let mut p4 = Fixture::<Bully>::at(4);
         assert_eq!(p4.input(Input::Start), p4_announces());
         assert_eq!(p4.process.coordinator(), Some(id(4)));
     }
 
     #[test]
-    fn r2_coordinates_when_nobody_answers() {
+    fn r2_becomes_coordinator_when_none_answers() {
         let mut p2 = Fixture::<Bully>::at(2);
         p2.input(Input::Suspect);
         assert_eq!(

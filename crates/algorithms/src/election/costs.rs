@@ -15,12 +15,12 @@ pub(super) fn orphaned(n: u32, detectors: impl IntoIterator<Item = u32>) -> Scri
     Script::of(n).crash(n).ask_all(detectors, "suspect")
 }
 
-/// Nobody is dead, and this one starts.
+/// No process is dead, and this one starts.
 pub(super) fn one_starts(ring: Vec<u32>, starter: u32) -> Script {
     Script::on(ring).ask(starter, "start")
 }
 
-/// Nobody is dead, and all start.
+/// No process is dead, and all start.
 pub(super) fn all_start(ring: Vec<u32>) -> Script {
     Script::on(ring.clone()).ask_all(ring, "start")
 }

@@ -190,7 +190,7 @@ impl Detector {
 pub enum Suspicion {
     /// D1: the coordinator does not answer.
     Silent,
-    /// D2: it answers that it follows somebody else.
+    /// D2: it answers that it follows another process.
     Deposed,
     /// D3: a larger process lives.
     Larger,
@@ -204,7 +204,7 @@ impl fmt::Display for Suspicion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Suspicion::Silent => "no answer from the coordinator",
-            Suspicion::Deposed => "the coordinator follows somebody else",
+            Suspicion::Deposed => "the coordinator follows another process",
             Suspicion::Larger => "a larger process lives",
             Suspicion::Stuck => "the election does not end",
             Suspicion::Smaller => "the coordinator is smaller",

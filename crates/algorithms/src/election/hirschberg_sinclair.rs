@@ -51,9 +51,9 @@ pub struct Body {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 enum Word {
-    /// "Is anybody here larger than this candidate?"
+    /// "Is a process here larger than this candidate?"
     Probe { candidate: NodeId, phase: u8 },
-    /// "Nobody on this side, as far as you asked."
+    /// "None on this side, as far as you asked."
     Reply { candidate: NodeId, phase: u8 },
     /// The outcome.
     Elected(NodeId),
@@ -373,7 +373,7 @@ impl Election for HirschbergSinclair {
     /// k / (2^(i-1) + 1), so that the phase costs less than 8k. The last is the first with 2^i >= k.
     ///
     /// Phase 0 costs 3k on every ring, for each pair of neighbours exchanges two probes and one
-    /// reply. On a ring in order nobody but the largest goes on, and in the last phase it spends 2k.
+    /// reply. On a ring in order no process but the largest goes on, and in the last phase it spends 2k.
     fn costs(n: u32) -> Vec<Cost> {
         let k = u64::from(n);
         let race = Race { k: n, kinds: &["PROBE", "REPLY"] };

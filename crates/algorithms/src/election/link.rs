@@ -184,7 +184,7 @@ struct Heard {
 }
 
 impl Heard {
-    /// From nobody in particular.
+    /// From no particular process.
     const NOTHING: Heard = Heard { from: NodeId::new(0), newest: Seq(0), window: 0 };
 }
 

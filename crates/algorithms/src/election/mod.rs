@@ -85,7 +85,7 @@ pub trait Election:
         Vec::new()
     }
 
-    /// Whom this process takes for the coordinator; nobody while it takes part in an election.
+    /// The process that this one takes for the coordinator; none while it takes part in an election.
     fn coordinator(&self) -> Option<NodeId>;
 
     /// The election that this process takes or took part in, where elections are numbered.
@@ -178,7 +178,7 @@ impl Incarnation {
 pub struct Config {
     /// T: an answer that has not come by then will not come.
     pub timeout: Duration,
-    /// Who coordinates at the beginning; nobody if `None`.
+    /// The coordinator at the beginning, if there is one.
     pub coordinator: Option<NodeId>,
     /// Whether and how processes watch the coordinator and the election.
     pub detection: Option<detector::Config>,

@@ -37,7 +37,7 @@ use std::fmt;
 pub enum Msg {
     /// "Let me in."
     Request,
-    /// "Somebody is inside; you have this place."
+    /// "A process is inside; you have this place."
     Denied {
         /// In the order of arrival.
         arrival: u64,
@@ -189,7 +189,7 @@ impl Central {
         self.grant(cx);
     }
 
-    /// Lets the head of the queue in, if nobody is inside.
+    /// Lets the head of the queue in, if no process is inside.
     fn grant(&mut self, cx: &mut Cx<'_>) {
         let Some(table) = self.table.as_mut().filter(|table| table.inside.is_none()) else {
             return;
@@ -251,7 +251,7 @@ impl Mutex for Central {
         let (case, formula) = ("all clients ask always", "3 + 1 DENIED");
         match n {
             1 => {}
-            // A lone client finds nobody inside.
+            // A lone client finds no process inside.
             2 => costs.push(round(case, "3", &[(THREE, "3", 3)], "2T", &clients)),
             _ => {
                 let parts: [Count; 2] = [(THREE, "3", 3 * others), (DENIED, "1", others)];
@@ -274,7 +274,7 @@ impl Mutex for Central {
         let view = ProcessView::new(phase.unwrap_or_default());
         let Some(table) = &self.table else { return view };
         let waiting = table.queue.iter().map(|(who, place)| Item::of(*who).note(place));
-        view.text("inside", table.inside.map_or("nobody".to_owned(), |who| who.to_string()))
+        view.text("inside", table.inside.map_or("none".to_owned(), |who| who.to_string()))
             .queue("waiting", waiting)
     }
 }

@@ -90,7 +90,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
         }
     }
 
-    /// Numbers only grow as long as somebody lives who knows the last one. A process that comes
+    /// Numbers only grow as long as a process lives that knows the last one. A process that comes
     /// back when all of them are dead begins below it; a fence that survives that needs a
     /// majority, as the production member has it.
     fn invariants() -> Vec<Invariant<Self>> {

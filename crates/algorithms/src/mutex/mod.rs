@@ -64,7 +64,7 @@ pub trait Mutex:
     /// Whether there is a token, which can get lost.
     const TOKEN: bool;
 
-    /// Whether it sends messages also when nobody wants anything, so that it never rests.
+    /// Whether it sends messages also when no process wants anything, so that it never rests.
     const RESTLESS: bool = false;
 
     /// The kinds of messages in whose middle it is worth crashing.

@@ -7,11 +7,11 @@ use bellwether_core::{Group, NodeId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How a view begins. The first one begins with nobody waiting and the token at the first process
+/// How a view begins. The first one begins with no process waiting and the token at the first process
 /// of the ring.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Opening {
-    /// Who coordinates, where somebody does.
+    /// The coordinator, where there is one.
     pub coordinator: NodeId,
     /// The holder of the token, where there is one: the process inside, if there is one.
     pub token: NodeId,

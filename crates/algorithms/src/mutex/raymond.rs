@@ -51,7 +51,7 @@ use std::fmt;
 /// What neighbours say to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
-    /// "Somebody on my side wants the token."
+    /// "A process on my side wants the token."
     Request,
     /// The token.
     Privilege {

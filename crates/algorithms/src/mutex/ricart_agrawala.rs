@@ -190,7 +190,7 @@ impl RicartAgrawala {
         }
     }
 
-    /// A REPLY has come. One that nobody waits for says nothing.
+    /// A REPLY has come. One that no process waits for says nothing.
     #[inline]
     fn permitted(&mut self, entry: u64, cx: &mut Cx<'_>) {
         if let Own::Waiting { missing, .. } = &mut self.own {

@@ -155,7 +155,7 @@ impl Process for RicartAgrawalaToken {
     fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
         match msg {
             Msg::Request(clock) => self.requested(from, clock, cx),
-            // A token of another group, or one that nobody waits for: nobody sends that.
+            // A token of another group, or one that no process waits for: no process sends that.
             Msg::Token(token) => {
                 if self.state == State::Waiting && token.held.len() == cx.group().len() {
                     self.enter(token, cx);

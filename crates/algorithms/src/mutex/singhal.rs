@@ -178,7 +178,7 @@ impl Process for Singhal {
                 cx.rule("SG6");
                 self.enter(token, cx);
             }
-            // Of another group, or not asked for: nobody sends that.
+            // Of another group, or not asked for: no process sends that.
             Msg::Token(_) => {}
         }
     }

@@ -41,7 +41,7 @@ pub enum Msg {
 pub struct Token {
     /// LN: the number of the last request of each process that was granted, by place.
     granted: Vec<u32>,
-    /// Q: who gets it next, by place. FIFO: with a stack somebody could starve.
+    /// Q: who gets it next, by place. FIFO: with a stack a process could starve.
     queue: VecDeque<u32>,
     /// Whether a place is in Q.
     queued: Vec<bool>,
@@ -130,7 +130,7 @@ impl Process for SuzukiKasami {
                 self.token = Some(token);
                 self.enter(cx);
             }
-            // Of another group: nobody sends that.
+            // Of another group: no process sends that.
             Msg::Token(_) => {}
         }
     }

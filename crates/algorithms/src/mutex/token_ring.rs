@@ -51,7 +51,7 @@ use std::fmt;
 pub struct Token {
     /// How many entries there have been.
     entries: u64,
-    /// How far it had come at its sender, in places along the ring; always 0 where nobody is
+    /// How far it had come at its sender, in places along the ring; always 0 where no process is
     /// bypassed (TR5).
     way: u64,
 }
@@ -208,7 +208,7 @@ impl Mutex for TokenRing {
         family: "mutex",
         title: "Token ring",
         source: "Le Lann 1977",
-        cost: "up to n-1 hops an entry, 1 when all want it; no end when nobody does",
+        cost: "up to n-1 hops an entry, 1 when all want it; no end when none does",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Ring,
         docs: include_str!("token_ring.rs"),
@@ -219,7 +219,7 @@ impl Mutex for TokenRing {
     const RESTLESS: bool = true;
 
     /// The token is d places before the requester, for all d. Counted is the way from there: how
-    /// often the token went round unused before depends on how long nobody asked.
+    /// often the token went round unused before depends on how long no process asked.
     fn costs(n: u32) -> Vec<Cost> {
         if n == 1 {
             let twice = [Entries::new(Load::Alone, [1, 1])];

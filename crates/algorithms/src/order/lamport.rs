@@ -197,7 +197,7 @@ impl Lamport {
         });
     }
 
-    /// Somebody has sent something with this stamp.
+    /// A process has sent something with this stamp.
     fn hear(&mut self, place: usize, stamp: Stamp) {
         let (time, by) = stamp;
         let before = (self.heard[place], by);

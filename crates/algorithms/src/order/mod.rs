@@ -36,7 +36,7 @@ fn broadcasts(n: u32, senders: impl IntoIterator<Item = u32>) -> Script {
     Script::of(n).ask_all(senders, "broadcast")
 }
 
-/// What names a message: nobody else has the same.
+/// What names a message: no other has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct MessageId {
     /// Who broadcasts it.

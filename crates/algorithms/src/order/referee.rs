@@ -202,7 +202,7 @@ impl Order {
         let checked = life.checked.entry(sender).or_insert(0);
         let start = life.span.map_or(u64::MAX, |(start, _)| start);
         for cause in self.pasts[sender].iter().take(past).skip(*checked) {
-            // Who joined later need not deliver what came before; where that is, nobody may know.
+            // A process that joined later need not deliver what came before; no process may know where that is.
             let position = self.messages[*cause].position;
             let skipped = start > 0 && position.is_none_or(|position| position < start);
             if !skipped && !life.delivered.contains(*cause) {
@@ -230,7 +230,7 @@ impl Order {
         Ok(())
     }
 
-    /// Forgets what only the dead have delivered, if nothing is promised about that, or if nobody
+    /// Forgets what only the dead have delivered, if nothing is promised about that, or if no process
     /// is left who knows of it.
     fn forget(&mut self) {
         let known = self.lives.values().filter_map(|life| life.span).map(|(_, next)| next).max();

@@ -45,14 +45,14 @@ impl fmt::Display for Transfer {
 /// What can be asked of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Input {
-    /// Pay somebody.
+    /// Pay a process.
     Transfer {
         /// Whom.
         to: NodeId,
         /// How much.
         amount: u64,
     },
-    /// Pay somebody something.
+    /// Pay a process something.
     Work,
 }
 
@@ -67,7 +67,7 @@ pub enum Output {
         has: u64,
     },
     /// There is no such account to pay to, or it is the payer's own.
-    NobodyElse(NodeId),
+    NoOtherAccount(NodeId),
     /// On a ring, money goes to the next only.
     NotNext(NodeId),
 }
@@ -76,7 +76,7 @@ impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Output::Short { wanted, has } => write!(f, "cannot pay {wanted}: it has {has}"),
-            Output::NobodyElse(id) => write!(f, "cannot pay {id}: that is no other account"),
+            Output::NoOtherAccount(id) => write!(f, "cannot pay {id}: that is no other account"),
             Output::NotNext(id) => write!(f, "cannot pay {id}: that is not the next on the ring"),
         }
     }
@@ -139,7 +139,7 @@ impl Bank {
     fn pay(&mut self, to: NodeId, amount: u64, cx: &mut Cx<'_>) {
         cx.rule("B1");
         if to == cx.me() || !cx.group().contains(to) {
-            cx.emit(Output::NobodyElse(to));
+            cx.emit(Output::NoOtherAccount(to));
         } else if cx.config().ring && to != cx.group().after(cx.place(), 1) {
             cx.emit(Output::NotNext(to));
         } else if let Some(rest) = self.balance.checked_sub(amount) {
@@ -150,7 +150,7 @@ impl Bank {
         }
     }
 
-    /// B3. Who is alone has nobody to pay.
+    /// B3. A process that is alone has no other to pay.
     fn work(&mut self, cx: &mut Cx<'_>) {
         cx.rule("B3");
         let others = cx.group().len() as u64 - 1;
@@ -178,7 +178,7 @@ fn scramble(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// What an account has if nobody says otherwise.
+/// What an account has by default.
 const BALANCE: u64 = 100;
 /// No account may have more: the sum over all of them is far from overflow.
 const BALANCE_MAX: u64 = 1_000_000_000;

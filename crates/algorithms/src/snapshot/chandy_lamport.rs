@@ -253,7 +253,7 @@ impl<P: Process> Snapshots<P> {
         self.complete(snapshot, cx);
     }
 
-    /// CL2 and CL4. Of markers that nobody can have sent there is nothing to be done.
+    /// CL2 and CL4. Of markers that no process can have sent there is nothing to be done.
     fn marker(&mut self, from: NodeId, snapshot: SnapshotId, cx: &mut Cx<'_, P>) {
         let group = cx.group();
         if !group.contains(from) || !group.contains(snapshot.initiator) {

@@ -66,7 +66,7 @@ pub fn snapshots_of_any(listed: &[Listed]) -> Definition<AnyProcess> {
 /// A marker on every channel, whatever else is on the way.
 fn costs(n: u32) -> Vec<Cost> {
     let channels = u64::from(n) * u64::from(n - 1);
-    // The only one of a group of one has nobody to pay.
+    // The only one of a group of one has no other to pay.
     let hops = if n > 1 { u64::from(n) } else { 0 };
     let cost = |case, formula, (text, markers), paid, trial| {
         let parts: [(Kinds, _, _); 2] =

@@ -23,7 +23,7 @@ pub struct Auditor<P: Process> {
     begun: BTreeSet<SnapshotId>,
     parts: BTreeMap<SnapshotId, BTreeMap<NodeId, Part<P, P::Msg>>>,
     finished: Vec<Finished>,
-    /// Whether somebody has crashed: then nothing is promised any more.
+    /// Whether a process has crashed: then nothing is promised any more.
     crashed: bool,
 }
 

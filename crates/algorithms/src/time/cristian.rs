@@ -179,7 +179,7 @@ impl Process for Cristian {
             Msg::Time(question, time) if from == cx.config().server && question == self.last => {
                 self.answered(time, cx);
             }
-            // From somebody else, or too late.
+            // From another process, or too late.
             Msg::Time(..) => {}
         }
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub enum Output {
     /// It sets its clock.
     Set(Setting),
-    /// Nobody answered, or no answer said anything: its clock stays as it is.
+    /// No process answered, or no answer said anything: its clock stays as it is.
     Missed,
     /// An answer from there says nothing about the clock: its clock stays as it is.
     Refused(NodeId, BadSample),
@@ -275,7 +275,7 @@ impl Pace {
         Ppm::new(self.drift.parts().saturating_mul(2))
     }
 
-    /// How long a run lasts at least if nobody says.
+    /// How long a run lasts at least by default.
     pub(super) fn lasts(&self, settles: Duration) -> Option<Duration> {
         Some(settles.max(Duration::from_secs(60)))
     }

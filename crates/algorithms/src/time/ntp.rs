@@ -405,12 +405,12 @@ impl Config {
     }
 }
 
-/// The servers, if nobody says which: the largest numbers.
+/// The servers by default: the largest numbers.
 pub fn usual_servers(group: &Group) -> Vec<NodeId> {
     group.ascending().skip(group.len() - servers_among(group.len())).collect()
 }
 
-/// How many servers there are among n processes, if nobody says.
+/// How many servers there are among n processes by default.
 fn servers_among(n: usize) -> usize {
     USUAL_SERVERS.min(n - 1).max(1)
 }

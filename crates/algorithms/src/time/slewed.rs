@@ -22,7 +22,7 @@ pub struct Ppm(u32);
 const MILLION: u32 = 1_000_000;
 
 impl Ppm {
-    /// So many.
+    /// This many parts per million.
     pub const fn new(parts: u32) -> Self {
         Ppm(parts)
     }

@@ -87,7 +87,7 @@ impl<S: Survivor> Views<S> {
     pub(super) fn refused(&mut self, promised: Epoch, cx: &mut Cx<'_, S>) {
         if let Some(Stage::Gathering { epoch, .. }) = self.stage()
             && promised > *epoch
-            // Nobody comes this far; a number that is made up must not keep us busy for ever.
+            // No run comes this far; a number that is made up must not keep us busy for ever.
             && promised.number() < u32::MAX
         {
             cx.rule("V5");
@@ -119,7 +119,7 @@ impl<S: Survivor> Views<S> {
         cx.set_timer(Timer::Silence, cx.config().timeout);
     }
 
-    /// V6: somebody answers.
+    /// V6: a process answers.
     pub(super) fn ponged(&mut self, from: NodeId, theirs: Option<Epoch>, cx: &mut Cx<'_, S>) {
         let ours = self.epoch();
         let Some(Stage::Listening { heard }) = self.stage() else { return };

@@ -85,7 +85,7 @@ impl std::fmt::Display for Output {
 pub struct Config {
     /// T.
     pub timeout: Duration,
-    /// The pause between PINGs; without, nobody is watched and only elections bring views.
+    /// The pause between PINGs; without, no process is watched and only elections bring views.
     pub watch: Option<Duration>,
     /// Who coordinates the first view, that of all configured processes.
     pub coordinator: Option<NodeId>,

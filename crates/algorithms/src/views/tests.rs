@@ -355,7 +355,7 @@ fn v6_an_answer_from_elsewhere_brings_a_proposal() {
 }
 
 #[test]
-fn v6_an_answer_that_nobody_waits_for_does_nothing() {
+fn v6_an_answer_that_no_process_waits_for_does_nothing() {
     let mut p4 = presiding(&[2, 3, 4]);
     assert_eq!(p4.deliver(1, Msg::Pong(None)), []);
     let mut p2 = at(2, true);

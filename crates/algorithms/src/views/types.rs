@@ -15,7 +15,7 @@ pub struct Epoch {
 }
 
 impl Epoch {
-    /// That of the first view, which nobody proposed.
+    /// That of the first view, which no process proposed.
     pub const FIRST: Epoch = Epoch { number: 0, by: NodeId::new(0) };
 
     /// The epoch of this number that this process proposes.

@@ -78,7 +78,7 @@ pub(super) enum End {
     Waits,
 }
 
-/// Somebody who walks.
+/// Walks along a run.
 struct Walker<'a, P: Process> {
     plain: Plain<'a, P>,
     world: World<Plain<'a, P>>,

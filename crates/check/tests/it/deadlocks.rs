@@ -271,14 +271,14 @@ fn gives_up(name: &str, rings: &[(&[u32], usize)]) {
 }
 
 #[test]
-fn distributed_no_phantom_if_somebody_gives_up() {
+fn distributed_no_phantom_if_a_transaction_gives_up() {
     let rings: &[(&[u32], usize)] =
         &[(&[1, 2], 2), (&[1, 2, 3], 3), (&[3, 2, 1], 3), (&[1, 4, 3, 2], 4)];
     gives_up("deadlock-distributed", rings);
 }
 
 #[test]
-fn edge_chasing_no_phantom_if_somebody_gives_up() {
+fn edge_chasing_no_phantom_if_a_transaction_gives_up() {
     gives_up("deadlock-edge-chasing", &[(&[1, 2], 2), (&[1, 2, 3], 1)]);
 }
 

@@ -107,13 +107,13 @@ fn token(message: fn(&mut Toy, Msg, &mut Context<'_, Toy>)) -> Model<Toy> {
     model(3, Config { start, message, ..Config::default() })
 }
 
-/// Nobody keeps the token.
+/// No process keeps the token.
 fn circulates() -> Model<Toy> {
     token(|_, msg, cx| pass_on(msg, cx))
 }
 
 #[test]
-fn a_token_that_nobody_keeps_goes_round_for_ever() {
+fn a_token_that_no_process_keeps_goes_round_for_ever() {
     let found = missed(&circulates());
     assert_eq!(found.stem, []);
     assert_eq!(found.cycle, deliveries(&[1, 2, 0]));
@@ -410,7 +410,7 @@ fn bully_comes_to_agree_after_a_crash_and_a_recovery() {
 }
 
 #[test]
-fn bully_that_watches_nobody_never_finds_out() {
+fn bully_without_detection_never_finds_out() {
     let mut setup = bully(false);
     setup.faults.crashes = 1;
     let found = missed(&setup.model());

@@ -41,7 +41,7 @@ pub(crate) fn typed<P: Process>(setup: &Setup, definition: Definition<P>) -> Mod
     }
 }
 
-/// The same model of erased processes, with nobody to judge what they say.
+/// The same model of erased processes, without a referee.
 pub(crate) fn erase<P: Erasable>(model: Model<P>) -> Model<AnyProcess> {
     let erase = |inputs: Vec<P::Input>| inputs.into_iter().map(AnyInput::new).collect();
     Model {

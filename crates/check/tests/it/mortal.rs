@@ -44,7 +44,7 @@ pub(crate) struct Config {
     pub(crate) process: AnyConfig,
     /// Whose messages wait to be sent.
     pub(crate) slow: Vec<NodeId>,
-    /// Who finds out that somebody has died, when nothing is on the way any more, and what it is
+    /// Who finds out that a process has died, when nothing is on the way any more, and what it is
     /// asked for then.
     pub(crate) heir: Option<(NodeId, AnyInput)>,
     /// Something to know of a process at the moment of its death.
@@ -78,7 +78,7 @@ pub(crate) enum Timer {
     Process(AnyTimer),
     /// The next message to this process leaves.
     Send(NodeId),
-    /// Somebody's death becomes known.
+    /// A process's death becomes known.
     Learn,
 }
 

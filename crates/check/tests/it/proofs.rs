@@ -81,7 +81,7 @@ fn elections_agree_on_the_largest_that_lives() {
 }
 
 #[test]
-fn sections_have_one_inside_and_nobody_starves() {
+fn sections_have_one_inside_and_none_starves() {
     proved(&textbook("central", 3, 2), 10_000);
     proved(&textbook("token-ring", 3, 2), 1_000);
     proved(&textbook("lamport", 3, 1), 10_000);
@@ -230,7 +230,7 @@ fn lamports_queue_without_fifo_lets_two_in() {
 }
 
 #[test]
-fn singhals_printed_rules_under_fifo_let_somebody_starve() {
+fn singhals_printed_rules_under_fifo_let_a_process_starve() {
     let printed = textbook("singhal", 3, 2);
     violated(&Setup { channels: Channels::Fifo, ..printed }, "granted", 15);
 }

@@ -20,7 +20,7 @@ fn group(nodes: u32) -> Group {
     Group::new((1..=nodes).map(NodeId::new).collect()).unwrap()
 }
 
-/// A cluster in which the largest coordinates and nobody watches it.
+/// A cluster in which the largest coordinates and no process watches it.
 fn cluster(name: &str, nodes: u32) -> Setup {
     let settings = Settings { coordinator: Some(NodeId::new(nodes)), ..Settings::new(T) };
     Setup::new(&listed(name), group(nodes), settings)
@@ -165,7 +165,7 @@ fn goal(algorithm: &Listed) -> Breach {
     Breach { name: goal.name, text: goal.text, by: Vec::new() }
 }
 
-/// A message is lost, and then the run stops: nobody is elected.
+/// A message is lost, and then the run stops: no process is elected.
 #[test]
 fn a_goal_is_missed_when_the_run_stops() {
     let mut setup = cluster("chang-roberts", 3);
@@ -189,7 +189,7 @@ fn a_goal_is_missed_when_the_run_stops() {
     plays(&replay, &goal(&setup.algorithm));
 }
 
-/// The token goes round for ever, and nobody ever lets it come to somebody who asks for it: in a
+/// The token goes round for ever, and never comes to a process that asks for it: in a
 /// world in which the application need not do anything, a cycle is easily found.
 #[test]
 fn a_cycle_is_played_once_and_its_beginning_is_said() {

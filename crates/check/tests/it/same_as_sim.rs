@@ -262,7 +262,7 @@ impl Mirror<'_> {
                 let letters = self.links.get_mut(&link).unwrap();
                 let at = letters.iter().position(|letter| letter.id == id).unwrap();
                 if letters[at].fate == Fate::Twin {
-                    // It was to arrive twice, but to be doubled it would have to arrive at somebody
+                    // It was to arrive twice, but to be doubled it would have to arrive at a process
                     // who is up; the first time has come to nothing.
                     letters[at].fate = Fate::Arrives;
                     assert!(!self.is_up(place), "{context}");

@@ -4,7 +4,7 @@
 //! Beside each algorithm is an application that enters a given number of times. What must hold:
 //! at most one is inside; who is let in has asked; entries are numbered one by one, and come in the
 //! order that the algorithm promises; where there is a token, there is one; and in every run all are
-//! served. Nobody crashes, but on the textbook's token ring.
+//! served. No process crashes, but on the textbook's token ring.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -450,7 +450,7 @@ fn lamport() {
     }
 }
 
-/// Somebody is inside when it begins, and two wait.
+/// A process is inside when it begins, and two wait.
 #[test]
 fn lamport_and_ricart_agrawala_after_an_opening() {
     let opening = Opening { inside: Some(id(2)), waiting: vec![id(3), id(1)], ..opening(3) };
@@ -525,7 +525,7 @@ fn singhal() {
 }
 
 #[test]
-fn singhal_as_printed_lets_somebody_starve_with_fifo_channels() {
+fn singhal_as_printed_lets_a_process_starve_with_fifo_channels() {
     let options = Options { as_printed: true, ..Options::default() };
     let printed = open::<Singhal>(Opening { options, ..opening(3) }, &[1, 1, 2]);
     let found = breaks(Model { channels: Channels::Fifo, ..printed }, "served");

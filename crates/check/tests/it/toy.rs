@@ -79,7 +79,7 @@ impl Process for Toy {
     }
 }
 
-/// Nobody does anything but pass on what it gets.
+/// No process does anything but pass on what it gets.
 impl Default for Config {
     fn default() -> Self {
         Config {
@@ -96,7 +96,7 @@ pub(crate) fn pass_on(msg: Msg, cx: &mut Context<'_, Toy>) {
     cx.send(cx.group().after(cx.place(), 1), msg);
 }
 
-/// A few processes in a world without time and faults, whose goal is that somebody's number is
+/// A few processes in a world without time and faults, whose goal is that a process's number is
 /// odd.
 pub(crate) fn model(nodes: u32, config: Config) -> Model<Toy> {
     Model {

@@ -186,7 +186,7 @@ fn partitions_that_are_none() {
     refused(&[
         ("sim bully --partition 1,9|2@1s..2s", &["--partition: there is no process 9"]),
         ("sim bully --partition 1,2|2,3@1s..2s", &["--partition: process 2 is on two sides"]),
-        ("sim bully --partition 1,2,3,4,5@1s..2s", &["everybody on one side", "1,2|3,4,5"]),
+        ("sim bully --partition 1,2,3,4,5@1s..2s", &["all processes on one side", "1,2|3,4,5"]),
         ("sim bully --partition 1,2|3", &["--partition", "a beginning and an end"]),
         ("sim bully --partition |@1s..2s", &["--partition: '' is no id"]),
         ("sim bully --cut 1-2@1s..2s", &["--cut: '1-2' is no cut", "1,2>3"]),

@@ -292,7 +292,7 @@ fn a_cluster_that_is_none_is_refused() {
         ("bully --section 5ms", &["--section", "no critical section"]),
         ("central --tree line", &["--tree", "on no tree"]),
         ("bully --traitors 1", &["--traitors", "bully has no such option", "byzantine"]),
-        ("bully --partition 1,2,3", &["--partition", "everybody on one side"]),
+        ("bully --partition 1,2,3", &["--partition", "all processes on one side"]),
         ("bully --partition 1|2,3@1s..2s", &["--partition", "write 1|2,3"]),
     ]);
 }

@@ -54,7 +54,7 @@ impl Everything {
         Ok(everything)
     }
 
-    /// What is no lock, role or session of anybody is left out.
+    /// Keys that are no lock, role or session are left out.
     fn add(&mut self, prefix: &str, kv: &KeyValue) {
         let Some(session) = session_of(kv.lease) else { return };
         let path = std::str::from_utf8(&kv.key).ok().and_then(|key| key.strip_prefix(prefix));

@@ -57,9 +57,9 @@ use tracing::{debug, warn};
 const SHORTEST_TTL: Duration = Duration::from_secs(2);
 /// Clocks may be wrong by these millionths.
 const DRIFT_PPM: u32 = 1_000;
-/// A server that is asked something is left when it was silent for so long.
+/// The client leaves a server that does not answer for this long.
 const SILENT_AT_MOST: Duration = Duration::from_secs(3);
-/// G5: for so long a place may still be taken.
+/// G5: how long a place may still be taken.
 const LATE_AT_MOST: Duration = Duration::from_secs(20);
 
 /// The engine.

@@ -1,4 +1,4 @@
-//! Who leads a role, and every change of that.
+//! The leader of a role, and every change of it.
 
 use super::api::{Watches, oldest};
 use super::grpc::{Channel, Fault};
@@ -24,7 +24,7 @@ pub(super) struct RoleObserver {
 type Candidates = BTreeMap<i64, (SessionId, Vec<u8>)>;
 
 impl RoleObserver {
-    /// Tells who leads, now and whenever that changes, until it cannot.
+    /// Reports the leader, now and after each change, until it cannot.
     pub(super) async fn run(
         mut self,
         channel: &Channel,
@@ -64,7 +64,7 @@ impl RoleObserver {
         Ok(())
     }
 
-    /// Tells who leads, if that is news.
+    /// Reports the leader, if it has changed.
     async fn look(
         &mut self,
         channel: &Channel,

@@ -67,7 +67,7 @@ impl Place {
     ) -> Result<Turn, Fault> {
         let (mine, mut seen, mut before, behind) = self.enter(channel).await?;
         loop {
-            // What is not told to anybody need not be granted.
+            // A place that no caller waits for need not be granted.
             if *given_up.borrow() {
                 channel.delete(&self.key).await?;
                 return Ok(Turn::GivenUp);

@@ -370,7 +370,7 @@ fn answer(work: &Work, session: SessionId, number: Number, result: Result<Answer
     let _ = work.events.send(Event::Say(ToClient::Reply(reply)));
 }
 
-/// Who has its turn in a queue, and by which token.
+/// The session whose turn it is in a queue, and its token.
 async fn holder(channel: &Channel, queue: &str) -> Result<Option<(SessionId, Token)>, Fault> {
     let found_in = |kv: &KeyValue| match found(queue, kv) {
         Found::Place(session) => {

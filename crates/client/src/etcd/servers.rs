@@ -24,7 +24,7 @@ const WITHIN: Duration = Duration::from_secs(2);
 const CALL: Duration = Duration::from_secs(3);
 /// F1.
 const APART: Duration = Duration::from_millis(50);
-/// F3: for so long after the first answer the others' are waited for, at first.
+/// F3: at first, how long after the first answer the client waits for the others'.
 const ALL_WITHIN: Duration = Duration::from_millis(250);
 
 /// A server that answers.
@@ -194,7 +194,7 @@ async fn reach(cluster: &Cluster, number: u32, host: &str) -> Result<Server, Use
     let channel = Channel::open(io, host, CALL).await.map_err(down)?;
     let status = timeout(WITHIN, channel.status()).await;
     let status = status.map_err(|_| down("it does not answer"))?.map_err(|fault| match trust {
-        // A server that speaks TLS closes the connection on one who does not.
+        // A server that speaks TLS closes a connection without TLS.
         None if matches!(fault, Fault::Broken(_)) => {
             down(format!("{fault}; does it want TLS? Name the directory of the certificates"))
         }

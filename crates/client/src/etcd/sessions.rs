@@ -95,7 +95,7 @@ pub(super) async fn open(
         let put = put(&key, card.text().as_bytes(), lease(session));
         let ask = TxnRequest { success: vec![put], ..TxnRequest::default() };
         match channel.txn(&ask).await {
-            // Who may not list sessions may still have one.
+            // A user that may not list sessions may still have one.
             Ok(_) | Err(Fault::Status(Code::PermissionDenied, _)) => {}
             Err(fault) => return Err(fault),
         }
@@ -165,7 +165,7 @@ impl Etcd {
     ) {
         for number in gone {
             let held = self.held(session).any(|(held, ..)| held == *number);
-            // What is being given back is not taken away.
+            // A lock that is being released was not force-released.
             if !held || self.asking.iter().any(|(of, _)| *of == session) {
                 continue;
             }

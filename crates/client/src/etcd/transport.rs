@@ -16,7 +16,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Connects to `host:port`; encrypted, if it is said whom to trust.
+    /// Connects to `host:port`; encrypted, if there is a certificate authority to trust.
     pub(crate) async fn to(
         address: &str,
         trust: Option<&ServerTrust>,

@@ -1,4 +1,4 @@
-//! Tokens that are checked, and who waits to hear of them.
+//! Tokens that are checked, and the callers that wait for the answer.
 
 use super::ClientState;
 use bellwether_api::client::ToMember;
@@ -41,7 +41,7 @@ impl TokenChecks {
 }
 
 impl ClientState {
-    /// Asks who holds something by a token.
+    /// Asks which session holds something by a token.
     pub(crate) fn check(
         &mut self,
         of: Subject,

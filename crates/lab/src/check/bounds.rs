@@ -16,7 +16,7 @@ use bellwether_sim::{CutKind, units};
 
 /// The largest cluster that may be asked for. Its states are beyond every machine long before.
 const MOST_NODES: usize = 16;
-/// How many processes there are if nobody says.
+/// The default number of processes.
 const NODES: u32 = 3;
 
 /// The verb with which an application asks for an election.
@@ -130,7 +130,7 @@ fn faults(args: &CheckArgs) -> Result<Faults, Failure> {
     if faults.recoveries > 0 && faults.crashes == 0 {
         return Err(Failure::flag(
             "recoveries",
-            "nobody comes back who has not crashed; give --crashes too",
+            "a process comes back only after a crash; give --crashes too",
         ));
     }
     Ok(faults)

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// What the states may take where the system does not tell how much there is.
 const USUAL_MEMORY: u64 = 4 << 30;
-/// More threads than this help nobody.
+/// More threads than this do not help.
 const MOST_THREADS: usize = 1_024;
 
 /// The limits that the flags set.

@@ -10,9 +10,9 @@ use bellwether_sim::{Latency, Network, default_timeout, units};
 use clap::ValueEnum;
 use std::time::Duration;
 
-/// How long a message takes if nobody says: only T and counterexamples depend on it.
+/// The default latency of a message: only T and counterexamples depend on it.
 const HOP: Duration = Duration::from_millis(10);
-/// How far clocks go if nobody says, in ticks.
+/// How far clocks go by default, in ticks.
 const HORIZON: Ticks = 8;
 /// How many ticks T may have. The spans of an algorithm are multiples of T and must fit, too.
 const MOST_TICKS: u128 = 1_000;

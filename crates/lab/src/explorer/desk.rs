@@ -52,7 +52,7 @@ pub(crate) async fn compute<A: Serialize>(
     let patience = Patience::default();
     let lasts = patience.0.clone();
     let mut played = spawn_blocking(move || {
-        // Kept until the run is over, even if nobody waits for it any more.
+        // Kept until the run is over, even if no client waits for it any more.
         let _places = (present, place);
         let answer = answer(&|| !lasts.load(Ordering::Relaxed)).map_err(refusal)?;
         serde_json::to_vec(&answer).map_err(|error| failed(&error.to_string()))
@@ -67,7 +67,7 @@ pub(crate) async fn compute<A: Serialize>(
     played.unwrap_or_else(|error| Err(failed(&error.to_string())))
 }
 
-/// Ends a run that takes too long, or that nobody waits for any more. True when it is at an end.
+/// Ends a run that takes too long, or that no client waits for any more. True when it is at an end.
 #[derive(Default)]
 struct Patience(Arc<AtomicBool>);
 

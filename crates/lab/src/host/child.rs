@@ -1,7 +1,7 @@
 //! `bellwether host-process`: one of the processes of a real run.
 //!
 //! It has one thread and takes its orders from standard input. When that is closed it ends, so a
-//! parent that is gone, however it went, leaves nobody behind.
+//! parent that is gone, however it went, leaves no process behind.
 
 use super::args::HostProcessArgs;
 use super::wire::{Order, Reply, Setup, line};

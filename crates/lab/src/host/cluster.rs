@@ -148,7 +148,7 @@ impl Cluster {
         tokio::spawn(async move {
             let mut lines = BufReader::new(stdout).lines();
             while let Ok(Some(line)) = lines.next_line().await {
-                // Nobody listens any more when the run is over.
+                // The receiver is gone when the run is over.
                 let _ = says.send((place, life, Heard::Line(line)));
             }
             let _ = says.send((place, life, Heard::End));

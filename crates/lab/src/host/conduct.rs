@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 
-/// Nobody lets it run for longer.
+/// Longer than any run.
 const CERTIFIED_DAYS: u32 = 365;
 /// How often the parent looks whether the run is over.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -100,7 +100,7 @@ async fn play(plan: &Plan<AnyProcess>, cluster: &mut Cluster) -> Result<(), Fail
     }
     let config = plan.algorithm.config(&plan.settings, &plan.group);
     if let Some(span) = plan.algorithm.duration(&config) {
-        // It would go on for ever; nobody wants to wait for as long as in the simulator.
+        // It would go on for ever, and the simulator's limit is too long to wait for.
         return wait_until(Clock::shared() + span.min(LASTS), cluster).await;
     }
     // Every action has been taken by now. What it led to takes no longer than this.

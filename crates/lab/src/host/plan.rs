@@ -21,7 +21,7 @@ const TIMEOUT: Duration = Duration::from_millis(200);
 /// hundred requests one by one would take minutes.
 const HOP: Duration = Duration::from_millis(2);
 
-/// How long a process stays in the critical section if nobody says.
+/// How long a process stays in the critical section by default.
 const SECTION: Duration = Duration::from_millis(1);
 
 /// Requests are told to a process through a pipe, which holds some thousands of them; a stopped

@@ -182,7 +182,7 @@ fn g3_a_lease_binds_until_it_runs_out() {
 }
 
 #[test]
-fn g3_a_leader_in_office_votes_for_no_other() {
+fn g3_a_serving_leader_votes_for_no_other() {
     let mut one = One::new(1);
     one.elect(2);
     one.ack(2);

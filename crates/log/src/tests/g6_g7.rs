@@ -60,7 +60,7 @@ fn g6_entries_of_former_terms_are_committed_only_with_one_of_its_own() {
 }
 
 #[test]
-fn g6_outcomes_are_told_only_in_office() {
+fn g6_outcomes_are_told_only_while_serving() {
     let mut one = serving();
     one.propose(7);
     one.fire(Timer::Write);
@@ -81,7 +81,7 @@ fn g6_nothing_is_proposed_out_of_office() {
 }
 
 #[test]
-fn g7_a_leader_is_in_office_when_begin_is_committed_and_leases_last() {
+fn g7_a_leader_serves_when_begin_is_committed_and_leases_last() {
     let mut one = leader();
     let lease = Ack { matched: Index::ZERO, ..one.ack_of() };
     assert!(!said(&one.get(2, Msg::Ack(lease))).contains(&Output::Serving(Term::new(1))));

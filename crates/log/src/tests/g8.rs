@@ -72,7 +72,7 @@ fn g8_a_claim_is_answered_if_the_member_says_so() {
 }
 
 #[test]
-fn g8_a_hand_over_that_fails_leaves_the_old_leader_in_office() {
+fn g8_a_hand_over_that_fails_lets_the_old_leader_go_on() {
     let mut one = yielded();
     let before = one.ack_of();
     one.pass(ms(200));

@@ -58,7 +58,7 @@ fn one_grows_to_three_while_a_member_crashes() {
 }
 
 #[test]
-fn one_is_in_office_while_one_grows_to_three() {
+fn one_serves_while_one_grows_to_three() {
     hold("grow, clocks", &with_candidate(growing(timed(3, 3)), 2));
 }
 
@@ -82,7 +82,7 @@ fn one_of_three_is_replaced_while_a_member_crashes() {
 }
 
 #[test]
-fn one_is_in_office_while_one_of_three_is_replaced() {
+fn one_serves_while_one_of_three_is_replaced() {
     hold("replace, clocks", &with_candidate(replacing(timed(3, 3)), 2));
 }
 

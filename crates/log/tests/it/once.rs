@@ -51,7 +51,7 @@ fn a_hand_over_comes_to_its_end() {
 }
 
 #[test]
-fn one_is_in_office_while_a_hand_over_succeeds_or_fails() {
+fn one_serves_while_a_hand_over_succeeds_or_fails() {
     if is_long() {
         prove("hand-over, once", &once(handing_over(1, TICK), 0));
         prove("hand-over, two ticks", &once(handing_over(2, TICK), 0));
@@ -67,7 +67,7 @@ fn a_hand_over_that_is_given_up_in_the_same_moment_makes_two() {
 }
 
 #[test]
-fn one_is_in_office_while_a_member_restarts() {
+fn one_serves_while_a_member_restarts() {
     let world = |ticks| {
         let mut world = timed(3, ticks);
         world.config.timers = &[Timer::Write];
@@ -118,8 +118,8 @@ fn two_campaign_and_messages_arrive_twice() {
         Model { inputs: two_campaign(), ..world }
     };
     if is_long() {
-        prove("offices, a duplicate", &once(world(1), 1));
-        prove("offices, two duplicates", &once(world(0), 2));
+        prove("two candidates, a duplicate", &once(world(1), 1));
+        prove("two candidates, two duplicates", &once(world(0), 2));
     }
 }
 

@@ -480,18 +480,18 @@ fn a_vote_for_an_older_log_loses_something() {
 }
 
 #[test]
-fn one_is_in_office_while_two_campaign() {
-    hold("offices", &Model { inputs: two_campaign(), ..timed(3, 3) });
+fn one_serves_while_two_campaign() {
+    hold("two candidates", &Model { inputs: two_campaign(), ..timed(3, 3) });
 }
 
 #[test]
-fn one_is_in_office_while_a_hand_over_fails() {
+fn one_serves_while_a_hand_over_fails() {
     let inputs = vec![vec![HAND_OVER], vec![], vec![]];
     hold("hand-over", &Model { inputs, ..timed(3, 3) });
 }
 
 #[test]
-fn one_is_in_office_while_a_member_restarts() {
+fn one_serves_while_a_member_restarts() {
     hold("crash", &Model { inputs: two_campaign(), faults: CRASH, ..timed(3, 3) });
 }
 

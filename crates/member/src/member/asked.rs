@@ -76,7 +76,7 @@ impl<M: Machine> Member<M> {
         }
     }
 
-    /// Whether it could step down now, and for whom.
+    /// Whether it could step down now, and in favour of which member.
     pub fn may_step_down(&self, here: &Here<'_>, config: &Config) -> Result<NodeId, Decline> {
         self.must_lead(here)?;
         self.successor(here, config).ok_or(Decline::NoSuccessor)
@@ -100,7 +100,7 @@ impl<M: Machine> Member<M> {
         }
     }
 
-    /// Whom this member takes for the coordinator, with or without a mandate.
+    /// The member that this member takes for the coordinator, with or without a mandate.
     fn named(&self, here: &Here<'_>) -> Option<NodeId> {
         match self.stance {
             Stance::Listening | Stance::Electing => None,

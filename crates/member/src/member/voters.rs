@@ -9,7 +9,7 @@ use bellwether_log::{self as log, Change, ChangeError, Machine};
 use std::sync::Arc;
 
 impl<M: Machine> Member<M> {
-    /// Who is stronger than whom, among the voters.
+    /// The order of the voters by strength.
     pub(crate) fn ranks<'s>(&'s self, config: &'s Config) -> &'s Ranks {
         self.ranks.as_deref().unwrap_or(&config.ranks)
     }

@@ -333,7 +333,7 @@ fn d3_one_that_is_heard_of_goes_on() {
 }
 
 #[test]
-fn d4_a_keep_alive_is_confirmed_only_in_office() {
+fn d4_a_keep_alive_is_confirmed_only_while_serving() {
     let mut p3 = with_session();
     let alive = Reply::KeptAlive { session: FIRST, sent: 6 };
     let ask = || asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 });

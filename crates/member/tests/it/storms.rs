@@ -91,7 +91,7 @@ fn run_of(election: Choice, seed: u64) -> Run {
 }
 
 /// All follow one leader, the strongest or not.
-fn anybody_leads() -> Goal<Member> {
+fn a_member_leads() -> Goal<Member> {
     let member = Member::definition();
     Goal::new("leader", "all live members follow one leader", move |members| {
         let mut leaders = members.map(|(_, process)| member.coordinator_of(process));
@@ -129,7 +129,7 @@ fn perform(run: &Run, seed: u64) -> Outcome {
     let member = Member::definition();
     let until = last + member.settling_time(&config, &run.group, 0);
     let goal = match run.choices.preempt {
-        Preempt::Never => anybody_leads(),
+        Preempt::Never => a_member_leads(),
         Preempt::Always | Preempt::After(_) => member.goal.unwrap(),
     };
     let mut sim: Sim<Member, Silent> =

@@ -358,7 +358,7 @@ impl<P: Protocol> Dialler<P> {
         Err(lost)
     }
 
-    /// Appends one message; `false` if it is too large to be sent to anybody.
+    /// Appends one message; `false` if it is too large to be sent to any member.
     fn put(&self, item: &Queued<Msg<P>>, version: u32, bytes: &mut BytesMut) -> bool {
         let payload = self.shared.protocol.encode(&item.msg);
         let letter = Letter { seq: item.seq, life: self.shared.life, payload: Some(payload) };

@@ -1,4 +1,4 @@
-//! Who may come in.
+//! Which callers may connect.
 //!
 //! The first frame on a connection says who calls and what it takes the world to be. Every mistake
 //! in an address, a certificate or a configuration should end here, with words for the person who

@@ -1,4 +1,4 @@
-//! What the driver is told: who it is, whom it talks to, and its limits.
+//! The options of the driver: its identity, its peers, and its limits.
 
 use super::accept::ClientConnection;
 use super::identity::Identity;

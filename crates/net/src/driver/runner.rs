@@ -105,7 +105,7 @@ const STEPS_PER_SAVE: u32 = 128;
 const SAVE_AFTER: Duration = Duration::from_millis(1);
 /// A timer this late shows that the process was paused, or the machine.
 const PAUSED: Duration = Duration::from_millis(20);
-/// What arrived during a pause gets so long to come in before the late timers fire.
+/// What arrived during a pause gets this long to come in before the late timers fire.
 const CATCH_UP: Duration = Duration::from_millis(2);
 /// Timers are looked at again after this at the latest: the runtime's clock stands still while the
 /// machine sleeps, and the process's does not.
@@ -350,7 +350,7 @@ impl<P: Protocol> Runner<P> {
     }
 
     /// After a pause, lets in what has arrived meanwhile before the late timers fire: otherwise
-    /// everybody would look dead to a process that was itself asleep.
+    /// all others would look dead to a process that was itself asleep.
     async fn catch_up(&mut self) {
         let now = self.shared.clock.now();
         let late = self.state.timers.next().map_or(Duration::ZERO, |next| now.since(next));

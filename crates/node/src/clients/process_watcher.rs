@@ -234,7 +234,7 @@ impl State {
         let Some(process) = self.processes.get_mut(&serial) else { return };
         if process.sessions.insert(used) {
             self.sessions.entry(used).or_default().push(serial);
-            // It is not dead who asks.
+            // A process that asks is not dead.
             self.orphans.remove(&used);
         }
     }

@@ -103,9 +103,9 @@ impl Quota {
     fn forget_ended(&self, coordination: &Coordination, now: Instant) {
         let mut inner = self.lock();
         let Inner { sessions, total } = &mut *inner;
-        let everybody = *total > self.all();
+        let all = *total > self.all();
         for own in sessions.values_mut() {
-            if everybody || own.len() > self.most() / 2 {
+            if all || own.len() > self.most() / 2 {
                 let before = own.len();
                 own.retain(|key, asked| {
                     now < *asked + FRESH || coordination.session_of(*key).is_some()

@@ -28,7 +28,7 @@ const LOOKS_EVERY: Duration = Duration::from_millis(20);
 /// The most roles that may be observed over one connection.
 pub(crate) const OBSERVED_MAX: u32 = 1_024;
 
-/// All who observe.
+/// All clients that observe.
 #[derive(Default)]
 pub(crate) struct RoleWatches {
     inner: Mutex<Inner>,
@@ -118,7 +118,7 @@ impl RoleWatches {
         }
     }
 
-    /// O1: tells all who observe what is new in this state.
+    /// O1: tells all observers what is new in this state.
     fn tell(&self, coordination: &Coordination, version: (u64, u64)) {
         let mut inner = self.inner();
         if inner.told == Some(version) {
@@ -284,7 +284,7 @@ impl Drop for ConnectionWatches<'_> {
     }
 }
 
-/// O2: looks at the member's state for all who observe, until the member has ended.
+/// O2: looks at the member's state for all observers, until the member has ended.
 pub(crate) async fn watch_over(role_watches: Arc<RoleWatches>, handle: Handle) {
     loop {
         role_watches.observed().await;

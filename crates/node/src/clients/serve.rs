@@ -167,7 +167,7 @@ pub(super) fn allowed(request: Request, caller: &Caller, member: u32) -> Result<
     }
 }
 
-/// Notes to whom a session belongs. Closing one gives it to no process.
+/// Notes which process a session belongs to. Closing a session gives it to no process.
 fn note_use(request: &Request, owner: Option<&Owner>) {
     if let (
         Some(owner),

@@ -47,7 +47,7 @@ pub struct Settings {
     pub operator_token: PathBuf,
     /// The Unix socket for clients of the same host; none if `None`.
     pub socket: Option<PathBuf>,
-    /// Who may connect there.
+    /// Which users may connect there.
     pub socket_access: SocketAccess,
     /// The directory of its durable state.
     pub data: PathBuf,
@@ -74,7 +74,7 @@ pub struct Settings {
     pub warnings: Vec<String>,
 }
 
-/// Who may connect to the Unix socket.
+/// Which users may connect to the Unix socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketAccess {
     /// The permissions of its file.
@@ -114,7 +114,7 @@ pub struct Log {
     pub level: String,
 }
 
-/// For whom the log is written.
+/// The readers that the log is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people: a line of text.
@@ -191,7 +191,7 @@ impl Settings {
         Group::new(self.members.iter().map(|peer| peer.id).collect())
     }
 
-    /// Who is stronger than whom.
+    /// The order of the members by strength.
     pub fn ranks(&self, group: &Group) -> Ranks {
         let priorities: BTreeMap<_, _> =
             self.members.iter().map(|peer| (peer.id, peer.priority)).collect();

@@ -21,7 +21,7 @@ use tokio::time::{Instant, timeout_at};
 const AGAIN_AFTER: Duration = Duration::from_millis(500);
 /// The longest wait for one answer.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 3600);
-/// So often a number that is too small is drawn again.
+/// How often a number that is too small is drawn again.
 const DRAWS: usize = 3;
 
 /// One exchange.
@@ -187,7 +187,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Who holds something by a token.
+    /// The session that holds something by a token.
     pub(super) async fn check(
         mut self,
         of: Subject,
@@ -224,7 +224,7 @@ impl<'a> Exchange<'a> {
         answer.map(drop).map_err(|refusal| refused(&numbers::shown(refusal)))
     }
 
-    /// Asks for locks, and gives up when it has waited for so long. The number of the request and
+    /// Asks for locks, and gives up when it has waited this long. The number of the request and
     /// its token.
     pub(super) async fn lock(
         mut self,
@@ -253,7 +253,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Asks, and waits so long for more than that it waits.
+    /// Asks, and waits this long for more than the answer that the request waits.
     pub(super) async fn wait(
         &mut self,
         own: Own,
@@ -291,7 +291,7 @@ impl<'a> Exchange<'a> {
         seen.await.unwrap_or_default()
     }
 
-    /// Asks under this number, and waits so long for more than that it waits.
+    /// Asks under this number, and waits this long for more than the answer that the request waits.
     async fn answer(
         &mut self,
         own: Own,

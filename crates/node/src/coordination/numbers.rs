@@ -26,9 +26,9 @@ pub(super) const NUMBERS: u64 = 1 << 59;
 /// The answers that are remembered before any is forgotten (N4), and those of a client's own
 /// numbers are remembered then.
 pub(super) const REMEMBERED: u64 = 256;
-/// Answers to numbers that were drawn so long ago are of no use, in microseconds.
+/// Answers to numbers that were drawn this long ago are of no use, in microseconds.
 const STALE: u64 = 5_000_000;
-/// By so much a number is larger when one was too small, in microseconds.
+/// When a number was too small, the next is larger by this, in microseconds.
 const LEAP: u64 = 60_000_000;
 
 static LAST: AtomicU64 = AtomicU64::new(0);

@@ -133,12 +133,12 @@ fn given(given: &Given, done: String, what: &str, session: SessionId) -> Respons
     (status, Json(Done { done })).into_response()
 }
 
-/// Who does something, for the log of the coordinator and for those whom it concerns.
+/// The name of the caller, for the log of the coordinator and for the clients that it concerns.
 fn through(caller: &Caller, about: &About) -> String {
     format!("{caller}, through {}", about.settings.id)
 }
 
-/// What an operator must know who does not wait for the holder.
+/// A warning for an operator that does not wait for the holder.
 const AT_ONCE: &str = "its client may still be at work; the protected resource must reject its token \
                        from now on";
 

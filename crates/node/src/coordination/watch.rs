@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 /// How often the member is asked for changes; no listener is told more often.
 const LOOKS_EVERY: Duration = Duration::from_millis(100);
-/// Everything is told so often even if nothing has changed.
+/// Everything is sent this often even if nothing has changed.
 const AT_LEAST: Duration = Duration::from_secs(5);
 
 /// Everything, until the member ends or hangs.

@@ -1,4 +1,4 @@
-//! `bellwether locks`: who holds what and who waits; and force-releasing a lock.
+//! `bellwether locks`: holders and queues; and force-releasing a lock.
 
 use super::check::{self, CheckArgs};
 use super::{below, clock, escaped, table};

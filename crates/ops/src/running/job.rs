@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// The command waits so long for a keeper that is to end: beyond the grace period while the job lives.
+/// The command waits this long for a keeper that is to end: beyond the grace period while the job lives.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Prepares jobs, one after the other.

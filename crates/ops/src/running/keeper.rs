@@ -47,7 +47,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::signal::unix::{Signal as Incoming, SignalKind, signal};
 
-/// The job is dead so long before its deadline: a kill takes effect within this time.
+/// The job is dead this long before its deadline: a kill takes effect within this time.
 pub(super) const MARGIN: Duration = Duration::from_millis(50);
 /// What a job ends with that is killed.
 pub(super) const KILLED: u8 = 137;

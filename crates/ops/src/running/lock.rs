@@ -94,20 +94,29 @@ async fn hold(
         }
     }
     // The time of the flag covers all attempts, so this command counts it, not a single request.
-    let limit = patience.filter(|wait| !wait.is_zero());
-    let limit = limit.map(|wait| Limit { wait, until: Instant::now() + wait });
-    if limit.is_some() {
+    let patience = patience.filter(|wait| !wait.is_zero());
+    if patience.is_some() {
         wish.wait = None;
     }
     let endpoints = args.run.endpoints()?;
-    let mut queue =
-        Queue { args, terms, launcher, environment, endpoints, client: None, waits: false };
+    let (client, limit) = (None, None);
+    let mut queue = Queue {
+        args,
+        terms,
+        launcher,
+        environment,
+        endpoints,
+        client,
+        patience,
+        limit,
+        waits: false,
+    };
     let Acquired { session, outer, standby, lock } = loop {
-        match queue.acquire(&wish, limit, &mut signals).await {
+        match queue.acquire(&wish, &mut signals).await {
             Ok(acquired) => break acquired,
             // A cluster that is not there at first is an error; one that is lost comes back.
             Err(failure) if queue.waits && is_outage(&failure) => {
-                if let Some(limit) = limit.filter(|limit| Instant::now() >= limit.until) {
+                if let Some(limit) = queue.limit.filter(|limit| Instant::now() >= limit.until) {
                     return Err(limit.reached(&args.names, None));
                 }
                 let what = format!("{failure}; keeps waiting for {}", quoted(&args.names));
@@ -123,7 +132,7 @@ async fn hold(
     outcome
 }
 
-/// The time of `--wait`, and when it is over.
+/// The time of `--wait`, and when it is over: it counts from the first request.
 #[derive(Clone, Copy)]
 struct Limit {
     wait: Duration,
@@ -175,18 +184,16 @@ struct Queue<'a> {
     environment: Vec<(&'static str, String)>,
     endpoints: Endpoints,
     client: Option<Client>,
+    /// The longest wait, if there is a limit.
+    patience: Option<Duration>,
+    limit: Option<Limit>,
     /// Whether it has asked for the locks once.
     waits: bool,
 }
 
 impl Queue<'_> {
     /// Waits for the locks in a session of its own.
-    async fn acquire(
-        &mut self,
-        wish: &Wish,
-        limit: Option<Limit>,
-        signals: &mut Signals,
-    ) -> Result<Acquired, Failure> {
+    async fn acquire(&mut self, wish: &Wish, signals: &mut Signals) -> Result<Acquired, Failure> {
         let session = tokio::select! {
             session = self.open() => session.map_err(failed)?,
             signal = signals.next() => return Err(Failure::Silent(TOLD + signal)),
@@ -204,6 +211,10 @@ impl Queue<'_> {
         let Some(request) = request(&session, wish) else {
             return Err(Failure::Input("no lock is named".to_owned()));
         };
+        if let (None, Some(wait)) = (self.limit, self.patience) {
+            self.limit = Some(Limit { wait, until: Instant::now() + wait });
+        }
+        let limit = self.limit;
         let (place, mut places) = watch::channel(None);
         let granted = request.queue_position(place);
         let mut granted = std::pin::pin!(granted.into_future());

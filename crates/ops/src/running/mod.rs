@@ -1,7 +1,7 @@
 //! Commands that run a job only while it is elected, or while it holds locks: `bellwether campaign`
 //! and `bellwether lock`.
 //!
-//! The job is dead before the earliest moment at which anybody else can be granted what it ran
+//! The job is dead before the earliest moment at which another session can be granted what it ran
 //! under. [`keeper`] says how; the command itself keeps the session alive and tells the keeper by
 //! when the job must be dead if nothing more is heard.
 //!
@@ -32,7 +32,7 @@ use tokio::time::{sleep, timeout};
 
 /// What is added to the number of a signal that ends a command.
 const TOLD: u8 = 128;
-/// The cluster is told so long at most that a session ends. It finds out by itself, too.
+/// How long the command tries to tell the cluster that a session ends. The cluster finds out by itself, too.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The system has no processes or sockets to give.

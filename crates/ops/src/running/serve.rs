@@ -6,7 +6,7 @@
 //! GET /ready  200 while the cluster answers, 503 otherwise
 //! ```
 //!
-//! Each answer is given by a look at the clock: before anybody else can hold it, the answer is 409.
+//! Each answer is given by a look at the clock: before another session can hold it, the answer is 409.
 
 use super::args::{Hooks, RunArgs, Terms};
 use super::held::Held;
@@ -38,7 +38,7 @@ use tokio::process::Command;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{sleep, timeout};
 
-/// So long before the deadline it is said that it is lost: a caller that was told otherwise has this time to hear more.
+/// The answer is "lost" this long before the deadline: a caller that was told otherwise has this time to hear more.
 const MARGIN: Duration = Duration::from_millis(50);
 
 /// What is served.
@@ -92,7 +92,7 @@ struct Answer<'a> {
     certain_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    /// Who leads a role, as far as is known.
+    /// The leader of a role, as far as is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     leader: Option<LeaderAnswer>,
 }

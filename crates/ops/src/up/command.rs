@@ -119,7 +119,7 @@ fn id(text: &str, nodes: u32) -> Result<u32, Complaint> {
     }
 }
 
-/// Reads `1,2|3,4,5`. Those who are not named are together on one further side.
+/// Reads `1,2|3,4,5`. Members that are not named are together on one further side.
 fn sides(text: &str, nodes: u32) -> Result<Vec<BTreeSet<u32>>, Complaint> {
     let mut sides: Vec<BTreeSet<u32>> = Vec::new();
     let example = "for example partition 1,2|3,4,5";
@@ -274,7 +274,7 @@ fn shown(sides: &[BTreeSet<u32>]) -> String {
     sides.iter().map(side).collect::<Vec<_>>().join(" | ")
 }
 
-/// Tells every member that can hear it whom it does not reach.
+/// Tells every member that can hear it which members it does not reach.
 pub async fn reconcile(cluster: &Cluster, world: &mut World) {
     for place in 0..cluster.members.len() {
         let member = &cluster.members[place];

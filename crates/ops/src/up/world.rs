@@ -41,7 +41,7 @@ pub struct MemberState {
     pub(crate) status: Option<Status>,
     /// How the coordinator sees it.
     pub(crate) seen: Option<Member>,
-    /// Whom it is not to reach.
+    /// The members that it is not to reach.
     pub(crate) blocked: Vec<u32>,
     /// Whether it has been told so.
     pub told_blocked: bool,
@@ -237,7 +237,7 @@ impl World {
         sides.into_iter().collect()
     }
 
-    /// Who holds a mandate by what the members say now: the one of the highest term.
+    /// The member that holds a mandate by what the members say now: that of the highest term.
     pub fn leader(&self) -> Option<u32> {
         self.current().map(|mandate| mandate.leader)
     }

@@ -94,7 +94,7 @@ pub struct Case {
     pub runs: u64,
     /// The formulas for single kinds.
     pub parts: Vec<Part>,
-    /// What lies between two entries, where somebody waits for the section.
+    /// What lies between two entries, where a process waits for the section.
     pub delay: Option<Delay>,
     /// Whether every run went as it should: it came to rest, everybody follows the largest live
     /// process or every request was granted, and no kind of message was sent that the formulas do

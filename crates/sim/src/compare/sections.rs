@@ -1,7 +1,7 @@
 //! Entries into a critical section in the simulator, each counted by itself.
 //!
 //! A [`Run`] is one entry here. Under a light load it is all that happens from the request until
-//! everything is quiet again. Where somebody always waits, entries overlap, and a run is what
+//! everything is quiet again. Where a process always waits, entries overlap, and a run is what
 //! happens from one entry to the next: a request may then count for another entry than its own,
 //! but over whole rounds, in which everybody enters once, nothing is counted twice or left out.
 
@@ -43,11 +43,11 @@ pub(super) fn runs(algorithm: &Listed, n: u32, entries: &Entries) -> Vec<Run> {
     runs
 }
 
-/// A cluster in which only the algorithm itself moves: nobody is watched, and nobody dies.
+/// A cluster in which only the algorithm itself moves: no process is watched, and no process dies.
 struct Ground {
     algorithm: Listed,
     sim: Sim<AnyProcess, Books>,
-    /// How often somebody was to enter.
+    /// How often a process was to enter.
     asked: u64,
     sound: bool,
 }
@@ -153,7 +153,7 @@ struct Books {
     entries: u64,
     refused: u64,
     waiting: u64,
-    /// When the section was last left, if somebody waited then.
+    /// When the section was last left, if a process waited then.
     left: Option<Time>,
     /// What lay between that and the next entry.
     delay_us: Option<u64>,

@@ -71,10 +71,10 @@ struct World<P: Process> {
     /// Where the last message went.
     receiver: usize,
     events: u64,
-    /// Messages that move the algorithm on and are on the way; counted only if somebody asks, that
+    /// Messages that move the algorithm on and are on the way; counted only if an observer asks, that
     /// is, if the run ends when its goal is reached.
     in_flight: Option<u64>,
-    /// What happened to every message, if somebody wants to know.
+    /// What happened to every message, if an observer wants to know.
     fates: Option<Vec<FateEntry>>,
     /// What was chosen to happen next, and could not.
     unsteered: Vec<Steer>,

@@ -57,7 +57,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         if self.oddity.is_some() && (self.is_dead() || self.approach_trap(kind.name)) {
             return;
         }
-        // A message to somebody who is no member goes nowhere, as on a real network.
+        // A message to a process that is no member goes nowhere, as on a real network.
         let Some(target) = self.group.place_from(self.place, to) else { return };
         let world = &mut *self.world;
         let id = world.sent;

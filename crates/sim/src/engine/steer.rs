@@ -20,7 +20,7 @@ struct Letter<M> {
 impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// From now on messages can be chosen by name. These have been sent already, in this order.
     pub(crate) fn name_messages(&mut self, sent: Vec<Name>) {
-        // What became of those is not known, and nobody asks.
+        // What became of those is not known, and not asked.
         let sent = sent.into_iter().map(|name| (name, Fate::Arrives(0)));
         self.world.fates.get_or_insert_with(|| sent.collect());
     }

@@ -61,7 +61,7 @@ pub(super) fn central() -> Trace {
     run("central", 4, &settings(false), &network(), script, None)
 }
 
-/// P4 and P1 visit the section one after the other; afterwards, perhaps, somebody wants an election.
+/// P4 and P1 visit the section one after the other; afterwards, perhaps, a process wants an election.
 pub(super) fn lamport(election: bool) -> Trace {
     let script = [
         (0, Action::Input(NodeId::new(4), Deed::Request)),

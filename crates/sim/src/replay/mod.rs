@@ -7,7 +7,7 @@
 //! observers look on and the same invariants are checked as in a simulated run.
 //!
 //! The notes are taken at their word only where nothing contradicts them. A message that arrived
-//! though nobody sent it, or that is not what was sent, or a timer that nobody had set, is a
+//! though no process sent it, or that is not what was sent, or a timer that was not set, is a
 //! [`Divergence`]: the process is not deterministic, or the message was changed on its way.
 
 mod player;
@@ -173,7 +173,7 @@ pub enum Contradiction {
         /// The message as it arrived.
         arrived: String,
     },
-    /// It got a message that was meant for somebody else.
+    /// It got a message that was meant for another process.
     Misdelivered {
         /// The sender.
         from: NodeId,

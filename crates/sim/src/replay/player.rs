@@ -30,7 +30,7 @@ pub(super) struct Player<'g, O> {
     monitor: Monitor<AnyProcess>,
     violation: Option<Violation>,
     mail: Mail,
-    /// When somebody last did something to the cluster.
+    /// When the user last did something to the cluster.
     last_action: Time,
     /// Whether the application asked for anything, and how much of it was work.
     asked: bool,
@@ -50,7 +50,7 @@ struct Mail {
     faults: FaultCounts,
     sent: u64,
     letters: BTreeMap<Key, Letter>,
-    /// The messages of which somebody has noted that they arrived.
+    /// The messages whose arrival is in a journal.
     arriving: BTreeSet<Key>,
     /// The messages that do not arrive and of which it is not yet known why, by their ids.
     missing: BTreeMap<u64, Key>,
@@ -329,7 +329,7 @@ impl<'g, O: Observer<AnyProcess>> Player<'g, O> {
         self.mail.faults.want(FaultKind::Crash);
         self.mail.faults.bite(FaultKind::Crash);
         self.see(place, Seen::Crash);
-        // What was on the way to it finds nobody; what it had not got out is lost with it.
+        // What was on the way to it is dropped; what it had not got out is lost with it.
         let missing = std::mem::take(&mut self.mail.missing);
         for (id, key) in missing {
             let why = match self.mail.letters.get(&key) {
@@ -528,7 +528,7 @@ struct Sink<'a, O> {
     life: u64,
     place: usize,
     me: NodeId,
-    /// The messages of this step that nobody notes the arrival of, and whom they were meant for.
+    /// The messages of this step whose arrival is in no journal, and their receivers.
     unreachable: Vec<(Key, usize)>,
 }
 
@@ -544,7 +544,7 @@ impl<O: Observer<AnyProcess>> Effects<AnyProcess> for Sink<'_, O> {
     fn send(&mut self, to: NodeId, msg: AnyMsg) {
         let key = (self.me, self.life, *self.sent);
         *self.sent += 1;
-        // A message to somebody who is no member goes nowhere, as in the simulator.
+        // A message to a process that is no member goes nowhere, as in the simulator.
         let Some(target) = self.group.place(to) else { return };
         let id = self.mail.sent;
         self.mail.sent += 1;

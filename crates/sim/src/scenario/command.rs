@@ -146,7 +146,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// The usual setup of a group: its largest member coordinates, messages take 10 ms, nobody
+    /// The usual setup of a group: its largest member coordinates, messages take 10 ms, no process
     /// detects anything by itself.
     pub fn new(algorithm: Listed, group: Group) -> Self {
         Setup {

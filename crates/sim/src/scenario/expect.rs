@@ -144,7 +144,7 @@ fn list(ids: impl IntoIterator<Item = NodeId>) -> String {
 }
 
 fn name(id: Option<NodeId>) -> String {
-    id.map_or_else(|| "nobody".to_owned(), |id| id.to_string())
+    id.map_or_else(|| "none".to_owned(), |id| id.to_string())
 }
 
 fn check_counts(

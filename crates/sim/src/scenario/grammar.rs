@@ -2,7 +2,7 @@
 
 use super::command::{Command, Deed, Expectation, Mend, Setup, Span, Who};
 use super::line::{Line, Parsed, Word};
-use super::parse::{message, nobody_or, number, timer};
+use super::parse::{message, none_or, number, timer};
 use crate::fault::{CutKind, Steer};
 use crate::units;
 use bellwether_core::{Group, NodeId};
@@ -126,7 +126,7 @@ impl Line<'_> {
             "coordinator" => {
                 let who = self.who(group)?;
                 self.equals()?;
-                let whom = self.read("an id or none", |text| nobody_or(text, group))?;
+                let whom = self.read("an id or none", |text| none_or(text, group))?;
                 Expectation::Coordinator(who, whom)
             }
             "members" => {

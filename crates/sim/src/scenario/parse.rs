@@ -239,7 +239,7 @@ impl Line<'_> {
             Some("acknowledge") => setup.acknowledge = self.value(value, on_off)?,
             Some("show") => setup.overhead = self.value(value, all_or_protocol)?,
             Some("coordinator") => {
-                setup.coordinator = self.value(value, |text| nobody_or(text, &setup.group))?;
+                setup.coordinator = self.value(value, |text| none_or(text, &setup.group))?;
             }
             key if let Some(option) =
                 algorithm.options.iter().find(|option| option.name == key.unwrap_or(word.text)) =>
@@ -316,7 +316,7 @@ fn show_option(option: &Opt) -> String {
     format!("{}{}, ", option.name, if option.value.is_some() { "=" } else { "" })
 }
 
-pub(super) fn nobody_or(text: &str, group: &Group) -> Result<Option<NodeId>, String> {
+pub(super) fn none_or(text: &str, group: &Group) -> Result<Option<NodeId>, String> {
     if text == "none" { Ok(None) } else { units::member(text, group).map(Some) }
 }
 

@@ -371,8 +371,8 @@ impl Stage<'_> {
     /// whose goal is reached, would otherwise stop the clock.
     fn alarm(&self) -> Action<AnyInput> {
         let group = self.sim.group();
-        let nobody = (0..=u32::MAX).map(NodeId::new).find(|id| !group.contains(*id));
-        Action::Resume(nobody.unwrap_or(NodeId::new(u32::MAX)))
+        let absent = (0..=u32::MAX).map(NodeId::new).find(|id| !group.contains(*id));
+        Action::Resume(absent.unwrap_or(NodeId::new(u32::MAX)))
     }
 
     /// Runs in steps, so as to notice a run without end.

@@ -100,7 +100,7 @@ impl Signs {
                 self.seen.insert(index);
                 return None;
             }
-            // Nobody knows when a process crashes in the middle of sending; a scenario may make
+            // The time of a crash in the middle of sending is not known; a scenario may make
             // sure of it.
             (None, What::Crash) if self.traps.iter().any(|(_, trapped)| *trapped == node) => {
                 return None;

@@ -120,7 +120,7 @@ fn central_with_crashes() {
     assert!(total.found > SCHEDULES / 10, "{total:?}");
 }
 
-/// How many of a thousand runs with impatient jobs cost a victim without a deadlock, if nobody asks
+/// How many of a thousand runs with impatient jobs cost a victim without a deadlock, if no site asks
 /// whether a cycle still stands.
 fn phantoms(name: &str) -> u64 {
     let mut phantoms = 0;

@@ -51,7 +51,7 @@ fn plan(algorithm: &Listed, n: u32, script: Vec<Scheduled<AnyInput>>) -> Plan<An
     Plan { algorithm, group, settings, network, seed: 0, script, until: None }
 }
 
-/// The same, but nobody coordinates and nobody watches: P2 of three starts an election.
+/// The same, but no process coordinates and no process watches: P2 of three starts an election.
 fn p2_starts() -> Plan<AnyProcess> {
     let bully = listed("bully");
     let start = Action::Input(p(2), bully.input("start").unwrap());
@@ -73,7 +73,7 @@ fn violation(plan: &Plan<AnyProcess>) -> Option<(&'static str, Vec<u32>)> {
     Some((violation.name, violation.by.iter().map(|id| id.number()).collect()))
 }
 
-/// Whether the goal is reached in time when nobody minds what happens on the way.
+/// Whether the goal is reached in time whatever happens on the way.
 fn settles(plan: &Plan<AnyProcess>) -> bool {
     let algorithm = &plan.algorithm;
     let config = algorithm.config(&plan.settings, &plan.group);

@@ -2,7 +2,7 @@
 //!
 //! An algorithm is worth simulating only if the simulator's run is the real one: nothing but the
 //! contract may reach it. So dependencies point one way, and the pure crates reach no clock, no
-//! socket, no thread and no random source, not even through somebody else's crate. The tables
+//! socket, no thread and no random source, not even through a dependency. The tables
 //! below say so; `cargo metadata` says what is. What tests and benchmarks use is their own affair,
 //! except in the core.
 
@@ -41,7 +41,7 @@ fn layers() -> Vec<Layer> {
     rows.filter_map(layer).collect()
 }
 
-/// The crate that everybody depends on, and that therefore depends on nobody.
+/// The crate that all others depend on, and that therefore depends on none.
 const CORE: &str = "bellwether-core";
 
 /// But for this one, which is optional: derives on ids and times, so that they can travel.

@@ -110,7 +110,7 @@ fn singhal_as_printed_starves_with_fifo_and_the_cure_helps() {
 struct Findings {
     /// How often two were inside at once.
     two_inside: u64,
-    /// How often somebody who is no longer in the view entered after others had, by a number that
+    /// How often a process that is no longer in the view entered after others had, by a number that
     /// is not above theirs.
     not_fenced: u64,
     /// How often anything else went wrong before that.
@@ -136,7 +136,7 @@ fn outside(algorithm: &Listed, beyond: Beyond) -> Findings {
     findings
 }
 
-/// Whether the goal is reached in time when nobody minds what happens on the way.
+/// Whether the goal is reached in time whatever happens on the way.
 fn settles(plan: &Plan<AnyProcess>) -> bool {
     let algorithm = &plan.algorithm;
     let config = algorithm.config(&plan.settings, &plan.group);

@@ -124,7 +124,7 @@ const WRONG: &[(&str, usize, &str)] = &[
 fn what_does_not_hold_is_said_with_its_line() {
     for (commands, line, happened) in WRONG {
         let cluster = "central 1..4 latency=10ms";
-        // That somebody is still inside when nothing is left to happen is no news here.
+        // That a process is still inside when nothing is left to happen is no news here.
         let judged = format!("{commands}\nexpect violation granted");
         let mut found = mismatches(cluster, &judged);
         found.retain(|(line, _)| *line < 2 + commands.lines().count());
@@ -157,7 +157,7 @@ fn what_is_refused_must_be_expected() {
             found.iter().any(|(at, happened)| at == line && happened.starts_with(why)),
             "{commands}: {found:?}"
         );
-        // That somebody is still inside at the end is said of the last `run`.
+        // That a process is still inside at the end is said of the last `run`.
         let granted = |happened: &String| happened.starts_with("violation granted");
         let others = found.iter().filter(|(at, happened)| at != line && !granted(happened));
         assert_eq!(others.count(), 0, "{commands}: {found:?}");

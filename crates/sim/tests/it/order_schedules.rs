@@ -207,7 +207,7 @@ fn with_options(mut plan: Plan<AnyProcess>, uniform: bool) -> Plan<AnyProcess> {
 }
 
 /// Any process crashes and comes back at any time.
-fn anybody_dies(seed: u64, uniform: bool) -> Plan<AnyProcess> {
+fn any_process_dies(seed: u64, uniform: bool) -> Plan<AnyProcess> {
     with_options(random_plan(sequencer(), seed), uniform)
 }
 
@@ -263,12 +263,12 @@ fn check_crashes(plan: impl Fn(u64) -> Plan<AnyProcess>) -> Total {
 
 #[test]
 fn sequencer_survives_crashes() {
-    check_crashes(|seed| anybody_dies(seed, false));
+    check_crashes(|seed| any_process_dies(seed, false));
 }
 
 #[test]
 fn sequencer_survives_crashes_uniformly() {
-    check_crashes(|seed| anybody_dies(seed, true));
+    check_crashes(|seed| any_process_dies(seed, true));
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn sequencer_is_relieved(seed: u64, uniform: bool) -> Plan<AnyProcess> {
     plan
 }
 
-/// The textbooks' order, judged as if it were uniform: a sequencer that dies has delivered what nobody
+/// The textbooks' order, judged as if it were uniform: a sequencer that dies has delivered what no process
 /// else has, and the survivors go on otherwise. The uniform order holds in the same runs, and the
 /// referee would see if it did not.
 #[test]

@@ -228,10 +228,10 @@ fn a_crash_is_looked_at() {
 }
 
 #[test]
-fn a_message_that_finds_nobody_is_looked_at() {
+fn a_message_that_does_not_arrive_is_looked_at() {
     let erased = plan(&holders(), None, &[(0, Action::Crash(p(2)))]);
     assert_eq!(broken(&erased.run(Silent).0), Some(("one-token", ms(30))));
-    // What nobody notes in a run of real processes is that the message was on its way until then.
+    // No journal of real processes says that the message was on its way until then.
     let (_, (told, _)) = both(&erased);
     assert_eq!(broken(&told), Some(("one-token", ms(20))));
     let mut erased = plan(&holders(), None, &[]);

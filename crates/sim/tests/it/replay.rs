@@ -135,8 +135,8 @@ fn assert_same(simulated: &(Outcome, Trace), told: &(Outcome, Trace), what: &str
     assert_eq!(a.coordinators, b.coordinators, "{what}");
     assert_eq!(a.agreed, b.agreed, "{what}");
     assert_eq!(a.violation, b.violation, "{what}");
-    // What is told ends with the last thing that a process did. What finds nobody, a message or an
-    // input, and what happens to the network, nobody notes.
+    // What is told ends with the last thing that a process did. A message or an input
+    // to a dead process, and changes of the network, are in no journal.
     let later = |event: &&bellwether_sim::TraceEvent| event.at > b.now;
     let unnoted =
         |event: &bellwether_sim::TraceEvent| matches!(event.what, What::Drop(..) | What::Note(_));
@@ -241,7 +241,7 @@ fn tampered(mut change: impl FnMut(&mut Recorded) -> bool) -> Option<Contradicti
 }
 
 #[test]
-fn a_message_that_nobody_sent_is_found() {
+fn a_message_that_no_process_sent_is_found() {
     let found = tampered(|event| match &mut event.event {
         Happened::Step { call: Call::Message(..), origin: (_, seq), .. } => {
             *seq += 100;
@@ -285,7 +285,7 @@ fn a_message_that_was_changed_on_its_way_is_found() {
 }
 
 #[test]
-fn a_message_to_somebody_else_is_found() {
+fn a_message_to_another_process_is_found() {
     let found = tampered(|event| match &event.event {
         Happened::Step { call: Call::Message(from, _), .. } => {
             event.node = if *from == NodeId::new(2) { *from } else { NodeId::new(3) };
@@ -384,7 +384,7 @@ fn a_message_arrives_after_it_was_sent_whatever_the_clocks_say() {
 }
 
 #[test]
-fn what_never_arrived_died_with_its_sender_or_found_nobody() {
+fn what_never_arrived_died_with_its_sender_or_receiver() {
     let (plan, events) = notes();
     let is_message =
         |event: &Recorded| matches!(event.event, Happened::Step { call: Call::Message(..), .. });

@@ -118,7 +118,7 @@ fn every_algorithm_meets_the_same_troubles() {
         let start = format!("scenarios/{}/{}-", entry.family, entry.name);
         let own: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix(&start)).collect();
         if entry.family == "mutex" {
-            // As the paper has it somebody waits for ever; with views the same crash is survived.
+            // As the paper has it a process waits for ever; with views the same crash is survived.
             let twice = own.iter().filter_map(|name| name.strip_prefix("textbook-"));
             let mut survived = twice.filter(|name| name.contains("dies") && own.contains(name));
             assert!(survived.next().is_some(), "no scenario {start}textbook-...dies and its twin");
@@ -192,7 +192,7 @@ fn a_plan_that_is_written_down_plays_the_same() {
     }
 }
 
-/// Whether this is a partition with everybody on the same side, which nobody can write down.
+/// Whether this is a partition with all processes on the same side, which cannot be written down.
 fn cuts_nothing<I>(action: &Action<I>) -> bool {
     let Action::Cut(Cut { kind: CutKind::Partition(sides), .. }) = action else { return false };
     sides.len() < 2

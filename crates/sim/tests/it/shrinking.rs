@@ -157,7 +157,7 @@ fn of_timers_that_lie_the_one_that_matters_is_left() {
     plan.settings.detection = false;
     plan.network.latency = Latency::Fixed(ms(10));
     plan.script = vec![at(0, Action::Input(p(2), plan.algorithm.input("suspect").unwrap()))];
-    assert!(!fails(&plan), "nobody lies");
+    assert!(!fails(&plan), "no time-out lies");
     // P2 gives up before anybody can answer. P3 and P4 have their answers before these ring.
     plan.network.timers.extend([((p(2), 0), 5_000), ((p(3), 0), 30_000), ((p(4), 0), 30_000)]);
     assert!(fails(&plan));

@@ -75,7 +75,7 @@ fn findings(path: &str, text: &str) -> Vec<Finding> {
     }
     if rust {
         findings.extend(words(text, UNFINISHED_CODE));
-        // Nobody reads what a generator has written.
+        // Generated files are not read.
         if !path.contains("/generated/") {
             findings.extend(length(text));
         }

@@ -94,7 +94,7 @@ pub(super) async fn run(args: &FailoverArgs) -> Result<Verdict, Failure> {
 async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, Failure> {
     let place = rig.strongest();
     let others: Vec<usize> = (0..place).collect();
-    let everybody: Vec<usize> = (0..=place).collect();
+    let all: Vec<usize> = (0..=place).collect();
     let blocked = others.iter().map(|other| rig.cluster.members[*other].id).collect();
     rig.attention();
     let from = Clock::shared();
@@ -108,7 +108,7 @@ async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, F
             rig.command("/v1/step-down", place, &()).await?;
         }
     }
-    let watched = if kind == Kind::StepDown { &everybody } else { &others };
+    let watched = if kind == Kind::StepDown { &all } else { &others };
     let until = rig.successor(watched, before).await?;
     match kind {
         Kind::Kill => {

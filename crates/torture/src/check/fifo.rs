@@ -1,4 +1,4 @@
-//! `fifo`: who is known to wait comes before those that ask later.
+//! `fifo`: a request that is known to wait comes before those that ask later.
 //!
 //! Only requests that are both granted are compared: what became of one that ended otherwise may have
 //! been decided at any moment before its client heard of it.

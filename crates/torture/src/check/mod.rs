@@ -13,7 +13,7 @@
 //! * `token-twice`: no token is given twice.
 //! * `token-order`: a grant's token is larger than those of all grants that were heard of before it
 //!   was asked for; and what excludes each other is held in the order of tokens.
-//! * `fifo`: who was told that it waits is granted before those that ask for the same afterwards.
+//! * `fifo`: a request that was told that it waits is granted before later requests for the same.
 //!   Roles that go by priority, or are handed over, have other orders.
 //! * `stale-leader`: no session proclaims with success that asks for it after another heard that it
 //!   leads by a larger token.

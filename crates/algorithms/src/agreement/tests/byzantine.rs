@@ -115,7 +115,7 @@ fn the_recurrence_has_the_papers_figures() {
 }
 
 #[test]
-fn without_traitors_everybody_knows_everything_and_the_count_is_exact() {
+fn without_traitors_all_know_everything_and_the_count_is_exact() {
     for (n, m) in [(1, 0), (2, 0), (3, 0), (4, 0), (4, 1), (5, 1), (7, 1), (7, 2), (10, 3)] {
         let done = run(n, &[("faults", &m.to_string())]);
         assert!(done.is_valid() && done.is_consistent());
@@ -427,7 +427,7 @@ fn default_values_are_letters_and_lies_have_two_words_at_least() {
     assert_eq!(vocabulary(&[]), values("a,b"));
 }
 
-/// What is at stake is one value: nobody tells another, and nobody is asked for another.
+/// Only one value is settled: no process sends another, or is asked for another.
 #[test]
 fn one_commander_alone_costs_one_broadcast() {
     for commander in ["1", "4"] {

@@ -53,7 +53,7 @@ fn a_majority_is_more_than_half() {
 fn four_processes_vote_among_three() {
     let [a, b, c] = ["a", "b", "c"].map(value);
     let mut tree = Tree::new(4, 0, 2);
-    // P2 says b, and both others confirm it; P3 says c, and nobody agrees; P4 says nothing.
+    // P2 says b, and both others confirm it; P3 says c, and no process agrees; P4 says nothing.
     for (path, told) in [
         (&[1][..], b),
         (&[1, 2], b),

@@ -105,7 +105,7 @@ fn c4_the_new_coordinator_looks_at_once() {
     let mut site = Central::default();
     at(1, &mut site, &config, Call::Start(None));
     at(1, &mut site, &config, Call::Input(Event::Elect(election::Input::Suspect)));
-    // Nobody larger answers.
+    // No larger site answers.
     let timer = Timer::Election(election::Timer::Election(election::bully::Timer::Answer));
     let effects = at(1, &mut site, &config, Call::Timer(timer));
     let initiate = Effect::Send(id(1), Msg::Initiate { look: 1 });

@@ -71,11 +71,11 @@ fn d1_a_local_cycle_is_a_deadlock() {
 #[test]
 fn d2_without_p_ex_at_both_ends_nothing_is_sent() {
     let mut site = Distributed::default();
-    // T9 holds nothing elsewhere, so nobody elsewhere can wait for it.
+    // T9 holds nothing elsewhere, so no transaction elsewhere can wait for it.
     for event in [holds(3), waits(9, 3, false), away(3, 2)] {
         assert_eq!(at(1, &mut site, event), []);
     }
-    // Now somebody waits for it who does.
+    // Now a transaction waits for it that holds something elsewhere.
     at(1, &mut site, holds(9));
     let sent = path(&[edge(1, 8, 9), edge(1, 9, 3)]);
     assert_eq!(at(1, &mut site, waits(8, 9, true)), [Effect::Send(id(2), sent)]);

@@ -36,7 +36,7 @@ fn probe(by: u32, number: u64, about: u32, path: &[Edge], to: u32) -> Msg {
 fn e1_a_transaction_that_begins_to_wait_sends_a_probe_after_the_holder() {
     let mut site = EdgeChasing::default();
     for event in [holds(3), holds(4), away(4, 2), waits(3, 4, false)] {
-        assert_eq!(at(1, &mut site, event), [], "nobody elsewhere can wait for T3");
+        assert_eq!(at(1, &mut site, event), [], "no transaction elsewhere can wait for T3");
     }
     let path = [edge(1, 2, 3), edge(1, 3, 4)];
     let sent = probe(1, 1, 2, &path, 4);

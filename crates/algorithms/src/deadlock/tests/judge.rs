@@ -58,7 +58,7 @@ fn a_deadlock_that_stands_too_long_is_seen() {
     deadlocked(&mut judge);
     assert_eq!(name(judge.hear(ms(32), id(1), &Output::Begun(tx(9)))), "fine");
     assert_eq!(name(judge.hear(ms(33), id(1), &Output::Begun(tx(8)))), "found");
-    // If a site in it is dead, nobody can be blamed.
+    // If a site in it is dead, no transaction can be blamed.
     judge.lose(id(1));
     assert_eq!(name(judge.close()), "fine");
 }

@@ -41,7 +41,7 @@ fn l1_and_l2_first_come_first_served() {
 }
 
 #[test]
-fn l4_and_l5_a_deadlock_at_one_site_needs_nobody_else() {
+fn l4_and_l5_a_deadlock_at_one_site_needs_no_other_site() {
     let mut site = Alone::default();
     for verb in ["lock:T1:S1.a", "lock:T2:S1.b", "lock:T1:S1.b"] {
         asks(&mut site, verb);

@@ -118,7 +118,7 @@ fn r3_starts_an_election_if_it_is_larger_than_the_coordinator() {
 }
 
 #[test]
-fn r3_starts_an_election_if_nobody_answers() {
+fn r3_starts_an_election_if_none_answers() {
     let mut p2 = inquiring();
     assert_eq!(p2.arrive(3, inquiry(2, 5)), [started(), sent(3, 1, elect(2, 6))]);
 }

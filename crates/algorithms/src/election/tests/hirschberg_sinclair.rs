@@ -154,7 +154,7 @@ fn r3_ignores_replies_of_another_phase() {
 }
 
 #[test]
-fn r4_everybody_records_the_leader_and_passes_it_on() {
+fn r4_every_process_records_the_leader_and_passes_it_on() {
     for mut p2 in [passive(), candidate()] {
         assert_eq!(p2.hear(Clockwise, 2, outcome(4)), [elected(4), says(3, 3, outcome(4))]);
         assert_eq!(p2.process.coordinator(), Some(id(4)));

@@ -37,7 +37,7 @@ pub(super) fn silent_link(direction: Direction) -> link::Config {
     link::Config { direction, timeout: T, acknowledge: false }
 }
 
-/// An election that nobody watches, with nobody coordinating at first.
+/// An election without detection, and without a coordinator at first.
 pub(super) fn config() -> Config {
     Config {
         timeout: T,

@@ -114,7 +114,7 @@ fn r4_the_holder_announces_the_numbers_owner() {
 }
 
 #[test]
-fn r4_everybody_records_the_outcome_and_passes_it_on() {
+fn r4_every_process_records_the_outcome_and_passes_it_on() {
     let mut p2 = relay();
     assert_eq!(p2.arrive(3, outcome(4, 3, 2)), [elected(4), sent(3, 4, outcome(4, 3, 2))]);
     assert_eq!(p2.process.coordinator(), Some(id(4)));

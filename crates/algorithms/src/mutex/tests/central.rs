@@ -38,5 +38,5 @@ fn c2_a_denied_that_comes_late_is_about_a_request_that_is_over() {
     moves.into_iter().for_each(|next| crowd.make(next).unwrap());
     assert_eq!(crowd.processes[1].place(), None);
     crowd.make(Move::Deliver(2, 1, 0)).unwrap();
-    assert_eq!(crowd.processes[1].place(), None, "nobody has told it its new place");
+    assert_eq!(crowd.processes[1].place(), None, "no process has told it its new place");
 }

@@ -97,7 +97,7 @@ impl<M: Mutex> Fixture<M> {
     }
 }
 
-/// An opening under P3, which has the token, with nobody inside.
+/// An opening under P3, which has the token, with no process inside.
 fn opening(waiting: &[u32]) -> Opening {
     Opening {
         coordinator: id(3),
@@ -389,7 +389,7 @@ fn s5_a_process_that_has_come_back_waits_for_the_next_view() {
     let mut p1 = inside();
     p1.recover();
     assert_eq!(p1.process.standing(), Standing::Idle);
-    assert_eq!(p1.input(Deed::Request), [Emit(Output::Requested)], "nobody is asked");
+    assert_eq!(p1.input(Deed::Request), [Emit(Output::Requested)], "no process is asked");
     let granted = central::Msg::Granted { arrival: 1, entry: 1 };
     assert_eq!(p1.hear(FIRST, 3, granted), [], "it is in no view");
     let reported = p1.propose(SECOND);
@@ -410,7 +410,7 @@ fn the_textbook_has_no_views() {
     let mut p3 = start::<Central>(3, true);
     assert_eq!(p3.input(Deed::Elect(election::Input::Start)), []);
     p3.recover();
-    assert_eq!(p3.process.views().running(), None, "and nobody lets it in");
+    assert_eq!(p3.process.views().running(), None, "and no process lets it in");
     let request: CentralMsg = Msg::Algorithm(FIRST, central::Msg::Request);
     assert_eq!(p3.deliver(1, request), []);
 }
@@ -457,7 +457,7 @@ fn opens_with_the_token_where_it_is() {
 }
 
 #[test]
-fn opens_with_a_new_token_if_nobody_has_it() {
+fn opens_with_a_new_token_if_no_survivor_has_it() {
     let reports = [
         told(1, Some(SECOND), Standing::Waiting, None, false),
         told(3, None, Standing::Idle, None, false),

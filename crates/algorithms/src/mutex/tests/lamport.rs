@@ -84,7 +84,7 @@ fn la2_answers_from_inside_too() {
 }
 
 #[test]
-fn la3_waits_for_everybody() {
+fn la3_waits_for_all_others() {
     let mut crowd = after(&[1, 0, 0], &[Request(0), Deliver(0, 1, 0), Deliver(1, 0, 0)]);
     assert_eq!(crowd.applications[0].state, State::Waiting);
     crowd.make(Deliver(0, 2, 0)).unwrap();

@@ -223,7 +223,7 @@ pub(super) fn behaves<M: Mutex>() {
     }
 }
 
-/// An opening after a view of n processes: perhaps somebody inside, some waiting.
+/// An opening after a view of n processes: perhaps a process inside, some waiting.
 pub(super) fn random_opening(n: u32, seed: u64) -> Opening {
     let pick =
         |salt: u64| (seed.wrapping_add(salt).wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as u32;

@@ -41,7 +41,7 @@ impl Crowd<Raymond> {
         self.settle();
         assert_eq!(self.applications[place].state, State::Inside);
         self.make(Move::Release(place)).unwrap();
-        assert_eq!(self.channels.len(), 0, "nobody else asked");
+        assert_eq!(self.channels.len(), 0, "no other process asked");
     }
 
     /// Where one comes to who follows HOLDER from this place.
@@ -157,7 +157,7 @@ fn rm4_and_rm5_take_nothing_from_whom_it_cannot_come() {
     line.post(2, 0, Msg::Request);
     line.post(2, 0, Msg::Privilege { entries: 7 });
     line.post(0, 1, Msg::Privilege { entries: 7 });
-    assert_eq!(line.processes, before.processes, "no neighbour, a holder, and nobody asked");
+    assert_eq!(line.processes, before.processes, "no neighbour, a holder, and no process asked");
     line.make(Move::Request(1)).unwrap();
     line.post(2, 1, Msg::Privilege { entries: 7 });
     assert_eq!(line.processes[1].holder, beyond(1, true), "the token is on the other side");

@@ -95,7 +95,7 @@ fn a2_crossing_requests_of_the_same_time_go_by_number() {
 }
 
 #[test]
-fn a3_waits_for_everybody() {
+fn a3_waits_for_all_others() {
     let mut crowd = after(&[1, 0, 0], &[Request(0), Deliver(0, 1, 0), Deliver(1, 0, 0)]);
     assert_eq!(crowd.applications[0].state, State::Waiting);
     crowd.make(Deliver(0, 2, 0)).unwrap();

@@ -61,7 +61,7 @@ fn ri_one_has_the_token_and_all_is_zero() {
 }
 
 #[test]
-fn ra1_asks_everybody_with_its_clock_and_waits() {
+fn ra1_asks_all_others_with_its_clock_and_waits() {
     let mut crowd = Three::new(&[0, 1, 0]);
     crowd.make(Move::Request(1)).unwrap();
     assert_eq!(crowd.channels[&(1, 0)], [Msg::Request(1)]);
@@ -107,7 +107,7 @@ fn rh2_a_holder_in_the_section_keeps_it() {
 }
 
 #[test]
-fn rr1_the_token_stays_if_nobody_waits() {
+fn rr1_the_token_stays_if_none_waits() {
     let mut crowd = Three::new(&[0, 1, 0]);
     crowd.do_all(&[Move::Request(1), Move::Deliver(1, 0, 0), Move::Deliver(0, 1, 0)]);
     crowd.make(Move::Release(1)).unwrap();
@@ -219,7 +219,7 @@ fn takes_no_token_that_does_not_fit_and_no_clock_too_far() {
         move |p: &mut RicartAgrawalaToken, cx: &mut Cx<'_>| p.on_message(id(from), msg.clone(), cx)
     };
     call(&|p, cx| p.on_start(None, cx));
-    assert_eq!(call(&get(1, Msg::Token(token(&[0, 0, 0], 0)))), [], "nobody waits for it");
+    assert_eq!(call(&get(1, Msg::Token(token(&[0, 0, 0], 0)))), [], "no process waits for it");
     call(&|p, cx| p.on_input(Input::Request, cx));
     assert_eq!(call(&get(1, Msg::Token(token(&[0, 0], 0)))), []);
     assert_eq!(call(&get(9, Msg::Request(1))), []);

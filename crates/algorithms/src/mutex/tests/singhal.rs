@@ -17,7 +17,7 @@ fn behaves_at_random() {
     behaves::<Singhal>();
 }
 
-/// In every state of three. Without any one clause of SG8 somebody starves here.
+/// In every state of three. Without any one clause of SG8 a process starves here.
 #[test]
 fn of_any_two_one_asks_the_other_and_all_ask_the_holder() {
     let mut seen = BTreeSet::new();
@@ -196,7 +196,7 @@ fn sg7_the_newer_overwrites_the_older() {
 }
 
 #[test]
-fn sg7_nobody_asks() {
+fn sg7_without_requests_the_holder_keeps_the_token() {
     // What came by the staircase or by SG8 has no newer number, and is forgotten.
     let mut p1 = first(State::Executing(token([4, 2, 2], &[])), [5, 2, 2], &[1, 2]);
     assert_eq!(p1.act(Singhal::release), []);

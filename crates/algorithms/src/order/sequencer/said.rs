@@ -45,7 +45,7 @@ pub enum Said {
     Seen(u64),
     /// The same at once, where delivery waits for it (TS5).
     Ack(u64),
-    /// "Everybody has all messages before this position" (TS5).
+    /// "All members have all messages before this position" (TS5).
     Stable(u64),
 }
 

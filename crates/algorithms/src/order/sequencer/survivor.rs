@@ -6,7 +6,7 @@ use bellwether_core::NodeId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a survivor tells of itself: not all that it ever delivered, only what somebody may lack.
+/// What a survivor tells of itself: not all that it ever delivered, only what a process may lack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Report {
     /// How many messages it has delivered, or came too late for.
@@ -68,12 +68,12 @@ impl Survivor for Report {
             }
         }
         let delivered = end;
-        // A message behind a gap was delivered by nobody who lives. Without the one before it, it
+        // A message behind a gap was delivered by no process that lives. Without the one before it, it
         // has no place; if its sender lives, it will be published again.
         while end < u64::MAX && log.contains_key(&end) {
             end += 1;
         }
-        // Nobody lacks what nobody has, as long as silence proves death; else go on without.
+        // No process lacks what no process has, as long as silence proves death; else go on without.
         let mut tail = Vec::new();
         let mut position = end;
         while position > first {

@@ -92,7 +92,7 @@ fn what_a_live_process_broadcasts_must_reach_all_that_live() {
 }
 
 #[test]
-fn what_only_the_dead_have_delivered_binds_nobody_unless_the_order_is_uniform() {
+fn what_only_the_dead_have_delivered_binds_none_unless_the_order_is_uniform() {
     for (uniform, judged) in [(false, Ok(())), (true, Err("one-order"))] {
         let mut court = Court::new(Promises::total(uniform));
         court.broadcasts(1, 1).unwrap();

@@ -78,7 +78,7 @@ fn ts3_holds_back_what_has_overtaken_another() {
 }
 
 #[test]
-fn ts4_forgets_what_everybody_has() {
+fn ts4_forgets_what_all_have() {
     let mut crowd = crowd(&[200, 0, 1], 0, false);
     crowd.make(Broadcast(2)).unwrap();
     for _ in 0..200 {
@@ -95,7 +95,7 @@ fn ts4_forgets_what_everybody_has() {
 }
 
 #[test]
-fn ts5_nobody_delivers_what_not_everybody_has() {
+fn ts5_no_process_delivers_what_not_all_have() {
     let sent = [Broadcast(2), Deliver(2, 0, 0), Deliver(0, 2, 0)];
     let mut crowd = after(&[0, 0, 1], true, &sent);
     assert!(crowd.delivered.iter().all(Vec::is_empty));

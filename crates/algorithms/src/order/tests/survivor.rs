@@ -64,7 +64,7 @@ fn a_process_that_has_come_back_has_nothing_to_report() {
 }
 
 #[test]
-fn what_nobody_has_is_left_out_even_if_that_cannot_be() {
+fn what_no_survivor_has_is_left_out_even_if_that_cannot_be() {
     let reports = vec![reported(Some(1), 9, [7, 8], 0), reported(Some(1), 2, [3], 0)];
     assert_eq!(open(reports), (7, vec![7, 8]));
     let reports = vec![reported(Some(1), 2, [], 0), reported(Some(0), 9, [7, 8], 0)];

@@ -158,7 +158,7 @@ fn options_reach_what_runs() {
 fn a_verb_is_read_by_what_runs() {
     let (bank, raymond) = (over("bank"), over("raymond"));
     for variant in [&bank, &raymond] {
-        assert!(variant.input("transfr:2:5").is_none(), "nobody knows that");
+        assert!(variant.input("transfr:2:5").is_none(), "an unknown verb");
         let snapshot = variant.input("snapshot").unwrap();
         assert_eq!(variant.verb(&snapshot), "snapshot");
         assert!(!variant.is_work(&snapshot));

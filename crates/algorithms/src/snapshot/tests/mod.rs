@@ -210,7 +210,7 @@ fn a_message_carries_its_number_and_the_clock_of_its_event() {
 }
 
 #[test]
-fn what_nobody_can_have_sent_changes_nothing() {
+fn what_no_process_can_have_sent_changes_nothing() {
     let mut one = One::new();
     let before = one.process.clone();
     assert_eq!(one.marker(9, snapshot(1, 1)), []);

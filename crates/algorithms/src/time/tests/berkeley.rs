@@ -59,7 +59,7 @@ fn b1_the_master_polls_all_others_every_interval() {
         ]
     );
     let mut other = member(2, 3, &[]);
-    assert_eq!(other.fire(Timer::Round), [], "nobody else does");
+    assert_eq!(other.fire(Timer::Round), [], "no other process does");
     assert_eq!(other.call(|process, cx| process.on_input(Input::Synchronise, cx)), []);
 }
 

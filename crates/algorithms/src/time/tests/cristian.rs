@@ -22,7 +22,7 @@ fn answer(client: &mut Fixture<Cristian>, back: Duration, time: Time) -> Vec<Out
 }
 
 #[test]
-fn c1_a_client_asks_every_interval_and_the_server_nobody() {
+fn c1_a_client_asks_every_interval_and_the_server_never() {
     let mut client = client(&[("interval", "5s")]);
     let asked = client.fire(Timer::Round);
     assert_eq!(
@@ -39,7 +39,7 @@ fn c1_a_client_asks_every_interval_and_the_server_nobody() {
 }
 
 #[test]
-fn c2_the_server_answers_with_its_time_and_nobody_else_does() {
+fn c2_only_the_server_answers_with_its_time() {
     let mut asker = client(&[]);
     asker.fire(Timer::Round);
     let request = Msg::Request(question(&asker));
@@ -126,7 +126,7 @@ fn c5_lost_answers_are_not_waited_for() {
     assert_ne!(late, question(&client));
     assert_eq!(client.deliver(3, Msg::Time(late, START)), [], "an answer that comes too late");
     let stranger = Msg::Time(question(&client), START);
-    assert_eq!(client.deliver(2, stranger), [], "or from somebody else");
+    assert_eq!(client.deliver(2, stranger), [], "or from another process");
     assert_eq!(client.after(T).fire(Timer::Answer), [Emit(Output::Missed)]);
     assert_eq!(client.fire(Timer::Answer), [], "there is nothing to wait for");
 }

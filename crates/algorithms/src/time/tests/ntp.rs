@@ -44,7 +44,7 @@ fn setting(said: &[Output]) -> Setting {
 }
 
 #[test]
-fn n1_a_client_polls_all_servers_and_servers_nobody() {
+fn n1_clients_poll_all_servers_and_servers_poll_none() {
     let mut client = client(&[("interval", "5s")]);
     let polled = client.fire(Timer::Poll);
     let poll = Msg::Poll(client.process.last);
@@ -63,7 +63,7 @@ fn n1_a_client_polls_all_servers_and_servers_nobody() {
 }
 
 #[test]
-fn n2_a_server_answers_with_its_time_and_nobody_else_does() {
+fn n2_only_a_server_answers_with_its_time() {
     let mut asker = client(&[]);
     asker.fire(Timer::Poll);
     let question = asker.process.last;
@@ -156,7 +156,7 @@ fn n5_the_bound_is_honest_where_a_falseticker_agrees_with_some() {
     assert_eq!(set.bound, ms(19) + ROUNDING);
 }
 
-/// P4 is right but does not answer; one of the other two may be wrong, and nobody knows which.
+/// P4 is right but does not answer; one of the other two may be wrong, and no process knows which.
 #[test]
 fn n5_the_bound_is_honest_where_right_servers_do_not_answer() {
     let mut client = client(&[("accuracy", "0"), ("max-drift", "0ppm")]);
@@ -203,7 +203,7 @@ fn answers_count_once_and_only_from_servers_in_time() {
 }
 
 #[test]
-fn servers_are_the_three_largest_but_somebody_is_a_client() {
+fn servers_are_the_three_largest_but_one_process_is_a_client() {
     let servers = |nodes| {
         let group = Group::numbered(nodes).unwrap();
         let servers = Ntp::definition().config(&settings(&[]), &group).servers;

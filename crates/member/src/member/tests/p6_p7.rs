@@ -87,7 +87,7 @@ fn p6_a_leader_hands_over_to_the_stronger_one_that_claims() {
 }
 
 #[test]
-fn p6_a_hand_over_that_fails_leaves_the_old_leader_in_office() {
+fn p6_a_hand_over_that_fails_lets_the_old_leader_go_on() {
     let mut p3 = leading(config(), &[1, 2, 5]);
     p3.deliver(5, claim(2));
     p3.pass(ms(200));

@@ -22,7 +22,7 @@ fn p8_the_one_that_is_invited_finds_out_first_whether_it_could_lead() {
 }
 
 #[test]
-fn p8_a_member_that_does_not_take_over_leaves_the_leader_in_office() {
+fn p8_a_member_that_does_not_take_over_lets_the_leader_go_on() {
     let mut p3 = leading(config(), &[1, 2, 4]);
     p3.input(Input::StepDown);
     p3.pass(ms(200));

@@ -54,7 +54,7 @@ fn a_restarts_in_any_order_leave_no_member_waiting_for_a_ttl() {
 }
 
 #[test]
-fn a_a_hand_over_that_fails_leaves_the_old_leader_in_office() {
+fn a_a_hand_over_that_fails_lets_the_old_leader_go_on() {
     let gap = longest("a, hand-over", 60, |seed| {
         let mut cluster = Setup::new(5, seed).filled(20);
         // The permit is lost on its way, or the successor's questions are.
@@ -73,7 +73,7 @@ fn a_a_hand_over_that_fails_leaves_the_old_leader_in_office() {
 // b. Two holders of one lock; or writes failed for ever while all seemed well.
 
 #[test]
-fn b_heartbeats_without_entries_keep_no_leader_in_office() {
+fn b_heartbeats_without_entries_keep_no_leader_serving() {
     for seed in 0..20 {
         let mut cluster = Setup::new(3, seed).filled(5);
         cluster.crash(2);

@@ -139,7 +139,7 @@ impl<'a> Model<'a> {
     }
 
     /// Most algorithms that are not about elections have no coordinator of their own. Some need the
-    /// one of the election beside them only when somebody crashes, so it is not drawn unless that
+    /// one of the election beside them only when a process crashes, so it is not drawn unless that
     /// election or its detector is at work.
     fn forget_idle_coordinators(&mut self, family: &str, algorithm: &str) {
         let elects = self.marks.iter().any(|mark| mark.sign == Sign::Elected)
@@ -291,7 +291,7 @@ impl<'a> Builder<'a> {
         life.standing = standing;
     }
 
-    /// The process at `row` takes another one, or nobody, for the coordinator.
+    /// The process at `row` takes another one, or no process, for the coordinator.
     fn follow(&mut self, row: usize, at: Option<Time>, coordinator: Option<NodeId>) {
         let me = self.model.rows[row];
         let life = &mut self.model.lives[row];
@@ -392,7 +392,7 @@ mod tests {
         assert!(coordinated(&sample::bully()));
         assert!(coordinated(&sample::nothing()), "an election without messages is one");
         assert!(coordinated(&sample::central()), "the algorithm has a coordinator");
-        assert!(!coordinated(&sample::lamport(false)), "nobody needs one");
+        assert!(!coordinated(&sample::lamport(false)), "no process needs one");
         assert!(coordinated(&sample::lamport(true)), "there is an election beside it");
     }
 

@@ -74,7 +74,7 @@ fn the_legend_counts_what_was_sent() {
     for part in ["ELECTION \u{d7}3", "OK \u{d7}1", "COORDINATOR \u{d7}2", "not delivered \u{d7}3"] {
         assert!(picture.contains(&format!(">{part}</text>")), "{part} is missing");
     }
-    assert!(!picture.contains(">recovery</text>"), "nobody recovered");
+    assert!(!picture.contains(">recovery</text>"), "no process recovered");
     for label in [
         ">silence left out</text>",
         ">ELECTION</text>",
