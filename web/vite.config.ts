@@ -17,6 +17,9 @@ const proxied = { target: server, changeOrigin: false };
 // The page has the version of the program that it is built into.
 const version = /^version = "(.*)"/m.exec(readFileSync(new URL("../Cargo.toml", import.meta.url), "utf8"))?.[1];
 
+/** How many bytes all scripts of the page may have, compressed. */
+const SCRIPTS_MAX = 120_000;
+
 /** Beside every file that gets shorter by it, the same file compressed: the program sends it as it is. */
 function compressed(): Plugin {
   return {
@@ -24,13 +27,16 @@ function compressed(): Plugin {
     apply: "build",
     writeBundle({ dir }) {
       if (!dir) return;
+      let scripts = 0;
       for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
         if (!entry.isFile() || entry.name.startsWith(".")) continue;
         const path = join(entry.parentPath, entry.name);
         const bytes = readFileSync(path);
         const shorter = gzipSync(bytes, { level: 9 });
         if (shorter.length < bytes.length) writeFileSync(`${path}.gz`, shorter);
+        if (entry.name.endsWith(".js")) scripts += shorter.length;
       }
+      if (scripts > SCRIPTS_MAX) throw new Error(`the scripts have ${scripts} bytes compressed, and may have ${SCRIPTS_MAX}`);
     },
   };
 }

@@ -29,18 +29,26 @@ const here = () => readPlace(location.pathname, location.hash);
 
 /** Where the viewer is now. */
 export const place = signal<Place>(here());
+/** The link as the page knows it. The browser tells of a new one a little later than it has it. */
+const link = () => location.pathname + location.hash;
+let known = link();
+
+function arrive() {
+  known = link();
+  place.value = here();
+}
 
 /** Goes somewhere else in the page; the browser's back button leads back. */
 export function navigate(to: string) {
   history.pushState(null, "", to);
-  place.value = here();
+  arrive();
   window.scrollTo(0, 0);
 }
 
 /** Goes somewhere else in the page in place of where one is: the browser's back button does not lead back here. */
 export function replace(to: string) {
   history.replaceState(null, "", to);
-  place.value = here();
+  arrive();
 }
 
 /** Follows a link within the page; with a modifier key it is the browser's. */
@@ -52,10 +60,12 @@ export function go(to: string) {
   };
 }
 
-/** Changes what the link says without a new entry in the browser's history. */
+/** Changes what the link says without a new entry in the browser's history, unless the viewer has just followed another. */
 export function rewrite(params: URLSearchParams) {
+  if (link() !== known) return;
   history.replaceState(null, "", `${location.pathname}${location.search}#${params}`);
+  known = link();
 }
 
-window.addEventListener("popstate", () => (place.value = here()));
-window.addEventListener("hashchange", () => (place.value = here()));
+// The browser tells of a new link twice, and a run would be played twice.
+for (const told of ["popstate", "hashchange"]) window.addEventListener(told, () => link() !== known && arrive());

@@ -1,4 +1,4 @@
-import { expect, type Locator, type Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 
 /** What a viewer sees and uses in the explorer, by the names that are read out to who cannot see it. */
 export class Explorer {
@@ -43,14 +43,4 @@ export class Explorer {
     await this.process(process).click();
     await this.page.getByRole("menuitem", { name: deed, exact: true }).click();
   }
-}
-
-/** A wrong answer gets a hint first, and the solution on request. */
-export async function solve(page: Page) {
-  const on = page.getByRole("button", { name: /^(Continue|Finish)$/ });
-  const solution = page.getByRole("button", { name: "show the solution" });
-  await expect(on.or(solution)).toBeVisible();
-  if (await solution.isVisible()) await solution.click();
-  await expect(on).toBeVisible();
-  await expect(page.locator(".verdict")).toBeVisible();
 }

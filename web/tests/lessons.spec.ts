@@ -1,25 +1,5 @@
 import AxeBuilder from "@axe-core/playwright";
-import { readdirSync } from "node:fs";
-import { solve } from "./explorer";
 import { expect, test } from "./fixtures";
-
-const NAMES = readdirSync(new URL("../src/lessons/runs", import.meta.url)).map((run) => run.replace(".txt", ""));
-
-for (const name of NAMES) {
-  test(`the lesson ${name} fits the run that this program plays`, async ({ page, explore }) => {
-    await page.goto(`${explore}/explore#lesson=${name}`);
-    await page.getByRole("button", { name: "Begin", exact: true }).click();
-    const stops = await page.getByRole("navigation", { name: "Stops of the lesson" }).getByRole("button").count();
-    expect(stops).toBeGreaterThanOrEqual(2);
-    for (let stop = 1; stop <= stops; stop++) {
-      await page.getByRole("button", { name: `Stop ${stop}`, exact: true }).click();
-      await page.keyboard.press("1");
-      await solve(page);
-    }
-    await page.getByRole("button", { name: "Finish" }).click();
-    await expect(page.getByRole("heading", { name: "What to remember" })).toBeVisible();
-  });
-}
 
 test("a lesson with the keyboard alone, and its link", async ({ page, explore, another }) => {
   await page.goto(`${explore}/explore#lesson=bully`);

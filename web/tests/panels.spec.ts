@@ -49,6 +49,19 @@ test("after a branch the arrow keys and Space move the player", async ({ page, e
   await expect(page.getByRole("menu")).toHaveCount(0);
 });
 
+test("a link that is followed while the link before is still to be written is followed", async ({ page, explore }) => {
+  await page.goto(`${explore}/explore#exhibit=${BULLY}&at=7`);
+  await expect(new Explorer(page).button("Play")).toBeVisible();
+  await page.evaluate(() => {
+    document.querySelector<HTMLButtonElement>("[aria-label='One event forward']")!.click();
+    // The link is written a quarter of a second after a step, at the latest. It is due when the browser has time again.
+    for (const end = Date.now() + 400; Date.now() < end;);
+    location.hash = "exhibit=raymond-pointers-turn-round";
+  });
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("The tree's pointers turn round");
+  await expect(page).toHaveURL(/exhibit=raymond/);
+});
+
 test("the formulas are compared kind by kind, per entry where they are per entry, and only the case that fits is shown", async ({ page, explore }) => {
   const view = new Explorer(page);
   await page.goto(`${explore}/explore#exhibit=lamport-crossing-requests`);

@@ -46,8 +46,9 @@ function linksOf(topology: string, nodes: readonly number[]): Link[] {
 }
 
 function standInCircle(nodes: readonly number[], radius: number): Map<number, Spot> {
-  const [middleX, middleY] = [WIDTH / 2, HEIGHT / 2 + 4];
-  const [wide, high] = [WIDTH / 2 - radius - 42, HEIGHT / 2 - radius - 32];
+  // On top a line about cuts has room, below two lines about the lowest process.
+  const [middleX, middleY] = [WIDTH / 2, HEIGHT / 2 - 4];
+  const [wide, high] = [WIDTH / 2 - radius - 42, HEIGHT / 2 - radius - 36];
   if (nodes.length === 1) return new Map([[nodes[0]!, { x: middleX, y: middleY, outX: 0, outY: 1 }]]);
   // Two stand side by side, more begin at the top.
   const turn = nodes.length === 2 ? Math.PI : -Math.PI / 2;
@@ -78,7 +79,7 @@ function growTree(nodes: readonly number[], links: readonly Link[], radius: numb
   for (const node of [...nodes.filter((node) => !isChild.has(node)), ...nodes]) if (!spots.has(node)) grow(node, 0);
   const depths = Math.max(...[...spots.values()].map(({ depth }) => depth), 1);
   const across = (WIDTH - 2 * (radius + 22)) / Math.max(1, leaves - 1);
-  const down = (HEIGHT - 2 * (radius + 34)) / depths;
+  const down = (HEIGHT - 2 * radius - 74) / depths;
   return new Map(
     [...spots].map(([node, { column, depth }]) => {
       const x = leaves > 1 ? radius + 22 + column * across : WIDTH / 2;

@@ -4,7 +4,9 @@ import type { Model } from "../../run/model";
 import { colourNumbers, kindInk } from "../diagram/colours";
 import { palette } from "../diagram/palette";
 import type { Stage } from "../stage";
+import { boxOf, captionOf } from "./captions";
 import type { Layout, Spot } from "./layout";
+import { wordsFor } from "./node";
 import { Words } from "./words";
 
 /** More words than this would hide the picture. */
@@ -16,11 +18,17 @@ const DOTS_MAX = 300;
 export function Messages({ stage, layout }: { stage: Stage; layout: Layout }) {
   const { model } = stage;
   const flying = useComputed(() => stage.step.value.flying);
+  // Where the words for processes stand. With more messages than words, there is nothing to keep away from them.
+  const taken = useComputed(() =>
+    flying.value.length > WORDS_MAX ? [] : model.header.nodes.flatMap((node) => {
+      const caption = captionOf(layout, node, wordsFor(stage, node));
+      return caption ? [boxOf(caption)] : [];
+    })).value;
   const place = stage.place.value;
   const ink = palette.value;
   const colours = colourNumbers(model.flights.kinds);
   const dots = model.flights.kinds.map(() => "");
-  const words = new Words(layout);
+  const words = new Words(layout, taken);
   const size = Math.max(5, layout.radius * 0.5);
   const stride = Math.ceil(flying.value.length / DOTS_MAX);
   for (let number = 0; number < flying.value.length; number += stride) {

@@ -4,6 +4,7 @@ import type { Life } from "../../run/lives";
 import { processName } from "../../run/words";
 import { crown } from "../diagram/signs";
 import type { Stage } from "../stage";
+import { captionOf } from "./captions";
 import type { Layout } from "./layout";
 import { MARKS, type Mark } from "../../run/view";
 
@@ -26,10 +27,9 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
   const { radius } = layout;
   const blamed = useComputed(() => stage.step.value.violation?.by.includes(node) ?? false).value;
   const crowned = life.up && life.coordinator === node;
-  const phase = (life.up && !life.paused && life.view?.phase) || "";
-  const ahead = useComputed(() => (stage.model.outcome?.clocks ? aheadAt(stage.model, node, stage.step.value.us) : null)).value;
+  const ahead = useComputed(() => aheadOf(stage, node)).value;
   const isClock = life.up && ahead !== null;
-  const word = blamed ? "violates" : isClock ? offWords(ahead) : phase || standing(life);
+  const caption = captionOf(layout, node, useComputed(() => wordsFor(stage, node)).value);
   const state = !life.up ? "down" : life.paused ? "paused" : life.section;
   const isChosen = stage.node.value === node;
   const open = (event: Event) => {
@@ -66,9 +66,21 @@ export function Node({ stage, layout, node, side, takesFocus, onOpen }: NodeProp
       {crowned && <polygon class="crown" points={crown(0, -radius - 3, Math.max(6, radius * 0.5)).join(" ")} />}
       {life.up && life.view?.marks && !small && <Signs marks={life.view.marks} radius={radius} />}
       {side !== null && <text class="side" x={-radius - 6} y={-radius + 4}>{side}</text>}
-      {word !== "" && radius > 17 && <text class="word" y={radius + 14}>{word}</text>}
+      {caption?.lines.map((line, at) => <text key={at} class="word" x={caption.x - x} y={caption.y - y + at * 12}>{line}</text>)}
     </g>
   );
+}
+
+/** How far its clock is ahead, if the run is about clocks. */
+const aheadOf = ({ model, step }: Stage, node: number) => (model.outcome?.clocks ? aheadAt(model, node, step.value.us) : null);
+
+/** What a process does or is, in words. */
+export function wordsFor(stage: Stage, node: number): string {
+  const life = stage.seen(stage.step.value).process(node);
+  const ahead = aheadOf(stage, node);
+  if (stage.step.value.violation?.by.includes(node)) return "violates";
+  if (life.up && ahead !== null) return offWords(ahead);
+  return (life.up && !life.paused && life.view?.phase) || standing(life);
 }
 
 /** The hand of a clock: straight up if it is right, to the right if it is ahead. */

@@ -3,6 +3,7 @@ import { useMemo, useRef } from "preact/hooks";
 import { reaches, type Cut } from "../../run/network";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
+import { widthOf } from "../diagram/surface";
 import { layTopology, type Layout, type Link } from "./layout";
 import { Messages } from "./messages";
 import { Node } from "./node";
@@ -60,7 +61,7 @@ export function Topology({ stage, onNode, onLink }: TopologyProps) {
           />
         ))}
         {cuts.length > 0 && (
-          <text class="cuts" x={8} y={layout.height - 8}>{cuts.map(cutWords).join(" · ")}</text>
+          <text class="cuts" x={8} y={13}><title>{cutsWords(cuts)}</title>{shortened(cutsWords(cuts), layout.width - 16)}</text>
         )}
       </svg>
       <svg viewBox={viewBox}><Messages stage={stage} layout={layout} /></svg>
@@ -116,6 +117,28 @@ function sideOf(cuts: readonly Cut[], node: number): string | null {
   }
   return null;
 }
+
+/** All cuts in words; those of one process from several others are one. */
+function cutsWords(cuts: readonly Cut[]): string {
+  const joined: Cut[] = [];
+  for (const cut of cuts) {
+    const at = joined.findIndex((one) => one.kind !== "partition" && one.kind === cut.kind && `${one.from}` === `${cut.from}`);
+    const before = joined[at];
+    if (!before || before.kind === "partition" || cut.kind === "partition") joined.push(cut);
+    else joined[at] = { ...before, to: [...before.to, ...cut.to].sort((a, b) => a - b) };
+  }
+  return joined.map(cutWords).join(" · ");
+}
+
+/** As much of it as there is room for. */
+function shortened(words: string, room: number): string {
+  let kept = words;
+  while (widthOf(kept, CUTS_SIZE) > room) kept = kept.slice(0, -2);
+  return kept === words ? words : `${kept}…`;
+}
+
+/** Bold words of 12 pixels. */
+const CUTS_SIZE = 12.6;
 
 function cutWords(cut: Cut): string {
   const list = (ids: readonly number[]) => (ids.length > 8 ? `${ids.slice(0, 8).join(",")}…` : ids.join(","));

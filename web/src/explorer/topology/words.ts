@@ -1,5 +1,6 @@
 import type { Flight } from "../../run/flights";
 import { widthOf } from "../diagram/surface";
+import type { Box } from "./captions";
 import type { Layout, Spot } from "./layout";
 
 /** The words of the messages at one spot, where they run into nothing. */
@@ -14,14 +15,18 @@ export interface Word {
 
 const SIZE = 11;
 const LONGEST = 20;
-/** How far words stay away from the edges of the picture; below, there is a line about cuts. */
-const MARGIN = { side: 4, top: 12, bottom: 24 };
+/** How far words stay away from the edges of the picture; on top, there is a line about cuts. */
+const MARGIN = { side: 4, top: 28, bottom: 6 };
 
 /** Words beside messages, where they run into neither each other, nor a process, nor the edge. Those at one spot share a line. */
 export class Words {
   private readonly bySpot = new Map<string, { flight: Flight; texts: string[]; spot: Spot; size: number }>();
 
-  constructor(private readonly layout: Layout) {}
+  /** Words also run into nothing that stands in these places. */
+  constructor(
+    private readonly layout: Layout,
+    private readonly taken: readonly Box[] = [],
+  ) {}
 
   add(flight: Flight, spot: Spot, size: number) {
     const key = `${Math.round(spot.x / 6)} ${Math.round(spot.y / 6)}`;
@@ -48,6 +53,7 @@ export class Words {
     if (x < MARGIN.side || x + width > layout.width - MARGIN.side) return false;
     if (y < MARGIN.top || y > layout.height - MARGIN.bottom) return false;
     if (placed.some((other) => Math.abs(other.y - y) < SIZE + 1 && other.x < x + width && x < other.x + other.width)) return false;
+    if (this.taken.some((box) => box.top < y && y - SIZE < box.bottom && box.left < x + width && x < box.right)) return false;
     return [...layout.spots.values()].every((node) => {
       const [nearX, nearY] = [Math.max(x, Math.min(node.x, x + width)), Math.max(y - SIZE, Math.min(node.y, y))];
       return Math.hypot(nearX - node.x, nearY - node.y) > layout.radius + 2;
