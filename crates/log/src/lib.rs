@@ -68,7 +68,8 @@
 //!   one listens. A member goes by the newest list in its log, committed or not; without one, by the
 //!   list that the cluster was founded with. A candidate asks, and a candidate and a leader count,
 //!   only the voters of their own list. A member that does not vote by its own list does not campaign.
-//!   A voter answers every candidate. \[Raft thesis §4.1, §4.2.2\]
+//!   A voter answers every candidate. The first entry of the log, once it is committed, names the
+//!   cluster: its id follows from the births in it. \[Raft thesis §4.1, §4.2.2\]
 //! * **G12 Changes.** Only a leader that has committed an entry of its own term changes the list. The list
 //!   before must be committed too, and one voter at most comes or goes. From the step in which
 //!   the leader appends the list, it counts entries and leases by it. It does not remove itself: it hands
@@ -119,8 +120,8 @@ pub use restart::{Durable, HardState, Saved};
 pub use status::{Completeness, PeerReport, Report};
 pub use tail::Tail;
 pub use types::{
-    Birth, Config, Durability, Entry, Index, Input, Loss, Misfit, Output, Payload, Portable,
-    Position, Quorum, Term, Timer,
+    Birth, ClusterId, Config, Durability, Entry, Index, Input, Loss, Misfit, Output, Payload,
+    Portable, Position, Quorum, Term, Timer,
 };
 
 pub use bellwether_core::{Machine, Unsound};

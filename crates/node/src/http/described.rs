@@ -17,6 +17,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         here,
         status,
         members,
+        crate::backup::backup,
         history,
         follow_events,
         watch,
@@ -56,7 +57,7 @@ fn the_documents_are_up_to_date() {
 fn the_document_lists_every_route() {
     let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 14 + 18, "{:?}", paths.keys());
+    assert_eq!(paths.len(), 15 + 18, "{:?}", paths.keys());
     assert!(document["components"]["schemas"]["Status"].is_object());
 }
 
