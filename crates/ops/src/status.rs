@@ -135,6 +135,7 @@ mod tests {
             log: Log { last_index: 12, commit_index: 9, behind: 3, ..Log::default() },
             lease_full_ms: 500,
             up: None,
+            cluster_id: None,
         }
     }
 

@@ -39,7 +39,9 @@ impl Place {
                 &format!("[[member]]\nid = {id}\naddress = \"{listen}\"\nhttp = \"{http}\"\n");
         }
         fs::write(folder.path().join("node.toml"), config).unwrap();
-        fs::write(folder.path().join("operator.token"), format!("{:032x}\n", 7)).unwrap();
+        // Each cluster has its own: the keys of sessions are kept by it.
+        let port: u32 = http[0].rsplit_once(':').unwrap().1.parse().unwrap();
+        fs::write(folder.path().join("operator.token"), format!("{port:032x}\n")).unwrap();
         learn(http, &folder.path().join("operator.token"));
         let place = Place { http: http.to_vec(), folder };
         let made = place.run(&format!("certs --cluster demo --ids 1..{members} --out ."));

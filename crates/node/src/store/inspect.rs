@@ -97,6 +97,10 @@ fn patiently(folder: &Path) -> Result<Inspection, DurableError> {
         if is_whole || !is_used || tries == TRIES {
             return found;
         }
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a command, and not a process of the contract"
+        )]
         std::thread::sleep(PAUSE);
     }
 }
