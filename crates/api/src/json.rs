@@ -47,6 +47,10 @@ impl Here {
 pub struct Status {
     /// The cluster's name.
     pub cluster: String,
+    /// The cluster's id, which tells clusters of the same name apart; none until the first coordinator has
+    /// begun.
+    #[serde(default)]
+    pub cluster_id: Option<String>,
     /// The number of the member that answers.
     pub id: u32,
     /// The version of its program.

@@ -115,6 +115,11 @@ impl Coordination {
         self.deadlocks.iter().map(|deadlock| &**deadlock)
     }
 
+    /// The last token that was given, or one before the first of the term.
+    pub fn last_token(&self) -> Token {
+        self.token
+    }
+
     /// What is served.
     pub fn limits(&self) -> &Limits {
         &self.limits

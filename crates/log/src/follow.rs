@@ -1,7 +1,9 @@
 //! G4 Log and the follower's half of G7 Lease: hearing a leader, appending, committing.
 
 use crate::message::{Ack, Heartbeat, Msg};
-use crate::types::{Durability, Entry, Index, Output, Payload, Position, Quorum, Term};
+use crate::types::{
+    Birth, ClusterId, Durability, Entry, Index, Output, Payload, Position, Quorum, Term,
+};
 use crate::{Cx, Lease, Log, Memory, Role, Whole};
 use bellwether_core::{Machine, NodeId};
 use std::sync::Arc;
@@ -250,8 +252,11 @@ impl<M: Machine> Whole<M> {
     pub(crate) fn apply(&mut self, entry: &Entry<M::Command>) -> Vec<M::Outcome> {
         self.commit = entry.position;
         match &entry.payload {
-            Payload::Begin { births, .. } => {
+            Payload::Begin { leader, births } => {
                 self.roster.births.extend(births.iter().copied());
+                if entry.position.index == Index::ZERO.next() {
+                    self.roster.cluster = Some(founded(*leader, births));
+                }
                 Vec::new()
             }
             Payload::Joined { member, birth } => {
@@ -265,4 +270,11 @@ impl<M: Machine> Whole<M> {
             }
         }
     }
+}
+
+/// G11: the id of the cluster that begins with this entry. There is one committed first entry, and the
+/// births in it are random numbers: so a cluster has one id, and no two clusters have the same.
+fn founded(leader: NodeId, births: &[(NodeId, Birth)]) -> ClusterId {
+    let births = births.iter().flat_map(|(id, birth)| [u64::from(id.number()), birth.number()]);
+    ClusterId::from_numbers([u64::from(leader.number())].into_iter().chain(births))
 }

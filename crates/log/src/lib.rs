@@ -70,7 +70,8 @@
 //!   only the voters of their own list. A member that does not vote by its own list does not campaign.
 //!   A voter answers every candidate. A member that does not vote by its own list answers only if its log
 //!   names its folder (G10): so a member that was removed and begins again with an empty folder is not taken for
-//!   the voter that it was. \[Raft thesis §4.1, §4.2.2; the exception is our own\]
+//!   the voter that it was. The first entry of the log, once it is committed, names the cluster: its id
+//!   follows from the births in it. \[Raft thesis §4.1, §4.2.2; the exception is our own\]
 //! * **G12 Changes.** Only a leader that has committed an entry of its own term changes the list. The list
 //!   before must be committed too, and one voter at most comes or goes. From the step in which
 //!   the leader appends the list, it counts entries and leases by it. It does not remove itself: it hands
@@ -121,8 +122,8 @@ pub use restart::{Durable, HardState, Saved};
 pub use status::{Completeness, PeerReport, Report};
 pub use tail::Tail;
 pub use types::{
-    Birth, Config, Durability, Entry, Index, Input, Loss, Misfit, Output, Payload, Portable,
-    Position, Quorum, Term, Timer,
+    Birth, ClusterId, Config, Durability, Entry, Index, Input, Loss, Misfit, Output, Payload,
+    Portable, Position, Quorum, Term, Timer,
 };
 
 pub use bellwether_core::{Machine, Unsound};

@@ -1,6 +1,6 @@
 //! The member list, which is an entry of the log (G11): who votes, who learns, and where each one is.
 
-use crate::types::Birth;
+use crate::types::{Birth, ClusterId};
 use bellwether_core::{Group, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -243,13 +243,15 @@ impl fmt::Display for ChangeError {
 impl std::error::Error for ChangeError {}
 
 /// What is known of the members at the commit index: which data folder of each counts (G10), and the
-/// member list, if it has ever changed (G11).
+/// member list, if it has ever changed (G11), and which cluster this is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Roster {
     /// Each member's data folder.
     pub births: BTreeMap<NodeId, Birth>,
     /// The member list.
     pub members: Option<Arc<Members>>,
+    /// The cluster. A log of an earlier version that has dropped its first entry does not say.
+    pub cluster: Option<ClusterId>,
 }
 
 impl Roster {
@@ -272,6 +274,6 @@ impl Roster {
 /// Without a member list.
 impl FromIterator<(NodeId, Birth)> for Roster {
     fn from_iter<T: IntoIterator<Item = (NodeId, Birth)>>(births: T) -> Self {
-        Roster { births: births.into_iter().collect(), members: None }
+        Roster { births: births.into_iter().collect(), ..Roster::default() }
     }
 }

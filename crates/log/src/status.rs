@@ -3,7 +3,7 @@
 use crate::lead::{LeaderState, Peer};
 use crate::members::Roster;
 use crate::tail::Tail;
-use crate::types::{Birth, Config, Index, Position, Term};
+use crate::types::{Birth, ClusterId, Config, Index, Position, Term};
 use crate::{Log, Role};
 use bellwether_core::{Group, Invariant, Machine, NodeId, Time};
 use std::cmp::Reverse;
@@ -111,6 +111,12 @@ impl<M: Machine> Log<M> {
     /// G10, G11: what is committed of the members.
     pub fn roster(&self) -> Option<&Roster> {
         self.whole().map(|whole| &whole.roster)
+    }
+
+    /// G11: which cluster this is, once that is committed. Only where the log outlives a restart of all
+    /// members and a partition has one history.
+    pub fn cluster(&self, config: &Config) -> Option<ClusterId> {
+        self.roster().filter(|_| config.may_change())?.cluster
     }
 
     /// Which data folder this is.

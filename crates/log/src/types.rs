@@ -123,6 +123,41 @@ impl Birth {
     }
 }
 
+/// Names a cluster: two clusters with the same name and members have different ones. It follows from
+/// the first entry of the log (G11), or from the backup that a cluster was restored from.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct ClusterId(u64);
+
+impl ClusterId {
+    /// The id with this number.
+    pub const fn new(number: u64) -> Self {
+        ClusterId(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The id that follows from these numbers, the same on every machine (FNV-1a). It is not zero, which
+    /// stands for none where ids travel.
+    pub fn from_numbers(numbers: impl IntoIterator<Item = u64>) -> Self {
+        let bytes = numbers.into_iter().flat_map(u64::to_le_bytes);
+        let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        ClusterId(hash.max(1))
+    }
+}
+
+impl fmt::Display for ClusterId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
 /// One entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Entry<C> {

@@ -10,6 +10,7 @@ use axum::extract::FromRef;
 use bellwether_api::json;
 use bellwether_core::{NodeId, Time};
 use bellwether_http::Origins;
+use bellwether_log::ClusterId;
 use bellwether_member::{Completeness, Health, LogStatus, MemberStatus, Stance, Status};
 use bellwether_net::{Clock, Identity, PeerState};
 use std::sync::Arc;
@@ -68,6 +69,7 @@ impl About {
     pub(crate) fn status(&self, status: &Status) -> json::Status {
         json::Status {
             cluster: self.settings.cluster.clone(),
+            cluster_id: self.handle.running.cluster_id().map(|id| ClusterId::new(id).to_string()),
             id: self.settings.id.number(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),

@@ -6,7 +6,7 @@
 
 use crate::about::About;
 use crate::callers::{Caller, Operator};
-use crate::{coordination, events, messages, metrics, overviews};
+use crate::{backup, coordination, events, messages, metrics, overviews};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::header::CONTENT_TYPE;
@@ -36,6 +36,7 @@ pub(crate) fn router(about: Arc<About>, extra: Extra) -> Router {
         .route("/v1/here", get(here))
         .route("/v1/status", get(status))
         .route("/v1/members", get(members))
+        .route("/v1/backup", get(backup::backup))
         .route("/v1/history", get(history))
         .route("/v1/events", get(follow_events))
         .route("/v1/watch", get(watch))
@@ -70,15 +71,16 @@ pub(crate) fn kind(method: &Method, path: &str) -> Kind {
         (&Method::POST, ["v1", "sessions", _, "locks"] | ["v1", "roles", _, "campaign"]) => {
             Kind::Wait
         }
-        (&Method::GET, ["v1", "coordination" | "sessions" | "roles" | "locks" | "deadlocks"]) => {
-            Kind::List
-        }
+        (
+            &Method::GET,
+            ["v1", "backup" | "coordination" | "sessions" | "roles" | "locks" | "deadlocks"],
+        ) => Kind::List,
         _ => Kind::Plain,
     }
 }
 
 /// The member itself is at fault.
-fn silent() -> ErrorResponse {
+pub(crate) fn silent() -> ErrorResponse {
     let hint = "it has ended or hangs; see its log";
     ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, "the member does not answer", Some(hint))
 }
@@ -249,7 +251,7 @@ async fn decide(about: &About, by: &Caller, input: Input) -> Outcome<json::Decid
 }
 
 /// Says why not, and which member to ask instead.
-fn declined(about: &About, decline: Decline) -> ErrorResponse {
+pub(crate) fn declined(about: &About, decline: Decline) -> ErrorResponse {
     let status = match decline {
         Decline::Unknown(_) => StatusCode::NOT_FOUND,
         _ => StatusCode::CONFLICT,

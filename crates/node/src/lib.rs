@@ -5,6 +5,7 @@
 //! API that says what they do and why, and exit codes that a supervisor understands.
 
 mod about;
+pub mod backup;
 mod callers;
 mod clients;
 pub mod codec;

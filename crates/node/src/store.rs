@@ -5,7 +5,7 @@
 //! | 1 HardState | everything durable but the entries; whether a log is kept at all | when it changed, and first in every segment |
 //! | 2 Entry | one entry | when it is written (G4, G6) |
 //! | 3 Cut | the entries after this index are void | before the entries that replace them |
-//! | 4 Commit | entries up to this index are committed | with other records; never a reason to write |
+//! | 4 Commit | entries up to this index are committed | with other records; a reason to write only the first time, because the first entry names the cluster |
 //! | 5 Snapshot | this file holds the state at this position | when the file is complete |
 //! | 6 Filled | the same, and all entries before are void | when another member's snapshot was adopted |
 //!
@@ -16,7 +16,9 @@
 //! folder is void. While a member receives a snapshot its former log stays on disk. After a crash it
 //! comes back with that log, which is as much as it claims to have had (its floor).
 
+mod found;
 mod import;
+mod inspect;
 mod receiving;
 mod recover;
 
@@ -25,6 +27,7 @@ mod bench;
 #[cfg(test)]
 mod tests;
 
+pub use self::inspect::{Inspection, inspect};
 use self::receiving::Receiving;
 use crate::codec::packed::pack;
 use bellwether_core::Process;
@@ -121,7 +124,7 @@ where
         let mut read = recover::Reading::default();
         let folder = Folder::open(path, owner, segment, |found| read.take(found))?;
         let (hard, bytes) = (read.hard(), read.bytes());
-        let recovered = read.finish(&folder)?;
+        let recovered = read.finish(&recover::Place::of(&folder))?;
         let mut store = LogStore {
             folder,
             hard,
@@ -180,7 +183,7 @@ where
             batch.push(SNAPSHOT, &to_record(&snapshot));
             changes.snapshot = Some(snapshot);
         }
-        let commit = log.state().map_or(Index::ZERO, |(commit, _)| commit.index).min(written);
+        let commit = committed(log);
         if commit > self.disk.commit {
             batch.push(COMMIT, &commit.number().to_le_bytes());
             self.disk.commit = commit;
@@ -329,7 +332,9 @@ where
             let is_behind = |received| Receiving::is_behind(own, received);
             log.written().is_none() && log.received().is_some_and(is_behind)
         };
-        let is_behind = || last().is_some_and(|last| last != self.disk.last) || receives();
+        let is_named = || self.disk.commit > Index::ZERO || committed(log) == Index::ZERO;
+        let is_behind =
+            || last().is_some_and(|last| last != self.disk.last) || receives() || !is_named();
         self.hard != Some(hard) || hard.keeps_log && is_behind()
     }
 
@@ -449,6 +454,12 @@ fn to_mark(position: Position) -> Mark {
 
 fn from_mark(mark: Mark) -> Position {
     Position::new(mark.term, mark.index)
+}
+
+/// The last written entry that is known to be committed.
+fn committed<M: Machine>(log: &Log<M>) -> Index {
+    let written = log.written().map_or(Index::ZERO, |(written, _)| written);
+    log.state().map_or(Index::ZERO, |(commit, _)| commit.index).min(written)
 }
 
 /// A snapshot as a record refers to it.

@@ -6,7 +6,7 @@ use bellwether_algorithms::election::any::Choice;
 use bellwether_coordination::Coordination;
 use bellwether_core::NodeId;
 use bellwether_log::{Ack, Durability, Log, Msg as OfLog};
-use bellwether_member::service::{Input, Msg};
+use bellwether_member::service::{Config, Input, Msg};
 use bellwether_member::{Msg as Member, Service};
 use bellwether_net::durable::{DurableError, Owner};
 use bellwether_net::{Hint, Malformed, Opened, Payload, Protocol, View};
@@ -29,12 +29,17 @@ impl HasLog for Service {
     }
 }
 
+impl Wire {
+    /// The name of the protocol, which data folders carry, too.
+    pub(crate) const NAME: &str = "member/2";
+}
+
 impl Protocol for Wire {
     type Process = Service;
     type Store = LogStore<Coordination>;
 
     fn name(&self) -> &str {
-        "member/2"
+        Wire::NAME
     }
 
     fn encode(&self, msg: &Msg) -> Payload {
@@ -66,6 +71,10 @@ impl Protocol for Wire {
 
     fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError> {
         LogStore::open(path, owner, self.durability)
+    }
+
+    fn cluster_id(&self, process: &Service, config: &Config) -> Option<u64> {
+        process.log().cluster(&config.member.log).map(|id| id.number())
     }
 
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input> {

@@ -39,6 +39,12 @@ pub enum ClientCommand {
     Status(AskArgs),
     /// List the members, their health and their clocks
     Members(AskArgs),
+    /// Write the state of a running cluster to a file
+    Backup(crate::backup::BackupArgs),
+    /// Make the data folder of a member of a new cluster from a backup
+    Restore(crate::backup::RestoreArgs),
+    /// Show what a data folder holds
+    Inspect(crate::backup::InspectArgs),
     /// Run a command only while it leads a role
     Campaign(Box<crate::running::args::CampaignArgs>),
     /// Run a command only while it holds a lock
@@ -66,6 +72,9 @@ impl ClientCommand {
             ClientCommand::Certs(args) => crate::certs::run(&args),
             ClientCommand::Status(args) => watching::run::<Status>(&args),
             ClientCommand::Members(args) => watching::run::<Members>(&args),
+            ClientCommand::Backup(args) => crate::backup::backup(&args),
+            ClientCommand::Restore(args) => crate::backup::restore(&args),
+            ClientCommand::Inspect(args) => crate::backup::inspect_folder(&args),
             ClientCommand::Campaign(args) => crate::running::campaign::run(&args),
             ClientCommand::Lock(args) => crate::running::lock::run(&args),
             ClientCommand::Keep(args) => crate::running::keeper::keep(&args),

@@ -166,12 +166,20 @@ async fn call<T: DeserializeOwned>(
         .await
         .map_err(late)?
         .map_err(no_answer)?;
-    let strange = |why: serde_json::Error| Unanswered::Strange(address.clone(), why.to_string());
     if status.is_success() {
+        let strange =
+            |why: serde_json::Error| Unanswered::Strange(address.clone(), why.to_string());
         return serde_json::from_slice(&bytes).map_err(strange);
     }
-    let problem = serde_json::from_slice(&bytes).map_err(strange)?;
-    Err(Unanswered::Refused(address.clone(), status, problem))
+    Err(refusal(address, status, &bytes))
+}
+
+/// Why a member refuses, from its answer.
+pub(crate) fn refusal(address: &Address, status: StatusCode, body: &[u8]) -> Unanswered {
+    match serde_json::from_slice(body) {
+        Ok(problem) => Unanswered::Refused(address.clone(), status, problem),
+        Err(why) => Unanswered::Strange(address.clone(), why.to_string()),
+    }
 }
 
 #[cfg(test)]

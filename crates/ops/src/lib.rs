@@ -5,6 +5,7 @@
 
 mod args;
 mod asking;
+mod backup;
 mod certs;
 mod coordination;
 mod members;

@@ -14,7 +14,8 @@ impl Shown for Status {
             let _ = writeln!(text, "{name:<12} {value}");
         };
         let election = &self.election;
-        row("cluster", format!("{}, {} members, {election}", self.cluster, self.configured));
+        let id = self.cluster_id.as_ref().map_or(String::new(), |id| format!(" (id {id})"));
+        row("cluster", format!("{}{id}, {} members, {election}", self.cluster, self.configured));
         row("coordinator", coordinator(self));
         let agree = match self.reachable {
             Some(heard) => format!("{heard} answer, "),
@@ -134,6 +135,7 @@ mod tests {
             log: Log { last_index: 12, commit_index: 9, behind: 3, ..Log::default() },
             lease_full_ms: 500,
             up: None,
+            cluster_id: None,
         }
     }
 

@@ -8,7 +8,8 @@
 use crate::asking::{ANSWERS_WITHIN, Address, Unanswered, get_within, post};
 use crate::on_etcd::OnEtcd;
 use crate::running::sockets;
-use bellwether_api::json::Status;
+use crate::up::link::Link;
+use bellwether_api::json::{Members, Status};
 use bellwether_node::operator::{NoToken, OperatorToken};
 use bellwether_shell::Failure;
 use serde::Serialize;
@@ -19,6 +20,12 @@ use std::time::Duration;
 
 /// What a command ends with that may not do what it is asked for.
 const NOT_ALLOWED: u8 = 77;
+
+/// The engine cannot do it.
+const UNSUPPORTED: u8 = 83;
+
+/// There is no coordinator.
+const NO_COORDINATOR: u8 = 70;
 
 /// Where an installed member answers.
 const INSTALLED: &str = "127.0.0.1:7480";
@@ -99,13 +106,43 @@ impl Whom {
         if let Some(etcd) = &self.etcd {
             return Ok(etcd.command(path, body).await?);
         }
-        let token = token.or(self.token.as_deref()).map(OperatorToken::read).transpose();
-        let unusable = |why: NoToken| Failure::Exit(NOT_ALLOWED, why.to_string());
-        let token = token.map_err(unusable)?.map(OperatorToken::hex);
+        let token = self.operator_token(token)?;
         if self.members.len() > 1 {
             let _: Status = self.get("/v1/status").await?;
         }
         let member = &self.members[self.first.get()];
         Ok(post(member, path, token.as_deref(), body).await?)
+    }
+
+    /// The operator token in the file that was named, or where `up` has left it; in letters.
+    pub(crate) fn operator_token(&self, named: Option<&Path>) -> Result<Option<String>, Failure> {
+        let token = named.or(self.token.as_deref()).map(OperatorToken::read).transpose();
+        let unusable = |why: NoToken| Failure::Exit(NOT_ALLOWED, why.to_string());
+        Ok(token.map_err(unusable)?.map(OperatorToken::hex))
+    }
+
+    /// The way to the coordinator, and its number.
+    pub(crate) async fn coordinator(&self) -> Result<(Link, u32), Failure> {
+        if self.etcd.is_some() {
+            let what = "an etcd cluster has its own backups: use `etcdctl snapshot save`";
+            return Err(Failure::Exit(UNSUPPORTED, what.to_owned()));
+        }
+        let seen: Members = self.get("/v1/members").await?;
+        let Some(member) = seen.members.iter().find(|member| member.is_coordinator) else {
+            let what = "the cluster has no coordinator now; see `bellwether status`, and try again";
+            return Err(Failure::Exit(NO_COORDINATOR, what.to_owned()));
+        };
+        let address = match &member.http {
+            _ if member.id == seen.id => self.members[self.first.get()].clone(),
+            Some(http) => Address::parse(http)?,
+            None => {
+                let what = format!(
+                    "P{} is the coordinator, and its HTTP address is not in the configuration; give it",
+                    member.id
+                );
+                return Err(Failure::flag("address", what));
+            }
+        };
+        Ok((Link::new(address), member.id))
     }
 }

@@ -46,6 +46,8 @@ pub struct Hello {
     pub group: u64,
     #[prost(message, repeated, tag = "10")]
     pub settings: ::prost::alloc::vec::Vec<Setting>,
+    #[prost(uint64, tag = "11")]
+    pub cluster_id: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Setting {

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod backup;
 mod clients;
 mod common;
 mod coordination;

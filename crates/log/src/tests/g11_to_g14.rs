@@ -441,3 +441,29 @@ fn g11_a_restart_and_a_snapshot_keep_the_list() {
     )));
     assert_eq!(other.list(), list);
 }
+
+#[test]
+fn g11_the_first_committed_entry_names_the_cluster_for_ever() {
+    let mut one = leader();
+    let config = one.config.clone();
+    let named = one.log.cluster(&config).unwrap();
+    one.change(&add(4)).unwrap();
+    one.settle(&[2]);
+    one.restart();
+    assert_eq!(one.log.cluster(&config), Some(named), "it is on the disk");
+    let others = Config { durability: Durability::Memory, ..config };
+    assert_eq!(one.log.cluster(&others), None, "without a disk there may be several first entries");
+
+    // An entry that is not committed names nothing; another founding gives another id.
+    let founded = |birth: u64, committed: u64| {
+        let mut other = of_three(3);
+        let payload = Payload::Begin { leader: id(2), births: vec![(id(2), Birth::new(birth))] };
+        let entry = Arc::new(Entry { position: at(1, 1), payload });
+        let (beat, prev) = (beat(1, at(1, 1), committed), Position::ZERO);
+        other.get(2, Msg::Append { beat, prev, entries: vec![entry].into() });
+        other.log.cluster(&other.config)
+    };
+    assert_eq!(founded(1, 0), None);
+    assert!(founded(1, 1).is_some() && founded(1, 1) != founded(2, 1));
+    assert_eq!(founded(1, 1), founded(1, 1));
+}

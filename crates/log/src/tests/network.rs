@@ -92,7 +92,7 @@ impl Dice {
     fn roster(&mut self) -> Roster {
         let births = [(id(2), Birth::new(self.below(3)))].into();
         let members = (self.below(3) == 0).then(|| Arc::new(self.members()));
-        Roster { births, members }
+        Roster { births, members, ..Roster::default() }
     }
 
     fn place(&mut self) -> Place<Words> {

@@ -242,7 +242,7 @@ impl Process for Probe {
 fn founded(me: NodeId, group: &Group, scope: &Scope) -> Durable<List> {
     let (birth, commit) = (Birth::new(1), Position::new(1, 1));
     let births = group.ring().iter().map(|id| (*id, birth)).collect();
-    let roster = Roster { births, members: scope.list.clone() };
+    let roster = Roster { births, members: scope.list.clone(), ..Roster::default() };
     let has_voted = scope.voted.contains(&me.number());
     let state = Arc::new(List { commands: scope.commands.clone().collect() });
     let mut tail = Tail::new(commit);

@@ -242,6 +242,7 @@ fn examine<P: Protocol>(
         me: shared.me(),
         group: &shared.group,
         settings: &shared.settings,
+        cluster_id: shared.cluster_id(),
     };
     let caller = judge(hello, &expected)?;
     if !certificate.is_some_and(|certificate| speaks_for(certificate, cluster, caller.id)) {

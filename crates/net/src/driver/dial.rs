@@ -219,6 +219,7 @@ impl<P: Protocol> Dialler<P> {
             instance: self.shared.instance,
             group: fingerprint(&self.shared.group),
             settings: self.shared.settings.iter().map(setting).collect(),
+            cluster_id: self.shared.cluster_id(),
         }
     }
 

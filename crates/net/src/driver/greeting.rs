@@ -25,6 +25,8 @@ pub struct Expected<'a> {
     pub group: &'a Group,
     /// What must be the same at both ends.
     pub settings: &'a [(&'static str, String)],
+    /// Its cluster's id; 0 if it does not know one.
+    pub cluster_id: u64,
 }
 
 /// A caller that may come in, if its certificate is right.
@@ -72,6 +74,7 @@ pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> 
     let refuse = |reason, text: String| Err(Refused { reason, text });
     let version = judge_version(hello.version, hello.oldest)?;
     judge_cluster(&hello.cluster, expected.cluster)?;
+    judge_cluster_id(hello.from, hello.cluster_id, expected)?;
     if hello.protocol != expected.protocol {
         let text = format!(
             "the caller runs `{}`, and this process `{}`",
@@ -148,6 +151,19 @@ fn judge_cluster(theirs: &str, ours: &str) -> Result<(), Refused> {
     Err(Refused::new(Reason::Cluster, text))
 }
 
+/// A process that does not know its cluster's id yet learns it from the members that let it in.
+fn judge_cluster_id(caller: u32, theirs: u64, expected: &Expected<'_>) -> Result<(), Refused> {
+    let (ours, me) = (expected.cluster_id, expected.me.number());
+    if theirs == ours || theirs == 0 || ours == 0 {
+        return Ok(());
+    }
+    let text = format!(
+        "member {caller} is of cluster id {theirs:016x}, and member {me} of {ours:016x}: two clusters \
+         have the same name. Stop the member that does not belong here, or give it the right data folder"
+    );
+    Err(Refused::new(Reason::Cluster, text))
+}
+
 /// A hash of who the members are, whatever their order (FNV-1a over their numbers).
 pub(crate) fn fingerprint(group: &Group) -> u64 {
     let bytes = group.ascending().flat_map(|id| id.number().to_le_bytes());
@@ -183,7 +199,9 @@ mod tests {
         let me = NodeId::new(1);
         let settings = [("lease", "500ms".to_owned()), ("drift_ppm", "500".to_owned())];
         let (protocol, settings) = ("member", &settings[..]);
-        let expected = Expected { cluster: "test", protocol, me, group: &group, settings };
+        let cluster_id = 0xa;
+        let expected =
+            Expected { cluster: "test", protocol, me, group: &group, settings, cluster_id };
         let mut hello = Hello {
             version: envelope::VERSION,
             oldest: envelope::OLDEST,
@@ -195,6 +213,7 @@ mod tests {
             instance: 77,
             group: fingerprint(&group),
             settings: vec![setting("lease", "500ms")],
+            cluster_id: 0xa,
         };
         change(&mut hello);
         judge(&hello, &expected)
@@ -218,6 +237,15 @@ mod tests {
         assert_eq!(judged(|hello| hello.to = 3), Err(Reason::Recipient));
         assert_eq!(judged(|hello| hello.from = 4), Err(Reason::UnknownId));
         assert_eq!(judged(|hello| hello.from = 1), Err(Reason::UnknownId));
+    }
+
+    #[test]
+    fn a_member_of_another_cluster_of_the_same_name_is_refused_with_both_ids() {
+        assert!(judged(|hello| hello.cluster_id = 0).is_ok(), "it does not know one yet");
+        let refused = refusal(|hello| hello.cluster_id = 0xb).unwrap_err();
+        assert_eq!(refused.reason, Reason::Cluster);
+        let ids = "member 2 is of cluster id 000000000000000b, and member 1 of 000000000000000a";
+        assert!(refused.text.starts_with(ids), "{}", refused.text);
     }
 
     /// Finding c: a member with a longer lease would lead beside the one that the others follow.

@@ -46,6 +46,13 @@ pub trait Protocol: Send + Sync + 'static {
     /// start.
     fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError>;
 
+    /// The id of the cluster that the process is of, if it knows one: the greeting compares it. A member
+    /// of another cluster is refused.
+    fn cluster_id(&self, process: &Self::Process, config: &Config<Self>) -> Option<u64> {
+        let _ = (process, config);
+        None
+    }
+
     /// What the process is told when the connection to a peer tells something about the peer: a
     /// hint, never proof. Nothing by default.
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input<Self>> {

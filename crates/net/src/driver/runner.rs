@@ -24,6 +24,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::yield_now;
@@ -382,6 +383,9 @@ impl<P: Protocol> Runner<P> {
         let here = Here::new(&self.shared.group, self.shared.place, now, false);
         call.make(&mut self.process, &mut Context::new(&here, &self.config, &mut effects));
         self.shared.stats.count(|counters| counters.steps += 1);
+        if let Some(id) = self.shared.protocol.cluster_id(&self.process, &self.config) {
+            self.shared.cluster_id.store(id, Ordering::Relaxed);
+        }
         if !self.state.unsaved {
             let changed = |store: &P::Store| store.is_dirty(&self.process);
             self.state.unsaved = self.store.as_ref().is_some_and(changed);

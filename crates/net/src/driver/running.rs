@@ -159,6 +159,7 @@ fn share<P: Protocol>(
         life,
         instance,
         settings,
+        cluster_id: Default::default(),
         limits,
         dev_faults,
         clients,
@@ -200,6 +201,11 @@ impl<P: Protocol> Running<P> {
     /// Its number.
     pub fn id(&self) -> NodeId {
         self.shared.me()
+    }
+
+    /// The id of its cluster, if it knows one.
+    pub fn cluster_id(&self) -> Option<u64> {
+        Some(self.shared.cluster_id()).filter(|id| *id != 0)
     }
 
     /// Its clock.

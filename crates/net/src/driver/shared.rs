@@ -32,6 +32,8 @@ pub(crate) struct Shared<P: Protocol> {
     pub(crate) life: u64,
     pub(crate) instance: u64,
     pub(crate) settings: Vec<(&'static str, String)>,
+    /// What the process says of its cluster; 0 while it does not know.
+    pub(crate) cluster_id: AtomicU64,
     pub(crate) limits: Limits,
     pub(crate) dev_faults: bool,
     pub(crate) clients: Option<mpsc::Sender<ClientConnection>>,
@@ -157,6 +159,11 @@ pub(crate) struct Admission {
 impl<P: Protocol> Shared<P> {
     pub(crate) fn me(&self) -> NodeId {
         self.identity.id()
+    }
+
+    /// The id of its cluster; 0 while it does not know one.
+    pub(crate) fn cluster_id(&self) -> u64 {
+        self.cluster_id.load(Ordering::Relaxed)
     }
 
     /// Whether a development partition cuts this peer off; then the messages are counted as lost.

@@ -107,7 +107,8 @@ fn envelopes_and_greetings() {
     let group = Group::numbered(5).unwrap();
     let me = id(1);
     let (protocol, settings) = ("member", &[("lease", "500ms".to_owned())][..]);
-    let expected = decode::Expected { cluster: "test", protocol, me, group: &group, settings };
+    let expected =
+        decode::Expected { cluster: "test", protocol, me, group: &group, settings, cluster_id: 0 };
     fuzz("envelope", |bytes| {
         let Ok(envelope) = decode::envelope(bytes) else { return false };
         let again = decode::envelope(&envelope.encode_to_vec()).unwrap();
@@ -212,6 +213,7 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         instance: 0x1234_5678_9abc_def0,
         group: 42,
         settings: Vec::new(),
+        cluster_id: 0,
     };
     let settings = vec![Setting { name: "lease".into(), value: "3s".into() }];
     let settled = Hello { settings, ..hello.clone() };

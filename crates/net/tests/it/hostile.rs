@@ -87,6 +87,7 @@ fn greeting(change: impl FnOnce(&mut Hello)) -> Vec<u8> {
         instance: 1,
         group: 0,
         settings: Vec::new(),
+        cluster_id: 0,
     };
     change(&mut hello);
     Envelope::new(envelope::VERSION, Body::Hello(hello)).encode_to_vec()

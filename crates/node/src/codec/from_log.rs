@@ -108,6 +108,7 @@ fn body(body: &Body<Coordination>) -> supply::Body {
                 parts: pack(parts),
                 next: next.as_ref().map(pack).unwrap_or_default(),
                 members: roster.members.as_ref().map(pack).unwrap_or_default(),
+                cluster: roster.cluster.map(|cluster| cluster.number()),
             })
         }
         Body::Mismatch { after } => supply::Body::Mismatch(position(*after)),

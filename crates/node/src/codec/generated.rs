@@ -214,6 +214,8 @@ pub struct PieceOfParts {
     pub next: ::prost::alloc::vec::Vec<u8>,
     #[prost(bytes = "vec", tag = "6")]
     pub members: ::prost::alloc::vec::Vec<u8>,
+    #[prost(uint64, optional, tag = "7")]
+    pub cluster: ::core::option::Option<u64>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Folder {

@@ -6,7 +6,8 @@ use super::packed::unpack;
 use bellwether_coordination::Coordination;
 use bellwether_core::{NodeId, Time};
 use bellwether_log::{
-    Ack, Answer, Birth, Body, Entries, Heartbeat, Index, Msg, Permit, Place, Position, Roster, Term,
+    Ack, Answer, Birth, Body, ClusterId, Entries, Heartbeat, Index, Msg, Permit, Place, Position,
+    Roster, Term,
 };
 use std::time::Duration;
 
@@ -113,6 +114,7 @@ fn body(body: supply::Body) -> Result<Body<Coordination>, Malformed> {
                     [] => None,
                     members => Some(unpack(members, "supply.parts.members")?),
                 },
+                cluster: piece.cluster.map(ClusterId::new),
             },
             from: unpack(&piece.from, "supply.parts.from")?,
             parts: unpack(&piece.parts, "supply.parts.parts")?,

@@ -17,6 +17,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         here,
         status,
         members,
+        crate::backup::backup,
         history,
         follow_events,
         watch,
@@ -56,7 +57,7 @@ fn the_documents_are_up_to_date() {
 fn the_document_lists_every_route() {
     let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 14 + 18, "{:?}", paths.keys());
+    assert_eq!(paths.len(), 15 + 18, "{:?}", paths.keys());
     assert!(document["components"]["schemas"]["Status"].is_object());
 }
 
@@ -86,6 +87,7 @@ fn every_request_is_of_its_kind() {
                 _ if vital.contains(&named.as_str()) => Kind::Vital,
                 _ if waits.is_object() => Kind::Wait,
                 "Coordination" => Kind::List,
+                _ if path == "/v1/backup" => Kind::List,
                 _ => Kind::Plain,
             };
             let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
@@ -94,5 +96,5 @@ fn every_request_is_of_its_kind() {
         }
     }
     let of = |kind| seen.iter().filter(|seen| **seen == kind).count();
-    assert_eq!((of(Kind::Vital), of(Kind::Wait), of(Kind::List)), (5, 2, 5));
+    assert_eq!((of(Kind::Vital), of(Kind::Wait), of(Kind::List)), (5, 2, 6));
 }

@@ -6,11 +6,12 @@ use crate::codec::packed::unpack;
 use bellwether_log::{
     Durable, Entry, HardState, Index, Machine, Position, Roster, Saved, Tail, Term, Unsound,
 };
-use bellwether_net::durable::DurableError;
+use bellwether_net::durable::{DurableError, Owner};
 use bellwether_net::store::snapshot::{self, Snapshot};
 use bellwether_net::store::{Folder, Found, damaged};
 use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the records have said so far.
@@ -29,6 +30,22 @@ impl<M: Machine> Default for Reading<M> {
     fn default() -> Self {
         let (entries, commit) = (VecDeque::new(), Index::ZERO);
         Reading { hard: None, first: None, entries, commit, snapshot: None, bytes: 0 }
+    }
+}
+
+/// Which folder the records are from.
+pub(super) struct Place<'f> {
+    pub(super) path: &'f Path,
+    pub(super) owner: &'f Owner,
+    /// The first segment, or the folder if it has none.
+    pub(super) first: PathBuf,
+    pub(super) has_segments: bool,
+}
+
+impl<'f> Place<'f> {
+    pub(super) fn of(folder: &'f Folder) -> Self {
+        let (path, owner) = (folder.path(), folder.owner());
+        Place { path, owner, first: folder.first(), has_segments: folder.segment() > 0 }
     }
 }
 
@@ -152,10 +169,10 @@ where
     }
 
     /// All records are read.
-    pub(super) fn finish(mut self, folder: &Folder) -> Result<Recovered<M>, DurableError> {
-        let wrong = |what: String| damaged(&folder.first(), 0, what);
+    pub(super) fn finish(mut self, place: &Place<'_>) -> Result<Recovered<M>, DurableError> {
+        let wrong = |what: String| damaged(&place.first, 0, what);
         let Some(hard) = self.hard else {
-            if folder.segment() > 0 {
+            if place.has_segments {
                 return Err(wrong("there is no record of what was promised".to_owned()));
             }
             let (disk, snapshot) = (OnDisk::default(), None);
@@ -165,7 +182,7 @@ where
             let durable = Some(Durable { hard, log: Saved::Nothing });
             return Ok(Recovered { disk: OnDisk::default(), snapshot: None, durable });
         }
-        let (state, at, roster, snapshot) = self.read_snapshot(folder)?;
+        let (state, at, roster, snapshot) = self.read_snapshot(place)?;
         let first = self.first.unwrap_or(Position::ZERO);
         if first.index > at.index {
             return Err(wrong(format!(
@@ -191,7 +208,7 @@ where
     #[allow(clippy::type_complexity, reason = "used once")]
     fn read_snapshot(
         &self,
-        folder: &Folder,
+        place: &Place<'_>,
     ) -> Result<(M, Position, Roster, Option<(Snapshot, u64)>), DurableError> {
         let Some((at, sum, segment)) = self.snapshot else {
             return Ok((M::default(), Position::ZERO, Roster::new(), None));
@@ -206,7 +223,7 @@ where
             state.absorb(parts).map_err(|Unsound(what)| what.to_owned())
         };
         let named = (to_mark(at), sum);
-        let (path, owner) = (folder.path(), folder.owner());
+        let Place { path, owner, .. } = *place;
         let snapshot = snapshot::read(path, owner, named, &mut head, &mut part)?;
         let unsound = |Unsound(what)| damaged(&path.join(snapshot::name(named.0)), 0, what);
         let state = state.complete().map_err(unsound)?;
@@ -214,10 +231,15 @@ where
     }
 }
 
-/// Format 1 knew no member lists.
+/// Format 1 knew no member lists, and the first folders of format 2 no cluster.
 fn to_roster(bytes: &[u8]) -> Result<Roster, String> {
-    let older = |_| unpack(bytes, "roster").map(|births| Roster { births, members: None });
-    unpack(bytes, "roster").or_else(older).map_err(|what: Malformed| what.to_string())
+    let second = |_| {
+        let found = unpack(bytes, "roster");
+        found.map(|(births, members)| Roster { births, members, cluster: None })
+    };
+    let first = |_| unpack(bytes, "roster").map(|births| Roster { births, ..Roster::default() });
+    let found = unpack(bytes, "roster").or_else(second).or_else(first);
+    found.map_err(|what: Malformed| what.to_string())
 }
 
 fn to_index(bytes: &[u8]) -> Result<Index, String> {

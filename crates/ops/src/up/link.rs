@@ -2,10 +2,10 @@
 
 use crate::asking::{Address, Sent};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Bytes;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::de::DeserializeOwned;
 use std::io::ErrorKind;
@@ -47,13 +47,31 @@ impl Link {
         answer.filter(|(status, _)| status.is_success()).map(|(_, body)| body)
     }
 
-    /// Sends a request over the connection, which is opened if it is not; or says why not.
+    /// Where it goes.
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Sends a request and collects the answer; or says why not.
     pub(crate) async fn exchange(
         &mut self,
         method: Method,
         path: &str,
         sent: Sent<'_>,
     ) -> Result<(StatusCode, Bytes), String> {
+        let response = self.request(method, path, sent).await?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
+        Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
+    }
+
+    /// Sends a request over the connection, which is opened if it is not; or says why not.
+    pub(crate) async fn request(
+        &mut self,
+        method: Method,
+        path: &str,
+        sent: Sent<'_>,
+    ) -> Result<Response<Incoming>, String> {
         let plain = |error: hyper::Error| error.to_string();
         let sender = match &mut self.open {
             Some((sender, _)) => sender,
@@ -82,10 +100,7 @@ impl Link {
         }
         let request = request.body(Full::new(sent.body)).map_err(|error| error.to_string())?;
         sender.ready().await.map_err(plain)?;
-        let response = sender.send_request(request).await.map_err(plain)?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), ANSWER_MAX).collect().await;
-        Ok((status, body.map_err(|error| error.to_string())?.to_bytes()))
+        sender.send_request(request).await.map_err(plain)
     }
 
     /// Forgets the connection.

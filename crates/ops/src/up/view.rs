@@ -225,6 +225,7 @@ mod tests {
             warnings: Vec::new(),
             lease_full_ms: 500,
             up: None,
+            cluster_id: None,
         }
     }
 

@@ -74,6 +74,65 @@ impl Current {
     }
 }
 
+/// What a folder holds, as one sees it who does not use it.
+#[derive(Debug)]
+pub struct Listing {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whose it is; not known if it has no segment that can be read.
+    pub owner: Option<Owner>,
+    /// The highest format of its segments.
+    pub format: u32,
+    /// The first segment that was read, and how many were.
+    pub segments: (u64, u64),
+    /// The first thing that is wrong with the segments; those after it are not read.
+    pub damage: Option<DurableError>,
+}
+
+impl Listing {
+    /// Reads a folder without a lock, and changes nothing: while a process uses the folder, files may come
+    /// and go meanwhile.
+    pub fn read(
+        path: &Path,
+        mut take: impl FnMut(Found<'_>) -> Result<(), String>,
+    ) -> Result<Self, DurableError> {
+        let mut numbers = Vec::new();
+        for entry in std::fs::read_dir(path).map_err(io_error("list the directory", path))? {
+            let entry = entry.map_err(io_error("list the directory", path))?;
+            numbers.extend(segment::number(&entry.file_name().to_string_lossy()));
+        }
+        numbers.sort_unstable();
+        let segments = (numbers.first().copied().unwrap_or(0), 0);
+        let path = path.to_owned();
+        let mut listing = Listing { path, owner: None, format: 0, segments, damage: None };
+        let mut batch = None;
+        for (place, number) in numbers.iter().copied().enumerate() {
+            let path = listing.path.join(name(number));
+            let wanted = segments.0 + place as u64;
+            if number != wanted {
+                let what = format!("the segment `{}` before it is missing", name(wanted));
+                listing.damage = Some(damaged(&path, 0, what));
+                break;
+            }
+            let is_last = place + 1 == numbers.len();
+            let owner = listing.owner.as_ref();
+            match recover::scan(&path, owner, (number, batch), is_last, &mut take) {
+                Ok(scanned) => {
+                    batch = Some(scanned.batch);
+                    listing.format = listing.format.max(scanned.header.format);
+                    listing.owner = Some(scanned.header.owner);
+                    listing.segments.1 += 1;
+                }
+                Err(error) => {
+                    listing.damage = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(listing)
+    }
+}
+
 impl Folder {
     /// Opens the folder of this owner, which is made if it does not exist, and gives `take` what is in
     /// it. New segments have this many bytes.
@@ -176,6 +235,7 @@ impl Folder {
         let number = self.segment() + 1;
         let salt = rand::random();
         let mut header = Header {
+            format: super::FORMAT,
             size: self.segment_bytes,
             segment: number,
             batch: self.batch,

@@ -27,7 +27,7 @@ mod segment;
 pub mod snapshot;
 
 pub use batch::Batch;
-pub use folder::Folder;
+pub use folder::{Folder, Listing};
 pub use recover::Found;
 pub use segment::Mark;
 

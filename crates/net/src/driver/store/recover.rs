@@ -40,8 +40,8 @@ pub(super) struct Segment {
     pub(super) batch: u64,
 }
 
-/// Reads a segment. `expected` are its number, and that of its first batch if there is a segment before
-/// it.
+/// Reads a segment of this owner and makes it ready to be appended to. `expected` are its number, and
+/// that of its first batch if there is a segment before it.
 pub(super) fn read(
     path: &Path,
     owner: &Owner,
@@ -49,6 +49,33 @@ pub(super) fn read(
     is_last: bool,
     take: &mut Take<'_>,
 ) -> Result<Segment, DurableError> {
+    let Scanned { header, end, batch, torn } = scan(path, Some(owner), expected, is_last, take)?;
+    let options = OpenOptions::new().read(true).write(true).custom_flags(no_follow()).open(path);
+    let file = options.map_err(io_error("open", path))?;
+    if torn > 0 {
+        cut(path, &file, end, torn)?;
+    }
+    Ok(Segment { file, header, end: end as u64, batch })
+}
+
+/// A segment that was read and not changed.
+pub(super) struct Scanned {
+    pub(super) header: Header,
+    end: usize,
+    /// The number of the next batch.
+    pub(super) batch: u64,
+    /// The length of a torn tail.
+    torn: usize,
+}
+
+/// Reads a segment: of this owner, or of any.
+pub(super) fn scan(
+    path: &Path,
+    owner: Option<&Owner>,
+    expected: (u64, Option<u64>),
+    is_last: bool,
+    take: &mut Take<'_>,
+) -> Result<Scanned, DurableError> {
     let bytes = std::fs::read(path).map_err(io_error("read", path))?;
     let (header, begin) = Header::read(path, &bytes, owner)?;
     if header.segment != expected.0 {
@@ -83,17 +110,15 @@ pub(super) fn read(
         end += batch::HEAD + body.len();
         number += 1;
     }
-    let options = OpenOptions::new().read(true).write(true).custom_flags(no_follow()).open(path);
-    let file = options.map_err(io_error("open", path))?;
     let rest = &bytes[end..];
-    if let Some(last) = rest.iter().rposition(|byte| *byte != 0) {
-        let is_first = number == header.batch;
+    let torn = rest.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    let is_first = number == header.batch;
+    if torn > 0 {
         judge_rest(path, rest, (end, number), header.salt, is_last && !is_first)?;
-        cut(path, &file, end, last + 1)?;
-    } else if number == header.batch {
+    } else if is_first {
         return Err(damaged(path, end as u64, "its first batch is missing"));
     }
-    Ok(Segment { file, header, end: end as u64, batch: number })
+    Ok(Scanned { header, end, batch: number, torn })
 }
 
 fn no_follow() -> i32 {

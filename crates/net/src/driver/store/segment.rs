@@ -8,7 +8,7 @@
 //! Numbers are little-endian; texts are preceded by their length as u16. A segment gets its final name
 //! when its first batch is synced, so a crash leaves no segment without one.
 
-use super::{FORMAT, damaged, io_error, is_known, other_format};
+use super::{damaged, io_error, is_known, other_format};
 use crate::driver::durable::{DurableError, Owner, put_text, take, take_text};
 use bellwether_core::NodeId;
 use std::fs::{File, OpenOptions};
@@ -30,6 +30,7 @@ pub struct Mark {
 /// What a segment says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
+    pub(super) format: u32,
     pub(super) size: u32,
     pub(super) segment: u64,
     pub(super) batch: u64,
@@ -43,7 +44,7 @@ impl Header {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(128);
         bytes.extend(MAGIC);
-        bytes.extend(FORMAT.to_le_bytes());
+        bytes.extend(self.format.to_le_bytes());
         bytes.extend(self.size.to_le_bytes());
         for number in [self.segment, self.batch, self.salt, self.base.term, self.base.index] {
             bytes.extend(number.to_le_bytes());
@@ -54,11 +55,11 @@ impl Header {
         bytes
     }
 
-    /// The header of these bytes, and its length; it must be of this owner.
+    /// The header of these bytes, and its length; it must be of this owner, if one is given.
     pub(super) fn read(
         path: &Path,
         bytes: &[u8],
-        wanted: &Owner,
+        wanted: Option<&Owner>,
     ) -> Result<(Self, usize), DurableError> {
         let mut rest = bytes;
         if take(&mut rest) != Some(*MAGIC) {
@@ -85,9 +86,11 @@ impl Header {
         if crc32fast::hash(&bytes[..end]) != sum || !is_padded {
             return Err(wrong_sum());
         }
-        check_owner(path, &owner, wanted)?;
+        if let Some(wanted) = wanted {
+            check_owner(path, &owner, wanted)?;
+        }
         let base = Mark { term, index };
-        Ok((Header { size, segment, batch, salt, base, owner }, length))
+        Ok((Header { format, size, segment, batch, salt, base, owner }, length))
     }
 }
 

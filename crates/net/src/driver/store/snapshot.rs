@@ -38,17 +38,72 @@ pub fn name(at: Mark) -> String {
     format!("{:010}.{:017}.snap", at.term, at.index)
 }
 
+/// A snapshot as it is written anywhere.
+#[derive(Debug)]
+pub struct Encoder<W> {
+    out: W,
+    sums: crc32fast::Hasher,
+    parts: u32,
+    content: u64,
+    bytes: u64,
+}
+
+impl<W: Write> Encoder<W> {
+    /// Begins the snapshot at this position. `head` is what its reader is told first.
+    pub fn new(out: W, owner: &Owner, at: Mark, head: &[u8]) -> io::Result<Self> {
+        let mut bytes = Vec::with_capacity(128 + head.len());
+        bytes.extend(MAGIC);
+        bytes.extend(FORMAT.to_le_bytes());
+        bytes.extend(at.term.to_le_bytes());
+        bytes.extend(at.index.to_le_bytes());
+        put_owner(&mut bytes, owner);
+        bytes.extend((head.len() as u32).to_le_bytes());
+        bytes.extend(head);
+        let sum = crc32fast::hash(&bytes).to_le_bytes();
+        bytes.extend(sum);
+        let mut sums = crc32fast::Hasher::new();
+        sums.update(&sum);
+        let mut encoder = Encoder { out, sums, parts: 0, content: 0, bytes: 0 };
+        encoder.put(&bytes)?;
+        Ok(encoder)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.bytes += bytes.len() as u64;
+        self.out.write_all(bytes)
+    }
+
+    /// Adds a part.
+    pub fn part(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let sum = crc32fast::hash(bytes).to_le_bytes();
+        self.sums.update(&sum);
+        self.parts += 1;
+        self.content += bytes.len() as u64;
+        self.put(&(bytes.len() as u32).to_le_bytes())?;
+        self.put(&sum)?;
+        self.put(bytes)
+    }
+
+    /// All parts are there. Gives the checksum of all checksums.
+    pub fn finish(&mut self) -> io::Result<u32> {
+        let sum = self.sums.clone().finalize();
+        let (parts, content) = (self.parts.to_le_bytes(), self.content.to_le_bytes());
+        self.put(&TRAILER.to_le_bytes())?;
+        self.put(&parts)?;
+        self.put(&content)?;
+        self.put(&sum.to_le_bytes())?;
+        self.out.flush()?;
+        Ok(sum)
+    }
+}
+
 /// A snapshot that is being written.
 #[derive(Debug)]
 pub struct Writer {
     folder: PathBuf,
     beside: PathBuf,
-    file: BufWriter<File>,
     at: Mark,
-    sums: crc32fast::Hasher,
-    parts: u32,
-    content: u64,
-    bytes: u64,
+    file: Encoder<BufWriter<File>>,
 }
 
 impl Writer {
@@ -64,60 +119,30 @@ impl Writer {
         let beside = folder.join(format!("{}.{kind}.new", name(at)));
         let _ = std::fs::remove_file(&beside);
         let file = BufWriter::with_capacity(256 << 10, create(&beside)?);
-        let mut bytes = Vec::with_capacity(128 + head.len());
-        bytes.extend(MAGIC);
-        bytes.extend(FORMAT.to_le_bytes());
-        bytes.extend(at.term.to_le_bytes());
-        bytes.extend(at.index.to_le_bytes());
-        put_owner(&mut bytes, owner);
-        bytes.extend((head.len() as u32).to_le_bytes());
-        bytes.extend(head);
-        let sum = crc32fast::hash(&bytes).to_le_bytes();
-        bytes.extend(sum);
-        let (folder, mut sums) = (folder.to_owned(), crc32fast::Hasher::new());
-        sums.update(&sum);
-        let mut writer = Writer { folder, beside, file, at, sums, parts: 0, content: 0, bytes: 0 };
-        writer.put(&bytes)?;
-        Ok(writer)
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> Result<(), DurableError> {
-        self.bytes += bytes.len() as u64;
-        self.file.write_all(bytes).map_err(io_error("write", &self.beside))
+        let file = Encoder::new(file, owner, at, head).map_err(io_error("write", &beside))?;
+        Ok(Writer { folder: folder.to_owned(), beside, at, file })
     }
 
     /// Adds a part.
     pub fn part(&mut self, bytes: &[u8]) -> Result<(), DurableError> {
-        let sum = crc32fast::hash(bytes).to_le_bytes();
-        self.sums.update(&sum);
-        self.parts += 1;
-        self.content += bytes.len() as u64;
-        self.put(&(bytes.len() as u32).to_le_bytes())?;
-        self.put(&sum)?;
-        self.put(bytes)
+        self.file.part(bytes).map_err(io_error("write", &self.beside))
     }
 
     /// Writes all parts so far to the disk, so that less is left for the end.
     pub fn sync(&mut self) -> Result<(), DurableError> {
-        self.file.flush().map_err(io_error("write", &self.beside))?;
-        self.file.get_ref().sync_data().map_err(io_error("sync", &self.beside))
+        self.file.out.flush().map_err(io_error("write", &self.beside))?;
+        self.file.out.get_ref().sync_data().map_err(io_error("sync", &self.beside))
     }
 
     /// All parts are there: when this returns, the snapshot survives a crash of the machine.
     pub fn finish(mut self) -> Result<Snapshot, DurableError> {
-        let sum = self.sums.clone().finalize();
-        let (parts, content) = (self.parts.to_le_bytes(), self.content.to_le_bytes());
-        self.put(&TRAILER.to_le_bytes())?;
-        self.put(&parts)?;
-        self.put(&content)?;
-        self.put(&sum.to_le_bytes())?;
-        self.file.flush().map_err(io_error("write", &self.beside))?;
-        self.file.get_ref().sync_all().map_err(io_error("sync", &self.beside))?;
+        let sum = self.file.finish().map_err(io_error("write", &self.beside))?;
+        self.file.out.get_ref().sync_all().map_err(io_error("sync", &self.beside))?;
         let path = self.folder.join(name(self.at));
         std::fs::rename(&self.beside, &path).map_err(io_error("rename", &self.beside))?;
         let synced = File::open(&self.folder).and_then(|folder| folder.sync_all());
         synced.map_err(io_error("sync the directory", &self.folder))?;
-        Ok(Snapshot { at: self.at, sum, bytes: self.bytes })
+        Ok(Snapshot { at: self.at, sum, bytes: self.file.bytes })
     }
 }
 
@@ -131,6 +156,17 @@ impl Drop for Writer {
 /// Takes a piece of a snapshot; an error says what is wrong with it.
 pub type Take<'t> = &'t mut dyn FnMut(&[u8]) -> Result<(), String>;
 
+/// What a snapshot file says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The format of the file.
+    pub format: u32,
+    /// Whose it is.
+    pub owner: Owner,
+    /// Up to where in the log.
+    pub at: Mark,
+}
+
 /// Reads the snapshot at this position, which must have this checksum: its head, and then its parts.
 pub fn read(
     folder: &Path,
@@ -140,12 +176,37 @@ pub fn read(
     part: Take<'_>,
 ) -> Result<Snapshot, DurableError> {
     let path = folder.join(name(at));
-    let file = File::open(&path).map_err(io_error("open", &path))?;
-    let size = file.metadata().map_err(io_error("read", &path))?.len();
+    let judge = |about: &About| {
+        check_owner(&path, &about.owner, owner)?;
+        match about.at == at {
+            true => Ok(()),
+            false => Err(damaged(&path, 12, "it is of another position; it was renamed")),
+        }
+    };
+    let (_, found) = read_file(&path, judge, head, part)?;
+    if found.sum != sum {
+        let what = "it is not the snapshot that the log refers to";
+        return Err(damaged(&path, found.bytes, what));
+    }
+    Ok(found)
+}
+
+/// Reads a snapshot wherever it is: what it says of itself, which may be refused, its head, and then its
+/// parts.
+pub fn read_file(
+    path: &Path,
+    judge: impl FnOnce(&About) -> Result<(), DurableError>,
+    head: Take<'_>,
+    part: Take<'_>,
+) -> Result<(About, Snapshot), DurableError> {
+    let file = File::open(path).map_err(io_error("open", path))?;
+    let size = file.metadata().map_err(io_error("read", path))?.len();
     let file = BufReader::with_capacity(256 << 10, file);
-    let mut reader = Reader { path: &path, file, size, offset: 0 };
+    let mut reader = Reader { path, file, size, offset: 0 };
     let mut sums = crc32fast::Hasher::new();
-    reader.head(owner, at, &mut sums, head)?;
+    let (about, bytes) = reader.head(&mut sums)?;
+    judge(&about)?;
+    head(&bytes).map_err(|what| damaged(path, 0, what))?;
     let (mut parts, mut content) = (0_u32, 0_u64);
     loop {
         let offset = reader.offset;
@@ -156,22 +217,20 @@ pub fn read(
         let wanted = reader.u32()?;
         let bytes = reader.bytes(u64::from(length))?;
         if crc32fast::hash(&bytes) != wanted {
-            return Err(damaged(&path, offset, format!("the checksum of part {parts} is wrong")));
+            return Err(damaged(path, offset, format!("the checksum of part {parts} is wrong")));
         }
         sums.update(&wanted.to_le_bytes());
-        part(&bytes).map_err(|what| damaged(&path, offset, what))?;
+        part(&bytes).map_err(|what| damaged(path, offset, what))?;
         parts += 1;
         content += u64::from(length);
     }
     let offset = reader.offset;
     let told = (reader.u32()?, reader.u64()?, reader.u32()?);
     if told != (parts, content, sums.finalize()) || reader.offset != size {
-        return Err(damaged(&path, offset, "its end does not match its parts"));
+        return Err(damaged(path, offset, "its end does not match its parts"));
     }
-    if told.2 != sum {
-        return Err(damaged(&path, offset, "it is not the snapshot that the log refers to"));
-    }
-    Ok(Snapshot { at, sum, bytes: size })
+    let snapshot = Snapshot { at: about.at, sum: told.2, bytes: size };
+    Ok((about, snapshot))
 }
 
 struct Reader<'p> {
@@ -210,13 +269,8 @@ impl Reader<'_> {
         self.array().map(u64::from_le_bytes)
     }
 
-    fn head(
-        &mut self,
-        owner: &Owner,
-        at: Mark,
-        sums: &mut crc32fast::Hasher,
-        take_head: Take<'_>,
-    ) -> Result<(), DurableError> {
+    /// What the file says of itself, and the head that its writer gave.
+    fn head(&mut self, sums: &mut crc32fast::Hasher) -> Result<(About, Vec<u8>), DurableError> {
         let mut whole = self.bytes(28.min(self.size))?;
         if !whole.starts_with(MAGIC) {
             return Err(damaged(self.path, 0, "it is not a snapshot of a log"));
@@ -248,10 +302,7 @@ impl Reader<'_> {
             return Err(wrong_sum());
         }
         sums.update(&sum.to_le_bytes());
-        check_owner(self.path, &found.ok_or_else(wrong_sum)?, owner)?;
-        if (Mark { term, index }) != at {
-            return Err(damaged(self.path, 12, "it is of another position; it was renamed"));
-        }
-        take_head(&head).map_err(|what| damaged(self.path, 0, what))
+        let (owner, at) = (found.ok_or_else(wrong_sum)?, Mark { term, index });
+        Ok((About { format, owner, at }, head))
     }
 }
