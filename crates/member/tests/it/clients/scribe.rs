@@ -41,7 +41,9 @@ pub(crate) struct Scribe {
     lost: BTreeSet<usize>,
     /// The members that have the vote of one of these, in which term.
     voted: BTreeSet<(NodeId, Term)>,
-    /// Without disks: a member came to serve by such a vote, after a wait that no client's belief
+    /// Whether one of them came to lead. It need not serve: others may take its log and serve after it.
+    led: bool,
+    /// Without disks: a member came to lead by such a vote, and a member served then, after a wait that no client's belief
     /// outlives (G9). What was done before may be forgotten, and some of it may not: sessions that were
     /// ended may be there again. What comes after this is another story. This many requests are asked in
     /// it.
@@ -108,10 +110,11 @@ impl Scribe {
     /// Whether a member that has forgotten what it acknowledged votes: for another, or for itself.
     fn look_at(&mut self, place: usize, site: &Site) {
         let me = NodeId::new(place as u32 + 1);
-        if let Some(term) = site.log().leads()
-            && self.lost.remove(&place)
-        {
-            self.voted.insert((me, term));
+        if let Some(term) = site.log().leads() {
+            if self.lost.remove(&place) {
+                self.voted.insert((me, term));
+            }
+            self.led |= self.voted.contains(&(me, term));
         }
         match site.log().completeness() {
             Completeness::Whole => self.lost.remove(&place),
@@ -178,16 +181,19 @@ impl Observer<Node> for Scribe {
             }
             Seen::Output(Observed::Won(term)) => {
                 let me = NodeId::new(place as u32 + 1);
-                self.forgotten = self.voted.contains(&(me, *term)).then_some(0);
+                self.forgotten = (self.led || self.voted.contains(&(me, *term))).then_some(0);
             }
             Seen::Send {
                 msg: Msg::Members(service::Msg::Member(Letter::Log(msg))), to, ..
             } => {
+                // G9: below its floor a member has forgotten, too. Then its vote names a wait.
                 let voted = match msg {
-                    Vote { term, sure: true, answer: Yes { .. }, .. } => Some((to, *term)),
+                    Vote { term, sure: true, answer: Yes { after }, .. } => {
+                        Some((to, *term)).filter(|_| self.lost.contains(&place) || !after.is_zero())
+                    }
                     _ => None,
                 };
-                self.voted.extend(voted.filter(|_| self.lost.contains(&place)));
+                self.voted.extend(voted);
             }
             Seen::Send { msg: Msg::Says(reply), .. } => self.says(reply),
             Seen::Send { msg: Msg::Members(service::Msg::Replies { replies, .. }), .. } => {
