@@ -5,7 +5,7 @@ import { hasSite } from "./tests/servers";
 // Tests in a real browser, Debian's; they start the servers that they need. See tests/servers.ts.
 const CLUSTER = /(dashboard|coordination-cluster|dev)\.spec\.ts/;
 // These also run in the site that `make site` writes, if it was written.
-const SITE = /(walk|site)\.spec\.ts/;
+const SITE = /(walk|next|site)\.spec\.ts/;
 
 export default defineConfig<object, PerWorker>({
   testDir: "tests",

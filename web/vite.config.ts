@@ -100,6 +100,7 @@ export default defineConfig(({ mode }) => {
     build: { target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
     worker: { format: "es" },
     server: { proxy: { "/v1": proxied, "/openapi.json": proxied } },
-    test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+    // A busy machine takes its time.
+    test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"], testTimeout: 30_000 },
   };
 });

@@ -85,17 +85,6 @@ test("the gallery opens without the explorer's code", async ({ page, explore }) 
   expect(scripts.filter((url) => /explorer-|player-/.test(url))).toEqual([]);
 });
 
-test("on a phone and in the dark", async ({ another, explore }) => {
-  const page = await another({ viewport: { width: 390, height: 844 }, colorScheme: "dark" });
-  for (const room of ["", "#new", "#open"]) {
-    await page.goto(`${explore}/explore${room}`);
-    await page.reload();
-    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
-    await accessible(page);
-  }
-});
-
 test("a run of one's own: from the form, by hand, and with a mistake", async ({ page, explore, faults }) => {
   await page.goto(`${explore}/explore#new`);
   await page.getByRole("combobox", { name: "Family" }).selectOption("mutex");

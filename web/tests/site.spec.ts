@@ -98,6 +98,16 @@ test("links made on the site open the same run on a server, and back", async ({ 
     await served.goto(`${server.url}/explore${new URL(page.url()).hash}`);
     await expect(shown.runs).toHaveCount(2);
     expect(await shown.place()).toEqual(await view.place());
+    // A branch made there comes back.
+    await shown.button("To the beginning").click();
+    await shown.doTo("P2", "Crash");
+    await expect(shown.runs).toHaveCount(3);
+    await expect(served).toHaveURL(/crash_2/);
+    const back = new Explorer(await another());
+    await back.page.goto(`${explore}/explore/${new URL(served.url()).hash}`);
+    await expect(back.runs).toHaveCount(3);
+    expect(await back.place()).toEqual(await shown.place());
+    expect(await back.now.innerText()).toBe(await shown.now.innerText());
   } finally {
     await server.stop();
   }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchNext, fetchWrong, type Schemas } from "../api/client";
-import { inMs, processName } from "../run/words";
+import { inMs, processName, timerWords } from "../run/words";
 import type { Stage } from "./stage";
 
 /** The question is asked when the viewer has stayed at a step for so long. */
@@ -98,5 +98,5 @@ function Wrong({ us, scenario, onBranch, onFound }: Omit<NextProps, "stage"> & {
 }
 
 function nameOf({ from, node, text }: Schemas["Choice"]): string {
-  return from == null ? `Timer of ${processName(node)}: ${text}` : `${processName(from)} → ${processName(node)}: ${text}`;
+  return from == null ? `Timer of ${processName(node)}: ${timerWords(text)}` : `${processName(from)} → ${processName(node)}: ${text}`;
 }

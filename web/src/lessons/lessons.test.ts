@@ -28,8 +28,8 @@ describe.each(ALL)("the lesson $name", (lesson) => {
     expect(lesson.scenario).toMatch(new RegExp(`^cluster ${algorithm} `, "m"));
   });
 
-  test("has two to eight stops", () => {
-    expect(lesson.stops.length).toBeGreaterThanOrEqual(2);
+  test("has three to eight stops", () => {
+    expect(lesson.stops.length).toBeGreaterThanOrEqual(3);
     expect(lesson.stops.length).toBeLessThanOrEqual(8);
   });
 

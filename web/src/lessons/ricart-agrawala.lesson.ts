@@ -9,6 +9,20 @@ export const lesson: LessonBody = {
   scenario,
   stops: [
     {
+      after: { ms: 0, node: 1, event: "output", text: "asks for the section" },
+      tell: "P1 wants to enter the section. There is no coordinator.",
+      ask: "Which processes does P1 ask?",
+      choices: [
+        wrong("P2, its neighbour", "Then P1 and P3 could enter at the same time: P3 would not know of P1."),
+        right("P2 and P3", "Any process that P1 does not ask could be inside. So P1 needs an answer from all."),
+        wrong("A majority: P2 is enough", "Two majorities have a process in common. But here a REPLY is no exclusive vote."),
+      ],
+      until: { ms: 0, node: 1, event: "send", peer: 3 },
+      explain: "The request carries a Lamport time stamp, 1. P2 asks at the same time, with the same stamp.",
+      rules: ["A1"],
+      sent: { REQUEST: 2 },
+    },
+    {
       after: { ms: 10, node: 2, event: "receive", peer: 1 },
       tell: "P2 has asked with (1, P2). Now P1's request (1, P1) arrives.",
       ask: "What does P2 answer?",
@@ -21,6 +35,20 @@ export const lesson: LessonBody = {
       explain: "P2 lets P1 go first, although it wants to enter itself.",
       rules: ["A2"],
       sent: { REQUEST: 4, REPLY: 1 },
+    },
+    {
+      after: { ms: 10, node: 3, event: "receive", peer: 1 },
+      tell: "P1's request arrives at P3, which does not want to enter.",
+      ask: "What does P3 do?",
+      choices: [
+        wrong("It asks P2 first", "P3 has no request of its own, so it has nothing to compare."),
+        right("It answers REPLY at once", "It has nothing against it, and it remembers nothing: P1 is not in any queue of P3."),
+        wrong("It puts P1 into a queue", "Lamport's algorithm does that. Here only a process with an earlier request keeps others waiting."),
+      ],
+      until: { ms: 10, node: 3, event: "send", peer: 1 },
+      explain: "P3 answers P2 in the same way. Only P1 and P2 have to settle who goes first.",
+      rules: ["A2"],
+      sent: { REPLY: 2 },
     },
     {
       after: { ms: 10, node: 1, event: "receive", peer: 2 },

@@ -36,6 +36,20 @@ export const lesson: LessonBody = {
       rules: ["G2"],
     },
     {
+      after: { ms: 60, node: 2, event: "receive", peer: 1 },
+      tell: "P2 has CONFIRM(2): P1 knows that P2 knows the plan.",
+      ask: "Is P2 sure now that P1 attacks?",
+      choices: [
+        wrong("Yes, P1 knows all that it needs", "Look from P1: does P1 know that CONFIRM(2) arrived?"),
+        right("No: P1 waits for CONFIRM(3)", "By their agreement, P1 attacks only if it hears that CONFIRM(2) arrived."),
+        wrong("Yes, two confirmations are enough", "They have agreed on three. And with two, P1 would have sent the last one and be unsure."),
+      ],
+      until: { ms: 60, node: 2, event: "send", peer: 1 },
+      explain: "P2 sends CONFIRM(3). It is the last one, and P2 gets no answer to it.",
+      rules: ["G2"],
+      sent: { CONFIRM: 3 },
+    },
+    {
       after: { ms: 60, node: 1, event: "drop", peer: 2 },
       tell: "P2 has sent the third confirmation, the last of the plan. It is caught.",
       ask: "What happens at dawn?",

@@ -21,7 +21,7 @@ export function eventWords(event: Event): string {
     case "drop":
       return `does not receive ${event.text} from ${processName(event.from)}: ${DROPPED[event.why] ?? event.why}`;
     case "timer":
-      return `timer ${event.text} expires`;
+      return `timer ${timerWords(event.text ?? "")} expires`;
     case "input":
       return `is asked to ${event.text}`;
     case "output":
@@ -83,3 +83,13 @@ const DEEDS: Record<string, [string, string]> = {
 
 /** `1,2` as `P1, P2`; any other text stays as it is. */
 const names = (ids: string) => ids.replace(/(^|[,.])(\d+)/g, "$1P$2").replaceAll(",", ", ");
+
+/** A timer's name in words: of `Election(AckTimeout)`, “ack timeout” of the election. */
+export function timerWords(name: string): string {
+  const parts = name.match(/[\w.]+/g) ?? [];
+  const names = parts.filter((part) => /^[A-Z][a-z]/.test(part)).map((part) => part.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase());
+  const values = parts.filter((part) => !/^[A-Z][a-z]/.test(part));
+  const own = names.pop();
+  if (own === undefined) return name;
+  return `“${[own, ...values].join(" ")}”${names[0] === undefined ? "" : ` of the ${names[0]}`}`;
+}

@@ -1,28 +1,13 @@
 //! Mermaid sequence diagrams, for Markdown pages.
 
-use super::{Fate, fates, is_overhead};
-use crate::trace::{Letter, Trace, What};
+use super::sequence::{End, Sequence, Step};
+use crate::trace::Trace;
 
 /// A `sequenceDiagram`: the messages in the order of their sending, with what the processes said
 /// and what befell them as notes.
-///
-/// A sequence diagram has no time and no room: the messages that only find out who is alive are
-/// counted in a comment, and the rest is best kept short.
 pub fn mermaid(trace: &Trace) -> String {
-    let mut ids = trace.header.ring.clone();
-    ids.sort_unstable();
-    let mut lines = vec!["sequenceDiagram".to_owned()];
-    lines.push(format!(
-        "    %% {}, {} processes, {}",
-        trace.header.title,
-        ids.len(),
-        trace.header.chance()
-    ));
-    let overhead = trace
-        .events
-        .iter()
-        .filter(|event| matches!(&event.what, What::Send(letter) if is_overhead(letter)))
-        .count();
+    let Sequence { title, ids, overhead, steps } = Sequence::of(trace);
+    let mut lines = vec!["sequenceDiagram".to_owned(), format!("    %% {title}")];
     if overhead > 0 {
         lines.push(format!("    %% left out: {overhead} overhead messages"));
     }
@@ -32,35 +17,21 @@ pub fn mermaid(trace: &Trace) -> String {
         [first, .., last] => format!("{first},{last}"),
         [] => return lines.join("\n") + "\n",
     };
-    let fates = fates(&trace.events);
-    for event in &trace.events {
-        let over = event.node.map_or_else(|| everybody.clone(), |node| node.to_string());
-        let note = match &event.what {
-            What::Send(letter) if !is_overhead(letter) => {
-                lines.push(arrow(letter, fates.get(&letter.id).copied().unwrap_or_default()));
-                continue;
-            }
-            What::Send(_) | What::Receive(_) | What::Drop(..) => continue,
-            What::Input(_) | What::Timer(_) => continue,
-            What::Output(text) | What::Note(text) => text,
-            What::Crash => "crashes",
-            What::Recover => "recovers",
-            What::Pause => "pauses",
-            What::Resume => "resumes",
-        };
-        lines.push(format!("    Note over {over}: {} {}", event.at, escape(note)));
-    }
+    lines.extend(steps.iter().map(|step| match step {
+        Step::Message { letter, end, remark } => {
+            let line = match end {
+                End::Dropped => "-x",
+                End::OnItsWay => "-)",
+                End::Arrived => "->>",
+            };
+            format!("    {}{line}{}: {}{remark}", letter.from, letter.to, escape(&letter.text))
+        }
+        Step::Note { event, text } => {
+            let over = event.node.map_or_else(|| everybody.clone(), |node| node.to_string());
+            format!("    Note over {over}: {} {}", event.at, escape(text))
+        }
+    }));
     lines.join("\n") + "\n"
-}
-
-fn arrow(letter: &Letter, fate: Fate) -> String {
-    let (line, remark) = match fate {
-        Fate { arrivals: 0, dropped: Some(why) } => ("-x", format!(" ({})", why.name())),
-        Fate { arrivals: 0, dropped: None } => ("-)", " (on its way)".to_owned()),
-        Fate { arrivals: 1, .. } => ("->>", String::new()),
-        Fate { arrivals, .. } => ("->>", format!(" ({arrivals} times)")),
-    };
-    format!("    {}{line}{}: {}{remark}", letter.from, letter.to, escape(&letter.text))
 }
 
 /// Mermaid ends a statement at a semicolon and begins a character's name with a hash.
@@ -78,8 +49,9 @@ fn escape(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sample;
+    use super::super::{is_overhead, sample};
     use super::*;
+    use crate::trace::What;
 
     #[test]
     fn draws_the_style_guides_run() {

@@ -10,6 +10,7 @@ mod plantuml;
 #[cfg(test)]
 #[path = "sample_tests.rs"]
 mod sample;
+mod sequence;
 mod shiviz;
 mod story;
 mod svg;

@@ -1,52 +1,33 @@
 //! PlantUML sequence diagrams, for documents and wikis that draw them.
 
-use super::{Fate, fates, is_overhead};
-use crate::trace::{Letter, Trace, What};
+use super::sequence::{End, Sequence, Step};
+use crate::trace::Trace;
 
-/// A sequence diagram: the messages in the order of their sending, with what the processes said and
-/// what befell them as notes. It leaves out what `mermaid` leaves out.
+/// A sequence diagram with the same content as that of `mermaid`.
 pub fn plantuml(trace: &Trace) -> String {
-    let mut ids = trace.header.ring.clone();
-    ids.sort_unstable();
-    let mut lines = vec!["@startuml".to_owned()];
-    let (title, chance) = (trace.header.title, trace.header.chance());
-    lines.push(format!("title {title}, {} processes, {chance}", ids.len()));
-    let is_left_out = |what: &What| matches!(what, What::Send(letter) if is_overhead(letter));
-    let overhead = trace.events.iter().filter(|event| is_left_out(&event.what)).count();
+    let Sequence { title, ids, overhead, steps } = Sequence::of(trace);
+    let mut lines = vec!["@startuml".to_owned(), format!("title {title}")];
     if overhead > 0 {
         lines.push(format!("caption left out: {overhead} overhead messages"));
     }
     lines.extend(ids.iter().map(|id| format!("participant {id}")));
-    let fates = fates(&trace.events);
-    for event in &trace.events {
-        let note = match &event.what {
-            What::Send(letter) if !is_overhead(letter) => {
-                lines.push(arrow(letter, fates.get(&letter.id).copied().unwrap_or_default()));
-                continue;
-            }
-            What::Send(_) | What::Receive(_) | What::Drop(..) => continue,
-            What::Input(_) | What::Timer(_) => continue,
-            What::Output(text) | What::Note(text) => text,
-            What::Crash => "crashes",
-            What::Recover => "recovers",
-            What::Pause => "pauses",
-            What::Resume => "resumes",
-        };
-        let over = event.node.map_or_else(|| "across".to_owned(), |node| format!("over {node}"));
-        lines.push(format!("note {over}: {} {}", event.at, escape(note)));
-    }
+    lines.extend(steps.iter().map(|step| match step {
+        Step::Message { letter, end, remark } => {
+            let line = match end {
+                End::Dropped => "->x",
+                End::OnItsWay => "-->>",
+                End::Arrived => "->",
+            };
+            format!("{} {line} {}: {}{remark}", letter.from, letter.to, escape(&letter.text))
+        }
+        Step::Note { event, text } => {
+            let over =
+                event.node.map_or_else(|| "across".to_owned(), |node| format!("over {node}"));
+            format!("note {over}: {} {}", event.at, escape(text))
+        }
+    }));
     lines.push("@enduml".to_owned());
     lines.join("\n") + "\n"
-}
-
-fn arrow(letter: &Letter, fate: Fate) -> String {
-    let (line, remark) = match fate {
-        Fate { arrivals: 0, dropped: Some(why) } => ("->x", format!(" ({})", why.name())),
-        Fate { arrivals: 0, dropped: None } => ("-->>", " (on its way)".to_owned()),
-        Fate { arrivals: 1, .. } => ("->", String::new()),
-        Fate { arrivals, .. } => ("->", format!(" ({arrivals} times)")),
-    };
-    format!("{} {line} {}: {}{remark}", letter.from, letter.to, escape(&letter.text))
 }
 
 /// PlantUML reads signs in pairs as emphasis, and `\n` and `<...>` as commands. A tilde takes the
