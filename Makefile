@@ -40,10 +40,10 @@ build: web ## Build the optimised `bellwether` into target/release
 BUILT           :=
 BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace --bin bellwether)
 
-# The page comes first: the commands that the tests start have it built in. Tests that wait for real processes run
-# beside tests that compute, with priority, and each part's output comes when the part is over. LANES=1 runs one after the
-# other and shows the output at once. Examples are compiled by clippy.
-LANES    := 2
+# The page comes first: the commands that the tests start have it built in. With make test LANES=2, tests that wait for
+# real processes run beside tests that compute, and each part's output comes when the part is over. That is quicker, but real
+# processes with short time-outs need a core that is free. Examples are compiled by clippy.
+LANES    := 1
 TESTS    := cargo test --workspace --locked
 
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser

@@ -426,7 +426,11 @@ fn costs(n: u32) -> Vec<Cost> {
 
 impl Byzantine {
     const OPTIONS: &'static [Opt] = &[
-        Opt { name: "traitors", value: Some("IDS"), help: "The traitors: 3 or 1,4; none by default" },
+        Opt {
+            name: "traitors",
+            value: Some("IDS"),
+            help: "The traitors: 3 or 1,4; none by default",
+        },
         Opt {
             name: "strategy",
             value: Some("NAME"),

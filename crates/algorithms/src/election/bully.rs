@@ -254,17 +254,13 @@ impl Election for Bully {
         let count = u64::from(n);
         let pairs = Exact(count * (count - 1) / 2);
         let none_dead = one_starts(ascending(n), 1);
-        let none_dead = Cost::new(
-            "nobody dead, lowest starts",
-            "n^2-1",
-            Exact(count * count - 1),
-            [none_dead],
-        )
-        .parts(parts([
-            ("n(n-1)/2", pairs),
-            ("n(n-1)/2", pairs),
-            ("n-1", Exact(count - 1)),
-        ]));
+        let none_dead =
+            Cost::new("nobody dead, lowest starts", "n^2-1", Exact(count * count - 1), [none_dead])
+                .parts(parts([
+                    ("n(n-1)/2", pairs),
+                    ("n(n-1)/2", pairs),
+                    ("n-1", Exact(count - 1)),
+                ]));
         if n == 1 {
             return vec![none_dead];
         }

@@ -61,7 +61,11 @@ fn the_last_messenger_breaks_every_number_of_confirmations() {
         for lost in 0..1_u64 << messengers {
             let (attacks, sent) = night(confirmations, lost);
             let arrived = lost.trailing_zeros().min(messengers);
-            assert_eq!(sent, (arrived + 1).min(messengers), "no general answers a messenger that did not come");
+            assert_eq!(
+                sent,
+                (arrived + 1).min(messengers),
+                "no general answers a messenger that did not come"
+            );
             if attacks[0] != attacks[1] {
                 broken.push(lost);
             }
