@@ -1,6 +1,7 @@
 //! `backup`, `restore` and `inspect` as an operator meets them, with real members.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "a test looks again after a while")]
 
 use crate::common::{call, learn};
 use serde_json::{Value, json};
