@@ -14,8 +14,8 @@ impl Shown for Status {
             let _ = writeln!(text, "{name:<12} {value}");
         };
         let election = &self.election;
-        let id = self.cluster_id.as_ref().map_or(String::new(), |id| format!(" (id {id})"));
-        row("cluster", format!("{}{id}, {} members, {election}", self.cluster, self.configured));
+        let id = self.cluster_id.as_ref().map_or(String::new(), |id| format!(", id {id}"));
+        row("cluster", format!("{}, {} members, {election}{id}", self.cluster, self.configured));
         row("coordinator", coordinator(self));
         let agree = match self.reachable {
             Some(heard) => format!("{heard} answer, "),

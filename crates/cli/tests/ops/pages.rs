@@ -363,14 +363,20 @@ fn coordination() {
     drop(up);
 }
 
-/// What these blocks show takes a broken disk, a partition or a wrong configuration; the test named shows it instead.
-const STAGED: [(&str, &str); 6] = [
+/// What these blocks show takes a broken disk, a partition, another cluster or a wrong configuration; the test named
+/// shows it instead.
+const STAGED: [(&str, &str); 8] = [
     ("/v1/up/command", "what_makes_no_sense_is_refused_and_changes_nothing"),
     ("lease is 3s at P1", "finding_c_a_lease_of_its_own"),
     ("cannot be used: at byte", "what_cannot_be_used_at_the_start_ends_with_3"),
     ("grep -E 'coordinator|change'", "the_next_takes_over_from_a_killed_coordinator"),
     ("without a mandate", "what_a_minority_shows_ends_with_70"),
     ("File too large", "a_disk_that_takes_no_more_ends_a_member_with_4"),
+    (
+        "bellwether inspect",
+        "a_data_folder_is_inspected_while_its_member_runs_and_when_it_is_damaged",
+    ),
+    ("demo.bak", "three_members_are_restored_as_a_new_cluster_with_larger_tokens"),
 ];
 
 #[test]
