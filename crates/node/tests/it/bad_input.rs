@@ -76,7 +76,7 @@ async fn what_cannot_be_done_has_an_error_of_its_own_and_changes_nothing() {
     let checked = soon("an answer", client.check_lock("a", lock.token())).await;
     assert_eq!(checked.unwrap(), session.id());
     let operator = client.force_release("a", "s1.999".parse().unwrap(), "an operator");
-    advises(soon("an answer", operator).await, ErrorKind::NotHeld, "who holds it");
+    advises(soon("an answer", operator).await, ErrorKind::NotHeld, "lists the holders");
     assert_eq!(seen(&cluster, 2).await, before);
 
     // What is not held any more, and a session that is over.
