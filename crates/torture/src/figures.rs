@@ -36,9 +36,24 @@ pub(super) struct Figures {
     pub(super) silence_us: u64,
     /// What became of each kind of fault.
     pub(super) faults: BTreeMap<Kind, Tally>,
+    /// The longest times without a leader although one member reached a majority, the longest first.
+    pub(super) longest: Vec<Gap>,
     /// The longest time for which the machine kept a thread waiting that wanted to run.
     pub(super) late_us: u64,
 }
+
+/// A time without a leader, and what was wrong in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Gap {
+    /// When it began, by the histories' clock.
+    pub(super) from: u64,
+    pub(super) span_us: u64,
+    /// The faults at members that were there at some time of it, or shortly before it.
+    pub(super) faults: Vec<String>,
+}
+
+/// The number of gaps that are listed with their faults.
+const LISTED: usize = 5;
 
 /// When no member led, from when to when, by the histories' clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +95,22 @@ fn cause(faults: &[Fault], (from, until): (u64, u64)) -> Option<(Kind, u64)> {
     Some((fault.kind, until.saturating_sub(from.max(fault.from))))
 }
 
+/// The longest gaps with all faults that may have a part in them.
+fn longest(faults: &[Fault], gaps: &[(u64, u64)]) -> Vec<Gap> {
+    let mut gaps = gaps.to_vec();
+    gaps.sort_by_key(|(from, until)| std::cmp::Reverse(until - from));
+    gaps.truncate(LISTED);
+    let during = |from: u64, until: u64| {
+        let in_it = move |fault: &&Fault| {
+            !fault.kind.is_for_clients() && fault.from < until && from < fault.until + AFTER_US
+        };
+        faults.iter().filter(in_it).map(|fault| format!("{}: {}", fault.kind.name(), fault.what))
+    };
+    let gap =
+        |(from, until)| Gap { from, span_us: until - from, faults: during(from, until).collect() };
+    gaps.into_iter().map(gap).collect()
+}
+
 impl Figures {
     pub(super) fn of(book: &Book, histories: &[History], faults: &[Fault], gaps: &Gaps) -> Self {
         let mut figures = Figures {
@@ -107,6 +138,7 @@ impl Figures {
             tally.happened += 1;
             tally.bit += usize::from(bites(fault, book, histories));
         }
+        figures.longest = longest(faults, &gaps.unled);
         let caused = |stretch: &(u64, u64)| cause(faults, *stretch);
         for (kind, span) in gaps.leaderless.iter().filter_map(caused) {
             let tally = figures.faults.entry(kind).or_default();
@@ -245,6 +277,26 @@ mod tests {
         assert_eq!(cause(&faults, (14 * S, 15 * S)), Some((Kind::Loss, S)));
         assert_eq!(cause(&faults, (5 * S, 6 * S)), None, "before all");
         assert_eq!(cause(&faults, (17 * S, 18 * S)), None, "long after all");
+    }
+
+    #[test]
+    fn the_longest_gaps_come_with_all_faults_that_overlap() {
+        const S: u64 = 1_000_000;
+        let kill = fault(Kind::Kill, &[1], None, 10 * S, 12 * S);
+        let loss = fault(Kind::Loss, &[2], None, 11 * S, 13 * S);
+        let client = fault(Kind::ClientStop, &[], Some("a"), 10 * S, 13 * S);
+        let gaps = [(30 * S, 31 * S), (10 * S, 12 * S), (14 * S, 14 * S + 5)];
+        let found = longest(&[kill, loss, client], &gaps);
+        let kinds = |gap: &Gap| gap.faults.iter().map(|f| f[..4].to_owned()).collect::<Vec<_>>();
+        assert_eq!(found.iter().map(|gap| gap.span_us).collect::<Vec<_>>(), [2 * S, S, 5]);
+        assert_eq!(
+            found.iter().map(kinds).collect::<Vec<_>>(),
+            [
+                vec!["kill".to_owned(), "loss".to_owned()],
+                vec![],
+                vec!["kill".to_owned(), "loss".to_owned()],
+            ]
+        );
     }
 
     #[test]

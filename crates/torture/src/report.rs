@@ -2,7 +2,7 @@
 
 use super::args::{Setup, Work};
 use super::check::Violation;
-use super::figures::{Figures, Tally};
+use super::figures::{Figures, Gap, Tally};
 use super::history::History;
 use super::plan::Kind;
 use super::sequences::Sequence;
@@ -13,6 +13,9 @@ use std::time::Duration;
 
 /// The number of violations that are shown with their lines; one often causes many.
 const SHOWN: usize = 5;
+
+/// A time without a leader is listed with its faults from this length on.
+const SHORTEST_US: u64 = 1_000_000;
 
 pub(super) struct Report<'a> {
     pub(super) setup: &'a Setup,
@@ -138,6 +141,15 @@ impl Report<'_> {
             let row = format!("{:<14} {happened:>8} {bit:>6} {gaps}{note}", kind.name());
             let _ = writeln!(text, "{}", row.trim_end());
         }
+        let longest = self.figures.longest.iter().filter(|gap| gap.span_us >= SHORTEST_US);
+        for (index, gap) in longest.enumerate() {
+            if index == 0 {
+                let _ =
+                    writeln!(text, "\nThe longest times without a leader, a majority being up:");
+            }
+            let (span, at) = (ms(gap.span_us), gap.from);
+            let _ = writeln!(text, "{span:>9.0} ms at {at}: {}", gap.faults.join("; "));
+        }
     }
 
     pub(super) fn json(&self) -> String {
@@ -157,6 +169,8 @@ impl Report<'_> {
                 })
             })
             .collect();
+        let gap = |gap: &Gap| serde_json::json!({ "from": gap.from, "ms": ms(gap.span_us), "faults": gap.faults });
+        let gaps: Vec<_> = f.longest.iter().map(gap).collect();
         let violations: Vec<_> = self
             .violations
             .iter()
@@ -176,7 +190,8 @@ impl Report<'_> {
             "waited": f.waited, "busy": f.busy, "in_vain": f.in_vain, "deadlocks": f.deadlocks,
             "hand_overs": f.hand_overs, "proclamations": f.proclamations, "terms": f.terms,
             "looks": f.looks, "wait_ms": { "p50": half, "p99": most, "max": longest },
-            "longest_silence_ms": ms(f.silence_us), "machine_late_ms": ms(f.late_us), "faults": faults, "violations": violations,
+            "longest_silence_ms": ms(f.silence_us), "machine_late_ms": ms(f.late_us), "faults": faults,
+            "longest_without_leader": gaps, "violations": violations,
             "kept": self.kept,
             "sequence": self.sequence().map(|sequence| serde_json::json!({
                 "letter": sequence.letter, "bound_ms": sequence.bound.as_millis() as u64,
@@ -212,6 +227,8 @@ mod tests {
         let (leaderless_us, unled_us, silence_us) = (400_000, 300_000, 500_000);
         let tally = Tally { happened: 3, bit: 2, leaderless_us, unled_us, silence_us };
         figures.faults.insert(Kind::Kill, tally);
+        let faults = vec!["kill: member 3".to_owned(), "loss: member 2".to_owned()];
+        figures.longest = vec![Gap { from: 7, span_us: 4_138_000, faults }];
         let violation = Violation::new("fifo", "so", &[Place { history: 0, line: 1 }]);
         let kept = Some(PathBuf::from("kept"));
         let violations = vec![violation; SHOWN + 2];
@@ -228,6 +245,7 @@ mod tests {
              kill,client-stop,disk-slow\n",
             "histories and logs are in kept\n",
             "kill                  3      2       400 ms       300 ms       500 ms\n",
+            "     4138 ms at 7: kill: member 3; loss: member 2\n",
             "client-stop           0      0                                          never bit: it tested nothing\n",
             "disk-slow             0      0                                          it was left out: no loop device\n",
         ] {
@@ -238,5 +256,6 @@ mod tests {
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json["faults"][0]["bit"], 2);
         assert_eq!(json["faults"][2]["left_out"], "no loop device");
+        assert_eq!(json["longest_without_leader"][0]["faults"][1], "loss: member 2");
     }
 }
