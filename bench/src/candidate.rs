@@ -1,4 +1,4 @@
-//! `bellwether-bench candidate`: a process that stands for a role, and is killed when it leads.
+//! `bellwether-bench candidate`: a process that campaigns for a role, and is killed when it leads.
 //!
 //! It says `stands` when it is about to stand, and `leads` with the time when it leads.
 

@@ -29,8 +29,8 @@ pub(crate) struct Aim {
 pub(crate) enum Limit {
     AtLeast(f64),
     AtMost(f64),
-    /// Nothing: it is only said.
-    Said,
+    /// No expectation: the figure is only reported.
+    Unlimited,
 }
 
 impl Aim {
@@ -38,7 +38,7 @@ impl Aim {
         match self.limit {
             Limit::AtLeast(least) => self.is >= least,
             Limit::AtMost(most) => self.is <= most,
-            Limit::Said => true,
+            Limit::Unlimited => true,
         }
     }
 
@@ -47,7 +47,7 @@ impl Aim {
         match self.limit {
             Limit::AtLeast(least) => format!("{:.2}; aim at least {least}: {met}", self.is),
             Limit::AtMost(most) => format!("{:.2}; aim at most {most}: {met}", self.is),
-            Limit::Said => format!("{:.2}", self.is),
+            Limit::Unlimited => format!("{:.2}", self.is),
         }
     }
 }
@@ -104,7 +104,7 @@ impl Report {
                 let limit = match aim.limit {
                     Limit::AtLeast(least) => json!({ "at_least": least }),
                     Limit::AtMost(most) => json!({ "at_most": most }),
-                    Limit::Said => Value::Null,
+                    Limit::Unlimited => Value::Null,
                 };
                 json!({ "what": aim.what, "is": aim.is, "limit": limit, "met": aim.met() })
             })
@@ -167,7 +167,7 @@ mod tests {
         let report = |aims| Report { aims, ..Report::default() };
         assert!(report(vec![]).met());
         let fine = || aim(10.0, Limit::AtLeast(10.0));
-        assert!(report(vec![fine(), aim(0.1, Limit::AtMost(0.1)), aim(9.0, Limit::Said)]).met());
+        assert!(report(vec![fine(), aim(0.1, Limit::AtMost(0.1)), aim(9.0, Limit::Unlimited)]).met());
         assert!(!report(vec![fine(), aim(9.9, Limit::AtLeast(10.0))]).met());
         assert!(!report(vec![fine(), aim(0.11, Limit::AtMost(0.1))]).met());
         assert!(!report(vec![aim(f64::NAN, Limit::AtMost(0.1))]).met(), "nothing was measured");

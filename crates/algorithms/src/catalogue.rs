@@ -31,7 +31,7 @@ pub enum BadCatalogue {
     /// Two algorithms have the same name.
     Twice(&'static str),
     /// A name cannot be typed as one word.
-    BadName(&'static str),
+    InvalidName(&'static str),
     /// An algorithm declares an option twice.
     OptionTwice {
         /// The algorithm.
@@ -57,7 +57,7 @@ impl fmt::Display for BadCatalogue {
             BadCatalogue::Twice(name) => {
                 write!(f, "two algorithms are called '{name}'; give one of them another name")
             }
-            BadCatalogue::BadName(name) => write!(
+            BadCatalogue::InvalidName(name) => write!(
                 f,
                 "'{name}' cannot be the name of an algorithm; use lower-case letters, digits and '-'"
             ),
@@ -143,7 +143,7 @@ impl Catalogue {
         for listed in &self.listed {
             let name = listed.name();
             if name.is_empty() || name.starts_with('-') || !name.chars().all(is_letter) {
-                return Err(BadCatalogue::BadName(name));
+                return Err(BadCatalogue::InvalidName(name));
             }
             if !names.insert(name) {
                 return Err(BadCatalogue::Twice(name));
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(Catalogue::empty().check(), Err(BadCatalogue::Empty));
         assert_eq!(with(bank("bully")), BadCatalogue::Twice("bully"));
         for name in ["My Process", "", "-x"] {
-            assert_eq!(with(bank(name)), BadCatalogue::BadName(name));
+            assert_eq!(with(bank(name)), BadCatalogue::InvalidName(name));
         }
         let twice = BadCatalogue::OptionTwice { algorithm: "bank", option: "answers" };
         assert_eq!(

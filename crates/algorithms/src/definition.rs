@@ -19,7 +19,7 @@
 use crate::cost::Cost;
 pub use crate::entry::{Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, Topology};
 use crate::erase::Inner;
-use crate::mutex::Standing;
+use crate::mutex::Status;
 use crate::options::{BadOption, Opt};
 use crate::referee::Referee;
 use crate::show::{ProcessView, Scene};
@@ -104,7 +104,7 @@ pub struct Definition<P: Process> {
     pub(crate) referee: Option<InGroup<P, Box<dyn Referee<P>>>>,
     pub(crate) coordinator: Option<Of<P, Option<NodeId>>>,
     pub(crate) members: Option<Members<P>>,
-    pub(crate) standing: Option<Of<P, Option<Standing>>>,
+    pub(crate) status: Option<Of<P, Option<Status>>>,
     /// Critical sections are measured if there is one.
     pub(crate) milestone: Option<MilestoneReader<P>>,
     pub(crate) clock: Option<ClockReader<P>>,
@@ -179,7 +179,7 @@ impl<P: Process> Definition<P> {
             referee: None,
             coordinator: None,
             members: None,
-            standing: None,
+            status: None,
             milestone: None,
             clock: None,
             quantity: None,
@@ -344,10 +344,10 @@ impl<P: Process> Definition<P> {
     /// What a process has of the critical section, and what an output means to a meter of it.
     pub fn section(
         mut self,
-        standing: impl Fn(&P) -> Standing + Send + Sync + 'static,
+        status: impl Fn(&P) -> Status + Send + Sync + 'static,
         milestone: impl Fn(&P::Output) -> Option<Milestone> + Send + Sync + 'static,
     ) -> Self {
-        self.standing = Some(Box::new(move |process: &P| Some(standing(process))));
+        self.status = Some(Box::new(move |process: &P| Some(status(process))));
         self.milestone = Some(Arc::new(milestone));
         self
     }
@@ -504,8 +504,8 @@ impl<P: Process> Definition<P> {
     }
 
     /// What a process has of the critical section, where there is one.
-    pub fn section_of(&self, process: &P) -> Option<Standing> {
-        said!(self.standing(process), section_of(process), None)
+    pub fn section_of(&self, process: &P) -> Option<Status> {
+        said!(self.status(process), section_of(process), None)
     }
 
     /// What outputs mean to a meter of critical sections, where there are any.

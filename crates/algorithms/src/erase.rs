@@ -1,7 +1,7 @@
 //! Definitions of erased processes.
 
 use crate::definition::{ClockReader, Definition, MilestoneReader, Quantity, Settings};
-use crate::mutex::Standing;
+use crate::mutex::Status;
 use crate::referee::{Breach, Fact, Picture, Referee};
 use crate::show::{ProcessView, Scene};
 use bellwether_core::{
@@ -61,7 +61,7 @@ pub(crate) trait Inner<P: Process>: Send + Sync {
     fn new_referee(&self, config: &P::Config, group: &Group) -> Option<Box<dyn Referee<P>>>;
     fn coordinator_of(&self, process: &P) -> Option<NodeId>;
     fn members_of<'a>(&self, process: &'a P) -> &'a [NodeId];
-    fn section_of(&self, process: &P) -> Option<Standing>;
+    fn section_of(&self, process: &P) -> Option<Status>;
     fn quantity(&self, config: &P::Config, group: &Group) -> Option<Quantity>;
     fn held_by(&self, process: &P) -> Option<u64>;
     fn carried_by(&self, msg: &P::Msg) -> u64;
@@ -108,7 +108,7 @@ impl<P: Erasable> Inner<AnyProcess> for Definition<P> {
         process.downcast_ref().map_or(&[], |process| self.members_of(process))
     }
 
-    fn section_of(&self, process: &AnyProcess) -> Option<Standing> {
+    fn section_of(&self, process: &AnyProcess) -> Option<Status> {
         self.section_of(process.downcast_ref()?)
     }
 

@@ -41,7 +41,7 @@ pub fn shuffled(k: u32, count: u64) -> impl Iterator<Item = Vec<u32>> {
     })
 }
 
-/// All (k-1)! ways to stand in a circle: the largest stays first, the others take all orders.
+/// All (k-1)! orders of a ring: the largest stays first, the others take all orders.
 pub fn arrangements(k: u32) -> Vec<Vec<u32>> {
     let mut all = vec![vec![k]];
     for number in 1..k {

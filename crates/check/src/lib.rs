@@ -78,5 +78,5 @@ pub use plain::Plain;
 pub use replay::{Replay, commands, replay, scenario};
 pub use setup::{Setup, usual_verb};
 pub use tables::{Library, Tables};
-pub use witness::{Said, Witness};
+pub use witness::{Observation, Witness};
 pub use world::{Action, Call, Change, Players, Reaction, Taken, World};

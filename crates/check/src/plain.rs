@@ -2,7 +2,7 @@
 
 use crate::model::{Channels, Model, Ticks, Timing, Whose};
 use crate::parts::{self, Armed, Arrival, Flight, Inbox, Past, Rest, Slot, State};
-use crate::witness::{Said, Witness, holds};
+use crate::witness::{Observation, Witness, holds};
 use crate::world::{
     Call, Change, Players, Reaction, Reacts, Taken, World, first_clocks, is_causal,
 };
@@ -64,7 +64,7 @@ impl<P: Process> Players for Plain<'_, P> {
     type Msg = P::Msg;
     type Rest = Arc<Rest>;
     type Witness = Arc<Witness<P>>;
-    type Said = Arc<Said<P>>;
+    type Observation = Arc<Observation<P>>;
 
     fn model(&self) -> &Model<P> {
         self.model
@@ -99,21 +99,21 @@ impl<P: Process> Players for Plain<'_, P> {
         let mut sends = Vec::new();
         // Who does not look at the clock does the same at any time.
         let clock = if self.model.reads_clock { clock } else { 0 };
-        let said = step(self.model, &mut slot, call, clock, &mut sends, &mut |_, _| {});
-        Reaction { slot: Arc::new(slot), sends: sends.into(), said: Arc::new(said) }
+        let observed = step(self.model, &mut slot, call, clock, &mut sends, &mut |_, _| {});
+        Reaction { slot: Arc::new(slot), sends: sends.into(), observed: Arc::new(observed) }
     }
 
     fn hear(
         &mut self,
         witness: &Arc<Witness<P>>,
-        said: &Arc<Said<P>>,
+        observed: &Arc<Observation<P>>,
         now: Ticks,
     ) -> Self::Witness {
-        if said.is_nothing(self.model) {
+        if observed.is_nothing(self.model) {
             return Arc::clone(witness);
         }
         let mut witness = Witness::clone(witness);
-        witness.hear(self.model, said, now);
+        witness.hear(self.model, observed, now);
         Arc::new(witness)
     }
 
@@ -237,34 +237,34 @@ pub(crate) fn step<P: Process>(
     clock: Ticks,
     sends: &mut Vec<(u8, P::Msg)>,
     tell: &mut dyn FnMut(P::Timer, &Range<Duration>),
-) -> Said<P> {
+) -> Observation<P> {
     let place = usize::from(slot.place);
     let who = model.group.ring()[place];
     let now = model.reading(place, clock);
     let had = slot.process().is_some_and(|process| holds(model, who, process, now));
-    let mut said = Said::nothing(who);
+    let mut observed = Observation::nothing(who);
     let saved = match (&slot.state, &call) {
         (State::Down(saved), Call::Start) => Some(saved.clone()),
         (State::Up(process), Call::Crash) => {
             slot.state = State::Down(process.durable());
             slot.timers.clear();
-            said.crashed = true;
-            said.look(model, None, now, had);
-            return said;
+            observed.crashed = true;
+            observed.look(model, None, now, had);
+            return observed;
         }
         _ => None,
     };
     if saved.is_some() {
         slot.state = State::Up(P::default());
-        said.recovered = true;
+        observed.recovered = true;
     }
-    let State::Up(process) = &mut slot.state else { return said };
+    let State::Up(process) = &mut slot.state else { return observed };
     let fired = match call {
         Call::Timer(at) => Some(slot.timers.remove(usize::from(at)).timer),
         _ => None,
     };
     let Slot { timers, .. } = slot;
-    let mut sink = Sink { model, timers, sends, outputs: &mut said.outputs, tell };
+    let mut sink = Sink { model, timers, sends, outputs: &mut observed.outputs, tell };
     let here = Here::new(&model.group, place, now, false);
     let mut cx = Context::new(&here, &model.config, &mut sink);
     match call {
@@ -283,8 +283,8 @@ pub(crate) fn step<P: Process>(
         }
         Call::Crash => {}
     }
-    said.look(model, Some(process), now, had);
-    said
+    observed.look(model, Some(process), now, had);
+    observed
 }
 
 /// Where the effects of one step go.

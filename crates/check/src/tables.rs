@@ -12,7 +12,7 @@ use crate::model::{Model, Ticks};
 use crate::parts::{Arrival, Flight, Inbox, Past, Rest, Slot, key};
 use crate::plain::Plain;
 use crate::sleep::Mark;
-use crate::witness::{Said, Witness};
+use crate::witness::{Observation, Witness};
 use crate::world::{Call, Change, Players, Reaction, Reacts, Taken, World};
 use bellwether_core::{NodeId, Process, Shape, Time};
 use hashbrown::{HashMap, HashTable};
@@ -203,7 +203,7 @@ pub struct Tables<'a, P: Process> {
     msgs: Shelf<P::Msg, ()>,
     rests: Shelf<Rest, Arc<Rest>>,
     witnesses: Shelf<Witness<P>, ()>,
-    reactions: Vec<(Reacts<Self>, Arc<Said<P>>)>,
+    reactions: Vec<(Reacts<Self>, Arc<Observation<P>>)>,
     memos: Memos,
 }
 
@@ -362,18 +362,18 @@ impl<'a, P: Process> Tables<'a, P> {
             Call::Input(number) => Call::Input(number),
             Call::Crash => Call::Crash,
         };
-        let Reaction { slot, sends, said } = self.plain.call(&before, meant, clock);
+        let Reaction { slot, sends, observed } = self.plain.call(&before, meant, clock);
         let slot = self.library.slots.lock().number(&slot);
         let number = |msg: &P::Msg| self.library.msgs.lock().number(&Arc::new(msg.clone()));
         let sends = sends.iter().map(|(to, msg)| (*to, number(msg))).collect();
         let index = self.reactions.len() as u32;
-        self.reactions.push((Reaction { slot, sends, said: index }, said));
+        self.reactions.push((Reaction { slot, sends, observed: index }, observed));
         index
     }
 
     /// Whether what was said in a reaction is remembered by anybody.
-    pub(crate) fn is_heard(&self, said: u32) -> bool {
-        !self.reactions[said as usize].1.is_nothing(self.plain.model)
+    pub(crate) fn is_heard(&self, observed: u32) -> bool {
+        !self.reactions[observed as usize].1.is_nothing(self.plain.model)
     }
 }
 
@@ -452,7 +452,7 @@ impl<P: Process> Players for Tables<'_, P> {
     type Msg = Id;
     type Rest = Id;
     type Witness = Id;
-    type Said = u32;
+    type Observation = u32;
 
     fn model(&self) -> &Model<P> {
         self.plain.model
@@ -495,18 +495,18 @@ impl<P: Process> Players for Tables<'_, P> {
                 index
             }
         };
-        let Reaction { slot, sends, said } = &self.reactions[index as usize].0;
-        Reaction { slot: *slot, sends: Arc::clone(sends), said: *said }
+        let Reaction { slot, sends, observed } = &self.reactions[index as usize].0;
+        Reaction { slot: *slot, sends: Arc::clone(sends), observed: *observed }
     }
 
-    fn hear(&mut self, witness: &Id, said: &u32, now: Ticks) -> Id {
-        if !self.is_heard(*said) {
+    fn hear(&mut self, witness: &Id, observed: &u32, now: Ticks) -> Id {
+        if !self.is_heard(*observed) {
             return *witness;
         }
-        recall!(self.memos.heard, (*witness, *said, now), {
+        recall!(self.memos.heard, (*witness, *observed, now), {
             let before = self.witness(*witness);
-            let said = Arc::clone(&self.reactions[*said as usize].1);
-            let after = self.plain.hear(&before, &said, now);
+            let observed = Arc::clone(&self.reactions[*observed as usize].1);
+            let after = self.plain.hear(&before, &observed, now);
             self.library.witnesses.lock().number(&after)
         })
     }

@@ -20,7 +20,7 @@ pub struct Witness<P: Process> {
 
 /// What a process said in one step, and what it holds after it.
 #[derive(Clone, Debug)]
-pub struct Said<P: Process> {
+pub struct Observation<P: Process> {
     /// Who.
     pub who: NodeId,
     /// Whether it crashed.
@@ -66,22 +66,22 @@ impl<P: Process> Witness<P> {
     }
 
     /// Hears what came of a step, this many ticks after the beginning.
-    pub(crate) fn hear(&mut self, model: &Model<P>, said: &Said<P>, now: Ticks) {
+    pub(crate) fn hear(&mut self, model: &Model<P>, observed: &Observation<P>, now: Ticks) {
         let at = Time::ZERO + model.timing.tick().unwrap_or_default() * u32::from(now);
-        if said.recovered {
+        if observed.recovered {
             let over = |(invariant, _): (&Invariant<P>, _)| invariant.validity == UntilRecovery;
             let fences = self.fences.iter_mut().zip(fenced(model).map(over));
             fences.filter(|(_, over)| *over).for_each(|(fence, _)| *fence = None);
         }
-        for (index, number) in said.fences.iter().enumerate() {
-            self.fence(model, index, *number, said.who);
+        for (index, number) in observed.fences.iter().enumerate() {
+            self.fence(model, index, *number, observed.who);
         }
         let Some(referee) = &mut self.referee else { return };
-        if said.crashed {
-            referee.crashed(at, said.who);
+        if observed.crashed {
+            referee.crashed(at, observed.who);
         }
-        for output in &said.outputs {
-            if let Err(breach) = referee.hears(at, said.who, output) {
+        for output in &observed.outputs {
+            if let Err(breach) = referee.hears(at, observed.who, output) {
                 self.broken.get_or_insert(breach);
             }
         }
@@ -101,10 +101,16 @@ impl<P: Process> Witness<P> {
     }
 }
 
-impl<P: Process> Said<P> {
+impl<P: Process> Observation<P> {
     /// Nothing yet.
     pub(crate) fn nothing(who: NodeId) -> Self {
-        Said { who, crashed: false, recovered: false, outputs: Vec::new(), fences: Vec::new() }
+        Observation {
+            who,
+            crashed: false,
+            recovered: false,
+            outputs: Vec::new(),
+            fences: Vec::new(),
+        }
     }
 
     /// Whether there is nothing that a witness would remember.
@@ -151,10 +157,13 @@ mod tests {
         let model = Setup::new(ring, group, settings).model();
         let enters = |who: NodeId, number: u128| {
             let fences = vec![Some(number)];
-            Said::<AnyProcess> { fences, ..Said::nothing(who) }
+            Observation::<AnyProcess> { fences, ..Observation::nothing(who) }
         };
-        let back =
-            Said::<AnyProcess> { recovered: true, fences: vec![None], ..Said::nothing(ids[1]) };
+        let back = Observation::<AnyProcess> {
+            recovered: true,
+            fences: vec![None],
+            ..Observation::nothing(ids[1])
+        };
         assert!(!back.is_nothing(&model));
         let mut witness = Witness::new(&model);
         witness.hear(&model, &enters(ids[0], 5), 0);

@@ -122,13 +122,13 @@ pub struct Reaction<S, M, A> {
     pub slot: S,
     /// What it sent, and to which place.
     pub sends: Arc<[(u8, M)]>,
-    /// What it said, for the witness.
-    pub said: A,
+    /// What the witness observes.
+    pub observed: A,
 }
 
 /// The reaction of some players.
 pub(crate) type Reacts<L> =
-    Reaction<<L as Players>::Slot, <L as Players>::Msg, <L as Players>::Said>;
+    Reaction<<L as Players>::Slot, <L as Players>::Msg, <L as Players>::Observation>;
 
 /// A message that was taken out of an inbox.
 #[derive(Clone, Copy, Debug)]
@@ -159,8 +159,8 @@ pub trait Players {
     type Rest: Clone + Debug + Eq + Hash;
     /// What is remembered.
     type Witness: Clone + Debug + Eq + Hash;
-    /// What was said in one step.
-    type Said: Clone;
+    /// What the witness observes of one step.
+    type Observation: Clone;
 
     /// What they play.
     fn model(&self) -> &Model<Self::Process>;
@@ -177,7 +177,12 @@ pub trait Players {
     /// Calls a process, whose clock shows this many ticks.
     fn call(&mut self, slot: &Self::Slot, call: Call<Self::Msg>, clock: Ticks) -> Reacts<Self>;
     /// Tells the witness what came of a call.
-    fn hear(&mut self, witness: &Self::Witness, said: &Self::Said, now: Ticks) -> Self::Witness;
+    fn hear(
+        &mut self,
+        witness: &Self::Witness,
+        observed: &Self::Observation,
+        now: Ticks,
+    ) -> Self::Witness;
     /// The process a tick later.
     fn elapse_slot(&mut self, slot: &Self::Slot) -> Self::Slot;
     /// The inbox a tick later.
@@ -328,7 +333,7 @@ impl<L: Players> World<L> {
     pub(crate) fn react(&mut self, players: &mut L, place: u8, call: Call<L::Msg>) {
         let rest = players.rest(&self.rest);
         let clock = clock(&rest, usize::from(place));
-        let Reaction { slot, sends, said } =
+        let Reaction { slot, sends, observed } =
             players.call(&self.slots[usize::from(place)], call, clock);
         self.slots[usize::from(place)] = slot;
         for (to, msg) in sends.iter() {
@@ -348,7 +353,7 @@ impl<L: Players> World<L> {
         }
         self.purge(players);
         let now = if rest.clocks.len() == 1 { rest.clocks[0] } else { 0 };
-        self.witness = players.hear(&self.witness, &said, now);
+        self.witness = players.hear(&self.witness, &observed, now);
     }
 
     /// Drops what makes no difference any more.

@@ -186,7 +186,7 @@ pub struct Goal<P> {
     pub name: &'static str,
     /// What it says, in a sentence.
     pub text: &'static str,
-    /// Whether it is reached only once no message of the algorithm is on the way: not so where
+    /// Whether it is reached only once no message of the algorithm is on the way; not where
     /// messages go round for ever.
     pub at_rest: bool,
     /// Whether it holds for these live processes.

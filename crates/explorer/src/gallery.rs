@@ -8,7 +8,7 @@
 //! scenario election/bully-p1-to-p4.txt
 //! title The bully, P1 to P4
 //! look P2 misses the coordinator and asks everybody above it.
-//! look See that P3 waits in vain for an answer of P4.
+//! look See that P3 waits for an answer of P4 that never comes.
 //! counterexample
 //! ```
 //!

@@ -73,7 +73,7 @@ impl<M: Machine> Log<M> {
         self.forget_received(cx);
         self.bind(leader, beat, cx);
         self.be_welcomed(beat, cx);
-        cx.emit(Output::Heard { leader, term: beat.term });
+        cx.emit(Output::Heartbeat { leader, term: beat.term });
         true
     }
 

@@ -404,7 +404,7 @@ pub enum Output {
     /// It leads no more.
     StoppedServing(Term, Loss),
     /// A leader showed that it lives.
-    Heard {
+    Heartbeat {
         /// Who.
         leader: NodeId,
         /// Its term.

@@ -373,7 +373,7 @@ impl<M: Machine> Member<M> {
                 cx.emit(Event::Won(term));
             }
             Output::StoppedServing(term, loss) => self.lose(term, loss, cx),
-            Output::Heard { leader, term } => self.hear_leader(leader, term, cx),
+            Output::Heartbeat { leader, term } => self.hear_leader(leader, term, cx),
             Output::Asked(from) => {
                 if self.stance == Stance::Awaiting(from) {
                     self.wait_patiently(self.stance, cx);

@@ -8,7 +8,7 @@ use crate::network::{Fate, Network};
 use crate::observer::Observer;
 use crate::tally::Tally;
 use bellwether_algorithms::definition::{Definition, Settings};
-use bellwether_algorithms::mutex::Standing;
+use bellwether_algorithms::mutex::Status;
 use bellwether_algorithms::referee::{Fact, Picture};
 use bellwether_core::{Goal, Group, NodeId, Process, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -223,7 +223,7 @@ pub(crate) fn waiting<'a, P: Process + 'a>(
     algorithm: &Definition<P>,
     live: impl Iterator<Item = (NodeId, &'a P)>,
 ) -> Vec<NodeId> {
-    let waits = |process: &P| algorithm.section_of(process) == Some(Standing::Waiting);
+    let waits = |process: &P| algorithm.section_of(process) == Some(Status::Waiting);
     live.filter(|(_, process)| waits(process)).map(|(id, _)| id).collect()
 }
 

@@ -4,7 +4,7 @@ use crate::observer::{Observer, Seen, Why};
 use crate::state::{self, Fields};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Topology;
-use bellwether_algorithms::mutex::{Standing, Tree};
+use bellwether_algorithms::mutex::{Status, Tree};
 use bellwether_algorithms::show::{ProcessView, Scene};
 use bellwether_algorithms::time::{Lamport, VectorClock};
 use bellwether_core::{AnyConfig, AnyMsg, AnyProcess, Group, Kind, Message, NodeId, Time};
@@ -92,7 +92,7 @@ pub struct TraceEvent {
     pub coordinator: Option<Option<NodeId>>,
     /// If that step changed what the process has of the critical section: what it has now. A crash
     /// takes it away without saying so.
-    pub section: Option<Standing>,
+    pub section: Option<Status>,
     /// What that step changed in the state of the process, if states were recorded: the fields with
     /// what they hold now, or nothing if they are gone. A crash takes all of them away.
     pub state: BTreeMap<String, Option<String>>,
@@ -165,7 +165,7 @@ pub struct Recorder {
     /// duplicate may arrive at any time.
     letters: BTreeMap<u64, (Lamport, VectorClock)>,
     coordinators: Vec<Option<NodeId>>,
-    sections: Vec<Standing>,
+    sections: Vec<Status>,
     /// For each process, the event that began the step it is in.
     began: Vec<Option<usize>>,
     /// What each process holds, if an observer wants to know.
@@ -199,7 +199,7 @@ impl Recorder {
             clocks: vec![(Lamport::default(), VectorClock::new(n)); n],
             letters: BTreeMap::new(),
             coordinators: vec![None; n],
-            sections: vec![Standing::Idle; n],
+            sections: vec![Status::Idle; n],
             began: vec![None; n],
             states: None,
             views: vec![None; n],
@@ -369,7 +369,7 @@ impl Observer<AnyProcess> for Recorder {
         };
         if what == What::Crash {
             self.coordinators[place] = None;
-            self.sections[place] = Standing::Idle;
+            self.sections[place] = Status::Idle;
         }
         let crashed = what == What::Crash;
         self.record(at, place, what);

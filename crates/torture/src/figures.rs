@@ -22,7 +22,7 @@ pub(super) struct Figures {
     /// Grants that had to be waited for.
     pub(super) waited: usize,
     pub(super) busy: usize,
-    pub(super) in_vain: usize,
+    pub(super) timed_out: usize,
     pub(super) deadlocks: usize,
     pub(super) hand_overs: usize,
     pub(super) proclamations: usize,
@@ -166,7 +166,7 @@ impl Figures {
             Event::Looked { .. } => self.looks += 1,
             Event::Answered { outcome, .. } => match outcome {
                 Outcome::Busy => self.busy += 1,
-                Outcome::InVain => self.in_vain += 1,
+                Outcome::TimedOut => self.timed_out += 1,
                 Outcome::Deadlock { .. } => self.deadlocks += 1,
                 Outcome::Granted { .. }
                 | Outcome::SessionEnded { .. }

@@ -136,7 +136,7 @@ pub(super) enum Outcome {
     /// It was not free, and not to be waited for.
     Busy,
     /// The client's patience was at its end.
-    InVain,
+    TimedOut,
     /// It was aborted: these sessions waited for these locks in a cycle.
     Deadlock {
         aborted: Option<String>,

@@ -109,7 +109,7 @@ impl Report<'_> {
                 f.grants, f.waited, f.lost, f.terms
             ),
         );
-        row("refused", format!("{} busy, {} timed out", f.busy, f.in_vain));
+        row("refused", format!("{} busy, {} timed out", f.busy, f.timed_out));
         row("deadlocks", f.deadlocks.to_string());
         row("roles", format!("{} hand-overs, {} proclamations", f.hand_overs, f.proclamations));
         row("looks", format!("{} found what was claimed", f.looks));
@@ -187,7 +187,7 @@ impl Report<'_> {
             "seed": self.setup.seed, "length_ms": self.setup.length.as_millis() as u64,
             "processes": f.clients, "sessions": f.sessions, "sessions_lost": f.sessions_lost,
             "operations": f.operations, "grants": f.grants, "grants_lost": f.lost,
-            "waited": f.waited, "busy": f.busy, "in_vain": f.in_vain, "deadlocks": f.deadlocks,
+            "waited": f.waited, "busy": f.busy, "timed_out": f.timed_out, "deadlocks": f.deadlocks,
             "hand_overs": f.hand_overs, "proclamations": f.proclamations, "terms": f.terms,
             "looks": f.looks, "wait_ms": { "p50": half, "p99": most, "max": longest },
             "longest_silence_ms": ms(f.silence_us), "machine_late_ms": ms(f.late_us), "faults": faults,

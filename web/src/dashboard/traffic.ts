@@ -5,7 +5,7 @@ export const WINDOW_MS = 5_000;
 /** The number of messages other than heartbeats that are kept. */
 const KEPT = 60;
 
-interface Heard {
+interface Sample {
   at: number;
   from: number;
   to: number;
@@ -31,7 +31,7 @@ export class Traffic {
   notable: readonly Noted[] = [];
   /** How many messages the members told of without saying which. */
   missed = 0;
-  #window: Heard[] = [];
+  #window: Sample[] = [];
   #began: number | null = null;
   #count = 0;
 
@@ -63,14 +63,14 @@ export class Traffic {
     return this.#rates(now, ({ kind }) => kind);
   }
 
-  #rates(now: number, keyOf: (heard: Heard) => string): Map<string, Rate> {
+  #rates(now: number, keyOf: (sample: Sample) => string): Map<string, Rate> {
     this.#window = this.#window.filter(({ at }) => now - at < WINDOW_MS);
     const seconds = Math.min(WINDOW_MS, Math.max(1_000, now - (this.#began ?? now))) / 1_000;
     const sums = new Map<string, Map<string, number>>();
-    for (const heard of this.#window) {
-      const key = keyOf(heard);
+    for (const sample of this.#window) {
+      const key = keyOf(sample);
       const kinds = sums.get(key) ?? new Map<string, number>();
-      kinds.set(heard.kind, (kinds.get(heard.kind) ?? 0) + heard.count);
+      kinds.set(sample.kind, (kinds.get(sample.kind) ?? 0) + sample.count);
       sums.set(key, kinds);
     }
     return new Map([...sums].map(([key, kinds]) => {

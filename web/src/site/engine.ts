@@ -4,7 +4,7 @@ import type { Asked } from "./worker";
 const COMPUTED_FOR_MS = 10_000;
 
 /** What a server would have answered; status 0 if there is no answer at all. */
-export interface Said {
+export interface EngineReply {
   status: number;
   said: unknown;
 }
@@ -21,7 +21,7 @@ export function warmUp() {
 const start = () => new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
 
 /** Asks the explorer in this browser, where other pages ask a server. */
-export function askEngine(path: string, body: unknown, signal?: AbortSignal): Promise<Said> {
+export function askEngine(path: string, body: unknown, signal?: AbortSignal): Promise<EngineReply> {
   const asked = { path, body: body === undefined ? "" : JSON.stringify(body) };
   const answer = last.then(() => {
     signal?.throwIfAborted();
@@ -32,17 +32,17 @@ export function askEngine(path: string, body: unknown, signal?: AbortSignal): Pr
 }
 
 /** The files that `make site` has written beside the page. */
-export async function fetchWritten(path: string): Promise<Said> {
+export async function fetchWritten(path: string): Promise<EngineReply> {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const scripts = import.meta.url; // named first: the build would take the pattern for a file of the sources
   const answer = await fetch(new URL(`../${name}.json`, scripts));
   return { status: answer.status, said: await answer.json().catch(() => null) };
 }
 
-function compute(asked: Asked): Promise<Said> {
+function compute(asked: Asked): Promise<EngineReply> {
   const mine = (worker ??= start());
   return new Promise((done) => {
-    const end = (said: Said, again = false) => {
+    const end = (said: EngineReply, again = false) => {
       clearTimeout(timer);
       mine.onmessage = mine.onerror = null;
       if (again) {

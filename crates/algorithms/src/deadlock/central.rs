@@ -35,7 +35,7 @@
 //! The text has a holder live where the resource is; here it may be at home elsewhere, and then its
 //! home must have the edge too. By the option `unlabelled` every edge counts that any site reports.
 
-use super::detector::{Detector, Event, SITE, Said, Survey};
+use super::detector::{Detector, Event, SITE, DetectorOutput, Survey};
 use super::names::{Cycle, Edge, Tx, drawn};
 use super::workload;
 use crate::cost::{Cost, Kinds, Rank};
@@ -153,7 +153,7 @@ impl Process for Central {
     type Msg = Msg;
     type Timer = Timer;
     type Input = Event;
-    type Output = Said;
+    type Output = DetectorOutput;
     type Durable = Incarnation;
     type Config = Config;
 
@@ -201,7 +201,7 @@ impl Process for Central {
             Msg::Initiate { look } => {
                 cx.rule("C2");
                 self.asker = Some((from, look));
-                cx.emit(Said::Asks);
+                cx.emit(DetectorOutput::Asks);
             }
             Msg::Graph { look, survey } => {
                 if look == self.looks {
@@ -253,7 +253,7 @@ impl Central {
             cx.set_timer(Timer::Answers, silence);
         }
         self.asker = Some((cx.me(), look));
-        cx.emit(Said::Asks);
+        cx.emit(DetectorOutput::Asks);
     }
 
     /// C2.
@@ -284,7 +284,7 @@ impl Central {
         // The victim of the last look may not have heard of it when this one came by.
         let told = std::mem::replace(&mut self.told, found.clone());
         for cycle in found.difference(&told) {
-            cx.emit(Said::Suspects(cycle.clone()));
+            cx.emit(DetectorOutput::Suspects(cycle.clone()));
         }
         self.rest(cx);
     }
@@ -292,10 +292,10 @@ impl Central {
     /// Steps the election.
     fn elect(&mut self, cx: &mut Cx<'_>, call: Call<Part>) {
         let config = &cx.config().election;
-        let said =
+        let outputs =
             cx.part(config, Msg::Election, Timer::Election, |cx| call.make(&mut self.election, cx));
-        for output in said {
-            cx.emit(Said::Election(output));
+        for output in outputs {
+            cx.emit(DetectorOutput::Election(output));
             // C4
             if let election::Output::Elected(coordinator) = output {
                 cx.rule("C4");

@@ -21,7 +21,7 @@ pub trait Detector:
         Msg: Portable,
         Timer: Portable,
         Input = Event,
-        Output = Said,
+        Output = DetectorOutput,
         Durable: Portable,
         Config: Send + Sync,
     > + Send
@@ -121,7 +121,7 @@ pub enum Event {
     Back(Tx, u64),
     /// These edges of a cycle that it suspected do not stand.
     Refuted(Vec<Edge>),
-    /// What it asked for by [`Said::Asks`].
+    /// What it asked for by [`DetectorOutput::Asks`].
     Survey(Survey),
     /// It should look for deadlocks now.
     Detect,
@@ -143,7 +143,7 @@ pub struct Survey {
 
 /// What a detector says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum DetectorOutput {
     /// This looks like a deadlock.
     Suspects(Cycle),
     /// It wants to know all that this site knows.
@@ -152,12 +152,12 @@ pub enum Said {
     Election(election::Output),
 }
 
-impl fmt::Display for Said {
+impl fmt::Display for DetectorOutput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Said::Suspects(cycle) => write!(f, "suspects {cycle}"),
-            Said::Asks => f.write_str("asks"),
-            Said::Election(output) => output.fmt(f),
+            DetectorOutput::Suspects(cycle) => write!(f, "suspects {cycle}"),
+            DetectorOutput::Asks => f.write_str("asks"),
+            DetectorOutput::Election(output) => output.fmt(f),
         }
     }
 }

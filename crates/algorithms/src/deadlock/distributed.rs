@@ -41,7 +41,7 @@
 //! really waits for it is not known: P_ex -> P_i if one may. And since the parts of a path were
 //! seen at different times, a cycle is [confirmed](super::site) before a transaction is aborted.
 
-use super::detector::{Detector, Event, Said, Waiter};
+use super::detector::{Detector, Event, DetectorOutput, Waiter};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Path, Tx, drawn};
 use super::workload;
@@ -97,7 +97,7 @@ impl Process for Distributed {
     type Msg = Msg;
     type Timer = ();
     type Input = Event;
-    type Output = Said;
+    type Output = DetectorOutput;
     type Durable = ();
     type Config = ();
 
@@ -154,7 +154,7 @@ impl Distributed {
         for cycle in found {
             if self.told.insert(cycle.clone()) {
                 cx.rule("D1");
-                cx.emit(Said::Suspects(cycle));
+                cx.emit(DetectorOutput::Suspects(cycle));
             }
         }
     }

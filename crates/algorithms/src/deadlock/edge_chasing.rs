@@ -32,7 +32,7 @@
 //! whole cycle can be told, [confirmed](super::site) and broken at its youngest; a search that finds
 //! what another has found already is told that it does not stand, or aborts no transaction.
 
-use super::detector::{Detector, Event, Said};
+use super::detector::{Detector, Event, DetectorOutput};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Tx};
 use super::workload;
@@ -96,7 +96,7 @@ impl Process for EdgeChasing {
     type Msg = Msg;
     type Timer = ();
     type Input = Event;
-    type Output = Said;
+    type Output = DetectorOutput;
     type Durable = ();
     type Config = ();
 
@@ -170,7 +170,7 @@ impl EdgeChasing {
     fn tell(&mut self, found: impl IntoIterator<Item = Cycle>, cx: &mut Cx<'_>) {
         for cycle in found {
             if self.told.insert(cycle.clone()) {
-                cx.emit(Said::Suspects(cycle));
+                cx.emit(DetectorOutput::Suspects(cycle));
             }
         }
     }

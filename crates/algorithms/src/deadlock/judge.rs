@@ -16,7 +16,7 @@
 
 use super::detector::Detector;
 use super::names::{Cycle, Edge, Resource, Tx};
-use super::said::{How, Output};
+use super::output::{How, Output};
 use super::site::Site;
 use super::summary;
 use crate::referee::{Breach, Fact, Picture, Referee};

@@ -21,7 +21,7 @@ mod judge;
 mod local;
 mod locks;
 mod names;
-mod said;
+mod output;
 pub mod site;
 mod summary;
 #[cfg(test)]
@@ -29,10 +29,10 @@ mod tests;
 mod wire;
 mod workload;
 
-pub use detector::{Detector, Event, Said, Survey, Waiter};
+pub use detector::{Detector, DetectorOutput, Event, Survey, Waiter};
 pub use judge::Judge;
 pub use names::{Cycle, Edge, Resource, Tx};
-pub use said::{How, Output, Refusal};
+pub use output::{How, Output, Refusal};
 pub use site::{Config, Input, Site};
 pub use wire::{Msg, Timer};
 pub use workload::{Deed, Jobs};

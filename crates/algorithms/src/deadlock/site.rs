@@ -26,10 +26,10 @@
 //! LOCK, GRANTED and RELEASE are the application's. A confirmation is CONFIRM and CONFIRMED for each
 //! other site with a part in the cycle, and an ABORT.
 
-use super::detector::{Detector, Event, Said, Survey, Waiter};
+use super::detector::{Detector, DetectorOutput, Event, Survey, Waiter};
 use super::locks::{Locks, Request};
 use super::names::{Cycle, Edge, Resource, Tx};
-use super::said::{How, Output, Refusal};
+use super::output::{How, Output, Refusal};
 use super::wire::{Msg, Timer};
 use super::workload::{Deed, Jobs};
 use bellwether_core::{Assumptions, Call, Context, NodeId, Process};
@@ -398,16 +398,16 @@ impl<D: Detector> Site<D> {
     fn step(&mut self, cx: &mut Cx<'_, D>, call: Call<D>) {
         let config = &cx.config().detector;
         let detector = &mut self.detector;
-        let said = cx.part(config, Msg::Detector, Timer::Detector, |cx| call.make(detector, cx));
-        for said in said {
-            match said {
+        let outputs = cx.part(config, Msg::Detector, Timer::Detector, |cx| call.make(detector, cx));
+        for output in outputs {
+            match output {
                 // Looked at when this step is over: what follows may change the locks again.
-                Said::Suspects(cycle) => self.suspicions.push(cycle),
-                Said::Asks => {
+                DetectorOutput::Suspects(cycle) => self.suspicions.push(cycle),
+                DetectorOutput::Asks => {
                     let survey = self.survey(cx.me());
                     self.tell(Event::Survey(survey), cx);
                 }
-                Said::Election(output) => cx.emit(Output::Election(output)),
+                DetectorOutput::Election(output) => cx.emit(Output::Election(output)),
             }
         }
     }

@@ -31,7 +31,7 @@
 
 use super::costs::orphaned;
 use super::link::{AckTimeout, Arrived, Link, Rider};
-use super::rounds::{Round, Standing};
+use super::rounds::{Round, Relation};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};
@@ -159,18 +159,18 @@ impl Rider for ActiveList {
         match body {
             Body::Elect(id, round) => {
                 let electing = matches!(self.phase, Phase::Electing { .. });
-                match self.round.standing(round, electing) {
-                    Standing::Newer if id == cx.me() => {
+                match self.round.relation(round, electing) {
+                    Relation::Newer if id == cx.me() => {
                         // Sent in an earlier life. To join would send it twice, and by R4 the
                         // others would then strike out a process that lives.
                         self.round = round;
                         self.start_election(cx);
                     }
-                    Standing::Newer => self.join(id, round, hops, cx),
-                    Standing::Current if id == cx.me() => self.complete(cx),
-                    Standing::Current => self.add(id, hops, cx),
-                    Standing::Behind => self.start_election(cx),
-                    Standing::Finished | Standing::Older => {}
+                    Relation::Newer => self.join(id, round, hops, cx),
+                    Relation::Current if id == cx.me() => self.complete(cx),
+                    Relation::Current => self.add(id, hops, cx),
+                    Relation::Behind => self.start_election(cx),
+                    Relation::Finished | Relation::Older => {}
                 }
             }
             Body::Inquiry(id, round) => self.on_inquiry(id, round, hops, cx),

@@ -31,7 +31,7 @@
 
 use super::costs::{BOUND_RINGS, Race, all_start};
 use super::link::{self, AckTimeout, Arrived, Direction, Forward, Link};
-use super::rounds::{Round, Standing};
+use super::rounds::{Round, Relation};
 use super::{Config, Election, Incarnation, Input, Output};
 use crate::cost::Expected::{AtMost, Exact};
 use crate::cost::{Cost, Rank};
@@ -233,14 +233,14 @@ impl HirschbergSinclair {
         cx: &mut Cx<'_>,
     ) {
         let electing = !matches!(self.phase, Phase::Idle { .. });
-        match self.round.standing(body.round, electing) {
-            Standing::Newer => {
+        match self.round.relation(body.round, electing) {
+            Relation::Newer => {
                 self.round = body.round;
                 self.phase = Phase::Passive;
             }
-            Standing::Current => {}
-            Standing::Behind => return self.start_election(cx),
-            Standing::Finished | Standing::Older => return,
+            Relation::Current => {}
+            Relation::Behind => return self.start_election(cx),
+            Relation::Finished | Relation::Older => return,
         }
         match body.word {
             Word::Probe { candidate, phase } => {

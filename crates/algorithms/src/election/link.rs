@@ -165,27 +165,33 @@ pub struct Link<M> {
     /// only if it is not empty. Hardly ever more than two, so a list will do.
     unacknowledged: Vec<(Seq, Forward<M>)>,
     /// What came lately from the process that sent last.
-    heard: Heard,
+    received: ReceiveWindow,
 }
 
 impl<M> Default for Link<M> {
     fn default() -> Self {
-        Link { skipped: 0, next: Seq(0), unacknowledged: Vec::new(), heard: Heard::NOTHING }
+        Link {
+            skipped: 0,
+            next: Seq(0),
+            unacknowledged: Vec::new(),
+            received: ReceiveWindow::NOTHING,
+        }
     }
 }
 
 /// A sliding window over the numbers of one sender, for L2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Heard {
+struct ReceiveWindow {
     from: NodeId,
     newest: Seq,
     /// Bit i: `newest - i` has come.
     window: u32,
 }
 
-impl Heard {
+impl ReceiveWindow {
     /// From no particular process.
-    const NOTHING: Heard = Heard { from: NodeId::new(0), newest: Seq(0), window: 0 };
+    const NOTHING: ReceiveWindow =
+        ReceiveWindow { from: NodeId::new(0), newest: Seq(0), window: 0 };
 }
 
 /// A process that has a link of its own: its messages and timers are the link's.
@@ -342,22 +348,22 @@ impl<M: Message> Link<M> {
     /// Whether this is the first time that the message comes; remembers it.
     #[inline]
     fn is_new(&mut self, from: NodeId, seq: Seq) -> bool {
-        let heard = &mut self.heard;
-        let fresh = Heard { from, newest: seq, window: 1 };
-        if heard.from != from {
-            *heard = fresh;
+        let received = &mut self.received;
+        let fresh = ReceiveWindow { from, newest: seq, window: 1 };
+        if received.from != from {
+            *received = fresh;
             return true;
         }
-        let ahead = seq.0.wrapping_sub(heard.newest.0);
-        let behind = heard.newest.0.wrapping_sub(seq.0);
+        let ahead = seq.0.wrapping_sub(received.newest.0);
+        let behind = received.newest.0.wrapping_sub(seq.0);
         if behind < 32 {
             let bit = 1 << behind;
-            let new = heard.window & bit == 0;
-            heard.window |= bit;
+            let new = received.window & bit == 0;
+            received.window |= bit;
             new
         } else {
-            let window = heard.window.checked_shl(ahead).unwrap_or(0) | 1;
-            *heard = Heard { window, ..fresh };
+            let window = received.window.checked_shl(ahead).unwrap_or(0) | 1;
+            *received = ReceiveWindow { window, ..fresh };
             true
         }
     }

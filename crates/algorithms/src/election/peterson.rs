@@ -30,7 +30,7 @@
 
 use super::costs::{BOUND_RINGS, Race, all_start};
 use super::link::{AckTimeout, Arrived, Link, Rider};
-use super::rounds::{Round, Standing};
+use super::rounds::{Round, Relation};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::Expected::{AtMost, Exact};
 use crate::cost::{Cost, Rank};
@@ -155,15 +155,15 @@ impl Rider for Peterson {
 
     fn on_arrival(&mut self, Arrived { body, hops }: Arrived<Body>, cx: &mut Cx<'_>) {
         let electing = !matches!(self.phase, Phase::Idle { .. });
-        match self.round.standing(body.round, electing) {
-            Standing::Newer => {
+        match self.round.relation(body.round, electing) {
+            Relation::Newer => {
                 self.round = body.round;
                 self.activate(cx.me(), cx);
                 self.on_word(body.word, hops, cx);
             }
-            Standing::Current => self.on_word(body.word, hops, cx),
-            Standing::Behind => self.start_election(cx),
-            Standing::Finished | Standing::Older => {}
+            Relation::Current => self.on_word(body.word, hops, cx),
+            Relation::Behind => self.start_election(cx),
+            Relation::Finished | Relation::Older => {}
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct Round(u32);
 
 /// How a message's round relates to the process that it reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Relation {
     /// A new election: join it.
     Newer,
     /// The election that this process takes part in.
@@ -48,17 +48,17 @@ impl Round {
     }
 
     /// How `theirs` relates to a process in this round that is `electing` or not.
-    pub fn standing(self, theirs: Round, electing: bool) -> Standing {
+    pub fn relation(self, theirs: Round, electing: bool) -> Relation {
         // Both have been away: there is no election here that the caller could be part of.
         if theirs == Round::UNKNOWN && self == Round::UNKNOWN {
-            return Standing::Behind;
+            return Relation::Behind;
         }
         match (theirs.cmp(&self), electing) {
-            (std::cmp::Ordering::Greater, _) => Standing::Newer,
-            (std::cmp::Ordering::Equal, true) => Standing::Current,
-            (std::cmp::Ordering::Equal, false) => Standing::Finished,
-            (std::cmp::Ordering::Less, true) => Standing::Older,
-            (std::cmp::Ordering::Less, false) => Standing::Behind,
+            (std::cmp::Ordering::Greater, _) => Relation::Newer,
+            (std::cmp::Ordering::Equal, true) => Relation::Current,
+            (std::cmp::Ordering::Equal, false) => Relation::Finished,
+            (std::cmp::Ordering::Less, true) => Relation::Older,
+            (std::cmp::Ordering::Less, false) => Relation::Behind,
         }
     }
 }
@@ -77,38 +77,38 @@ mod tests {
 
     #[test]
     fn a_larger_number_is_newer_whatever_goes_on() {
-        assert_eq!(round(2).standing(round(3), true), Standing::Newer);
-        assert_eq!(round(2).standing(round(3), false), Standing::Newer);
-        assert_eq!(Round::default().standing(Round::FIRST, true), Standing::Newer);
+        assert_eq!(round(2).relation(round(3), true), Relation::Newer);
+        assert_eq!(round(2).relation(round(3), false), Relation::Newer);
+        assert_eq!(Round::default().relation(Round::FIRST, true), Relation::Newer);
     }
 
     #[test]
     fn the_same_number_is_current_until_the_election_ends() {
-        assert_eq!(round(2).standing(round(2), true), Standing::Current);
+        assert_eq!(round(2).relation(round(2), true), Relation::Current);
     }
 
     #[test]
     fn the_same_number_is_finished_afterwards() {
-        assert_eq!(round(2).standing(round(2), false), Standing::Finished);
-        assert_eq!(Round::FIRST.standing(Round::FIRST, false), Standing::Finished);
+        assert_eq!(round(2).relation(round(2), false), Relation::Finished);
+        assert_eq!(Round::FIRST.relation(Round::FIRST, false), Relation::Finished);
     }
 
     #[test]
     fn a_smaller_number_is_older_while_another_election_goes_on() {
-        assert_eq!(round(3).standing(round(2), true), Standing::Older);
-        assert_eq!(Round::FIRST.standing(Round::default(), true), Standing::Older);
+        assert_eq!(round(3).relation(round(2), true), Relation::Older);
+        assert_eq!(Round::FIRST.relation(Round::default(), true), Relation::Older);
     }
 
     #[test]
     fn a_smaller_number_is_behind_when_none_goes_on() {
-        assert_eq!(round(3).standing(round(2), false), Standing::Behind);
+        assert_eq!(round(3).relation(round(2), false), Relation::Behind);
         // Before any election too: a recovered process is always heard.
-        assert_eq!(Round::FIRST.standing(Round::default(), false), Standing::Behind);
+        assert_eq!(Round::FIRST.relation(Round::default(), false), Relation::Behind);
     }
 
     #[test]
     fn two_that_have_been_away_are_behind_each_other() {
-        assert_eq!(Round::default().standing(Round::default(), true), Standing::Behind);
-        assert_eq!(Round::default().standing(Round::default(), false), Standing::Behind);
+        assert_eq!(Round::default().relation(Round::default(), true), Relation::Behind);
+        assert_eq!(Round::default().relation(Round::default(), false), Relation::Behind);
     }
 }

@@ -1,6 +1,6 @@
 //! Mutual exclusion in the catalogue: how it is configured, prompted and judged.
 
-use super::{Config, Deed, Guarded, Mutex, Opening, Options, Output, Sequence, Standing};
+use super::{Config, Deed, Guarded, Mutex, Opening, Options, Output, Sequence, Status};
 use crate::definition::{Algorithm, Definition, Docs, Milestone, Quantity, Settings, Topology};
 use crate::election::{self, DETECTOR_DOCS, Election, LINK_DOCS, Watched};
 use crate::options::Opt;
@@ -47,7 +47,7 @@ impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
             .settles_within(Self::settles_within)
             .coordinator(|process| process.election().coordinator())
             .members(|process| process.views().view().map_or(&[], |view| view.group.ring()))
-            .section(Self::standing, Self::milestone)
+            .section(Self::status, Self::milestone)
             .view(|process, _, scene| process.view(scene))
             .costs(M::costs);
         if !M::TOKEN {
@@ -179,19 +179,19 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
         let scene = Scene { group: of_view.unwrap_or(scene.group), ..*scene };
         let mut view = self.algorithm().view(&scene);
         let agrees = self.watched && self.views().running().is_none();
-        view.phase = match self.standing() {
+        view.phase = match self.status() {
             _ if agrees => "agrees on a new view".to_owned(),
-            Standing::Inside(sequence) => format!("in the section ({sequence})"),
-            Standing::Waiting if view.phase.is_empty() => "waits".to_owned(),
-            Standing::Waiting | Standing::Idle => view.phase,
+            Status::Inside(sequence) => format!("in the section ({sequence})"),
+            Status::Waiting if view.phase.is_empty() => "waits".to_owned(),
+            Status::Waiting | Status::Idle => view.phase,
         };
         view.mark_if(self.algorithm().has_token(), Mark::Token)
     }
 
     fn fence(&self) -> Option<Sequence> {
-        match self.standing() {
-            Standing::Inside(sequence) => Some(sequence),
-            Standing::Idle | Standing::Waiting => None,
+        match self.status() {
+            Status::Inside(sequence) => Some(sequence),
+            Status::Idle | Status::Waiting => None,
         }
     }
 

@@ -23,7 +23,7 @@
 //! one that is here: [`Deed::Work`] gives it a job, and for each it asks for the section, stays
 //! inside for a while and leaves.
 
-use super::{Granted, Input, Mutex, Opening, Refusal, Report, Sequence, Standing};
+use super::{Granted, Input, Mutex, Opening, Refusal, Report, Sequence, Status};
 use crate::election::{self, Bully, Election, Incarnation, Watched};
 use crate::views::{self, Epoch, Views};
 use bellwether_core::{Assumptions, Call, Context, Few, Kind, Message, NodeId, Process, Timing};
@@ -164,13 +164,13 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Guarded<M: Mutex, E: Election = Bully> {
     algorithm: M,
-    standing: Standing,
+    status: Status,
     /// Jobs to come.
     jobs: u32,
     /// Whether the simple application waits or is inside for a job.
     at_work: bool,
     /// Whether the request is one that the algorithm has not been told of (S4).
-    untold: bool,
+    withheld: bool,
     views: Views<Report>,
     election: Watched<E>,
     /// Messages of the next view, which has not begun here (S3).
@@ -185,10 +185,10 @@ impl<M: Mutex, E: Election> Default for Guarded<M, E> {
     fn default() -> Self {
         Guarded {
             algorithm: M::default(),
-            standing: Standing::Idle,
+            status: Status::Idle,
             jobs: 0,
             at_work: false,
-            untold: false,
+            withheld: false,
             views: Views::default(),
             election: Watched::default(),
             early: Vec::new(),
@@ -289,31 +289,31 @@ impl<M: Mutex, E: Election> Process for Guarded<M, E> {
 
 impl<M: Mutex, E: Election> Guarded<M, E> {
     /// What the application has of the section.
-    pub fn standing(&self) -> Standing {
-        self.standing
+    pub fn status(&self) -> Status {
+        self.status
     }
 
     /// Whether the application is inside.
     pub fn is_inside(&self) -> bool {
-        matches!(self.standing, Standing::Inside(_))
+        matches!(self.status, Status::Inside(_))
     }
 
     /// Whether nothing is waited for or to be done. The driver's application may stay inside for as
     /// long as it likes; the simple one leaves by itself.
     pub fn is_served(&self) -> bool {
-        match self.standing {
-            Standing::Idle => self.jobs == 0,
-            Standing::Waiting => false,
-            Standing::Inside(_) => self.jobs == 0 && !self.at_work,
+        match self.status {
+            Status::Idle => self.jobs == 0,
+            Status::Waiting => false,
+            Status::Inside(_) => self.jobs == 0 && !self.at_work,
         }
     }
 
     /// Whether the application may ask for the section now.
     pub fn may_request(&self) -> Result<(), Refusal> {
-        match self.standing {
-            Standing::Idle => Ok(()),
-            Standing::Waiting => Err(Refusal::Waiting),
-            Standing::Inside(sequence) => Err(Refusal::Inside(sequence)),
+        match self.status {
+            Status::Idle => Ok(()),
+            Status::Waiting => Err(Refusal::Waiting),
+            Status::Inside(sequence) => Err(Refusal::Inside(sequence)),
         }
     }
 
@@ -338,14 +338,14 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     }
 
     fn request(&mut self, cx: &mut Cx<'_, M, E>) {
-        self.standing = Standing::Waiting;
-        self.untold = self.views.running().is_none();
+        self.status = Status::Waiting;
+        self.withheld = self.views.running().is_none();
         cx.emit(Output::Requested);
         self.step(cx, Call::Input(Input::Request));
     }
 
     fn release(&mut self, cx: &mut Cx<'_, M, E>) {
-        self.standing = Standing::Idle;
+        self.status = Status::Idle;
         self.at_work = false;
         cx.emit(Output::Left);
         self.step(cx, Call::Input(Input::Release));
@@ -353,7 +353,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     }
 
     fn take_job(&mut self, cx: &mut Cx<'_, M, E>) {
-        if self.jobs > 0 && self.standing == Standing::Idle {
+        if self.jobs > 0 && self.status == Status::Idle {
             self.jobs -= 1;
             self.at_work = true;
             self.request(cx);
@@ -363,7 +363,7 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     fn enter(&mut self, Granted(entry): Granted, cx: &mut Cx<'_, M, E>) {
         let view = self.views.epoch().unwrap_or(Epoch::FIRST);
         let sequence = Sequence { view, entry };
-        self.standing = Standing::Inside(sequence);
+        self.status = Status::Inside(sequence);
         cx.emit(Output::Entered(sequence));
         if self.at_work {
             let (from, to) = cx.config().section;
@@ -413,9 +413,9 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
     fn report(&mut self, cx: &mut Cx<'_, M, E>) {
         cx.rule("S1");
         let report = Report {
-            standing: self.standing,
+            status: self.status,
             // The algorithm may still know of the request before.
-            place: self.algorithm.place().filter(|_| !self.untold),
+            place: self.algorithm.place().filter(|_| !self.withheld),
             token: self.algorithm.has_token(),
             options: cx.config().opening.options,
         };
@@ -433,13 +433,13 @@ impl<M: Mutex, E: Election> Guarded<M, E> {
             cx.emit(Output::Minted);
         }
         self.algorithm = M::default();
-        self.untold = false;
+        self.withheld = false;
         self.step(cx, Call::Start(None));
         // S4
         if opening.is_inside(me) && !self.is_inside() {
             self.step(cx, Call::Input(Input::Release));
         }
-        if self.standing == Standing::Waiting && !opening.is_waiting(me) {
+        if self.status == Status::Waiting && !opening.is_waiting(me) {
             self.step(cx, Call::Input(Input::Request));
         }
         // S3

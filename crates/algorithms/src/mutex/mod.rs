@@ -143,7 +143,7 @@ impl fmt::Display for Sequence {
 
 /// What the application has of the section.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Standing {
+pub enum Status {
     /// Nothing, and wants nothing.
     #[default]
     Idle,

@@ -1,6 +1,6 @@
 //! How a view begins: what the survivors of the one before report, and what follows from it.
 
-use super::{Standing, Tree};
+use super::{Status, Tree};
 use crate::election::link;
 use crate::views::{Epoch, Reported, Survivor};
 use bellwether_core::{Group, NodeId};
@@ -78,7 +78,7 @@ impl Opening {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Report {
     /// What its application has of the section.
-    pub standing: Standing,
+    pub status: Status,
     /// Where its request stands; see [`super::Mutex::place`].
     pub place: Option<u64>,
     /// Whether it has the token.
@@ -95,14 +95,14 @@ impl Survivor for Report {
         let find = |wanted: &dyn Fn(&Reported<Report>) -> bool| {
             reports.iter().find(|(_, reported)| wanted(reported)).map(|(id, _)| *id)
         };
-        let inside = find(&|r| matches!(r.report.standing, Standing::Inside(_)));
+        let inside = find(&|r| matches!(r.report.status, Status::Inside(_)));
         // A token of an older view than the newest is void: the newest had a token of its own.
         let token = find(&|r| r.report.token && r.was_in == newest);
         // Requests of an older view come first; of those whose place is not known, the one that
         // comes first on the ring.
         let mut waiting: Vec<_> = reports
             .iter()
-            .filter(|(_, reported)| reported.report.standing == Standing::Waiting)
+            .filter(|(_, reported)| reported.report.status == Status::Waiting)
             .map(|(id, r)| ((r.report.place.is_none(), r.was_in, r.report.place), *id))
             .collect();
         waiting.sort_by_key(|(place, _)| *place);

@@ -286,7 +286,7 @@ impl Order {
 struct Judged {
     promises: Promises,
     messages: Vec<(MessageId, Kept)>,
-    lives: Vec<(NodeId, Standing)>,
+    lives: Vec<(NodeId, ProcessRecord)>,
     order: Vec<(u64, MessageId)>,
 }
 
@@ -301,7 +301,7 @@ struct Kept {
 
 /// What judging needs to know of a process.
 #[derive(PartialEq, Eq, Hash)]
-struct Standing {
+struct ProcessRecord {
     delivered: BTreeSet<MessageId>,
     seen: BTreeSet<MessageId>,
     span: Option<(u64, u64)>,
@@ -322,11 +322,11 @@ impl Order {
             let goes_on = self.lives.values().any(|other| other.number == life);
             Kept { causes, position, goes_on }
         };
-        let standing = |life: &Life| {
+        let record = |life: &Life| {
             let numbers: Vec<Number> = (0..self.messages.len()).collect();
             let delivered = |number: &&Number| life.delivered.contains(**number);
             let joined = life.span.is_none_or(|(start, _)| start > 0);
-            Standing {
+            ProcessRecord {
                 delivered: named(&mut numbers.iter().filter(delivered)),
                 seen: named(&mut self.pasts[life.number].iter()),
                 span: life.span,
@@ -337,7 +337,7 @@ impl Order {
         Judged {
             promises: self.promises,
             messages: self.numbers.iter().map(|(id, number)| (*id, kept(*number))).collect(),
-            lives: self.lives.iter().map(|(id, life)| (*id, standing(life))).collect(),
+            lives: self.lives.iter().map(|(id, life)| (*id, record(life))).collect(),
             order: order.collect(),
         }
     }

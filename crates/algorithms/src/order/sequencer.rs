@@ -51,12 +51,12 @@
 //! message of each member in sixteen ORDERs. Reports have what is not known to be everywhere: about
 //! sixteen messages and those on the way.
 
-mod desk;
+mod numbering;
 mod passage;
-mod said;
+mod msg;
 mod survivor;
 
-pub use said::{Msg, Said, Timer};
+pub use msg::{Msg, Body, Timer};
 pub use survivor::{Opening, Report};
 
 use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers, broadcasts};
@@ -67,7 +67,7 @@ use crate::options::Opt;
 use crate::show::{Item, ProcessView, Tone};
 use crate::views::{self, Epoch, Views};
 use bellwether_core::{Assumptions, Call, Channels, Context, Goal, Group, NodeId, Process};
-use desk::Desk;
+use numbering::Numbering;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -114,7 +114,7 @@ const SEEN_EVERY: u64 = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sequencer {
     author: Author,
-    /// Whether it knows what was said so far: not if it has come back (TS8).
+    /// Whether it knows what has been sent so far: not if it has recovered (TS8).
     joined: bool,
     /// What it has broadcast and not delivered (TS1).
     pending: VecDeque<Post>,
@@ -126,18 +126,18 @@ pub struct Sequencer {
     known: u64,
     /// All members have all messages before this position.
     stable: u64,
-    /// How far it last said that it had got.
-    said: u64,
+    /// The position up to which it last reported that it has everything.
+    reported: u64,
     /// The messages that are not stable or not delivered, by position.
     log: BTreeMap<u64, Post>,
     /// How many of them are not delivered.
     queue: u32,
     /// What a sequencer needs besides, if this is the one of the view.
-    desk: Option<Box<Desk>>,
+    numbering: Option<Box<Numbering>>,
     views: Views<Report>,
     election: Watched<Bully>,
     /// Messages of the next view, which has not begun here.
-    early: Vec<(Epoch, NodeId, Said)>,
+    early: Vec<(Epoch, NodeId, Body)>,
     /// How many take part in the view, and whether the coordinator watches over that.
     members: u32,
     watched: bool,
@@ -168,7 +168,7 @@ impl Process for Sequencer {
         self.members = cx.group().len() as u32;
         self.watched = cx.config().views.watch.is_some();
         if self.joined && cx.config().opening.sequencer == cx.me() {
-            self.desk = Some(Desk::new(cx.group().len(), 0));
+            self.numbering = Some(Numbering::new(cx.group().len(), 0));
         }
         self.agree(cx, Call::Start(saved.map(|saved| saved.promised)));
         self.elect(cx, Call::Start(saved.map(|saved| saved.election)));
@@ -186,11 +186,11 @@ impl Process for Sequencer {
 
     fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Cx<'_>) {
         match msg {
-            Msg::Order(epoch, said) => {
+            Msg::Order(epoch, body) => {
                 if self.views.running() == Some(epoch) {
-                    self.hear(from, said, cx);
+                    self.hear(from, body, cx);
                 } else if self.views.awaits(epoch) {
-                    self.early.push((epoch, from, said));
+                    self.early.push((epoch, from, body));
                 }
             }
             Msg::Views(msg) => self.agree(cx, Call::Message(from, *msg)),
@@ -226,17 +226,17 @@ impl Sequencer {
         }
     }
 
-    fn send(&self, to: NodeId, said: Said, cx: &mut Cx<'_>) {
+    fn send(&self, to: NodeId, body: Body, cx: &mut Cx<'_>) {
         if let Some(epoch) = self.views.running() {
-            cx.send(to, Msg::Order(epoch, said));
+            cx.send(to, Msg::Order(epoch, body));
         }
     }
 
-    fn send_all(&self, said: Said, cx: &mut Cx<'_>) {
+    fn send_all(&self, body: Body, cx: &mut Cx<'_>) {
         let Some(epoch) = self.views.running() else { return };
         let ((group, _), me) = (self.view(cx), cx.me());
         for id in group.ring().iter().filter(|id| **id != me) {
-            cx.send(*id, Msg::Order(epoch, said));
+            cx.send(*id, Msg::Order(epoch, body));
         }
     }
 
@@ -254,27 +254,27 @@ impl Sequencer {
         if self.views.running().is_none() {
             return;
         }
-        if self.desk.is_some() {
+        if self.numbering.is_some() {
             return self.number(post, cx);
         }
         let (_, sequencer) = self.view(cx);
         self.published = self.published.saturating_add(1);
-        self.send(sequencer, Said::Publish { index: self.published, post }, cx);
+        self.send(sequencer, Body::Publish { index: self.published, post }, cx);
     }
 
-    fn hear(&mut self, from: NodeId, said: Said, cx: &mut Cx<'_>) {
+    fn hear(&mut self, from: NodeId, body: Body, cx: &mut Cx<'_>) {
         let (group, sequencer) = self.view(cx);
         let place = group.place(from).filter(|_| from != cx.me());
-        match (said, place) {
-            (Said::Publish { index, post }, Some(place)) if post.id.sender == from => {
+        match (body, place) {
+            (Body::Publish { index, post }, Some(place)) if post.id.sender == from => {
                 self.published_by(place, index, post, cx);
             }
-            (Said::Order { position, post, stable }, _) if from == sequencer => {
+            (Body::Order { position, post, stable }, _) if from == sequencer => {
                 self.ordered(position, post, cx);
                 self.learn(stable);
             }
-            (Said::Seen(known) | Said::Ack(known), Some(place)) => self.reached(place, known, cx),
-            (Said::Stable(stable), _) if from == sequencer => {
+            (Body::Seen(known) | Body::Ack(known), Some(place)) => self.reached(place, known, cx),
+            (Body::Stable(stable), _) if from == sequencer => {
                 cx.rule("TS5");
                 self.learn(stable);
             }
@@ -285,15 +285,15 @@ impl Sequencer {
 
     /// TS2: a member wants a message to be numbered.
     fn published_by(&mut self, place: usize, index: u64, post: Post, cx: &mut Cx<'_>) {
-        let Some(desk) = &mut self.desk else { return };
-        if index <= desk.numbered[place] {
+        let Some(numbering) = &mut self.numbering else { return };
+        if index <= numbering.numbered[place] {
             return;
         }
-        desk.waiting.insert((place, index), post);
-        while let Some(desk) = &mut self.desk
-            && let Some(next) = desk.waiting.remove(&(place, desk.numbered[place] + 1))
+        numbering.waiting.insert((place, index), post);
+        while let Some(numbering) = &mut self.numbering
+            && let Some(next) = numbering.waiting.remove(&(place, numbering.numbered[place] + 1))
         {
-            desk.numbered[place] += 1;
+            numbering.numbered[place] += 1;
             self.number(next, cx);
         }
     }
@@ -304,7 +304,7 @@ impl Sequencer {
         let (position, stable) = (self.known, self.stable);
         self.keep(position, post);
         self.known = position.saturating_add(1);
-        self.send_all(Said::Order { position, post, stable }, cx);
+        self.send_all(Body::Order { position, post, stable }, cx);
         if let Some(place) = self.view(cx).0.place(cx.me()) {
             self.reached(place, self.known, cx);
         }
@@ -336,24 +336,24 @@ impl Sequencer {
     fn tell(&mut self, cx: &mut Cx<'_>) {
         let (_, sequencer) = self.view(cx);
         if cx.config().uniform {
-            self.said = self.known;
-            self.send(sequencer, Said::Ack(self.known), cx);
-        } else if self.known - self.said >= SEEN_EVERY {
-            self.said = self.known;
-            self.send(sequencer, Said::Seen(self.known), cx);
+            self.reported = self.known;
+            self.send(sequencer, Body::Ack(self.known), cx);
+        } else if self.known - self.reported >= SEEN_EVERY {
+            self.reported = self.known;
+            self.send(sequencer, Body::Seen(self.known), cx);
         }
     }
 
     /// TS4 and TS5: a member says how far it has got.
     fn reached(&mut self, place: usize, known: u64, cx: &mut Cx<'_>) {
         let known = known.min(self.known);
-        let Some(desk) = &mut self.desk else { return };
-        let stable = desk.reach(place, known);
+        let Some(numbering) = &mut self.numbering else { return };
+        let stable = numbering.reach(place, known);
         if stable > self.stable {
             self.stable = stable;
             if cx.config().uniform {
                 cx.rule("TS5");
-                self.send_all(Said::Stable(stable), cx);
+                self.send_all(Body::Stable(stable), cx);
             }
         }
     }
@@ -398,7 +398,7 @@ impl Sequencer {
     /// How far messages are delivered, and what waits for its turn.
     fn shown(&self) -> ProcessView {
         let early = self.log.range(self.delivered..);
-        ProcessView::new(if self.desk.is_some() { "the sequencer" } else { "" })
+        ProcessView::new(if self.numbering.is_some() { "the sequencer" } else { "" })
             .text("delivered up to position", self.delivered)
             .set("sent, not delivered yet", self.pending.iter().map(|post| Item::new(post.id)))
             .set(

@@ -167,7 +167,7 @@ fn among<P: Erasable>(others: &[Listed], subject: Arc<Definition<P>>) -> Definit
         // The rules of what runs below are those of that algorithm.
         beside: &[("bank", include_str!("bank.rs"))],
         // What is seen of a critical section below is shown, and not measured.
-        standing: of!(subject, Some(Box::new(move |process| subject.section_of(process.below())))),
+        status: of!(subject, Some(Box::new(move |process| subject.section_of(process.below())))),
         ..definition
     }
 }

@@ -56,7 +56,7 @@ pub struct Watch {
     /// What every clock showed when it was looked at last.
     shown: BTreeMap<NodeId, Time>,
     /// What every process said last about its clock.
-    said: BTreeMap<NodeId, Said>,
+    reports: BTreeMap<NodeId, Report>,
     /// Servers that were seen to be wrong.
     wrong: BTreeSet<NodeId>,
     moments: Moments,
@@ -70,7 +70,7 @@ pub struct Watch {
 
 /// What a process said about its clock, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Said {
+struct Report {
     at: Time,
     setting: Setting,
 }
@@ -111,7 +111,7 @@ struct Moment {
     off: Vec<(NodeId, Offset)>,
 }
 
-impl Said {
+impl Report {
     /// How much is not slewed yet. The clock of the machine may be slow by `drift`.
     fn left(&self, now: Time, drift: Ppm) -> Duration {
         let Setting { left, takes, .. } = self.setting;
@@ -175,7 +175,7 @@ impl<P: Process<Output = Output>> Referee<P> for Watch {
         match output {
             Output::Set(setting) => {
                 self.counts.settings += 1;
-                self.said.insert(who, Said { at, setting: *setting });
+                self.reports.insert(who, Report { at, setting: *setting });
             }
             Output::Missed => self.counts.missed += 1,
             Output::Refused(..) => self.counts.refused += 1,
@@ -194,7 +194,7 @@ impl<P: Process<Output = Output>> Referee<P> for Watch {
 
     fn crashed(&mut self, _: Time, who: NodeId) {
         self.shown.remove(&who);
-        self.said.remove(&who);
+        self.reports.remove(&who);
     }
 
     fn looks_every(&self) -> Option<Duration> {
@@ -268,7 +268,7 @@ impl Watch {
             against,
             pace,
             shown: BTreeMap::new(),
-            said: BTreeMap::new(),
+            reports: BTreeMap::new(),
             wrong: BTreeSet::new(),
             moments: Moments::default(),
             largest: None,
@@ -355,7 +355,7 @@ impl Watch {
         let (mut broken, mut slewed) = (Vec::new(), 0);
         self.last = None;
         for (id, shown) in clocks {
-            let Some(said) = self.said.get(id) else { continue };
+            let Some(said) = self.reports.get(id) else { continue };
             let error = Offset::between(*shown, time).size();
             let bound = said.allowed(at, apart, drift);
             if error > bound {
@@ -380,7 +380,7 @@ impl Watch {
         let (apart, drift) = (self.pace.apart(), self.pace.drift);
         let mut rounds: BTreeMap<(Option<NodeId>, Option<Question>), Vec<Placed>> = BTreeMap::new();
         for (id, shown) in clocks {
-            let Some(said) = self.said.get(id) else { continue };
+            let Some(said) = self.reports.get(id) else { continue };
             let placed = Placed {
                 id: *id,
                 shown: *shown,

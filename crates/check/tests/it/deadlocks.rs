@@ -22,12 +22,12 @@ use std::time::Duration;
 struct Counted(AnyProcess);
 
 #[derive(Clone, Debug)]
-enum Told {
-    Said(AnyOutput),
+enum Counting {
+    Output(AnyOutput),
     Sent(u64),
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for Counting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
@@ -37,7 +37,7 @@ impl Process for Counted {
     type Msg = AnyMsg;
     type Timer = AnyTimer;
     type Input = AnyInput;
-    type Output = Told;
+    type Output = Counting;
     type Durable = AnyDurable;
     type Config = AnyConfig;
 
@@ -74,9 +74,9 @@ impl Counted {
         let config = cx.config();
         let said: Few<AnyOutput> =
             cx.part(config, count, |timer| timer, |cx| call.make(&mut self.0, cx));
-        said.into_iter().for_each(|output| cx.emit(Told::Said(output)));
+        said.into_iter().for_each(|output| cx.emit(Counting::Output(output)));
         if sent.get() > 0 {
-            cx.emit(Told::Sent(sent.get()));
+            cx.emit(Counting::Sent(sent.get()));
         }
     }
 }
@@ -104,8 +104,8 @@ struct End {
 impl Referee<AnyProcess> for Court {
     fn hears(&mut self, at: Time, who: NodeId, output: &AnyOutput) -> Result<(), Breach> {
         match output.downcast_ref().unwrap() {
-            Told::Said(output) => self.judge.hears(at, who, output),
-            Told::Sent(count) => {
+            Counting::Output(output) => self.judge.hears(at, who, output),
+            Counting::Sent(count) => {
                 self.sent += count;
                 Ok(())
             }

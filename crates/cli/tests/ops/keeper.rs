@@ -150,7 +150,7 @@ fn wait_until(what: &str, holds: impl Fn() -> bool) {
         }
         sleep(Duration::from_millis(10));
     }
-    panic!("it is not so: {what}");
+    panic!("this did not become true in time: {what}");
 }
 
 /// Plays a test in both worlds, as far as this user can have them.

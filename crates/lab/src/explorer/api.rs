@@ -1,6 +1,6 @@
 //! What the page asks for, over HTTP.
 
-use super::{EXPLORER, Opened, catalogue, desk, gallery, wire};
+use super::{EXPLORER, Opened, catalogue, gallery, slots, wire};
 use axum::extract::DefaultBodyLimit;
 use axum::extract::rejection::JsonRejection;
 use axum::http::header::CONTENT_TYPE;
@@ -75,7 +75,7 @@ async fn play(
     request: Result<Json<wire::RunRequest>, JsonRejection>,
 ) -> Result<Response, ErrorResponse> {
     let request = request?.0;
-    desk::compute(move |may_go_on| EXPLORER.run(&request, may_go_on)).await.map(json)
+    slots::compute(move |may_go_on| EXPLORER.run(&request, may_go_on)).await.map(json)
 }
 
 /// What could happen next at a moment of a scenario's run.
@@ -89,7 +89,7 @@ async fn next(
     request: Result<Json<wire::NextRequest>, JsonRejection>,
 ) -> Result<Response, ErrorResponse> {
     let request = request?.0;
-    desk::compute(move |may_go_on| EXPLORER.next(&request, may_go_on)).await.map(json)
+    slots::compute(move |may_go_on| EXPLORER.next(&request, may_go_on)).await.map(json)
 }
 
 /// What could go wrong from a moment of a scenario's run on.
@@ -103,7 +103,7 @@ async fn wrong(
     request: Result<Json<wire::NextRequest>, JsonRejection>,
 ) -> Result<Response, ErrorResponse> {
     let request = request?.0;
-    desk::compute(move |may_go_on| EXPLORER.wrong(&request, may_go_on)).await.map(json)
+    slots::compute(move |may_go_on| EXPLORER.wrong(&request, may_go_on)).await.map(json)
 }
 
 fn json(body: Vec<u8>) -> Response {

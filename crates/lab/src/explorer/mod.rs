@@ -1,7 +1,7 @@
 //! The page in the browser, and the server that it asks: see [`bellwether_explorer`].
 
 mod api;
-mod desk;
+mod slots;
 
 pub use api::{extra, router, serve};
 pub use bellwether_explorer::{LIMITS, SCENARIOS, scenario, wire};

@@ -32,8 +32,8 @@ pub(crate) struct Cluster {
     /// Whose clocks are off, and how.
     clocks: BTreeMap<NodeId, (i64, i64)>,
     members: Vec<Member>,
-    hears: mpsc::UnboundedReceiver<(usize, u64, Heard)>,
-    says: mpsc::UnboundedSender<(usize, u64, Heard)>,
+    hears: mpsc::UnboundedReceiver<(usize, u64, ProcessEvent)>,
+    says: mpsc::UnboundedSender<(usize, u64, ProcessEvent)>,
     pub(crate) record: Record,
 }
 
@@ -48,7 +48,7 @@ struct Member {
 }
 
 /// What a process is heard of.
-enum Heard {
+enum ProcessEvent {
     Line(String),
     /// It has closed its output, which happens when it ends.
     End,
@@ -149,9 +149,9 @@ impl Cluster {
             let mut lines = BufReader::new(stdout).lines();
             while let Ok(Some(line)) = lines.next_line().await {
                 // The receiver is gone when the run is over.
-                let _ = says.send((place, life, Heard::Line(line)));
+                let _ = says.send((place, life, ProcessEvent::Line(line)));
             }
-            let _ = says.send((place, life, Heard::End));
+            let _ = says.send((place, life, ProcessEvent::End));
         });
         member.running = Some((child, stdin));
         Ok(())
@@ -257,7 +257,7 @@ impl Cluster {
             if member.life != life || member.running.is_none() {
                 continue;
             }
-            let Heard::Line(line) = heard else { return Err(place) };
+            let ProcessEvent::Line(line) = heard else { return Err(place) };
             return serde_json::from_str(&line).map(|reply| (place, reply)).map_err(|_| place);
         }
         // It cannot be: this end holds a sender too.

@@ -114,7 +114,7 @@ impl Node {
         let (heartbeat, lease) = (cx.config().log.heartbeat, cx.config().log.lease);
         cx.emit(Told::Log(output.clone()));
         match output {
-            Output::Heard { .. } | Output::Asked(_) | Output::Waiting { .. } => self.listen(cx),
+            Output::Heartbeat { .. } | Output::Asked(_) | Output::Waiting { .. } => self.listen(cx),
             Output::Stuck { .. } | Output::Behind { .. } => {
                 cx.set_timer_within(Timer::Silence, heartbeat * 2..lease * 2);
             }

@@ -112,7 +112,7 @@ impl<M: Machine> Member<M> {
             Loss::Superseded(_) if !self.log.campaigns() => {
                 self.wait_patiently(Stance::Electing, cx);
             }
-            // What follows is said by `Yielded` or `Heard`.
+            // What follows is said by `Yielded` or `Heartbeat`.
             Loss::Lapsed
             | Loss::Superseded(_)
             | Loss::HandedOver(_)

@@ -13,9 +13,9 @@ use std::time::Duration;
 type Election = Watched<Bully>;
 
 /// What a journal is told of a message: who sent it, in which life, as which of its messages.
-type Heard = Arc<Mutex<Vec<(u32, u64, u64)>>>;
+type Received = Arc<Mutex<Vec<(u32, u64, u64)>>>;
 
-struct Notes(Heard);
+struct Notes(Received);
 
 impl Journal<Election> for Notes {
     fn record(&mut self, step: &Step<Election>) -> io::Result<()> {
@@ -34,7 +34,7 @@ async fn three_processes_elect_the_largest_and_then_the_next() {
         acknowledge: true,
         ..Settings::new(Duration::from_millis(300))
     };
-    let heard = Heard::default();
+    let heard = Received::default();
     let mut nodes: Vec<_> = (1..=3)
         .map(|number| {
             let config = Election::definition().config(&settings, &cluster.group);

@@ -138,7 +138,7 @@ async fn a_process_that_cannot_write_stops_and_sends_nothing() {
     assert_eq!(one.inspect(|view| view.process.count).await, None);
     two.stop().await.unwrap();
     while let Ok((_, output)) = by_two.try_recv() {
-        assert!(!matches!(output, Output::Heard(..)), "it promised what it had not written");
+        assert!(!matches!(output, Output::Received(..)), "it promised what it had not written");
     }
 }
 

@@ -84,7 +84,7 @@ async fn what_came_during_a_pause_is_heard_before_the_late_timers() {
     let mut seen = Vec::new();
     while seen.len() < 2 {
         match soon("both", outputs.recv()).await.unwrap().1 {
-            Output::Heard(..) => seen.push("heard"),
+            Output::Received(..) => seen.push("heard"),
             Output::Fired(_) => seen.push("fired"),
             _ => {}
         }

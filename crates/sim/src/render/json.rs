@@ -6,7 +6,7 @@
 
 use super::counted;
 use crate::trace::{self, Trace, TraceEvent, What};
-use bellwether_algorithms::mutex::Standing;
+use bellwether_algorithms::mutex::Status;
 use bellwether_algorithms::show::ProcessView;
 use bellwether_core::{NodeId, Role};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -212,13 +212,13 @@ fn header(header: &trace::Header) -> Header {
 }
 
 fn event(trace: &Trace, event: &TraceEvent) -> Event {
-    let section = event.section.map(|standing| match standing {
-        Standing::Idle => "idle",
-        Standing::Waiting => "waiting",
-        Standing::Inside(_) => "inside",
+    let section = event.section.map(|status| match status {
+        Status::Idle => "idle",
+        Status::Waiting => "waiting",
+        Status::Inside(_) => "inside",
     });
     let entry = match event.section {
-        Some(Standing::Inside(sequence)) => Some(sequence.to_string()),
+        Some(Status::Inside(sequence)) => Some(sequence.to_string()),
         _ => None,
     };
     Event {

@@ -3,7 +3,7 @@
 use super::command::{Expectation, Who};
 use super::play::Stage;
 use crate::meter::Sections;
-use bellwether_algorithms::mutex::Standing;
+use bellwether_algorithms::mutex::Status;
 use bellwether_core::{AnyProcess, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,10 +35,10 @@ impl Stage<'_> {
                 }
             }
             Expectation::Inside(expected) => {
-                self.check_standing(|standing| matches!(standing, Standing::Inside(_)), expected)
+                self.check_status(|status| matches!(status, Status::Inside(_)), expected)
             }
             Expectation::Waiting(expected) => {
-                self.check_standing(|standing| standing == Standing::Waiting, expected)
+                self.check_status(|status| status == Status::Waiting, expected)
             }
             Expectation::Entries(expected) => {
                 same(self.sections().entries, *expected, "entry", "entries")
@@ -58,9 +58,9 @@ impl Stage<'_> {
     }
 
     /// Whether just the expected ones stand like that.
-    fn check_standing(
+    fn check_status(
         &self,
-        wanted: impl Fn(Standing) -> bool,
+        wanted: impl Fn(Status) -> bool,
         expected: &[NodeId],
     ) -> Result<(), String> {
         let stands = |process: &AnyProcess| self.algorithm.section_of(process).is_some_and(&wanted);
@@ -120,9 +120,9 @@ impl Stage<'_> {
     /// What each live process has: the section or, where there is none, a coordinator.
     fn beliefs(&self) -> String {
         let belief = |process: &AnyProcess| match self.algorithm.section_of(process) {
-            Some(Standing::Idle) => "idle".to_owned(),
-            Some(Standing::Waiting) => "waiting".to_owned(),
-            Some(Standing::Inside(_)) => "inside".to_owned(),
+            Some(Status::Idle) => "idle".to_owned(),
+            Some(Status::Waiting) => "waiting".to_owned(),
+            Some(Status::Inside(_)) => "inside".to_owned(),
             None => name(self.algorithm.coordinator_of(process)),
         };
         let beliefs = self.sim.live().map(|(id, process)| format!("{id}: {}", belief(process)));

@@ -42,7 +42,7 @@ pub(super) fn check(book: &Book) -> Vec<Violation> {
 /// client has given up, with its session or without, the cluster may hear only later.
 fn waited(request: &Request, lock: &str, from: u64, to: u64) -> bool {
     let answered = match &request.answer {
-        None | Some((_, Outcome::SessionEnded { .. } | Outcome::InVain, _)) => u64::MAX,
+        None | Some((_, Outcome::SessionEnded { .. } | Outcome::TimedOut, _)) => u64::MAX,
         Some((at, ..)) => *at,
     };
     request.wants.iter().any(|want| want.name == lock) && request.invoked <= to && answered >= from
@@ -71,7 +71,7 @@ mod tests {
         let a = A.replace("10 asks 2", "31 asks 2");
         assert_eq!(broken(&[&a, B]), ["deadlock"]);
         // It is not told yet that the other one waits no longer.
-        let a = A.replace("50 granted 2 3", "15 in-vain 2");
+        let a = A.replace("50 granted 2 3", "15 timed-out 2");
         assert_eq!(broken(&[&a, B]), [""; 0]);
         // It waits for something else.
         let a = A.replace("10 asks 2 y", "10 asks 2 z");

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn who_was_refused_has_not_been_overtaken() {
-        let a = "10 asks 1 x exclusive; 15 waits 1; 50 in-vain 1";
+        let a = "10 asks 1 x exclusive; 15 waits 1; 50 timed-out 1";
         let b = "20 asks 1 x exclusive; 30 granted 1 5; 31 looked 1";
         assert_eq!(broken(&[a, b]), [""; 0]);
     }

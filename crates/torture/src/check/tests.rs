@@ -65,7 +65,7 @@ fn event(name: &str, words: &[&str]) -> Event {
         "waits" => Event::Waits { ask, behind: 1 },
         "granted" => answered(Outcome::Granted { token: number(2) }),
         "busy" => answered(Outcome::Busy),
-        "in-vain" => answered(Outcome::InVain),
+        "timed-out" => answered(Outcome::TimedOut),
         "refused" => answered(Outcome::Refused { why: "so".to_owned() }),
         "deadlock" => {
             let pair = |pair: &[&str]| (pair[0].to_owned(), pair[1].to_owned());

@@ -27,7 +27,7 @@ pub(super) fn outcome(error: &Error) -> Outcome {
         (_, Some(why), _) => Outcome::SessionEnded { why: over(why) },
         (_, _, Some(deadlock)) => cycle(deadlock),
         (ErrorKind::Busy, ..) => Outcome::Busy,
-        (ErrorKind::Timeout, ..) => Outcome::InVain,
+        (ErrorKind::Timeout, ..) => Outcome::TimedOut,
         _ => Outcome::Refused { why: error.to_string() },
     }
 }

@@ -169,7 +169,7 @@ impl Worker {
         let outcome = match &result {
             Some(Ok(guard)) => Outcome::Granted { token: guard.token() },
             Some(Err(error)) => words::outcome(error),
-            None => Outcome::InVain,
+            None => Outcome::TimedOut,
         };
         self.write(Event::Answered { ask, outcome });
         let held = result.and_then(Result::ok).map(|guard| Held { ask, guard });

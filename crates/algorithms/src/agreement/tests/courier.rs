@@ -1,5 +1,5 @@
 use super::*;
-use crate::agreement::reliable::Output as Said;
+use crate::agreement::reliable;
 use crate::referee::Referee;
 use bellwether_core::Time;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn options_that_make_no_sense_are_refused() {
 }
 
 /// Tells a postmaster what was said, and returns the name of what it finds broken.
-fn judge(said: &[(u32, Said<Output>)]) -> Result<(), &'static str> {
+fn judge(said: &[(u32, reliable::Output<Output>)]) -> Result<(), &'static str> {
     let config = A::config(&settings(&[]), &Group::numbered(3).unwrap());
     let mut judge = Postmaster::new(&config);
     for (who, output) in said {
@@ -53,12 +53,12 @@ fn judge(said: &[(u32, Said<Output>)]) -> Result<(), &'static str> {
     judge.closes(Time::ZERO, &[]).map_err(|breach| breach.name)
 }
 
-fn wrote(number: u64) -> (u32, Said<Output>) {
-    (1, Said::Process(Output::Wrote { to: p(2), number }))
+fn wrote(number: u64) -> (u32, reliable::Output<Output>) {
+    (1, reliable::Output::Process(Output::Wrote { to: p(2), number }))
 }
 
-fn got(number: u64) -> (u32, Said<Output>) {
-    (2, Said::Process(Output::Got { from: p(1), number }))
+fn got(number: u64) -> (u32, reliable::Output<Output>) {
+    (2, reliable::Output::Process(Output::Got { from: p(1), number }))
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_postmaster_finds_what_is_lost_doubled_or_out_of_order() {
     assert_eq!(judge(&[wrote(1), wrote(2), got(1)]), Err("delivery"));
     assert_eq!(judge(&[wrote(1), wrote(2), got(2), got(1)]), Err("order"));
     assert_eq!(judge(&[wrote(1), got(1), got(1)]), Err("once"));
-    let down = (1, Said::Down { peer: p(2), dropped: 1 });
+    let down = (1, reliable::Output::Down { peer: p(2), dropped: 1 });
     assert_eq!(judge(&[wrote(1), down]), Err("down"));
 }
 
@@ -75,7 +75,7 @@ fn the_postmaster_finds_what_is_lost_doubled_or_out_of_order() {
 fn a_crash_excuses_what_was_under_way() {
     let config = A::config(&settings(&[]), &Group::numbered(3).unwrap());
     let mut judge = Postmaster::new(&config);
-    let hear = |judge: &mut Postmaster, (who, output): (u32, Said<Output>)| {
+    let hear = |judge: &mut Postmaster, (who, output): (u32, reliable::Output<Output>)| {
         judge.hears(Time::ZERO, p(who), &output).map_err(|breach| breach.name)
     };
     hear(&mut judge, wrote(1)).unwrap();
@@ -83,8 +83,8 @@ fn a_crash_excuses_what_was_under_way() {
     hear(&mut judge, wrote(2)).unwrap();
     judge.crashed(Time::ZERO, p(2));
     assert_eq!(judge.closes(Time::ZERO, &[]), Ok(()));
-    hear(&mut judge, (1, Said::Down { peer: p(2), dropped: 1 })).unwrap();
-    hear(&mut judge, (2, Said::Back)).unwrap();
+    hear(&mut judge, (1, reliable::Output::Down { peer: p(2), dropped: 1 })).unwrap();
+    hear(&mut judge, (2, reliable::Output::Back)).unwrap();
     // The next life may get what the former had got, and must get what is written now.
     hear(&mut judge, got(1)).unwrap();
     hear(&mut judge, wrote(3)).unwrap();

@@ -29,12 +29,12 @@ fn c1_and_c2_the_coordinator_asks_all_and_all_answer() {
     let asked = at(2, &mut first, &config, Call::Timer(Timer::Look));
     let initiate = || Msg::Initiate { look: 1 };
     let (to_one, to_two) = (Effect::Send(id(1), initiate()), Effect::Send(id(2), initiate()));
-    assert_eq!(asked, [to_one, to_two, Effect::Emit(Said::Asks)]);
+    assert_eq!(asked, [to_one, to_two, Effect::Emit(DetectorOutput::Asks)]);
 
     let mut second = Central::default();
     at(0, &mut second, &config, Call::Start(None));
     let effects = at(0, &mut second, &config, Call::Message(id(3), initiate()));
-    assert_eq!(effects, [Effect::Emit(Said::Asks)]);
+    assert_eq!(effects, [Effect::Emit(DetectorOutput::Asks)]);
     let known = survey(&[edge(1, 1, 2)]);
     let answer = at(0, &mut second, &config, Call::Input(Event::Survey(known.clone())));
     assert_eq!(answer, [Effect::Send(id(3), Msg::Graph { look: 1, survey: known })]);
@@ -96,7 +96,7 @@ fn c3_where_silence_proves_death_the_living_are_enough() {
     let local = Survey { edges: vec![edge(1, 1, 2), edge(1, 2, 1)], ..Survey::default() };
     at(2, &mut site, &config, Call::Input(Event::Survey(local)));
     let effects = at(2, &mut site, &config, Call::Timer(Timer::Answers));
-    assert!(matches!(effects[1], Effect::Emit(Said::Suspects(_))), "{effects:?}");
+    assert!(matches!(effects[1], Effect::Emit(DetectorOutput::Suspects(_))), "{effects:?}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn d2_the_site_whose_path_ends_larger_is_silent_and_the_other_one_sends() {
     // D3, D1: the first site has all the parts.
     let cycle = Cycle::new(vec![edge(1, 2, 3), edge(2, 3, 4), edge(2, 4, 2)]).unwrap();
     assert_eq!(cycle.to_string(), "T2 -> T3 (S1.d) -> T4 (S2.e) -> T2 (S2.c)");
-    let found = [Effect::Emit(Said::Suspects(cycle))];
+    let found = [Effect::Emit(DetectorOutput::Suspects(cycle))];
     assert_eq!(receive(1, &mut first, sent.clone()), found);
     // It is told once.
     assert_eq!(receive(1, &mut first, sent), []);
@@ -65,7 +65,7 @@ fn d1_a_local_cycle_is_a_deadlock() {
     }
     let cycle = Cycle::new(vec![edge(1, 1, 2), edge(1, 2, 1)]).unwrap();
     let found = at(1, &mut site, waits(2, 1, false));
-    assert_eq!(found, [Effect::Emit(Said::Suspects(cycle))]);
+    assert_eq!(found, [Effect::Emit(DetectorOutput::Suspects(cycle))]);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn d3_a_path_that_leads_into_a_cycle_from_outside_does_not_find_it() {
     assert_eq!(receive(2, &mut site, outside), []);
     let own = path(&[edge(1, 5, 4)]);
     let cycle = Cycle::new(vec![edge(1, 5, 4), edge(2, 4, 5)]).unwrap();
-    assert_eq!(receive(2, &mut site, own), [Effect::Emit(Said::Suspects(cycle))]);
+    assert_eq!(receive(2, &mut site, own), [Effect::Emit(DetectorOutput::Suspects(cycle))]);
 }
 
 /// Notes come from different sites: that of an earlier request may come later.

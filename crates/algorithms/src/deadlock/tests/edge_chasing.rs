@@ -66,7 +66,7 @@ fn e3_a_probe_goes_on_once_and_is_back_where_it_came_from() {
     assert_eq!(receive(2, &mut site, here), [], "once");
     let back = probe(7, 1, 5, &[edge(1, 5, 4)], 4);
     let cycle = Cycle::new(vec![edge(1, 5, 4), edge(2, 4, 5)]).unwrap();
-    assert_eq!(receive(2, &mut site, back), [Effect::Emit(Said::Suspects(cycle))]);
+    assert_eq!(receive(2, &mut site, back), [Effect::Emit(DetectorOutput::Suspects(cycle))]);
 }
 
 #[test]

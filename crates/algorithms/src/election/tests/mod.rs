@@ -120,7 +120,7 @@ where
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Did<M> {
     Sent { to: NodeId, hops: u32, body: M },
-    Said(Output),
+    Emitted(Output),
 }
 
 /// A message to the process with this number, on the hop with this number.
@@ -129,11 +129,11 @@ pub(super) fn sent<M>(to: u32, hops: u32, body: M) -> Did<M> {
 }
 
 pub(super) fn started<M>() -> Did<M> {
-    Did::Said(Output::Started)
+    Did::Emitted(Output::Started)
 }
 
 pub(super) fn elected<M>(coordinator: u32) -> Did<M> {
-    Did::Said(Output::Elected(id(coordinator)))
+    Did::Emitted(Output::Elected(id(coordinator)))
 }
 
 /// Reads the effects of a process that sends through silent links; `open` takes a message out of
@@ -152,7 +152,7 @@ where
             }
             _ => panic!("a silent link sends every message once and nothing else"),
         },
-        Effect::Emit(output) => Did::Said(output),
+        Effect::Emit(output) => Did::Emitted(output),
         Effect::SetTimer(..) | Effect::CancelTimer(_) => panic!("a silent link waits for nothing"),
     };
     effects.into_iter().map(read).collect()

@@ -196,16 +196,16 @@ fn s1_reports_what_the_application_has() {
     let mut p1 = inside();
     let reported = p1.propose(SECOND);
     assert_eq!(reported.was_in, Some(FIRST));
-    assert_eq!(reported.report.standing, Standing::Inside(sequence(FIRST, 1)));
+    assert_eq!(reported.report.status, Status::Inside(sequence(FIRST, 1)));
 
     let mut p1 = at::<Central>(1);
-    assert_eq!(p1.propose(SECOND).report.standing, Standing::Idle);
+    assert_eq!(p1.propose(SECOND).report.status, Status::Idle);
 
     let mut p1 = at::<Central>(1);
     p1.input(Deed::Request);
     p1.hear(FIRST, 3, central::Msg::Denied { arrival: 7 });
     let report = p1.propose(SECOND).report;
-    assert_eq!((report.standing, report.place), (Standing::Waiting, Some(7)));
+    assert_eq!((report.status, report.place), (Status::Waiting, Some(7)));
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn s2_the_process_inside_stays_inside() {
     let mut p1 = inside();
     p1.propose(SECOND);
     assert_eq!(p1.begin(SECOND, &[1, 3], opening_inside(1, &[])), [view(SECOND, 2)]);
-    assert_eq!(p1.process.standing(), Standing::Inside(sequence(FIRST, 1)), "by the same entry");
+    assert_eq!(p1.process.status(), Status::Inside(sequence(FIRST, 1)), "by the same entry");
     let leaves = [Emit(Output::Left), sends(SECOND, 3, central::Msg::Release)];
     assert_eq!(p1.input(Deed::Release), leaves);
 }
@@ -337,7 +337,7 @@ fn s3_messages_of_a_view_that_never_begins_are_dropped() {
     p1.hear(SECOND, 3, granted);
     p1.propose(THIRD);
     assert_eq!(p1.begin(THIRD, &[1, 3], opening(&[1])), [view(THIRD, 2)]);
-    assert_eq!(p1.process.standing(), Standing::Waiting);
+    assert_eq!(p1.process.status(), Status::Waiting);
     assert!(p1.process.early.is_empty());
 }
 
@@ -377,10 +377,10 @@ fn s4_what_was_reported_is_reported_anew() {
     let mut p1 = inside();
     p1.propose(SECOND);
     p1.input(Deed::Release);
-    assert_eq!(p1.propose(THIRD).report.standing, Standing::Idle);
+    assert_eq!(p1.propose(THIRD).report.status, Status::Idle);
     p1.input(Deed::Request);
     let reported = p1.propose(Epoch::new(3, id(3)));
-    assert_eq!((reported.was_in, reported.report.standing), (Some(FIRST), Standing::Waiting));
+    assert_eq!((reported.was_in, reported.report.status), (Some(FIRST), Status::Waiting));
     assert_eq!(reported.report.place, None, "the place was that of the request before");
 }
 
@@ -388,12 +388,12 @@ fn s4_what_was_reported_is_reported_anew() {
 fn s5_a_process_that_has_come_back_waits_for_the_next_view() {
     let mut p1 = inside();
     p1.recover();
-    assert_eq!(p1.process.standing(), Standing::Idle);
+    assert_eq!(p1.process.status(), Status::Idle);
     assert_eq!(p1.input(Deed::Request), [Emit(Output::Requested)], "no process is asked");
     let granted = central::Msg::Granted { arrival: 1, entry: 1 };
     assert_eq!(p1.hear(FIRST, 3, granted), [], "it is in no view");
     let reported = p1.propose(SECOND);
-    assert_eq!((reported.was_in, reported.report.standing), (None, Standing::Waiting));
+    assert_eq!((reported.was_in, reported.report.status), (None, Status::Waiting));
     assert_eq!(p1.begin(SECOND, &[1, 3], opening(&[1])), [view(SECOND, 2)]);
     assert_eq!(p1.hear(SECOND, 3, granted), [Emit(Output::Entered(sequence(SECOND, 1)))]);
 }
@@ -423,26 +423,26 @@ fn a_view_without_this_process_does_nothing() {
     assert_eq!(p1.input(Deed::Release), [Emit(Output::Left)]);
 }
 
-/// A report: process, view, standing, place and token.
+/// A report: process, view, status, place and token.
 fn told(
     number: u32,
     was_in: Option<Epoch>,
-    standing: Standing,
+    status: Status,
     place: Option<u64>,
     token: bool,
 ) -> (NodeId, Reported<Report>) {
-    let report = Report { standing, place, token, options: Options::default() };
+    let report = Report { status, place, token, options: Options::default() };
     (id(number), Reported { was_in, report })
 }
 
-const INSIDE: Standing = Standing::Inside(Sequence { view: SECOND, entry: 3 });
+const INSIDE: Status = Status::Inside(Sequence { view: SECOND, entry: 3 });
 
 #[test]
 fn opens_with_the_survivor_inside() {
     let reports = [
-        told(1, Some(SECOND), Standing::Waiting, None, false),
+        told(1, Some(SECOND), Status::Waiting, None, false),
         told(2, Some(SECOND), INSIDE, None, true),
-        told(3, Some(SECOND), Standing::Idle, None, false),
+        told(3, Some(SECOND), Status::Idle, None, false),
     ];
     assert_eq!(Report::open(id(3), &reports), opening_inside(2, &[1]));
 }
@@ -450,8 +450,8 @@ fn opens_with_the_survivor_inside() {
 #[test]
 fn opens_with_the_token_where_it_is() {
     let reports = [
-        told(1, Some(SECOND), Standing::Idle, None, true),
-        told(3, Some(SECOND), Standing::Waiting, None, false),
+        told(1, Some(SECOND), Status::Idle, None, true),
+        told(3, Some(SECOND), Status::Waiting, None, false),
     ];
     assert_eq!(Report::open(id(3), &reports), Opening { token: id(1), ..opening(&[3]) });
 }
@@ -459,24 +459,24 @@ fn opens_with_the_token_where_it_is() {
 #[test]
 fn opens_with_a_new_token_if_no_survivor_has_it() {
     let reports = [
-        told(1, Some(SECOND), Standing::Waiting, None, false),
-        told(3, None, Standing::Idle, None, false),
+        told(1, Some(SECOND), Status::Waiting, None, false),
+        told(3, None, Status::Idle, None, false),
     ];
     assert_eq!(Report::open(id(3), &reports), Opening { minted: true, ..opening(&[1]) });
 }
 
 #[test]
 fn opens_without_a_token_of_an_older_view() {
-    let old = told(1, Some(FIRST), Standing::Idle, None, true);
-    let reports = [old.clone(), told(3, Some(SECOND), Standing::Idle, None, false)];
+    let old = told(1, Some(FIRST), Status::Idle, None, true);
+    let reports = [old.clone(), told(3, Some(SECOND), Status::Idle, None, false)];
     assert_eq!(Report::open(id(3), &reports), Opening { minted: true, ..opening(&[]) });
-    let reports = [old, told(3, Some(SECOND), Standing::Idle, None, true)];
+    let reports = [old, told(3, Some(SECOND), Status::Idle, None, true)];
     assert_eq!(Report::open(id(3), &reports), opening(&[]));
 }
 
 #[test]
 fn opens_in_the_order_of_places() {
-    let waiting = |number, was_in, place| told(number, was_in, Standing::Waiting, place, false);
+    let waiting = |number, was_in, place| told(number, was_in, Status::Waiting, place, false);
     let reports = [
         waiting(1, Some(SECOND), None),
         waiting(2, Some(SECOND), Some(9)),
@@ -492,8 +492,8 @@ fn opens_in_the_order_of_places() {
 #[test]
 fn opens_with_the_coordinator_s_options() {
     let mut reports = [
-        told(1, Some(FIRST), Standing::Idle, None, true),
-        told(3, Some(FIRST), Standing::Idle, None, false),
+        told(1, Some(FIRST), Status::Idle, None, true),
+        told(3, Some(FIRST), Status::Idle, None, false),
     ];
     reports[1].1.report.options.as_printed = true;
     assert!(Report::open(id(3), &reports).options.as_printed);

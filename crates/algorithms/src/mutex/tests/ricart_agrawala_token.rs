@@ -1,4 +1,4 @@
-use super::super::tests::{Crowd, Move, State as Standing, behaves, id, opening};
+use super::super::tests::{Crowd, Move, State as Status, behaves, id, opening};
 use super::*;
 use bellwether_core::{Effect, Group, step};
 
@@ -136,7 +136,7 @@ fn rr2_searches_in_a_circle() {
     for place in [3, 4, 0, 1] {
         assert_eq!(crowd.heading(), Some(place));
         crowd.deliver_token();
-        assert_eq!(crowd.applications[place].state, Standing::Inside);
+        assert_eq!(crowd.applications[place].state, Status::Inside);
         crowd.make(Move::Release(place)).unwrap();
     }
     assert!(crowd.is_served());
@@ -203,7 +203,7 @@ fn waits_and_is_inside_as_the_opening_says() {
     assert_eq!(Three::open(idle, &[0; 4]).unwrap().heading(), Some(3), "at once");
     let own = Opening { inside: None, token: id(2), ..opening };
     let crowd = Three::open(own, &[0; 4]).unwrap();
-    assert_eq!(crowd.applications[1].state, Standing::Inside, "who has it need not search");
+    assert_eq!(crowd.applications[1].state, Status::Inside, "who has it need not search");
 }
 
 /// What no process of the group sends does no harm.

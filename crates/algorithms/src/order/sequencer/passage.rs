@@ -1,8 +1,8 @@
 //! From view to view: rules TS6 to TS8.
 
 use super::super::{Output, Post};
-use super::desk::Desk;
-use super::{Cx, Msg, Opening, Report, Said, Sequencer, Timer};
+use super::numbering::Numbering;
+use super::{Cx, Msg, Opening, Report, Body, Sequencer, Timer};
 use crate::election::{self, Bully, Watched};
 use crate::views::{self, Views};
 use bellwether_core::{Call, Group};
@@ -12,8 +12,8 @@ impl Sequencer {
     pub(super) fn agree(&mut self, cx: &mut Cx<'_>, call: Call<Views<Report>>) {
         let config = &cx.config().views;
         let post = |msg| Msg::Views(Box::new(msg));
-        let said = cx.part(config, post, Timer::Views, |cx| call.make(&mut self.views, cx));
-        for output in said {
+        let outputs = cx.part(config, post, Timer::Views, |cx| call.make(&mut self.views, cx));
+        for output in outputs {
             match output {
                 views::Output::Stopped => self.report(cx),
                 views::Output::Began => self.begin(cx),
@@ -45,7 +45,7 @@ impl Sequencer {
         }
         self.log = opening.log().collect();
         self.queue = u32::try_from(end - self.delivered).unwrap_or(u32::MAX);
-        (self.known, self.stable, self.said) = (end, opening.first, opening.first);
+        (self.known, self.stable, self.reported) = (end, opening.first, opening.first);
         self.published = 0;
         self.take_desk(opening, &view.group, cx);
         // Answers to what is delivered now come after what was broadcast before.
@@ -54,9 +54,9 @@ impl Sequencer {
             self.publish(post, cx);
         }
         self.deliver(cx);
-        for (epoch, from, said) in std::mem::take(&mut self.early) {
+        for (epoch, from, body) in std::mem::take(&mut self.early) {
             if epoch == view.epoch {
-                self.hear(from, said, cx);
+                self.hear(from, body, cx);
             }
         }
     }
@@ -64,13 +64,13 @@ impl Sequencer {
     /// Begins to number, or tells who does that the tail is here.
     fn take_desk(&mut self, opening: &Opening, group: &Group, cx: &mut Cx<'_>) {
         let place = group.place(cx.me()).filter(|_| opening.sequencer == cx.me());
-        self.desk = place.map(|_| Desk::new(group.len(), opening.first));
+        self.numbering = place.map(|_| Numbering::new(group.len(), opening.first));
         if let Some(place) = place {
             self.reached(place, self.known, cx);
         } else if !opening.tail.is_empty() {
-            self.said = self.known;
+            self.reported = self.known;
             let uniform = cx.config().uniform;
-            let reached = if uniform { Said::Ack(self.known) } else { Said::Seen(self.known) };
+            let reached = if uniform { Body::Ack(self.known) } else { Body::Seen(self.known) };
             self.send(opening.sequencer, reached, cx);
         }
     }
@@ -78,9 +78,9 @@ impl Sequencer {
     /// Steps the election and tells the views whom it has found.
     pub(super) fn elect(&mut self, cx: &mut Cx<'_>, call: Call<Watched<Bully>>) {
         let config = &cx.config().election;
-        let said =
+        let outputs =
             cx.part(config, Msg::Election, Timer::Election, |cx| call.make(&mut self.election, cx));
-        for output in said {
+        for output in outputs {
             cx.emit(Output::Election(output));
             if let election::Output::Elected(coordinator) = output {
                 self.agree(cx, Call::Input(views::Input::Elected(coordinator)));

@@ -123,11 +123,11 @@ fn strangers_false_names_and_junk_do_no_harm() {
             let sender = 1 + (index / 5 % 3) as u32;
             let post = Post { id: message(sender, number(7)), answers: u32::MAX };
             let said = match index % 5 {
-                0 => Said::Publish { index: number(3), post },
-                1 => Said::Order { position: number(3), post, stable: number(11) },
-                2 => Said::Seen(number(2)),
-                3 => Said::Ack(number(2)),
-                _ => Said::Stable(number(2)),
+                0 => Body::Publish { index: number(3), post },
+                1 => Body::Order { position: number(3), post, stable: number(11) },
+                2 => Body::Seen(number(2)),
+                3 => Body::Ack(number(2)),
+                _ => Body::Stable(number(2)),
             };
             let from = id((index / 2 % 5) as u32);
             let msg = Msg::Order(Epoch::FIRST, said);

@@ -44,12 +44,12 @@ fn refusal(options: &[(&str, &str)]) -> String {
 
 /// What a process sends and says.
 #[derive(Default)]
-struct Heard {
+struct Recorder {
     sent: Vec<AnyMsg>,
     said: Vec<String>,
 }
 
-impl Effects<AnyProcess> for Heard {
+impl Effects<AnyProcess> for Recorder {
     fn send(&mut self, _: NodeId, msg: AnyMsg) {
         self.sent.push(msg);
     }
@@ -68,7 +68,7 @@ struct One {
     place: usize,
     process: AnyProcess,
     /// What it said and sent when it started.
-    start: Heard,
+    start: Recorder,
 }
 
 impl One {
@@ -76,20 +76,20 @@ impl One {
         let settings = settings(options);
         let variant = checked(&settings).unwrap();
         let config = variant.config(&settings, &group());
-        let (process, start) = (AnyProcess::default(), Heard::default());
+        let (process, start) = (AnyProcess::default(), Recorder::default());
         let mut one = One { variant, config, place, process, start };
         one.start = one.step(Call::Start(None));
         one
     }
 
-    fn step(&mut self, call: Call<AnyProcess>) -> Heard {
-        let (group, mut heard) = (group(), Heard::default());
+    fn step(&mut self, call: Call<AnyProcess>) -> Recorder {
+        let (group, mut recorder) = (group(), Recorder::default());
         let here = Here::new(&group, self.place, Time::ZERO, false);
-        call.make(&mut self.process, &mut Context::new(&here, &self.config, &mut heard));
-        heard
+        call.make(&mut self.process, &mut Context::new(&here, &self.config, &mut recorder));
+        recorder
     }
 
-    fn ask(&mut self, verb: &str) -> Heard {
+    fn ask(&mut self, verb: &str) -> Recorder {
         let input = self.variant.input(verb).unwrap();
         self.step(Call::Input(input))
     }
@@ -169,9 +169,9 @@ fn a_verb_is_read_by_what_runs() {
     assert_eq!(raymond.verb(&request), "request");
     assert!(bank.is_work(&transfer) && raymond.is_work(&request));
 
-    let heard = One::new(3, &[("over", "raymond")]).ask("request");
-    assert_eq!(heard.said, ["asks for the section"]);
-    let [msg] = &heard.sent[..] else { panic!("{:?}", heard.sent) };
+    let recorder = One::new(3, &[("over", "raymond")]).ask("request");
+    assert_eq!(recorder.said, ["asks for the section"]);
+    let [msg] = &recorder.sent[..] else { panic!("{:?}", recorder.sent) };
     assert_eq!(msg.kind().name, "REQUEST");
 }
 
@@ -179,9 +179,9 @@ fn a_verb_is_read_by_what_runs() {
 fn a_verb_that_only_others_know_is_answered() {
     let mut bully = One::new(0, &[("over", "bully")]);
     let before = bully.below().clone();
-    let heard = bully.ask("work");
-    assert_eq!(heard.said, ["does nothing: bully does not know 'work', only suspect, start"]);
-    assert!(heard.sent.is_empty());
+    let recorder = bully.ask("work");
+    assert_eq!(recorder.said, ["does nothing: bully does not know 'work', only suspect, start"]);
+    assert!(recorder.sent.is_empty());
     assert_eq!(bully.below(), &before);
     let work = bully.variant.input("work").unwrap();
     assert_eq!(bully.variant.verb(&work), "work");
@@ -193,15 +193,15 @@ fn an_input_of_another_algorithm_changes_nothing() {
     let mut bank = One::new(0, &[]);
     let before = bank.below().clone();
     let request = over("raymond").input("request").unwrap();
-    let heard = bank.step(Call::Input(request));
-    assert!(heard.said.is_empty() && heard.sent.is_empty(), "{:?}", heard.said);
+    let recorder = bank.step(Call::Input(request));
+    assert!(recorder.said.is_empty() && recorder.sent.is_empty(), "{:?}", recorder.said);
     assert_eq!(bank.below(), &before);
 }
 
 #[test]
 fn a_message_of_another_algorithm_changes_nothing() {
-    let heard = One::new(0, &[]).ask("transfer:4:5");
-    let [msg] = &heard.sent[..] else { panic!("{:?}", heard.sent) };
+    let recorder = One::new(0, &[]).ask("transfer:4:5");
+    let [msg] = &recorder.sent[..] else { panic!("{:?}", recorder.sent) };
     let Some(Msg::Carried(carried)) = msg.downcast_ref::<Msg<AnyMsg>>() else { panic!("{msg:?}") };
     let amount = Bank::definition().erase().carried_by(&carried.body);
     assert_eq!((msg.to_string(), amount), ("TRANSFER(5)".to_owned(), 5));

@@ -70,7 +70,7 @@ fn what_is_wrong_is_named() {
         let bytes = wire::ToClient { kind: Some(kind) }.encode_to_vec();
         decode_to_client(&bytes).unwrap_err()
     };
-    use wire::to_client::Kind as Said;
+    use wire::to_client::Kind as ToClientKind;
     use wire::to_member::Kind as Asked;
 
     assert_eq!(decode_to_member(&[]), Err(Malformed::Missing("kind")));
@@ -109,16 +109,19 @@ fn what_is_wrong_is_named() {
     assert_eq!(to_member(check), Malformed::Missing("check.of"));
 
     assert_eq!(
-        to_client(Said::Answered(wire::Answered { session: Some(1), ..Default::default() })),
+        to_client(ToClientKind::Answered(wire::Answered {
+            session: Some(1),
+            ..Default::default()
+        })),
         Malformed::Missing("answered.number")
     );
     let observed = wire::Observed { number: Some(1), ..Default::default() };
-    assert_eq!(to_client(Said::Observed(observed)), Malformed::Missing("observed.result"));
+    assert_eq!(to_client(ToClientKind::Observed(observed)), Malformed::Missing("observed.result"));
     let checked = wire::Checked { number: Some(1), result: None };
-    assert_eq!(to_client(Said::Checked(checked)), Malformed::Missing("checked.result"));
+    assert_eq!(to_client(ToClientKind::Checked(checked)), Malformed::Missing("checked.result"));
     let refused = wire::Forced { session: Some(1), ..Default::default() };
     let refused = wire::Forced { refused: Some(wire::Refusal { why: None }), ..refused };
-    assert_eq!(to_client(Said::Forced(refused)), Malformed::Unknown("refusal.why"));
+    assert_eq!(to_client(ToClientKind::Forced(refused)), Malformed::Unknown("refusal.why"));
 }
 
 #[test]

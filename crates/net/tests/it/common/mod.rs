@@ -72,7 +72,7 @@ pub enum Input {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     Started(Option<u64>),
-    Heard(NodeId, Msg),
+    Received(NodeId, Msg),
     Hint(NodeId, Hint),
     Fired(u8),
 }
@@ -120,7 +120,7 @@ impl Process for Talker {
     }
 
     fn on_message(&mut self, from: NodeId, msg: Msg, cx: &mut Context<'_, Self>) {
-        cx.emit(Output::Heard(from, msg));
+        cx.emit(Output::Received(from, msg));
     }
 
     fn on_timer(&mut self, timer: u8, cx: &mut Context<'_, Self>) {
@@ -228,7 +228,7 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 pub async fn heard(outputs: &mut Outputs) -> (NodeId, Msg) {
     soon("a message", async {
         loop {
-            if let (_, Output::Heard(from, msg)) = outputs.recv().await.unwrap() {
+            if let (_, Output::Received(from, msg)) = outputs.recv().await.unwrap() {
                 return (from, msg);
             }
         }

@@ -5,7 +5,7 @@ use super::layout::Layout;
 use super::model::{Life, Model, Sign};
 use super::room::Room;
 use super::sections;
-use bellwether_algorithms::mutex::Standing;
+use bellwether_algorithms::mutex::Status;
 use bellwether_core::{NodeId, Time};
 use bellwether_svg::{Anchor, MARGIN, Pen, Point, Px};
 
@@ -183,13 +183,13 @@ fn outcome(model: &Model<'_>, id: NodeId, life: &Life) -> String {
     if life.is_down() {
         return "down".to_owned();
     }
-    match (life.standing, life.follows) {
-        (Standing::Inside(number), _) => format!("inside ({number})"),
-        (Standing::Waiting, _) => "waits".to_owned(),
-        (Standing::Idle, _) if !model.coordinated => String::new(),
-        (Standing::Idle, Some(coordinator)) if coordinator == id => "coordinator".to_owned(),
-        (Standing::Idle, Some(coordinator)) => format!("follows {coordinator}"),
-        (Standing::Idle, None) => "no coordinator".to_owned(),
+    match (life.status, life.follows) {
+        (Status::Inside(number), _) => format!("inside ({number})"),
+        (Status::Waiting, _) => "waits".to_owned(),
+        (Status::Idle, _) if !model.coordinated => String::new(),
+        (Status::Idle, Some(coordinator)) if coordinator == id => "coordinator".to_owned(),
+        (Status::Idle, Some(coordinator)) => format!("follows {coordinator}"),
+        (Status::Idle, None) => "no coordinator".to_owned(),
     }
 }
 

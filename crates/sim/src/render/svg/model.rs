@@ -3,7 +3,7 @@
 use super::super::is_overhead;
 use crate::observer::Why;
 use crate::trace::{Letter, Trace, TraceEvent, What};
-use bellwether_algorithms::mutex::{Sequence, Standing};
+use bellwether_algorithms::mutex::{Sequence, Status};
 use bellwether_core::{Kind, NodeId, Role, Time};
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub(super) struct Life {
     /// When it was inside.
     pub(super) stays: Vec<Stay>,
     /// What it had of the section at the end.
-    pub(super) standing: Standing,
+    pub(super) status: Status,
 }
 
 impl Life {
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
             What::Output(text) => self.output(row, at, text),
             What::Crash => {
                 self.follow(row, Some(at), None);
-                self.stand(row, at, Standing::Idle);
+                self.stand(row, at, Status::Idle);
                 let life = &mut self.model.lives[row];
                 close(&mut life.pauses, at);
                 open(&mut life.downs, at);
@@ -201,8 +201,8 @@ impl<'a> Builder<'a> {
         if let Some(coordinator) = event.coordinator {
             self.follow(row, Some(at), coordinator);
         }
-        if let Some(standing) = event.section {
-            self.stand(row, at, standing);
+        if let Some(status) = event.section {
+            self.stand(row, at, status);
         }
         if !matches!(event.what, What::Send(_) | What::Output(_) | What::Drop(..)) {
             self.began[row] = Some(event);
@@ -275,20 +275,20 @@ impl<'a> Builder<'a> {
     }
 
     /// The process at `row` asks for the section, enters it, leaves it or is torn out of it.
-    fn stand(&mut self, row: usize, at: Time, standing: Standing) {
+    fn stand(&mut self, row: usize, at: Time, status: Status) {
         let life = &mut self.model.lives[row];
         close(&mut life.waits, at);
         if let Some(stay) = life.stays.last_mut().filter(|stay| stay.span.to.is_none()) {
             stay.span.to = Some(at);
         }
-        match standing {
-            Standing::Idle => {}
-            Standing::Waiting => open(&mut life.waits, at),
-            Standing::Inside(number) => {
+        match status {
+            Status::Idle => {}
+            Status::Waiting => open(&mut life.waits, at),
+            Status::Inside(number) => {
                 life.stays.push(Stay { span: Span { from: Some(at), to: None }, number });
             }
         }
-        life.standing = standing;
+        life.status = status;
     }
 
     /// The process at `row` takes another one, or no process, for the coordinator.
@@ -376,8 +376,8 @@ mod tests {
         assert_eq!(visits(3), [(span(20, Some(50)), "#1".to_owned())]);
         assert_eq!(p1.waits, [span(0, Some(20))]);
         assert_eq!(visits(2), [(span(70, Some(80)), "#2".to_owned())], "a crash ends it");
-        assert_eq!((p2.standing, p2.waits.as_slice()), (Standing::Idle, &[span(5, Some(70))][..]));
-        assert_eq!((p3.standing, p3.waits.as_slice()), (Standing::Waiting, &[span(75, None)][..]));
+        assert_eq!((p2.status, p2.waits.as_slice()), (Status::Idle, &[span(5, Some(70))][..]));
+        assert_eq!((p3.status, p3.waits.as_slice()), (Status::Waiting, &[span(75, None)][..]));
         assert!(p3.stays.is_empty());
     }
 

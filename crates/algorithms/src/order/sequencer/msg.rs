@@ -15,16 +15,16 @@ type ElectionTimer = election::Timer<<Bully as Process>::Timer>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Msg {
     /// Of the broadcast itself, in this view.
-    Order(Epoch, Said),
+    Order(Epoch, Body),
     /// About views. Rare and large, so it lies elsewhere.
     Views(Box<views::Msg<Report>>),
     /// The election's.
     Election(ElectionMsg),
 }
 
-/// What is said within a view.
+/// The body of a message of the broadcast.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Said {
+pub enum Body {
     /// "Number this" (TS1).
     Publish {
         /// Which of those that the sender publishes in this view, from 1 on.
@@ -52,12 +52,12 @@ pub enum Said {
 impl Message for Msg {
     fn kind(&self) -> Kind {
         match self {
-            Msg::Order(_, said) => match said {
-                Said::Publish { .. } => Kind::protocol("PUBLISH"),
-                Said::Order { .. } => Kind::protocol("ORDER"),
-                Said::Seen(_) => Kind::overhead("SEEN"),
-                Said::Ack(_) => Kind::protocol("ACK"),
-                Said::Stable(_) => Kind::protocol("STABLE"),
+            Msg::Order(_, body) => match body {
+                Body::Publish { .. } => Kind::protocol("PUBLISH"),
+                Body::Order { .. } => Kind::protocol("ORDER"),
+                Body::Seen(_) => Kind::overhead("SEEN"),
+                Body::Ack(_) => Kind::protocol("ACK"),
+                Body::Stable(_) => Kind::protocol("STABLE"),
             },
             Msg::Views(msg) => msg.kind(),
             // The cost of a broadcast is what it sends itself; the election is counted apart.
@@ -72,7 +72,7 @@ impl Message for Msg {
 impl fmt::Display for Msg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Msg::Order(_, said) => said.fmt(f),
+            Msg::Order(_, body) => body.fmt(f),
             Msg::Views(msg) => msg.fmt(f),
             Msg::Election(msg) => msg.fmt(f),
         }
@@ -80,16 +80,16 @@ impl fmt::Display for Msg {
 }
 
 /// Positions are shown from 1 on.
-impl fmt::Display for Said {
+impl fmt::Display for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Said::Publish { post, .. } => write!(f, "PUBLISH {}", post.id),
-            Said::Order { position, post, .. } => {
+            Body::Publish { post, .. } => write!(f, "PUBLISH {}", post.id),
+            Body::Order { position, post, .. } => {
                 write!(f, "ORDER {} as {}", post.id, position.saturating_add(1))
             }
-            Said::Seen(known) => write!(f, "SEEN({known})"),
-            Said::Ack(known) => write!(f, "ACK({known})"),
-            Said::Stable(stable) => write!(f, "STABLE({stable})"),
+            Body::Seen(known) => write!(f, "SEEN({known})"),
+            Body::Ack(known) => write!(f, "ACK({known})"),
+            Body::Stable(stable) => write!(f, "STABLE({stable})"),
         }
     }
 }

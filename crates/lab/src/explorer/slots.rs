@@ -25,13 +25,13 @@ const WAITS_FOR: Duration = Duration::from_secs(10);
 const COMPUTED_FOR: Duration = Duration::from_secs(10);
 
 /// The places, for those who play and for those who may wait.
-struct Desk {
+struct Slots {
     playing: Arc<Semaphore>,
     present: Arc<Semaphore>,
 }
 
 /// One for the whole process, however many servers it has.
-static DESK: LazyLock<Desk> = LazyLock::new(|| Desk {
+static SLOTS: LazyLock<Slots> = LazyLock::new(|| Slots {
     playing: Arc::new(Semaphore::new(PLAYED_AT_ONCE)),
     present: Arc::new(Semaphore::new(PLAYED_AT_ONCE + WAITING_MAX)),
 });
@@ -46,8 +46,8 @@ pub(crate) async fn compute<A: Serialize>(
         let error = "too many runs are being computed";
         ErrorResponse::new(StatusCode::SERVICE_UNAVAILABLE, error, hint)
     };
-    let present = DESK.present.clone().try_acquire_owned().map_err(|_| busy())?;
-    let place = timeout(WAITS_FOR, DESK.playing.clone().acquire_owned()).await;
+    let present = SLOTS.present.clone().try_acquire_owned().map_err(|_| busy())?;
+    let place = timeout(WAITS_FOR, SLOTS.playing.clone().acquire_owned()).await;
     let place = place.ok().and_then(Result::ok).ok_or_else(busy)?;
     let patience = Patience::default();
     let lasts = patience.0.clone();

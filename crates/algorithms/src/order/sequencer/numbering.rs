@@ -3,9 +3,9 @@
 use super::super::Post;
 use std::collections::BTreeMap;
 
-/// The work of a sequencer.
+/// What a sequencer has numbered, and how far each member has got.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Desk {
+pub(super) struct Numbering {
     /// How many messages of each member have a position, by place in the view.
     pub(super) numbered: Vec<u64>,
     /// Those that have overtaken others, by place and index (TS2).
@@ -16,10 +16,10 @@ pub(super) struct Desk {
     levels: BTreeMap<u64, u32>,
 }
 
-impl Desk {
-    /// A desk in a view of this many members, which have all got this far.
+impl Numbering {
+    /// A numbering in a view of this many members, which have all got this far.
     pub(super) fn new(members: usize, reached: u64) -> Box<Self> {
-        Box::new(Desk {
+        Box::new(Numbering {
             numbered: vec![0; members],
             waiting: BTreeMap::new(),
             reached: vec![reached; members],
