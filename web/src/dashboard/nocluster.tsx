@@ -9,7 +9,7 @@ export function NoCluster({ room }: { room: Room }) {
         <h1>No cluster here</h1>
         <p>
           This page came from a server without a cluster, such as <code>bellwether explore</code>. The
-          explorer works; there is nothing to see in this room.
+          explorer works; this page has nothing to show.
         </p>
         <p>Start five members on this machine, and open the address that it prints:</p>
         <pre><code>bellwether up</code></pre>

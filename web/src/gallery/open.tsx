@@ -139,7 +139,7 @@ function Refused({ name, error }: { name: string; error: unknown }) {
   );
 }
 
-/** For the gallery: a file that is dropped there is opened, and what is wrong with it is told in this room. */
+/** For the gallery: a file that is dropped there is opened, and the gallery shows what is wrong with it. */
 export function openDropped(file: File) {
   navigate(`${EXPLORE}#open`);
   void openFile(file);
