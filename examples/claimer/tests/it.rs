@@ -76,6 +76,23 @@ fn the_checker_finds_the_shortest_run_and_the_scenario_plays_it() {
     ends_with(0, folder.path(), "check claimer --nodes 2 --ask 1=claim");
 }
 
+/// What docs/your-own-process.md shows below a command. A line of three dots stands for the rest.
+#[test]
+fn it_prints_what_the_page_shows() {
+    let page = include_str!("../../../docs/your-own-process.md");
+    let blocks: Vec<&str> = page.split("```console\n").skip(1).collect();
+    assert_eq!(blocks.len(), 2);
+    for block in blocks {
+        let mut lines = block.lines();
+        let command = lines.next().and_then(|line| line.strip_prefix("$ cargo run --release -- "));
+        let folder = folder();
+        let printed = String::from_utf8(claimer(folder.path(), command.unwrap()).stdout).unwrap();
+        let shown: Vec<&str> = lines.take_while(|line| *line != "...").collect();
+        assert!(!shown.is_empty());
+        assert_eq!(printed.lines().take(shown.len()).collect::<Vec<_>>(), shown);
+    }
+}
+
 #[test]
 fn its_costs_are_compared() {
     let text = ends_with(0, folder().path(), "compare own --nodes 2..8 --svg costs.svg");

@@ -87,15 +87,15 @@ struct Shown {
     lines: Vec<String>,
 }
 
-/// The commands of the laboratory in blocks of a terminal. They print the same everywhere.
-fn shown() -> Vec<Shown> {
+/// The commands in blocks of a terminal, on all pages.
+fn commands() -> Vec<Shown> {
     let mut all = Vec::new();
     for page in pages() {
         let text = fs::read_to_string(&page).unwrap();
         let blocks = text.split("```console\n").skip(1);
         for block in blocks.filter_map(|rest| rest.split("```").next()) {
             let mut commands: Vec<Shown> = Vec::new();
-            for line in block.lines() {
+            for line in block.lines().map(str::trim_start) {
                 match (line.strip_prefix("$ "), commands.last_mut()) {
                     (Some(command), _) => commands.push(Shown {
                         page: page.clone(),
@@ -109,12 +109,67 @@ fn shown() -> Vec<Shown> {
             all.extend(commands);
         }
     }
-    let kinds = ["sim ", "check ", "compare "].map(|kind| format!("bellwether {kind}"));
-    let runs = |shown: &Shown| kinds.iter().any(|kind| shown.command.starts_with(kind));
-    // The algorithm that ARCHITECTURE.md writes as an example is not in the catalogue.
-    let listed = |shown: &Shown| !shown.command.contains("roll-call");
-    all.retain(|shown| !shown.lines.is_empty() && runs(shown) && listed(shown));
     all
+}
+
+/// Whether this is a command of the laboratory. They print the same everywhere.
+fn prints_the_same_everywhere(shown: &Shown) -> bool {
+    let kinds = ["sim ", "check ", "compare "].map(|kind| format!("bellwether {kind}"));
+    kinds.iter().any(|kind| shown.command.starts_with(kind))
+}
+
+/// What this test does not run: the page, how its commands begin, and the source of the test that runs them, or that shows
+/// the same where the output differs from run to run.
+const ELSEWHERE: [(&str, &str, &str, &str); 7] = [
+    ("README.md", "bellwether up --plain", "crates/cli/tests/ops/pages.rs", "readme"),
+    ("docs/coordination.md", "", "crates/cli/tests/ops/pages.rs", "coordination"),
+    ("docs/operations.md", "", "crates/cli/tests/ops/pages.rs", "operations"),
+    (
+        "docs/http.md",
+        "curl",
+        "crates/cli/tests/ops/dashboard.rs",
+        "what_makes_no_sense_is_refused_and_changes_nothing",
+    ),
+    (
+        "docs/host.md",
+        "bellwether host bully --nodes 4 --kill",
+        "crates/cli/tests/lab/host.rs",
+        "a_killed_coordinator_is_replaced_and_takes_over_again_when_it_is_revived",
+    ),
+    (
+        "docs/host.md",
+        "bellwether host bully --nodes 3 --timeout 300ms --stop",
+        "crates/cli/tests/lab/host.rs",
+        "a_stopped_coordinator_breaks_the_textbook_s_assumption_and_the_trace_shows_it",
+    ),
+    (
+        "docs/your-own-process.md",
+        "cargo run --release -- ",
+        "examples/claimer/tests/it.rs",
+        "it_prints_what_the_page_shows",
+    ),
+];
+
+#[test]
+fn every_command_of_a_page_is_run_by_a_test() {
+    for (page, begins, source, test) in ELSEWHERE {
+        let source = fs::read_to_string(Path::new(ROOT).join(source)).unwrap();
+        assert!(source.contains(&format!("fn {test}()")), "{page}: there is no test {test}");
+        let is_shown =
+            |shown: &Shown| shown.page.ends_with(page) && shown.command.starts_with(begins);
+        assert!(commands().iter().any(is_shown), "{page} has no command {begins}");
+    }
+    let run_elsewhere = |shown: &Shown| {
+        ELSEWHERE.iter().any(|(page, begins, ..)| {
+            shown.page.ends_with(page) && shown.command.starts_with(begins)
+        })
+    };
+    let missing: Vec<_> = commands()
+        .into_iter()
+        .filter(|shown| !prints_the_same_everywhere(shown) && !run_elsewhere(shown))
+        .map(|shown| format!("{}: $ {}", shown.page.display(), shown.command))
+        .collect();
+    assert!(missing.is_empty(), "no test runs these:\n{}", missing.join("\n"));
 }
 
 /// A line without what differs from run to run: seconds, rates and memory.
@@ -149,7 +204,10 @@ fn matches(shown: &[Vec<&str>], printed: &[Vec<&str>]) -> bool {
 
 #[test]
 fn commands_print_what_the_pages_show() {
-    let shown = shown();
+    let shown: Vec<_> = commands()
+        .into_iter()
+        .filter(|shown| !shown.lines.is_empty() && prints_the_same_everywhere(shown))
+        .collect();
     assert!(shown.len() > 15, "{}", shown.len());
     let mut wrong = Vec::new();
     for Shown { page, command, lines } in shown {
