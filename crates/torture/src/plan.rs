@@ -251,12 +251,12 @@ mod tests {
     fn the_documentation_and_the_help_have_every_kind() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
         let read = |name| std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
-        let (operations, flags) = (read("operations.md"), read("command-line.md"));
+        let (page, flags) = (read("torture.md"), read("command-line.md"));
         let help = Kind::table();
         for kind in Kind::ALL {
             let (name, about) = (kind.name(), kind.about());
             let row = format!("| `{name}` | {about} |\n");
-            assert!(operations.contains(&row), "docs/operations.md has no row {row}");
+            assert!(page.contains(&row), "docs/torture.md has no row {row}");
             assert!(flags.contains(&format!("`{name}`")), "docs/command-line.md has no {name}");
             assert!(help.contains(&format!("  {name} ")) && help.contains(about), "{name}");
         }

@@ -365,8 +365,7 @@ fn coordination() {
 
 /// What these blocks show takes a broken disk, a partition, another cluster or a wrong configuration; the test named
 /// shows it instead.
-const STAGED: [(&str, &str); 8] = [
-    ("/v1/up/command", "what_makes_no_sense_is_refused_and_changes_nothing"),
+const STAGED: [(&str, &str); 7] = [
     ("lease is 3s at P1", "finding_c_a_lease_of_its_own"),
     ("cannot be used: at byte", "what_cannot_be_used_at_the_start_ends_with_3"),
     ("grep -E 'coordinator|change'", "the_next_takes_over_from_a_killed_coordinator"),
