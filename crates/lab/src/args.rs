@@ -204,8 +204,8 @@ pub(crate) struct OutputArgs {
     /// Write the trace to this file
     #[arg(long, value_name = "FILE", requires = "trace")]
     pub(crate) out: Option<PathBuf>,
-    /// Put what every process holds into a trace in JSON, for the explorer, or what it looks like in
-    /// the end into one in SVG
+    /// Record the state of every process: in a JSON trace after every step, for the explorer; in an
+    /// SVG trace at the end
     #[arg(long, requires = "trace")]
     pub(crate) states: bool,
     /// Print no events, only the summary
