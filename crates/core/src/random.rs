@@ -2,7 +2,7 @@
 //!
 //! What happens to a message is a function of the seed, the link and the message's number on that
 //! link, and of nothing else. A generator that is shared by the whole run would give every later
-//! message another fate as soon as one fault is taken away; with keyed draws a schedule can be
+//! message another fate as soon as one fault is removed; with keyed draws a schedule can be
 //! shrunk piece by piece. The mixing function is SplitMix64's (Steele, Lea and Flood 2014).
 
 /// A stream of draws for one key.

@@ -1,7 +1,7 @@
 //! Making a failing run small: delta debugging over faults and deliveries.
 //!
 //! First everything that chance decided is written down: the fate of each message becomes a piece
-//! of the schedule, like each fault. Then pieces are taken away as long as the run still fails in
+//! of the schedule, like each fault. Then pieces are removed as long as the run still fails in
 //! the same way (Zeller and Hildebrandt's ddmin): whole halves first, then quarters, down to
 //! single pieces. A message without a written fate simply takes its usual time. A timer that is
 //! said to lie is a piece too; what chance decides about the others stays with the seed.
@@ -25,7 +25,7 @@ pub struct Shrunk<P: Process> {
     pub runs: usize,
 }
 
-/// A piece of a schedule that may be taken away.
+/// A piece of a schedule that may be removed.
 #[derive(Clone)]
 enum Piece<I> {
     Action(Scheduled<I>),

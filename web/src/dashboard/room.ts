@@ -87,7 +87,7 @@ export class Room {
   }
 
   /** Force-releases a lock from the session that holds it, at once: the dialog has said what that means. Says why not, if it was not done. */
-  async takeAway(lock: string, session: string, by: string): Promise<string | null> {
+  async forceRelease(lock: string, session: string, by: string): Promise<string | null> {
     try {
       await send(`/v1/locks/${encodeURIComponent(lock)}/force`, { session, by, now: true });
       return null;

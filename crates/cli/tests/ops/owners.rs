@@ -68,7 +68,7 @@ fn nothing_is_done_in_a_session_without_its_key() {
 }
 
 #[test]
-fn only_an_operator_commands_members_and_takes_away() {
+fn only_an_operator_commands_members_and_force_releases() {
     let mut up = Up::start("--nodes 3");
     up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[2].clone();
@@ -116,7 +116,7 @@ fn logged(up: &Up, fragments: &[&str]) -> String {
 }
 
 #[test]
-fn who_takes_away_or_ends_is_logged() {
+fn an_operator_that_force_releases_or_ends_is_logged() {
     let mut up = Up::start("--nodes 3");
     up.until(&["member 3 is the coordinator in term"]);
     let address = up.members[0].clone();

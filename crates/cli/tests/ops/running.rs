@@ -339,7 +339,7 @@ fn a_job_is_dead_before_the_next_begins_even_if_its_command_stands_still() {
 }
 
 #[test]
-fn a_leader_makes_room_and_comes_back() {
+fn a_leader_yields_and_comes_back() {
     let cluster = Cluster::start(3);
     let mut low = cluster.spawn("campaign primary --priority 1 --preempt", JOB);
     pid(&low.line());
@@ -395,7 +395,7 @@ fn two_scripts_that_lock_in_different_order_are_told_by_name() {
 }
 
 #[test]
-fn a_lock_that_is_taken_away_stops_its_job() {
+fn a_force_released_lock_stops_its_job() {
     let cluster = Cluster::start(3);
     let mut running = cluster.spawn("lock db", JOB);
     let job = pid(&running.line());

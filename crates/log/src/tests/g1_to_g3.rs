@@ -209,7 +209,7 @@ fn g3_a_candidate_that_is_behind_fetches_and_asks_again() {
 }
 
 #[test]
-fn g3_a_candidate_that_stays_behind_makes_room() {
+fn g3_a_candidate_that_stays_behind_passes() {
     let mut one = One::new(1);
     one.campaign();
     let behind = Answer::Behind { last: at(1, 2) };

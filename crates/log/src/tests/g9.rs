@@ -159,7 +159,7 @@ fn g9_a_majority_that_remembers_never_waits() {
 }
 
 #[test]
-fn g9_a_candidate_that_waits_makes_room_for_one_that_remembers() {
+fn g9_a_candidate_that_waits_passes_for_one_that_remembers() {
     let mut one = lost();
     one.pass(ms(600));
     one.campaign();

@@ -558,7 +558,7 @@ fn release(number: u64) -> Request {
 }
 
 #[test]
-fn d6_a_lock_that_is_taken_goes_to_the_next_when_its_holder_gave_it_back() {
+fn d6_a_force_released_lock_goes_to_the_next_when_its_holder_released_it() {
     let (mut p3, _) = with_waiter();
     let (lock, by) = ("a".to_owned(), "anna".to_owned());
     let taken = Reply::ForceReleased { session: FIRST, lock: lock.clone(), number: 1, by };

@@ -238,7 +238,7 @@ async fn what_has_ended_is_not_watched() {
 }
 
 #[tokio::test]
-async fn only_an_operator_takes_away_and_it_is_said_who_it_was() {
+async fn only_an_operator_force_releases_and_is_named() {
     let scene = Scene::new();
     let mut client = scene.enter().await;
     let force = |by: &str| Request::Force {

@@ -61,7 +61,7 @@ fn fails(plan: &Plan<AnyProcess>) -> bool {
     outcome.violation.is_some_and(|violation| violation.name == NAME)
 }
 
-/// Checks that the run fails, and that no piece of it can be taken away.
+/// Checks that the run fails, and that no piece of it can be removed.
 fn assert_minimal(shrunk: &Shrunk<AnyProcess>) {
     let plan = &shrunk.plan;
     assert!(fails(plan), "what is left does not fail: {plan:?}");

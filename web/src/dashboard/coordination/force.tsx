@@ -40,7 +40,7 @@ export function ForceRelease({ room, taking, lock, ended }: Props) {
     if (busy.value) return;
     busy.value = true;
     problem.value = "";
-    const failed = await room.takeAway(name, session, by.value.trim());
+    const failed = await room.forceRelease(name, session, by.value.trim());
     busy.value = false;
     if (failed === null) close(`${name} was force-released from ${clientWords(client, session)}.`);
     else problem.value = `Not done: ${failed}`;

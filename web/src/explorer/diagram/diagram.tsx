@@ -169,7 +169,7 @@ export function Diagram({ stage, hideFuture = false }: { stage: Stage; hideFutur
     if (x < GUTTER + 20) box.scrollLeft += x - GUTTER - 60;
     else if (x > width.peek() - 20) box.scrollLeft += x - width.peek() + 80;
   };
-  // From the event: the browser may tell of a scroll when the diagram has just been taken away.
+  // From the event: the browser may tell of a scroll when the diagram has just been removed.
   const onScroll = ({ currentTarget: { scrollLeft: left, scrollTop: top } }: { currentTarget: HTMLElement }) => {
     if (Math.abs(left - scrolled.current) < 1 && top === scroll.peek().top) return; // this was us
     scrolled.current = left;
