@@ -1,4 +1,5 @@
 import { batch, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Step } from "../run/step";
 import type { Stage } from "./stage";
@@ -7,12 +8,18 @@ import type { Stage } from "./stage";
 const FAST_MS = 30;
 
 /**
+ * While the slider is pulled, one panel follows in every so many frames: a text that changes more often cannot be read.
+ */
+const TURN_FRAMES = 4;
+
+/**
  * Lets what is only read follow the step. A single step reaches all at once. While the slider is
- * pulled they take turns, one in each frame: sixty texts a second cannot be read, and the pictures
- * get the time instead.
+ * pulled, panels take turns and those out of sight wait: the pictures get the time instead.
  */
 export class Trail {
   private readonly followers = new Set<Signal<Step>>();
+  private readonly hidden = new Set<Signal<Step>>();
+  private frames = 0;
   private frame = 0;
   private woken = 0;
   private seen: Step | null = null;
@@ -27,6 +34,13 @@ export class Trail {
 
   leave(follower: Signal<Step>) {
     this.followers.delete(follower);
+    this.hidden.delete(follower);
+  }
+
+  /** Tells whether the panel of a follower can be seen. */
+  show(follower: Signal<Step>, isSeen: boolean) {
+    if (!isSeen) this.hidden.add(follower);
+    else if (this.hidden.delete(follower)) this.wake();
   }
 
   /** To be told whenever the step has changed. */
@@ -43,13 +57,15 @@ export class Trail {
     const rests = step === this.seen;
     this.seen = step;
     this.frame = 0;
-    const late = [...this.followers].filter((follower) => follower.peek() !== step);
-    const [next] = late;
-    if (!next) return;
     if (rests) return this.catchUp();
-    next.value = step;
-    this.followers.delete(next);
-    this.followers.add(next); // the next in turn is another
+    if (++this.frames % TURN_FRAMES === 0) {
+      const next = [...this.followers].find((follower) => follower.peek() !== step && !this.hidden.has(follower));
+      if (next) {
+        next.value = step;
+        this.followers.delete(next);
+        this.followers.add(next); // the next in turn is another
+      }
+    }
     this.frame = requestAnimationFrame(() => this.pass());
   }
 
@@ -60,9 +76,16 @@ export class Trail {
   }
 }
 
-/** The step, for what may lag a few frames behind. */
-export function useTrailing(stage: Stage): Step {
+/** The step, for what may lag a few frames behind. A panel that may be out of sight says where it is. */
+export function useTrailing(stage: Stage, panel?: RefObject<Element | null>): Step {
   const follower = useMemo(() => stage.trail.join(), [stage]);
-  useEffect(() => () => stage.trail.leave(follower), [follower]);
+  useEffect(() => {
+    const observer = new IntersectionObserver((seen) => stage.trail.show(follower, seen.at(-1)!.isIntersecting));
+    if (panel?.current) observer.observe(panel.current);
+    return () => {
+      observer.disconnect();
+      stage.trail.leave(follower);
+    };
+  }, [follower]);
   return follower.value;
 }

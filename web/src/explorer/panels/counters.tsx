@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { costsOf, type Cost } from "../../run/costs";
 import type { Model } from "../../run/model";
 import { colourNumbers, kindInk } from "../diagram/colours";
@@ -8,15 +8,16 @@ import { useTrailing } from "../trail";
 
 /** How many messages were sent up to now, beside what the textbook says. */
 export function Counters({ stage, hideFuture }: { stage: Stage; hideFuture: boolean }) {
+  const panel = useRef<HTMLElement>(null);
   const { model } = stage;
   const { kinds } = model.flights;
-  const counts = useTrailing(stage).counts;
+  const counts = useTrailing(stage, panel).counts;
   const colours = colourNumbers(kinds);
   const counted = (numbers: (kind: number) => number) =>
     kinds.reduce((sum, { role }, kind) => sum + (role === "overhead" ? 0 : numbers(kind)), 0);
   const total = { now: counted((kind) => counts[kind]!), end: counted((kind) => kinds[kind]!.sends.length) };
   return (
-    <section class="panel counters" aria-labelledby="counters-title">
+    <section ref={panel} class="panel counters" aria-labelledby="counters-title">
       <h2 id="counters-title">Messages</h2>
       {kinds.length === 0 ? <p>No message was sent.</p> : (
         <table>

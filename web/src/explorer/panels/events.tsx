@@ -14,10 +14,11 @@ const SLOTS = Math.ceil(HEIGHT / ROW) + 2 * SPARE;
 
 /** All events as a list that goes with the moment: the diagram in words. Only what is seen is in the page. */
 export function Events({ stage, hideFuture }: { stage: Stage; hideFuture: boolean }) {
+  const panel = useRef<HTMLElement>(null);
   const { events, last } = stage.model;
   const box = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
-  const step = useTrailing(stage).happened;
+  const step = useTrailing(stage, panel).happened;
   useLayoutEffect(() => {
     const at = (step - 1) * ROW;
     const seen = top.peek();
@@ -36,7 +37,7 @@ export function Events({ stage, hideFuture }: { stage: Stage; hideFuture: boolea
     stage.by(way);
   };
   return (
-    <section class="panel events" aria-labelledby="events-title">
+    <section ref={panel} class="panel events" aria-labelledby="events-title">
       <h2 id="events-title">Events</h2>
       <div
         class="list"

@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Schemas } from "../../api/client";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
@@ -6,7 +6,8 @@ import { useTrailing } from "../trail";
 
 /** The algorithm's rules; those that were just applied are marked. */
 export function Rules({ stage, rules }: { stage: Stage; rules: readonly Schemas["Rule"][] }) {
-  const { node, rules: now } = useTrailing(stage).fired;
+  const panel = useRef<HTMLElement>(null);
+  const { node, rules: now } = useTrailing(stage, panel).fired;
   const { model } = stage;
   const used = useMemo(() => new Set(model.events.flatMap((event) => event.rules ?? [])), [model]);
   const idle = rules.filter(({ id }) => !used.has(id));
@@ -28,7 +29,7 @@ export function Rules({ stage, rules }: { stage: Stage; rules: readonly Schemas[
     </ol>
   );
   return (
-    <section class="panel rules" aria-labelledby="rules-title">
+    <section ref={panel} class="panel rules" aria-labelledby="rules-title">
       <h2 id="rules-title">Rules</h2>
       {list(idle.length === rules.length ? rules : rules.filter(({ id }) => used.has(id)))}
       {idle.length > 0 && idle.length < rules.length && (

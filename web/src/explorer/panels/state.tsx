@@ -1,3 +1,4 @@
+import { useRef } from "preact/hooks";
 import type { Step } from "../../run/step";
 import { processName } from "../../run/words";
 import type { Stage } from "../stage";
@@ -13,12 +14,13 @@ const SOME = 4;
 
 /** What every process knows, with what just changed. */
 export function State({ stage }: { stage: Stage }) {
+  const panel = useRef<HTMLElement>(null);
   const { nodes } = stage.model.header;
-  const step = stage.seen(useTrailing(stage));
+  const step = stage.seen(useTrailing(stage, panel));
   const few = nodes.length <= ALL_MAX;
   const hasViews = Object.keys(stage.model.header.views ?? {}).length > 0;
   return (
-    <section class="panel state" aria-labelledby="state-title">
+    <section ref={panel} class="panel state" aria-labelledby="state-title">
       <header>
         <h2 id="state-title">Processes</h2>
         {hasViews && (
