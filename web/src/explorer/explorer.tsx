@@ -131,9 +131,9 @@ function Run({ session, exhibit, algorithm, problems }: Loaded) {
         <div>
           <p class="crumbs"><a href={EXPLORE} onClick={go(EXPLORE)}>Gallery</a> / {algorithm?.title ?? header.title}</p>
           <h1>{exhibit?.title ?? `${header.title}, ${header.nodes.length} processes`}</h1>
-          {exhibit && <p class="look">{exhibit.look}</p>}
         </div>
         <Actions session={session} onProblem={tell} />
+        {exhibit && <p class="look">{exhibit.look}</p>}
       </header>
       <Guard level="panel" name="Outcome">
         <Remarks remarks={recording.remarks} />

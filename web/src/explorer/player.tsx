@@ -50,6 +50,9 @@ export interface PlayerProps {
   onLink?: TopologyProps["onLink"];
 }
 
+/** So many processes need less room for their lines. */
+const FEW = 3;
+
 const ALL: readonly Panel[] = ["state", "rules", "counters", "events"];
 
 /** A run with its views, and the buttons that move through it. */
@@ -59,7 +62,7 @@ export function Player(props: PlayerProps) {
   const toggleHelp = () => (showsHelp.value = !showsHelp.value);
   useKeys(stage, disabled, toggleHelp);
   return (
-    <div class="player">
+    <div class={stage.model.header.nodes.length > FEW ? "player" : "player few"}>
       <div class="pictures">
         <Guard level="panel" name="Network"><Topology stage={stage} onNode={onNode} onLink={onLink} /></Guard>
         <Guard level="panel" name="Space-time diagram"><Diagram stage={stage} hideFuture={hideFuture} /></Guard>

@@ -8,9 +8,9 @@ import type { Stage } from "./stage";
 const FAST_MS = 30;
 
 /**
- * While the slider is pulled, one panel follows in every so many frames: a text that changes more often cannot be read.
+ * While the slider is pulled, one panel follows in every fifth frame: a text that changes more often cannot be read.
  */
-const TURN_FRAMES = 4;
+const TURN_FRAMES = 5;
 
 /**
  * Lets what is only read follow the step. A single step reaches all at once. While the slider is

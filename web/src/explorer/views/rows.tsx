@@ -31,20 +31,34 @@ const DRAWN: Record<Row["shape"], (items: readonly Item[]) => ComponentChildren>
     </table>
   ),
   tree: (items) => (
-    <ul class="twigs">
-      {items.map((item, at) => (
-        <li key={at} class={`tone-${item.tone ?? "plain"}`} style={{ paddingLeft: `${(item.depth ?? 0) * 14}px` }}>
-          {(item.depth ?? 0) > 0 && <span aria-hidden="true">└ </span>}
-          {item.text}
-          {item.note && <b> {item.note}</b>}
-        </li>
+    <div class="twigs">
+      {treesOf(items).map((tree, at) => (
+        <ul key={at}>
+          {tree.map((item, twig) => (
+            <li key={twig} class={`tone-${item.tone ?? "plain"}`} style={{ paddingLeft: `${(item.depth ?? 0) * 14}px` }}>
+              {(item.depth ?? 0) > 0 && <span aria-hidden="true">└ </span>}
+              {item.text}
+              {item.note && <b> {item.note}</b>}
+            </li>
+          ))}
+        </ul>
       ))}
-    </ul>
+    </div>
   ),
   graph: (items) => <Edges edges={items} />,
   ranges: (items) => <Ranges items={items} />,
   cut: (items) => <ul class="chips">{items.map(chip)}</ul>,
 };
+
+/** A tree begins at each item without a parent; trees stand side by side. */
+function treesOf(items: readonly Item[]): Item[][] {
+  const trees: Item[][] = [];
+  for (const item of items) {
+    if (!item.depth || trees.length === 0) trees.push([]);
+    trees.at(-1)!.push(item);
+  }
+  return trees;
+}
 
 function chip(item: Item, at: number) {
   return (
