@@ -17,6 +17,7 @@ import { Rules } from "./panels/rules";
 import { State } from "./panels/state";
 import type { Stage } from "./stage";
 import { useTrailing } from "./trail";
+import { FEW } from "./topology/layout";
 import { Topology, type TopologyProps } from "./topology/topology";
 
 /** What can stand below the pictures. */
@@ -49,9 +50,6 @@ export interface PlayerProps {
   onNode?: TopologyProps["onNode"];
   onLink?: TopologyProps["onLink"];
 }
-
-/** So many processes need less room for their lines. */
-const FEW = 3;
 
 const ALL: readonly Panel[] = ["state", "rules", "counters", "events"];
 

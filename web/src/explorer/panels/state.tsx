@@ -105,7 +105,7 @@ const NONE: ReadonlySet<string> = new Set();
 function Viewed({ view, fresh }: { view: View; fresh: ReadonlySet<string> }) {
   return (
     <>
-      {view.phase && <p class="phase">{view.phase}</p>}
+      {view.phase && !view.marks?.some((mark) => MARKS[mark] === view.phase) && <p class="phase">{view.phase}</p>}
       {view.rows && (
         <dl class="view">
           {view.rows.map((row) => <ViewRow key={row.label} row={row} fresh={fresh.has(row.label)} />)}

@@ -21,7 +21,10 @@ export interface Spot {
 export type Link = readonly [number, number];
 
 const WIDTH = 440;
-const HEIGHT = 380;
+/** As high as the room on a small screen: what is made smaller to fit cannot be read. Few processes get less of it. */
+const HEIGHT = { few: 250, many: 330 };
+/** So many processes are few. */
+export const FEW = 3;
 /** In a mesh of more processes than this, only the links in use are drawn. */
 const MESH_MAX = 16;
 
@@ -29,11 +32,12 @@ const MESH_MAX = 16;
 export function layTopology({ topology, nodes, tree }: Header): Layout {
   const isTree = topology === "tree" && tree !== undefined && tree.length > 0;
   const radius = Math.max(7, Math.min(24, 150 / Math.max(4, nodes.length) ** 0.75));
+  const height = nodes.length > FEW ? HEIGHT.many : HEIGHT.few;
   if (isTree) {
     const links = tree.map(([parent, child]) => [parent!, child!] as const);
-    return { width: WIDTH, height: HEIGHT, radius, spots: growTree(nodes, links, radius), links };
+    return { width: WIDTH, height, radius, spots: growTree(nodes, links, radius, height), links };
   }
-  return { width: WIDTH, height: HEIGHT, radius, spots: standInCircle(nodes, radius), links: linksOf(topology, nodes) };
+  return { width: WIDTH, height, radius, spots: standInCircle(nodes, radius, height), links: linksOf(topology, nodes) };
 }
 
 function linksOf(topology: string, nodes: readonly number[]): Link[] {
@@ -45,10 +49,10 @@ function linksOf(topology: string, nodes: readonly number[]): Link[] {
   return nodes.flatMap((node, place) => nodes.slice(place + 1).map((other) => [node, other] as const));
 }
 
-function standInCircle(nodes: readonly number[], radius: number): Map<number, Spot> {
+function standInCircle(nodes: readonly number[], radius: number, height: number): Map<number, Spot> {
   // On top a line about cuts has room, below two lines about the lowest process.
-  const [middleX, middleY] = [WIDTH / 2, HEIGHT / 2 - 4];
-  const [wide, high] = [WIDTH / 2 - radius - 42, HEIGHT / 2 - radius - 36];
+  const [middleX, middleY] = [WIDTH / 2, height / 2 - 4];
+  const [wide, high] = [WIDTH / 2 - radius - 42, height / 2 - radius - 36];
   if (nodes.length === 1) return new Map([[nodes[0]!, { x: middleX, y: middleY, outX: 0, outY: 1 }]]);
   // Two stand side by side, more begin at the top.
   const turn = nodes.length === 2 ? Math.PI : -Math.PI / 2;
@@ -62,7 +66,7 @@ function standInCircle(nodes: readonly number[], radius: number): Map<number, Sp
 }
 
 /** The root on top; every process above the middle of its children. */
-function growTree(nodes: readonly number[], links: readonly Link[], radius: number): Map<number, Spot> {
+function growTree(nodes: readonly number[], links: readonly Link[], radius: number, height: number): Map<number, Spot> {
   const children = new Map<number, number[]>();
   for (const [parent, child] of links) children.set(parent, [...(children.get(parent) ?? []), child]);
   const isChild = new Set(links.map(([, child]) => child));
@@ -79,7 +83,7 @@ function growTree(nodes: readonly number[], links: readonly Link[], radius: numb
   for (const node of [...nodes.filter((node) => !isChild.has(node)), ...nodes]) if (!spots.has(node)) grow(node, 0);
   const depths = Math.max(...[...spots.values()].map(({ depth }) => depth), 1);
   const across = (WIDTH - 2 * (radius + 22)) / Math.max(1, leaves - 1);
-  const down = (HEIGHT - 2 * radius - 74) / depths;
+  const down = (height - 2 * radius - 74) / depths;
   return new Map(
     [...spots].map(([node, { column, depth }]) => {
       const x = leaves > 1 ? radius + 22 + column * across : WIDTH / 2;
