@@ -18,7 +18,7 @@ const act = (page: Page, words: string) => page.getByRole("button", { name: word
 /** What a browser says about a member that is gone. */
 const gone = (id: number) => new RegExp(`${cluster.members.get(id)}/`);
 
-/** When the page and when the API first name somebody else than `old`, in milliseconds from now. */
+/** When the page and when the API first name another member than `old`, in milliseconds from now. */
 async function successor(page: Page, old: number, asked: number) {
   const began = performance.now();
   const api = async () => {
@@ -96,7 +96,7 @@ test("everything a member says is there", async ({ page }) => {
   await expect(live).toContainText(/HEARTBEAT\s+[\d.]+\/s/);
   await expect(live.getByRole("row", { name: /^P5 / })).toContainText(/\d/);
   await expect(page.getByText("operators can cut this member off over HTTP")).toBeVisible();
-  // Only the page of whoever started the members can break them.
+  // Only the page of the operator who started the members can break them.
   await expect(act(page, "Kill member 5")).toHaveCount(0);
   await expect(page.getByRole("link", { name: "its own page" })).toHaveAttribute("href", cluster.dashboard.replace(/#.*/, ""));
 });

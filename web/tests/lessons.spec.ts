@@ -1,5 +1,32 @@
 import AxeBuilder from "@axe-core/playwright";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "./fixtures";
+import { binary } from "./servers";
+
+const LESSONS = fileURLToPath(new URL("../src/lessons/", import.meta.url));
+
+test("the runs that the lessons' facts are counted in are those of the command", () => {
+  const folder = mkdtempSync(join(tmpdir(), "bellwether-lessons-"));
+  try {
+    const runs = readdirSync(join(LESSONS, "runs"));
+    expect(runs.length).toBeGreaterThan(20);
+    for (const run of runs) {
+      const out = join(folder, "run.jsonl");
+      const recorded = join(LESSONS, "fixtures", run.replace(".txt", ".jsonl"));
+      const { status } = spawnSync(binary(), ["sim", join(LESSONS, "runs", run), "--quiet", "--trace", "json", "--out", out]);
+      // A run that breaks an invariant ends with 1, and is meant to.
+      expect([0, 1], run).toContain(status);
+      const isSame = readFileSync(out, "utf8") === readFileSync(recorded, "utf8");
+      expect(isSame, `record it: bellwether sim web/src/lessons/runs/${run} --trace json --out ${recorded}`).toBe(true);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test("a lesson with the keyboard alone, and its link", async ({ page, explore, another }) => {
   await page.goto(`${explore}/explore#lesson=bully`);

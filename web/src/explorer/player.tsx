@@ -97,7 +97,7 @@ export function Player(props: PlayerProps) {
           <div><Guard level="panel" name="Rules"><Rules stage={stage} rules={rules} /></Guard></div>
         )}
         {panels.includes("counters") && (
-          <div><Guard level="panel" name="Messages"><Counters stage={stage} hideFuture={hideFuture} /></Guard></div>
+          <div><Guard level="panel" name="Messages"><Counters stage={stage} hideFuture={hideFuture || !stage.ended.value} /></Guard></div>
         )}
       </div>
     </div>

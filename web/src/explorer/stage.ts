@@ -4,7 +4,7 @@ import { Step } from "../run/step";
 import { eventsUntil } from "../run/timeline";
 import { Trail } from "./trail";
 
-/** The speeds that one can choose. */
+/** The speeds that the viewer can choose. */
 export const SPEEDS = [0.25, 0.5, 1, 2, 4, 8, 16] as const;
 
 /** How much of the time line passes in a second at speed 1. */

@@ -29,7 +29,7 @@ function fetchAll() {
   if (!catalogue.value) fetchCatalogue().then((found) => (catalogue.value = found), failed);
 }
 
-/** The room that one enters first. */
+/** The room that viewers enter first. */
 export function Gallery() {
   const { params } = place.value;
   if (params.has("new")) return <NewRun />;

@@ -4,7 +4,7 @@ import { right, wrong } from "./write";
 
 export const lesson: LessonBody = {
   intro:
-    "Three machines have clocks that show 2:50, 3:25 and 3:00. P3, the coordinator, is the clock master. Nobody has the right " +
+    "Three machines have clocks that show 2:50, 3:25 and 3:00. P3, the coordinator, is the clock master. None of them has the right " +
     "time; they only want to agree.",
   scenario,
   stops: [
@@ -40,7 +40,7 @@ export const lesson: LessonBody = {
       tell: "P3 now tells the others what to do.",
       ask: "What does it send to P2, whose clock shows 3:25?",
       choices: [
-        wrong("\"Set your clock to 3:05\"", "The message takes a while, and nobody knows exactly how long. When it arrives the time is wrong."),
+        wrong("\"Set your clock to 3:05\"", "The message takes a while, and no process knows exactly how long. When it arrives the time is wrong."),
         right("\"Correct your clock by -20 minutes\"", "A difference does not age on its way."),
         wrong("Nothing: a clock must not go back", "It will not jump back. But it has to lose 20 minutes somehow."),
       ],

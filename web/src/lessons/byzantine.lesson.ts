@@ -45,7 +45,7 @@ export const lesson: LessonBody = {
         wrong("It cannot decide", "Two of three is a majority."),
       ],
       until: { ms: 90, node: 4, event: "output", text: "decides on (a, b, d, d)" },
-      explain: "With three processes there would be one word against one, and nobody could tell who lies.",
+      explain: "With three processes there would be one word against one, and no general could tell who lies.",
       rules: ["B4"],
       sent: { VALUE: 12, RELAY: 24 },
     },

@@ -14,8 +14,8 @@ export const lesson: LessonBody = {
       ask: "Which processes does P1 ask?",
       choices: [
         wrong("All others", "Who could say no? Only one process keeps the list of those who want to enter."),
-        right("P4 only", "The coordinator knows who is inside. Nobody else has to be asked."),
-        wrong("Nobody: it enters", "P1 cannot know whether another process is inside."),
+        right("P4 only", "The coordinator knows who is inside. No other process has to be asked."),
+        wrong("No process: it enters", "P1 cannot know whether another process is inside."),
       ],
       until: { ms: 0, node: 1, event: "send", peer: 4 },
       explain: "One REQUEST, to the coordinator.",
@@ -42,7 +42,7 @@ export const lesson: LessonBody = {
       ask: "Which process enters next?",
       choices: [
         wrong("P2, because its number is smaller", "Look at the queue of P4. Are numbers what it is sorted by?"),
-        right("P3, because it asked first", "The queue is first come, first served, so nobody waits for ever."),
+        right("P3, because it asked first", "The queue is first come, first served, so no process waits for ever."),
         wrong("P2 and P3 together", "Only one process may be inside."),
       ],
       until: { ms: 61, node: 3, event: "output", text: "enters the section (#2)" },
@@ -60,7 +60,7 @@ export const lesson: LessonBody = {
         wrong("12", "P1 found the section free. Was it told DENIED?"),
       ],
       until: { ms: 91, node: 4, event: "receive", peer: 2 },
-      explain: "Three messages an entry is little. The price: if P4 dies, nobody enters until there is another coordinator.",
+      explain: "Three messages an entry is little. The price: if P4 dies, no process enters until there is another coordinator.",
       rules: ["C3"],
       sent: { REQUEST: 3, GRANTED: 3, DENIED: 2, RELEASE: 3 },
     },

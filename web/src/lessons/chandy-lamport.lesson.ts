@@ -4,8 +4,8 @@ import { right, wrong } from "./write";
 
 export const lesson: LessonBody = {
   intro:
-    "Three accounts with 100 each. P1 pays 30 to P2, P3 pays 20 to P1, and while the money is on its way somebody wants to know: " +
-    "is it still 300? Nobody can stop the payments, and there is no moment that all share.",
+    "Three accounts with 100 each. P1 pays 30 to P2, P3 pays 20 to P1, and while the money is on its way P1 wants to know: " +
+    "is it still 300? No process can stop the payments, and there is no moment that all share.",
   scenario,
   stops: [
     {

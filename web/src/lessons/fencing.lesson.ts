@@ -14,7 +14,7 @@ export const lesson: LessonBody = {
       tell: "P1 holds the lock. Its entry has a number: #1.",
       ask: "What might the number be good for?",
       choices: [
-        wrong("For statistics", "It travels with the grant. Somebody else could look at it."),
+        wrong("For statistics", "It travels with the grant. The storage could look at it."),
         right("To tell later grants from earlier ones", "Every grant gets a larger number than all before."),
         wrong("To find the way to the coordinator", "P1 knows who the coordinator is."),
       ],
@@ -54,7 +54,7 @@ export const lesson: LessonBody = {
       tell: "P2 gets the lock: it is the first grant of view 1.",
       ask: "Which number does P2's entry have?",
       choices: [
-        wrong("#1, as P1's entry", "Then nobody could tell P1's writes from P2's."),
+        wrong("#1, as P1's entry", "Then the storage could not tell P1's writes from P2's."),
         right("#1.1", "The view counts first, and the grant within it second. So it is larger than every number of an earlier view."),
         wrong("#2", "The grants of a view are counted from 1. The view stands in front of them."),
       ],

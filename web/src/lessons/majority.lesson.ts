@@ -16,7 +16,7 @@ export const lesson: LessonBody = {
       choices: [
         wrong("Yes: it is the largest live member", "In a partition the largest of the other side thinks so, too."),
         right("Not yet: it asks for votes", "The election says who should lead. A majority says whether it may."),
-        wrong("Yes, until another one is elected", "Nobody would tell it if it were cut off."),
+        wrong("Yes, until another one is elected", "If it were cut off, no message could tell it."),
       ],
       until: { node: 5, event: "output", text: "holds the mandate of term 1" },
       explain: "P5 has the votes of the others and leads in term 1.",
@@ -40,7 +40,7 @@ export const lesson: LessonBody = {
       tell: "P1 and P2 answer P3: wait, our lease for P5 has not run out.",
       ask: "Why must they wait, although P5 is cut off?",
       choices: [
-        right("P5 may still believe that it leads", "Until its lease is over P5 serves clients on its side. Nobody else may serve before."),
+        right("P5 may still believe that it leads", "Until its lease is over P5 serves clients on its side. No other member may serve before."),
         wrong("P5 could forbid it", "P5 cannot say anything: it is cut off."),
         wrong("Elections take that long", "The election is over. It is the lease that counts."),
       ],

@@ -53,7 +53,7 @@ export function keptProgress(): Readonly<Record<string, number>> {
     const kept: unknown = JSON.parse(localStorage.getItem(KEPT) ?? "{}");
     return typeof kept === "object" && kept !== null ? (kept as Record<string, number>) : {};
   } catch {
-    return {}; // a browser may forbid it, or somebody has written something else there
+    return {}; // a browser may forbid it, or another page has written something else there
   }
 }
 

@@ -64,7 +64,7 @@ export const lesson: LessonBody = {
       sent: { REQUEST: 10, PRIVILEGE: 10 },
     },
   ],
-  end: "Nobody knows where the token is, and every request finds it. Knowing a direction is enough.",
+  end: "Only its holder knows where the token is, yet every request finds it. Knowing a direction is enough.",
   further: [
     { exhibit: "raymond-pointers-turn-round", say: "The same run, yours to break" },
     { exhibit: "raymond-inner-process-dies", say: "An inner process dies" },

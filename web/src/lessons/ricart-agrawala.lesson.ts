@@ -57,7 +57,7 @@ export const lesson: LessonBody = {
       choices: [
         wrong("It answers REPLY as P2 did", "Then both would have all answers and both would enter."),
         right("It defers the answer", "Its own request is earlier. P2 waits because this one REPLY is missing."),
-        wrong("It asks P3 who is first", "Both stamps are known to P1. Nobody else is needed."),
+        wrong("It asks P3 who is first", "Both stamps are known to P1. No other process is needed."),
       ],
       until: { ms: 20, node: 1, event: "output", text: "enters the section (#1)" },
       explain: "P1 has REPLYs from P2 and P3 and enters. See the chip at P1: it owes a REPLY to P2.",

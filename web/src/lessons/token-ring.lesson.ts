@@ -13,7 +13,7 @@ export const lesson: LessonBody = {
       tell: "P3 wants to enter. The token has come to P2, which does not.",
       ask: "What does P2 do?",
       choices: [
-        wrong("It keeps the token until somebody asks for it", "Nobody can ask: there is no REQUEST in this algorithm."),
+        wrong("It keeps the token until another process asks for it", "No process can ask: there is no REQUEST in this algorithm."),
         right("It passes the token to P3, its neighbour", "A process that does not want to enter passes the token on at once."),
         wrong("It sends the token to the process that waits longest", "P2 does not know who waits. It knows its neighbour."),
       ],
@@ -32,7 +32,7 @@ export const lesson: LessonBody = {
         right("3", "To P4, to P1, to P2: on average half a circuit, at worst a whole one."),
       ],
       until: { ms: 55, node: 2, event: "output", text: "enters the section (#2)" },
-      explain: "The token also goes round when nobody wants it. That is the price for never asking.",
+      explain: "The token also goes round when no process wants it. That is the price for never asking.",
       rules: ["TR2", "TR1"],
       sent: { TOKEN: 5 },
     },

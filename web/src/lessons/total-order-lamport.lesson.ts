@@ -40,7 +40,7 @@ export const lesson: LessonBody = {
       ask: "In which order do P1, P2 and P3 deliver?",
       choices: [
         wrong("Each its own first", "Look at the queues: they are the same everywhere."),
-        right("All P1's, then P3's", "The same stamps, the same rule, the same order. Nobody had to decide."),
+        right("All P1's, then P3's", "The same stamps, the same rule, the same order. No process had to decide."),
         wrong("P2 as it received them", "P2 received P3's first, and delivered P1's first."),
       ],
       until: { ms: 20, node: 3, event: "output", text: "delivers P3#1" },

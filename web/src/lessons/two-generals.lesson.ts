@@ -29,7 +29,7 @@ export const lesson: LessonBody = {
       choices: [
         wrong("Yes, both know the plan", "Does P2 know that P1 got the confirmation? If not, P2 must fear that P1 stays in camp."),
         right("No: P2 cannot know that its confirmation arrived", "Now P2 is where P1 was before. One more messenger is needed."),
-        wrong("No, because P1 may have forgotten", "Nobody forgets here. The network is the problem."),
+        wrong("No, because P1 may have forgotten", "No general forgets here. The network is the problem."),
       ],
       until: { ms: 60, node: 2, event: "receive", peer: 1 },
       explain: "See the chain at each general: what he knows that the other knows, and at its end a question.",
@@ -66,7 +66,7 @@ export const lesson: LessonBody = {
   ],
   end:
     "Would a fourth confirmation help? Then the fourth is the last, and if it is caught the other one attacks alone. Whatever the " +
-    "number, somebody sends the last messenger and cannot know. So no protocol can make both sure.",
+    "number, one general sends the last messenger and cannot know whether it arrives. So no protocol can make both sure.",
   further: [
     { exhibit: "two-generals-one-more-is-no-better", say: "One more confirmation" },
     { exhibit: "two-generals-all-arrive", say: "Nothing is lost" },

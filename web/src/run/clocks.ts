@@ -1,6 +1,6 @@
 import type { Model } from "./model";
 
-/** How far the clock of a process is ahead at a time, in microseconds; null if nobody has looked yet. */
+/** How far the clock of a process is ahead at a time, in microseconds; null before the first reading. */
 export function aheadAt({ outcome }: Model, node: number, us: number): number | null {
   const points = outcome?.clocks?.lines[node] ?? [];
   let low = 0;

@@ -25,7 +25,7 @@ function watch({ old = [] as number[], dead = [] as number[] } = {}) {
 
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
-test("it shows what the member says, and rests when nobody looks", async () => {
+test("it shows what the member says, and rests while the page is hidden", async () => {
   const { network, seen, watch: one } = watch();
   one.follow(at(1));
   expect(seen.state.phase).toBe("asking");
