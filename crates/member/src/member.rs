@@ -25,9 +25,10 @@
 //!   gets its turn.
 //! * P11 An election is held among the voters of the member list that this member goes by (G11). When
 //!   they change, the election begins from scratch with the next event that concerns it. Learners, and a
-//!   member that is to leave, play dead in elections (P7). A leader that is to leave hands over (G13).
-//!   Members with different lists may be unable to finish an election, for ever on a ring. So once the
-//!   list has changed, a member whose elections have failed three times in a row campaigns by itself.
+//!   member that is to leave by a committed list, play dead in elections (P7). A leader that is to leave
+//!   hands over (G13). Members with different lists may be unable to finish an election, for ever on a ring;
+//!   and no other member than the one that is to leave may be able to lead. So once the list has changed, a
+//!   member whose elections have failed three times in a row campaigns by itself.
 
 mod asked;
 mod leadership;
@@ -73,6 +74,8 @@ pub struct Member<M: Machine = ()> {
     drifts: bool,
     /// Whether it is about to stop.
     leaving: bool,
+    /// P11: whether another member votes in its place, by a committed list.
+    leaves: bool,
     /// P10: whether it has just passed. Timer `Passed` runs.
     passed: bool,
     /// How often the election was begun from scratch (P9).
@@ -417,6 +420,10 @@ impl<M: Machine> Member<M> {
 impl<M: Machine> Member<M> {
     /// P7.
     fn abstains(&self) -> bool {
+        self.leaves || self.cannot_lead()
+    }
+
+    fn cannot_lead(&self) -> bool {
         let fills = self.log.completeness() == Completeness::Filling;
         self.rank.is_none() || self.drifts || self.leaving || self.passed || fills
     }
@@ -465,14 +472,12 @@ impl<M: Machine> Member<M> {
     fn begin_from_scratch(&mut self, reason: Reason, cx: &mut Cx<'_, M>) {
         self.tell_log(log::Input::Desist, cx);
         self.start_electing(reason, cx);
+        if self.campaigns_by_itself() {
+            cx.rule("P11");
+            return self.know_elected(cx.me(), cx);
+        }
         if self.abstains() {
             return;
-        }
-        self.failed = self.failed.saturating_add(1);
-        if self.failed >= 3 && self.ranks.is_some() {
-            cx.rule("P11");
-            self.failed = 0;
-            return self.know_elected(cx.me(), cx);
         }
         if self.is_stale {
             return self.refresh_election(cx);

@@ -31,9 +31,9 @@ impl<M: Machine> Member<M> {
                 self.is_stale = true;
             }
         }
-        let votes = self.log.is_voter(me, &config.log);
-        let stays = !self.log.is_replaced(me, &config.log);
-        let may_lead = votes && stays && config.may_lead(me);
+        // A list that is not committed may be known to the member alone that is to leave: it is needed then.
+        self.leaves = self.log.is_replaced(me, &config.log) && !self.log.is_changing();
+        let may_lead = self.log.is_voter(me, &config.log) && config.may_lead(me);
         self.rank = self.ranks(config).rank(me).filter(|_| may_lead);
     }
 
@@ -46,6 +46,19 @@ impl<M: Machine> Member<M> {
             let incarnation = self.election_life();
             self.elect(cx, |election, cx| election.on_start(Some(incarnation), cx));
         }
+    }
+
+    /// P11: one more election has failed. Whether this member has seen enough of them.
+    pub(super) fn campaigns_by_itself(&mut self) -> bool {
+        if self.ranks.is_none() || self.cannot_lead() {
+            return false;
+        }
+        self.failed = self.failed.saturating_add(1);
+        let is_enough = self.failed >= 3;
+        if is_enough {
+            self.failed = 0;
+        }
+        is_enough
     }
 
     /// G13: another member votes in this leader's place.

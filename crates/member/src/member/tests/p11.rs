@@ -11,13 +11,26 @@ fn list(voters: &[u32], learners: &[u32]) -> Arc<Members> {
     Arc::new(Members { version: 1, ..list })
 }
 
-/// P3 follows P5, and both have this list.
+/// P3 follows P5, and both have this list, which is not known to be committed.
 fn with(list: Arc<Members>) -> Node {
     let mut p3 = following(5);
     let (prev, payload) = (Position::new(1, 1), Payload::Members(list));
     let entries = Arc::new([Arc::new(Entry { position: Position::new(1, 2), payload })]);
     p3.deliver(5, Msg::Log(log::Msg::Append { beat: beat(1, 2), prev, entries }));
     p3
+}
+
+/// P3 follows P5, and P4 votes in its place.
+fn replaced() -> Node {
+    let mut list = (*list(&[3, 4, 5], &[])).clone();
+    list.seats.insert(id(4), Seat { replaces: Some(id(3)), ..Seat::voter("") });
+    with(Arc::new(list))
+}
+
+fn commit(member: &mut Node) {
+    let beat = Heartbeat { commit: Index::new(2), ..beat(1, 2) };
+    let (prev, entries) = (beat.last, Arc::new([]));
+    member.deliver(5, Msg::Log(log::Msg::Append { beat, prev, entries }));
 }
 
 /// To whom it sends messages of an election.
@@ -74,4 +87,29 @@ fn p11_a_member_whose_elections_fail_again_and_again_campaigns_by_itself() {
         p3.pass(ms(10_000));
         assert!(!news(&p3.fire(PATIENCE)).contains(&Event::Campaigning(term(2))));
     }
+}
+
+#[test]
+fn p11_a_member_that_is_to_leave_plays_dead_once_that_is_committed() {
+    let mut p3 = replaced();
+    assert_eq!(electors(p3.input(Input::Elect)), [4, 5], "nobody else may know the list yet");
+    let mut p3 = replaced();
+    commit(&mut p3);
+    assert!(electors(p3.input(Input::Elect)).is_empty());
+}
+
+#[test]
+fn p11_a_member_that_is_to_leave_campaigns_if_no_other_one_leads() {
+    let mut p3 = replaced();
+    commit(&mut p3);
+    p3.pass(ms(1_000));
+    p3.input(Input::Elect);
+    let mut campaigned = Vec::new();
+    for _ in 0..3 {
+        p3.pass(ms(10_000));
+        let effects = p3.fire(PATIENCE);
+        campaigned.push(news(&effects).contains(&Event::Campaigning(term(2))));
+        assert!(electors(effects).is_empty());
+    }
+    assert_eq!(campaigned, [false, false, true]);
 }
