@@ -1,16 +1,14 @@
-//! Each deadlock detector over ten thousand random schedules: every deadlock found in bounded time,
+//! Each deadlock detector over thousands of random schedules: every deadlock found in bounded time,
 //! no phantom, one victim for each, and every other job done.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::beyond::quiet_plan;
-use crate::support::{each_of, listed};
+use crate::support::{each_of, listed, schedules};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_core::AnyProcess;
 use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{FaultKind, Outcome, Plan, Silent, scenario, shrink};
-
-const SCHEDULES: u64 = 10_000;
 
 /// What many runs came to.
 #[derive(Debug, Default)]
@@ -67,10 +65,10 @@ fn plan(algorithm: &Listed, seed: u64) -> Plan<AnyProcess> {
 /// Without anybody giving up, every suspicion is right.
 fn check_quiet(algorithm: &Listed) {
     let mut total = Total::default();
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         play(&plan(algorithm, seed), &mut total);
     }
-    assert!(total.struck > SCHEDULES / 2, "hardly any deadlocks: {total:?}");
+    assert!(total.struck > schedules() / 2, "hardly any deadlocks: {total:?}");
     assert_eq!((total.found, total.aborted), (total.formed, total.formed), "{total:?}");
     assert_eq!(total.gave_up, 0);
 }
@@ -86,10 +84,10 @@ fn impatient(algorithm: &Listed, seed: u64) -> Plan<AnyProcess> {
 /// A quarter of the jobs lose patience: what was suspected may be over when it is confirmed.
 fn check_impatient(algorithm: &Listed) {
     let mut total = Total::default();
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         play(&impatient(algorithm, seed), &mut total);
     }
-    assert!(total.gave_up > SCHEDULES / 10 && total.found > SCHEDULES / 10, "{total:?}");
+    assert!(total.gave_up > schedules() / 10 && total.found > schedules() / 10, "{total:?}");
     assert!(total.dropped > 0, "nothing was ever refuted: {total:?}");
 }
 
@@ -108,7 +106,7 @@ fn every_detector_finds_no_phantom_with_impatient_jobs() {
 fn central_with_crashes() {
     let mut total = Total::default();
     let mut crashes = 0;
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         let mut plan = random_plan(listed("deadlock-central"), seed);
         plan.settings.options.set("resources", "1");
         play(&plan, &mut total);
@@ -116,8 +114,8 @@ fn central_with_crashes() {
         let crashed = outcome.faults.iter().find(|(kind, _)| *kind == FaultKind::Crash);
         crashes += crashed.map_or(0, |(_, count)| count);
     }
-    assert!(crashes > SCHEDULES, "{crashes} crashes are not much");
-    assert!(total.found > SCHEDULES / 10, "{total:?}");
+    assert!(crashes > schedules(), "{crashes} crashes are not much");
+    assert!(total.found > schedules() / 10, "{total:?}");
 }
 
 /// How many of a thousand runs with impatient jobs cost a victim without a deadlock, if no site asks

@@ -14,7 +14,7 @@ use bellwether_sim::{Observer, Plan, Seen, Silent, shrink};
 use std::fmt::Write;
 use std::sync::Arc;
 
-const SCHEDULES: u64 = 200;
+const SCHEDULES: u64 = 80;
 /// Outside its assumptions an algorithm may never come to rest.
 const EVENTS_MAX: u64 = 10_000;
 

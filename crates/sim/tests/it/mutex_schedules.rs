@@ -1,11 +1,11 @@
-//! Each mutual exclusion algorithm, over ten thousand random schedules without faults and as many
+//! Each mutual exclusion algorithm, over thousands of random schedules without faults and as many
 //! with crashes and recoveries under views: never two inside, entries numbered in order, grants in
 //! the promised order, and every request of a live process granted in bounded virtual time.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::beyond::quiet_plan;
-use crate::support::each_of;
+use crate::support::{each_of, schedules};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::election::ChangRoberts;
@@ -14,8 +14,6 @@ use bellwether_core::AnyProcess;
 use bellwether_sim::chaos::random_plan;
 use bellwether_sim::{FaultCounts, FaultKind, Plan, Sections, Silent, scenario, shrink};
 use std::sync::Arc;
-
-const SCHEDULES: u64 = 10_000;
 
 /// What many runs came to.
 #[derive(Default)]
@@ -46,11 +44,11 @@ fn play(plan: &Plan<AnyProcess>, total: &mut Total) -> Sections {
 /// Without faults.
 fn check_quiet(algorithm: &Listed) {
     let mut total = Total::default();
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         let sections = play(&quiet_plan(algorithm, seed), &mut total);
         assert_eq!(sections.entries, sections.requests, "{}, seed {seed}", algorithm.name());
     }
-    assert!(total.sections.entries > 5 * SCHEDULES, "hardly anybody entered");
+    assert!(total.sections.entries > 5 * schedules(), "hardly anybody entered");
 }
 
 /// Whether there is a token, of which there is always one.
@@ -62,19 +60,19 @@ fn has_token(plan: &Plan<AnyProcess>) -> bool {
 /// With crashes and recoveries.
 fn check_crashes(algorithm: &Listed) {
     let mut total = Total::default();
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         play(&random_plan(algorithm, seed), &mut total);
     }
     let counts: Vec<(FaultKind, u64)> = total.faults.iter().collect();
     for kind in [FaultKind::Crash, FaultKind::Recover] {
         let bitten = counts.iter().find(|(other, _)| *other == kind).map_or(0, |(_, count)| *count);
-        assert!(bitten > SCHEDULES / 10, "{} hardly ever happened: {counts:?}", kind.name());
+        assert!(bitten > schedules() / 10, "{} hardly ever happened: {counts:?}", kind.name());
     }
     let Sections { entries, lost, token_regenerations, .. } = total.sections;
-    assert!(entries > 5 * SCHEDULES, "only {entries} entries");
-    assert!(lost > SCHEDULES / 10, "only {lost} died waiting or inside");
+    assert!(entries > 5 * schedules(), "only {entries} entries");
+    assert!(lost > schedules() / 10, "only {lost} died waiting or inside");
     let has_token = has_token(&random_plan(algorithm, 0));
-    assert_eq!(token_regenerations > SCHEDULES / 10, has_token, "{token_regenerations} new tokens");
+    assert_eq!(token_regenerations > schedules() / 10, has_token, "{token_regenerations} new tokens");
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Each ordered broadcast, over ten thousand random schedules: what is delivered before what, by
+//! Each ordered broadcast, over thousands of random schedules: what is delivered before what, by
 //! whom, and that nothing is lost or delivered twice. And what happens outside what an algorithm
 //! assumes.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::beyond::{Beyond, plan_beyond, quiet_plan};
-use crate::support::{each_of, listed};
+use crate::support::{each_of, listed, schedules};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Algorithm;
 use bellwether_algorithms::order::{Promises, Sequencer};
@@ -17,8 +17,6 @@ use bellwether_sim::{
 };
 use std::sync::Arc;
 use std::time::Duration;
-
-const SCHEDULES: u64 = 10_000;
 
 /// What many runs came to.
 #[derive(Debug, Default)]
@@ -118,7 +116,7 @@ fn quiet(algorithm: &Listed, seed: u64) -> Plan<AnyProcess> {
 fn check_quiet(algorithm: &Listed) {
     let name = algorithm.name();
     let mut total = Total::default();
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         let plan = quiet(algorithm, seed);
         let outcome = play(&plan, &mut total);
         let (broadcasts, deliveries) = (fact(&outcome, "broadcasts"), fact(&outcome, "deliveries"));
@@ -128,8 +126,8 @@ fn check_quiet(algorithm: &Listed) {
         let answers = if n > 1 { seed % 3 } else { 0 };
         assert_eq!(broadcasts, asked * (1 + answers), "{name}, seed {seed}");
     }
-    assert!(total.broadcasts > 10 * SCHEDULES, "hardly anything was said: {total:?}");
-    assert!(total.holding > SCHEDULES / 10, "hardly anything was held back: {total:?}");
+    assert!(total.broadcasts > 10 * schedules(), "hardly anything was said: {total:?}");
+    assert!(total.holding > schedules() / 10, "hardly anything was held back: {total:?}");
 }
 
 /// The names of what these plans violate, and the seeds.
@@ -250,14 +248,14 @@ fn sequencer_dies(seed: u64, uniform: bool) -> Plan<AnyProcess> {
 
 fn check_crashes(plan: impl Fn(u64) -> Plan<AnyProcess>) -> Total {
     let mut total = Total::default();
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         play(&plan(seed), &mut total);
     }
     for kind in [FaultKind::Crash, FaultKind::Recover, FaultKind::Duplicate] {
-        assert!(total.faults(kind) > SCHEDULES / 10, "{} hardly ever happened", kind.name());
+        assert!(total.faults(kind) > schedules() / 10, "{} hardly ever happened", kind.name());
     }
-    assert!(total.broadcasts > 5 * SCHEDULES, "hardly anything was said: {total:?}");
-    assert!(total.joined > SCHEDULES / 10, "hardly anybody joined: {total:?}");
+    assert!(total.broadcasts > 5 * schedules(), "hardly anything was said: {total:?}");
+    assert!(total.joined > schedules() / 10, "hardly anybody joined: {total:?}");
     total
 }
 
@@ -274,13 +272,13 @@ fn sequencer_survives_crashes_uniformly() {
 #[test]
 fn sequencer_dies_in_the_middle_of_sending() {
     let total = check_crashes(|seed| sequencer_dies(seed, false));
-    assert!(total.midway > SCHEDULES / 4, "only {total:?}");
+    assert!(total.midway > schedules() / 4, "only {total:?}");
 }
 
 #[test]
 fn sequencer_dies_in_the_middle_of_sending_uniformly() {
     let total = check_crashes(|seed| sequencer_dies(seed, true));
-    assert!(total.midway > SCHEDULES / 4, "only {total:?}");
+    assert!(total.midway > schedules() / 4, "only {total:?}");
 }
 
 /// The largest comes back and is elected at once. While it stops the others, its predecessor numbers

@@ -159,15 +159,18 @@ impl From<&Outcome> for Summary {
     }
 }
 
-fn assert_same_when_written(plan: &Plan<AnyProcess>) -> Played {
+/// Plays a plan as it is and as a scenario. Messages that breed messages are cut off, and in a scenario,
+/// which is there to be read, sooner: those two are not compared.
+fn assert_same_when_written(plan: &Plan<AnyProcess>) -> Option<Played> {
     let text = write(plan);
     let (outcome, Silent) = plan.run(Silent);
-    let played = play(&text);
-    // Messages that breed messages are cut off, and in a scenario, which is there to be read, sooner.
-    if outcome.violation.as_ref().is_none_or(|violation| violation.name != "storm") {
-        assert_eq!(Summary::from(&played.outcome), Summary::from(&outcome), "{text}");
+    if outcome.violation.as_ref().is_some_and(|violation| violation.name == "storm") {
+        assert!(Scenario::parse(&CATALOGUE, &text).is_ok(), "{text}");
+        return None;
     }
-    played
+    let played = play(&text);
+    assert_eq!(Summary::from(&played.outcome), Summary::from(&outcome), "{text}");
+    Some(played)
 }
 
 #[test]
@@ -175,7 +178,7 @@ fn a_plan_that_is_written_down_plays_the_same() {
     for algorithm in CATALOGUE.iter() {
         let plan = |seed| random_plan(algorithm, seed);
         for seed in 0..40 {
-            let played = assert_same_when_written(&plan(seed));
+            let played = assert_same_when_written(&plan(seed)).expect("within its assumptions");
             // All that the story lacks is the story. A random plan may have jobs for the dead.
             let wrong = |m: &&Mismatch| m.by_hand && !m.happened.ends_with(" is down");
             let wrong: Vec<_> = played.mismatches.iter().filter(wrong).collect();
@@ -211,7 +214,7 @@ fn given_messages_and_timers_are_written_down() {
         for number in 0..4 {
             plan.network.timers.insert((second, number), u64::from(number) * 1_001);
         }
-        let played = assert_same_when_written(&plan);
+        let played = assert_same_when_written(&plan).expect("within its assumptions");
         let read = Scenario::parse(&CATALOGUE, &write(&plan)).unwrap().setup.network;
         assert_eq!((read.fates, read.timers), (plan.network.fates, plan.network.timers));
         changed += u32::from(Summary::from(&played.outcome) != Summary::from(&before));

@@ -6,6 +6,13 @@ use std::thread;
 
 pub(crate) static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(catalogue);
 
+/// How many random schedules a test plays where one takes long. `make soak` plays more: it says how
+/// many in the environment variable SCHEDULES.
+pub(crate) fn schedules() -> u64 {
+    let given = std::env::var("SCHEDULES").ok();
+    given.map_or(2_000, |text| text.parse().expect("SCHEDULES is a number"))
+}
+
 /// The algorithm of this name.
 pub(crate) fn listed(name: &str) -> &'static Listed {
     CATALOGUE.get(name).unwrap_or_else(|| panic!("the catalogue has no '{name}'"))

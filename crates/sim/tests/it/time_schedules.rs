@@ -1,11 +1,11 @@
-//! The algorithms that keep clocks together, each over ten thousand random schedules: clocks that
+//! The algorithms that keep clocks together, each over thousands of random schedules: clocks that
 //! are off by seconds and drift, any latencies, loss, duplicates, crashes and recoveries. No clock
 //! ever goes back, every clock that was set stays within its bound, and when the faults stop all are
 //! set. And what lies outside of what they assume is shown to break them.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::support::listed;
+use crate::support::{listed, schedules};
 use bellwether_algorithms::definition::Settings;
 use bellwether_core::{AnyInput, AnyProcess, Group, NodeId, Time};
 use bellwether_sim::{
@@ -13,8 +13,6 @@ use bellwether_sim::{
     scenario, shrink,
 };
 use std::time::Duration;
-
-const SCHEDULES: u64 = 10_000;
 
 /// A small random generator, the same everywhere (SplitMix64).
 struct Dice(u64);
@@ -200,21 +198,21 @@ fn cristian(seed: u64, faults: bool) -> Plan<AnyProcess> {
 #[test]
 fn cristian_without_faults() {
     let mut total = Total::default();
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         let outcome = play(&cristian(seed, false), &mut total);
         let missed = fact(&outcome, "missed").as_u64().unwrap();
         assert!(missed == 0, "seed {seed}: {missed} rounds were missed");
     }
-    assert!(total.settings > 15 * SCHEDULES, "only {} settings", total.settings);
-    assert!(total.settled > SCHEDULES / 2, "only {} were ever slewed", total.settled);
-    assert!(total.tight > SCHEDULES / 4, "only {} came near their bound", total.tight);
+    assert!(total.settings > 15 * schedules(), "only {} settings", total.settings);
+    assert!(total.settled > schedules() / 2, "only {} were ever slewed", total.settled);
+    assert!(total.tight > schedules() / 4, "only {} came near their bound", total.tight);
 }
 
 #[test]
 fn cristian_with_loss_and_crashes() {
     let mut total = Total::default();
     let mut missed = 0;
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         let outcome = play(&cristian(seed, true), &mut total);
         missed += fact(&outcome, "missed").as_u64().unwrap();
     }
@@ -229,11 +227,11 @@ fn cristian_with_loss_and_crashes() {
     ];
     for kind in kinds {
         let bitten = total.bitten(kind);
-        assert!(bitten > SCHEDULES / 10, "{} hardly ever happened: {bitten}", kind.name());
+        assert!(bitten > schedules() / 10, "{} hardly ever happened: {bitten}", kind.name());
     }
-    assert!(missed > SCHEDULES / 10, "only {missed} rounds were missed");
-    assert!(total.settings > 10 * SCHEDULES, "only {} settings", total.settings);
-    assert!(total.tight > SCHEDULES / 4, "only {} came near their bound", total.tight);
+    assert!(missed > schedules() / 10, "only {missed} rounds were missed");
+    assert!(total.settings > 10 * schedules(), "only {} settings", total.settings);
+    assert!(total.tight > schedules() / 4, "only {} came near their bound", total.tight);
 }
 
 /// Two processes, the second of which has the time; messages take 10 ms.
@@ -321,7 +319,7 @@ fn berkeley(seed: u64) -> Plan<AnyProcess> {
 fn berkeley_with_crashes() {
     let mut total = Total::default();
     let (mut rounds, mut outliers) = (0, 0);
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         let outcome = play(&berkeley(seed), &mut total);
         let largest = outcome.coordinators.iter().map(|(id, _)| Some(*id)).max().unwrap();
         assert!(outcome.coordinators.iter().all(|(_, master)| *master == largest), "seed {seed}");
@@ -339,12 +337,12 @@ fn berkeley_with_crashes() {
     ];
     for kind in kinds {
         let bitten = total.bitten(kind);
-        assert!(bitten > SCHEDULES / 10, "{} hardly ever happened: {bitten}", kind.name());
+        assert!(bitten > schedules() / 10, "{} hardly ever happened: {bitten}", kind.name());
     }
-    assert!(rounds > 3 * SCHEDULES, "only {rounds} rounds");
-    assert!(outliers > SCHEDULES / 2, "only {outliers} outliers");
-    assert!(total.settled > SCHEDULES / 4, "only {} were ever slewed", total.settled);
-    assert!(total.tight > SCHEDULES / 20, "only {} came near their bound", total.tight);
+    assert!(rounds > 3 * schedules(), "only {rounds} rounds");
+    assert!(outliers > schedules() / 2, "only {outliers} outliers");
+    assert!(total.settled > schedules() / 4, "only {} were ever slewed", total.settled);
+    assert!(total.tight > schedules() / 20, "only {} came near their bound", total.tight);
 }
 
 /// Servers of which fewer than half are wrong, by anything; the others are within their accuracy,
@@ -390,17 +388,17 @@ fn ntp(seed: u64, faults: bool) -> Plan<AnyProcess> {
 fn check_ntp(faults: bool) -> (Total, u64, u64) {
     let mut total = Total::default();
     let (mut cast_out, mut disagreements) = (0, 0);
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules() {
         let plan = ntp(seed, faults);
         assert!(plan.until.unwrap() < Time::from_micros(100_000_000), "a right server drifts off");
         let outcome = play(&plan, &mut total);
         cast_out += fact(&outcome, "falsetickers").as_array().unwrap().len() as u64;
         disagreements += fact(&outcome, "disagreements").as_u64().unwrap();
     }
-    assert!(cast_out > SCHEDULES / 5, "only {cast_out} were cast out");
-    assert!(total.settings > 10 * SCHEDULES, "only {} settings", total.settings);
-    assert!(total.settled > SCHEDULES / 4, "only {} were ever slewed", total.settled);
-    assert!(total.tight > SCHEDULES / 20, "only {} came near their bound", total.tight);
+    assert!(cast_out > schedules() / 5, "only {cast_out} were cast out");
+    assert!(total.settings > 10 * schedules(), "only {} settings", total.settings);
+    assert!(total.settled > schedules() / 4, "only {} were ever slewed", total.settled);
+    assert!(total.tight > schedules() / 20, "only {} came near their bound", total.tight);
     (total, cast_out, disagreements)
 }
 
@@ -415,9 +413,9 @@ fn ntp_with_loss_and_crashes() {
     let (total, _, disagreements) = check_ntp(true);
     for kind in [FaultKind::Crash, FaultKind::Recover, FaultKind::Loss, FaultKind::Duplicate] {
         let bitten = total.bitten(kind);
-        assert!(bitten > SCHEDULES / 10, "{} hardly ever happened: {bitten}", kind.name());
+        assert!(bitten > schedules() / 10, "{} hardly ever happened: {bitten}", kind.name());
     }
-    assert!(disagreements > SCHEDULES / 20, "only {disagreements} polls came to nothing");
+    assert!(disagreements > schedules() / 20, "only {disagreements} polls came to nothing");
 }
 
 /// Two of three servers that are wrong in the same way are a majority, and believed.
