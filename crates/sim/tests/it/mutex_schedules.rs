@@ -72,7 +72,11 @@ fn check_crashes(algorithm: &Listed) {
     assert!(entries > 5 * schedules(), "only {entries} entries");
     assert!(lost > schedules() / 10, "only {lost} died waiting or inside");
     let has_token = has_token(&random_plan(algorithm, 0));
-    assert_eq!(token_regenerations > schedules() / 10, has_token, "{token_regenerations} new tokens");
+    assert_eq!(
+        token_regenerations > schedules() / 10,
+        has_token,
+        "{token_regenerations} new tokens"
+    );
 }
 
 #[test]
