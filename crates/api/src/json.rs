@@ -72,8 +72,14 @@ pub struct Status {
     pub reachable: Option<u32>,
     /// How many members must agree.
     pub needed: u32,
-    /// How many members are configured.
+    /// How many members there are.
     pub configured: u32,
+    /// How many of them vote.
+    #[serde(default)]
+    pub voters: u32,
+    /// How many do not vote (yet).
+    #[serde(default)]
+    pub learners: u32,
     /// Whether it may lead now: no witness, its clock in order, with its log, and not just passed.
     pub eligible: bool,
     /// How often it has started.
@@ -189,8 +195,55 @@ pub struct Members {
     pub cluster: String,
     /// The member that answers.
     pub id: u32,
-    /// The members, in the order of the configuration.
+    /// The members, those of the configuration first.
     pub members: Vec<Member>,
+    /// The version of the member list: it counts the changes since the cluster was founded.
+    #[serde(default)]
+    pub version: u64,
+    /// What a change of the members that is under way waits for.
+    #[serde(default)]
+    pub waits_for: Vec<String>,
+    /// Processes with a member's certificate that called this member and were refused, because they are not in the
+    /// list: they were removed, or were not added yet.
+    #[serde(default)]
+    pub refused: Vec<RefusedMember>,
+}
+
+/// A process that has a member's certificate and is not in the member list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct RefusedMember {
+    /// Its number.
+    pub id: u32,
+    /// Why it is refused, and what to do.
+    pub why: String,
+    /// How long ago it called last.
+    pub ago_ms: u64,
+}
+
+/// Whether a member counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Suffrage {
+    /// It votes.
+    #[default]
+    Voter,
+    /// It has the log, serves reads and watches, and does not vote.
+    Learner,
+    /// A learner that is promoted when it has caught up.
+    Joining,
+}
+
+impl Suffrage {
+    /// The word for it, as in the JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Suffrage::Voter => "voter",
+            Suffrage::Learner => "learner",
+            Suffrage::Joining => "joining",
+        }
+    }
 }
 
 /// One member, as another one sees it.
@@ -228,6 +281,12 @@ pub struct Member {
     pub behind: Option<u64>,
     /// Whether it is the coordinator, as the member that answers sees it.
     pub is_coordinator: bool,
+    /// Whether it counts.
+    #[serde(default)]
+    pub suffrage: Suffrage,
+    /// The member that leaves when this one votes.
+    #[serde(default)]
+    pub replaces: Option<u32>,
 }
 
 /// Parts per million, kept in whole parts per billion so that it compares exactly.
@@ -351,6 +410,46 @@ pub struct Decided {
 pub struct Transfer {
     /// The number of the member.
     pub to: u32,
+}
+
+/// A new member, or a new address of a member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AddMember {
+    /// Its number.
+    pub id: u32,
+    /// Where the others reach it: `host:port`.
+    pub address: String,
+    /// Whether it stays a learner. Otherwise it is promoted when it has caught up.
+    #[serde(default)]
+    pub learner: bool,
+    /// The member that leaves when this one votes.
+    #[serde(default)]
+    pub replaces: Option<u32>,
+    /// Whether to do it though too few of the voters work.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// How to remove a member.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct RemoveMember {
+    /// Whether to do it though too few of the voters that are left work: then the cluster may stop.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// The member list has changed, or was as wanted already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ChangedMembers {
+    /// What has happened, in words.
+    pub done: String,
+    /// The version of the list, which is committed.
+    pub version: u64,
 }
 
 /// Members that a member must not reach, for experiments.

@@ -7,7 +7,7 @@
 
 use crate::Error;
 use crate::endpoints::Endpoints;
-use crate::finder::Tried;
+use crate::finder::{Places, Tried};
 use crate::tasks::{Shared, Status};
 #[cfg(doc)]
 use bellwether_api::client::{ToClient, ToMember};
@@ -54,4 +54,6 @@ pub(crate) struct Greeting {
     pub(crate) drift_ppm: u32,
     /// What came of attempts to connect, now and later.
     pub(crate) tried: Tried,
+    /// Where the members are, now and later.
+    pub(crate) places: Places,
 }

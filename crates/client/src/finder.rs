@@ -13,6 +13,7 @@ use bellwether_net::draw;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -54,26 +55,76 @@ impl Tried {
     }
 }
 
+/// The most former addresses that are still tried.
+const FORMER_MAX: usize = 32;
+
+/// Where members can be reached, as members say.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    now: BTreeMap<u32, String>,
+    /// Where members were: tried last, because what was said last may be older.
+    former: Vec<String>,
+}
+
+/// Where members can be reached, as members say: in their welcomes, and when it changes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places(watch::Sender<Known>);
+
+impl Places {
+    /// The members are these now.
+    pub(crate) fn learn(&self, addresses: impl IntoIterator<Item = (u32, String)>) {
+        let next: BTreeMap<u32, String> = addresses.into_iter().collect();
+        self.0.send_if_modified(|known| {
+            if next.is_empty() || next == known.now {
+                return false;
+            }
+            let before = std::mem::replace(&mut known.now, next);
+            known.former.extend(before.into_values());
+            let now: Vec<&String> = known.now.values().collect();
+            known.former.retain(|address| !now.contains(&address));
+            known.former.sort();
+            known.former.dedup();
+            known.former.truncate(FORMER_MAX);
+            true
+        });
+    }
+
+    /// Tells from now on when they change.
+    pub(crate) fn news(&self) -> News {
+        News(self.0.subscribe())
+    }
+}
+
+/// Waits until the members' addresses change.
+pub(crate) struct News(watch::Receiver<Known>);
+
+impl News {
+    pub(crate) async fn changed(&mut self) {
+        if self.0.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
 /// Looks for members.
 #[derive(Clone)]
 pub(crate) struct Finder {
     endpoints: Endpoints,
     name: String,
-    /// Where members are, as members say.
-    known: BTreeMap<u32, String>,
+    pub(crate) places: Places,
     pub(crate) coordinator: Option<u32>,
     pub(crate) tried: Tried,
 }
 
 impl Finder {
     pub(crate) fn new(endpoints: Endpoints, name: String) -> Self {
-        let (known, tried) = (BTreeMap::new(), Tried::default());
-        Finder { endpoints, name, known, coordinator: None, tried }
+        let (places, tried) = (Places::default(), Tried::default());
+        Finder { endpoints, name, places, coordinator: None, tried }
     }
 
     pub(crate) fn learn(&mut self, link: &Link) {
         let places = link.welcome.addresses.iter();
-        self.known.extend(places.map(|place| (place.member, place.address.clone())));
+        self.places.learn(places.map(|place| (place.member, place.address.clone())));
         self.coordinator = link.welcome.coordinator.or(self.coordinator);
     }
 
@@ -84,7 +135,7 @@ impl Finder {
     /// Where this member can be reached over TLS, if this client can.
     pub(crate) fn address_of(&self, id: Option<u32>) -> Option<Endpoint> {
         self.endpoints.identity.as_ref()?;
-        self.known.get(&id?).cloned().map(Endpoint::Tls)
+        self.places.0.borrow().now.get(&id?).cloned().map(Endpoint::Tls)
     }
 
     /// The members on this host.
@@ -99,7 +150,8 @@ impl Finder {
         list.extend(self.address_of(self.coordinator));
         list.extend(self.endpoints.list.iter().cloned());
         if self.endpoints.identity.is_some() {
-            list.extend(self.known.values().cloned().map(Endpoint::Tls));
+            let known = self.places.0.borrow();
+            list.extend(known.now.values().chain(&known.former).cloned().map(Endpoint::Tls));
         }
         let mut seen = Vec::new();
         list.retain(|endpoint| {
@@ -221,5 +273,27 @@ fn explain(failures: Vec<(Endpoint, ConnectError)>, tried: &Tried) -> Error {
     match tls {
         Some(why) => Error::tls(why),
         None => Error::unavailable(tried.lines()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn former_addresses_are_kept_and_come_last() {
+        let places = Places::default();
+        let at = |list: &[(u32, &str)]| {
+            list.iter().map(|(id, address)| (*id, (*address).to_owned())).collect::<Vec<_>>()
+        };
+        places.learn(at(&[(1, "a:1"), (2, "b:1")]));
+        places.learn(at(&[(2, "b:1"), (3, "c:1")]));
+        places.learn([]);
+        let known = places.0.borrow().clone();
+        assert_eq!(known.now.values().collect::<Vec<_>>(), ["b:1", "c:1"]);
+        assert_eq!(known.former, ["a:1"]);
+        // A member that was away says what was before.
+        places.learn(at(&[(1, "a:1"), (2, "b:1")]));
+        assert_eq!(places.0.borrow().former, ["c:1"]);
     }
 }

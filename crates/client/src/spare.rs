@@ -30,13 +30,11 @@ pub(crate) async fn keep(
     used: &Endpoint,
     spare: &mut Option<Link>,
 ) {
-    let others = finder.others(used);
-    if others.is_empty() && spare.is_none() {
-        return std::future::pending().await;
-    }
+    let mut moved = finder.places.news();
     let mut news = shared.status.subscribe();
     let mut looked = 0;
     loop {
+        let others = finder.others(used);
         let follows = news.borrow_and_update().follows;
         if !follows && spare.as_ref().is_some_and(Link::follows) {
             return;
@@ -52,6 +50,7 @@ pub(crate) async fn keep(
         };
         tokio::select! {
             () = turned(&mut news, follows) => looked = 0,
+            () = moved.changed() => {}
             open = heard(spare) => {
                 if !open {
                     *spare = None;

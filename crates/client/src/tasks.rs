@@ -6,6 +6,8 @@
 //! * T3 When a connection breaks, or nothing comes for too long on it, the [second one](crate::spare) is
 //!   used; without it all members are [tried](crate::finder) at once, and when all have failed, again after
 //!   a pause that grows and is drawn at random.
+//!   The members tell a client their addresses when it connects, and when members come or go: it finds all of them
+//!   even if none is left of those that it began with.
 //! * T4 What time is over ends on time, connection or not.
 //! * T5 Whenever the client waits for something, its member is heard of at least every half lease: it is
 //!   pinged if it says nothing else. One that is silent for a whole lease is left. A member that does not
@@ -14,7 +16,7 @@
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::engine::{Engine, Greeting, Rules};
 use crate::error::Error;
-use crate::finder::{Finder, Tried, jitter, no_coordinator};
+use crate::finder::{Finder, Places, Tried, jitter, no_coordinator};
 use crate::link::{Link, Reader, STALLED_AFTER, Writer};
 use crate::spare;
 use crate::state::ClientState;
@@ -90,6 +92,8 @@ pub(crate) struct Shared {
     shortest_ttl: Mutex<Duration>,
     /// What came of attempts to connect.
     tried: Tried,
+    /// Where the members are, as they say.
+    places: Places,
     /// Where the client is connected.
     connected: Mutex<Option<Endpoint>>,
     pub(crate) endpoints: Endpoints,
@@ -176,6 +180,7 @@ impl Shared {
             for frame in frames {
                 match &frame {
                     ToClient::Announcement(news) => {
+                        self.places.learn(news.addresses.iter().cloned());
                         if announced(&self.status, news.coordinator, news.term) {
                             state.ask_again(now);
                         }
@@ -228,6 +233,7 @@ async fn start_with<E: Engine>(endpoints: Endpoints, name: String) -> Result<Arc
         ending,
         shortest_ttl: Mutex::new(2 * SILENT_AT_MOST),
         tried: greeting.tried,
+        places: greeting.places,
         connected: Mutex::default(),
         endpoints,
         drift_ppm: greeting.drift_ppm,
@@ -270,7 +276,8 @@ impl Engine for Native {
         let mut status = Status::default();
         status.enter(&first);
         let (drift_ppm, tried) = (first.welcome.drift_ppm, finder.tried.clone());
-        Ok((Native { finder, first }, Greeting { status, drift_ppm, tried }))
+        let places = finder.places.clone();
+        Ok((Native { finder, first }, Greeting { status, drift_ppm, tried, places }))
     }
 
     async fn carry(self, shared: &Shared) {

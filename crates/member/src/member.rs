@@ -177,7 +177,7 @@ pub enum Input {
     Transfer(NodeId),
     /// Stop leading and voting for oneself: this process is about to end.
     Resign,
-    /// The connection to this member failed. A hint, no proof.
+    /// The connection to this member failed. A hint, no proof, unless it says that this member was removed.
     Hint(NodeId, Hint),
 }
 
@@ -188,6 +188,8 @@ pub enum Hint {
     Refused,
     /// It was closed or reset.
     Closed,
+    /// It was refused, because this member's data folder was removed from the cluster (G14).
+    Removed,
 }
 
 type Cx<'a, M> = Context<'a, Member<M>>;
@@ -244,7 +246,11 @@ impl<M: Machine> Process for Member<M> {
                 self.leaving = true;
                 self.resign(cx);
             }
-            Input::Hint(peer, _) => {
+            Input::Hint(peer, Hint::Removed) => {
+                let removed = log::Msg::Removed { birth: self.log.birth() };
+                self.with_log(cx, |log, cx| log.on_message(peer, removed, cx));
+            }
+            Input::Hint(peer, Hint::Refused | Hint::Closed) => {
                 if matches!(self.stance, Stance::Following(leader, _) if leader == peer) {
                     let wait = self.detector.hint(cx.now(), cx.config());
                     cx.set_timer(Timer::Silence, wait);

@@ -1,7 +1,8 @@
 //! What a member would say if asked now.
 
 use bellwether_core::{NodeId, Time};
-use bellwether_log::{Completeness, Position, Term};
+use bellwether_log::{Completeness, Members, Position, Term};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A member's own view at one moment of its clock.
@@ -26,6 +27,10 @@ pub struct Status {
     pub log: LogStatus,
     /// What is known of each member, in ring order.
     pub members: Vec<MemberStatus>,
+    /// The member list that it goes by (G11). Without one all members of the configuration vote.
+    pub list: Option<Arc<Members>>,
+    /// Whether that list is not committed yet.
+    pub is_changing: bool,
 }
 
 /// The state of a member's log.

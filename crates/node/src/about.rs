@@ -10,7 +10,7 @@ use axum::extract::FromRef;
 use bellwether_api::json;
 use bellwether_core::{NodeId, Time};
 use bellwether_http::Origins;
-use bellwether_log::ClusterId;
+use bellwether_log::{ClusterId, Seat, Suffrage};
 use bellwether_member::{Completeness, Health, LogStatus, MemberStatus, Stance, Status};
 use bellwether_net::{Clock, Identity, PeerState};
 use std::sync::Arc;
@@ -86,6 +86,8 @@ impl About {
             reachable: status.reachable.map(|count| count as u32),
             needed: status.needed as u32,
             configured: status.members.len() as u32,
+            voters: counted(status, |suffrage| suffrage == Suffrage::Voter),
+            learners: counted(status, |suffrage| suffrage != Suffrage::Voter),
             eligible: status.eligible,
             incarnation: status.incarnation,
             uptime_ms: millis(self.uptime()),
@@ -121,6 +123,13 @@ impl About {
     pub(crate) fn why_no_mandate(&self, status: &Status) -> Option<String> {
         if status.mandate.is_some() {
             return None;
+        }
+        let me = self.settings.id;
+        if status.list.as_ref().is_some_and(|list| !list.contains(me)) {
+            let (id, address) = (me.number(), self.own_address());
+            return Some(format!(
+                "it is not in the member list: `bellwether members add {id} {address}` adds it"
+            ));
         }
         if let Some(waiting) = self.log(&status.log).waiting {
             let members: Vec<String> = waiting.members.iter().map(|id| format!("P{id}")).collect();
@@ -160,19 +169,48 @@ impl About {
         warnings
     }
 
+    /// Where the others reach this member, as far as its configuration says.
+    fn own_address(&self) -> &str {
+        self.settings.peer(self.settings.id).map_or("ADDRESS", |peer| &peer.address)
+    }
+
+    /// Where the HTTP API of a member is: as it says, or as the configuration of this one does.
+    pub(crate) fn http_of(&self, id: NodeId) -> Option<String> {
+        let configured = || self.settings.peer(id)?.http.clone();
+        let peers = self.handle.running.peers();
+        peers.into_iter().find(|peer| peer.id == id).and_then(|peer| peer.http).or_else(configured)
+    }
+
+    /// The members by the list that this one goes by, those of the configuration first. One that joins shows whom it
+    /// asks.
+    fn listed(&self, status: &Status) -> Vec<(NodeId, Seat)> {
+        let configured = || self.settings.members.iter().map(|peer| (peer.id, &peer.address));
+        let Some(list) = status.list.as_ref().filter(|list| !list.seats.is_empty()) else {
+            return configured().map(|(id, address)| (id, Seat::voter(address))).collect();
+        };
+        let known = configured().map(|(id, _)| id);
+        let others = list.seats.keys().copied().filter(|id| self.settings.peer(*id).is_none());
+        let seat = |id| Some((id, list.seats.get(&id)?.clone()));
+        known.chain(others).filter_map(seat).collect()
+    }
+
     pub(crate) fn members(&self, status: &Status) -> json::Members {
         let connected = self.handle.running.peers();
-        let members = self.settings.members.iter().map(|peer| {
-            let seen = status.members.iter().find(|member| member.id == peer.id);
+        let listed = self.listed(status);
+        let members = listed.iter().map(|(id, place)| {
+            let id = *id;
+            let configured = self.settings.peer(id);
+            let seen = status.members.iter().find(|member| member.id == id);
             let clock = seen.and_then(|member| member.clock);
-            let own = peer.id == self.settings.id;
-            let link = connected.iter().find(|other| other.id == peer.id);
+            let own = id == self.settings.id;
+            let link = connected.iter().find(|other| other.id == id);
+            let http = link.and_then(|link| link.http.clone());
             json::Member {
-                id: peer.id.number(),
-                address: peer.address.clone(),
-                http: peer.http.clone(),
-                priority: peer.priority,
-                witness: peer.witness,
+                id: id.number(),
+                address: place.address.to_string(),
+                http: http.or_else(|| configured?.http.clone()),
+                priority: configured.map_or(0, |peer| peer.priority),
+                witness: configured.is_some_and(|peer| peer.witness),
                 health: seen.map_or(json::Health::Unknown, health),
                 heartbeat_age_ms: seen.and_then(|member| member.heard).map(millis),
                 clock_offset_us: clock.map(|clock| clock.offset_us),
@@ -182,13 +220,33 @@ impl About {
                 connected: own || link.is_some_and(up),
                 trouble: link.filter(|link| !up(link)).and_then(|link| link.last_error.clone()),
                 behind: seen.and_then(|member| member.behind),
-                is_coordinator: status.coordinator == Some(peer.id),
+                is_coordinator: status.coordinator == Some(id),
+                suffrage: match place.suffrage {
+                    Suffrage::Voter => json::Suffrage::Voter,
+                    Suffrage::Learner => json::Suffrage::Learner,
+                    Suffrage::Joining => json::Suffrage::Joining,
+                },
+                replaces: place.replaces.map(NodeId::number),
             }
         });
+        let members: Vec<json::Member> = members.collect();
+        let now = self.handle.running.clock().now();
+        let is_listed = |id: &NodeId| listed.iter().any(|(member, _)| member == id);
+        let strangers = self.handle.running.strangers();
+        let refused = strangers.into_iter().filter(|(id, _)| !is_listed(id));
         json::Members {
             cluster: self.settings.cluster.clone(),
             id: self.settings.id.number(),
-            members: members.collect(),
+            version: status.list.as_ref().map_or(0, |list| list.version),
+            waits_for: waits_for(status, &members),
+            refused: refused
+                .map(|(id, stranger)| json::RefusedMember {
+                    id: id.number(),
+                    why: stranger.why,
+                    ago_ms: millis(now.since(stranger.at)),
+                })
+                .collect(),
+            members,
         }
     }
 
@@ -214,6 +272,37 @@ impl About {
         };
         json::Probe { ok, why }
     }
+}
+
+/// How many members have such a vote.
+pub(crate) fn counted(status: &Status, fits: impl Fn(Suffrage) -> bool) -> u32 {
+    let seats = status.list.iter().flat_map(|list| list.seats.values());
+    seats.filter(|seat| fits(seat.suffrage)).count() as u32
+}
+
+/// What a change of the members that is under way waits for.
+fn waits_for(status: &Status, members: &[json::Member]) -> Vec<String> {
+    let mut waits = Vec::new();
+    if let Some(list) = status.list.as_ref().filter(|_| status.is_changing) {
+        waits.push(format!("a majority of the voters to have the member list {}", list.version));
+    }
+    for member in members {
+        let id = member.id;
+        if member.suffrage == json::Suffrage::Joining {
+            let lacks = match (member.behind, &member.trouble) {
+                (_, Some(trouble)) => format!("it is not connected: {trouble}"),
+                (Some(0), None) => "it has all entries".to_owned(),
+                (Some(lacks), None) => format!("it lacks {lacks} entries"),
+                (None, None) => "it has not answered yet".to_owned(),
+            };
+            waits.push(format!("P{id} to catch up before it votes: {lacks}"));
+        } else if let Some(old) = member.replaces
+            && members.iter().any(|member| member.id == old)
+        {
+            waits.push(format!("P{old} to leave, because P{id} votes in its place"));
+        }
+    }
+    waits
 }
 
 fn up(peer: &PeerState) -> bool {

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
@@ -43,6 +43,12 @@ pub enum Failure {
     /// It ran, and can no longer.
     #[error("{0}")]
     Run(RunError),
+    /// It was removed from the cluster.
+    #[error(
+        "member {0} was removed from the cluster, and stops. Do not start it again with this data folder: to add it \
+         again, empty the folder, start it with --join, and run `bellwether members add {0} ADDRESS`"
+    )]
+    Removed(u32),
     /// It was told a second time to end, and did so at once.
     #[error("exited at once because of a second signal")]
     Hurried(u8),
@@ -50,12 +56,13 @@ pub enum Failure {
 
 impl Failure {
     /// The exit code: 2 for the configuration, 3 for what cannot be used at the start, 4 for what
-    /// fails later, 128 and the signal's number for a hurried end.
+    /// fails later, 5 for a member that was removed, 128 and the signal's number for a hurried end.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Config(_) => 2,
             Failure::Start(_) => 3,
             Failure::Run(_) => 4,
+            Failure::Removed(_) => 5,
             Failure::Hurried(signal) => 128 + signal,
         }
     }
@@ -68,6 +75,8 @@ pub struct Daemon {
     /// What passes between the member and its history, log and clients.
     tasks: JoinSet<()>,
     clients: Clients,
+    /// Whether it was removed from the cluster.
+    removed: watch::Receiver<bool>,
 }
 
 impl std::fmt::Debug for Daemon {
@@ -145,6 +154,7 @@ impl Daemon {
         let (remote, visitors) = clients::door();
         let running = start_member(&settings, identity.clone(), listen, group, remote)?;
         let (outputs, handle) = (running.outputs(), Handle { running });
+        let (removed_in, removed) = watch::channel(false);
         let role_watches = Arc::new(RoleWatches::default());
         let quota = Quota::new(settings.sessions.per_client, settings.sessions.limits.sessions);
         let turns = Arc::new(Turns::default());
@@ -153,7 +163,7 @@ impl Daemon {
             .map_err(|error| Failure::Start(format!("{error} ('socket' in the configuration)")))?;
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
-        let audience = (requests.clone(), role_watches.clone());
+        let audience = (requests.clone(), role_watches.clone(), removed_in);
         tasks.spawn(tell(outputs, history.clone(), audience, settings.id));
         tasks.spawn(clients::watch_over(role_watches, handle.clone()));
         tasks.spawn(clients::keep_count(quota.clone(), handle.clone()));
@@ -191,7 +201,7 @@ impl Daemon {
         if let Some((address, _)) = &http {
             tracing::info!("dashboard: http://{}/", reachable(*address));
         }
-        Ok(Daemon { about, http, tasks, clients })
+        Ok(Daemon { about, http, tasks, clients, removed })
     }
 
     /// Where HTTP is served, if it is.
@@ -205,6 +215,7 @@ impl Daemon {
         supervisor.tell(&[NotifyState::Ready, NotifyState::Status("started")]);
         let handle = self.about.handle.clone();
         let mut reload = signals.reload.take();
+        let mut removed = self.removed.clone();
         let first = tokio::select! {
             signal = signals.next() => signal,
             result = handle.running.finished() => {
@@ -213,6 +224,12 @@ impl Daemon {
             }
             () = supervisor.keep_informed(&self.about) => unreachable!("it never ends"),
             () = reload_on(&mut reload, &self.about) => unreachable!("it never ends"),
+            _ = removed.wait_for(|removed| *removed) => {
+                let failure = Failure::Removed(self.about.settings.id.number());
+                supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("was removed")]);
+                self.stop().await.map_err(Failure::Run)?;
+                return Err(failure);
+            }
         };
         tracing::info!("signal {first}: hands over and exits; a second signal exits at once");
         supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("hands over and exits")]);
@@ -308,6 +325,7 @@ fn start_member(
     let mut member = Config::new(&settings.choices, ranks, &group)
         .map_err(|unfit| Failure::Start(unfit.to_string()))?;
     member.log.birth = Some(Birth::new(bellwether_net::draw() as u64));
+    member.log.founders = Some(Arc::new(settings.founders()));
     let addresses = settings.members.iter().map(|peer| (peer.id, peer.address.clone())).collect();
     let mut options = Options::new(identity, group, addresses, listen);
     options.data = Some(settings.log_folder());
@@ -320,6 +338,9 @@ fn start_member(
     options.dev_faults = settings.dev_faults;
     options.clients = Some(remote);
     options.settings = settings.must_agree();
+    options.founding = settings.founders_agree();
+    options.joins = settings.join;
+    options.http = settings.peer(settings.id).and_then(|peer| peer.http.clone());
     options.limits.max_frame = codec::LONGEST;
     options.limits.queue = settings.limits.queue;
     options.limits.stale_after = settings.limits.stale_after;
@@ -351,7 +372,7 @@ async fn ask(requests: Arc<RequestQueue>, handle: Handle) {
 async fn tell(
     mut outputs: Outputs,
     history: Arc<History>,
-    (requests, role_watches): (Arc<RequestQueue>, Arc<RoleWatches>),
+    (requests, role_watches, removed): (Arc<RequestQueue>, Arc<RoleWatches>, watch::Sender<bool>),
     me: NodeId,
 ) {
     loop {
@@ -378,6 +399,16 @@ async fn tell(
             }
             Err(broadcast::error::RecvError::Closed) => return,
         };
+        match &event {
+            Event::Members { members, committed: true } => {
+                let seats = members.seats.iter();
+                requests.know_members(
+                    seats.map(|(id, seat)| (id.number(), seat.address.to_string())).collect(),
+                );
+            }
+            Event::Removed => drop(removed.send_replace(true)),
+            _ => {}
+        }
         let Some(noted) = history.note(&event) else { continue };
         let (kind, term, leader) = (noted.kind, noted.term, noted.leader);
         match event {
@@ -386,6 +417,7 @@ async fn tell(
             | Event::Drifting { .. }
             | Event::Waiting { .. }
             | Event::HandOverFailed(_)
+            | Event::Removed
             | Event::Diverged(_) => {
                 tracing::warn!(kind, term, leader, "{me} {event}");
             }

@@ -5,7 +5,7 @@ use crate::wire::Wire;
 use bellwether_coordination::Request;
 use bellwether_core::NodeId;
 use bellwether_member::service::{self, Conn};
-use bellwether_member::{Decline, Input, Service, Status};
+use bellwether_member::{Change, ChangeError, Decline, Input, Members, Service, Status};
 use bellwether_net::{Running, View};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -69,6 +69,23 @@ impl Handle {
             self.input(input).await?;
         }
         Some(decision)
+    }
+
+    /// Whether the member list may change so now, and what it would become. The second is whether it is another one.
+    pub(crate) async fn may_change(
+        &self,
+        change: Change,
+        forced: bool,
+    ) -> Option<Result<(Members, bool), ChangeError>> {
+        let look = move |view: &View<'_, Service>| {
+            view.process.log().may_change(&change, forced, view.here, &view.config.member.log)
+        };
+        self.running.inspect(look).await
+    }
+
+    /// Asks it to change the member list.
+    pub(crate) async fn change(&self, change: Change, forced: bool) -> Option<()> {
+        self.running.input(service::Input::Change(change, forced)).await.then_some(())
     }
 
     /// Gives it its clients' requests.

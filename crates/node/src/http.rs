@@ -6,7 +6,7 @@
 
 use crate::about::About;
 use crate::callers::{Caller, Operator};
-use crate::{backup, coordination, events, messages, metrics, overviews};
+use crate::{backup, coordination, events, membership, messages, metrics, overviews};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::header::CONTENT_TYPE;
@@ -18,6 +18,7 @@ use bellwether_api::json;
 use bellwether_core::NodeId;
 use bellwether_http::{ErrorResponse, Extra, Kind, Outcome, site};
 use bellwether_member::{Decline, Input, Status};
+use bellwether_net::PeerState;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -35,7 +36,9 @@ pub(crate) fn router(about: Arc<About>, extra: Extra) -> Router {
     let mut router = Router::new()
         .route("/v1/here", get(here))
         .route("/v1/status", get(status))
-        .route("/v1/members", get(members))
+        .route("/v1/members", get(members).post(membership::add))
+        .route("/v1/members/{id}/promote", post(membership::promote))
+        .route("/v1/members/{id}/remove", post(membership::remove))
         .route("/v1/backup", get(backup::backup))
         .route("/v1/history", get(history))
         .route("/v1/events", get(follow_events))
@@ -257,17 +260,16 @@ pub(crate) fn declined(about: &About, decline: Decline) -> ErrorResponse {
         _ => StatusCode::CONFLICT,
     };
     let hint = match decline {
-        Decline::NotCoordinator(Some(leader)) => {
-            let peer = about.settings.members.iter().find(|peer| peer.id == leader);
-            let http = peer.and_then(|peer| peer.http.as_deref());
-            Some(match http {
-                Some(http) => format!("ask {leader} at http://{http}"),
-                None => format!("ask {leader} at its own HTTP address"),
-            })
-        }
+        Decline::NotCoordinator(Some(leader)) => Some(match about.http_of(leader) {
+            Some(http) => format!("ask {leader} at http://{http}"),
+            None => format!("ask {leader} at its own HTTP address"),
+        }),
         Decline::Unknown(_) => {
-            let known: Vec<_> =
-                about.settings.members.iter().map(|peer| peer.id.number().to_string()).collect();
+            let peers = about.handle.running.peers();
+            let mut known: Vec<_> = peers.iter().map(|peer| peer.id.number()).collect();
+            known.push(about.settings.id.number());
+            known.sort_unstable();
+            let known: Vec<_> = known.iter().map(u32::to_string).collect();
             Some(format!("the members are {}", known.join(", ")))
         }
         Decline::NotCoordinator(None) | Decline::Silent(_) | Decline::NoSuccessor => {
@@ -275,7 +277,11 @@ pub(crate) fn declined(about: &About, decline: Decline) -> ErrorResponse {
         }
         _ => None,
     };
-    ErrorResponse::new(status, decline.to_string(), hint.as_deref())
+    let refusal = ErrorResponse::new(status, decline.to_string(), hint.as_deref());
+    match decline {
+        Decline::NotCoordinator(_) => refusal.coded("not-coordinator"),
+        _ => refusal,
+    }
 }
 
 /// Metrics in the Prometheus text format.
@@ -331,8 +337,9 @@ async fn partition(
 ) -> Outcome<json::Decided> {
     let blocked = body?.0.blocked;
     for id in &blocked {
-        let known = about.settings.members.iter().any(|peer| peer.id.number() == *id);
-        if !known {
+        let known = |peer: &PeerState| peer.id.number() == *id;
+        let own = about.settings.id.number() == *id;
+        if !own && !about.handle.running.peers().iter().any(known) {
             return Err(declined(&about, Decline::Unknown(NodeId::new(*id))));
         }
     }

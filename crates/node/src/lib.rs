@@ -17,6 +17,7 @@ mod handle;
 mod history;
 mod http;
 pub mod logs;
+mod membership;
 mod messages;
 mod metrics;
 pub mod operator;

@@ -3,9 +3,10 @@
 //! Nothing is kept for them: a scrape asks the member and the driver, and writes down what they
 //! say. An idle member that is not scraped pays nothing.
 
-use crate::about::About;
+use crate::about::{About, counted};
 use crate::history::Tally;
 use crate::wall;
+use bellwether_log::Suffrage;
 use bellwether_member::{Health, Status};
 use bellwether_net::{Counters, Dropped, Reason};
 use prometheus_client::collector::Collector;
@@ -160,6 +161,22 @@ impl Snapshot {
             "members_configured",
             "How many members there are",
             self.status.members.len() as f64,
+        )?;
+        let (voters, learners) = (
+            counted(&self.status, |suffrage| suffrage == Suffrage::Voter),
+            counted(&self.status, |suffrage| suffrage != Suffrage::Voter),
+        );
+        writer.gauge("members_voters", "How many members vote", f64::from(voters))?;
+        writer.gauge(
+            "members_learners",
+            "How many members have the log and do not vote",
+            f64::from(learners),
+        )?;
+        let version = self.status.list.as_ref().map_or(0, |list| list.version);
+        writer.gauge(
+            "members_version",
+            "How often the member list has changed since the cluster was founded",
+            version as f64,
         )
     }
 

@@ -6,10 +6,10 @@ use bellwether_algorithms::election::any::Choice;
 use bellwether_coordination::Coordination;
 use bellwether_core::NodeId;
 use bellwether_log::{Ack, Durability, Log, Msg as OfLog};
-use bellwether_member::service::{Config, Input, Msg};
-use bellwether_member::{Msg as Member, Service};
+use bellwether_member::service::{Config, Input, Msg, Output};
+use bellwether_member::{Event, Msg as Member, Service};
 use bellwether_net::durable::{DurableError, Owner};
-use bellwether_net::{Hint, Malformed, Opened, Payload, Protocol, View};
+use bellwether_net::{Hint, Malformed, Membership, Opened, Payload, Protocol, View};
 use std::path::Path;
 
 /// The protocol of the production member.
@@ -77,10 +77,26 @@ impl Protocol for Wire {
         process.log().cluster(&config.member.log).map(|id| id.number())
     }
 
+    fn members(&self, output: &Output) -> Option<Membership> {
+        let Output::Event(Event::Members { members, committed }) = output else { return None };
+        let seats = members.seats.iter();
+        Some(Membership {
+            members: seats.map(|(id, seat)| (*id, seat.address.to_string())).collect(),
+            removed: members.removed.iter().map(|(id, birth)| (*id, birth.number())).collect(),
+            is_final: *committed,
+            has_changed: members.version > 0,
+        })
+    }
+
+    fn folder(&self, process: &Service) -> u64 {
+        process.log().birth().number()
+    }
+
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input> {
         let hint = match hint {
             Hint::Refused => bellwether_member::Hint::Refused,
             Hint::Closed => bellwether_member::Hint::Closed,
+            Hint::Removed => bellwether_member::Hint::Removed,
         };
         Some(Input::Member(bellwether_member::Input::Hint(peer, hint)))
     }

@@ -2,7 +2,7 @@
 
 use crate::coordination::sessions::Sessions;
 use crate::watching::{self, AskArgs};
-use bellwether_api::json::{Members, Status};
+use bellwether_api::json::Status;
 use bellwether_http::Extra;
 use bellwether_shell::{Failure, Verdict};
 use clap::Subcommand;
@@ -37,8 +37,8 @@ pub enum ClientCommand {
     Certs(crate::certs::CertsArgs),
     /// Show the coordinator, since when it leads and why
     Status(AskArgs),
-    /// List the members, their health and their clocks
-    Members(AskArgs),
+    /// List the members, their health and their clocks; add, promote, remove or replace one
+    Members(Box<crate::membership::MembersArgs>),
     /// Write the state of a running cluster to a file
     Backup(crate::backup::BackupArgs),
     /// Make the data folder of a member of a new cluster from a backup
@@ -71,7 +71,7 @@ impl ClientCommand {
         match self {
             ClientCommand::Certs(args) => crate::certs::run(&args),
             ClientCommand::Status(args) => watching::run::<Status>(&args),
-            ClientCommand::Members(args) => watching::run::<Members>(&args),
+            ClientCommand::Members(args) => crate::membership::run(&args),
             ClientCommand::Backup(args) => crate::backup::backup(&args),
             ClientCommand::Restore(args) => crate::backup::restore(&args),
             ClientCommand::Inspect(args) => crate::backup::inspect_folder(&args),

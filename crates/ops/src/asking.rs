@@ -102,12 +102,21 @@ impl Unanswered {
             Unanswered::Refused(_, _, problem) => problem.code.as_deref().unwrap_or_default(),
         };
         match word {
-            "no-coordinator" | "no-answer" | "no-copy" => 70,
+            "no-coordinator" | "not-coordinator" | "no-answer" | "no-copy" => 70,
             "no-session" => 71,
             "not-holder" => 72,
             "bad-name" => 74,
             "no-operator-token" | "wrong-operator-token" | "no-key" | "wrong-key" => 77,
             "stale-token" => 82,
+            "change-under-way" => 84,
+            "members-fixed" => 85,
+            "unknown-member" => 86,
+            "address-taken" => 87,
+            "last-voter" => 88,
+            "too-few-work" => 89,
+            "hands-over" => 90,
+            "not-committed" => 91,
+            "bad-address" => 92,
             _ => 65,
         }
     }

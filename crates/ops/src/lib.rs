@@ -9,6 +9,7 @@ mod backup;
 mod certs;
 mod coordination;
 mod members;
+mod membership;
 mod node;
 mod on_etcd;
 mod running;

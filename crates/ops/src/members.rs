@@ -2,7 +2,7 @@
 
 use crate::coordination::table;
 use crate::watching::Shown;
-use bellwether_api::json::{Member, Members};
+use bellwether_api::json::{Member, Members, RefusedMember, Suffrage};
 
 impl Shown for Members {
     const PATH: &'static str = "/v1/members";
@@ -23,7 +23,11 @@ impl Shown for Members {
             table.add_row(row(self, member));
         }
         let troubles: String = self.members.iter().flat_map(troubles).collect();
-        format!("{table}\n{troubles}as seen by P{} of cluster {}\n", self.id, self.cluster)
+        let waits: String =
+            self.waits_for.iter().map(|what| format!("the change waits for {what}\n")).collect();
+        let refused: String = self.refused.iter().map(refused).collect();
+        let (id, cluster) = (self.id, &self.cluster);
+        format!("{table}\n{troubles}{waits}{refused}as seen by P{id} of cluster {cluster}\n")
     }
 
     fn is_coordinated(&self) -> bool {
@@ -33,17 +37,23 @@ impl Shown for Members {
     fn line(&self) -> String {
         let each = self.members.iter().map(|member| {
             let star = if member.is_coordinator { "*" } else { "" };
-            format!("P{}{star} {}", member.id, member.health.word())
+            let suffrage = match member.suffrage {
+                Suffrage::Voter => String::new(),
+                other => format!(" ({})", other.word()),
+            };
+            format!("P{}{star} {}{suffrage}", member.id, member.health.word())
         });
         each.collect::<Vec<_>>().join(", ")
     }
 }
 
 fn row(all: &Members, member: &Member) -> [String; 9] {
-    let role = match (member.is_coordinator, member.witness) {
-        (true, _) => "coordinator",
-        (false, true) => "witness",
-        (false, false) => "member",
+    let role = match (member.is_coordinator, member.witness, member.suffrage) {
+        (true, ..) => "coordinator",
+        (false, _, Suffrage::Learner) => "learner",
+        (false, _, Suffrage::Joining) => "joining",
+        (false, true, Suffrage::Voter) => "witness",
+        (false, false, Suffrage::Voter) => "voter",
     };
     let heard = match member.heartbeat_age_ms {
         _ if member.id == all.id => "itself".to_owned(),
@@ -78,6 +88,11 @@ fn troubles(member: &Member) -> impl Iterator<Item = String> {
     let link = member.trouble.as_ref().map(|trouble| format!("P{id}: {trouble}\n"));
     let clock = member.clock_drifts.then(|| format!("P{id}: its clock drifts too much to lead\n"));
     link.into_iter().chain(clock)
+}
+
+/// A process that called and is not in the list.
+fn refused(RefusedMember { id, why, ago_ms }: &RefusedMember) -> String {
+    format!("P{id} was refused {} s ago: {why}\n", ago_ms / 1_000)
 }
 
 /// Whether it has all entries, as far as the coordinator knows.
@@ -119,9 +134,17 @@ mod tests {
             trouble: (id == 2).then(|| "refused: lease is 3s there".to_owned()),
             behind: (id != 1).then(|| u64::from(id - 2) * 7),
             is_coordinator: id == 3,
+            suffrage: if id == 4 { Suffrage::Joining } else { Suffrage::Voter },
+            replaces: None,
         };
-        let members =
-            Members { cluster: "demo".to_owned(), id: 1, members: (1..=3).map(member).collect() };
+        let members = Members {
+            cluster: "demo".to_owned(),
+            id: 1,
+            members: (1..=4).map(member).collect(),
+            version: 3,
+            waits_for: vec!["P4 to catch up before it votes: it lacks 14 entries".to_owned()],
+            refused: vec![RefusedMember { id: 9, why: "it was removed".into(), ago_ms: 2_100 }],
+        };
         let text = members.table();
         for fragment in [
             "coordinator",
@@ -133,9 +156,12 @@ mod tests {
             "P2: refused: lease is 3s",
             "whole",
             "lacks 7",
+            "joining",
+            "the change waits for P4 to catch up",
+            "P9 was refused 2 s ago: it was removed",
         ] {
             assert!(text.contains(fragment), "no '{fragment}' in\n{text}");
         }
-        assert_eq!(members.line(), "P1 alive, P2 alive, P3* alive");
+        assert_eq!(members.line(), "P1 alive, P2 alive, P3* alive, P4 alive (joining)");
     }
 }

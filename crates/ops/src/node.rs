@@ -47,16 +47,20 @@ struct OverrideArgs {
     /// How to log: text or json
     #[arg(long, value_name = "FORMAT", env = "BELLWETHER_LOG_FORMAT")]
     log_format: Option<String>,
+    /// Join a cluster that runs: wait until `bellwether members add` has added this member
+    #[arg(long, env = "BELLWETHER_JOIN")]
+    join: bool,
     /// Allow partitions to be made over HTTP: for development only
     #[arg(long, hide = true)]
     dev_faults: bool,
 }
 
 pub(crate) fn run(args: &NodeArgs, extra: Extra) -> Result<Verdict, Failure> {
-    let OverrideArgs { id, listen, http, data, election, profile, log, log_format, dev_faults } =
+    let OverrideArgs { id, listen, http, data, election, profile, log, log_format, .. } =
         args.over.clone();
+    let OverrideArgs { join, dev_faults, .. } = args.over;
     let overrides =
-        Overrides { id, listen, http, data, election, profile, log, log_format, dev_faults };
+        Overrides { id, listen, http, data, election, profile, log, log_format, join, dev_faults };
     let settings = load(&args.config, &overrides)?;
     if args.check_config {
         return check(&settings);

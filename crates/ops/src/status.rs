@@ -21,7 +21,11 @@ impl Shown for Status {
             Some(heard) => format!("{heard} answer, "),
             None => String::new(),
         };
-        row("members", format!("{agree}{} must agree", self.needed));
+        let learners = match self.learners {
+            0 => String::new(),
+            learners => format!(" of {} voters, {learners} without a vote", self.voters),
+        };
+        row("members", format!("{agree}{} must agree{learners}", self.needed));
         let may = if self.eligible { "" } else { ", may not lead" };
         row(
             "this member",
@@ -126,7 +130,9 @@ mod tests {
             why_no_mandate: None,
             reachable: None,
             needed: 3,
-            configured: 5,
+            configured: 6,
+            voters: 5,
+            learners: 1,
             eligible: true,
             incarnation: 2,
             uptime_ms: 192_000,
@@ -143,7 +149,7 @@ mod tests {
     fn a_follower_names_its_coordinator() {
         let text = status().table();
         for fragment in [
-            "demo, 5 members, bully",
+            "demo, 6 members, bully",
             "P5 in term 7, lease for another 412 ms",
             "3 must agree",
             "P3, following, running for 3 min 12 s",

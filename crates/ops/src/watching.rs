@@ -27,6 +27,11 @@ pub struct AskArgs {
 }
 
 impl AskArgs {
+    /// The member that was named, if one was.
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.address.as_deref()
+    }
+
     /// Who is asked.
     pub(crate) fn whom(&self) -> Result<Whom, Failure> {
         Whom::find(self.address.as_deref())

@@ -63,6 +63,16 @@ impl Whom {
         Ok(Whom { members, first: Cell::new(0), token, etcd })
     }
 
+    /// Asks these members from now on, too.
+    pub(crate) fn learn(&mut self, seen: &Members) {
+        let served = seen.members.iter().filter_map(|member| member.http.as_deref());
+        for address in served.filter_map(|http| Address::parse(http).ok()) {
+            if !self.members.contains(&address) {
+                self.members.push(address);
+            }
+        }
+    }
+
     /// Asks for something.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Unanswered> {
         if let Some(etcd) = &self.etcd {

@@ -61,7 +61,8 @@ export function log(member: Member): string {
 function Row(props: { room: Room; member: Member; up: Up | null; leads: boolean; speaks: boolean }) {
   const { room, member, up, leads, speaks } = props;
   const { sign, word, tone } = condition(member, up);
-  const notes = [leads && "coordinates", member.witness && "witness, never leads", speaks && "speaks here"];
+  const votes = (member.suffrage ?? "voter") === "voter";
+  const notes = [leads && "coordinates", !votes && `${member.suffrage}, does not vote`, member.witness && "witness, never leads", speaks && "speaks here"];
   return (
     <tr role="row" class={leads ? "leads" : undefined}>
       <th role="rowheader" scope="row">

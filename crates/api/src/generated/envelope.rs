@@ -48,6 +48,12 @@ pub struct Hello {
     pub settings: ::prost::alloc::vec::Vec<Setting>,
     #[prost(uint64, tag = "11")]
     pub cluster_id: u64,
+    #[prost(string, tag = "12")]
+    pub address: ::prost::alloc::string::String,
+    #[prost(string, tag = "13")]
+    pub http: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "14")]
+    pub folder: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Setting {
@@ -146,6 +152,7 @@ pub enum Reason {
     Malformed = 8,
     TooMany = 9,
     Settings = 10,
+    Removed = 11,
 }
 impl Reason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -165,6 +172,7 @@ impl Reason {
             Self::Malformed => "MALFORMED",
             Self::TooMany => "TOO_MANY",
             Self::Settings => "SETTINGS",
+            Self::Removed => "REMOVED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -181,6 +189,7 @@ impl Reason {
             "MALFORMED" => Some(Self::Malformed),
             "TOO_MANY" => Some(Self::TooMany),
             "SETTINGS" => Some(Self::Settings),
+            "REMOVED" => Some(Self::Removed),
             _ => None,
         }
     }

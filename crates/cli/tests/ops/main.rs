@@ -12,6 +12,7 @@ mod coordination;
 mod dashboard;
 mod findings;
 mod keeper;
+mod members;
 mod node;
 mod owners;
 mod pages;

@@ -183,7 +183,8 @@ impl Engine for Etcd {
             late: BTreeMap::new(),
             sweeping: BTreeSet::new(),
         };
-        Ok((engine, Greeting { status, drift_ppm: DRIFT_PPM, tried }))
+        let places = Default::default();
+        Ok((engine, Greeting { status, drift_ppm: DRIFT_PPM, tried, places }))
     }
 
     async fn carry(mut self, shared: &Shared) {

@@ -165,6 +165,8 @@ impl<M: Machine> Member<M> {
                 .filter(|id| self.log.knows(**id, &config.log))
                 .map(|id| self.member_status(*id, here, config))
                 .collect(),
+            list: self.log.members(&config.log).cloned(),
+            is_changing: self.log.is_changing(),
         }
     }
 

@@ -13,6 +13,7 @@ use super::stats::{Reason, lock};
 use crate::frame::{self, Broken, Frames};
 use crate::socket;
 use bellwether_api::envelope::{self, Body, ClientHello, Envelope, Hello, Letter, Welcome};
+use bellwether_core::{NodeId, Process};
 use bytes::BytesMut;
 use std::collections::BTreeMap;
 use std::io;
@@ -90,8 +91,8 @@ pub(crate) async fn accept<P: Protocol>(
 }
 
 /// One that was let in.
-enum Guest {
-    Member(Visitor),
+enum Guest<P: Protocol> {
+    Member(Visitor<Msg<P>>),
     Client(Box<ClientConnection>),
 }
 
@@ -114,17 +115,18 @@ pub struct ClientConnection {
 }
 
 /// A member that was let in.
-struct Visitor {
+struct Visitor<M> {
     caller: Caller,
+    peer: Arc<Peer<M>>,
     admission: Admission,
     frames: Frames<ReadHalf<TlsStream<TcpStream>>>,
 }
 
 async fn greet<P: Protocol>(
-    shared: &Shared<P>,
+    shared: &Arc<Shared<P>>,
     tcp: TcpStream,
     address: SocketAddr,
-) -> Result<Guest, Refused> {
+) -> Result<Guest<P>, Refused> {
     socket::prepare(&tcp, shared.limits.stalled_after);
     let tls = TlsAcceptor::from(shared.identity.server()).accept(tcp).await.map_err(no_tls)?;
     let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
@@ -158,10 +160,10 @@ async fn greet<P: Protocol>(
         None => return Err(Refused::new(Reason::Malformed, "closed before it identified itself")),
     };
     let answer = match hello.and_then(|hello| examine(shared, &hello, certificate.as_ref())) {
-        Ok(caller) => enter(shared, caller).await.map(|admission| (caller, admission)),
+        Ok((caller, peer)) => enter(shared, caller, &peer).await.map(|way| (caller, peer, way)),
         Err(refused) => Err(refused),
     };
-    let (caller, admission) = match answer {
+    let (caller, peer, admission) = match answer {
         Ok(admitted) => admitted,
         Err(refused) => {
             refuse(&mut out, &refused, shared.limits.stalled_after).await;
@@ -176,7 +178,7 @@ async fn greet<P: Protocol>(
         tracing::debug!(%address, "lost while it was accepted: {error}");
     }
     frames.be_patient();
-    Ok(Guest::Member(Visitor { caller, admission, frames }))
+    Ok(Guest::Member(Visitor { caller, peer, admission, frames }))
 }
 
 /// Tells a caller why it stays out, and closes. Whether that arrives is its own concern.
@@ -231,21 +233,31 @@ fn no_tls(error: io::Error) -> Refused {
 
 /// Judges the greeting and the certificate together.
 fn examine<P: Protocol>(
-    shared: &Shared<P>,
+    shared: &Arc<Shared<P>>,
     hello: &Hello,
     certificate: Option<&rustls::pki_types::CertificateDer<'_>>,
-) -> Result<Caller, Refused> {
-    let cluster = shared.identity.cluster();
+) -> Result<(Caller, Arc<Peer<Msg<P>>>), Refused> {
+    let (cluster, roster) = (shared.identity.cluster(), shared.roster());
+    let settings: Vec<_> = shared.settings_by(&roster).cloned().collect();
+    let proves = |id| certificate.is_some_and(|shown| speaks_for(shown, cluster, id));
     let expected = Expected {
         cluster,
         protocol: shared.protocol.name(),
         me: shared.me(),
-        group: &shared.group,
-        settings: &shared.settings,
+        group: &roster.group,
+        is_configured: roster.is_configured,
+        joins: roster.joins,
+        removed: &roster.removed,
+        settings: &settings,
         cluster_id: shared.cluster_id(),
     };
-    let caller = judge(hello, &expected)?;
-    if !certificate.is_some_and(|certificate| speaks_for(certificate, cluster, caller.id)) {
+    let caller = judge(hello, &expected).inspect_err(|refused| {
+        let id = NodeId::new(hello.from);
+        if matches!(refused.reason, Reason::Removed | Reason::UnknownId) && proves(id) {
+            shared.note_stranger(id, &refused.text);
+        }
+    })?;
+    if !proves(caller.id) {
         let text = format!("the certificate does not belong to member {}", caller.id.number());
         return Err(Refused::new(Reason::Identity, text));
     }
@@ -255,13 +267,20 @@ fn examine<P: Protocol>(
             "the peer is configured with other members than this process; compare their configurations"
         );
     }
-    Ok(caller)
+    let peer = match roster.peers.get(&caller.id) {
+        Some(peer) => peer.clone(),
+        None => shared.welcome_guest(caller.id, &hello.address),
+    };
+    peer.serves_http_at(&hello.http);
+    Ok((caller, peer))
 }
 
 /// Makes the caller's connection the peer's only one.
-async fn enter<P: Protocol>(shared: &Shared<P>, caller: Caller) -> Result<Admission, Refused> {
-    let unknown = || Refused::new(Reason::UnknownId, "no such member");
-    let peer = shared.peers.get(&caller.id).ok_or_else(unknown)?;
+async fn enter<P: Protocol>(
+    shared: &Shared<P>,
+    caller: Caller,
+    peer: &Peer<Msg<P>>,
+) -> Result<Admission, Refused> {
     for attempt in 0..SETTLE_TRIES {
         if attempt > 0 {
             sleep(SETTLE).await;
@@ -276,17 +295,20 @@ async fn enter<P: Protocol>(shared: &Shared<P>, caller: Caller) -> Result<Admiss
     Err(Refused::new(Reason::Duplicate, text))
 }
 
-impl Visitor {
+impl<M> Visitor<M> {
     /// Reads messages until the connection ends, for whatever reason.
-    async fn read<P: Protocol>(self, shared: &Shared<P>, inbox: &mpsc::Sender<Arrival<P>>) {
-        let Visitor { caller, admission, mut frames } = self;
-        let Some(peer) = shared.peers.get(&caller.id) else { return };
+    async fn read<P>(self, shared: &Shared<P>, inbox: &mpsc::Sender<Arrival<P>>)
+    where
+        P: Protocol,
+        P::Process: Process<Msg = M>,
+    {
+        let Visitor { caller, peer, admission, mut frames } = self;
         let ended = tokio::select! {
             () = admission.replaced.notified() => Ok(()),
             ended = async {
                 // Not before the connection that this one replaces has stopped reading.
                 let _reading = peer.reading.lock().await;
-                letters(shared, inbox, peer, &caller, &admission, &mut frames).await
+                letters(shared, inbox, &peer, &caller, &admission, &mut frames).await
             } => ended,
         };
         peer.gone(&admission);

@@ -16,6 +16,7 @@ use bellwether_core::NodeId;
 use bytes::BytesMut;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::io::{AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::TcpStream;
@@ -31,6 +32,7 @@ const BATCH: usize = 256;
 pub(crate) struct Dialler<P: Protocol> {
     pub(crate) shared: Arc<Shared<P>>,
     pub(crate) id: NodeId,
+    pub(crate) peer: Arc<Peer<Msg<P>>>,
     pub(crate) inbox: mpsc::Sender<Arrival<P>>,
     pub(crate) stopping: watch::Receiver<bool>,
     /// What the process was told last, so that it is told once per change.
@@ -92,10 +94,6 @@ fn setting((name, value): &(&'static str, String)) -> Setting {
 }
 
 impl<P: Protocol> Dialler<P> {
-    fn peer(&self) -> Option<&Peer<Msg<P>>> {
-        self.shared.peers.get(&self.id)
-    }
-
     /// Keeps the connection up until the process stops.
     pub(crate) async fn run(mut self) {
         let (shortest, longest) = self.shared.limits.back_off;
@@ -134,15 +132,13 @@ impl<P: Protocol> Dialler<P> {
             self.pause(if is_lost { shortest } else { bound }).await;
             bound = (bound * 2).min(longest);
         }
-        if let Some(peer) = self.peer() {
-            peer.outbox.clear(Dropped::Stopped);
-        }
+        self.peer.outbox.clear(Dropped::Stopped);
     }
 
     /// Waits before the next attempt: anything up to the bound, so that many who lost the same peer
     /// do not come back at once. A sign of life from the peer ends the wait.
     async fn pause(&mut self, bound: Duration) {
-        let Some(peer) = self.shared.peers.get(&self.id) else { return };
+        let peer = self.peer.clone();
         peer.outbox.drop_stale(self.shared.clock.now());
         let pause = bound.mul_f64(rand::random());
         tokio::select! {
@@ -154,15 +150,15 @@ impl<P: Protocol> Dialler<P> {
 
     async fn connect(&self) -> Result<Line, Failure> {
         let limits = &self.shared.limits;
-        let Some(peer) = self.peer() else { return Err(Failure::new("unknown", "", false)) };
+        let address = self.peer.address();
         let slow = |_| Failure::slow();
-        let tcp = timeout(limits.greeting_within, TcpStream::connect(peer.address.as_str()))
+        let tcp = timeout(limits.greeting_within, TcpStream::connect(address.as_str()))
             .await
             .map_err(slow)?
             .map_err(|error| Failure {
                 refused: error.kind() == io::ErrorKind::ConnectionRefused,
                 lost: error.kind() == io::ErrorKind::TimedOut,
-                ..Failure::new("unreachable", format!("{}: {error}", peer.address), false)
+                ..Failure::new("unreachable", format!("{address}: {error}"), false)
             })?;
         socket::prepare_for_member(&tcp, limits.unacknowledged);
         timeout(limits.greeting_within, self.greet(tcp)).await.map_err(slow)?
@@ -208,6 +204,8 @@ impl<P: Protocol> Dialler<P> {
     }
 
     fn hello(&self) -> Hello {
+        let roster = self.shared.roster();
+        let settings = self.shared.settings_by(&roster);
         Hello {
             version: envelope::VERSION,
             oldest: envelope::OLDEST,
@@ -217,9 +215,12 @@ impl<P: Protocol> Dialler<P> {
             to: self.id.number(),
             life: self.shared.life,
             instance: self.shared.instance,
-            group: fingerprint(&self.shared.group),
-            settings: self.shared.settings.iter().map(setting).collect(),
+            group: if roster.is_configured { fingerprint(&roster.group) } else { 0 },
+            settings: settings.map(setting).collect(),
             cluster_id: self.shared.cluster_id(),
+            address: roster.address.clone(),
+            http: self.shared.http.clone().unwrap_or_default(),
+            folder: self.shared.folder.load(Ordering::Relaxed),
         }
     }
 
@@ -230,12 +231,10 @@ impl<P: Protocol> Dialler<P> {
             counters.connects += 1;
             counters.reconnects += u64::from(again);
         });
-        if let Some(peer) = self.peer() {
-            peer.outbox.connected(now);
-            let mut link = lock(&peer.link);
-            link.outgoing = Some(now);
-            link.last_error = None;
-        }
+        self.peer.outbox.connected(now);
+        let mut link = lock(&self.peer.link);
+        link.outgoing = Some(now);
+        link.last_error = None;
         tracing::info!(peer = self.id.number(), "connected");
     }
 
@@ -255,9 +254,9 @@ impl<P: Protocol> Dialler<P> {
                 "the peer did not keep up".to_owned()
             }
         };
-        if let Some(peer) = self.peer() {
-            peer.outbox.disconnected();
-            let mut link = lock(&peer.link);
+        self.peer.outbox.disconnected();
+        {
+            let mut link = lock(&self.peer.link);
             link.outgoing = None;
             link.last_error = Some(text.clone());
         }
@@ -271,18 +270,19 @@ impl<P: Protocol> Dialler<P> {
 
     async fn failed(&mut self, failure: Failure) {
         let Failure { kind, text, loud, refused, .. } = failure;
-        let settings = envelope::Reason::Settings.as_str_name();
-        let subject = if kind == settings { text.clone() } else { self.id.to_string() };
+        use envelope::Reason::{Removed, Settings, UnknownId};
+        let in_full = [Settings, UnknownId].map(|reason| reason.as_str_name());
+        let subject = if in_full.contains(&kind) { text.clone() } else { self.id.to_string() };
         if loud && self.shared.stats.first_time(&subject, kind) {
             tracing::warn!(peer = self.id.number(), "cannot connect: {text}");
         } else {
             tracing::debug!(peer = self.id.number(), "cannot connect: {text}");
         }
-        if let Some(peer) = self.peer() {
-            lock(&peer.link).last_error = Some(text);
-        }
+        lock(&self.peer.link).last_error = Some(text);
         if refused {
             self.tell(Hint::Refused).await;
+        } else if kind == Removed.as_str_name() {
+            self.tell(Hint::Removed).await;
         }
     }
 
@@ -300,8 +300,7 @@ impl<P: Protocol> Dialler<P> {
 
     /// Sends what is queued until the connection or the process ends.
     async fn serve(&mut self, mut line: Line) -> End {
-        let shared = self.shared.clone();
-        let Some(peer) = shared.peers.get(&self.id) else { return End::Stopped };
+        let (shared, peer) = (self.shared.clone(), self.peer.clone());
         let mut bytes = BytesMut::new();
         loop {
             let stopping = *self.stopping.borrow();

@@ -7,6 +7,7 @@
 use super::stats::Reason;
 use bellwether_api::envelope::{self, ClientHello, Hello, Rejection, Setting, common_version};
 use bellwether_core::{Group, NodeId};
+use std::collections::BTreeMap;
 
 /// The largest greeting, in bytes: of a process that is not known yet, no larger frame is read. The settings
 /// of 64 members fit in a quarter of it.
@@ -23,6 +24,12 @@ pub struct Expected<'a> {
     pub me: NodeId,
     /// All members.
     pub group: &'a Group,
+    /// Whether these are the members that the configuration lists.
+    pub is_configured: bool,
+    /// Whether it has no list of the members yet.
+    pub joins: bool,
+    /// The data folders that are refused.
+    pub removed: &'a BTreeMap<NodeId, u64>,
     /// What must be the same at both ends.
     pub settings: &'a [(&'static str, String)],
     /// Its cluster's id; 0 if it does not know one.
@@ -92,21 +99,42 @@ pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> 
         );
         return refuse(Reason::Recipient, text);
     }
-    if id == me || !expected.group.contains(id) {
-        let text = if id == me {
-            format!("the caller claims number {}, which is the number of this process", me.number())
-        } else {
-            format!("member {} knows no member {}", me.number(), id.number())
-        };
+    if id == me {
+        let number = me.number();
+        let text =
+            format!("the caller claims number {number}, which is the number of this process");
         return refuse(Reason::UnknownId, text);
     }
+    judge_membership(id, hello, expected)?;
     let differ = differences(&hello.settings, id, expected);
     if !differ.is_empty() {
         let text = format!("{id} and {me} must have the same configuration: {}", differ.join(", "));
         return refuse(Reason::Settings, text);
     }
-    let other_group = hello.group != fingerprint(expected.group);
+    let other_group =
+        expected.is_configured && hello.group != 0 && hello.group != fingerprint(expected.group);
     Ok(Caller { id, version, instance: hello.instance, other_group })
+}
+
+/// A removed folder is refused for ever. A caller that is not in the list is let in if it is of the same
+/// cluster: its list may be newer than that of this process, which may have been away.
+fn judge_membership(id: NodeId, hello: &Hello, expected: &Expected<'_>) -> Result<(), Refused> {
+    let (number, me) = (id.number(), expected.me.number());
+    if hello.folder != 0 && expected.removed.get(&id) == Some(&hello.folder) {
+        let text = format!(
+            "member {number} was removed from the cluster. To add it again, empty its data folder and run \
+             `bellwether members add {number} ADDRESS`"
+        );
+        return Err(Refused::new(Reason::Removed, text));
+    }
+    let is_of_it = expected.joins || (expected.cluster_id != 0 && hello.cluster_id != 0);
+    if expected.group.contains(id) || (is_of_it && !hello.address.is_empty()) {
+        return Ok(());
+    }
+    let text = format!(
+        "member {me} knows no member {number}; if it is new, `bellwether members add {number} ADDRESS` adds it"
+    );
+    Err(Refused::new(Reason::UnknownId, text))
 }
 
 /// The settings that both know and that differ, with both values.
@@ -200,8 +228,18 @@ mod tests {
         let settings = [("lease", "500ms".to_owned()), ("drift_ppm", "500".to_owned())];
         let (protocol, settings) = ("member", &settings[..]);
         let cluster_id = 0xa;
-        let expected =
-            Expected { cluster: "test", protocol, me, group: &group, settings, cluster_id };
+        let removed = BTreeMap::from([(NodeId::new(5), 0xf)]);
+        let expected = Expected {
+            cluster: "test",
+            protocol,
+            me,
+            group: &group,
+            is_configured: true,
+            joins: false,
+            removed: &removed,
+            settings,
+            cluster_id,
+        };
         let mut hello = Hello {
             version: envelope::VERSION,
             oldest: envelope::OLDEST,
@@ -214,6 +252,9 @@ mod tests {
             group: fingerprint(&group),
             settings: vec![setting("lease", "500ms")],
             cluster_id: 0xa,
+            address: String::new(),
+            http: String::new(),
+            folder: 0xe,
         };
         change(&mut hello);
         judge(&hello, &expected)
@@ -246,6 +287,30 @@ mod tests {
         assert_eq!(refused.reason, Reason::Cluster);
         let ids = "member 2 is of cluster id 000000000000000b, and member 1 of 000000000000000a";
         assert!(refused.text.starts_with(ids), "{}", refused.text);
+    }
+
+    #[test]
+    fn a_member_that_is_not_in_the_list_proves_that_it_is_of_the_cluster() {
+        let newcomer = |hello: &mut Hello| (hello.from, hello.address) = (4, "host:7400".into());
+        assert_eq!(judged(newcomer).map(|caller| caller.id), Ok(NodeId::new(4)));
+        let knows_nothing = |hello: &mut Hello| {
+            newcomer(hello);
+            hello.cluster_id = 0;
+        };
+        assert_eq!(judged(knows_nothing), Err(Reason::UnknownId));
+        let refused = refusal(|hello| hello.from = 4).unwrap_err();
+        assert!(refused.text.contains("`bellwether members add 4 ADDRESS`"), "{}", refused.text);
+    }
+
+    #[test]
+    fn the_folder_of_a_removed_member_is_refused_and_another_is_not() {
+        let removed = |folder| {
+            move |hello: &mut Hello| {
+                (hello.from, hello.address, hello.folder) = (5, "host:7400".into(), folder)
+            }
+        };
+        assert_eq!(judged(removed(0xf)), Err(Reason::Removed));
+        assert!(judged(removed(0x1)).is_ok(), "a newer list may have added it again");
     }
 
     /// Finding c: a member with a longer lease would lead beside the one that the others follow.

@@ -17,7 +17,7 @@ pub struct Options {
     pub identity: Identity,
     /// All configured members, itself included.
     pub group: Group,
-    /// Where the others listen: `host:port`. A name is looked up again at every attempt.
+    /// Where they listen: `host:port`. A name is looked up again at every attempt.
     pub addresses: BTreeMap<NodeId, String>,
     /// Where it listens itself. The caller binds it, so that port 0 works and a port in use is the
     /// caller's error to explain.
@@ -42,6 +42,13 @@ pub struct Options {
     pub clients: Option<mpsc::Sender<ClientConnection>>,
     /// What must be the same at all members, by name and value. The greeting compares it.
     pub settings: Vec<(&'static str, String)>,
+    /// The same as long as the members are those of the configuration.
+    pub founding: Vec<(&'static str, String)>,
+    /// Whether this process joins a cluster: it lets every member of it in, until it says itself who the members
+    /// are.
+    pub joins: bool,
+    /// Where it serves HTTP, for the others to tell.
+    pub http: Option<String>,
     /// What it may take.
     pub limits: Limits,
 }
@@ -66,6 +73,9 @@ impl Options {
             dev_faults: false,
             clients: None,
             settings: Vec::new(),
+            founding: Vec::new(),
+            joins: false,
+            http: None,
             limits: Limits::default(),
         }
     }

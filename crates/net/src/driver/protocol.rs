@@ -2,6 +2,7 @@
 //! its durable state is kept.
 
 use super::durable::{DurableError, Owner, WholeFile};
+use super::roster::Membership;
 use super::runner::View;
 use super::store::Store;
 use crate::decode::Malformed;
@@ -53,6 +54,19 @@ pub trait Protocol: Send + Sync + 'static {
         None
     }
 
+    /// Who the members are, if this output of the process says so. By default they never change.
+    fn members(&self, output: &Output<Self>) -> Option<Membership> {
+        let _ = output;
+        None
+    }
+
+    /// A number that names the data folder of the process; 0 if there is none. The greeting shows it, so that
+    /// the folder of a removed member can be refused.
+    fn folder(&self, process: &Self::Process) -> u64 {
+        let _ = process;
+        0
+    }
+
     /// What the process is told when the connection to a peer tells something about the peer: a
     /// hint, never proof. Nothing by default.
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input<Self>> {
@@ -83,6 +97,9 @@ pub enum Hint {
     Refused,
     /// An established connection was closed or reset: it ended, or it was cut off.
     Closed,
+    /// It refuses this process, because this very data folder was removed from the cluster. This is proof, unlike
+    /// the others: the peer is a member of the same cluster and knows the folder.
+    Removed,
 }
 
 /// The protocol of any process that has a codec: a new algorithm needs no wire code. All processes

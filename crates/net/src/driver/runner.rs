@@ -12,6 +12,7 @@
 use super::durable::DurableError;
 use super::outbox::Queued;
 use super::protocol::{Config, Durable, Input, Msg, Output, Protocol, Timer};
+use super::roster::Roster;
 use super::shared::{Arrival, Shared};
 use super::stats::Dropped;
 use super::step::{Journal, Step};
@@ -114,6 +115,9 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 pub(crate) struct Runner<P: Protocol> {
     pub(crate) shared: Arc<Shared<P>>,
+    /// Who can be reached, as of this count of changes.
+    pub(crate) roster: Arc<Roster<Msg<P>>>,
+    pub(crate) changes: u64,
     pub(crate) process: P::Process,
     pub(crate) config: Config<P>,
     pub(crate) store: Option<P::Store>,
@@ -262,6 +266,15 @@ impl<P: Protocol> Runner<P> {
         View { process, config, here, me, now: here.now() }
     }
 
+    /// Who can be reached now.
+    fn know_peers(&mut self) -> Arc<Roster<Msg<P>>> {
+        let changes = self.shared.changes.load(Ordering::Acquire);
+        if changes != self.changes {
+            (self.roster, self.changes) = (self.shared.roster(), changes);
+        }
+        self.roster.clone()
+    }
+
     fn pass_turn(&mut self) {
         self.state.turn = self.state.turn.next();
         self.state.in_turn = 0;
@@ -342,8 +355,8 @@ impl<P: Protocol> Runner<P> {
                 Taken::Nothing
             }
             Command::Inspect(look) => {
-                let Shared { group, place, clock, .. } = &*self.shared;
-                let here = Here::new(group, *place, clock.now(), false);
+                let roster = self.know_peers();
+                let here = Here::new(&roster.group, roster.place, self.shared.clock.now(), false);
                 look(&self.view(&here));
                 Taken::Nothing
             }
@@ -380,12 +393,14 @@ impl<P: Protocol> Runner<P> {
             self.tap.received(&self.shared, *from, msg, now);
         }
         let mut effects = std::mem::take(&mut self.state.effects);
-        let here = Here::new(&self.shared.group, self.shared.place, now, false);
+        let roster = self.know_peers();
+        let here = Here::new(&roster.group, roster.place, now, false);
         call.make(&mut self.process, &mut Context::new(&here, &self.config, &mut effects));
         self.shared.stats.count(|counters| counters.steps += 1);
         if let Some(id) = self.shared.protocol.cluster_id(&self.process, &self.config) {
             self.shared.cluster_id.store(id, Ordering::Relaxed);
         }
+        self.shared.folder.store(self.shared.protocol.folder(&self.process), Ordering::Relaxed);
         if !self.state.unsaved {
             let changed = |store: &P::Store| store.is_dirty(&self.process);
             self.state.unsaved = self.store.as_ref().is_some_and(changed);
@@ -407,8 +422,13 @@ impl<P: Protocol> Runner<P> {
             Effect::Send(to, msg) => self.send(to, msg, now),
             Effect::SetTimer(timer, after) => self.state.timers.set(timer, now + draw(after)),
             Effect::CancelTimer(timer) => self.state.timers.cancel(&timer),
-            // It fails when there is no listener, which is fine.
-            Effect::Emit(output) => drop(self.outputs.send((now, output))),
+            Effect::Emit(output) => {
+                if let Some(list) = self.shared.protocol.members(&output) {
+                    self.shared.adopt(list);
+                }
+                // It fails when there is no listener, which is fine.
+                let _ = self.outputs.send((now, output));
+            }
         }
     }
 
@@ -417,10 +437,10 @@ impl<P: Protocol> Runner<P> {
         self.state.sent += 1;
         if to == self.shared.me() {
             self.state.to_itself.push_back((seq, msg));
-        } else if let Some(peer) = self.shared.peers.get(&to) {
+        } else if let Some(peer) = self.know_peers().peers.get(&to) {
             self.tap.sent(&self.shared, to, &msg, at);
-            let Shared { protocol, group, place, .. } = &*self.shared;
-            let here = Here::new(group, *place, at, false);
+            let (protocol, roster) = (&self.shared.protocol, &self.roster);
+            let here = Here::new(&roster.group, roster.place, at, false);
             let can_wait = protocol.can_wait(&self.view(&here), to, &msg);
             let supersedes = |newer: &_, older: &_| protocol.supersedes(newer, older);
             peer.outbox.push(Queued { msg, seq, at, can_wait }, supersedes);

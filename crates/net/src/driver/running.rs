@@ -1,18 +1,19 @@
 //! Starting a process, and the handle to it while it runs.
 
 use super::accept;
-use super::dial::Dialler;
 use super::durable::{DurableError, Owner};
 use super::options::Options;
 use super::outbox::Outbox;
 use super::protocol::{Config, Durable, Input, Output, Protocol};
+use super::roster::{Links, Roster};
 use super::runner::{Command, RunError, Runner, State, View};
-use super::shared::{Peer, PeerState, Shared};
+use super::shared::{Peer, PeerState, Shared, Stranger};
 use super::stats::{Counters, Stats, lock};
 use super::step::Journal;
 use super::traffic::{Tap, Traffic};
 use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
@@ -73,14 +74,9 @@ pub fn start_with_journal<P: Protocol>(
     let (commands_in, commands) = mpsc::channel(64);
     let (outputs, first) = broadcast::channel(4096);
     let tap = Tap::new();
-    let (stopping_in, stopping) = watch::channel(false);
     let (finished_in, finished) = watch::channel(None);
 
-    let mut links = JoinSet::new();
-    for id in shared.peers.keys().copied() {
-        let (shared, inbox, stopping) = (shared.clone(), inbox_in.clone(), stopping.clone());
-        links.spawn(Dialler { shared, id, inbox, stopping, told: None }.run());
-    }
+    shared.connect(Links::new(inbox_in.clone()));
     let mut door = JoinSet::new();
     door.spawn(accept::accept(listen, shared.clone(), inbox_in));
     let running = Running {
@@ -93,6 +89,8 @@ pub fn start_with_journal<P: Protocol>(
     };
     let mut runner = Runner {
         shared: shared.clone(),
+        roster: shared.roster(),
+        changes: 0,
         process: P::Process::default(),
         config,
         store,
@@ -108,7 +106,7 @@ pub fn start_with_journal<P: Protocol>(
             let _ = gate.await;
         }
         let result = runner.run(saved).await;
-        let _ = stopping_in.send(true);
+        let mut links = shared.disconnect();
         // The connections may wait for the process to take something: it never will.
         drop(runner);
         let flushed = async { while links.join_next().await.is_some() {} };
@@ -138,7 +136,7 @@ fn share<P: Protocol>(
     options: Options,
 ) -> Result<(Arc<Shared<P>>, TcpListener), StartError> {
     let Options { identity, group, mut addresses, listen, life, clock, .. } = options;
-    let Options { dev_faults, clients, settings, limits, .. } = options;
+    let Options { dev_faults, clients, settings, founding, joins, http, limits, .. } = options;
     let me = identity.id();
     let no_member = || StartError::NotAMember(me, group.ring().to_vec());
     let place = group.place(me).ok_or_else(no_member)?;
@@ -147,25 +145,31 @@ fn share<P: Protocol>(
     for id in group.ascending().filter(|id| *id != me) {
         let address = addresses.remove(&id).ok_or(StartError::NoAddress(id))?;
         let outbox = Outbox::new(stats.clone(), limits.queue, limits.stale_after);
-        peers.insert(id, Peer::new(address, outbox));
+        peers.insert(id, Arc::new(Peer::new(address, outbox)));
     }
+    let own = addresses.remove(&me).unwrap_or_default();
+    let roster = Roster::new((group, place), peers, own, joins);
     let (instance, blocked) = (rand::random(), Mutex::default());
     let shared = Shared {
         protocol,
         identity,
-        group,
-        place,
+        roster: Mutex::new(Arc::new(roster)),
+        changes: AtomicU64::new(0),
+        links: Mutex::new(None),
         clock,
         life,
         instance,
         settings,
+        founding,
+        http,
         cluster_id: Default::default(),
+        folder: Default::default(),
         limits,
         dev_faults,
         clients,
         stats,
-        peers,
         blocked,
+        strangers: Mutex::default(),
     };
     Ok((Arc::new(shared), listen))
 }
@@ -260,7 +264,13 @@ impl<P: Protocol> Running<P> {
 
     /// The connection to each other member.
     pub fn peers(&self) -> Vec<PeerState> {
-        self.shared.peers.iter().map(|(id, peer)| peer.state(*id)).collect()
+        self.shared.roster().peers.iter().map(|(id, peer)| peer.state(*id)).collect()
+    }
+
+    /// Members that were refused because they are not in the list, and why: those that were removed, and those
+    /// that were not added yet.
+    pub fn strangers(&self) -> BTreeMap<NodeId, Stranger> {
+        lock(&self.shared.strangers).clone()
     }
 
     /// What was counted so far.

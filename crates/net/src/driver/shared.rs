@@ -6,14 +6,15 @@ use super::identity::Identity;
 use super::options::Limits;
 use super::outbox::Outbox;
 use super::protocol::{Input, Msg, Protocol};
+use super::roster::{Links, Roster};
 use super::stats::{Dropped, Reason, Stats, lock};
 use crate::clock::Clock;
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 
 /// Something for the process, from one of its connections.
 pub(crate) enum Arrival<P: Protocol> {
@@ -23,28 +24,41 @@ pub(crate) enum Arrival<P: Protocol> {
     Hint(Input<P>),
 }
 
+/// The number of strangers that are remembered.
+const STRANGERS_AT_MOST: usize = 16;
+
 pub(crate) struct Shared<P: Protocol> {
     pub(crate) protocol: P,
     pub(crate) identity: Identity,
-    pub(crate) group: Group,
-    pub(crate) place: usize,
+    pub(crate) roster: Mutex<Arc<Roster<Msg<P>>>>,
+    /// Counts the changes of the roster.
+    pub(crate) changes: AtomicU64,
+    /// The tasks that connect to peers; none before the start and after the end.
+    pub(crate) links: Mutex<Option<Links<P>>>,
     pub(crate) clock: Clock,
     pub(crate) life: u64,
     pub(crate) instance: u64,
     pub(crate) settings: Vec<(&'static str, String)>,
+    pub(crate) founding: Vec<(&'static str, String)>,
+    pub(crate) http: Option<String>,
     /// What the process says of its cluster; 0 while it does not know.
     pub(crate) cluster_id: AtomicU64,
+    /// What the process says of its data folder.
+    pub(crate) folder: AtomicU64,
     pub(crate) limits: Limits,
     pub(crate) dev_faults: bool,
     pub(crate) clients: Option<mpsc::Sender<ClientConnection>>,
     pub(crate) stats: Arc<Stats>,
-    pub(crate) peers: BTreeMap<NodeId, Peer<Msg<P>>>,
     pub(crate) blocked: Mutex<BTreeSet<NodeId>>,
+    /// Members of the cluster's authority that were refused because they are not in the list.
+    pub(crate) strangers: Mutex<BTreeMap<NodeId, Stranger>>,
 }
 
 /// Everything about one other member.
 pub(crate) struct Peer<M> {
-    pub(crate) address: String,
+    address: Mutex<String>,
+    /// Where it serves HTTP, as it says.
+    http: Mutex<Option<String>>,
     pub(crate) outbox: Outbox<M>,
     pub(crate) link: Mutex<Link>,
     /// Wakes the tasks that wait to connect to it: it has just been heard of.
@@ -52,6 +66,8 @@ pub(crate) struct Peer<M> {
     /// Held by the task that reads its messages, so that those of a new connection never overtake
     /// those of the one it replaces.
     pub(crate) reading: tokio::sync::Mutex<()>,
+    /// Whether the connection to it is to end.
+    pub(crate) stopping: watch::Sender<bool>,
 }
 
 /// The state of the connections with a peer.
@@ -78,6 +94,8 @@ pub struct PeerState {
     pub id: NodeId,
     /// Where it is looked for.
     pub address: String,
+    /// Where it serves HTTP, as it has said.
+    pub http: Option<String>,
     /// Since when messages can go there, if they can.
     pub outgoing: Option<Time>,
     /// Since when messages can come from there, if they can.
@@ -90,14 +108,49 @@ pub struct PeerState {
     pub last_error: Option<String>,
 }
 
+/// A member that was refused, because it is not in the list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stranger {
+    /// Why.
+    pub why: String,
+    /// When it called last.
+    pub at: Time,
+}
+
 impl<M> Peer<M> {
     pub(crate) fn new(address: String, outbox: Outbox<M>) -> Self {
         Peer {
-            address,
+            address: Mutex::new(address),
+            http: Mutex::default(),
             outbox,
             link: Mutex::default(),
             wake: Notify::new(),
             reading: tokio::sync::Mutex::new(()),
+            stopping: watch::Sender::new(false),
+        }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        lock(&self.address).clone()
+    }
+
+    /// From the next attempt on it is looked for there.
+    pub(crate) fn move_to(&self, address: &str) {
+        if !address.is_empty() {
+            address.clone_into(&mut lock(&self.address));
+        }
+    }
+
+    /// It has said where it serves HTTP.
+    pub(crate) fn serves_http_at(&self, http: &str) {
+        *lock(&self.http) = Some(http.to_owned()).filter(|http| !http.is_empty());
+    }
+
+    /// It is no peer any more: what is queued is sent, and both connections end.
+    pub(crate) fn let_go(&self) {
+        self.stopping.send_replace(true);
+        if let Some(incoming) = &lock(&self.link).incoming {
+            incoming.replaced.notify_one();
         }
     }
 
@@ -105,7 +158,8 @@ impl<M> Peer<M> {
         let link = lock(&self.link);
         PeerState {
             id,
-            address: self.address.clone(),
+            address: self.address(),
+            http: lock(&self.http).clone(),
             outgoing: link.outgoing,
             incoming: link.incoming.as_ref().map(|incoming| incoming.since),
             heard: link.incoming.as_ref().map(|incoming| incoming.heard),
@@ -166,6 +220,25 @@ impl<P: Protocol> Shared<P> {
         self.cluster_id.load(Ordering::Relaxed)
     }
 
+    /// What must be the same at both ends now.
+    pub(crate) fn settings_by<'s>(
+        &'s self,
+        roster: &Roster<Msg<P>>,
+    ) -> impl Iterator<Item = &'s (&'static str, String)> {
+        let founding = if roster.is_configured { &self.founding[..] } else { &[] };
+        self.settings.iter().chain(founding)
+    }
+
+    /// Remembers who called and was not let in. Only its certificate makes it a member, so there are not many.
+    pub(crate) fn note_stranger(&self, id: NodeId, why: &str) {
+        let stranger = Stranger { why: why.to_owned(), at: self.clock.now() };
+        let mut strangers = lock(&self.strangers);
+        strangers.insert(id, stranger);
+        if strangers.len() > STRANGERS_AT_MOST {
+            strangers.pop_first();
+        }
+    }
+
     /// Whether a development partition cuts this peer off; then the messages are counted as lost.
     pub(crate) fn cut_off(&self, peer: NodeId, messages: usize) -> bool {
         let cut = self.is_cut_off(peer);
@@ -190,12 +263,14 @@ impl<P: Protocol> Shared<P> {
     }
 
     /// Counts a connection that was refused or closed for cause, and logs it once per peer and
-    /// reason. Settings that differ are logged once per peer and value: the text names both members
-    /// and both values.
+    /// reason; where the text names members or settings, once per text.
     pub(crate) fn note_refused(&self, peer: &str, refused: &Refused) {
         let Refused { reason, text } = refused;
         self.stats.refused(*reason);
-        let subject = if *reason == Reason::Settings { text } else { peer };
+        let subject = match reason {
+            Reason::Settings | Reason::Removed | Reason::UnknownId => text,
+            _ => peer,
+        };
         if self.stats.first_time(subject, reason.name()) {
             tracing::warn!(peer, reason = reason.name(), "connection refused: {text}");
         } else {

@@ -47,6 +47,8 @@ bellwether_core::named! {
         Identity = "wrong-identity",
         /// It claims a number that no other member has.
         UnknownId = "unknown-id",
+        /// It was removed from the cluster.
+        Removed = "removed",
         /// It wanted to reach another process.
         Recipient = "wrong-recipient",
         /// It belongs to another cluster.
@@ -77,6 +79,7 @@ impl Reason {
         match self {
             Reason::Identity => envelope::Reason::Identity,
             Reason::UnknownId => envelope::Reason::UnknownId,
+            Reason::Removed => envelope::Reason::Removed,
             Reason::Recipient => envelope::Reason::Recipient,
             Reason::Cluster => envelope::Reason::Cluster,
             Reason::Protocol => envelope::Reason::Protocol,

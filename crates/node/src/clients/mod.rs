@@ -64,7 +64,6 @@ struct Shared {
     connections_max: usize,
     member: u32,
     cluster: String,
-    addresses: Vec<(u32, String)>,
     drift_ppm: u32,
     lease_ms: u64,
 }
@@ -79,7 +78,6 @@ impl Shared {
         lists: Lists,
     ) -> Self {
         let connections_max = settings.sessions.connections;
-        let addresses = settings.members.iter();
         Shared {
             requests,
             process_watcher,
@@ -90,7 +88,6 @@ impl Shared {
             connections_max,
             member: settings.id.number(),
             cluster: settings.cluster.clone(),
-            addresses: addresses.map(|peer| (peer.id.number(), peer.address.clone())).collect(),
             drift_ppm: settings.choices.drift_ppm,
             lease_ms: u64::try_from(settings.choices.lease.as_millis()).unwrap_or(u64::MAX),
         }
@@ -150,6 +147,10 @@ impl Clients {
         lists: Lists,
         remote: mpsc::Receiver<ClientConnection>,
     ) -> Result<Clients, NoSocket> {
+        let configured = settings.members.iter();
+        requests.know_members(
+            configured.map(|peer| (peer.id.number(), peer.address.clone())).collect(),
+        );
         let mut tasks = JoinSet::new();
         let socket = match &settings.socket {
             None => None,

@@ -216,7 +216,7 @@ impl ProcessWatcher {
                     Some(Note::Reply(_)) => {}
                     // A new coordinator can be told at once.
                     Some(Note::Coordinator(news)) if news.id.is_some() => break,
-                    Some(Note::Coordinator(_)) => {}
+                    Some(Note::Coordinator(_) | Note::Members(..)) => {}
                     // Its mailbox has overflowed. What is not answered is told again through another.
                     None => {
                         visitor = requests.open_passing();

@@ -27,7 +27,12 @@ pub(crate) enum Note {
     Reply(Reply),
     /// The coordinator now.
     Coordinator(Coordinator),
+    /// Where the members can be reached now.
+    Members(Coordinator, Arc<Places>),
 }
+
+/// Members by number, and where each can be reached: `host:port`.
+pub(crate) type Places = Vec<(u32, String)>;
 
 /// The coordinator, if it is known, and its term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,6 +55,7 @@ struct Inner {
     requests: Vec<(Conn, Request)>,
     mailboxes: BTreeMap<Conn, Arc<Mailbox>>,
     announced: Option<Coordinator>,
+    members: Arc<Places>,
 }
 
 /// What waits for one client.
@@ -75,7 +81,8 @@ impl RequestQueue {
         // Room enough to count up for ever.
         let next = (bellwether_net::draw() as Conn) >> 2;
         let (requests, mailboxes) = (Vec::new(), BTreeMap::new());
-        let inner = Inner { next, requests, mailboxes, announced: None };
+        let members = Arc::default();
+        let inner = Inner { next, requests, mailboxes, announced: None, members };
         let (arrived, taken) = (Notify::new(), Notify::new());
         Arc::new(RequestQueue { inner: Mutex::new(inner), arrived, taken })
     }
@@ -110,6 +117,24 @@ impl RequestQueue {
         for mailbox in inner.mailboxes.values() {
             mailbox.put(Note::Coordinator(news));
         }
+    }
+
+    /// Tells the clients that stay where the members can be reached, if it is news.
+    pub(crate) fn know_members(&self, members: Places) {
+        let mut inner = lock(&self.inner);
+        if *inner.members == members {
+            return;
+        }
+        inner.members = Arc::new(members);
+        let Some(coordinator) = inner.announced else { return };
+        for (_, mailbox) in inner.mailboxes.iter().filter(|(conn, _)| **conn & PASSING == 0) {
+            mailbox.put(Note::Members(coordinator, inner.members.clone()));
+        }
+    }
+
+    /// Where the members can be reached.
+    pub(crate) fn members(&self) -> Arc<Places> {
+        lock(&self.inner).members.clone()
     }
 
     /// The coordinator that was announced last.
@@ -294,6 +319,26 @@ mod tests {
         assert_eq!(early.next().await, Some(Note::Coordinator(news)));
         assert_eq!(late.next().await, Some(Note::Coordinator(news)));
         assert_eq!(requests.coordinator(), news);
+    }
+
+    #[tokio::test]
+    async fn clients_that_stay_hear_once_where_the_members_are_now() {
+        let requests = RequestQueue::new();
+        requests.know_members(vec![(1, "a:1".into())]);
+        requests.announce(Some(1), 7);
+        let news = Coordinator { id: Some(1), term: 7 };
+        let (stays, passes) = (requests.open(), requests.open_passing());
+        assert_eq!(stays.next().await, Some(Note::Coordinator(news)));
+        for _ in 0..2 {
+            requests.know_members(vec![(2, "b:1".into())]);
+        }
+        requests.announce(Some(2), 8);
+        let moved = Note::Members(news, Arc::new(vec![(2, "b:1".into())]));
+        assert_eq!(stays.next().await, Some(moved));
+        let next = Coordinator { id: Some(2), term: 8 };
+        assert_eq!(stays.next().await, Some(Note::Coordinator(next)));
+        assert_eq!(passes.next().await, Some(Note::Coordinator(news)));
+        assert_eq!(passes.next().await, Some(Note::Coordinator(next)));
     }
 
     #[tokio::test]

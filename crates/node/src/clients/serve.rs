@@ -213,6 +213,11 @@ async fn speak<W: AsyncWrite + Unpin>(
                 Note::Coordinator(coordinator) => {
                     wire::ToClient::from(ToClient::Announcement(announcement(coordinator)))
                 }
+                Note::Members(coordinator, members) => {
+                    let addresses = members.to_vec();
+                    let news = Announcement { addresses, ..announcement(coordinator) };
+                    wire::ToClient::from(ToClient::Announcement(news))
+                }
             };
             if !frame::put(&frame, LONGEST_TO_CLIENT, &mut bytes) {
                 tracing::warn!("an answer larger than a frame was left out");
@@ -261,7 +266,7 @@ impl Shared {
             cluster: self.cluster.clone(),
             coordinator,
             term,
-            addresses: self.addresses.iter().map(place).collect(),
+            addresses: self.requests.members().iter().map(place).collect(),
             drift_ppm: self.drift_ppm,
             lease_ms: self.lease_ms,
             lists: true,

@@ -34,6 +34,7 @@ const ROOT: &[&str] = &[
     "preempt",
     "quorum",
     "durability",
+    "join",
     "tls",
     "log",
     "limits",
@@ -105,6 +106,7 @@ impl<'t> Loader<'_, 't> {
         let socket = self.socket(root, data.as_deref(), id);
         let socket_access = self.socket_access(root);
         let sessions = self.sessions(root);
+        let join = self.join(root, &members);
         let mut settings = Settings {
             file: self.file.to_owned(),
             overrides: self.overrides.clone(),
@@ -123,6 +125,7 @@ impl<'t> Loader<'_, 't> {
             log: log?,
             limits,
             sessions,
+            join,
             members,
             dev_faults: self.overrides.dev_faults,
             up: None,
@@ -191,6 +194,19 @@ impl<'t> Loader<'_, 't> {
             return None;
         }
         Some(id)
+    }
+
+    fn join(&mut self, root: Section<'t>, members: &[Peer]) -> bool {
+        let given = self.reader.truth(root, "join").is_some_and(|given| given.value);
+        let join = given || self.overrides.join;
+        if join && members.len() == 1 {
+            let what = "there is no other member to ask; list some members of the cluster as [[member]], with id and \
+                        address";
+            let place =
+                if given { Place::Missing } else { Place::Flag("--join", "BELLWETHER_JOIN") };
+            self.reader.complain(place, "join", what.to_owned());
+        }
+        join
     }
 
     fn members(&mut self, root: Section<'t>) -> Vec<Peer> {
@@ -518,6 +534,8 @@ fn warnings(settings: &Settings) -> Vec<String> {
              matters"
                 .to_owned(),
         );
+    } else if settings.join {
+        // Its list only says whom to ask.
     } else if members < 3 {
         warnings.push(format!(
             "{members} member{}: the loss of one member stops the cluster; 3 members survive the loss of one",

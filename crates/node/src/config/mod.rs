@@ -12,9 +12,10 @@ mod units;
 
 pub use load::load;
 pub use problem::{ConfigError, Place, Problem};
+pub use units::address as member_address;
 
 use bellwether_core::{Group, GroupError, NodeId};
-use bellwether_member::{Choices, Ranks};
+use bellwether_member::{Choices, Members, Ranks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -63,7 +64,11 @@ pub struct Settings {
     pub limits: Limits,
     /// What clients may have.
     pub sessions: Sessions,
-    /// All members, itself included, in ring order.
+    /// Whether this member joins a cluster that runs. It votes only when the cluster has added it, and it asks the
+    /// other members of the list below.
+    pub join: bool,
+    /// The members that found the cluster, itself included, in ring order. As soon as the log has a member list, that
+    /// counts.
     pub members: Vec<Peer>,
     /// Whether partitions can be made over HTTP: for development only.
     pub dev_faults: bool,
@@ -181,6 +186,8 @@ pub struct Overrides {
     pub log: Option<String>,
     /// `--log-format`
     pub log_format: Option<String>,
+    /// `--join`
+    pub join: bool,
     /// `--dev-faults`
     pub dev_faults: bool,
 }
@@ -209,6 +216,16 @@ impl Settings {
     /// none.
     pub fn must_agree(&self) -> Vec<(&'static str, String)> {
         let choices = &self.choices;
+        vec![
+            ("lease", format!("{:?}", choices.lease)),
+            ("drift_ppm", choices.drift_ppm.to_string()),
+            ("quorum", format!("{:?}", choices.quorum).to_lowercase()),
+            ("election", choices.election.name().to_owned()),
+        ]
+    }
+
+    /// The same of the list of members, which must agree until the log has one.
+    pub fn founders_agree(&self) -> Vec<(&'static str, String)> {
         let member = |peer: &Peer| {
             let witness = if peer.witness { "w" } else { "" };
             let priority = match peer.priority {
@@ -219,13 +236,18 @@ impl Settings {
         };
         let mut members: Vec<&Peer> = self.members.iter().collect();
         members.sort_by_key(|peer| peer.id);
-        vec![
-            ("lease", format!("{:?}", choices.lease)),
-            ("drift_ppm", choices.drift_ppm.to_string()),
-            ("quorum", format!("{:?}", choices.quorum).to_lowercase()),
-            ("election", choices.election.name().to_owned()),
-            ("members", members.into_iter().map(member).collect::<Vec<_>>().join(" ")),
-        ]
+        vec![("members", members.into_iter().map(member).collect::<Vec<_>>().join(" "))]
+    }
+
+    /// The list by which this member goes until its log has one: nobody votes in that of a member that joins.
+    pub fn founders(&self) -> Members {
+        let founders = self.members.iter().filter(|_| !self.join);
+        Members::founded(founders.map(|peer| (peer.id, peer.address.as_str().into())))
+    }
+
+    /// How the configuration describes a member, if it does.
+    pub fn peer(&self, id: NodeId) -> Option<&Peer> {
+        self.members.iter().find(|peer| peer.id == id)
     }
 
     /// The folder of the log. Its name says whose it is, so that members may share a directory.

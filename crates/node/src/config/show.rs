@@ -47,6 +47,7 @@ impl fmt::Display for Settings {
             Durability::Memory => "memory",
         };
         writeln!(f, "durability = \"{durability}\"")?;
+        writeln!(f, "join = {}", self.join)?;
         let Tls { ca, certificate, key } = &self.tls;
         writeln!(f, "\n[tls]\nca = {}\ncertificate = {}", path(ca), path(certificate))?;
         writeln!(f, "key = {}", path(key))?;

@@ -99,7 +99,7 @@ pub(crate) fn listen(text: &str) -> Result<SocketAddr, String> {
 }
 
 /// An address that others can reach: a name or an IP address, and a port.
-pub(crate) fn address(text: &str) -> Result<String, String> {
+pub fn address(text: &str) -> Result<String, String> {
     let wanted = "a name or an IP address with a port: \"host-1:7400\"";
     let refused = || Err(format!("'{text}' is not {wanted}"));
     if let Ok(address) = text.parse::<SocketAddr>() {

@@ -400,6 +400,7 @@ impl<'a> Exchange<'a> {
                     }
                     self.known = news;
                 }
+                Ok(Some(Note::Members(..))) => {}
                 Ok(None) => return Err(Missed::Unknown),
                 Err(_) if Instant::now() >= until => {
                     let nothing = undone && all_undone;

@@ -17,6 +17,9 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
         here,
         status,
         members,
+        membership::add,
+        membership::promote,
+        membership::remove,
         crate::backup::backup,
         history,
         follow_events,
@@ -57,7 +60,7 @@ fn the_documents_are_up_to_date() {
 fn the_document_lists_every_route() {
     let document: serde_json::Value = serde_json::from_str(DOCUMENT).unwrap();
     let paths = document["paths"].as_object().unwrap();
-    assert_eq!(paths.len(), 15 + 18, "{:?}", paths.keys());
+    assert_eq!(paths.len(), 17 + 18, "{:?}", paths.keys());
     assert!(document["components"]["schemas"]["Status"].is_object());
 }
 

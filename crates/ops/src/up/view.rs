@@ -217,6 +217,8 @@ mod tests {
             reachable: None,
             needed: 2,
             configured: 3,
+            voters: 3,
+            learners: 0,
             eligible: true,
             incarnation: 1,
             uptime_ms: 1,
