@@ -214,6 +214,9 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         group: 42,
         settings: Vec::new(),
         cluster_id: 0,
+        address: "host-2:7400".into(),
+        http: "host-2:7480".into(),
+        folder: 7,
     };
     let settings = vec![Setting { name: "lease".into(), value: "3s".into() }];
     let settled = Hello { settings, ..hello.clone() };

@@ -88,6 +88,7 @@ fn greeting(change: impl FnOnce(&mut Hello)) -> Vec<u8> {
         group: 0,
         settings: Vec::new(),
         cluster_id: 0,
+        ..<_>::default()
     };
     change(&mut hello);
     Envelope::new(envelope::VERSION, Body::Hello(hello)).encode_to_vec()

@@ -90,19 +90,32 @@ fn what_members_must_agree_on_is_named() {
     let agreed = |text: &str| good(text).must_agree();
     let plain = agreed(GOOD);
     let names: Vec<_> = plain.iter().map(|(name, _)| *name).collect();
-    assert_eq!(names, ["lease", "drift_ppm", "quorum", "election", "members"]);
-    assert_eq!(plain[4].1, "1 2 3");
+    assert_eq!(names, ["lease", "drift_ppm", "quorum", "election"]);
+    let founders = |text: &str| good(text).founders_agree();
+    assert_eq!(founders(GOOD), [("members", "1 2 3".to_owned())]);
     let special = GOOD.replace("host-1:7400\"", "host-1:7400\"\npriority = 7");
     let special = special.replace("host-3:7400\"", "elsewhere:7\"\nwitness = true");
-    assert_eq!(agreed(&special)[4].1, "1+7 2 3w");
+    assert_eq!(founders(&special)[0].1, "1+7 2 3w");
     let lease = &plain[0].1;
     assert_eq!(agreed(&with(&format!("lease = \"{lease}\"\n"))), plain);
     let changes = ["lease = \"4s\"", "drift_ppm = 7", "quorum = \"none\"", "election = \"ring\""];
     for (place, change) in changes.into_iter().enumerate() {
         let other = agreed(&with(&format!("{change}\n")));
-        let differ: Vec<_> = (0..5).filter(|place| other[*place] != plain[*place]).collect();
+        let differ: Vec<_> = (0..4).filter(|place| other[*place] != plain[*place]).collect();
         assert_eq!(differ, [place], "{change}");
     }
+}
+
+#[test]
+fn a_member_that_joins_founds_nothing_and_asks_others() {
+    assert_eq!(good(GOOD).founders().voters().count(), 3);
+    let joins = good(&with("join = true\n"));
+    assert!(joins.join && joins.founders().seats.is_empty());
+    assert_eq!(joins.members.len(), 3);
+    let alone = GOOD.split("[[member]]").take(2).collect::<Vec<_>>().join("[[member]]");
+    let alone = format!("join = true\n{}", alone.replace("id = 2", "id = 1"));
+    let complaint = complaint_over(&alone, &Overrides::default());
+    assert!(complaint.contains("join: there is no other member to ask"), "{complaint}");
 }
 
 #[test]
@@ -156,6 +169,7 @@ fn flags_are_stronger_than_the_file() {
         profile: Some("fast".to_owned()),
         log: Some("warn".to_owned()),
         log_format: Some("json".to_owned()),
+        join: true,
         dev_faults: true,
     };
     let settings = load_text(GOOD, &flags).1.unwrap();
@@ -164,6 +178,7 @@ fn flags_are_stronger_than_the_file() {
     assert_eq!(settings.data, Path::new("elsewhere"));
     assert_eq!(settings.choices, Choices { election: Choice::Peterson, ..Choices::fast() });
     assert_eq!((settings.log.format, settings.log.level.as_str()), (LogFormat::Json, "warn"));
+    assert!(settings.join);
     assert!(settings.dev_faults && settings.warnings[0].contains("development faults"));
 }
 
