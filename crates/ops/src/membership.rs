@@ -128,7 +128,7 @@ fn addition(
     learner: bool,
     replaces: Option<u32>,
 ) -> Result<AddMember, Failure> {
-    let address = member_address(address).map_err(|what| Failure::flag("ADDRESS", what))?;
+    let address = member_address(address).map_err(|what| Failure::Exit(2, what))?;
     Ok(AddMember { id, address, learner, replaces, force: false })
 }
 
