@@ -12,7 +12,8 @@
 //! * G4 Whatever a server answers but did not do, because it has no leader or is too slow, is a broken connection: another
 //!   server is asked, and everything that has no answer is asked for again.
 //! * G5 A place that was asked for on a connection that broke may be taken late, when it is not wanted any more. It is
-//!   looked for and deleted, at every keep-alive for a while.
+//!   looked for and deleted, at every keep-alive for a while, and before the session asks for the same again: else the
+//!   new request would have the older one's turn, and a token that is smaller than others that are known.
 
 pub(crate) mod address;
 mod api;
@@ -77,9 +78,16 @@ pub(crate) struct Etcd {
     /// The latest status of each role that is observed.
     roles: BTreeMap<u64, RoleStatus>,
     observers: BTreeMap<u64, AbortHandle>,
-    /// G5: places that may be taken late, and until when.
-    late: BTreeMap<(SessionId, String), Time>,
+    /// G5: places that may be taken late.
+    late: BTreeMap<(SessionId, String), Late>,
     sweeping: BTreeSet<String>,
+}
+
+/// A place that may be taken late.
+struct Late {
+    /// The requests that may have taken it.
+    by: BTreeSet<Number>,
+    until: Time,
 }
 
 /// A place in a queue that is wanted, or held.
@@ -276,11 +284,18 @@ impl Etcd {
         self.observers.clear();
         self.sweeping.clear();
         let until = Clock::shared() + LATE_AT_MOST;
-        self.claims.retain(|(session, _), claim| {
+        self.claims.retain(|(session, number), claim| {
             claim.uncertain = true;
             claim.leavers.clear();
-            if matches!(claim.phase, Phase::Waits(_)) {
-                self.late.insert((*session, claim.place.key.clone()), until);
+            if let Phase::Waits(place) = claim.phase {
+                let key = (*session, claim.place.key.clone());
+                let late = self.late.entry(key).or_insert(Late { by: BTreeSet::new(), until });
+                // A place that is known is this request's, and of no earlier one.
+                if place.is_some() {
+                    late.by.clear();
+                }
+                late.by.insert(*number);
+                late.until = until;
             }
             matches!(claim.phase, Phase::Held(_))
         });

@@ -31,6 +31,8 @@ pub(crate) struct Place {
     pub(crate) session: SessionId,
     pub(crate) value: Vec<u8>,
     pub(crate) wait: bool,
+    /// Whether an earlier request may have taken it, whose turn is not this one's.
+    pub(crate) afresh: bool,
 }
 
 /// What came of it.
@@ -65,6 +67,9 @@ impl Place {
         mut given_up: watch::Receiver<bool>,
         waits: impl Fn(u64),
     ) -> Result<Turn, Fault> {
+        if self.afresh {
+            channel.delete(&self.key).await?;
+        }
         let (mine, mut seen, mut before, behind) = self.enter(channel).await?;
         loop {
             // A place that no caller waits for need not be granted.

@@ -164,7 +164,10 @@ impl Etcd {
             answer(work, session, number, Err(refusal));
             return;
         }
-        let place = Place { queue, key, session, value, wait };
+        // G5
+        let late = self.late.get(&(session, key.clone()));
+        let afresh = late.is_some_and(|late| late.by.iter().any(|by| *by != number));
+        let place = Place { queue, key, session, value, wait, afresh };
         let (given_up, gives_up) = watch::channel(false);
         let (channel, watches) = (work.channel.clone(), work.watches.clone());
         let (taken, events) = (place.clone(), work.events.clone());

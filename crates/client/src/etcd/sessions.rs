@@ -181,7 +181,7 @@ impl Etcd {
     /// G5: deletes places of the session that were taken late.
     fn sweep(&mut self, session: SessionId, work: &mut Work) {
         let now = Clock::shared();
-        self.late.retain(|_, until| *until > now);
+        self.late.retain(|_, late| late.until > now);
         let late = self.late.keys().filter(|(of, _)| *of == session);
         let wanted = |key: &String| self.claims.values().any(|claim| claim.place.key == *key);
         let late: Vec<String> =
