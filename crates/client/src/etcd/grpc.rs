@@ -241,7 +241,7 @@ impl<A: Message + Default> Answers<A> {
     }
 }
 
-fn framed(message: &impl Message) -> Bytes {
+pub(super) fn framed(message: &impl Message) -> Bytes {
     let length = message.encoded_len();
     let mut bytes = BytesMut::with_capacity(5 + length);
     bytes.put_u8(0);

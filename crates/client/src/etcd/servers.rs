@@ -1,6 +1,7 @@
 //! Finding a server of the cluster that answers, and that follows a leader.
 //!
-//! * F1 All are tried, a moment apart, so that one that hangs costs that moment only. The one that was left comes last.
+//! * F1 All are tried, a moment apart, so that one that hangs costs that moment only. Each is tried again by itself, whatever
+//!   the others do. The one that was left comes last.
 //! * F2 A server is of use when it answers a linearizable read. One that answers, but not that, follows no leader.
 //! * F3 Servers of two clusters are never mixed: the first that answers says which one it is.
 
@@ -14,6 +15,7 @@ use crate::{Error, ErrorKind};
 use bellwether_api::etcd::RangeRequest;
 use bellwether_net::NoConnection;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -26,6 +28,11 @@ const CALL: Duration = Duration::from_secs(3);
 const APART: Duration = Duration::from_millis(50);
 /// F3: at first, how long after the first answer the client waits for the others'.
 const ALL_WITHIN: Duration = Duration::from_millis(250);
+
+/// How rustls says that the other side ended a connection because of TLS. By the time it is heard of it is a text.
+const ALERT: &str = "received fatal alert";
+/// What is noted of a server that was chosen.
+const CONNECTED: &str = "it is connected, and has not answered in time";
 
 /// A server that answers.
 pub(crate) struct Server {
@@ -67,7 +74,7 @@ impl Servers {
         let until = Instant::now() + within;
         let mut pause = BACK_OFF.0;
         loop {
-            let (found, useless) = self.round(None, true).await;
+            let (found, useless) = self.round().await;
             let mut found = found.into_iter();
             if let Some(first) = found.next() {
                 if let Some(other) = found.find(|other| other.cluster != first.cluster) {
@@ -98,32 +105,51 @@ impl Servers {
 
     /// Another server, after one was left. `missed` is told of a server that answers and follows no leader.
     pub(crate) async fn again(&mut self, left: Option<u32>, missed: impl Fn(u32)) -> Server {
-        let mut pause = BACK_OFF.0;
+        let mut hosts = self.hosts();
+        hosts.sort_by_key(|(number, _)| Some(*number) == left);
+        let (mut attempts, (tell, mut told)) = (JoinSet::new(), mpsc::unbounded_channel());
+        for (place, (number, host)) in (0..).zip(hosts) {
+            self.tried.note_at(&host, "it has not answered yet");
+            let (cluster, tell) = (self.cluster.clone(), tell.clone());
+            attempts.spawn(async move {
+                sleep(APART * place).await;
+                let mut pause = BACK_OFF.0;
+                while tell.send((reach(&cluster, number, &host).await, host.clone())).is_ok() {
+                    sleep(jitter(pause)).await;
+                    pause = (2 * pause).min(BACK_OFF.1);
+                }
+            });
+        }
         loop {
-            let (found, useless) = self.round(left, false).await;
-            let ours = |server: &Server| self.id.is_none_or(|id| id == server.cluster);
-            for server in found {
-                if ours(&server) {
+            match told.recv().await {
+                Some((Ok(server), _)) if self.id.is_none_or(|id| id == server.cluster) => {
+                    self.tried.note_at(&server.host, CONNECTED);
                     return server;
                 }
-                self.tried.note_at(&server.host, "it belongs to another etcd cluster");
-            }
-            for (_, why) in useless {
-                if let Useless::NoLeader(number) = why {
-                    missed(number);
+                Some((Ok(_), host)) => {
+                    self.tried.note_at(&host, "it belongs to another etcd cluster");
                 }
+                Some((Err(why), host)) => {
+                    self.tried.note_at(&host, why.why());
+                    if let Useless::NoLeader(number) = why {
+                        missed(number);
+                    }
+                }
+                // The tasks go on until this returns.
+                None => sleep(BACK_OFF.1).await,
             }
-            sleep(jitter(pause)).await;
-            pause = (2 * pause).min(BACK_OFF.1);
         }
     }
 
-    /// F1: tries all once. The first that is of use; and `all` that answer soon after.
-    async fn round(&self, left: Option<u32>, all: bool) -> (Vec<Server>, Vec<(String, Useless)>) {
-        let mut hosts: Vec<(u32, String)> = (1..).zip(self.cluster.hosts.iter().cloned()).collect();
-        hosts.sort_by_key(|(number, _)| Some(*number) == left);
+    /// All servers with their numbers.
+    fn hosts(&self) -> Vec<(u32, String)> {
+        (1..).zip(self.cluster.hosts.iter().cloned()).collect()
+    }
+
+    /// F1: tries all once. Those that are of use and answer soon after the first of them.
+    async fn round(&self) -> (Vec<Server>, Vec<(String, Useless)>) {
         let mut attempts = JoinSet::new();
-        for (place, (number, host)) in (0..).zip(hosts) {
+        for (place, (number, host)) in (0..).zip(self.hosts()) {
             self.tried.note_at(&host, "it has not answered yet");
             let cluster = self.cluster.clone();
             attempts.spawn(async move {
@@ -138,24 +164,26 @@ impl Servers {
             let Ok(Some(ended)) = timeout(patience, attempts.join_next()).await else { break };
             match ended {
                 Ok((host, Ok(server))) => {
-                    self.tried.note_at(&host, "it is connected, and has not answered in time");
+                    self.tried.note_at(&host, CONNECTED);
                     found.push(server);
-                    if !all {
-                        break;
-                    }
                 }
                 Ok((host, Err(why))) => {
-                    let text = match &why {
-                        Useless::Connect(why) => why.why(),
-                        Useless::NoLeader(_) => "it follows no leader",
-                    };
-                    self.tried.note_at(&host, text);
+                    self.tried.note_at(&host, why.why());
                     useless.push((host, why));
                 }
                 Err(_) => {}
             }
         }
         (found, useless)
+    }
+}
+
+impl Useless {
+    fn why(&self) -> &str {
+        match self {
+            Useless::Connect(why) => why.why(),
+            Useless::NoLeader(_) => "it follows no leader",
+        }
     }
 }
 
@@ -180,6 +208,17 @@ fn down(why: impl ToString) -> Useless {
     Useless::Connect(ConnectError::Down(why.to_string()))
 }
 
+/// With TLS 1.3 a server looks at the certificate when the client has connected already.
+fn unless_refused(fault: Fault) -> Useless {
+    match fault {
+        Fault::Broken(why) if why.contains(ALERT) => {
+            let why = format!("it does not accept the certificate of this client: {why}");
+            Useless::Connect(ConnectError::Tls(why))
+        }
+        fault => down(fault),
+    }
+}
+
 fn rejected(why: impl Into<String>) -> Useless {
     Useless::Connect(ConnectError::Rejected(why.into()))
 }
@@ -191,14 +230,14 @@ async fn reach(cluster: &Cluster, number: u32, host: &str) -> Result<Server, Use
         NoConnection::Unreachable(error) => down(error),
         NoConnection::Tls(error) => Useless::Connect(ConnectError::Tls(error.to_string())),
     })?;
-    let channel = Channel::open(io, host, CALL).await.map_err(down)?;
+    let channel = Channel::open(io, host, CALL).await.map_err(unless_refused)?;
     let status = timeout(WITHIN, channel.status()).await;
     let status = status.map_err(|_| down("it does not answer"))?.map_err(|fault| match trust {
         // A server that speaks TLS closes a connection without TLS.
         None if matches!(fault, Fault::Broken(_)) => {
             down(format!("{fault}; does it want TLS? Name the directory of the certificates"))
         }
-        _ => down(fault),
+        _ => unless_refused(fault),
     })?;
     if version(&status.version).is_none_or(|version| version < OLDEST) {
         let (major, minor) = OLDEST;
@@ -243,7 +282,44 @@ fn version(text: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::grpc::framed;
     use super::*;
+    use bellwether_api::etcd::{RangeResponse, StatusResponse};
+
+    /// A server that answers everything as an etcd of this version would.
+    async fn server(version: &str) -> String {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let status = StatusResponse { version: version.to_owned(), ..StatusResponse::default() };
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            while let Some(Ok((request, mut respond))) = connection.accept().await {
+                let answer = http::Response::builder().body(()).unwrap();
+                let mut body = respond.send_response(answer, false).unwrap();
+                let data = match request.uri().path().ends_with("/Status") {
+                    true => framed(&status),
+                    false => framed(&RangeResponse::default()),
+                };
+                body.send_data(data, false).unwrap();
+                let mut trailers = http::HeaderMap::new();
+                trailers.insert("grpc-status", "0".parse().unwrap());
+                body.send_trailers(trailers).unwrap();
+            }
+        });
+        host
+    }
+
+    #[tokio::test]
+    async fn an_etcd_that_is_too_old_is_refused_at_once() {
+        let (old, new) = (server("3.3.27").await, server("3.5.1").await);
+        let mut servers = Servers::new(Cluster { hosts: vec![old], ..Cluster::default() });
+        let error = servers.first(Duration::from_secs(60)).await.err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Rejected, "{error}");
+        assert!(error.to_string().contains("3.4 or newer is needed"), "{error}");
+        let mut servers = Servers::new(Cluster { hosts: vec![new], ..Cluster::default() });
+        servers.first(Duration::from_secs(60)).await.ok().expect("a new one is not refused");
+    }
 
     #[test]
     fn old_versions_are_told_from_new_ones() {
