@@ -3,7 +3,7 @@
 use super::plan::Kind;
 use super::sequences::{self, Sequence};
 use bellwether_shell::{Failure, whole_number};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,11 +15,30 @@ const ROLES: std::ops::RangeInclusive<u64> = 0..=1_000;
 /// In a shorter time nothing could happen.
 const SHORTEST: Duration = Duration::from_secs(1);
 
+/// What the clients use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Engine {
+    /// Members of Bellwether
+    #[default]
+    Members,
+    /// Servers of etcd
+    Etcd,
+}
+
 // Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
 // with it, and is not taken for a flag.
 #[derive(Debug, Args)]
 #[command(after_help = Kind::table())]
 pub struct TortureArgs {
+    /// What runs: members of Bellwether, or servers of etcd, which must be installed
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        value_enum,
+        default_value = "members",
+        hide_possible_values = true
+    )]
+    engine: Engine,
     /// Members 1 to N
     #[arg(long, value_name = "N", default_value = "3", allow_hyphen_values = true)]
     members: String,
@@ -65,6 +84,7 @@ pub struct TortureArgs {
 /// What is to be done, checked.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
+    pub(super) engine: Engine,
     pub(super) members: u32,
     pub(super) clients: u32,
     pub(super) length: Duration,
@@ -100,12 +120,17 @@ impl TortureArgs {
             })?,
             None => u64::from(bellwether_net::draw() as u32),
         };
+        if self.engine == Engine::Etcd && self.namespaces {
+            let what = "there are only members of Bellwether in namespaces; leave out one of both";
+            return Err(Failure::flag("engine etcd --namespaces", what));
+        }
         Ok(Setup {
+            engine: self.engine,
             members: whole_number("members", &self.members, MEMBERS)? as u32,
             clients: whole_number("clients", &self.clients, CLIENTS)? as u32,
             length,
             seed,
-            faults: kinds(self.faults.as_deref(), self.namespaces)?,
+            faults: kinds(self.faults.as_deref(), self.engine, self.namespaces)?,
             locks: whole_number("locks", &self.locks, LOCKS)?,
             roles: whole_number("roles", &self.roles, ROLES)?,
             state: whole_number("state", &self.state, STATE)?,
@@ -119,8 +144,11 @@ impl TortureArgs {
     }
 }
 
-fn kinds(text: Option<&str>, namespaces: bool) -> Result<Vec<Kind>, Failure> {
-    let possible = Kind::possible(namespaces);
+fn kinds(text: Option<&str>, engine: Engine, namespaces: bool) -> Result<Vec<Kind>, Failure> {
+    let possible = match engine {
+        Engine::Members => Kind::possible(namespaces),
+        Engine::Etcd => Kind::ON_ETCD.to_vec(),
+    };
     let mut kinds = Vec::new();
     for word in text.into_iter().flat_map(|text| text.split(',')).map(str::trim) {
         if text == Some("none") {
@@ -133,7 +161,11 @@ fn kinds(text: Option<&str>, namespaces: bool) -> Result<Vec<Kind>, Failure> {
             return Err(Failure::flag("faults", what));
         };
         if !possible.contains(&kind) {
-            return Err(Failure::flag("faults", format!("'{word}' needs --namespaces")));
+            let why = match engine {
+                Engine::Members => "needs --namespaces",
+                Engine::Etcd => "is not made on etcd",
+            };
+            return Err(Failure::flag("faults", format!("'{word}' {why}")));
         }
         if !kinds.contains(&kind) {
             kinds.push(kind);
@@ -148,14 +180,20 @@ mod tests {
 
     #[test]
     fn faults_are_a_list() {
-        assert_eq!(kinds(None, true).unwrap(), Kind::ALL);
-        assert_eq!(kinds(None, false).unwrap(), Kind::possible(false));
-        assert_eq!(kinds(Some("none"), false).unwrap(), []);
-        assert_eq!(kinds(Some("stop, kill,stop"), false).unwrap(), [Kind::Stop, Kind::Kill]);
-        let complaint = kinds(Some("kill,none"), false).unwrap_err().to_string();
+        assert_eq!(kinds(None, Engine::Members, true).unwrap(), Kind::ALL);
+        assert_eq!(kinds(None, Engine::Members, false).unwrap(), Kind::possible(false));
+        assert_eq!(kinds(Some("none"), Engine::Members, false).unwrap(), []);
+        assert_eq!(
+            kinds(Some("stop, kill,stop"), Engine::Members, false).unwrap(),
+            [Kind::Stop, Kind::Kill]
+        );
+        let complaint = kinds(Some("kill,none"), Engine::Members, false).unwrap_err().to_string();
         assert!(complaint.contains("no fault 'none'; there are kill, stop"), "{complaint}");
-        let complaint = kinds(Some("star"), false).unwrap_err().to_string();
+        let complaint = kinds(Some("star"), Engine::Members, false).unwrap_err().to_string();
         assert!(complaint.contains("'star' needs --namespaces"), "{complaint}");
-        assert!(kinds(Some(""), false).is_err());
+        assert!(kinds(Some(""), Engine::Members, false).is_err());
+        assert_eq!(kinds(None, Engine::Etcd, false).unwrap(), Kind::ON_ETCD);
+        let complaint = kinds(Some("loss"), Engine::Etcd, false).unwrap_err().to_string();
+        assert!(complaint.contains("'loss' is not made on etcd"), "{complaint}");
     }
 }

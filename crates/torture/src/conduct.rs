@@ -4,7 +4,7 @@ use super::able::{Lateness, Stretches};
 use super::args::{Setup, Work};
 use super::check::Violation;
 use super::faults::{Fault, Ground, Remedy};
-use super::field::Field;
+use super::field::{Field, Places};
 use super::figures::Gaps;
 use super::history::now;
 use super::lab::Lab;
@@ -28,7 +28,7 @@ use tokio::time::{sleep, timeout};
 const ELECTS_WITHIN: Duration = Duration::from_secs(60);
 /// How long clients may take to finish when nothing is wrong any more: they may have to wait for each
 /// other.
-const FINISHES_WITHIN: Duration = Duration::from_secs(60);
+pub(super) const FINISHES_WITHIN: Duration = Duration::from_secs(60);
 /// How long sessions of killed clients may be there afterwards.
 const FREE_WITHIN: Duration = Duration::from_secs(30);
 /// What members say may be older by some tenths of a second; two that lead for longer both do.
@@ -75,6 +75,8 @@ pub(super) struct Conducted {
     pub(super) gap: Option<Duration>,
     /// Kinds of faults that this machine cannot make, and why.
     pub(super) left_out: BTreeMap<Kind, String>,
+    /// The number of terms, if tokens do not tell them.
+    pub(super) terms: Option<usize>,
 }
 
 impl Conductor {
@@ -105,7 +107,7 @@ impl Conductor {
         for (place, member) in cluster.members.iter().enumerate() {
             tokio::spawn(ask(place, Link::new(member.http.clone()), sender.clone()));
         }
-        let field = Field::new(setup, folder, &cluster)?;
+        let field = Field::new(setup, folder, Places::members(&cluster))?;
         let world = World::new(setup.members);
         let mut conductor = Conductor {
             setup: setup.clone(),
@@ -184,7 +186,7 @@ impl Conductor {
         let (leaderless, unled) = (self.leaderless.until(now()), self.unled.until(now()));
         let (gaps, late_us) = (Gaps { leaderless, unled }, self.lateness.longest_us());
         let left_out = std::mem::take(&mut self.left_out);
-        Ok(Conducted { faults, violations, gaps, late_us, gap: None, left_out })
+        Ok(Conducted { faults, violations, gaps, late_us, gap: None, left_out, terms: None })
     }
 
     /// Makes a fault, which lasts as long as it was to.
@@ -340,7 +342,7 @@ async fn left(cluster: &Cluster, place: usize) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-fn bar(setup: &Setup, quiet: bool) -> ProgressBar {
+pub(super) fn bar(setup: &Setup, quiet: bool) -> ProgressBar {
     if quiet {
         return ProgressBar::hidden();
     }

@@ -33,6 +33,20 @@ pub(super) struct Fault {
 }
 
 impl Fault {
+    /// A fault that begins now.
+    pub(super) fn new(kind: Kind, from: u64) -> Self {
+        Fault {
+            kind,
+            what: String::new(),
+            members: Vec::new(),
+            coordinated: false,
+            client: None,
+            from,
+            until: from,
+            hits: None,
+        }
+    }
+
     /// A line for the report: what happened when.
     pub(super) fn line(&self) -> String {
         let Fault { kind, what, coordinated, from, until, .. } = self;
@@ -74,16 +88,7 @@ impl Ground {
     pub(super) async fn make(&mut self, planned: &Planned) -> Option<(Fault, Remedy)> {
         let from = now();
         let (kind, draw) = (planned.kind, planned.draw);
-        let mut fault = Fault {
-            kind,
-            what: String::new(),
-            members: Vec::new(),
-            coordinated: false,
-            client: None,
-            from,
-            until: from,
-            hits: None,
-        };
+        let mut fault = Fault::new(kind, from);
         if kind.is_for_clients() {
             let remedy = self.hit_client(kind, draw, &mut fault).await?;
             return Some((fault, remedy));

@@ -19,13 +19,33 @@ pub(super) struct Field {
     program: PathBuf,
     folder: PathBuf,
     setup: Setup,
-    /// Where members are, for each way to connect.
-    ways: Vec<String>,
-    certs: PathBuf,
-    http: String,
+    places: Places,
     chairs: Vec<Chair>,
     /// What became of each life that there was.
     lives: Vec<Life>,
+}
+
+/// Where the cluster is.
+pub(super) struct Places {
+    /// The ways to connect; clients take them in turn.
+    ways: Vec<String>,
+    /// The directory of the certificates, if there are any.
+    certs: Option<PathBuf>,
+    /// Where members answer over HTTP, separated by commas.
+    http: String,
+}
+
+impl Places {
+    pub(super) fn members(cluster: &Cluster) -> Self {
+        let http: Vec<_> = cluster.members.iter().map(|member| member.http.to_string()).collect();
+        let certs = Some(cluster.folder().to_owned());
+        Places { ways: ways(cluster), certs, http: http.join(",") }
+    }
+
+    /// Each client reaches etcd by a way of its own.
+    pub(super) fn etcd(ways: Vec<String>) -> Self {
+        Places { ways, certs: None, http: String::new() }
+    }
 }
 
 /// One client after the other.
@@ -42,19 +62,16 @@ struct Life {
 }
 
 impl Field {
-    pub(super) fn new(setup: &Setup, folder: &Path, cluster: &Cluster) -> Result<Self, Failure> {
+    pub(super) fn new(setup: &Setup, folder: &Path, places: Places) -> Result<Self, Failure> {
         let program = std::env::current_exe().map_err(|error| {
             Failure::Input(format!("cannot find the program itself to start it again: {error}"))
         })?;
-        let http: Vec<_> = cluster.members.iter().map(|member| member.http.to_string()).collect();
         let chairs = (0..setup.clients).map(|_| Chair::default()).collect();
         Ok(Field {
             program,
             folder: folder.to_owned(),
             setup: setup.clone(),
-            ways: ways(cluster),
-            certs: cluster.folder().to_owned(),
-            http: http.join(","),
+            places,
             chairs,
             lives: Vec::new(),
         })
@@ -80,9 +97,9 @@ impl Field {
             .arg(std::process::id().to_string())
             .args([&name, &seed.to_string()])
             .arg(self.history(&name))
-            .arg(&self.ways[chair % self.ways.len()])
-            .arg(&self.certs)
-            .arg(&self.http)
+            .arg(&self.places.ways[chair % self.places.ways.len()])
+            .arg(self.places.certs.as_deref().unwrap_or(Path::new("")))
+            .arg(&self.places.http)
             .args([self.setup.locks.to_string(), self.setup.roles.to_string()])
             // Held open, so that its end tells the client of ours.
             .stdin(Stdio::piped())

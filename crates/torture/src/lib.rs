@@ -18,6 +18,7 @@ mod check;
 mod client;
 mod conduct;
 mod disks;
+mod etcd;
 mod faults;
 mod field;
 mod figures;
@@ -30,7 +31,7 @@ mod report;
 mod sequences;
 mod writes;
 
-use args::{Setup, TortureArgs, Work};
+use args::{Engine, Setup, TortureArgs, Work};
 use bellwether_ops::cluster::{Signals, runtime};
 use bellwether_shell::{Failure, Folder, Verdict, print};
 use clap::Subcommand;
@@ -111,17 +112,20 @@ async fn all(
 }
 
 async fn torture(setup: &Setup, json: bool, folder: Folder) -> Result<Verdict, Failure> {
-    let mut conductor = Conductor::start(setup, folder.path(), json).await?;
-    let conducted = conductor.conduct().await?;
+    let (conducted, histories) = match setup.engine {
+        Engine::Members => {
+            let mut conductor = Conductor::start(setup, folder.path(), json).await?;
+            (conductor.conduct().await?, conductor.ground.field.histories()?)
+        }
+        Engine::Etcd => etcd::run(setup, folder.path(), json).await?,
+    };
     let faults: String = conducted.faults.iter().map(Fault::line).collect();
     let path = folder.path().join("faults.txt");
     fs::write(&path, faults).map_err(|error| Failure::Write("keep", path, error))?;
-    let histories = conductor.ground.field.histories()?;
     let (book, found) = check::check(&histories);
-    let figures = Figures {
-        late_us: conducted.late_us,
-        ..Figures::of(&book, &histories, &conducted.faults, &conducted.gaps)
-    };
+    let mut figures = Figures::of(&book, &histories, &conducted.faults, &conducted.gaps);
+    figures.late_us = conducted.late_us;
+    figures.terms = conducted.terms.unwrap_or(figures.terms);
     let violations: Vec<_> = conducted.violations.into_iter().chain(found).collect();
     // Files are kept if that was asked for, or if something was found.
     let wanted = !violations.is_empty() || matches!(folder, Folder::Kept(_));

@@ -102,6 +102,17 @@ impl Kind {
         Kind::ALL.into_iter().filter(|kind| namespaces || !kind.needs_namespaces()).collect()
     }
 
+    /// All that can be made on servers of etcd. Clients connect by ways of their own there, which can be cut.
+    pub(super) const ON_ETCD: [Kind; 7] = [
+        Kind::Kill,
+        Kind::Stop,
+        Kind::Coordinator,
+        Kind::Majority,
+        Kind::ClientKill,
+        Kind::ClientStop,
+        Kind::ClientCut,
+    ];
+
     /// Whether short ones tell little: a cluster has to find out which members reach each other, or to write.
     fn is_long(self) -> bool {
         self.span_ms().0 >= LONG_MS
@@ -205,6 +216,7 @@ fn kind(kinds: &[Kind], round: &mut Vec<Kind>, chance: &mut Chance) -> Option<Ki
 
 #[cfg(test)]
 mod tests {
+    use super::super::args::Engine;
     use super::*;
 
     fn plan(setup: &Setup) -> Vec<Planned> {
@@ -214,7 +226,8 @@ mod tests {
     fn setup(members: u32, faults: &[Kind]) -> Setup {
         let (length, faults) = (Duration::from_secs(60), faults.to_vec());
         let (clients, seed, locks, roles, state, namespaces) = (4, 3, 3, 3, 0, None);
-        Setup { members, clients, length, seed, faults, locks, roles, state, namespaces }
+        let engine = Engine::Members;
+        Setup { engine, members, clients, length, seed, faults, locks, roles, state, namespaces }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a run came to, for people and for programs.
 
-use super::args::{Setup, Work};
+use super::args::{Engine, Setup, Work};
 use super::check::Violation;
 use super::figures::{Figures, Gap, Tally};
 use super::history::History;
@@ -41,7 +41,11 @@ impl Report<'_> {
             Some(sequence) => format!("sequence {}", sequence.letter),
             None => format!("{} of faults", shown(*length)),
         };
-        let mut text = format!("{members} members, {clients} clients, {what}, seed {seed}\n\n");
+        let members = match self.setup.engine {
+            Engine::Members => format!("{members} members"),
+            Engine::Etcd => format!("{members} servers of etcd"),
+        };
+        let mut text = format!("{members}, {clients} clients, {what}, seed {seed}\n\n");
         self.rows(&mut text);
         match (self.gap, self.sequence()) {
             (Some(gap), Some(sequence)) => {
@@ -86,6 +90,7 @@ impl Report<'_> {
         let faults = if faults.is_empty() { "none".to_owned() } else { faults.join(",") };
         let faults = format!("--members {members} --for {} --faults {faults}", shown(*length));
         match namespaces {
+            None if self.setup.engine == Engine::Etcd => format!("--engine etcd {own} {faults}"),
             None => format!("{own} {faults}"),
             Some(Work::Random) => format!("--namespaces {own} {faults}"),
             Some(Work::Sequence(which)) => {
@@ -183,6 +188,7 @@ impl Report<'_> {
             .collect();
         let [half, most, longest] = f.wait_us.map(ms);
         let report = serde_json::json!({
+            "engine": match self.setup.engine { Engine::Members => "members", Engine::Etcd => "etcd" },
             "members": self.setup.members, "clients": self.setup.clients,
             "seed": self.setup.seed, "length_ms": self.setup.length.as_millis() as u64,
             "processes": f.clients, "sessions": f.sessions, "sessions_lost": f.sessions_lost,
@@ -220,8 +226,19 @@ mod tests {
         let faults = vec![Kind::Kill, Kind::ClientStop, Kind::DiskSlow];
         let (length, seed) = (Duration::from_secs(90), 7);
         let (members, clients, locks, roles, state, namespaces) = (3, 2, 4, 0, 0, None);
-        let setup =
-            Setup { members, clients, length, seed, faults, locks, roles, state, namespaces };
+        let engine = Engine::Members;
+        let setup = Setup {
+            engine,
+            members,
+            clients,
+            length,
+            seed,
+            faults,
+            locks,
+            roles,
+            state,
+            namespaces,
+        };
         let histories = [told("client-1.1", "10 asks 1 x exclusive; 20 granted 1 5")];
         let mut figures = Figures::default();
         let (leaderless_us, unled_us, silence_us) = (400_000, 300_000, 500_000);

@@ -1,6 +1,7 @@
 //! `torture` as a script meets it: a short run in which everything goes wrong and nothing is wrong.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::print_stderr, reason = "it says what is skipped")]
 
 use crate::common::{Up, command};
 use rustix::process::{Pid, Signal, kill_process};
@@ -33,6 +34,28 @@ fn whatever_happens_to_members_and_clients_nothing_is_wrong() {
     assert_eq!(faults.len(), 8);
     let sum = |what: &str| faults.iter().map(|fault| fault[what].as_u64().unwrap()).sum::<u64>();
     assert!(sum("bit") >= 4 && sum("happened") >= sum("bit"), "{said}");
+}
+
+#[test]
+fn on_etcd_nothing_is_wrong_either() {
+    let path = std::env::var_os("PATH").unwrap();
+    if !std::env::split_paths(&path).any(|folder| folder.join("etcd").exists()) {
+        eprintln!("skipped: no etcd here; apt-get install etcd-server installs it");
+        return;
+    }
+    let output = run("torture --engine etcd --clients 4 --for 5s --seed 5 --json");
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}\n{}", text(&output.stderr));
+    let report: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (&report["violations"], &report["engine"]),
+        (&Value::Array(Vec::new()), &"etcd".into())
+    );
+    let faults = report["faults"].as_array().unwrap();
+    let bit = faults.iter().map(|fault| fault["bit"].as_u64().unwrap()).sum::<u64>();
+    assert!(bit >= 2 && report["grants"].as_u64() > Some(0), "{said}");
+    let output = run("torture --engine etcd --namespaces");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
 }
 
 /// All processes of a run, by what the members' and clients' files say.

@@ -44,7 +44,7 @@ impl Worker {
 
     async fn lock_another(&mut self, session: &Session, held: &[Held<Lock>]) -> Option<Held<Lock>> {
         let wants = self.wants(held);
-        let patience = self.patience();
+        let patience = self.patience(held);
         let (waits, limit) = match patience {
             Patience::None => (false, None),
             Patience::Within(span) | Patience::Until(span) => (true, Some(span)),
@@ -68,10 +68,13 @@ impl Worker {
         self.answered(ask, result)
     }
 
-    fn patience(&mut self) -> Patience {
+    fn patience(&mut self, held: &[Held<Lock>]) -> Patience {
+        // Nothing else would end a deadlock on etcd.
+        let ends = self.context.on_etcd && !held.is_empty();
         match self.chance.below(10) {
             0..2 => Patience::None,
             2..5 => Patience::Within(self.chance.millis(1, 400)),
+            6.. if ends => Patience::Within(self.chance.millis(1, 400)),
             5..6 => Patience::Until(self.chance.millis(0, 200)),
             _ => Patience::Endless,
         }
@@ -84,6 +87,7 @@ impl Worker {
         free.retain(|lock| !names.contains(&&name(*lock)));
         self.chance.shuffle(&mut free);
         let count = match self.chance.below(10) {
+            _ if self.context.on_etcd => 1,
             0..7 => 1,
             7..9 => 2,
             _ => 3,
@@ -96,6 +100,7 @@ impl Worker {
     /// Every third lock is a semaphore.
     fn mode(&mut self, lock: u64) -> Mode {
         match lock % 3 {
+            _ if self.context.on_etcd => Mode::Exclusive,
             2 => Mode::Permits { take: 1 + self.chance.below(2) as u32, of: PERMITS },
             _ if self.chance.percent(25) => Mode::Shared,
             _ => Mode::Exclusive,

@@ -41,9 +41,9 @@ pub struct TortureClientArgs {
     history: PathBuf,
     /// Where members are, separated by commas
     endpoints: String,
-    /// Where certificates are
+    /// Where certificates are; empty if there are none
     certs: String,
-    /// Where members answer over HTTP, separated by commas
+    /// Where members answer over HTTP, separated by commas; empty if nothing does
     http: String,
     /// How many locks there are
     locks: u64,
@@ -59,6 +59,8 @@ pub(super) struct Context {
     pub(super) http: Vec<Address>,
     pub(super) locks: u64,
     pub(super) roles: u64,
+    /// Whether it is etcd, which has exclusive locks and roles in the order of coming only, and finds no deadlocks.
+    pub(super) on_etcd: bool,
     /// The numbers of requests.
     asks: AtomicU64,
     /// Whether it is time to finish.
@@ -80,12 +82,19 @@ pub(crate) fn run(args: &TortureClientArgs) -> Result<Verdict, Failure> {
     if !end_with_parent(args.parent) {
         return Ok(Verdict::Well);
     }
-    let endpoints = Endpoints::parse(&args.endpoints, Some(&args.certs), None)
+    let certs = Some(args.certs.as_str()).filter(|certs| !certs.is_empty());
+    let on_etcd = args.endpoints.starts_with("etcd://");
+    let endpoints = Endpoints::parse(&args.endpoints, certs, None)
         .map_err(|error| Failure::Input(error.to_string()))?
         .timeout(LOOKS_FOR);
     let pen = Pen::new(&args.history)
         .map_err(|error| Failure::Write("history", args.history.clone(), error))?;
-    let http = args.http.split(',').map(Address::parse).collect::<Result<Vec<_>, _>>()?;
+    let http = args
+        .http
+        .split(',')
+        .filter(|address| !address.is_empty())
+        .map(Address::parse)
+        .collect::<Result<Vec<_>, _>>()?;
     runtime()?.block_on(async {
         let mut term = signal(SignalKind::terminate())
             .map_err(|error| Failure::Input(format!("cannot wait for signals: {error}")))?;
@@ -103,7 +112,8 @@ pub(crate) fn run(args: &TortureClientArgs) -> Result<Verdict, Failure> {
         };
         let (name, asks) = (args.name.clone(), AtomicU64::new(0));
         let (locks, roles) = (args.locks, args.roles);
-        let context = Arc::new(Context { name, pen, client, http, locks, roles, asks, ending });
+        let context = Context { name, pen, client, http, locks, roles, on_etcd, asks, ending };
+        let context = Arc::new(context);
         let workers: Vec<_> = (0..WORKERS)
             .map(|seat| {
                 let chance = Chance::new(args.seed, &[u64::from(seat)]);

@@ -1,8 +1,8 @@
 //! Roles: campaign, lead, proclaim, and yield in one way or another.
 //!
-//! The first of every three roles goes in the order of coming, and is never handed over; the second
-//! goes by priority, and its leader yields when it is asked to; the third goes in the order of
-//! coming, and is handed over.
+//! On members the first of every three roles goes in the order of coming, and is never handed over; the second goes by
+//! priority, and its leader yields when it is asked to; the third goes in the order of coming, and is handed over. On etcd
+//! all go in the order of coming.
 
 use super::super::history::{Event, Mode, Want, Way};
 use super::words;
@@ -23,9 +23,10 @@ impl Worker {
         }
         let role = self.chance.below(self.context.roles);
         let name = format!("role-{role}");
-        let mode = Mode::Role { first_come: role % 3 != 1 };
+        let by_priority = role % 3 == 1 && !self.context.on_etcd;
+        let mode = Mode::Role { first_come: !by_priority };
         let mut campaign = session.campaign(&name).value(session.id().to_string());
-        if role % 3 == 1 {
+        if by_priority {
             campaign = campaign.priority(self.chance.below(3) as i32).preempt();
         }
         let patience = self.chance.percent(50).then(|| self.chance.millis(20, 500));
@@ -52,7 +53,8 @@ impl Worker {
             self.proclaim(&held).await;
         }
         let [held] = held;
-        if !role.is_multiple_of(3) && self.chance.percent(60) && !self.context.is_ending() {
+        let goes_over = !role.is_multiple_of(3) && !self.context.on_etcd;
+        if goes_over && self.chance.percent(60) && !self.context.is_ending() {
             self.hand_over(held, &name).await;
         } else {
             self.resign(held).await;

@@ -11,6 +11,8 @@ use tokio::time::{sleep, timeout};
 
 /// The TTLs of sessions, in milliseconds.
 const TTL_MS: [u64; 3] = [1_000, 2_000, 3_000];
+/// How much longer they are on etcd, which keeps none below 2 s.
+const ON_ETCD_MS: u64 = 1_000;
 /// How often to look at what is held.
 const LOOKS_EVERY: Duration = Duration::from_millis(8);
 /// How long after its session is over a guard may take to say so.
@@ -97,6 +99,7 @@ impl Worker {
             self.session = None;
         }
         let (seat, ttl_ms) = (self.seat, TTL_MS[self.chance.below(TTL_MS.len() as u64) as usize]);
+        let ttl_ms = ttl_ms + if self.context.on_etcd { ON_ETCD_MS } else { 0 };
         let name = format!("{}.{seat}", self.context.name);
         let options = SessionOptions { name, ttl: Duration::from_millis(ttl_ms) };
         self.write(Event::Opens { seat });
