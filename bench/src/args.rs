@@ -109,6 +109,9 @@ pub(crate) struct CandidateArgs {
     /// Of what
     #[arg(value_enum)]
     pub(crate) peer: Peer,
+    /// The TTL of its session in seconds; in etcd's own service it is always one
+    #[arg(long, default_value_t = 60)]
+    pub(crate) ttl: u64,
     /// Where that is
     pub(crate) endpoints: Vec<String>,
 }

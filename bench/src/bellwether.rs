@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often a member is asked whether it is ready.
 const LOOK_READY: Duration = Duration::from_millis(5);
 /// As long as the configuration allows.
-const TTL: Duration = Duration::from_secs(60);
+pub(crate) const TTL: Duration = Duration::from_secs(60);
 /// The name in the certificates of the clients.
 const CLIENT: &str = "bench";
 const CLUSTER: &str = "bench";
@@ -149,7 +149,7 @@ impl Bellwether {
 
     /// A client on a connection of its own, with a session of its own, of this lock.
     pub(crate) async fn client(&self, way: Way, lock: &str) -> Outcome<Client> {
-        let session = session(&self.connect(way).await?, lock).await?;
+        let session = session(&self.connect(way).await?, lock, TTL).await?;
         Ok(Client { session, name: lock.to_owned(), held: None })
     }
 
@@ -211,9 +211,21 @@ fn configuration(addresses: &[String], durability: &str) -> String {
     text
 }
 
-/// Begins a session with a TTL of a minute.
-pub(crate) async fn session(client: &bellwether::Client, name: &str) -> Outcome<Session> {
-    let options = SessionOptions { ttl: TTL, ..SessionOptions::named(name) };
+/// A client on a connection of its own to what is at this address, with a session of its own.
+pub(crate) async fn client_at(address: &str, lock: &str) -> Outcome<Client> {
+    let endpoints = Endpoints::parse(address, None, None).map_err(said)?;
+    let client = bellwether::Client::connect(endpoints).await.map_err(said)?;
+    let session = session(&client, lock, TTL).await?;
+    Ok(Client { session, name: lock.to_owned(), held: None })
+}
+
+/// Begins a session.
+pub(crate) async fn session(
+    client: &bellwether::Client,
+    name: &str,
+    ttl: Duration,
+) -> Outcome<Session> {
+    let options = SessionOptions { ttl, ..SessionOptions::named(name) };
     client.session(options).await.map_err(said)
 }
 

@@ -21,7 +21,7 @@ pub(crate) async fn run(args: &CandidateArgs) -> Outcome<()> {
     match args.peer {
         Peer::Etcd => etcd(&args.endpoints).await,
         Peer::Redis => Err("Redis has no roles".to_owned()),
-        Peer::Bellwether => bellwether(&args.endpoints).await,
+        Peer::Bellwether => bellwether(args).await,
     }
 }
 
@@ -49,11 +49,12 @@ async fn etcd(endpoints: &[String]) -> Outcome<()> {
     forever().await
 }
 
-async fn bellwether(endpoints: &[String]) -> Outcome<()> {
-    let endpoints = endpoints.join(",");
+/// On members of ours, or on etcd by our client crate.
+async fn bellwether(args: &CandidateArgs) -> Outcome<()> {
+    let endpoints = args.endpoints.join(",");
     let endpoints = Endpoints::parse(&endpoints, None, None).map_err(bellwether::said)?;
     let client = ::bellwether::Client::connect(endpoints).await.map_err(bellwether::said)?;
-    let session = bellwether::session(&client, "candidate").await?;
+    let session = bellwether::session(&client, "candidate", Duration::from_secs(args.ttl)).await?;
     say("stands");
     let leadership = session.campaign(ROLE).await.map_err(bellwether::said)?;
     let since = now_us();

@@ -82,6 +82,11 @@ impl Etcd {
         }
     }
 
+    /// Where our client crate finds the leader.
+    pub(crate) fn address(&self) -> String {
+        self.leader.replace("http://", "etcd://")
+    }
+
     /// A client on a connection of its own, with a lease of its own, of this lock.
     pub(crate) async fn client(&self, lock: &str) -> Outcome<Client> {
         let connected = etcd_client::Client::connect([&self.leader], None).await;

@@ -20,6 +20,10 @@ const OF_ETCD_IN_MEMORY: f64 = 10.0;
 const OF_REDIS: f64 = 0.8;
 /// At most this share of the time that etcd takes to hand a lock on.
 const HAND_OFF: f64 = 0.1;
+/// At least this share of the pairs that etcd-client has by hand: our engine on etcd adds a tenth at most.
+const BY_HAND: f64 = 0.91;
+/// Our engine on etcd hands a lock on as soon as etcd's lock service, at least.
+const BY_SERVICE: f64 = 1.0;
 
 /// The servers that run.
 struct Servers {
@@ -33,14 +37,17 @@ struct Servers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum System {
     Etcd,
+    /// Our client crate on the same servers of etcd.
+    Engine,
     Redis(Way),
     Bellwether(bellwether::Way),
     InMemory,
 }
 
 impl System {
-    const ALL: [System; 7] = [
+    const ALL: [System; 8] = [
         System::Etcd,
+        System::Engine,
         System::Redis(Way::Tcp),
         System::Redis(Way::Unix),
         System::Bellwether(bellwether::Way::Unix),
@@ -52,6 +59,7 @@ impl System {
     fn name(self) -> &'static str {
         match self {
             System::Etcd => "etcd",
+            System::Engine => "etcd engine",
             System::Redis(Way::Tcp) => "redis tcp",
             System::Redis(Way::Unix) => "redis unix",
             System::Bellwether(bellwether::Way::Unix) => "bellwether unix",
@@ -63,7 +71,7 @@ impl System {
 
     fn peer(self) -> Peer {
         match self {
-            System::Etcd => Peer::Etcd,
+            System::Etcd | System::Engine => Peer::Etcd,
             System::Redis(_) => Peer::Redis,
             System::Bellwether(_) | System::InMemory => Peer::Bellwether,
         }
@@ -99,6 +107,10 @@ impl Servers {
             System::Etcd => {
                 let etcd = self.etcd.as_ref().ok_or_else(absent)?;
                 Ok(Client::Etcd(Box::new(etcd.client(lock).await?)))
+            }
+            System::Engine => {
+                let etcd = self.etcd.as_ref().ok_or_else(absent)?;
+                Ok(Client::Bellwether(bellwether::client_at(&etcd.address(), lock).await?))
             }
             System::Redis(way) => {
                 let redis = self.redis.as_ref().ok_or_else(absent)?;
@@ -184,7 +196,8 @@ fn notes(args: &LocksArgs) -> Vec<String> {
             "{} rounds in turns, each {} s after {} s of warming up; the median of the rounds",
             args.rounds, args.length, args.warm_up
         ),
-        "etcd: three members, defaults, all clients at its leader; Redis: one, \
+        "etcd: three members, defaults, all clients at its leader, by etcd-client and etcd's lock service; \
+         'etcd engine': our client crate at the same leader; Redis: one, \
          nothing on disk; Bellwether: three members, defaults (entries synced to disk), mutual TLS \
          between them; 'in memory': the same with durability = \"memory\", by the Unix socket"
             .to_owned(),
@@ -268,6 +281,7 @@ fn pair_aims(table: &Table) -> Vec<Aim> {
     for (count, _) in &table.rows {
         let several = count != "1";
         let ratios = [
+            ("etcd engine", "etcd", Limit::AtLeast(BY_HAND)),
             ("bellwether unix", "etcd", Limit::AtLeast(OF_ETCD)),
             ("bellwether tls", "etcd", Limit::Unlimited),
             ("in memory", "etcd", Limit::AtLeast(OF_ETCD_IN_MEMORY)),
@@ -294,9 +308,11 @@ fn pair_aims(table: &Table) -> Vec<Aim> {
 
 fn hand_off_aims(table: &Table) -> Vec<Aim> {
     let mut aims = Vec::new();
-    for (ours, limit) in
-        [("bellwether unix", Limit::AtMost(HAND_OFF)), ("bellwether tls", Limit::Unlimited)]
-    {
+    for (ours, limit) in [
+        ("etcd engine", Limit::AtMost(BY_SERVICE)),
+        ("bellwether unix", Limit::AtMost(HAND_OFF)),
+        ("bellwether tls", Limit::Unlimited),
+    ] {
         if let (Some(own), Some(other)) = (table.figure(ours, "p50"), table.figure("etcd", "p50")) {
             let what = format!("{ours} / etcd, hand-off, p50");
             aims.push(Aim { what, is: own / other, limit });
@@ -350,6 +366,21 @@ mod tests {
         };
         assert!(met(100.0));
         assert!(!met(101.0));
+    }
+
+    #[test]
+    fn our_engine_on_etcd_adds_a_tenth_at_most() {
+        let columns = ["etcd", "etcd engine"];
+        assert!(met(pair_aims(&table(&columns, &[("1", &[109.0, 100.0])]))));
+        assert!(!met(pair_aims(&table(&columns, &[("1", &[110.0, 100.0])]))));
+        let rows = |own| [("etcd", vec![1_000.0]), ("etcd engine", vec![own])];
+        let met = |own: f64| {
+            let rows = rows(own);
+            let rows: Vec<(&str, &[f64])> = rows.iter().map(|(n, f)| (*n, f.as_slice())).collect();
+            met(hand_off_aims(&table(&["p50"], &rows)))
+        };
+        assert!(met(1_000.0));
+        assert!(!met(1_001.0));
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(crate) async fn measure(cluster: &mut Bellwether, sessions: usize) -> Outcom
             for number in 0..mine {
                 let client = client.clone();
                 at_once.spawn(async move {
-                    let session = session(&client, "bench[1]").await?;
+                    let session = session(&client, "bench[1]", crate::bellwether::TTL).await?;
                     session.lock(format!("bench/{place}/{number}")).await.map_err(said)
                 });
                 if at_once.len() >= AT_ONCE

@@ -2,7 +2,8 @@
 //!
 //! Candidates are processes of their own. One leads, one waits; the one that leads is killed at
 //! some moment, and the other says when it leads, by the clock that all processes of a machine
-//! share. Then a new one waits.
+//! share. Then a new one waits. A process that is stopped instead stands for a lost host: it is not
+//! heard of any more, and nothing says that it is dead.
 
 use crate::Outcome;
 use crate::args::{Peer, RolesArgs};
@@ -22,6 +23,10 @@ use tokio::time::{sleep, timeout};
 /// The longest time until the next one leads, in the middle of all trials.
 const MEDIAN_MS: f64 = 5.0;
 const OURS: &str = "bellwether, by socket";
+/// The TTL of sessions where it decides: the shortest that our engine on etcd keeps.
+const TTL_S: u64 = 2;
+/// Where a TTL is waited for, this share of the trials is enough.
+const SLOW: usize = 3;
 
 /// A candidate that prints nothing for this long never will.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -35,12 +40,12 @@ struct Candidate {
 }
 
 impl Candidate {
-    async fn start(peer: &str, endpoints: &[String]) -> Outcome<Self> {
+    async fn start(case: &Case) -> Outcome<Self> {
         let failed = |error: std::io::Error| format!("cannot start a candidate: {error}");
         let program = std::env::current_exe().map_err(failed)?;
         let mut child = Command::new(program)
-            .args(["candidate", peer])
-            .args(endpoints)
+            .args(["candidate", "--ttl", &case.ttl_s.to_string(), case.peer])
+            .args(&case.endpoints)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .process_group(0)
@@ -69,28 +74,47 @@ impl Candidate {
     }
 }
 
+/// What is measured.
+struct Case {
+    name: String,
+    /// The candidate's kind.
+    peer: &'static str,
+    endpoints: Vec<String>,
+    ttl_s: u64,
+    /// What happens to the leader.
+    signal: Signal,
+    trials: usize,
+}
+
 /// Kills leaders; milliseconds until the next one led, in order.
-async fn trials(peer: &str, endpoints: &[String], count: usize) -> Outcome<Vec<f64>> {
-    let mut leader = Candidate::start(peer, endpoints).await?;
+async fn trials(case: &Case) -> Outcome<Vec<f64>> {
+    let mut leader = Candidate::start(case).await?;
     leader.leads().await?;
     let mut spans = Vec::new();
-    for trial in 0..count {
-        let mut next = Candidate::start(peer, endpoints).await?;
+    for trial in 0..case.trials {
+        let mut next = Candidate::start(case).await?;
         // At another moment between two keep-alives in each trial.
         let phase = Duration::from_millis((trial as u64 * 389) % 331);
         sleep(SETTLES + phase).await;
         let from = now_us();
-        signal(&leader.child, Signal::KILL);
+        signal(&leader.child, case.signal);
         let until = next.leads().await?;
         let span = until.saturating_sub(from) as f64 / 1e3;
-        eprintln!("{peer}, trial {}: {span:.2} ms", trial + 1);
+        eprintln!("{}, trial {}: {span:.2} ms", case.name, trial + 1);
         spans.push(span);
-        let _ = leader.child.wait().await;
+        let _ = leader.child.kill().await;
         leader = next;
     }
     let _ = leader.child.kill().await;
     spans.sort_by(f64::total_cmp);
     Ok(spans)
+}
+
+impl Case {
+    async fn measure(self) -> Outcome<(String, Vec<f64>)> {
+        let spans = trials(&self).await?;
+        Ok((self.name, spans))
+    }
 }
 
 /// Measures; whether all aims are met.
@@ -100,18 +124,31 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
     }
     let folder = args.what.folder()?;
     let mut all = Vec::new();
+    let slow = args.trials.div_ceil(SLOW);
     if args.what.has(Peer::Etcd) {
         let etcd = Etcd::start(&args.what.etcd, folder.path(), Pace::QUICK).await?;
-        all.push((
-            format!("etcd, lease of {LEASE_S} s"),
-            trials("etcd", &etcd.endpoints, args.trials).await?,
-        ));
+        let own = vec![etcd.endpoints.join(",").replace("http://", "etcd://")];
+        for (name, peer, endpoints, ttl_s, signal, trials) in [
+            ("etcd".to_owned(), "etcd", &etcd.endpoints, LEASE_S as u64, Signal::KILL, args.trials),
+            ("etcd engine".to_owned(), "bellwether", &own, TTL_S, Signal::KILL, slow),
+            ("etcd engine, lost host".to_owned(), "bellwether", &own, TTL_S, Signal::STOP, slow),
+        ] {
+            let (name, endpoints) = (format!("{name}, TTL of {ttl_s} s"), endpoints.clone());
+            all.push(Case { name, peer, endpoints, ttl_s, signal, trials }.measure().await?);
+        }
         etcd.end().await;
     }
     if args.what.has(Peer::Bellwether) {
         let cluster = Bellwether::start(&args.what.bellwether, folder.path(), "disk").await?;
-        let endpoints = [cluster.endpoint()];
-        all.push((OURS.to_owned(), trials("bellwether", &endpoints, args.trials).await?));
+        let endpoints = vec![cluster.endpoint()];
+        let (lost, usual) = (TTL_S, crate::bellwether::TTL.as_secs());
+        for (name, ttl_s, signal, trials) in [
+            (OURS.to_owned(), usual, Signal::KILL, args.trials),
+            (format!("bellwether, lost host, TTL of {lost} s"), lost, Signal::STOP, slow),
+        ] {
+            let (peer, endpoints) = ("bellwether", endpoints.clone());
+            all.push(Case { name, peer, endpoints, ttl_s, signal, trials }.measure().await?);
+        }
         cluster.end().await;
     }
     let rows = all.into_iter().map(|(name, spans)| {
@@ -120,7 +157,8 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
     });
     let table = Table {
         title: format!(
-            "from the SIGKILL of a leader until the next one leads, {} trials, in milliseconds",
+            "from the SIGKILL of a leader until the next one leads, {} trials, {slow} where a TTL of \
+             {TTL_S} s is waited for, in milliseconds",
             args.trials
         ),
         key: "roles",
@@ -147,7 +185,9 @@ fn notes() -> Vec<String> {
     vec![
         format!("{cores} cores for everything; candidates are processes of their own"),
         "etcd: three members with an election time-out of 500 ms, below which a lease of 1 s is \
-         lengthened; election service; Redis has no roles"
+         lengthened; election service; 'etcd engine': our client crate; Redis has no roles"
+            .to_owned(),
+        "lost host: the leader is stopped (SIGSTOP), so that it is not heard of, and nothing says that it is dead"
             .to_owned(),
         "Bellwether: three members, defaults; candidates by Unix socket of the coordinator, \
          sessions of 60 s: the death of a process is seen, not waited for"
