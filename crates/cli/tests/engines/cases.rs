@@ -1,6 +1,6 @@
 //! What is promised on both engines, without faults.
 
-use crate::rig::{PATIENCE, Rig, TTL, session, until};
+use crate::rig::{PATIENCE, Rig, TTL, session, session_of, until};
 use bellwether::{Client, ErrorKind, Lost, Session, SessionEnd, Token};
 use bellwether_linear::locks::{History, Mode};
 use std::cell::RefCell;
@@ -32,12 +32,29 @@ impl Book {
 }
 
 pub(crate) async fn exclusion_is_linearizable_and_tokens_grow(rig: &mut Rig) {
+    let sessions = workers(rig, TTL).await;
+    contend(sessions, 8, async {}).await;
+}
+
+/// Six sessions, each of a client of its own.
+pub(crate) async fn workers(rig: &Rig, ttl: Duration) -> Vec<Session> {
+    let mut sessions = Vec::new();
+    for _ in 0..6 {
+        sessions.push(session_of(&rig.client().await, "worker", ttl).await);
+    }
+    sessions
+}
+
+/// All of these want one lock this many times at least, and until something has been done.
+pub(crate) async fn contend(sessions: Vec<Session>, times: usize, done: impl Future<Output = ()>) {
     let book = Rc::new(RefCell::new(Book::default()));
-    let local = LocalSet::new();
-    for who in 0..6 {
-        let (session, book) = (rig.session("worker").await, book.clone());
+    let (local, (over, is_over)) = (LocalSet::new(), watch::channel(false));
+    for (who, session) in (0..).zip(sessions) {
+        let (book, is_over) = (book.clone(), is_over.clone());
         local.spawn_local(async move {
-            for _ in 0..8 {
+            let mut had = 0;
+            while had < times || !*is_over.borrow() {
+                had += 1;
                 let request = {
                     let mut book = book.borrow_mut();
                     let now = book.now();
@@ -66,13 +83,19 @@ pub(crate) async fn exclusion_is_linearizable_and_tokens_grow(rig: &mut Rig) {
             }
         });
     }
+    local
+        .run_until(async {
+            done.await;
+            over.send_replace(true);
+        })
+        .await;
     local.await;
     let book = book.borrow();
     book.history.check(2_000_000).unwrap_or_else(|wrong| panic!("{wrong:?}"));
 }
 
 /// A request that waits, from when its place is known.
-async fn queued(
+pub(crate) async fn queued(
     session: &Session,
     name: &str,
 ) -> (u64, impl Future<Output = Result<bellwether::Lock, bellwether::Error>> + use<>) {
@@ -304,7 +327,7 @@ pub(crate) async fn two_hundred_wait(rig: &mut Rig) {
     let order = Rc::new(RefCell::new(Vec::new()));
     for _ in 0..200 {
         let session = client.session(bellwether::SessionOptions {
-            ttl: 10 * TTL,
+            ttl: 2 * TTL,
             ..bellwether::SessionOptions::named("waiter")
         });
         let session = session.await.unwrap();

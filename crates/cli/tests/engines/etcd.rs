@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -13,6 +13,8 @@ pub(crate) struct Servers {
     /// Where each serves clients, and where the others.
     ports: Vec<(u16, u16)>,
     children: Vec<Option<Child>>,
+    /// The directory of the certificates, if clients must show one.
+    certs: Option<PathBuf>,
 }
 
 /// The path of a program, if it is installed.
@@ -30,6 +32,17 @@ fn free_ports(count: usize) -> Vec<u16> {
 impl Servers {
     /// This number of servers, if etcd is installed.
     pub(crate) fn start(size: usize) -> Option<Servers> {
+        let servers = Servers::run_all(size, None)?;
+        servers.settle();
+        Some(servers)
+    }
+
+    /// A server that wants certificates which this directory's authority has signed.
+    pub(crate) fn with_certificates(certs: &Path) -> Option<Servers> {
+        Servers::run_all(1, Some(certs.to_owned()))
+    }
+
+    fn run_all(size: usize, certs: Option<PathBuf>) -> Option<Servers> {
         installed("etcd")?;
         let ports = free_ports(2 * size);
         let ports = ports.chunks(2).map(|pair| (pair[0], pair[1])).collect();
@@ -37,9 +50,9 @@ impl Servers {
             folder: tempfile::tempdir().unwrap(),
             ports,
             children: (0..size).map(|_| None).collect(),
+            certs,
         };
         (0..size).for_each(|server| servers.run(server));
-        servers.settle();
         Some(servers)
     }
 
@@ -50,8 +63,13 @@ impl Servers {
             .map(|(server, (_, peer))| format!("e{server}=http://127.0.0.1:{peer}"))
             .collect();
         let (client, peer) = self.ports[server];
+        let scheme = if self.certs.is_some() { "https" } else { "http" };
         let (client, peer) =
-            (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+            (format!("{scheme}://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+        let tls = self.certs.iter().flat_map(|certs| {
+            [("cert-file", "etcd.pem"), ("key-file", "etcd-key.pem"), ("trusted-ca-file", "ca.pem")]
+                .map(|(flag, file)| format!("--{flag}={}", certs.join(file).display()))
+        });
         let log = std::fs::File::create(self.folder.path().join(format!("{server}.log"))).unwrap();
         let child = Command::new("etcd")
             .args(["--name", &format!("e{server}"), "--log-level", "error"])
@@ -60,6 +78,10 @@ impl Servers {
             .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
             .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
             .args(["--initial-cluster", &cluster.join(","), "--initial-cluster-state", "new"])
+            // Half of the defaults: a new leader comes sooner.
+            .args(["--heartbeat-interval", "50", "--election-timeout", "500"])
+            .args(tls)
+            .args(self.certs.iter().map(|_| "--client-cert-auth"))
             .stdout(Stdio::null())
             .stderr(log)
             .spawn()
@@ -118,6 +140,13 @@ impl Servers {
         let mut command = Command::new("etcdctl");
         command.env("ETCDCTL_API", "3").args(["--endpoints", &self.hosts().join(",")]).args(words);
         Some(command)
+    }
+
+    /// The leases, as etcd has them.
+    pub(crate) fn leases(&self) -> Vec<String> {
+        let Some(mut command) = self.ctl(&["lease", "list"]) else { return Vec::new() };
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect()
     }
 
     /// All keys, as etcd has them.

@@ -15,6 +15,7 @@ mod cases;
 #[path = "../ops/common.rs"]
 mod common;
 mod etcd;
+mod examples;
 mod faults;
 mod only_etcd;
 mod rig;

@@ -2,15 +2,15 @@
 
 use crate::common::Up;
 use crate::etcd::Servers;
-use crate::{cases, faults, only_etcd, sidecar};
+use crate::{cases, examples, faults, only_etcd, sidecar};
 use bellwether::{Client, Endpoints, Session, SessionOptions};
 use rustix::process::{Pid, Signal, kill_process};
 use std::time::{Duration, Instant};
 
 /// Long enough for a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-/// The shortest that etcd keeps.
-pub(crate) const TTL: Duration = Duration::from_secs(2);
+/// The TTL of sessions that are not to be lost, on a busy machine either.
+pub(crate) const TTL: Duration = Duration::from_secs(10);
 
 /// A cluster.
 pub(crate) struct Rig {
@@ -51,6 +51,15 @@ impl Rig {
     /// A session of a client of its own.
     pub(crate) async fn session(&self, name: &str) -> Session {
         session(&self.client().await, name).await
+    }
+
+    /// The TTL of sessions that are to be lost. Members keep a shorter one.
+    pub(crate) fn short(&self) -> Duration {
+        match self.engine {
+            Cluster::Members(_) => Duration::from_secs(1),
+            // The shortest that it keeps.
+            Cluster::Etcd(_) => Duration::from_secs(2),
+        }
     }
 
     pub(crate) fn servers(&self) -> Option<&Servers> {
@@ -107,7 +116,11 @@ impl Rig {
 }
 
 pub(crate) async fn session(client: &Client, name: &str) -> Session {
-    let options = SessionOptions { ttl: TTL, ..SessionOptions::named(name) };
+    session_of(client, name, TTL).await
+}
+
+pub(crate) async fn session_of(client: &Client, name: &str, ttl: Duration) -> Session {
+    let options = SessionOptions { ttl, ..SessionOptions::named(name) };
     client.session(options).await.unwrap()
 }
 
@@ -148,11 +161,12 @@ pub(crate) fn run(mut rig: Rig) {
             cases::lists_tell_who_has_what,
             cases::work_runs_while_the_role_is_led,
             cases::two_hundred_wait,
+            examples::the_examples_run_by_the_address_alone,
             faults::a_paused_client_knows_that_it_has_lost,
-            faults::a_minority_grants_nothing,
+            faults::a_minority_grants_nothing_and_a_sidecar_says_so,
             sidecar::a_sidecar_tells_who_leads,
-            sidecar::a_sidecar_that_is_cut_off_says_so,
             faults::a_lost_leader_costs_no_lock,
+            faults::a_history_with_a_lost_leader_is_linearizable,
         ];
         if rig.servers().is_some() {
             each![
@@ -160,6 +174,11 @@ pub(crate) fn run(mut rig: Rig) {
                 only_etcd::names_that_others_use_are_refused,
                 only_etcd::etcdctl_and_we_exclude_each_other,
                 only_etcd::bad_addresses_are_told_apart,
+                only_etcd::a_wrong_user_or_certificate_is_told,
+                only_etcd::failures_have_their_exit_codes_and_leave_nothing,
+                only_etcd::a_lease_that_expires_while_waiting_is_told,
+                only_etcd::a_new_request_does_not_get_the_turn_of_an_older_one,
+                only_etcd::a_pair_is_two_entries_of_the_log,
                 only_etcd::a_deleted_key_is_a_lost_lock,
                 only_etcd::a_killed_command_is_not_waited_for,
                 only_etcd::nothing_is_left_behind,
