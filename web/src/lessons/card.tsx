@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Schemas } from "../api/client";
 import type { Stage } from "../explorer/stage";
 import { EXPLORE, go } from "../place";
@@ -111,7 +111,8 @@ function AtStop(props: CardProps & { stop: Stop; place: Place }) {
 
 function Choices(props: { stop: Stop; chosen: number | null; solved: boolean; choose: (answer: number) => void }) {
   const { stop, chosen, solved, choose } = props;
-  useEffect(() => {
+  // At once: who sees the question can answer it.
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       const index = Number(event.key) - 1;
