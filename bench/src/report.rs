@@ -167,7 +167,9 @@ mod tests {
         let report = |aims| Report { aims, ..Report::default() };
         assert!(report(vec![]).met());
         let fine = || aim(10.0, Limit::AtLeast(10.0));
-        assert!(report(vec![fine(), aim(0.1, Limit::AtMost(0.1)), aim(9.0, Limit::Unlimited)]).met());
+        assert!(
+            report(vec![fine(), aim(0.1, Limit::AtMost(0.1)), aim(9.0, Limit::Unlimited)]).met()
+        );
         assert!(!report(vec![fine(), aim(9.9, Limit::AtLeast(10.0))]).met());
         assert!(!report(vec![fine(), aim(0.11, Limit::AtMost(0.1))]).met());
         assert!(!report(vec![aim(f64::NAN, Limit::AtMost(0.1))]).met(), "nothing was measured");
