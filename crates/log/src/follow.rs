@@ -66,6 +66,10 @@ impl<M: Machine> Log<M> {
         if self.leader_state().is_some_and(|state| state.term == beat.term) {
             return false;
         }
+        if self.has_ended(leader, beat.incarnation) {
+            cx.rule("G15");
+            return false;
+        }
         if beat.term > self.promised {
             (self.promised, self.vote) = (beat.term, Some(leader));
         }
@@ -90,11 +94,13 @@ impl<M: Machine> Log<M> {
     /// G7: never to a lower generation of the same term (G8).
     fn bind(&mut self, leader: NodeId, beat: &Heartbeat, cx: &mut Cx<'_, M>) {
         cx.rule("G7");
+        self.freed_by = None;
         let same = self.lease.filter(|lease| lease.leader == leader && lease.term == beat.term);
         self.lease = Some(Lease {
             leader,
             term: beat.term,
             generation: same.map_or(0, |lease| lease.generation).max(beat.generation),
+            incarnation: beat.incarnation,
             until: cx.now() + cx.config().lease,
             appointed: beat.appointed,
             matched: same.map_or(Index::ZERO, |lease| lease.matched),

@@ -251,6 +251,7 @@ impl<M: Machine> Log<M> {
             last: whole.tail.last(),
             appointed: state.appointed,
             welcome: lost.map(|peer| peer.start),
+            incarnation: self.incarnation,
         })
     }
 

@@ -89,6 +89,11 @@
 //!   be added again. Until it knows, its campaigns fail: the others are bound to their leader (G3) and
 //!   their logs are newer. \[Raft thesis §4.2.3, §4.2.2\]
 //!
+//! * **G15 Proof of death.** Every start of a member's process is an *incarnation*, and heartbeats name the
+//!   leader's. A member that has proof that an incarnation has ended is bound to it no more, and not again by
+//!   a late heartbeat of it. Nothing else changes: a later incarnation of the same member is not concerned. A
+//!   candidate that was freed so says it with its request, and frees the voters. \[our own\]
+//!
 //! # Assumes
 //! Clock rates within the bound; nothing else for safety: messages may be lost, repeated, late and
 //! out of order, processes may stop, pause and come back. To make progress, a majority that can talk.
@@ -100,6 +105,7 @@
 
 mod campaign;
 mod change;
+mod ended;
 mod follow;
 mod hand_over;
 mod lead;
@@ -117,13 +123,13 @@ mod vote;
 mod tests;
 
 pub use members::{Change, ChangeError, Members, Roster, Seat, Suffrage};
-pub use message::{Ack, Answer, Body, Entries, Heartbeat, Msg, Permit, Place};
+pub use message::{Ack, Answer, Body, Ended, Entries, Heartbeat, Msg, Permit, Place};
 pub use restart::{Durable, HardState, Saved};
 pub use status::{Completeness, PeerReport, Report};
 pub use tail::Tail;
 pub use types::{
-    Birth, ClusterId, Config, Durability, Entry, Index, Input, Loss, Misfit, Output, Payload,
-    Portable, Position, Quorum, Term, Timer,
+    Birth, ClusterId, Config, Durability, Entry, Incarnation, Index, Input, Loss, Misfit, Output,
+    Payload, Portable, Position, Quorum, Term, Timer,
 };
 
 pub use bellwether_core::{Machine, Unsound};
@@ -134,7 +140,7 @@ pub const DOCS: &str = include_str!("lib.rs");
 use bellwether_core::{Assumptions, Channels, Context, NodeId, Process, Time, Timing};
 use campaign::Campaign;
 use lead::LeaderState;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use transfer::{Fetching, Partial, Snapshot};
 pub use transfer::{Piece, Received};
@@ -162,6 +168,11 @@ pub struct Log<M: Machine> {
     lease: Option<Lease>,
     /// G9: one lease after a restart.
     no_vote_until: Option<Time>,
+    /// G15: which start of the process this is; which ones of others have ended, the last of each that was
+    /// heard of; and the leader whose end has freed this member.
+    incarnation: Incarnation,
+    ended: BTreeMap<NodeId, Incarnation>,
+    freed_by: Option<Ended>,
     /// The highest term that any member spoke of.
     seen: Term,
     role: Role,
@@ -196,6 +207,9 @@ impl<M: Machine> Default for Log<M> {
             memory: Memory::default(),
             lease: None,
             no_vote_until: None,
+            incarnation: Incarnation::UNKNOWN,
+            ended: BTreeMap::new(),
+            freed_by: None,
             seen: Term::ZERO,
             role: Role::default(),
             fetch: None,
@@ -248,6 +262,7 @@ struct Lease {
     leader: NodeId,
     term: Term,
     generation: u32,
+    incarnation: Incarnation,
     until: Time,
     appointed: bool,
     /// G4: up to here the own log is known to match this leader's.
@@ -303,6 +318,7 @@ impl<M: Machine> Process for Log<M> {
             Input::Desist => self.desist(cx),
             Input::HandOver { to, appointed } => self.hand_over(to, appointed, false, cx),
             Input::Resign { to } => self.resign(to, cx),
+            Input::Ended(member, incarnation) => self.learn_end(Ended { member, incarnation }, cx),
             Input::Drifts(member, true) => drop(self.drifting.insert(member)),
             Input::Drifts(member, false) => drop(self.drifting.remove(&member)),
         }
@@ -313,7 +329,10 @@ impl<M: Machine> Process for Log<M> {
             return;
         }
         match msg {
-            Msg::RequestVote { term, last, sure, permit } => {
+            Msg::RequestVote { term, last, sure, permit, ended } => {
+                if let Some(ended) = ended {
+                    self.learn_end(ended, cx);
+                }
                 self.be_asked_for_a_vote(from, Ask { term, last, sure, permit }, cx);
             }
             Msg::Vote { term, sure, answer, birth } => {

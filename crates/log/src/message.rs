@@ -1,7 +1,7 @@
 //! What members send each other.
 
 use crate::members::Roster;
-use crate::types::{Birth, Entry, Index, Portable, Position, Term};
+use crate::types::{Birth, Entry, Incarnation, Index, Portable, Position, Term};
 use bellwether_core::{Kind, Machine, Message, NodeId, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,6 +25,17 @@ pub struct Heartbeat {
     pub appointed: bool,
     /// G9: answers this start of a receiver that has forgotten its log.
     pub welcome: Option<u32>,
+    /// G15: which start of the leader's process sends this.
+    pub incarnation: Incarnation,
+}
+
+/// G15: that incarnation has ended. It will do nothing any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ended {
+    /// Whose.
+    pub member: NodeId,
+    /// Which of its starts.
+    pub incarnation: Incarnation,
 }
 
 /// G8: a leader has stopped serving; leases of this generation do not bind a voter that receives this.
@@ -55,6 +66,8 @@ pub enum Msg<M: Machine> {
         sure: bool,
         /// G8: frees from a leader that has stopped serving.
         permit: Option<Permit>,
+        /// G15: the candidate has proof that its leader's process has ended.
+        ended: Option<Ended>,
     },
     /// The answer.
     Vote {

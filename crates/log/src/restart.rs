@@ -119,10 +119,11 @@ impl<M: Machine> Log<M> {
         let Some(Durable { hard, log }) = saved else {
             self.birth = config.birth.unwrap_or(Birth::new(now.as_micros()));
             self.starts = 1;
-            return;
+            return self.be_incarnated(config);
         };
         self.birth = hard.birth;
         self.starts = hard.starts.saturating_add(1);
+        self.be_incarnated(config);
         (self.promised, self.vote) = (hard.promised, hard.vote);
         self.seen = hard.promised;
         self.longest_ttl_ms = hard.longest_ttl_ms;

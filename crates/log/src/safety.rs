@@ -1,4 +1,4 @@
-//! Why the log is safe. The rules G1 to G14 are in the [crate's documentation](crate).
+//! Why the log is safe. The rules G1 to G15 are in the [crate's documentation](crate).
 //!
 //! **S1 One leader per term.** G1 and majorities meet. For an emptied data folder see S6. Without
 //! majorities (`Quorum::None`) every member has terms of its own.
@@ -112,3 +112,19 @@
 //! *Learners and safety.* Nothing above needs the catching up of G13; it is for progress: a voter without
 //! the log is one that the majority needs and does not have. *Removal*: a member whose removal is committed
 //! cannot be elected by S3 and S9, so what others answer to it, or do not, is for progress only.
+//!
+//! **S10 Proof of death.** A term has one leader (S1), and one incarnation of it: the promise of term T is durable,
+//! and a member asks for votes only in terms above all that it has promised, so a member that starts again
+//! never leads T a second time. Let Y be bound to L in term T, by a heartbeat of incarnation X of L, and let
+//! Y learn that X has ended. X does not serve then or later: it does nothing. Nobody else serves in T. So
+//! there is no leader any more that relies on this lease, and S4 holds without it. If L leads again, that is
+//! incarnation X' in a term T' above T, by leases that are from heartbeats of X', and the proof of X frees
+//! nobody from these, however late or often it comes. A heartbeat of X that comes after the proof would bind Y to
+//! nobody; ignoring it costs no safety, and what it brings is with a majority or not committed. A member that
+//! forgets the proof, by a restart or because it hears of another incarnation, is bound longer, which costs
+//! time only. A candidate that says what it knows (G15) speaks as truly as the parent did: members crash, and do
+//! not lie. Votes, promises, positions and the waits of S5 are untouched: a voter that has just restarted does not
+//! know whom it was bound to, so no proof helps it (G9).
+//!
+//! The proof must be true: whoever gives it to the log has seen that no thread of X is left. What X sent
+//! before may still arrive, and is like any late message.

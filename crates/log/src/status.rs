@@ -3,7 +3,7 @@
 use crate::lead::{LeaderState, Peer};
 use crate::members::Roster;
 use crate::tail::Tail;
-use crate::types::{Birth, ClusterId, Config, Index, Position, Term};
+use crate::types::{Birth, ClusterId, Config, Incarnation, Index, Position, Term};
 use crate::{Log, Role};
 use bellwether_core::{Group, Invariant, Machine, NodeId, Time};
 use std::cmp::Reverse;
@@ -122,6 +122,11 @@ impl<M: Machine> Log<M> {
     /// Which data folder this is.
     pub fn birth(&self) -> Birth {
         self.birth
+    }
+
+    /// G15: which start of its process this is.
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation
     }
 
     /// The highest term that was promised, and to whom.

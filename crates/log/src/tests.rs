@@ -2,6 +2,7 @@
 
 mod g10_births;
 mod g11_to_g14;
+mod g15;
 mod g1_to_g3;
 mod g4_g5;
 mod g6_g7;
@@ -10,8 +11,8 @@ mod g9;
 mod network;
 
 use crate::{
-    Ack, Answer, Birth, Config, Durability, Entry, Heartbeat, Index, Input, Log, Machine, Msg,
-    Output, Payload, Place, Position, Term, Timer, Unsound,
+    Ack, Answer, Birth, Config, Durability, Entry, Heartbeat, Incarnation, Index, Input, Log,
+    Machine, Msg, Output, Payload, Place, Position, Term, Timer, Unsound,
 };
 use bellwether_core::{Context, Effect, Group, NodeId, Process, Time};
 use std::sync::Arc;
@@ -148,7 +149,8 @@ impl One {
     /// Asks for a vote as a candidate does; what is answered.
     pub(crate) fn asked(&mut self, from: u32, term: u64, last: Position, sure: bool) -> Answer {
         let term = Term::new(term);
-        let effects = self.get(from, Msg::RequestVote { term, last, sure, permit: None });
+        let effects =
+            self.get(from, Msg::RequestVote { term, last, sure, permit: None, ended: None });
         answer(&effects)
     }
 
@@ -231,6 +233,7 @@ pub(crate) fn beat(term: u64, last: Position, commit: u64) -> Heartbeat {
         last,
         appointed: false,
         welcome: None,
+        incarnation: Incarnation::UNKNOWN,
     }
 }
 

@@ -123,6 +123,27 @@ impl Birth {
     }
 }
 
+/// One start of a member's process. No two starts of a member have the same (G15).
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Incarnation(u64);
+
+impl Incarnation {
+    /// Of a member that does not say: nothing can be proved of it.
+    pub const UNKNOWN: Incarnation = Incarnation(0);
+
+    /// The incarnation with this number.
+    pub const fn new(number: u64) -> Self {
+        Incarnation(number)
+    }
+
+    /// Its number.
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+}
+
 /// Names a cluster: two clusters with the same name and members have different ones. It follows from
 /// the first entry of the log (G11), or from the backup that a cluster was restored from.
 #[derive(
@@ -268,6 +289,8 @@ pub struct Config {
     /// G10: what a new data folder is called. Without it, the clock's reading at the first start,
     /// which is enough where the clock never begins again.
     pub birth: Option<Birth>,
+    /// G15: which start of the process this is. Without it, it follows from the birth and the number of starts.
+    pub incarnation: Option<Incarnation>,
     /// G11: who votes as long as the log has no member list; all of the group if it is not given. The
     /// list of a member that joins a cluster is empty.
     pub founders: Option<Arc<Members>>,
@@ -287,6 +310,7 @@ impl Config {
             push_bytes: 1 << 20,
             piece: (4 << 10, 1 << 20),
             birth: None,
+            incarnation: None,
             founders: None,
         }
     }
@@ -360,6 +384,8 @@ pub enum Input {
         /// Who should lead.
         to: Option<NodeId>,
     },
+    /// G15: that incarnation of another member has ended. The caller has proof of it.
+    Ended(NodeId, Incarnation),
     /// The member's verdict on a clock: whether it drifts beyond the bound.
     Drifts(NodeId, bool),
 }
@@ -410,6 +436,8 @@ pub enum Output {
         /// Its term.
         term: Term,
     },
+    /// G15: this leader's process has ended, and binds this member no more.
+    LeaderEnded(NodeId),
     /// Another member asks for votes, because a majority would vote for it.
     Asked(NodeId),
     /// Another member wants this one to hand over. [`Input::HandOver`] to it says yes.

@@ -182,9 +182,9 @@ impl<M: Machine> Log<M> {
     }
 
     /// One round: asks those who have not voted, itself first.
-    fn ask_all(&mut self, cx: &mut Cx<'_, M>) {
+    pub(crate) fn ask_all(&mut self, cx: &mut Cx<'_, M>) {
         let (last, birth, me) = (self.last(), self.birth, cx.me());
-        let voters = self.voters(cx);
+        let (voters, ended) = (self.voters(cx), self.freed_by);
         let Some(campaign) = self.campaign_mut() else { return };
         (campaign.claimed, campaign.refused) = (false, false);
         if !campaign.sure {
@@ -200,7 +200,7 @@ impl<M: Machine> Log<M> {
             self.note_answer(me, answer, birth, cx);
         }
         for other in missing.into_iter().filter(|id| *id != me) {
-            cx.send(other, Msg::RequestVote { term, last, sure, permit });
+            cx.send(other, Msg::RequestVote { term, last, sure, permit, ended });
         }
         let heartbeat = cx.config().heartbeat;
         cx.set_timer_within(Timer::Ask, heartbeat..heartbeat * 2);

@@ -81,6 +81,8 @@ pub enum Reason {
     Silent(NodeId, Duration),
     /// The connection to the coordinator broke, and no heartbeat came since.
     Broken(NodeId, Duration),
+    /// There is proof that the coordinator's process has ended.
+    Ended(NodeId),
     /// The coordinator gave up its mandate and named no successor.
     Resigned(NodeId),
     /// The one that was elected, or named, never took over.
@@ -190,6 +192,7 @@ impl fmt::Display for Reason {
                 "suspected {member}: its connection broke and no heartbeat came for {} ms",
                 span.as_millis()
             ),
+            Reason::Ended(member) => write!(f, "the process of {member} has ended"),
             Reason::Resigned(member) => write!(f, "{member} resigned"),
             Reason::Absent(member) => write!(f, "{member} was elected and did not take over"),
             Reason::Stuck => f.write_str("the last election did not end"),

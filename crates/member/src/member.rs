@@ -29,8 +29,12 @@
 //!   hands over (G13). Members with different lists may be unable to finish an election, for ever on a ring;
 //!   and no other member than the one that is to leave may be able to lead. So once the list has changed, a
 //!   member whose elections have failed three times in a row campaigns by itself.
+//! * P12 Proof that the leader's process has ended (G15) decides the election: the strongest voter that may
+//!   lead, and of which there is no such proof, campaigns at once, and the others wait for it. One or two
+//!   heartbeats later, if it has not asked for votes, they hold an election.
 
 mod asked;
+mod ended;
 mod input;
 mod leadership;
 mod view;
@@ -50,6 +54,7 @@ use bellwether_log::{
     self as log, Completeness, Durable, Index, Log, Machine, Output, Portable, Term,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use view::{LastView, View};
@@ -85,6 +90,8 @@ pub struct Member<M: Machine = ()> {
     /// Its number, and its rank if it may ever lead; known from the start on.
     me: Option<NodeId>,
     rank: Option<NodeId>,
+    /// P12: members whose process has ended, if nothing has come from them since.
+    ended: BTreeSet<NodeId>,
     /// P11: the ranks of the voters, once the member list has changed.
     ranks: Option<Arc<Ranks>>,
     /// P11: how many elections in a row have failed.
@@ -222,6 +229,7 @@ impl<M: Machine> Process for Member<M> {
                 self.leaving = true;
                 self.resign(cx);
             }
+            Input::Ended(member, incarnation) => self.know_ended(member, incarnation, cx),
             Input::Hint(peer, Hint::Removed) => {
                 let removed = log::Msg::Removed { birth: self.log.birth() };
                 self.with_log(cx, |log, cx| log.on_message(peer, removed, cx));
@@ -236,6 +244,7 @@ impl<M: Machine> Process for Member<M> {
     }
 
     fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, M>) {
+        self.ended.remove(&from);
         match msg {
             Msg::Log(msg) => self.with_log(cx, |log, cx| log.on_message(from, msg, cx)),
             Msg::Pass => self.hear_pass(from, cx),
@@ -364,6 +373,7 @@ impl<M: Machine> Member<M> {
                     self.wait_patiently(self.stance, cx);
                 }
             }
+            Output::LeaderEnded(leader) => self.succeed(leader, cx),
             Output::Claimed(by) => self.consider_claim(by, cx),
             Output::Invited { .. } if self.abstains() => self.tell_log(log::Input::Desist, cx),
             Output::Invited { .. } | Output::HandingOver(_) => {}

@@ -77,7 +77,7 @@ impl<M: Portable> Member<M> {
 
     fn verb(input: &Input) -> Cow<'static, str> {
         Cow::Borrowed(match input {
-            Input::Elect | Input::Transfer(_) | Input::Hint(..) => "start",
+            Input::Elect | Input::Transfer(_) | Input::Hint(..) | Input::Ended(..) => "start",
             Input::StepDown => "step-down",
             Input::Resign => "resign",
         })

@@ -10,12 +10,13 @@ use crate::history::History;
 use crate::http;
 use crate::operator::OperatorToken;
 use crate::priority::low_priority;
+use crate::proof;
 use crate::wall;
 use crate::wire::Wire;
 use bellwether_coordination::{Outcome, RoleChange};
 use bellwether_core::{Group, NodeId, Time};
 use bellwether_http::{Extra, Server};
-use bellwether_log::Birth;
+use bellwether_log::{Birth, Incarnation};
 use bellwether_member::service::{self, Output};
 use bellwether_member::{Choices, Config, Event, Stance};
 use bellwether_net::{ClientConnection, Clock, Identity, Options, RunError, Running};
@@ -28,7 +29,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 /// Why a member did not start, or ended before it was told to. Each kind has its exit code, which
 /// a supervisor may rely on.
@@ -101,6 +102,10 @@ pub fn run(mut settings: Settings, extra: Extra) -> Result<(), Failure> {
         daemon.until(&mut signals).await
     })
 }
+
+/// A signal that comes again within this time is the same: a supervisor that sends it to all processes of a
+/// service sends it to the parent too, which passes it on.
+const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
 /// Makes a second process with the same state and the same certificate impossible to miss.
 async fn bind(address: SocketAddr, key: &str, flag: &str) -> Result<TcpListener, Failure> {
@@ -184,6 +189,7 @@ impl Daemon {
         };
         let about = Arc::new(about);
         tasks.spawn(warn_of_expiry(about.clone()));
+        tasks.spawn(proof::end_with_parent());
         let http = match http {
             None => None,
             Some(listener) => Some(serve(listener, about.clone(), extra)?),
@@ -235,7 +241,7 @@ impl Daemon {
         supervisor.tell(&[NotifyState::Stopping, NotifyState::Status("hands over and exits")]);
         tokio::select! {
             result = self.stop() => result.map_err(Failure::Run),
-            signal = signals.next() => Err(Failure::Hurried(signal)),
+            signal = signals.next_after(SAME_SIGNAL) => Err(Failure::Hurried(signal)),
         }
     }
 
@@ -326,6 +332,8 @@ fn start_member(
         .map_err(|unfit| Failure::Start(unfit.to_string()))?;
     member.log.birth = Some(Birth::new(bellwether_net::draw() as u64));
     member.log.founders = Some(Arc::new(settings.founders()));
+    let instance = proof::parent().map(|parent| parent.instance);
+    member.log.incarnation = instance.map(Incarnation::new);
     let addresses = settings.members.iter().map(|peer| (peer.id, peer.address.clone())).collect();
     let mut options = Options::new(identity, group, addresses, listen);
     options.data = Some(settings.log_folder());
@@ -336,6 +344,10 @@ fn start_member(
         wall_ms: wall::at_zero(options.clock.now()),
     };
     options.dev_faults = settings.dev_faults;
+    if let Some(parent) = proof::parent() {
+        (options.instance, options.death_digest) = (parent.instance, Some(parent.digest));
+        options.reached = Some(parent.tell_of_peers());
+    }
     options.clients = Some(remote);
     options.settings = settings.must_agree();
     options.founding = settings.founders_agree();
@@ -469,6 +481,17 @@ impl Signals {
         Ok(Signals { terminate, interrupt, hangup, reload })
     }
 
+    /// The next one after this time.
+    async fn next_after(&mut self, pause: Duration) -> u8 {
+        let until = Instant::now() + pause;
+        loop {
+            let signal = self.next().await;
+            if Instant::now() >= until {
+                return signal;
+            }
+        }
+    }
+
     /// The number of the next one that ends the member.
     async fn next(&mut self) -> u8 {
         tokio::select! {
@@ -513,12 +536,22 @@ struct Supervisor {
 
 impl Supervisor {
     fn new() -> Self {
-        Supervisor { watchdog: sd_notify::watchdog_enabled(), told: String::new() }
+        let watchdog = match proof::parent() {
+            Some(parent) => parent.watchdog,
+            None => sd_notify::watchdog_enabled(),
+        };
+        Supervisor { watchdog, told: String::new() }
     }
 
     fn tell(&self, news: &[NotifyState<'_>]) {
         // Without a supervisor there is nothing to notify, and that is no failure.
-        let _ = sd_notify::notify(news);
+        match proof::parent() {
+            Some(parent) => {
+                let lines: Vec<String> = news.iter().map(NotifyState::to_string).collect();
+                parent.notify(&lines.join("\n"));
+            }
+            None => drop(sd_notify::notify(news)),
+        }
     }
 
     /// Shows that the member answers, for ever. If it hangs, nothing is shown, and the supervisor

@@ -266,6 +266,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::Recovered => "recovered",
         Reason::Silent(..) => "silent",
         Reason::Broken(..) => "broken",
+        Reason::Ended(_) => "ended",
         Reason::Resigned(_) => "resigned",
         Reason::Absent(_) => "absent",
         Reason::Stuck => "stuck",

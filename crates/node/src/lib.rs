@@ -24,6 +24,7 @@ pub mod operator;
 mod overviews;
 pub mod parent;
 mod priority;
+pub mod proof;
 mod reload;
 pub mod store;
 mod wall;

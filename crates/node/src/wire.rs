@@ -5,7 +5,7 @@ use crate::store::{HasLog, LogStore};
 use bellwether_algorithms::election::any::Choice;
 use bellwether_coordination::Coordination;
 use bellwether_core::NodeId;
-use bellwether_log::{Ack, Durability, Log, Msg as OfLog};
+use bellwether_log::{Ack, Durability, Incarnation, Log, Msg as OfLog};
 use bellwether_member::service::{Config, Input, Msg, Output};
 use bellwether_member::{Event, Msg as Member, Service};
 use bellwether_net::durable::{DurableError, Owner};
@@ -92,6 +92,12 @@ impl Protocol for Wire {
         process.log().birth().number()
     }
 
+    /// The number of the greeting is that of the heartbeats (G15).
+    fn ended(&self, peer: NodeId, instance: u64) -> Option<Input> {
+        let ended = bellwether_member::Input::Ended(peer, Incarnation::new(instance));
+        Some(Input::Member(ended))
+    }
+
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input> {
         let hint = match hint {
             Hint::Refused => bellwether_member::Hint::Refused,
@@ -138,7 +144,9 @@ fn says_more(ack: &Ack, before: &Ack) -> bool {
 mod tests {
     use super::*;
     use bellwether_core::Time;
-    use bellwether_log::{Birth, Entry, Heartbeat, Index, Payload as Says, Position, Term};
+    use bellwether_log::{
+        Birth, Entry, Heartbeat, Incarnation, Index, Payload as Says, Position, Term,
+    };
     use std::sync::Arc;
 
     fn beat(term: u64, sent: u64) -> Heartbeat {
@@ -150,6 +158,7 @@ mod tests {
             last: Position::ZERO,
             appointed: false,
             welcome: None,
+            incarnation: Incarnation::UNKNOWN,
         }
     }
 

@@ -76,6 +76,14 @@ pub(crate) fn load(config: &Path, overrides: &Overrides) -> Result<Settings, Fai
 
 /// Is a member until it is told to end.
 pub(crate) fn start(settings: Settings, extra: Extra) -> Result<Verdict, Failure> {
+    if settings.proof_of_death {
+        // First of all: a process with threads cannot be split.
+        bellwether_node::proof::split(settings.id).map_err(|error| {
+            let what = format!("cannot start the parent that waits for this member: {error}");
+            let advice = "set 'proof_of_death = \"off\"' in the configuration to run without it";
+            failed(&bellwether_node::Failure::Start(format!("{what}; {advice}")))
+        })?;
+    }
     bellwether_node::logs::start(&settings.log);
     bellwether_node::run(settings, extra).map_err(|error| failed(&error))?;
     Ok(Verdict::Well)

@@ -54,6 +54,8 @@ pub struct Hello {
     pub http: ::prost::alloc::string::String,
     #[prost(uint64, tag = "14")]
     pub folder: u64,
+    #[prost(bytes = "bytes", tag = "15")]
+    pub death_digest: ::prost::bytes::Bytes,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Setting {

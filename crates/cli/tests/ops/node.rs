@@ -3,12 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use crate::common::Up;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::time::Duration;
@@ -173,6 +175,32 @@ fn a_member_runs_is_asked_and_ends() {
     assert_eq!(status_of_leader(path, &member.http)["mandate"]["term"], 2);
     member.signal(Signal::INT);
     assert_eq!(member.end().0, Some(0));
+}
+
+/// The process of the member: the child of the one that was started.
+fn process_of(member: &Member) -> Pid {
+    let parent = member.child.id();
+    let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
+    Pid::from_raw(children.trim().parse().unwrap()).unwrap()
+}
+
+#[test]
+fn a_member_and_its_parent_end_together_and_alike() {
+    let directory = workshop();
+    let member = Member::start(directory.path());
+    let process = process_of(&member);
+    assert_eq!(status_of_leader(directory.path(), &member.http)["pid"], process.as_raw_nonzero().get());
+    for (signal, data) in [(Signal::KILL, "killed"), (Signal::ABORT, "aborted")] {
+        let environment = [("BELLWETHER_DATA", data)];
+        let mut member = Member::start_with(directory.path(), &environment);
+        kill_process(process_of(&member), signal).unwrap();
+        let ended = member.child.wait().unwrap();
+        assert_eq!(ended.signal(), Some(signal.as_raw()), "{ended}");
+    }
+    // The parent is killed, and the member does not outlive it.
+    member.signal(Signal::KILL);
+    member.end();
+    assert!(!Up::lives(process), "its log is closed");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn the_next_takes_over_from_a_killed_coordinator() {
     up.say("kill 3");
     up.until(&["killed member 3"]);
     let line = up.until(&["member 2 is the coordinator in term"]);
-    assert!(line.contains("suspected P3"), "{line}");
+    assert!(line.contains("the process of P3 has ended"), "{line}");
     up.say("kill 3");
     up.until(&["error: member 3 is dead already"]);
     up.say("klil 3");

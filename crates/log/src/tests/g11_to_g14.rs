@@ -119,7 +119,8 @@ fn g11_a_member_that_does_not_vote_by_its_own_list_does_not_campaign() {
 /// the list that the cluster was founded with it needs one of P2 and P3.
 #[test]
 fn g11_a_member_that_joins_does_not_vote_before_its_log_names_its_folder() {
-    let ask = |last| Msg::RequestVote { term: Term::new(9), last, sure: true, permit: None };
+    let ask =
+        |last| Msg::RequestVote { term: Term::new(9), last, sure: true, permit: None, ended: None };
     let votes = |effects: &Fx| sent(effects).iter().any(|(_, msg)| matches!(msg, Msg::Vote { .. }));
     let mut one = One::of(5, 2, Config { founders: Some(Arc::default()), ..config() });
     assert!(!votes(&one.get(1, ask(Position::ZERO))));
@@ -367,7 +368,13 @@ fn g14_a_removed_member_is_told_and_does_nothing_any_more() {
     one.pass(ms(600));
     let effects = one.get(
         3,
-        Msg::RequestVote { term: Term::new(9), last: Position::ZERO, sure: false, permit: None },
+        Msg::RequestVote {
+            term: Term::new(9),
+            last: Position::ZERO,
+            sure: false,
+            permit: None,
+            ended: None,
+        },
     );
     assert!(sent(&effects).contains(&(3, Msg::Removed { birth: Birth::new(1) })));
 

@@ -204,7 +204,13 @@ fn g3_a_candidate_that_is_behind_fetches_and_asks_again() {
     let entries = entries(Term::new(1), at(1, 1), &[2]);
     let body = crate::Body::Entries { prev: at(1, 1), entries };
     let effects = one.get(2, Msg::Supply { beat: None, last: at(1, 2), body });
-    let again = Msg::RequestVote { term: Term::new(2), last: at(1, 2), sure: false, permit: None };
+    let again = Msg::RequestVote {
+        term: Term::new(2),
+        last: at(1, 2),
+        sure: false,
+        permit: None,
+        ended: None,
+    };
     assert!(sent(&effects).contains(&(2, again)));
 }
 
@@ -254,7 +260,12 @@ fn g3_a_permit_of_another_leader_frees_from_nothing() {
     let mut one = One::new(1);
     one.beat(2, beat(1, at(1, 1), 0));
     let permit = Permit { leader: id(3), term: Term::new(1), generation: 9 };
-    let ask =
-        Msg::RequestVote { term: Term::new(2), last: at(1, 1), sure: true, permit: Some(permit) };
+    let ask = Msg::RequestVote {
+        term: Term::new(2),
+        last: at(1, 1),
+        sure: true,
+        permit: Some(permit),
+        ended: None,
+    };
     assert!(matches!(answer(&one.get(3, ask)), Answer::Wait { .. }));
 }

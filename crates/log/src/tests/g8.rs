@@ -107,6 +107,7 @@ fn g8_a_permit_frees_from_leases_of_its_generation_and_no_later_one() {
         last: at(1, 1),
         sure: true,
         permit: Some(Permit { leader: id(2), term: Term::new(1), generation }),
+        ended: None,
     };
     let mut one = One::new(1);
     one.beat(2, Heartbeat { generation: 1, ..beat(1, at(1, 1), 0) });
@@ -132,7 +133,8 @@ fn g8_the_successor_asks_for_votes_with_the_permit() {
     let msg = Msg::Yield { term: Term::new(1), generation: 0, to: Some(id(1)), appointed: true };
     let effects = one.get(2, msg);
     let permit = Some(Permit { leader: id(2), term: Term::new(1), generation: 0 });
-    let ask = Msg::RequestVote { term: Term::new(2), last: at(1, 1), sure: true, permit };
+    let ask =
+        Msg::RequestVote { term: Term::new(2), last: at(1, 1), sure: true, permit, ended: None };
     assert!(sent(&effects).contains(&(3, ask)));
 }
 

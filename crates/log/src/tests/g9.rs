@@ -22,7 +22,13 @@ fn g9_a_restarted_member_does_not_vote_for_one_lease() {
         assert_eq!(one.asked(3, 2, at(1, 1), true), wait);
         // A permit does not help: it has forgotten which generation binds it.
         let permit = Some(crate::Permit { leader: id(2), term: Term::new(1), generation: 0 });
-        let ask = Msg::RequestVote { term: Term::new(2), last: at(1, 1), sure: true, permit };
+        let ask = Msg::RequestVote {
+            term: Term::new(2),
+            last: at(1, 1),
+            sure: true,
+            permit,
+            ended: None,
+        };
         assert_eq!(answer(&one.get(3, ask)), wait);
         one.pass(ms(1));
         assert!(matches!(one.asked(3, 2, at(1, 1), true), Answer::Yes { .. }));

@@ -45,6 +45,7 @@ impl Dice {
             last: self.position(),
             appointed: false,
             welcome: Some(self.number() as u32),
+            incarnation: Incarnation::new(self.number()),
         }
     }
 
@@ -132,7 +133,7 @@ impl Dice {
             0 => {
                 let permit = Permit { leader: id(2), term, generation: self.number() as u32 };
                 let (last, sure) = (self.position(), self.below(2) == 0);
-                Msg::RequestVote { term, last, sure, permit: Some(permit) }
+                Msg::RequestVote { term, last, sure, permit: Some(permit), ended: None }
             }
             1 => {
                 let (answer, sure) = (self.answer(), self.below(2) == 0);

@@ -2,6 +2,7 @@
 
 mod changes;
 mod changes_worlds;
+mod deaths;
 mod leases;
 mod machine;
 mod node;

@@ -1,6 +1,7 @@
 //! What a member can be told.
 
 use bellwether_core::NodeId;
+use bellwether_log::Incarnation;
 use serde::{Deserialize, Serialize};
 
 /// What an operator or the driver wants of a member.
@@ -16,6 +17,8 @@ pub enum Input {
     Resign,
     /// The connection to this member failed. A hint, no proof, unless it says that this member was removed.
     Hint(NodeId, Hint),
+    /// P12: that start of this member's process has ended. There is proof.
+    Ended(NodeId, Incarnation),
 }
 
 /// What happened to a connection.

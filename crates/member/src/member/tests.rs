@@ -3,6 +3,7 @@
 //! Mostly seen from P3 of 1 to 5, with a bully election. Three must agree.
 
 mod p11;
+mod p12;
 mod p1_to_p5;
 mod p6_p7;
 mod p8_to_p10;
@@ -17,7 +18,8 @@ use bellwether_algorithms::election::{any, bully};
 use bellwether_core::Effect::{CancelTimer, Emit, Send, SetTimer};
 use bellwether_core::{Effect, Group};
 use bellwether_log::{
-    Ack, Answer, Birth, Body, Entry, Heartbeat, Index, Loss, Payload, Permit, Position, Quorum,
+    Ack, Answer, Birth, Body, Entry, Heartbeat, Incarnation, Index, Loss, Payload, Permit,
+    Position, Quorum,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -51,7 +53,7 @@ fn birth(number: u32) -> Birth {
 
 /// Whether one would vote, or the vote itself if `sure`, for a log with this last position.
 fn ask(number: u64, last: Position, sure: bool, permit: Option<Permit>) -> Letter {
-    Msg::Log(log::Msg::RequestVote { term: term(number), last, sure, permit })
+    Msg::Log(log::Msg::RequestVote { term: term(number), last, sure, permit, ended: None })
 }
 
 fn answer(from: u32, number: u64, sure: bool, answer: Answer) -> Letter {
@@ -73,6 +75,7 @@ fn beat(number: u64, index: u64) -> Heartbeat {
         last: Position::new(number, index),
         appointed: false,
         welcome: None,
+        incarnation: Incarnation::UNKNOWN,
     }
 }
 

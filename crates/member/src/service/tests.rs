@@ -12,7 +12,7 @@ use bellwether_coordination::{
     Answer, Ask, Ending, Limits, Mode, OnDeadlock, Refusal, Secret, SessionId, Subject, Token, Want,
 };
 use bellwether_core::Effect;
-use bellwether_log::{self as log, Ack, Birth, Entry, Heartbeat, Index, Payload};
+use bellwether_log::{self as log, Ack, Birth, Entry, Heartbeat, Incarnation, Index, Payload};
 use std::sync::Arc;
 
 type P3 = Fixture<Service>;
@@ -46,6 +46,7 @@ fn following(leader: u32) -> (P3, Vec<Effect<Service>>) {
         last,
         appointed: true,
         welcome: None,
+        incarnation: Incarnation::UNKNOWN,
     };
     let payload = Payload::Begin { leader: id(leader), births: Vec::new() };
     let entries = Arc::new([Arc::new(Entry { position: last, payload })]);

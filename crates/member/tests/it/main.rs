@@ -4,6 +4,7 @@
 
 mod changes;
 mod clients;
+mod deaths;
 mod findings;
 mod scenarios;
 mod storms;

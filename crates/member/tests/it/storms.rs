@@ -112,6 +112,7 @@ struct Outcome {
     violation: Option<Violation>,
     settled: bool,
     now: Time,
+    proofs: u64,
 }
 
 fn perform(run: &Run, seed: u64) -> Outcome {
@@ -134,6 +135,7 @@ fn perform(run: &Run, seed: u64) -> Outcome {
     };
     let mut sim: Sim<Member, Silent> =
         Sim::new(run.group.clone(), config, &network, seed, member.invariants, Silent);
+    let mut proofs = Proofs::of(&script, seed);
     sim.schedule(script);
     sim.stop_after(MOST_EVENTS);
     if let Some(victim) = run.wiped {
@@ -144,12 +146,13 @@ fn perform(run: &Run, seed: u64) -> Outcome {
         while let Some(eighth) = eighths.next()
             && sim.violation().is_none()
         {
-            sim.run(Time::from_micros(last.as_micros() * eighth / 8));
+            proofs.run(&mut sim, Time::from_micros(last.as_micros() * eighth / 8));
             if wipe(&mut sim, victim) {
                 break;
             }
         }
     }
+    proofs.run(&mut sim, last);
     sim.stop_when(goal);
     let ended = sim.run(until);
     Outcome {
@@ -158,6 +161,56 @@ fn perform(run: &Run, seed: u64) -> Outcome {
         violation: sim.violation().cloned(),
         settled: ended == Ended::Settled,
         now: sim.now(),
+        proofs: proofs.shown,
+    }
+}
+
+/// P12: the parents of processes that crash, which show proof of it to some of the others: at once, late, or
+/// several times.
+struct Proofs {
+    /// When which members crash, if they are up: the next one last.
+    crashes: Vec<(Time, NodeId)>,
+    seed: u64,
+    shown: u64,
+}
+
+impl Proofs {
+    fn of(script: &[Scheduled<Input>], seed: u64) -> Proofs {
+        let crash = |scheduled: &Scheduled<Input>| match scheduled.action {
+            Action::Crash(id) => Some((scheduled.at, id)),
+            _ => None,
+        };
+        let mut crashes: Vec<_> = script.iter().filter_map(crash).collect();
+        crashes.sort_unstable_by(|one, other| other.cmp(one));
+        Proofs { crashes, seed, shown: 0 }
+    }
+
+    /// Runs it, and schedules the proof of every crash on the way.
+    fn run(&mut self, sim: &mut Sim<Member, Silent>, until: Time) {
+        while let Some((at, victim)) = self.crashes.pop_if(|(at, _)| *at <= until) {
+            if sim.violation().is_some() {
+                return;
+            }
+            sim.run(Time::from_micros(at.as_micros().saturating_sub(1)));
+            let up = sim.live().find(|(id, _)| *id == victim);
+            let Some(incarnation) = up.map(|(_, member)| member.log().incarnation()) else {
+                continue;
+            };
+            let mut draw = draws(self.seed ^ at.as_micros().rotate_left(32));
+            let others: Vec<NodeId> = sim.group().ring().to_vec();
+            for other in others.into_iter().filter(|other| *other != victim) {
+                for _ in 0..draw(3) {
+                    let late = if draw(2) == 0 { draw(1_000) } else { draw(2_000_000) };
+                    let at = at + Duration::from_micros(1 + late);
+                    let action = Action::Input(other, Input::Ended(victim, incarnation));
+                    sim.schedule([Scheduled { at, action }]);
+                    self.shown += 1;
+                }
+            }
+        }
+        if sim.violation().is_none() {
+            sim.run(until);
+        }
     }
 }
 
@@ -187,10 +240,11 @@ fn weather(election: Choice, default: u64) {
         std::thread::spawn(move || {
             let mut events = 0;
             let mut faults = FaultCounts::default();
-            let mut unsettled = 0;
+            let (mut unsettled, mut proofs) = (0, 0);
             for seed in (0..schedules).filter(|seed| seed % 2 == half) {
                 let outcome = perform(&run_of(election, seed), seed);
                 unsettled += u64::from(!outcome.settled);
+                proofs += outcome.proofs;
                 assert!(
                     outcome.violation.is_none() && (outcome.settled || unsettled <= tolerated),
                     "{election}, seed {seed}: {:?}, settled {} at {}, {} events",
@@ -202,6 +256,7 @@ fn weather(election: Choice, default: u64) {
                 events += outcome.events;
                 faults.add(&outcome.faults);
             }
+            assert!(proofs > schedules / 4, "proof of death was hardly shown: {proofs} times");
             (events, faults, unsettled)
         })
     });

@@ -7,6 +7,7 @@
 
 use super::greeting::{Caller, Expected, GREETING_MAX, Refused, judge, judge_client};
 use super::identity::{client_of, speaks_for};
+use super::proof::{self, Shown};
 use super::protocol::{Msg, Protocol};
 use super::shared::{Admission, Arrival, Peer, Shared};
 use super::stats::{Reason, lock};
@@ -20,7 +21,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tokio::io::{AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -84,6 +85,11 @@ pub(crate) async fn accept<P: Protocol>(
             match greeted {
                 Ok(Guest::Member(visitor)) => visitor.read(&shared, &inbox).await,
                 Ok(Guest::Client(client)) => hand_over(&shared, *client),
+                Ok(Guest::Proof(shown)) => {
+                    if let Some(input) = shared.protocol.ended(shown.member, shown.instance) {
+                        let _ = inbox.send(Arrival::Hint(input)).await;
+                    }
+                }
                 Err(refused) => shared.note_refused(&address.ip().to_string(), &refused),
             }
         });
@@ -94,6 +100,7 @@ pub(crate) async fn accept<P: Protocol>(
 enum Guest<P: Protocol> {
     Member(Visitor<Msg<P>>),
     Client(Box<ClientConnection>),
+    Proof(Shown),
 }
 
 /// A client that has shown its certificate and said who it is. It waits for its welcome, which is up
@@ -128,6 +135,10 @@ async fn greet<P: Protocol>(
     address: SocketAddr,
 ) -> Result<Guest<P>, Refused> {
     socket::prepare(&tcp, shared.limits.stalled_after);
+    let mut first = [0];
+    if tcp.peek(&mut first).await.is_ok_and(|length| length == 1 && proof::begins_with(first[0])) {
+        return verify(shared, tcp).await.map(Guest::Proof);
+    }
     let tls = TlsAcceptor::from(shared.identity.server()).accept(tcp).await.map_err(no_tls)?;
     let certificate = tls.get_ref().1.peer_certificates().and_then(<[_]>::first).cloned();
     let (read, mut out) = split(tls);
@@ -179,6 +190,30 @@ async fn greet<P: Protocol>(
     }
     frames.be_patient();
     Ok(Guest::Member(Visitor { caller, peer, admission, frames }))
+}
+
+/// A parent shows that its child has ended.
+async fn verify<P: Protocol>(shared: &Shared<P>, mut tcp: TcpStream) -> Result<Shown, Refused> {
+    let refused = |text: &str| Refused::new(Reason::Malformed, text);
+    let mut bytes = [0; proof::LENGTH];
+    let read = tcp.read_exact(&mut bytes).await;
+    read.map_err(|_| refused("a proof of death that ends early"))?;
+    let shown = proof::read(&bytes).ok_or_else(|| refused("not a proof of death"))?;
+    let roster = shared.roster();
+    let peer = roster.peers.get(&shown.member);
+    if !peer.is_some_and(|peer| lock(&peer.link).digests.are_met_by(&shown)) {
+        return Err(refused(
+            "a proof of death that does not fit what the member has said of itself",
+        ));
+    }
+    if shared.cut_off(shown.member, 1) {
+        return Err(refused("a proof of death from a member that is cut off"));
+    }
+    tracing::info!(
+        peer = shown.member.number(),
+        "its process has ended: its parent has shown proof"
+    );
+    Ok(shown)
 }
 
 /// Tells a caller why it stays out, and closes. Whether that arrives is its own concern.
@@ -287,6 +322,9 @@ async fn enter<P: Protocol>(
         }
         let (now, recent) = (shared.clock.now(), shared.limits.duplicate_within);
         if let Some(admission) = peer.admit(caller.instance, now, recent) {
+            if let Some(digest) = caller.death_digest {
+                lock(&peer.link).digests.learn(caller.instance, digest);
+            }
             peer.wake.notify_one();
             return Ok(admission);
         }

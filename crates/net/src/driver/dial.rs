@@ -161,7 +161,12 @@ impl<P: Protocol> Dialler<P> {
                 ..Failure::new("unreachable", format!("{address}: {error}"), false)
             })?;
         socket::prepare_for_member(&tcp, limits.unacknowledged);
-        timeout(limits.greeting_within, self.greet(tcp)).await.map_err(slow)?
+        let address = tcp.peer_addr();
+        let line = timeout(limits.greeting_within, self.greet(tcp)).await.map_err(slow)??;
+        if let (Some(reached), Ok(address)) = (&self.shared.reached, address) {
+            let _ = reached.send((self.id, address));
+        }
+        Ok(line)
     }
 
     async fn greet(&self, tcp: TcpStream) -> Result<Line, Failure> {
@@ -221,6 +226,7 @@ impl<P: Protocol> Dialler<P> {
             address: roster.address.clone(),
             http: self.shared.http.clone().unwrap_or_default(),
             folder: self.shared.folder.load(Ordering::Relaxed),
+            death_digest: self.shared.death_digest.map(Vec::from).unwrap_or_default().into(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! in an address, a certificate or a configuration should end here, with words for the person who
 //! made it, before a single message of the algorithm is believed.
 
+use super::proof::Digest;
 use super::stats::Reason;
 use bellwether_api::envelope::{self, ClientHello, Hello, Rejection, Setting, common_version};
 use bellwether_core::{Group, NodeId};
@@ -47,6 +48,8 @@ pub struct Caller {
     pub instance: u64,
     /// Whether it has another idea of who the members are.
     pub other_group: bool,
+    /// What would prove that this start of it has ended.
+    pub death_digest: Option<Digest>,
 }
 
 /// Why a caller stays out.
@@ -113,7 +116,8 @@ pub fn judge(hello: &Hello, expected: &Expected<'_>) -> Result<Caller, Refused> 
     }
     let other_group =
         expected.is_configured && hello.group != 0 && hello.group != fingerprint(expected.group);
-    Ok(Caller { id, version, instance: hello.instance, other_group })
+    let death_digest = hello.death_digest.as_ref().try_into().ok();
+    Ok(Caller { id, version, instance: hello.instance, other_group, death_digest })
 }
 
 /// A removed folder is refused for ever. A caller that is not in the list is let in if it is of the same
@@ -255,6 +259,7 @@ mod tests {
             address: String::new(),
             http: String::new(),
             folder: 0xe,
+            death_digest: Default::default(),
         };
         change(&mut hello);
         judge(&hello, &expected)
@@ -262,7 +267,8 @@ mod tests {
 
     #[test]
     fn a_right_greeting_is_accepted() {
-        let caller = Caller { id: NodeId::new(2), version: 1, instance: 77, other_group: false };
+        let (id, instance) = (NodeId::new(2), 77);
+        let caller = Caller { id, version: 1, instance, other_group: false, death_digest: None };
         assert_eq!(judged(|_| {}), Ok(caller));
         assert!(judged(|hello| hello.group = 1).unwrap().other_group);
         assert_eq!(judged(|hello| hello.version += 1), Ok(caller));

@@ -9,6 +9,7 @@ mod identity;
 pub mod journal;
 mod options;
 mod outbox;
+pub mod proof;
 mod protocol;
 mod roster;
 mod runner;

@@ -2,9 +2,11 @@
 
 use super::accept::ClientConnection;
 use super::identity::Identity;
+use super::proof::Digest;
 use crate::clock::Clock;
 use bellwether_core::{Group, NodeId};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -27,6 +29,14 @@ pub struct Options {
     /// How many times this process was started before, if the caller counts that: it tells the
     /// messages of different lives apart in a journal.
     pub life: u64,
+    /// A random number for this start, which its greetings carry.
+    pub instance: u64,
+    /// Where a parent waits for the end of this process: the digest of its secret, see [`proof`].
+    ///
+    /// [`proof`]: crate::proof
+    pub death_digest: Option<Digest>,
+    /// Where it goes that a peer was reached, and at which address: that is where the parent shows its proof.
+    pub reached: Option<mpsc::UnboundedSender<(NodeId, SocketAddr)>>,
     /// The process's clock.
     pub clock: Clock,
     /// The first step waits until something comes from here, or its other end is dropped; the
@@ -68,6 +78,9 @@ impl Options {
             listen,
             data: None,
             life: 0,
+            instance: rand::random(),
+            death_digest: None,
+            reached: None,
             clock: Clock::system(),
             gate: None,
             dev_faults: false,

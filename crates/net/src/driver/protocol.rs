@@ -67,6 +67,13 @@ pub trait Protocol: Send + Sync + 'static {
         0
     }
 
+    /// What the process is told when there is [proof](crate::proof) that this start of a peer has ended.
+    /// Nothing by default.
+    fn ended(&self, peer: NodeId, instance: u64) -> Option<Input<Self>> {
+        let _ = (peer, instance);
+        None
+    }
+
     /// What the process is told when the connection to a peer tells something about the peer: a
     /// hint, never proof. Nothing by default.
     fn hint(&self, peer: NodeId, hint: Hint) -> Option<Input<Self>> {

@@ -137,6 +137,7 @@ fn share<P: Protocol>(
 ) -> Result<(Arc<Shared<P>>, TcpListener), StartError> {
     let Options { identity, group, mut addresses, listen, life, clock, .. } = options;
     let Options { dev_faults, clients, settings, founding, joins, http, limits, .. } = options;
+    let Options { instance, death_digest, reached, .. } = options;
     let me = identity.id();
     let no_member = || StartError::NotAMember(me, group.ring().to_vec());
     let place = group.place(me).ok_or_else(no_member)?;
@@ -149,7 +150,7 @@ fn share<P: Protocol>(
     }
     let own = addresses.remove(&me).unwrap_or_default();
     let roster = Roster::new((group, place), peers, own, joins);
-    let (instance, blocked) = (rand::random(), Mutex::default());
+    let blocked = Mutex::default();
     let shared = Shared {
         protocol,
         identity,
@@ -159,6 +160,8 @@ fn share<P: Protocol>(
         clock,
         life,
         instance,
+        death_digest,
+        reached,
         settings,
         founding,
         http,

@@ -5,12 +5,14 @@ use super::greeting::Refused;
 use super::identity::Identity;
 use super::options::Limits;
 use super::outbox::Outbox;
+use super::proof::{Digest, Digests};
 use super::protocol::{Input, Msg, Protocol};
 use super::roster::{Links, Roster};
 use super::stats::{Dropped, Reason, Stats, lock};
 use crate::clock::Clock;
 use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,7 +22,7 @@ use tokio::sync::{Notify, mpsc, watch};
 pub(crate) enum Arrival<P: Protocol> {
     /// A message.
     Letter { from: NodeId, life: u64, seq: u64, msg: Msg<P> },
-    /// A hint about a peer.
+    /// A hint about a peer, or the proof that it has ended.
     Hint(Input<P>),
 }
 
@@ -38,6 +40,8 @@ pub(crate) struct Shared<P: Protocol> {
     pub(crate) clock: Clock,
     pub(crate) life: u64,
     pub(crate) instance: u64,
+    pub(crate) death_digest: Option<Digest>,
+    pub(crate) reached: Option<mpsc::UnboundedSender<(NodeId, SocketAddr)>>,
     pub(crate) settings: Vec<(&'static str, String)>,
     pub(crate) founding: Vec<(&'static str, String)>,
     pub(crate) http: Option<String>,
@@ -75,6 +79,8 @@ pub(crate) struct Peer<M> {
 pub(crate) struct Link {
     pub(crate) outgoing: Option<Time>,
     pub(crate) incoming: Option<Incoming>,
+    /// What would prove the end of the peer's last starts.
+    pub(crate) digests: Digests,
     pub(crate) last_error: Option<String>,
 }
 

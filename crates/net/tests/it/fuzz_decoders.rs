@@ -217,6 +217,7 @@ fn seeds() -> Vec<(&'static str, &'static str, Vec<u8>)> {
         address: "host-2:7400".into(),
         http: "host-2:7480".into(),
         folder: 7,
+        death_digest: Default::default(),
     };
     let settings = vec![Setting { name: "lease".into(), value: "3s".into() }];
     let settled = Hello { settings, ..hello.clone() };

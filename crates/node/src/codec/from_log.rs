@@ -4,7 +4,7 @@ use super::generated::{self as wire, fetch, message::Kind, supply, vote};
 use super::packed::pack;
 use bellwether_coordination::Coordination;
 use bellwether_core::{NodeId, micros};
-use bellwether_log::{Ack, Answer, Body, Entries, Heartbeat, Msg, Permit, Place, Position};
+use bellwether_log::{Ack, Answer, Body, Ended, Entries, Heartbeat, Msg, Permit, Place, Position};
 
 pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
     match msg {
@@ -24,12 +24,15 @@ pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
             last: Some(position(*last)),
             body: Some(self::body(body)),
         }),
-        Msg::RequestVote { term, last, sure, permit } => Kind::RequestVote(wire::RequestVote {
-            term: Some(term.number()),
-            last: Some(position(*last)),
-            sure: *sure,
-            permit: permit.as_ref().map(self::permit),
-        }),
+        Msg::RequestVote { term, last, sure, permit, ended } => {
+            Kind::RequestVote(wire::RequestVote {
+                term: Some(term.number()),
+                last: Some(position(*last)),
+                sure: *sure,
+                permit: permit.as_ref().map(self::permit),
+                ended: ended.as_ref().map(self::ended),
+            })
+        }
         Msg::Vote { term, sure, answer, birth } => Kind::Vote(wire::Vote {
             term: Some(term.number()),
             sure: *sure,
@@ -55,7 +58,7 @@ pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
 }
 
 fn beat(beat: &Heartbeat) -> wire::Heartbeat {
-    let Heartbeat { term, generation, sent, commit, last, appointed, welcome } = *beat;
+    let Heartbeat { term, generation, sent, commit, last, appointed, welcome, incarnation } = *beat;
     wire::Heartbeat {
         term: Some(term.number()),
         generation: generation.into(),
@@ -64,7 +67,12 @@ fn beat(beat: &Heartbeat) -> wire::Heartbeat {
         last: Some(position(last)),
         appointed,
         welcome: welcome.map(u64::from),
+        incarnation: incarnation.number(),
     }
+}
+
+fn ended(ended: &Ended) -> wire::Ended {
+    wire::Ended { member: Some(node(ended.member)), incarnation: ended.incarnation.number() }
 }
 
 fn ack(ack: &Ack) -> wire::Ack {

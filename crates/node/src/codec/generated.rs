@@ -117,6 +117,8 @@ pub struct Heartbeat {
     pub appointed: bool,
     #[prost(uint64, optional, tag = "7")]
     pub welcome: ::core::option::Option<u64>,
+    #[prost(fixed64, tag = "8")]
+    pub incarnation: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Append {
@@ -234,6 +236,15 @@ pub struct RequestVote {
     pub sure: bool,
     #[prost(message, optional, tag = "4")]
     pub permit: ::core::option::Option<Permit>,
+    #[prost(message, optional, tag = "5")]
+    pub ended: ::core::option::Option<Ended>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Ended {
+    #[prost(uint64, optional, tag = "1")]
+    pub member: ::core::option::Option<u64>,
+    #[prost(fixed64, tag = "2")]
+    pub incarnation: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Permit {

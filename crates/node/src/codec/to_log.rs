@@ -6,8 +6,8 @@ use super::packed::unpack;
 use bellwether_coordination::Coordination;
 use bellwether_core::{NodeId, Time};
 use bellwether_log::{
-    Ack, Answer, Birth, Body, ClusterId, Entries, Heartbeat, Index, Msg, Permit, Place, Position,
-    Roster, Term,
+    Ack, Answer, Birth, Body, ClusterId, Ended, Entries, Heartbeat, Incarnation, Index, Msg,
+    Permit, Place, Position, Roster, Term,
 };
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ pub(super) fn msg(kind: Kind) -> Result<Msg<Coordination>, Malformed> {
             last: position(msg.last, "request_vote.last")?,
             sure: msg.sure,
             permit: msg.permit.map(permit).transpose()?,
+            ended: msg.ended.map(ended).transpose()?,
         },
         Kind::Vote(msg) => Msg::Vote {
             term: term(msg.term, "vote.term")?,
@@ -74,7 +75,13 @@ fn beat(beat: wire::Heartbeat) -> Result<Heartbeat, Malformed> {
         last: position(beat.last, "beat.last")?,
         appointed: beat.appointed,
         welcome: beat.welcome.map(|start| fit(start, "beat.welcome")).transpose()?,
+        incarnation: Incarnation::new(beat.incarnation),
     })
+}
+
+fn ended(ended: wire::Ended) -> Result<Ended, Malformed> {
+    let member = node(ended.member, "ended.member")?;
+    Ok(Ended { member, incarnation: Incarnation::new(ended.incarnation) })
 }
 
 fn ack(ack: &wire::Ack) -> Result<Ack, Malformed> {

@@ -35,6 +35,7 @@ const ROOT: &[&str] = &[
     "quorum",
     "durability",
     "join",
+    "proof_of_death",
     "tls",
     "log",
     "limits",
@@ -99,6 +100,7 @@ impl<'t> Loader<'_, 't> {
         let http_names = self.http_names(root);
         let (profile, choices) = self.choices(root, &members);
         let data = self.data(root, id);
+        let proof_of_death = self.proof_of_death(root);
         let tls = self.tls(root, id);
         let log = self.log(root);
         let limits = self.limits(root);
@@ -121,6 +123,7 @@ impl<'t> Loader<'_, 't> {
             data: data?,
             profile,
             choices: choices?,
+            proof_of_death,
             tls: tls?,
             log: log?,
             limits,

@@ -56,6 +56,8 @@ pub struct Settings {
     pub profile: Profile,
     /// The election, the time-outs, the quorum and the durability.
     pub choices: Choices,
+    /// Whether it runs under a parent that proves its death to the others.
+    pub proof_of_death: bool,
     /// Its certificate.
     pub tls: Tls,
     /// Its log.

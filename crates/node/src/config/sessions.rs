@@ -48,6 +48,17 @@ impl<'t> Loader<'_, 't> {
         }
     }
 
+    /// Whether the member runs under a parent that proves its death.
+    pub(super) fn proof_of_death(&mut self, root: Section<'t>) -> bool {
+        let given = self.reader.text(root, "proof_of_death");
+        let given = self.reader.parse("proof_of_death", given, |word| match word {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            _ => Err(format!("'{word}' is neither \"on\" nor \"off\"")),
+        });
+        given.is_none_or(|given| given.value)
+    }
+
     /// The file of the operator token. Members that share a data directory share it.
     pub(super) fn operator_token(
         &mut self,

@@ -48,6 +48,8 @@ impl fmt::Display for Settings {
         };
         writeln!(f, "durability = \"{durability}\"")?;
         writeln!(f, "join = {}", self.join)?;
+        let proof = if self.proof_of_death { "on" } else { "off" };
+        writeln!(f, "proof_of_death = \"{proof}\"")?;
         let Tls { ca, certificate, key } = &self.tls;
         writeln!(f, "\n[tls]\nca = {}\ncertificate = {}", path(ca), path(certificate))?;
         writeln!(f, "key = {}", path(key))?;

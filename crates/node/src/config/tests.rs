@@ -124,7 +124,7 @@ fn everything_can_be_said() {
         "listen = \"127.0.0.1:7999\"\nhttp = \"off\"\nhttp_names = \"a.example, b\"\nelection = \"ring\"\nprofile = \"wide\"\n\
          heartbeat = \"1s\"\nlease = \"6s\"\ndrift_ppm = 200\nelection_timeout = \"800ms\"\n\
          preempt = \"after 30s\"\nquorum = \"majority\"\n\
-         durability = \"memory\"\nlimits = { queue = 100, stale_after = \"2s\", greetings = 8 }\n\
+         durability = \"memory\"\nproof_of_death = \"off\"\nlimits = { queue = 100, stale_after = \"2s\", greetings = 8 }\n\
          log = { format = \"json\", level = \"debug\" }\n",
     );
     let text = text.replace(
@@ -139,6 +139,7 @@ fn everything_can_be_said() {
     assert_eq!((choices.heartbeat.as_secs(), choices.lease.as_secs()), (1, 6));
     assert_eq!(choices.election_timeout.map(|span| span.as_millis()), Some(800));
     assert_eq!(choices.drift_ppm, 200);
+    assert!(!settings.proof_of_death && good(GOOD).proof_of_death);
     assert_eq!(settings.limits.queue, 100);
     assert_eq!(settings.choices.durability, Durability::Memory);
     assert_eq!((settings.log.format, settings.log.level.as_str()), (LogFormat::Json, "debug"));

@@ -96,7 +96,7 @@ mod tests {
     use super::super::tests::{List, Opened, open};
     use bellwether_core::{Context, Effect, Group, Here, NodeId, Process, Time};
     use bellwether_log::{
-        Birth, Body, Config, Heartbeat, Index, Log, Msg, Position, Roster, Saved, Term,
+        Birth, Body, Config, Heartbeat, Incarnation, Index, Log, Msg, Position, Roster, Saved, Term,
     };
     use bellwether_net::Store;
     use std::collections::VecDeque;
@@ -187,6 +187,7 @@ mod tests {
             last: at(),
             appointed: false,
             welcome: None,
+            incarnation: Incarnation::UNKNOWN,
         }
     }
 

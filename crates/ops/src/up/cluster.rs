@@ -18,7 +18,7 @@ use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf, absolute};
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::process::{Child, ChildStdin, Command};
 
 /// The cluster name in the certificates.
@@ -173,6 +173,9 @@ impl Cluster {
         for place in 0..cluster.members.len() {
             cluster.spawn(place)?;
         }
+        for member in &mut cluster.members {
+            member.await_process();
+        }
         Ok(cluster)
     }
 
@@ -284,18 +287,38 @@ impl Cluster {
 }
 
 impl Member {
-    /// Its process, if there is one.
+    /// Its process, if there is one: the child of the parent that waits for it.
     pub fn pid(&self) -> Option<u32> {
+        let parent = self.parent_pid()?;
+        Some(child_of(parent).unwrap_or(parent))
+    }
+
+    /// The process that was started: the parent that waits for the member and shows the proof of its death.
+    pub fn parent_pid(&self) -> Option<u32> {
         self.running.as_ref().and_then(|(child, _)| child.id())
+    }
+
+    /// Waits until the parent has made the member's process, or has ended, so that its number is known.
+    fn await_process(&mut self) {
+        let until = Instant::now() + ENDS_WITHIN;
+        while let Some((child, _)) = &mut self.running
+            && HAS_PARENT
+            && matches!(child.try_wait(), Ok(None))
+            && child.id().and_then(child_of).is_none()
+            && Instant::now() < until
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Kills the parent, and with it the member: as if the host was lost, nothing proves it to the others.
+    pub fn vanish(&self) {
+        signal(self.parent_pid(), Signal::KILL);
     }
 
     /// Sends a signal. A process's number is its own until it has been waited for.
     pub fn signal(&self, signal: Signal) {
-        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // It may be gone already, which is as good.
-            let _ = kill_process(pid, signal);
-        }
+        self::signal(self.pid(), signal);
     }
 
     /// Stops its process: a SIGSTOP.
@@ -317,6 +340,23 @@ impl Member {
         self.running = None;
         self.condition = Condition::Dead;
     }
+}
+
+/// Whether members run under a parent that waits for them.
+const HAS_PARENT: bool = cfg!(target_os = "linux");
+
+fn signal(pid: Option<u32>, signal: Signal) {
+    let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+    if let Some(pid) = pid {
+        // It may be gone already, which is as good.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The only child of a process, if it has one. It does not change while both live.
+fn child_of(pid: u32) -> Option<u32> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).ok()?;
+    children.split_whitespace().next()?.parse().ok()
 }
 
 /// A program that is started by another one, if there is one.

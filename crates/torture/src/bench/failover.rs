@@ -14,13 +14,18 @@ use tokio::time::sleep;
 /// The most that the median and the slowest hundredth may be, in floors.
 const MEDIAN_MAX: f64 = 1.2;
 const P99_MAX: f64 = 1.6;
+/// The most that the median and the slowest hundredth may be after a death with proof, in milliseconds.
+const PROVED_MAX: (f64, f64) = (10.0, 25.0);
 /// The most that a graceful hand-over may take, in round trips.
 const ROUND_TRIPS_MAX: f64 = 10.0;
 
 /// What happens to the coordinator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
+    /// The member's process: its parent lives, and proves it.
     Kill,
+    /// The parent too, as if the host was lost: nobody proves anything.
+    Vanish,
     Stop,
     Cut,
     StepDown,
@@ -30,6 +35,7 @@ impl Kind {
     fn word(self) -> &'static str {
         match self {
             Kind::Kill => "SIGKILL",
+            Kind::Vanish => "host lost",
             Kind::Stop => "SIGSTOP",
             Kind::Cut => "partition",
             Kind::StepDown => "step-down",
@@ -63,8 +69,11 @@ pub(super) async fn run(args: &FailoverArgs) -> Result<Verdict, Failure> {
         return Err(Failure::flag("nodes", what));
     }
     let mut rig = Rig::start(&shape).await?;
-    let kinds: &[Kind] =
-        if args.step_down { &[Kind::StepDown] } else { &[Kind::Kill, Kind::Stop, Kind::Cut] };
+    let kinds: &[Kind] = if args.step_down {
+        &[Kind::StepDown]
+    } else {
+        &[Kind::Kill, Kind::Vanish, Kind::Stop, Kind::Cut]
+    };
     let round_trip = rig.round_trip().await;
     let mut all = Vec::new();
     let mut seed = Clock::shared().as_micros();
@@ -100,6 +109,7 @@ async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, F
     let from = Clock::shared();
     match kind {
         Kind::Kill => rig.cluster.members[place].signal(Signal::KILL),
+        Kind::Vanish => rig.cluster.members[place].vanish(),
         Kind::Stop => rig.cluster.members[place].pause(),
         Kind::Cut => {
             rig.command("/dev/partition", place, &Partition { blocked }).await?;
@@ -111,7 +121,7 @@ async fn trial(rig: &mut Rig, kind: Kind, before: Mandate) -> Result<Duration, F
     let watched = if kind == Kind::StepDown { &all } else { &others };
     let until = rig.successor(watched, before).await?;
     match kind {
-        Kind::Kill => {
+        Kind::Kill | Kind::Vanish => {
             rig.cluster.kill(place).await;
             rig.cluster.revive(place)?;
         }
@@ -147,6 +157,10 @@ impl Report<'_> {
     fn met(&self, series: &Series) -> bool {
         let ratio = |hundredths| series.percentile(hundredths) / self.unit(series.kind);
         match series.kind {
+            Kind::Kill => {
+                let (median, p99) = PROVED_MAX;
+                series.percentile(50) <= median && series.percentile(99) <= p99
+            }
             Kind::StepDown => ratio(50) <= ROUND_TRIPS_MAX,
             _ => ratio(50) <= MEDIAN_MAX && ratio(99) <= P99_MAX,
         }
@@ -168,6 +182,7 @@ impl Report<'_> {
             let [min, median, p99, max] = series.figures();
             let unit = self.unit(series.kind);
             let (aim, of) = match series.kind {
+                Kind::Kill => (format!("{} and {} ms", PROVED_MAX.0, PROVED_MAX.1), ""),
                 Kind::StepDown => ("10 round trips at the median".to_owned(), " round trips"),
                 _ => (format!("{MEDIAN_MAX} and {P99_MAX}"), ""),
             };
@@ -221,8 +236,10 @@ mod tests {
     fn an_aim_is_missed_by_the_median_or_the_slowest() {
         let report = Report { series: &[], floor: 100.0, round_trip_ms: 1.0 };
         let met = |kind, times: [f64; 3]| report.met(&Series { kind, times: times.into() });
-        assert!(met(Kind::Kill, [90.0, 120.0, 160.0]));
-        assert!(!met(Kind::Kill, [90.0, 121.0, 160.0]));
+        assert!(met(Kind::Kill, [5.0, 10.0, 25.0]));
+        assert!(!met(Kind::Kill, [5.0, 10.1, 25.0]) && !met(Kind::Kill, [5.0, 10.0, 25.1]));
+        assert!(met(Kind::Vanish, [90.0, 120.0, 160.0]));
+        assert!(!met(Kind::Vanish, [90.0, 121.0, 160.0]));
         assert!(!met(Kind::Stop, [90.0, 120.0, 161.0]));
         assert!(met(Kind::StepDown, [1.0, 10.0, 50.0]));
         assert!(!met(Kind::StepDown, [1.0, 10.1, 10.2]));

@@ -43,7 +43,8 @@ fn unknown_fields_of_parts_are_ignored() {
     let last = raw::block(2, &[raw::number(1, 6), later(), raw::number(2, 3)].concat());
     let ask = raw::block(5, &[raw::number(1, 7), last].concat());
     let last = Position::new(6, 3);
-    let expected = M::RequestVote { term: Term::new(7), last, sure: false, permit: None };
+    let expected =
+        M::RequestVote { term: Term::new(7), last, sure: false, permit: None, ended: None };
     assert_eq!(read(&ask), Ok(of_log(expected)));
 
     let clock = raw::block(3, &[later(), raw::number(2, 9)].concat());
@@ -226,7 +227,7 @@ fn numbers_survive_up_to_their_limits() {
         let last = Position { term, index };
         for msg in [
             M::Ack(ack),
-            M::RequestVote { term, last, sure: true, permit: None },
+            M::RequestVote { term, last, sure: true, permit: None, ended: None },
             M::Vote { term, sure: true, answer: Answer::Behind { last }, birth },
             M::Refuse { term, promised: term },
         ] {

@@ -8,8 +8,8 @@ use bellwether_coordination::{
 };
 use bellwether_core::{NodeId, Time};
 use bellwether_log::{
-    Ack, Answer as Vote, Birth, Body, Entries, Entry, Heartbeat, Index, Machine, Msg as M, Payload,
-    Permit, Place, Position, Roster, Term,
+    Ack, Answer as Vote, Birth, Body, Entries, Entry, Heartbeat, Incarnation, Index, Machine,
+    Msg as M, Payload, Permit, Place, Position, Roster, Term,
 };
 use bellwether_member::service::Msg;
 use bellwether_member::{ClockStatus, Msg as Member, PeerView};
@@ -40,6 +40,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         last,
         appointed: false,
         welcome: None,
+        incarnation: Incarnation::UNKNOWN,
     };
     let again = Heartbeat { generation: 2, appointed: true, welcome: Some(3), ..beat };
     let ack = Ack {
@@ -78,8 +79,11 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         ("supply-parts", supply(None, piece(parts, next.clone()))),
         ("supply-parts-last", supply(Some(again), piece(Vec::new(), None))),
         ("supply-mismatch", supply(None, Body::Mismatch { after: prev })),
-        ("request-vote", M::RequestVote { term, last, sure: false, permit: None }),
-        ("request-vote-sure", M::RequestVote { term, last, sure: true, permit: Some(permit) }),
+        ("request-vote", M::RequestVote { term, last, sure: false, permit: None, ended: None }),
+        (
+            "request-vote-sure",
+            M::RequestVote { term, last, sure: true, permit: Some(permit), ended: None },
+        ),
         ("vote-yes", vote(true, Vote::Yes { after: Duration::ZERO })),
         ("vote-yes-after", vote(false, Vote::Yes { after: Duration::from_secs(60) })),
         (
