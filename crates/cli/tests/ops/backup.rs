@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::disallowed_methods, reason = "a test looks again after a while")]
 
-use crate::common::{call, learn};
+use crate::common::{call, kill_member, learn, process_of};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -187,8 +187,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        kill_member(&mut self.child);
     }
 }
 
@@ -273,7 +272,8 @@ fn a_data_folder_is_inspected_while_its_member_runs_and_when_it_is_damaged() {
     let token = place.lock(leader, &session, "jobs");
     let found = parsed(&place.works("inspect data/1 --json"));
     let folder = &found["folders"][0];
-    assert_eq!(folder["used_by"], member.child.id());
+    let process = process_of(&member.child).unwrap();
+    assert_eq!(folder["used_by"], process.as_raw_nonzero().get());
     assert_eq!((&folder["member"], &folder["cluster"]), (&json!(1), &json!("demo")));
     assert_eq!(folder["cluster_id"], cluster.as_str());
     assert_eq!((&folder["term"], &folder["vote"]), (&json!(1), &json!(1)));

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use rustix::process::{Pid, test_kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -100,6 +100,23 @@ fn host(url: &str) -> String {
     let host = url.strip_prefix("http://").unwrap().trim_end_matches('/');
     assert!(host.starts_with("127.0.0.1:"), "{url}");
     host.to_owned()
+}
+
+/// The process of a member that was started by `bellwether node`: the child of the parent that waits for it.
+pub(crate) fn process_of(parent: &Child) -> Option<Pid> {
+    let parent = parent.id();
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+    Pid::from_raw(children.trim().parse().ok()?)
+}
+
+/// Kills a member, and waits for the end of its parent, which ends after it. Killed itself, the parent would be
+/// gone before the member is.
+pub(crate) fn kill_member(parent: &mut Child) {
+    match process_of(parent) {
+        Some(process) => drop(kill_process(process, Signal::KILL)),
+        None => drop(parent.kill()),
+    }
+    let _ = parent.wait();
 }
 
 /// A cluster that runs until the test is over. A guard of time ends it if nothing else does.

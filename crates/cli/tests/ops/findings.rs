@@ -12,7 +12,7 @@
     reason = "these tests are about how long something takes"
 )]
 
-use crate::common::{call, command, learn};
+use crate::common::{call, command, kill_member, learn, process_of};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -125,7 +125,8 @@ impl Group {
     /// Sends a signal to a member.
     pub(crate) fn signal(&self, id: u32, signal: Signal) {
         let child = self.children[id as usize - 1].as_ref().unwrap();
-        kill_process(Pid::from_child(child), signal).unwrap();
+        let process = process_of(child).unwrap_or(Pid::from_child(child));
+        kill_process(process, signal).unwrap();
     }
 
     /// The sockets of these members, for `BELLWETHER_SOCKET`.
@@ -137,7 +138,8 @@ impl Group {
     /// Ends a member by this signal, and waits until it is gone.
     pub(crate) fn end(&mut self, id: u32, signal: Signal) {
         let mut child = self.children[id as usize - 1].take().unwrap();
-        kill_process(Pid::from_child(&child), signal).unwrap();
+        let process = process_of(&child).unwrap_or(Pid::from_child(&child));
+        kill_process(process, signal).unwrap();
         child.wait().unwrap();
     }
 
@@ -311,8 +313,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         for child in self.children.iter_mut().flatten() {
-            let _ = child.kill();
-            let _ = child.wait();
+            kill_member(child);
         }
     }
 }

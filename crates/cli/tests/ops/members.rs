@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::disallowed_methods, reason = "a test looks again after a while")]
 
-use crate::common::{call, learn};
+use crate::common::{call, kill_member, learn, process_of};
+use rustix::process::{Signal, kill_process};
 use bellwether::{Client, Endpoints, ErrorKind, SessionOptions};
 use serde_json::{Value, json};
 use std::fs::{self, File};
@@ -167,8 +168,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        kill_member(&mut self.child);
     }
 }
 
@@ -274,8 +274,8 @@ fn a_cluster_grows_replaces_every_member_and_shrinks_while_a_client_works() {
     assert!(shown.contains("P1 was refused") && shown.contains("was removed"), "{shown}");
 
     // All are killed at once. They go by the list in their logs: each configuration has the first member, and itself.
-    for member in [&mut two, &mut three, &mut four] {
-        member.child.kill().unwrap();
+    for member in [&two, &three, &four] {
+        kill_process(process_of(&member.child).unwrap(), Signal::KILL).unwrap();
     }
     for member in [&mut two, &mut three, &mut four] {
         member.child.wait().unwrap();
@@ -309,8 +309,7 @@ fn a_cluster_grows_replaces_every_member_and_shrinks_while_a_client_works() {
     let mut all = [two, three, four];
     assert!(all[last - 2].is_running());
     all[last - 2] = {
-        all[last - 2].child.kill().unwrap();
-        all[last - 2].child.wait().unwrap();
+        kill_member(&mut all[last - 2].child);
         place.start(last)
     };
     assert_eq!(place.leader(last), last);
@@ -352,8 +351,7 @@ fn a_learner_serves_reads_and_a_change_that_cannot_be_is_refused_with_its_reason
     // The third never comes, and its address takes no calls: it is no voter, so that nothing waits for it.
     place.members(1, &format!("add 3 {} --learner", place.addresses[2]));
     place.members(1, "remove 3");
-    two.child.kill().unwrap();
-    two.child.wait().unwrap();
+    kill_member(&mut two.child);
     // One of two cannot commit anything.
     let (code, refused) = call(&place.http[0], "POST", "/v1/members/2/remove", &json!({})).unwrap();
     assert!(code == 409 || code == 503, "{code} {refused}");

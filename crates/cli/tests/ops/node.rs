@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use crate::common::Up;
+use crate::common::{Up, process_of};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -177,23 +177,17 @@ fn a_member_runs_is_asked_and_ends() {
     assert_eq!(member.end().0, Some(0));
 }
 
-/// The process of the member: the child of the one that was started.
-fn process_of(member: &Member) -> Pid {
-    let parent = member.child.id();
-    let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
-    Pid::from_raw(children.trim().parse().unwrap()).unwrap()
-}
-
 #[test]
 fn a_member_and_its_parent_end_together_and_alike() {
     let directory = workshop();
     let member = Member::start(directory.path());
-    let process = process_of(&member);
-    assert_eq!(status_of_leader(directory.path(), &member.http)["pid"], process.as_raw_nonzero().get());
+    let process = process_of(&member.child).unwrap();
+    let status = status_of_leader(directory.path(), &member.http);
+    assert_eq!(status["pid"], process.as_raw_nonzero().get());
     for (signal, data) in [(Signal::KILL, "killed"), (Signal::ABORT, "aborted")] {
         let environment = [("BELLWETHER_DATA", data)];
         let mut member = Member::start_with(directory.path(), &environment);
-        kill_process(process_of(&member), signal).unwrap();
+        kill_process(process_of(&member.child).unwrap(), signal).unwrap();
         let ended = member.child.wait().unwrap();
         assert_eq!(ended.signal(), Some(signal.as_raw()), "{ended}");
     }
