@@ -42,14 +42,12 @@ BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace 
 
 # The page comes first: the commands that the tests start have it built in. With make test LANES=2, tests that wait for
 # real processes run beside tests that compute, and each part's output comes when the part is over. That is quicker, but real
-# processes with short time-outs need a core that is free. Examples are compiled by clippy, but for
-# those that a test runs on both engines.
+# processes with short time-outs need a core that is free. Examples are compiled by clippy.
 LANES    := 1
 TESTS    := cargo test --workspace --locked
-EXAMPLES := $(addprefix --example ,migration_lock cron_leader who_leads)
 
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
-	$(TESTS) --no-run --lib --bins --tests $(EXAMPLES)
+	$(TESTS) --no-run --lib --bins --tests
 	@$(MAKE) --no-print-directory --jobs=$(LANES) $(if $(filter-out 1,$(LANES)),--output-sync=target) test-waiting test-computing BUILT=yes
 
 # What starts whole clusters, one such test after the other: commands look for the one cluster on this host. They are
@@ -57,7 +55,7 @@ test: web verify ## Everything CI runs: verify, all tests and doc tests, the qui
 WAITING  := ops engines
 
 test-waiting:
-	@built=$$($(TESTS) --no-run --lib --bins --tests $(EXAMPLES) 2>&1) || { echo "$$built"; exit 1; }; for name in $(WAITING); do \
+	@built=$$($(TESTS) --no-run --lib --bins --tests 2>&1) || { echo "$$built"; exit 1; }; for name in $(WAITING); do \
 	  program=$$(echo "$$built" | sed -n "s|.* tests/$$name/main.rs (\(.*\))$$|\1|p") && \
 	  program=$$(realpath "$$program") && echo "$$program" && (cd crates/cli && "$$program") || exit 1; done
 	@$(MAKE) --no-print-directory test-clients e2e
@@ -81,8 +79,7 @@ packages: ## Check the files for Kubernetes against the schemas of its API, if P
 
 # One suite for the client's two engines: members of ours, and servers of etcd if they are here (make peers installs them).
 test-engines: ## Run the client's suite on three members and on three servers of etcd; half a minute each
-	$(TESTS) --no-run --bin bellwether --test engines $(EXAMPLES)
-	$(TESTS) --test engines -- --nocapture
+	cargo test --locked --package bellwether-cli --test engines -- --nocapture
 
 test-clients: ## Try the Go package and generated clients for Python and TypeScript on a cluster; validate the OpenAPI documents
 	$(BUILD_FOR_TESTS)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+pub(crate) async fn main() -> Result<(), Error> {
     let client = Client::connect(Endpoints::from_env_or_default()?).await?;
     println!("campaigns for cron");
     client.lead("cron", run_jobs).await

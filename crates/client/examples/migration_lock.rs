@@ -9,7 +9,7 @@ use bellwether::{Client, Endpoints, SessionOptions, Token};
 use std::time::Duration;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let client = Client::connect(Endpoints::from_env_or_default()?).await?;
     let session = client.session(SessionOptions::named("replica")).await?;
     let lock = session.lock("schema/orders").timeout(Duration::from_secs(60)).await?;

@@ -11,7 +11,7 @@
 use bellwether::{Client, Endpoints, Error};
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Error> {
+pub(crate) async fn main() -> Result<(), Error> {
     let role = std::env::args().nth(1).unwrap_or_else(|| "primary".to_owned());
     let client = Client::connect(Endpoints::from_env_or_default()?).await?;
     let mut observer = client.observe(&role).await?;

@@ -1,10 +1,31 @@
-//! The client crate's examples, which differ by the address only.
+//! The client crate's examples on both engines: the address is all that differs. Each is a process of its own, which is
+//! this program once more.
+
+#[path = "../../../client/examples/cron_leader.rs"]
+mod cron_leader;
+#[path = "../../../client/examples/migration_lock.rs"]
+mod migration_lock;
+#[path = "../../../client/examples/who_leads.rs"]
+mod who_leads;
 
 use crate::rig::{PATIENCE, Rig};
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
+
+/// Says to this program which example it is.
+const EXAMPLE: &str = "BELLWETHER_TEST_EXAMPLE";
+
+/// Runs an example, if this process is one.
+pub(crate) fn run() -> bool {
+    let Ok(name) = std::env::var(EXAMPLE) else { return false };
+    match name.as_str() {
+        "cron_leader" => cron_leader::main().unwrap(),
+        "migration_lock" => migration_lock::main().unwrap(),
+        _ => who_leads::main().unwrap(),
+    }
+    true
+}
 
 /// An example that runs until this is dropped.
 struct Example {
@@ -12,17 +33,13 @@ struct Example {
     lines: Receiver<String>,
 }
 
-/// Where an example is, if examples were built.
-fn built(name: &str) -> Option<PathBuf> {
-    let program = std::env::current_exe().unwrap();
-    let path = program.parent()?.parent()?.join("examples").join(name);
-    path.exists().then_some(path)
-}
-
 impl Example {
-    fn start(rig: &Rig, name: &str, words: &[&str]) -> Option<Example> {
-        let mut child = Command::new(built(name)?)
-            .args(words)
+    fn start(rig: &Rig, name: &str) -> Example {
+        let program = std::env::current_exe().unwrap();
+        let mut child = Command::new(program)
+            // Its first argument is the role that one of them observes, and a filter of tests.
+            .args(["members", "--exact", "--nocapture"])
+            .env(EXAMPLE, name)
             .env("BELLWETHER_ENDPOINTS", rig.address())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -33,7 +50,7 @@ impl Example {
         std::thread::spawn(move || {
             stdout.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        Some(Example { child, lines })
+        Example { child, lines }
     }
 
     /// Reads on until a line contains this.
@@ -56,20 +73,14 @@ impl Drop for Example {
 }
 
 pub(crate) async fn the_examples_run_by_the_address_alone(rig: &mut Rig) {
-    let names = ["migration_lock", "cron_leader", "who_leads"];
-    if let Some(name) = names.into_iter().find(|name| built(name).is_none()) {
-        eprintln!(
-            "skipped: the example {name} is not built; cargo build --workspace --examples builds it"
-        );
-        return;
-    }
-    let start = |name, words: &[&str]| Example::start(rig, name, words).unwrap();
-    let mut migration = start("migration_lock", &[]);
-    let observer = start("who_leads", &["cron"]);
-    observer.says("'cron' has no leader");
-    let leader = start("cron_leader", &[]);
+    let mut migration = Example::start(rig, "migration_lock");
+    let observer = Example::start(rig, "who_leads");
+    observer.says("'members' has no leader");
+    let leader = Example::start(rig, "cron_leader");
     leader.says("run 1, by token");
-    observer.says("leads 'cron'");
+    let role = rig.session("leader").await.campaign("members").await.unwrap();
+    observer.says("leads 'members'");
+    role.resign().await.unwrap();
     migration.says("step 3 with token");
     migration.says("done; now the replica starts");
     assert!(migration.child.wait().unwrap().success());

@@ -43,6 +43,7 @@ pub(crate) async fn a_paused_client_knows_that_it_has_lost(rig: &mut Rig) {
     paused.join().unwrap();
 }
 
+/// What is held stays held, and requests that were under way when the leader died are answered by the next one, each once.
 pub(crate) async fn a_lost_leader_costs_no_lock(rig: &mut Rig) {
     let client = rig.client().await;
     let options =
@@ -50,39 +51,25 @@ pub(crate) async fn a_lost_leader_costs_no_lock(rig: &mut Rig) {
     let holder = client.session(options.clone()).await.unwrap();
     let lock = holder.lock("survivor").await.unwrap();
     let mut observer = client.observe("survivor-role").await.unwrap();
-    let leader = rig.kill_leader();
-    // A new one is granted something, and what was held is held.
-    let other =
-        timeout(PATIENCE, client.session(options)).await.expect("no server opens it").unwrap();
-    let second = other.lock("after the fall").timeout(PATIENCE).await.unwrap();
-    assert!(second.token() > lock.token());
-    assert!(lock.is_held(), "{lock:?}");
-    assert_eq!(client.check_lock("survivor", lock.token()).await.unwrap(), holder.id());
-    let role = other.campaign("survivor-role").timeout(PATIENCE).await.unwrap();
-    let sees = async {
-        while observer.next().await.unwrap().leader.map(|leader| leader.token) != Some(role.token())
-        {
-        }
-    };
-    timeout(PATIENCE, sees).await.expect("the observer does not go on");
-    lock.release().await.unwrap();
-    rig.restart(leader);
-}
-
-/// Requests that were under way when the leader died are answered by the next one, each once.
-pub(crate) async fn a_history_with_a_lost_leader_is_linearizable(rig: &mut Rig) {
-    let (client, ttl) = (rig.client().await, TTL);
-    let (sessions, mut leader) = (workers(rig, ttl).await, 0);
+    let (sessions, mut leader) = (workers(rig, TTL).await, 0);
     let killed = async {
         leader = rig.kill_leader();
-        // Something that only a new leader can grant.
-        let options = bellwether::SessionOptions { ttl, ..bellwether::SessionOptions::named("x") };
-        let opened = timeout(PATIENCE, client.session(options));
-        let session = opened.await.expect("no server opens it").unwrap();
-        let lock = session.lock("after the second fall").timeout(PATIENCE).await.unwrap();
-        lock.release().await.unwrap();
+        // A new one is granted something, and what was held is held.
+        let opened = timeout(PATIENCE, client.session(options)).await;
+        let other = opened.expect("no server opens it").unwrap();
+        let second = other.lock("after the fall").timeout(PATIENCE).await.unwrap();
+        assert!(second.token() > lock.token());
+        assert!(lock.is_held(), "{lock:?}");
+        assert_eq!(client.check_lock("survivor", lock.token()).await.unwrap(), holder.id());
+        let role = other.campaign("survivor-role").timeout(PATIENCE).await.unwrap();
+        let sees = async {
+            let token = Some(role.token());
+            while observer.next().await.unwrap().leader.map(|leader| leader.token) != token {}
+        };
+        timeout(PATIENCE, sees).await.expect("the observer does not go on");
     };
     contend(sessions, 4, killed).await;
+    lock.release().await.unwrap();
     rig.restart(leader);
 }
 

@@ -166,7 +166,6 @@ pub(crate) fn run(mut rig: Rig) {
             faults::a_minority_grants_nothing_and_a_sidecar_says_so,
             sidecar::a_sidecar_tells_who_leads,
             faults::a_lost_leader_costs_no_lock,
-            faults::a_history_with_a_lost_leader_is_linearizable,
         ];
         if rig.servers().is_some() {
             each![
