@@ -181,9 +181,8 @@ impl<'a> Conductor<'a> {
         fault.members = hit.iter().copied().collect();
         if stops {
             let id = *hit.first()?;
-            self.servers.stop(id);
             fault.what = format!("stopped server {id}");
-            return Some(Remedy::Resume(id));
+            return self.servers.stop(id).then_some(Remedy::Resume(id));
         }
         for id in &hit {
             self.servers.send_kill(*id);

@@ -77,8 +77,11 @@ impl Servers {
         &mut self.all[id as usize - 1]
     }
 
-    /// Starts a server, with what it has on disk.
+    /// Starts a server, with what it has on disk; unless another fault that was undone has started it.
     pub(super) fn run(&mut self, id: u32) -> Result<(), Failure> {
+        if self.server(id).condition != Condition::Dead {
+            return Ok(());
+        }
         let url = |port: u16| format!("http://127.0.0.1:{port}");
         let peers = (1..).zip(&self.all).map(|(id, one)| format!("e{id}={}", url(one.ports.1)));
         let peers: Vec<String> = peers.collect();
@@ -125,14 +128,22 @@ impl Servers {
         self.signal(id, Signal::KILL);
     }
 
-    pub(super) fn stop(&mut self, id: u32) {
-        self.signal(id, Signal::STOP);
-        self.server(id).condition = Condition::Stopped;
+    /// Stops a server; whether it ran.
+    pub(super) fn stop(&mut self, id: u32) -> bool {
+        let runs = self.server(id).condition == Condition::Running;
+        if runs {
+            self.signal(id, Signal::STOP);
+            self.server(id).condition = Condition::Stopped;
+        }
+        runs
     }
 
+    /// Lets a server go on that is still stopped.
     pub(super) fn resume(&mut self, id: u32) {
-        self.signal(id, Signal::CONT);
-        self.server(id).condition = Condition::Running;
+        if self.server(id).condition == Condition::Stopped {
+            self.signal(id, Signal::CONT);
+            self.server(id).condition = Condition::Running;
+        }
     }
 
     fn signal(&self, id: u32, signal: Signal) {
