@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { mermaid, plantuml } from "../run/sequence";
+import { mermaid, plantuml, shiviz } from "../run/sequence";
 import { writeTrace } from "../run/trace";
 import { diagramPng, diagramSvg } from "./diagram/export";
 import { download } from "./download";
@@ -39,6 +39,7 @@ export function Actions({ session, onProblem }: { session: Session; onProblem: (
     { label: "Trace (JSON Lines)", act: () => download(`${name}.jsonl`, writeTrace(model.recording), "application/jsonl") },
     { label: "Sequence diagram (Mermaid)", act: () => download(`${name}.mmd`, mermaid(model.recording)) },
     { label: "Sequence diagram (PlantUML)", act: () => download(`${name}.puml`, plantuml(model.recording)) },
+    { label: "Log for ShiViz", act: () => download(`${name}.log`, shiviz(model.recording)) },
   ];
   return (
     <div class="actions">

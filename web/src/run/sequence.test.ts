@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sampleRecording } from "./sample";
-import { mermaid, plantuml } from "./sequence";
+import { mermaid, plantuml, shiviz } from "./sequence";
 
 const DOCS = readFileSync(new URL("../../../docs/traces.md", import.meta.url), "utf8");
 
@@ -11,6 +11,14 @@ test("sequence diagrams are those of the command line, which the documentation s
     expect(diagram.length).toBeGreaterThan(300);
     expect(DOCS).toContain(diagram);
   }
+});
+
+test("a log for ShiViz begins as that of the command line, which the documentation shows", () => {
+  const log = shiviz(sampleRecording("bully"));
+  const [, shown = ""] = /## ShiViz[^]*?```text\n([^]*?)```/.exec(DOCS) ?? [];
+  expect(shown.length).toBeGreaterThan(200);
+  expect(log.startsWith(shown)).toBe(true);
+  expect(shiviz(sampleRecording("storm"))).not.toMatch(/undefined|null/);
 });
 
 test("what befell messages and the network is there, and texts cannot break out", () => {

@@ -1,5 +1,5 @@
 import type { Event, Recording } from "./recording";
-import { inMs, processName } from "./words";
+import { eventWords, inMs, processName } from "./words";
 
 /** A language of sequence diagrams. */
 interface Language {
@@ -110,4 +110,17 @@ function noteOf(event: Event): string | null {
     default:
       return null;
   }
+}
+
+/** The run as a log for ShiViz, as `--trace shiviz` writes it: only events of processes, each with its vector stamp. */
+export function shiviz({ events }: Recording): string {
+  return events.map((event) => {
+    if (event.node == null || event.event === "drop" || event.event === "note") return "";
+    const clock = Object.entries(event.vector).map(([node, count]) => `"${processName(Number(node))}":${count}`);
+    return `${processName(event.node)} {${clock.join(",")}}\n${shivizWords(event).replaceAll("\n", " ")}\n`;
+  }).join("");
+}
+
+function shivizWords(event: Event): string {
+  return event.event === "input" || event.event === "timer" ? `${event.event} ${event.text}` : eventWords(event);
 }
