@@ -109,7 +109,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@touch $@
 
 # The explorer without a server. The compiler needs the standard library for WebAssembly: rustup has it compiled,
-# Debian has it as sources for its newest compiler.
+# Debian has it as sources for its newest compiler. That is compiled once, in minutes, with crates that cargo downloads.
 WASM     := wasm32-unknown-unknown
 MODULE   := $${CARGO_TARGET_DIR:-target}/$(WASM)/site/bellwether_wasm.wasm
 HAS_WASM := $(wildcard $(shell rustc --print sysroot 2>/dev/null)/lib/rustlib/$(WASM))
