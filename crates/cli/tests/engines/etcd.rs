@@ -48,12 +48,8 @@ impl Servers {
         let ports = ports.chunks(2).map(|pair| (pair[0], pair[1])).collect();
         // In memory, if the system has such a place: processes are killed here, and a busy disk would only cost time.
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-        let mut servers = Servers {
-            folder,
-            ports,
-            children: (0..size).map(|_| None).collect(),
-            certs,
-        };
+        let mut servers =
+            Servers { folder, ports, children: (0..size).map(|_| None).collect(), certs };
         (0..size).for_each(|server| servers.run(server));
         Some(servers)
     }
