@@ -15,7 +15,7 @@ const KINDS: Record<string, string> = {
 /** What crates/lab gives the page, so that what it forbids is noticed here, too. */
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; font-src 'self'; "
   + "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/** A member tells of so many of each kind, unless it is asked for more. */
+/** A member lists at most this many of each kind, unless it is asked for more. */
 const LIMIT = 1_000;
 /** A member speaks four times a second. */
 const SPEAKS_EVERY_MS = 250;

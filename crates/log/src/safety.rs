@@ -126,5 +126,5 @@
 //! not lie. Votes, promises, positions and the waits of S5 are untouched: a voter that has just restarted does not
 //! know whom it was bound to, so no proof helps it (G9).
 //!
-//! The proof must be true: whoever gives it to the log has seen that no thread of X is left. What X sent
+//! The proof must be true: the driver that gives it to the log has seen that no thread of X is left. What X sent
 //! before may still arrive, and is like any late message.

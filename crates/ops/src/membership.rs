@@ -166,7 +166,7 @@ fn passes(unanswered: &Unanswered) -> bool {
     matches!(code, "hands-over" | "not-coordinator" | "change-under-way" | "not-committed")
 }
 
-/// Asks the coordinator, whoever that is.
+/// Asks the member that is the coordinator.
 async fn command(
     whom: &mut Whom,
     path: &str,

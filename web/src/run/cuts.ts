@@ -31,7 +31,7 @@ export function cutsOf(lives: Lives): CutLine[] {
   return [...cuts].map(([name, { at, recorded }]) => ({ name, at, recorded }));
 }
 
-/** What a process has recorded when so many events have happened; null if it has not passed the cut. */
+/** What a process has recorded after this number of events; null if it has not passed the cut. */
 export function recordedAt({ at, recorded }: CutLine, node: number, happened: number): readonly Item[] | null {
   const since = at.get(node);
   if (since === undefined || since >= happened) return null;

@@ -24,7 +24,7 @@ use tokio::task::JoinSet;
 pub struct Membership {
     /// The members, and where each listens: `host:port`. An empty address is not known.
     pub members: BTreeMap<NodeId, String>,
-    /// The data folders of members that were removed: whoever comes with one of them is refused.
+    /// The data folders of members that were removed: a member that comes with one of them is refused.
     pub removed: BTreeMap<NodeId, u64>,
     /// Whether it stays so. If not, those who were members before are still reached.
     pub is_final: bool,

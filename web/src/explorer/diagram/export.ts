@@ -16,7 +16,7 @@ const LEGEND = 34;
 /** Wider pictures than this are beyond what browsers draw. */
 const PNG_MAX = 16_000;
 
-/** The whole diagram as an SVG file that needs nothing else, and what is to be seen of the processes after so many events. */
+/** The whole diagram as an SVG file that needs nothing else, and the state of the processes after this number of events. */
 export function diagramSvg(model: Model, happened = model.events.length): string {
   const plan = layPlan(model, SCALE, laneFor(model));
   const on = new SvgSurface();

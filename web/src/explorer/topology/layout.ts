@@ -23,7 +23,7 @@ export type Link = readonly [number, number];
 const WIDTH = 440;
 /** As high as the room on a small screen: what is made smaller to fit cannot be read. Few processes get less of it. */
 const HEIGHT = { few: 250, many: 330 };
-/** So many processes are few. */
+/** Up to this number, processes are few. */
 export const FEW = 3;
 /** In a mesh of more processes than this, only the links in use are drawn. */
 const MESH_MAX = 16;
