@@ -287,6 +287,11 @@ impl Conductor {
         self.make_good(Duration::MAX).await?;
         self.ground.heal().await?;
         self.bar.set_message("all faults are undone; the clients finish");
+        // A time without a leader ends when there is one, not when the clients have finished.
+        let healed = self.elapsed();
+        while self.ground.world.leader().is_none() && self.elapsed() - healed < FREE_WITHIN {
+            self.watch(LOOKS_EVERY).await;
+        }
         let finishing = self.ground.field.finish(FINISHES_WITHIN).await;
         for what in finishing {
             self.violations.push(Violation::new("finish", what, &[]));
