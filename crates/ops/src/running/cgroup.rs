@@ -100,4 +100,28 @@ mod tests {
         assert_eq!(own("0::/docker/7/a\n", mounts), Some("/sys/fs/cgroup/a".into()));
         assert_eq!(own("0::/docker/8\n", mounts), None);
     }
+
+    /// In a folder that looks like a cgroup: the files of a real one do more, and have these names.
+    #[test]
+    fn a_cgroup_is_entered_killed_and_found_empty_by_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bellwether-1");
+        fs::create_dir_all(path.join("bellwether-2")).unwrap();
+        let job = Cgroup::at(path.clone());
+        fs::write(path.join("cgroup.events"), "populated 1\nfrozen 0\n").unwrap();
+        assert!(!job.is_empty());
+        enter(&path).unwrap();
+        job.kill();
+        let read = |name| fs::read_to_string(path.join(name)).unwrap();
+        assert_eq!([read("cgroup.procs"), read("cgroup.kill")], ["0", "1"]);
+        fs::write(path.join("cgroup.events"), "populated 0\nfrozen 0\n").unwrap();
+        assert!(job.is_empty());
+        // A real cgroup goes with its files.
+        for name in ["cgroup.events", "cgroup.procs", "cgroup.kill"] {
+            fs::remove_file(path.join(name)).unwrap();
+        }
+        drop(job);
+        assert!(!path.exists(), "with the one below it");
+        assert!(Cgroup::at(path).is_empty(), "one that is gone has no process");
+    }
 }
