@@ -11,6 +11,7 @@ use bellwether_api::json::{AddMember, ChangedMembers, Member, Members, RemoveMem
 use bellwether_node::config::member_address;
 use bellwether_shell::{Failure, Verdict, complain, harmless, print};
 use clap::{Args, Subcommand};
+use hyper::StatusCode;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -95,8 +96,26 @@ struct How {
 enum Goal {
     /// The list has changed: nothing more.
     Listed,
+    /// The list is without this member.
+    Gone(u32),
     /// This member votes, and this one has left.
     Votes(u32, Option<u32>),
+}
+
+impl Goal {
+    /// Whether it is so, as a member says.
+    fn is_reached(&self, seen: &Members) -> bool {
+        let find = |id| seen.members.iter().find(|member: &&Member| member.id == id);
+        match *self {
+            Goal::Listed => false,
+            Goal::Gone(id) => find(id).is_none(),
+            Goal::Votes(new, old) => {
+                let is_changing = seen.waits_for.iter().any(|what| what.starts_with("a majority"));
+                let votes = find(new).is_some_and(|member| member.suffrage == Suffrage::Voter);
+                votes && old.is_none_or(|old| find(old).is_none()) && !is_changing
+            }
+        }
+    }
 }
 
 pub(crate) fn run(args: &MembersArgs) -> Result<Verdict, Failure> {
@@ -113,7 +132,7 @@ pub(crate) fn run(args: &MembersArgs) -> Result<Verdict, Failure> {
         }
         Change::Remove { id, force, how } => {
             let path = format!("/v1/members/{id}/remove");
-            carry_out(args, how, &path, &RemoveMember { force: *force }, Goal::Listed)
+            carry_out(args, how, &path, &RemoveMember { force: *force }, Goal::Gone(*id))
         }
         Change::Replace { old, new, address, how } => {
             let body = addition(*new, address, false, Some(*old))?;
@@ -144,7 +163,7 @@ fn carry_out(
     let token = whom.operator_token(how.operator_token.as_deref())?;
     let done: ChangedMembers = runtime()?.block_on(async {
         let until = Instant::now() + wait;
-        let done = command(&mut whom, path, token.as_deref(), body, until).await?;
+        let done = command(&mut whom, path, token.as_deref(), (body, &goal), until).await?;
         reach(&mut whom, &goal, until).await?;
         Ok::<_, Failure>(done)
     })?;
@@ -160,10 +179,12 @@ fn carry_out(
 fn passes(unanswered: &Unanswered) -> bool {
     let code = match unanswered {
         Unanswered::NoAnswer(..) => return true,
+        // It hangs, or does not know yet whether the list is committed.
+        Unanswered::Refused(_, StatusCode::SERVICE_UNAVAILABLE, _) => return true,
         Unanswered::Refused(_, _, problem) => problem.code.as_deref().unwrap_or_default(),
         Unanswered::Strange(..) | Unanswered::Engine(..) => return false,
     };
-    matches!(code, "hands-over" | "not-coordinator" | "change-under-way" | "not-committed")
+    matches!(code, "hands-over" | "not-coordinator" | "change-under-way")
 }
 
 /// Asks the member that is the coordinator.
@@ -171,7 +192,7 @@ async fn command(
     whom: &mut Whom,
     path: &str,
     token: Option<&str>,
-    body: &impl Serialize,
+    (body, goal): (&impl Serialize, &Goal),
     until: Instant,
 ) -> Result<ChangedMembers, Failure> {
     let mut maybe_done = false;
@@ -184,23 +205,19 @@ async fn command(
             Err(failure) => return Err(failure),
             Ok((link, _)) => match post(link.address(), path, token, body).await {
                 Ok(done) => return Ok(done),
-                // Its first attempt may have been carried out.
-                Err(Unanswered::Refused(_, _, problem))
-                    if maybe_done
-                        && path.ends_with("/remove")
-                        && problem.code.as_deref() == Some("unknown-member") =>
-                {
-                    let seen: Members = whom.get("/v1/members").await?;
-                    return Ok(ChangedMembers {
-                        done: "the member is removed".to_owned(),
-                        version: seen.version,
-                    });
-                }
                 Err(unanswered) if passes(&unanswered) => {
-                    let word = unanswered.to_string();
-                    maybe_done |= matches!(unanswered, Unanswered::NoAnswer(..))
-                        || word.contains("not committed");
+                    maybe_done |=
+                        !matches!(unanswered, Unanswered::Refused(_, StatusCode::CONFLICT, _));
                     unanswered.into()
+                }
+                // The attempt before, which was not answered, may have been carried out.
+                Err(unanswered) if maybe_done => {
+                    let seen: Members = whom.get("/v1/members").await?;
+                    if !goal.is_reached(&seen) {
+                        return Err(unanswered.into());
+                    }
+                    let done = "it was done by an attempt before".to_owned();
+                    return Ok(ChangedMembers { done, version: seen.version });
                 }
                 Err(unanswered) => return Err(unanswered.into()),
             },
@@ -214,17 +231,13 @@ async fn command(
 
 /// Waits for what follows by itself, and says what it waits for.
 async fn reach(whom: &mut Whom, goal: &Goal, until: Instant) -> Result<(), Failure> {
-    let Goal::Votes(new, old) = *goal else { return Ok(()) };
+    let Goal::Votes(new, _) = *goal else { return Ok(()) };
     let mut told = Vec::new();
     loop {
         let seen = whom.get::<Members>("/v1/members").await;
         if let Ok(seen) = &seen {
             whom.learn(seen);
-            let find = |id| seen.members.iter().find(|member: &&Member| member.id == id);
-            let votes = find(new).is_some_and(|member| member.suffrage == Suffrage::Voter);
-            let left = old.is_none_or(|old| find(old).is_none());
-            let is_changing = seen.waits_for.iter().any(|what| what.starts_with("a majority"));
-            if votes && left && !is_changing {
+            if goal.is_reached(seen) {
                 return Ok(());
             }
             if told != seen.waits_for {
@@ -242,5 +255,35 @@ async fn reach(whom: &mut Whom, goal: &Goal, until: Instant) -> Result<(), Failu
             return Err(Failure::Exit(UNFINISHED, what));
         }
         sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::asking::Address;
+    use bellwether_api::json::Problem;
+
+    fn refused(status: StatusCode, code: Option<&str>) -> Unanswered {
+        let problem = Problem {
+            error: "no".to_owned(),
+            hint: None,
+            code: code.map(str::to_owned),
+            deadlock: None,
+        };
+        Unanswered::Refused(Address::parse("127.0.0.1:7480").unwrap(), status, problem)
+    }
+
+    #[test]
+    fn only_what_passes_is_tried_again() {
+        let conflict = StatusCode::CONFLICT;
+        for code in ["hands-over", "not-coordinator", "change-under-way"] {
+            assert!(passes(&refused(conflict, Some(code))), "{code}");
+        }
+        for code in ["last-voter", "too-few-work", "address-taken", "members-fixed"] {
+            assert!(!passes(&refused(conflict, Some(code))), "{code}");
+        }
+        assert!(passes(&refused(StatusCode::SERVICE_UNAVAILABLE, None)));
+        assert!(!passes(&refused(StatusCode::UNAUTHORIZED, Some("no-operator-token"))));
     }
 }

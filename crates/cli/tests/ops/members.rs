@@ -348,11 +348,20 @@ fn a_learner_serves_reads_and_a_change_that_cannot_be_is_refused_with_its_reason
 
     place.members(1, "promote 2");
     place.voters(1, &[1, 2]);
-    // The third never comes, and its address takes no calls: it is no voter, so that nothing waits for it.
-    place.members(1, &format!("add 3 {} --learner", place.addresses[2]));
-    place.members(1, "remove 3");
+    let _three = place.start(3);
+    place.members(1, &format!("add 3 {}", place.addresses[2]));
+    place.voters(3, &[1, 2, 3]);
+    // The strongest takes over when it has the log.
+    place.until(1, "/v1/status", |status| status["mandate"]["leader"] == 3);
     kill_member(&mut two.child);
-    // One of two cannot commit anything.
-    let (code, refused) = call(&place.http[0], "POST", "/v1/members/2/remove", &json!({})).unwrap();
-    assert!(code == 409 || code == 503, "{code} {refused}");
+    place.until(3, "/v1/members", |seen| {
+        let dead = seen["members"].as_array().and_then(|members| {
+            members.iter().find(|member| member["id"] == 2)?["heartbeat_age_ms"].as_u64()
+        });
+        dead.is_some_and(|silent_ms| silent_ms > 1_000)
+    });
+    place.refused("remove 1", 89, "only 1 of the voters that would be left work");
+    // The dead one may go.
+    place.members(1, "remove 2");
+    place.voters(1, &[1, 3]);
 }
