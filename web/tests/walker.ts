@@ -57,9 +57,12 @@ export function installWalker() {
   }
 
   const frame = () => new Promise(requestAnimationFrame);
+  /** Waits until a step is drawn, and until the next one is no pull at the slider. */
   async function settle() {
-    await new Promise((done) => setTimeout(done, CALM_MS));
+    const began = performance.now();
     await frame();
+    const rest = CALM_MS - (performance.now() - began);
+    if (rest > 0) await new Promise((done) => setTimeout(done, rest));
   }
 
   const slider = () => document.querySelector<HTMLInputElement>("input.scrub") ?? fail("there is no slider");
