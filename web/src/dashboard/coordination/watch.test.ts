@@ -17,7 +17,7 @@ function watch({ old = [] as number[], dead = [] as number[] } = {}) {
   const seen = { state: NOTHING_YET };
   const hasCoordination = (origin: string) => {
     asked.push(origin);
-    if (dead.map(at).includes(origin)) return Promise.reject(new Error("nobody answers"));
+    if (dead.map(at).includes(origin)) return Promise.reject(new Error("no member answers"));
     return Promise.resolve(!old.map(at).includes(origin));
   };
   return { network, asked, seen, dead, watch: new CoordinationWatch(network.open, hasCoordination, (state) => (seen.state = state)) };
