@@ -40,11 +40,17 @@ build: web ## Build the optimised `bellwether` into target/release
 BUILT           :=
 BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace --bin bellwether)
 
-# The page comes first: the commands that the tests start have it built in. With make test LANES=2, tests that wait for
-# real processes run beside tests that compute, and each part's output comes when the part is over. That is quicker, but real
-# processes with short time-outs need a core that is free. Examples are compiled by clippy.
-LANES    := 1
+# The page comes first: the commands that the tests start have it built in. Examples are compiled by clippy. Then tests that
+# wait for real processes run beside tests that compute; each part's output comes when the part is over. Real processes with
+# short time-outs need a core that is free, so tests that compute leave one free. On a machine with one
+# core, or with make test LANES=1, the parts run one after the other.
+CORES    := $(shell nproc 2>/dev/null || echo 1)
+LANES    := $(if $(filter 1,$(CORES)),1,2)
 TESTS    := cargo test --workspace --locked
+# How the lane that computes starts its commands: they give way to others, and leave the first core free.
+FEWER    := taskset --cpu-list 1-$(shell expr $(CORES) - 1)
+BESIDE    = nice -n 10 $(if $(filter 1,$(LANES)),,$(shell $(FEWER) true 2>/dev/null && \
+            echo env RUST_TEST_THREADS=$(CORES) $(FEWER)))
 
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
 	$(TESTS) --no-run --lib --bins --tests
@@ -61,9 +67,9 @@ test-waiting:
 	@$(MAKE) --no-print-directory test-clients e2e
 
 test-computing:
-	nice -n 5 $(TESTS) --lib --bins $(addprefix --test ,$(filter-out $(WAITING),$(TEST_BINARIES)))
-	nice -n 5 $(TESTS) --doc
-	@nice -n 5 $(MAKE) --no-print-directory unit check-quick packages
+	$(BESIDE) $(TESTS) --lib --bins $(addprefix --test ,$(filter-out $(WAITING),$(TEST_BINARIES)))
+	$(BESIDE) $(TESTS) --doc
+	@$(BESIDE) $(MAKE) --no-print-directory unit check-quick packages
 
 # The names of all integration tests.
 TEST_BINARIES = $(sort $(basename $(notdir $(wildcard crates/*/tests/*.rs examples/*/tests/*.rs))) \
@@ -186,7 +192,8 @@ fix: tools ## Format, and apply what clippy can fix by itself
 	rustfmt --edition 2024 $(LISTED)
 	cd bench && cargo fmt
 
-soak: ## The member in 100,000 storms of faults and more, and real processes tortured under load; 20 minutes, and 10 more as root
+soak: ## Random schedules and the member in storms, more than in make test; real processes tortured; 25 minutes, and 10 more as root
+	SCHEDULES=10000 cargo test --locked --release --package bellwether-sim --package bellwether-coordination --test it schedules
 	SCHEDULES=$(SCHEDULES) cargo test --locked --release --package bellwether-member --test it storms:: -- --nocapture --test-threads 1
 	SCHEDULES=100000 cargo test --locked --release --package bellwether-member --test it clients:: -- --nocapture
 	$(BELLWETHER) torture --members 3 --for $(TORTURE)

@@ -159,11 +159,16 @@ impl From<&Outcome> for Summary {
     }
 }
 
-/// Plays a plan as it is and as a scenario. Messages that breed messages are cut off, and in a scenario,
-/// which is there to be read, sooner: those two are not compared.
+/// Beyond its assumptions an algorithm may never come to rest. Hardly any other run has as many events.
+const EVENTS_MAX: u64 = 200_000;
+
+/// Plays a plan as it is and as a scenario. A run that is cut off is not compared: a scenario, which is there
+/// to be read, is cut off elsewhere.
 fn assert_same_when_written(plan: &Plan<AnyProcess>) -> Option<Played> {
     let text = write(plan);
-    let (outcome, Silent) = plan.run(Silent);
+    let mut sim = plan.set_up(Silent);
+    sim.stop_after(EVENTS_MAX);
+    let outcome = plan.finish(&mut sim);
     if outcome.violation.as_ref().is_some_and(|violation| violation.name == "storm") {
         assert!(Scenario::parse(&CATALOGUE, &text).is_ok(), "{text}");
         return None;
@@ -175,6 +180,7 @@ fn assert_same_when_written(plan: &Plan<AnyProcess>) -> Option<Played> {
 
 #[test]
 fn a_plan_that_is_written_down_plays_the_same() {
+    let mut cut_off = 0;
     for algorithm in CATALOGUE.iter() {
         let plan = |seed| random_plan(algorithm, seed);
         for seed in 0..40 {
@@ -184,15 +190,16 @@ fn a_plan_that_is_written_down_plays_the_same() {
             let wrong: Vec<_> = played.mismatches.iter().filter(wrong).collect();
             assert!(wrong.is_empty(), "{}, seed {seed}: {wrong:#?}", algorithm.name());
             let until = Some(Time::from_micros(seed * 20_000));
-            assert_same_when_written(&Plan { until, ..plan(seed) });
+            assert!(assert_same_when_written(&Plan { until, ..plan(seed) }).is_some());
             for beyond in [Beyond::Partition, Beyond::Delay, Beyond::Pause, Beyond::Loss] {
                 let plan = plan_beyond(algorithm, seed, beyond);
                 if !plan.script.iter().any(|scheduled| cuts_nothing(&scheduled.action)) {
-                    assert_same_when_written(&plan);
+                    cut_off += u32::from(assert_same_when_written(&plan).is_none());
                 }
             }
         }
     }
+    assert!(cut_off < 5, "{cut_off} runs were cut off and not compared");
 }
 
 /// Whether this is a partition with all processes on the same side, which cannot be written down.
@@ -239,7 +246,7 @@ fn cuts_are_mended_by_number() {
         at(300, Action::Heal(7)),
         at(600, Action::Heal(5)),
     ];
-    assert_same_when_written(&plan);
+    assert!(assert_same_when_written(&plan).is_some());
     let text = write(&plan);
     assert!(text.contains("heal 1 at=300ms\nheal 2 at=600ms\n"), "{text}");
 }
