@@ -19,6 +19,12 @@ pub(crate) enum Verb {
     Locks(LocksArgs),
     /// From the death of an application's leader until the next one leads
     Roles(RolesArgs),
+    /// Where the time of one request goes: a table and bars of its stages, with one client
+    Trace(TraceArgs),
+    /// Instructions and allocations of the members for a pair of lock and unlock, under valgrind
+    Counts(CountsArgs),
+    /// Checks of fencing tokens a second
+    Reads(ReadsArgs),
     /// One of the processes that `roles` starts and kills
     #[command(hide = true)]
     Candidate(CandidateArgs),
@@ -66,6 +72,9 @@ pub(crate) struct WhatArgs {
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
+    /// Keep the figures in this file, too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) figures: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -102,6 +111,51 @@ pub(crate) struct RolesArgs {
     /// How often a leader is killed
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) trials: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TraceArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How the members keep their log
+    #[arg(long, value_name = "disk|memory", default_value = "disk")]
+    pub(crate) durability: String,
+    /// How many pairs are followed
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    pub(crate) pairs: usize,
+    /// How many pairs go before them
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) warm_up: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CountsArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How the members keep their log
+    #[arg(long, value_name = "disk|memory", default_value = "disk")]
+    pub(crate) durability: String,
+    /// How many pairs are counted, of all clients together
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub(crate) pairs: usize,
+    /// How many clients at once
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = [1, 16])]
+    pub(crate) clients: Vec<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadsArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How many clients at once
+    #[arg(long, value_delimiter = ',', value_name = "LIST", default_values_t = [1, 16, 64])]
+    pub(crate) clients: Vec<usize>,
+    /// How long each measurement takes, in seconds
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 3.0)]
+    pub(crate) length: f64,
+    /// How often each is measured; the median counts
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) rounds: usize,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 use crate::Outcome;
 use crate::process::{Process, ports};
 use bellwether::{Endpoints, Lock, Session, SessionOptions};
+use bellwether_net::stages::{self, Mark};
 use std::fmt::Write;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -37,8 +38,46 @@ pub(crate) enum Way {
     Tls,
 }
 
+/// How the members are started.
+#[derive(Clone)]
+pub(crate) struct Launch {
+    /// Whether they note when requests pass each stage.
+    pub(crate) stages: bool,
+    /// The program with its arguments that runs them, if there is one. `{id}` is the member's number.
+    pub(crate) under: Vec<String>,
+    /// Their time-outs.
+    pub(crate) profile: &'static str,
+}
+
+impl Default for Launch {
+    fn default() -> Self {
+        Launch { stages: false, under: Vec::new(), profile: "default" }
+    }
+}
+
+/// What a process has used since its start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    pub(crate) processor_ns: u64,
+    /// How often it went to sleep, and how often another process was given its place.
+    pub(crate) sleeps: u64,
+    pub(crate) preempted: u64,
+}
+
+impl Usage {
+    /// What it has used since then.
+    pub(crate) fn since(&self, before: &Usage) -> Usage {
+        Usage {
+            processor_ns: self.processor_ns.saturating_sub(before.processor_ns),
+            sleeps: self.sleeps.saturating_sub(before.sleeps),
+            preempted: self.preempted.saturating_sub(before.preempted),
+        }
+    }
+}
+
 /// Three members.
 pub(crate) struct Bellwether {
+    launch: Launch,
     members: Vec<Process>,
     folder: PathBuf,
     addresses: Vec<String>,
@@ -52,6 +91,16 @@ pub(crate) struct Bellwether {
 impl Bellwether {
     /// Starts the members and waits until one of them coordinates. They have the usual time-outs.
     pub(crate) async fn start(program: &Path, folder: &Path, durability: &str) -> Outcome<Self> {
+        Bellwether::launch(program, folder, durability, Launch::default()).await
+    }
+
+    /// The same, with the members started in this way.
+    pub(crate) async fn launch(
+        program: &Path,
+        folder: &Path,
+        durability: &str,
+        launch: Launch,
+    ) -> Outcome<Self> {
         let folder = &folder.join(durability);
         fs::create_dir_all(folder)
             .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -66,8 +115,15 @@ impl Bellwether {
         fs::write(&config, configuration(&addresses, durability))
             .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
         let folder = folder.to_owned();
-        let mut cluster =
-            Bellwether { members: Vec::new(), folder, addresses, http, program, coordinator: 0 };
+        let mut cluster = Bellwether {
+            launch,
+            members: Vec::new(),
+            folder,
+            addresses,
+            http,
+            program,
+            coordinator: 0,
+        };
         for id in 1..=MEMBERS {
             let member = cluster.start_member(id)?;
             cluster.members.push(member);
@@ -84,8 +140,54 @@ impl Bellwether {
     fn start_member(&self, id: u32) -> Outcome<Process> {
         let http = format!("127.0.0.1:{}", self.http[id as usize - 1]);
         let (name, id) = (format!("bellwether-{id}"), id.to_string());
-        let args = ["node", "--config", "bellwether.toml", "--id", &id, "--http", &http];
-        Process::start(&name, &self.program, args, &self.folder)
+        let Launch { stages, under, profile } = &self.launch;
+        let own = ["node", "--config", "bellwether.toml", "--id", &id, "--http", &http];
+        let mut args: Vec<String> =
+            under.iter().skip(1).map(|arg| arg.replace("{id}", &id)).collect();
+        if !under.is_empty() {
+            args.push(self.program.display().to_string());
+        }
+        args.extend(own.map(str::to_owned));
+        args.extend(["--profile".to_owned(), (*profile).to_owned()]);
+        if *stages {
+            args.extend(["--stages".to_owned(), format!("stages-{id}")]);
+        }
+        let program = under.first().map_or(self.program.as_path(), Path::new);
+        Process::start(&name, program, args, &self.folder)
+    }
+
+    /// What each member has used.
+    pub(crate) fn usage(&self) -> Outcome<Vec<Usage>> {
+        let gone = || "a member of Bellwether has ended".to_owned();
+        self.members.iter().map(|member| member.usage().ok_or_else(gone)).collect()
+    }
+
+    /// The numbers of the members' processes.
+    pub(crate) fn process_ids(&self) -> Vec<u32> {
+        self.members.iter().filter_map(Process::id).collect()
+    }
+
+    /// The coordinator's place among the members.
+    pub(crate) fn coordinator_place(&self) -> usize {
+        self.coordinator as usize - 1
+    }
+
+    /// Where everything is written.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Ends the members; when requests passed each stage at each of them.
+    pub(crate) async fn end_with_stages(self) -> Outcome<Vec<Vec<Mark>>> {
+        let (count, folder) = (self.members.len(), self.folder.clone());
+        self.end().await;
+        let read = |id: usize| {
+            let path = folder.join(format!("stages-{id}"));
+            let text = fs::read_to_string(&path)
+                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+            Ok(stages::from_text(&text))
+        };
+        (1..=count).map(read).collect()
     }
 
     /// Kills a follower and starts it again; how long it takes until it is ready.
@@ -197,10 +299,11 @@ async fn make_certificates(program: &Path, folder: &Path) -> Outcome<()> {
     }
 }
 
+/// Without proof of death a member is one process: the one whose memory and time are measured.
 fn configuration(addresses: &[String], durability: &str) -> String {
     let mut text = format!(
         "cluster = \"{CLUSTER}\"\ndata = \"data-{{id}}\"\nsocket = \"{{id}}.sock\"\n\
-         durability = \"{durability}\"\n\
+         durability = \"{durability}\"\nproof_of_death = \"off\"\n\
          [log]\nlevel = \"warn\"\n\
          [tls]\nca = \"certs/ca.pem\"\ncertificate = \"certs/member-{{id}}.pem\"\n\
          key = \"certs/member-{{id}}-key.pem\"\n"

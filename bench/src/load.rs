@@ -36,7 +36,7 @@ impl Client {
         }
     }
 
-    async fn close(self) -> Outcome<()> {
+    pub(crate) async fn close(self) -> Outcome<()> {
         match self {
             Client::Etcd(client) => client.close().await,
             Client::Redis(_) => Ok(()),
@@ -71,6 +71,25 @@ pub(crate) async fn pairs(
     over.store(true, Ordering::Relaxed);
     finish(tasks).await?;
     Ok((after - before) as f64 / (until - from) as f64 * 1e6)
+}
+
+/// Locks and unlocks this often with each client, all at once; the clients.
+pub(crate) async fn some_pairs(clients: Vec<Client>, each: usize) -> Outcome<Vec<Client>> {
+    let mut tasks: JoinSet<Outcome<Client>> = JoinSet::new();
+    for mut client in clients {
+        tasks.spawn(async move {
+            for _ in 0..each {
+                client.lock().await?;
+                client.unlock().await?;
+            }
+            Ok(client)
+        });
+    }
+    let mut clients = Vec::new();
+    while let Some(joined) = tasks.join_next().await {
+        clients.push(joined.map_err(|error| error.to_string())??);
+    }
+    Ok(clients)
 }
 
 /// What the clients of one lock share.

@@ -181,7 +181,7 @@ pub(crate) async fn run(args: &LocksArgs) -> Outcome<bool> {
         report.tables.extend(tables);
     }
     servers.end().await;
-    report.print(args.what.json);
+    report.publish(&args.what)?;
     Ok(report.met())
 }
 

@@ -11,15 +11,18 @@
 mod args;
 mod bellwether;
 mod candidate;
+mod counts;
 mod etcd;
 mod load;
 mod locks;
 mod memory;
 mod process;
+mod reads;
 mod redis;
 mod report;
 mod roles;
 mod stats;
+mod trace;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -55,6 +58,9 @@ fn run(cli: &Cli) -> Outcome<bool> {
             match &cli.verb {
                 Verb::Locks(args) => locks::run(args).await,
                 Verb::Roles(args) => roles::run(args).await,
+                Verb::Trace(args) => trace::run(args).await,
+                Verb::Counts(args) => counts::run(args).await,
+                Verb::Reads(args) => reads::run(args).await,
                 Verb::Candidate(args) => candidate::run(args).await.map(|()| true),
             }
         };

@@ -1,6 +1,7 @@
 //! Processes that are measured: started here, watched here, and ended here by their ids.
 
 use crate::Outcome;
+use crate::bellwether::Usage;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use std::ffi::OsStr;
@@ -68,6 +69,27 @@ impl Process {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         line.split_whitespace().next()?.parse().ok()
+    }
+
+    /// Its number, while it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// What it has used so far.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        let id = self.child.id()?;
+        let read = |name: &str| fs::read_to_string(format!("/proc/{id}/{name}")).ok();
+        let schedule = read("schedstat")?;
+        let processor_ns = schedule.split_whitespace().next()?.parse().ok()?;
+        let status = read("status")?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.trim().parse().ok()
+        };
+        let sleeps = field("voluntary_ctxt_switches:")?;
+        let preempted = field("nonvoluntary_ctxt_switches:")?;
+        Some(Usage { processor_ns, sleeps, preempted })
     }
 
     /// Kills it, as a crash does.

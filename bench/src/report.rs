@@ -1,7 +1,10 @@
 //! What was measured, for people and for programs.
 
+use crate::Outcome;
+use crate::args::WhatArgs;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::process::Command;
 
 /// Figures in rows and columns. A figure that was not measured is missing.
 pub(crate) struct Table {
@@ -67,13 +70,22 @@ impl Report {
         self.aims.iter().all(Aim::met)
     }
 
-    /// Prints it.
-    pub(crate) fn print(&self, as_json: bool) {
-        if as_json {
+    /// Prints it, and keeps it in a file if that is asked for.
+    pub(crate) fn publish(&self, what: &WhatArgs) -> Outcome<()> {
+        if what.json {
             println!("{:#}", self.json());
         } else {
             print!("{}", self.text());
         }
+        let Some(path) = &what.figures else { return Ok(()) };
+        let mut file = self.json();
+        file["command"] = command().into();
+        file["machine"] = machine().into();
+        file["day"] = said(Command::new("date").args(["-u", "+%F"])).into();
+        file["version"] = said(Command::new(&what.bellwether).arg("--version")).into();
+        std::fs::write(path, format!("{file:#}\n")).map_err(|error| {
+            format!("cannot write {}: {error}; choose another file (--figures)", path.display())
+        })
     }
 
     fn text(&self) -> String {
@@ -153,8 +165,55 @@ impl Table {
                 .collect();
             (name.clone(), Value::Object(row))
         });
-        json!({ "title": self.title, "rows": rows.collect::<serde_json::Map<_, _>>() })
+        // The same in order.
+        let lines = self.rows.iter().map(|(name, figures)| {
+            let figures = figures.iter().map(|figure| json!(figure));
+            Value::Array(std::iter::once(json!(name)).chain(figures).collect())
+        });
+        json!({
+            "title": self.title,
+            "columns": self.columns,
+            "lines": lines.collect::<Vec<_>>(),
+            "rows": rows.collect::<serde_json::Map<_, _>>(),
+        })
     }
+}
+
+/// The command line without what names places of this machine.
+fn command() -> String {
+    let places = ["--bellwether", "--etcd", "--redis", "--dir", "--figures"];
+    let mut words = vec!["bellwether-bench".to_owned()];
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        if places.contains(&arg.as_str()) {
+            args.next();
+        } else if !places.iter().any(|place| arg.starts_with(&format!("{place}="))) {
+            words.push(arg);
+        }
+    }
+    words.join(" ")
+}
+
+/// What a program says in its first line.
+fn said(command: &mut Command) -> String {
+    let output = command.output().map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&output).lines().next().unwrap_or("unknown").to_owned()
+}
+
+/// The machine, and how busy it was: the length of its queue of ready processes in the last minute.
+fn machine() -> String {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let model = read("/proc/cpuinfo");
+    let model = model.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let load = read("/proc/loadavg");
+    format!(
+        "{cores} cores of {}, Linux {}, load {}",
+        model.map_or("an unknown processor", |(_, model)| model),
+        kernel.split('-').next().unwrap_or_default().trim(),
+        load.split(' ').next().unwrap_or_default()
+    )
 }
 
 #[cfg(test)]

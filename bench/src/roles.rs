@@ -169,7 +169,7 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
     };
     let aims = aims(&table);
     let report = Report { notes: notes(), tables: vec![table], aims };
-    report.print(args.what.json);
+    report.publish(&args.what)?;
     Ok(report.met())
 }
 

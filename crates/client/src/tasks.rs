@@ -24,6 +24,7 @@ use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, decode_to_cl
 use bellwether_api::envelope::ClientWelcome;
 use bellwether_coordination::Reply;
 use bellwether_core::Time;
+use bellwether_net::stages::{Stage, mark};
 use bellwether_net::{Clock, Malformed, frame};
 use bytes::BytesMut;
 use std::pin::pin;
@@ -414,6 +415,7 @@ async fn listen(shared: &Shared, frames: &mut Reader) {
             Ok(())
         };
         let more = frames.each(take).await;
+        mark(Stage::ClientReads);
         shared.hear(heard.drain(..));
         if !matches!(more, Ok(1..)) {
             return;
@@ -451,6 +453,7 @@ async fn speak(shared: &Shared, out: &mut Writer) {
             // It always fits: names and values are bounded before.
             let _ = frame::put(&wire::ToMember::from(frame), LONGEST_TO_MEMBER, &mut bytes);
         }
+        mark(Stage::ClientWrites);
         if frame::write(out, &bytes, STALLED_AFTER).await.is_err() {
             return;
         }

@@ -78,6 +78,7 @@ mod driver;
 pub mod frame;
 mod identity;
 mod socket;
+pub mod stages;
 mod trust;
 mod unix;
 

@@ -1,6 +1,7 @@
 //! `bellwether node`: one member of a real cluster.
 
 use bellwether_http::Extra;
+use bellwether_net::stages;
 use bellwether_node::config::{self, Overrides, Settings};
 use bellwether_shell::{Failure, Verdict, complain, print};
 use clap::Args;
@@ -14,6 +15,9 @@ pub struct NodeArgs {
     /// Print the effective configuration and its warnings, and start nothing
     #[arg(long)]
     check_config: bool,
+    /// Write to this file, at the end, when requests passed each stage: for measurements
+    #[arg(long, value_name = "FILE", hide = true)]
+    stages: Option<PathBuf>,
 
     #[command(flatten)]
     over: OverrideArgs,
@@ -65,7 +69,12 @@ pub(crate) fn run(args: &NodeArgs, extra: Extra) -> Result<Verdict, Failure> {
     if args.check_config {
         return check(&settings);
     }
-    start(settings, extra)
+    let Some(file) = &args.stages else { return start(settings, extra) };
+    stages::record();
+    let verdict = start(settings, extra);
+    std::fs::write(file, stages::to_text(&stages::take()))
+        .map_err(|error| Failure::Write("--stages", file.clone(), error))?;
+    verdict
 }
 
 /// Reads a configuration.

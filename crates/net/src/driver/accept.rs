@@ -13,6 +13,7 @@ use super::shared::{Admission, Arrival, Peer, Shared};
 use super::stats::{Reason, lock};
 use crate::frame::{self, Broken, Frames};
 use crate::socket;
+use crate::stages::{Stage, mark};
 use bellwether_api::envelope::{self, Body, ClientHello, Envelope, Hello, Letter, Welcome};
 use bellwether_core::{NodeId, Process};
 use bytes::BytesMut;
@@ -369,6 +370,7 @@ async fn letters<P: Protocol>(
     frames: &mut Frames<ReadHalf<TlsStream<TcpStream>>>,
 ) -> Result<(), Broken> {
     while let Some((envelope, length)) = frames.next().await? {
+        mark(Stage::MessageRead);
         peer.heard(admission, shared.clock.now());
         shared.stats.count(|counters| {
             counters.frames_in += 1;

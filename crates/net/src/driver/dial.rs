@@ -11,6 +11,7 @@ use super::stats::{Dropped, lock};
 use crate::frame::{self, Broken, Frames};
 use crate::identity::server_name;
 use crate::socket;
+use crate::stages::{Stage, mark};
 use bellwether_api::envelope::{self, Body, Envelope, Hello, Letter, Setting};
 use bellwether_core::NodeId;
 use bytes::BytesMut;
@@ -347,6 +348,7 @@ impl<P: Protocol> Dialler<P> {
         bytes.clear();
         let frames = batch.iter().filter(|item| self.put(item, line.version, bytes)).count();
         let stalled_after = self.shared.limits.stalled_after;
+        mark(Stage::SendsMessage);
         let lost = tokio::select! {
             written = frame::write(&mut line.out, bytes, stalled_after) => match written {
                 Ok(()) => {

@@ -1,6 +1,7 @@
 //! What runs a process: connections to and from its peers, its timers, its file, its certificate.
 
 mod accept;
+mod alarm;
 pub mod certs;
 mod dial;
 pub mod durable;

@@ -9,6 +9,7 @@
 //! it is done. If it fails the process ends, and the save is never tried again: after a failed sync
 //! the system may report success for data that it has dropped.
 
+use super::alarm::{Alarm, others_first};
 use super::durable::DurableError;
 use super::outbox::Queued;
 use super::protocol::{Config, Durable, Input, Msg, Output, Protocol, Timer};
@@ -20,6 +21,7 @@ use super::store::{Store, Written};
 use super::timers::Timers;
 use super::traffic::Tap;
 use crate::clock::Clock;
+use crate::stages::{Stage, mark};
 use bellwether_core::{Call, Context, Effect, Here, NodeId, Process, Time, micros};
 use std::collections::VecDeque;
 use std::io;
@@ -109,10 +111,6 @@ const SAVE_AFTER: Duration = Duration::from_millis(1);
 const PAUSED: Duration = Duration::from_millis(20);
 /// What arrived during a pause gets this long to come in before the late timers fire.
 const CATCH_UP: Duration = Duration::from_millis(2);
-/// Timers are looked at again after this at the latest: the runtime's clock stands still while the
-/// machine sleeps, and the process's does not.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-
 pub(crate) struct Runner<P: Protocol> {
     pub(crate) shared: Arc<Shared<P>>,
     /// Who can be reached, as of this count of changes.
@@ -137,6 +135,9 @@ pub(crate) struct State<P: Protocol> {
     kept: Vec<(Time, Effect<P::Process>)>,
     /// Whether a step has changed something durable since the last save.
     unsaved: bool,
+    /// Whether a message or an output has left since the other tasks of this thread had their turn.
+    left: bool,
+    alarm: Alarm,
     /// A command that must wait for the save: it would see, or end, what is not saved.
     postponed: Option<Command<P>>,
     /// Messages to itself, with their numbers.
@@ -155,6 +156,8 @@ impl<P: Protocol> State<P> {
             effects: Vec::new(),
             kept: Vec::new(),
             unsaved: false,
+            left: false,
+            alarm: Alarm::default(),
             postponed: None,
             to_itself: VecDeque::new(),
             sent: 0,
@@ -202,12 +205,16 @@ impl<P: Protocol> Runner<P> {
             return Ok(());
         }
         // The connections send what left before the first change while the disk works.
-        yield_now().await;
+        if std::mem::take(&mut self.state.left) {
+            others_first().await;
+        }
         if let Some(store) = &mut self.store {
+            mark(Stage::SaveBegins);
             let Written { bytes, took } = store.save(&self.process).map_err(|error| {
                 tracing::error!("{error}");
                 RunError::Durable(Arc::new(error))
             })?;
+            mark(Stage::SaveEnds);
             self.shared.stats.count(|counters| {
                 counters.durable_writes += 1;
                 counters.durable_bytes += bytes;
@@ -246,7 +253,8 @@ impl<P: Protocol> Runner<P> {
             }
             self.state.at_once = 0;
             let now = self.shared.clock.now();
-            let pause = self.state.timers.next().map_or(LONGEST_SLEEP, |next| next.since(now));
+            self.state.alarm.set(now, self.state.timers.next());
+            self.state.left = false;
             tokio::select! {
                 biased;
                 Some(arrival) = self.inbox.recv() => return Some(self.arrived(arrival)),
@@ -255,7 +263,7 @@ impl<P: Protocol> Runner<P> {
                     Taken::Stop => return None,
                     Taken::Nothing => {}
                 },
-                () = sleep(pause.min(LONGEST_SLEEP)) => {}
+                () = self.state.alarm.rings() => {}
             }
         }
     }
@@ -379,6 +387,11 @@ impl<P: Protocol> Runner<P> {
     /// One handler call, and then its effects, or those that need not wait for a save.
     fn step(&mut self, (call, origin): Event<P>) -> Result<(), RunError> {
         let now = self.shared.clock.now();
+        match &call {
+            Call::Input(_) => mark(Stage::HandlesInput),
+            Call::Message(..) => mark(Stage::HandlesMessage),
+            Call::Start(_) | Call::Timer(_) => {}
+        }
         let call = match &mut self.journal {
             None => call,
             Some(journal) => {
@@ -423,6 +436,7 @@ impl<P: Protocol> Runner<P> {
             Effect::SetTimer(timer, after) => self.state.timers.set(timer, now + draw(after)),
             Effect::CancelTimer(timer) => self.state.timers.cancel(&timer),
             Effect::Emit(output) => {
+                self.state.left = true;
                 if let Some(list) = self.shared.protocol.members(&output) {
                     self.shared.adopt(list);
                 }
@@ -433,6 +447,7 @@ impl<P: Protocol> Runner<P> {
     }
 
     fn send(&mut self, to: NodeId, msg: Msg<P>, at: Time) {
+        self.state.left = true;
         let seq = self.state.sent;
         self.state.sent += 1;
         if to == self.shared.me() {

@@ -3,6 +3,7 @@
 
 use bellwether_coordination::{Reply, Request};
 use bellwether_member::service::PASSING;
+use bellwether_net::stages::{Stage, mark};
 use std::collections::{BTreeMap, VecDeque};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -96,11 +97,13 @@ impl RequestQueue {
         yield_now().await;
         let requests = mem::take(&mut lock(&self.inner).requests);
         self.taken.notify_waiters();
+        mark(Stage::LeavesQueue);
         requests
     }
 
     /// Gives replies to the clients that are still there.
     pub(crate) fn deliver(&self, replies: Vec<(Conn, Reply)>) {
+        mark(Stage::Replies);
         let inner = lock(&self.inner);
         for (conn, reply) in replies {
             if let Some(mailbox) = inner.mailboxes.get(&conn) {

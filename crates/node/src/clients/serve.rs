@@ -15,6 +15,7 @@ use bellwether_api::envelope::{Body, ClientWelcome, Envelope, MemberAddress};
 use bellwether_coordination::{Refusal, Reply, Request, Secret, SessionId};
 use bellwether_net::Malformed;
 use bellwether_net::frame::{self, Broken, Frames};
+use bellwether_net::stages::{Stage, mark};
 use bytes::BytesMut;
 use std::collections::VecDeque;
 use std::fmt;
@@ -120,6 +121,7 @@ async fn listen<R: AsyncRead + Unpin>(
             Ok(())
         };
         let result = frames.each(take).await;
+        mark(Stage::MemberReads);
         refused.extend(shared.quota.sift(caller, &mut requests));
         // What was right before the mistake is done.
         visitor.submit_all(&mut requests);
@@ -226,6 +228,7 @@ async fn speak<W: AsyncWrite + Unpin>(
         if let Some(answer) = answer {
             let _ = frame::put(&wire::ToClient::from(answer), LONGEST_TO_CLIENT, &mut bytes);
         }
+        mark(Stage::MemberWrites);
         if let Err(error) = frame::write(&mut out, &bytes, STALLED_AFTER).await {
             return End::Deaf(error);
         }

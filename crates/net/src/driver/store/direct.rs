@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// What the kernel may ask for: addresses, offsets and lengths in multiples of this.
 const BLOCK: usize = 4096;
+/// Room for more than this is not kept.
+const ROOM_MAX: usize = 64 * BLOCK;
 
 /// A file that is written to past the page cache, at its end.
 #[derive(Debug)]
@@ -20,6 +22,8 @@ pub(super) struct Direct {
     file: File,
     /// What is in the block of the end, up to the end.
     begun: Vec<u8>,
+    /// Where blocks are put together.
+    room: Vec<u8>,
 }
 
 impl Direct {
@@ -35,22 +39,28 @@ impl Direct {
         let begun = end % BLOCK as u64;
         let mut bytes = vec![0; usize::try_from(begun).ok()?];
         File::open(path).ok()?.read_exact_at(&mut bytes, end - begun).ok()?;
-        Some(Direct { file, begun: bytes })
+        Some(Direct { file, begun: bytes, room: Vec::new() })
     }
 
     /// Writes these bytes at `end`, synced when it returns.
     pub(super) fn append(&mut self, bytes: &[u8], end: u64) -> io::Result<()> {
         let (begun, length) = (self.begun.len(), self.begun.len() + bytes.len());
         let whole = length.next_multiple_of(BLOCK);
-        let mut room = vec![0; whole + BLOCK];
-        let aligned = room.as_ptr().align_offset(BLOCK);
-        let blocks = &mut room[aligned..aligned + whole];
+        if self.room.len() < whole + BLOCK {
+            self.room = vec![0; whole + BLOCK];
+        }
+        let aligned = self.room.as_ptr().align_offset(BLOCK);
+        let blocks = &mut self.room[aligned..aligned + whole];
         blocks[..begun].copy_from_slice(&self.begun);
         blocks[begun..length].copy_from_slice(bytes);
+        blocks[length..].fill(0);
         self.file.write_all_at(blocks, end - begun as u64)?;
         let kept = length - length % BLOCK;
         self.begun.clear();
         self.begun.extend_from_slice(&blocks[kept..length]);
+        if self.room.len() > ROOM_MAX {
+            self.room = Vec::new();
+        }
         Ok(())
     }
 }
