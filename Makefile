@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web site wasm test-engines test-clients packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm test-engines test-clients packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles bench-report peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -219,6 +219,15 @@ bench-locks: peers ## Measure locks beside etcd and Redis: pairs a second, hand-
 bench-roles: peers ## Measure how soon a killed leader of an application is replaced, beside etcd; 3 minutes
 	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
 	cd bench && cargo run --release --quiet --locked -- roles --bellwether ../target/release/bellwether $(BENCH)
+
+# Each writes its file of docs/figures; then the page is written from the files.
+REPORT   := trace-disk:trace trace-memory:trace+--durability=memory counts:counts reads:reads
+bench-report: peers ## Measure where the time of a request goes, and write the tables of docs/performance.md; 5 minutes, needs valgrind
+	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
+	cd bench && cargo build --release --quiet --locked
+	@for each in $(REPORT); do run=$$(echo $${each#*:} | tr + ' '); echo "bellwether-bench $$run"; \
+	  bench/target/release/bellwether-bench $$run --figures docs/figures/$${each%%:*}.json || test $$? -eq 1 || exit 1; done
+	UPDATE=1 cargo test --quiet --locked --package bellwether-cli --test lab figures
 
 # Debian's servers, and the compiler that etcd's client is built with.
 PEERS    := etcd-server redis-server protobuf-compiler libprotobuf-dev

@@ -9,6 +9,7 @@ mod compare_mutex;
 mod docs;
 mod explorer;
 mod families;
+mod figures;
 mod host;
 mod lines;
 mod mutex;
