@@ -105,7 +105,8 @@ fn host(url: &str) -> String {
 /// The process of a member that was started by `bellwether node`: the child of the parent that waits for it.
 pub(crate) fn process_of(parent: &Child) -> Option<Pid> {
     let parent = parent.id();
-    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+    let children =
+        std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
     Pid::from_raw(children.trim().parse().ok()?)
 }
 

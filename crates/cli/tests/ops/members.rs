@@ -4,8 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test looks again after a while")]
 
 use crate::common::{call, kill_member, learn, process_of};
-use rustix::process::{Signal, kill_process};
 use bellwether::{Client, Endpoints, ErrorKind, SessionOptions};
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::net::TcpListener;

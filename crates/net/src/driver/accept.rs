@@ -267,12 +267,15 @@ fn no_tls(error: io::Error) -> Refused {
     Refused::new(reason, format!("TLS: {error}"))
 }
 
+/// A caller that may come in, and the peer that it is.
+type Known<P> = (Caller, Arc<Peer<Msg<P>>>);
+
 /// Judges the greeting and the certificate together.
 fn examine<P: Protocol>(
     shared: &Arc<Shared<P>>,
     hello: &Hello,
     certificate: Option<&rustls::pki_types::CertificateDer<'_>>,
-) -> Result<(Caller, Arc<Peer<Msg<P>>>), Refused> {
+) -> Result<Known<P>, Refused> {
     let (cluster, roster) = (shared.identity.cluster(), shared.roster());
     let settings: Vec<_> = shared.settings_by(&roster).cloned().collect();
     let proves = |id| certificate.is_some_and(|shown| speaks_for(shown, cluster, id));
