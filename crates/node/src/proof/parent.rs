@@ -9,11 +9,10 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::time::{Duration, Instant};
 
-/// How long the proof may take to reach peers. One that does not answer is waited for no longer: its lease
-/// runs out by itself.
-const SHOWN_WITHIN: Duration = Duration::from_millis(300);
+/// How long to wait for the next peer to answer. One that does not answer by then is bound until its lease
+/// runs out.
+const ANSWERS_WITHIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 300_000_000 };
 
 /// The size of what a signal descriptor gives, which begins with the number.
 const SIGNAL: usize = 128;
@@ -107,13 +106,10 @@ fn heed(read: &mut Vec<u8>, peers: &mut Vec<(u32, SocketAddr)>) {
 
 /// Shows the proof to all peers at once.
 fn show(proof: &[u8], peers: &[(u32, SocketAddr)]) {
-    let until = Instant::now() + SHOWN_WITHIN;
     let mut calls: Vec<OwnedFd> = peers.iter().filter_map(|(_, at)| call(at)).collect();
     while !calls.is_empty() {
-        let left = until.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
         let mut ready: Vec<_> = calls.iter().map(|c| PollFd::new(c, PollFlags::OUT)).collect();
-        if !matches!(poll(&mut ready, Some(&left)), Ok(1..)) {
+        if !matches!(poll(&mut ready, Some(&ANSWERS_WITHIN)), Ok(1..)) {
             return;
         }
         let ready: Vec<bool> = ready.iter().map(|source| !source.revents().is_empty()).collect();

@@ -18,7 +18,7 @@ use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf, absolute};
 use std::process::{ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::process::{Child, ChildStdin, Command};
 
 /// The cluster name in the certificates.
@@ -299,14 +299,14 @@ impl Member {
     }
 
     /// Waits until the parent has made the member's process, or has ended, so that its number is known.
+    #[expect(clippy::disallowed_methods, reason = "nothing else runs yet while the members start")]
     fn await_process(&mut self) {
-        let until = Instant::now() + ENDS_WITHIN;
-        while let Some((child, _)) = &mut self.running
-            && HAS_PARENT
-            && matches!(child.try_wait(), Ok(None))
-            && child.id().and_then(child_of).is_none()
-            && Instant::now() < until
-        {
+        for _ in 0..ENDS_WITHIN.as_millis() {
+            let Some((child, _)) = &mut self.running else { return };
+            let has_ended = !matches!(child.try_wait(), Ok(None));
+            if !HAS_PARENT || has_ended || child.id().and_then(child_of).is_some() {
+                return;
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
