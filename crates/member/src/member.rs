@@ -22,8 +22,7 @@
 //! * P10 A candidate that cannot win, because too few answer or because another log is newer, passes:
 //!   it tells all, and stays out of elections for a while (P7), or until it has the newer log. A member
 //!   that waited for it, or followed it, holds an election at once. So a member in the middle of a star
-//!   gets its turn. If too few answered, one that did not may have been cut off and be back: the first
-//!   message of such a member ends this time, once until a leader is heard. Else all may have passed.
+//!   gets its turn.
 //! * P11 An election is held among the voters of the member list that this member goes by (G11). When
 //!   they change, the election begins from scratch with the next event that concerns it. Learners, and a
 //!   member that is to leave by a committed list, play dead in elections (P7). A leader that is to leave
@@ -38,7 +37,6 @@ mod asked;
 mod ended;
 mod input;
 mod leadership;
-mod passing;
 mod view;
 mod voters;
 
@@ -55,7 +53,6 @@ use bellwether_core::{Assumptions, Context, Few, Kind, Message, NodeId, Process,
 use bellwether_log::{
     self as log, Completeness, Durable, Index, Log, Machine, Output, Portable, Term,
 };
-use passing::Absent;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -88,8 +85,6 @@ pub struct Member<M: Machine = ()> {
     leaves: bool,
     /// P10: whether it has just passed. Timer `Passed` runs.
     passed: bool,
-    /// P10: who answered its campaign, and who did not before it passed.
-    absent: Absent,
     /// How often the election was begun from scratch (P9).
     rebirths: u32,
     /// Its number, and its rank if it may ever lead; known from the start on.
@@ -250,7 +245,6 @@ impl<M: Machine> Process for Member<M> {
 
     fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, M>) {
         self.ended.remove(&from);
-        self.note_sign_of_life(from, &msg, cx);
         match msg {
             Msg::Log(msg) => self.with_log(cx, |log, cx| log.on_message(from, msg, cx)),
             Msg::Pass => self.hear_pass(from, cx),
@@ -362,11 +356,7 @@ impl<M: Machine> Member<M> {
                 self.support = Some(heard);
                 cx.emit(Event::TooFew { heard, needed });
             }
-            Output::Stuck { heard, .. } => {
-                self.pass(cx);
-                self.miss_those_who_did_not_answer(heard, cx);
-            }
-            Output::Behind { .. } => self.pass(cx),
+            Output::Stuck { .. } | Output::Behind { .. } => self.pass(cx),
             Output::Waiting { members, left } => {
                 self.waiting = Some((members.clone(), cx.now() + left));
                 cx.emit(Event::Waiting { members, left });
@@ -525,7 +515,6 @@ impl<M: Machine> Member<M> {
                 cx.emit(Event::Elected(elected));
                 cx.cancel_timer(Timer::Patience);
                 self.stance = Stance::Coordinating;
-                self.absent.answered.clear();
                 self.tell_log(log::Input::Campaign { claim: false, appointed: false }, cx);
             }
             _ => {
@@ -561,6 +550,40 @@ impl<M: Machine> Member<M> {
             Stance::Electing => self.begin_from_scratch(Reason::Stuck, cx),
             Stance::Awaiting(member) => self.begin_from_scratch(Reason::Absent(member), cx),
             Stance::Coordinating | Stance::Following(..) => {}
+        }
+    }
+
+    /// P10: this candidate cannot win now.
+    fn pass(&mut self, cx: &mut Cx<'_, M>) {
+        cx.rule("P10");
+        cx.emit(Event::Passed);
+        for other in cx.others() {
+            cx.send(other, Msg::Pass);
+        }
+        self.passed = true;
+        let patience = cx.config().patience;
+        cx.set_timer_within(Timer::Passed, patience..2 * patience);
+        if !matches!(self.stance, Stance::Following(..)) {
+            self.wait_patiently(Stance::Electing, cx);
+        }
+    }
+
+    /// P10, from the other side.
+    fn hear_pass(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
+        match self.stance {
+            Stance::Awaiting(other) | Stance::Following(other, _) if other == from => {
+                cx.rule("P10");
+                self.hold_election(Reason::Passed(from), cx);
+            }
+            _ => {}
+        }
+    }
+
+    /// P10: it takes part in elections again.
+    fn come_back(&mut self, cx: &mut Cx<'_, M>) {
+        self.passed = false;
+        if self.stance == Stance::Electing {
+            self.begin_from_scratch(Reason::Stuck, cx);
         }
     }
 }

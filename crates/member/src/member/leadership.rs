@@ -15,7 +15,6 @@ impl<M: Machine> Member<M> {
         }
         self.stance = Stance::Coordinating;
         (self.passed, self.waiting, self.support, self.failed) = (false, None, None, 0);
-        self.absent.forget();
         (self.clocks, self.last_view) = (Clocks::default(), LastView::default());
     }
 
@@ -34,7 +33,6 @@ impl<M: Machine> Member<M> {
         cx.rule("P3");
         cx.cancel_timer(Timer::Patience);
         (self.support, self.failed) = (None, 0);
-        self.absent.forget();
         cx.emit(Event::Follows(leader, term));
         match cx.config().preempt {
             Preempt::Always => self.preempt(cx),

@@ -154,27 +154,6 @@ fn p10_a_member_that_has_passed_stays_out_of_elections_for_a_while() {
 }
 
 #[test]
-fn p10_a_member_that_did_not_answer_and_shows_life_ends_the_time_out_of_elections_once() {
-    let mut p3 = campaigning(config());
-    p3.deliver(1, answer(1, 1, false, YES));
-    p3.fire(ASK);
-    p3.fire(ASK);
-    assert!(!eligible(&p3));
-    p3.deliver(1, Msg::Pass);
-    p3.deliver(2, Msg::Pass);
-    assert!(eligible(&p3), "P2 was silent before, and it may not be the only one");
-    p3.fire(ANSWER);
-    assert!(p3.process.log.campaigns());
-    p3.fire(ASK);
-    p3.fire(ASK);
-    assert!(!eligible(&p3));
-    p3.deliver(1, Msg::Pass);
-    assert!(!eligible(&p3), "others get their turn");
-    p3.deliver(5, first(5));
-    assert_eq!(p3.process.absent, Absent::default(), "a leader ends all of this");
-}
-
-#[test]
 fn p10_a_member_that_waited_for_the_one_that_passes_holds_an_election_at_once() {
     let mut p3 = Node::at(3);
     p3.deliver(5, COORDINATOR);
