@@ -67,7 +67,7 @@ impl Place {
         }
         command.env("BELLWETHER_OPERATOR_TOKEN", "operator.token");
         command.env_remove("NOTIFY_SOCKET").env("XDG_RUNTIME_DIR", self.folder.path());
-        command.current_dir(self.folder.path()).args(line.split(' ')).stdin(Stdio::null());
+        command.current_dir(self.folder.path()).args(line.split_whitespace()).stdin(Stdio::null());
         command
     }
 

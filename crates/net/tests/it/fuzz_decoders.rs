@@ -107,8 +107,18 @@ fn envelopes_and_greetings() {
     let group = Group::numbered(5).unwrap();
     let me = id(1);
     let (protocol, settings) = ("member", &[("lease", "500ms".to_owned())][..]);
-    let expected =
-        decode::Expected { cluster: "test", protocol, me, group: &group, settings, cluster_id: 0 };
+    let removed = BTreeMap::new();
+    let expected = decode::Expected {
+        cluster: "test",
+        protocol,
+        me,
+        group: &group,
+        is_configured: true,
+        joins: false,
+        removed: &removed,
+        settings,
+        cluster_id: 0,
+    };
     fuzz("envelope", |bytes| {
         let Ok(envelope) = decode::envelope(bytes) else { return false };
         let again = decode::envelope(&envelope.encode_to_vec()).unwrap();
