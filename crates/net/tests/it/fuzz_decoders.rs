@@ -107,7 +107,7 @@ fn envelopes_and_greetings() {
     let group = Group::numbered(5).unwrap();
     let me = id(1);
     let (protocol, settings) = ("member", &[("lease", "500ms".to_owned())][..]);
-    let removed = BTreeMap::new();
+    let removed = std::collections::BTreeMap::from([(id(9), 7)]);
     let expected = decode::Expected {
         cluster: "test",
         protocol,
