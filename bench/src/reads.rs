@@ -5,7 +5,7 @@
 
 use crate::Outcome;
 use crate::args::ReadsArgs;
-use crate::bellwether::{Bellwether, Launch, Way, said, session};
+use crate::bellwether::{Bellwether, Launch, TTL, Way, said, session};
 use crate::process::now_us;
 use crate::report::{Aim, Limit, Report, Table};
 use crate::stats::median;
@@ -27,7 +27,7 @@ async fn checks(cluster: &Bellwether, clients: usize, length: Duration) -> Outco
         let (over, done) = (over.clone(), done.clone());
         tasks.spawn(async move {
             let name = format!("bench/{place}");
-            let session = session(&client, &name).await?;
+            let session = session(&client, &name, TTL).await?;
             let held = session.lock(name.as_str()).await.map_err(said)?;
             let token = held.token();
             while !over.load(Ordering::Relaxed) {
