@@ -35,7 +35,7 @@
 //! The text has a holder live where the resource is; here it may be at home elsewhere, and then its
 //! home must have the edge too. By the option `unlabelled` every edge counts that any site reports.
 
-use super::detector::{Detector, Event, SITE, DetectorOutput, Survey};
+use super::detector::{Detector, DetectorOutput, Event, SITE, Survey};
 use super::names::{Cycle, Edge, Tx, drawn};
 use super::workload;
 use crate::cost::{Cost, Kinds, Rank};

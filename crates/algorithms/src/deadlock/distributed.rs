@@ -41,7 +41,7 @@
 //! really waits for it is not known: P_ex -> P_i if one may. And since the parts of a path were
 //! seen at different times, a cycle is [confirmed](super::site) before a transaction is aborted.
 
-use super::detector::{Detector, Event, DetectorOutput, Waiter};
+use super::detector::{Detector, DetectorOutput, Event, Waiter};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Path, Tx, drawn};
 use super::workload;

@@ -32,7 +32,7 @@
 //! whole cycle can be told, [confirmed](super::site) and broken at its youngest; a search that finds
 //! what another has found already is told that it does not stand, or aborts no transaction.
 
-use super::detector::{Detector, Event, DetectorOutput};
+use super::detector::{Detector, DetectorOutput, Event};
 use super::local::{Absence, Local};
 use super::names::{Cycle, Edge, Tx};
 use super::workload;

@@ -31,7 +31,7 @@
 
 use super::costs::orphaned;
 use super::link::{AckTimeout, Arrived, Link, Rider};
-use super::rounds::{Round, Relation};
+use super::rounds::{Relation, Round};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::{Cost, Rank};
 use crate::definition::{Entry, Topology};

@@ -31,7 +31,7 @@
 
 use super::costs::{BOUND_RINGS, Race, all_start};
 use super::link::{self, AckTimeout, Arrived, Direction, Forward, Link};
-use super::rounds::{Round, Relation};
+use super::rounds::{Relation, Round};
 use super::{Config, Election, Incarnation, Input, Output};
 use crate::cost::Expected::{AtMost, Exact};
 use crate::cost::{Cost, Rank};

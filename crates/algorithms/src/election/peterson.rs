@@ -30,7 +30,7 @@
 
 use super::costs::{BOUND_RINGS, Race, all_start};
 use super::link::{AckTimeout, Arrived, Link, Rider};
-use super::rounds::{Round, Relation};
+use super::rounds::{Relation, Round};
 use super::{Config, Election, Incarnation, Input, Output, link};
 use crate::cost::Expected::{AtMost, Exact};
 use crate::cost::{Cost, Rank};

@@ -51,12 +51,12 @@
 //! message of each member in sixteen ORDERs. Reports have what is not known to be everywhere: about
 //! sixteen messages and those on the way.
 
+mod msg;
 mod numbering;
 mod passage;
-mod msg;
 mod survivor;
 
-pub use msg::{Msg, Body, Timer};
+pub use msg::{Body, Msg, Timer};
 pub use survivor::{Opening, Report};
 
 use super::{ANSWERS, Author, MessageId, Output, Post, Promises, answers, broadcasts};

@@ -2,7 +2,7 @@
 
 use super::super::{Output, Post};
 use super::numbering::Numbering;
-use super::{Cx, Msg, Opening, Report, Body, Sequencer, Timer};
+use super::{Body, Cx, Msg, Opening, Report, Sequencer, Timer};
 use crate::election::{self, Bully, Watched};
 use crate::views::{self, Views};
 use bellwether_core::{Call, Group};
