@@ -3,7 +3,7 @@
 //! A process may run as the child of a small parent that only waits for it. Before they part, the parent
 //! draws a secret. The child's greeting carries the secret's digest, so every peer learns it over mutual
 //! TLS. When the child is dead the parent shows the secret: it opens a connection to each peer's usual
-//! address and writes one [proof](bytes) instead of TLS. It needs no certificate, no TLS and no memory for that.
+//! address and writes one [proof](bytes()) instead of TLS. It needs no certificate, no TLS and no memory for that.
 //!
 //! Nobody else can make a proof, because nobody else knows the secret: not even the child, which has kept
 //! only the digest. Anybody may repeat it, late and often: it says of one start of one process that it is
