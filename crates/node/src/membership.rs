@@ -95,12 +95,7 @@ impl About {
         forced: bool,
         by: &str,
     ) -> Outcome<json::ChangedMembers> {
-        let asked = self.handle.may_change(change.clone(), forced);
-        let may = tokio::time::timeout(ANSWERS_WITHIN, asked).await.ok().flatten();
-        let (next, is_new) = match may.ok_or_else(silent)? {
-            Ok(next) => next,
-            Err(error) => return Err(self.refuse(&change, error).await),
-        };
+        let (next, is_new) = self.may_change(&change, forced).await?;
         let version = next.version;
         if is_new {
             tracing::info!(
@@ -113,6 +108,28 @@ impl About {
             self.committed(&change, version).await?;
         }
         Ok(Json(json::ChangedMembers { done: told(&change), version }))
+    }
+
+    /// The list that a change leads to, and whether it is another one.
+    async fn may_change(
+        &self,
+        change: &Change,
+        forced: bool,
+    ) -> Result<(Members, bool), ErrorResponse> {
+        let lease = self.settings.choices.lease;
+        let until = Instant::now() + lease * 2;
+        loop {
+            let asked = self.handle.may_change(change.clone(), forced);
+            let may = tokio::time::timeout(ANSWERS_WITHIN, asked).await.ok().flatten();
+            match may.ok_or_else(silent)? {
+                Ok(next) => return Ok(next),
+                // A voter may not have answered a new coordinator yet, or lack the last entries for a moment.
+                Err(ChangeError::TooFewWork { .. }) if Instant::now() < until => {
+                    sleep(LOOKS).await;
+                }
+                Err(error) => return Err(self.refuse(change, error).await),
+            }
+        }
     }
 
     /// Waits until a list is committed in which this change is made.
