@@ -27,12 +27,13 @@
 //!   contradict them, and says how far its log matches the leader's. It never drops what it knows to
 //!   be committed. \[Raft §5.3; VRR §4.1\]
 //! * **G5 Pieces.** A member that sees that another one has a newer log fetches it: the entries after
-//!   its own last one; after its commit index if the other does not have it; a snapshot in
-//!   parts if the other has dropped those entries. Pieces are bounded by bytes. From the second one on
-//!   the piece after the next is asked for, too, so that the link is not idle for a round trip. Only
-//!   a newer log is adopted, from any member. A member that receives a snapshot drops its own
-//!   state and remembers its position as its `floor`: it votes as if it had that log until it has
-//!   one as new. \[VRR §5.2, §5.1; Raft §7; the floor is our own\]
+//!   its own last one; if the other does not have it, after its commit index or what it knows to match
+//!   this leader's log, piece by piece up to what contradicts; a snapshot in parts if the other has
+//!   dropped those entries. Pieces are bounded by bytes. From the second one on the piece after the
+//!   next is asked for, too, so that the link is not idle for a round trip. Only a newer log is
+//!   adopted, from any member. A member that receives a snapshot drops its own state and remembers its
+//!   position as its `floor`: it votes as if it had that log until it has one as new. \[VRR §5.2, §5.1;
+//!   Raft §7; the floor is our own\]
 //! * **G6 Commit.** An entry is committed when it is of the leader's own term (or before such a one),
 //!   in the leader's own written log and in those of a majority. Only committed entries are applied;
 //!   what comes of them is told while serving. \[Raft §5.4.2, §5.3; VRR §4.1; thesis §10.2.1\]

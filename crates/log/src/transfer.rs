@@ -4,7 +4,7 @@ use crate::follow::Appended;
 use crate::members::Roster;
 use crate::message::{Body, Heartbeat, Msg, Place};
 use crate::tail::Tail;
-use crate::types::{Output, Position, Timer};
+use crate::types::{Index, Output, Position, Timer};
 use crate::{Cx, Log, Memory, Role, Whole};
 use bellwether_core::{Machine, NodeId, Time};
 use std::collections::VecDeque;
@@ -117,8 +117,13 @@ impl<M: Machine> Log<M> {
 
     /// The piece before has come. The next one is on its way already, or is asked for now; and the one
     /// after it, so that the link is never idle for a round trip.
-    fn fetch_on(&mut self, from: NodeId, under_way: Option<Asked>, cx: &mut Cx<'_, M>) {
-        let place = self.next_place();
+    fn fetch_on(
+        &mut self,
+        from: NodeId,
+        place: Place<M>,
+        under_way: Option<Asked>,
+        cx: &mut Cx<'_, M>,
+    ) {
         let asked = match under_way {
             Some(asked) => asked,
             None => self.ask_for(from, place.clone(), 0, cx),
@@ -145,6 +150,17 @@ impl<M: Machine> Log<M> {
             }
             Memory::Filling(None) => first_part(),
         }
+    }
+
+    fn place_at(&self, index: Index) -> Option<Place<M>> {
+        self.whole()?.tail.position_at(index).map(Place::After)
+    }
+
+    /// After the last entry that is known to be in that member's log too: what came from it as a leader,
+    /// so that a lost piece does not cost those before it.
+    fn known_place(&self, from: NodeId) -> Option<Place<M>> {
+        let lease = self.lease.filter(|lease| lease.leader == from)?;
+        self.place_at(lease.matched.max(self.commit().index))
     }
 
     /// No answer: a smaller piece, if it is from the leader; another supplier has its own reasons to
@@ -203,18 +219,18 @@ impl<M: Machine> Log<M> {
         let Some(fetch) = self.fetch.take() else { return };
         cx.cancel_timer(Timer::Fetch);
         self.judge_budget(fetch.asked.sent, cx);
-        let before = self.last();
         let snapshot = self.filling_at();
-        let goes_on = match body {
+        let next = match body {
             Body::Entries { prev, entries } => match self.append(prev, &entries) {
                 Appended::Matches(index) => {
                     match beat {
                         Some(beat) => self.match_to(index, beat, cx),
                         None => self.reach_floor(cx),
                     }
-                    self.last() != before
+                    // All of it may have been here before: what contradicts comes later.
+                    self.place_at(index).filter(|_| index > prev.index)
                 }
-                Appended::Gap => false,
+                Appended::Gap => None,
                 Appended::Diverges => {
                     return self.diverge(from, beat, cx);
                 }
@@ -231,20 +247,21 @@ impl<M: Machine> Log<M> {
                 {
                     self.match_to(at.index, beat, cx);
                 }
-                gets_on
+                gets_on.then(|| self.next_place())
             }
             Body::Mismatch { .. } => {
-                let commit = self.commit();
-                if fetch.place == Place::After(commit) {
+                let commit = Place::After(self.commit());
+                if fetch.place == commit {
                     return self.diverge(from, beat, cx);
                 }
-                return self.fetch_place(from, Place::After(commit), cx);
+                let place = self.known_place(from).filter(|known| *known != fetch.place);
+                return self.fetch_place(from, place.unwrap_or(commit), cx);
             }
         };
-        if goes_on && self.last() < last {
+        if let Some(place) = next.filter(|_| self.last() < last) {
             // What was asked for ahead continues this very log, or this very snapshot.
             let ahead = fetch.ahead.filter(|_| self.filling_at() == snapshot);
-            self.fetch_on(from, ahead, cx);
+            self.fetch_on(from, place, ahead, cx);
         } else if self.last() >= last && beat.is_none() {
             cx.emit(Output::CaughtUp(from));
         }

@@ -180,6 +180,72 @@ fn g5_an_entry_that_the_supplier_does_not_have_is_a_mismatch() {
     assert!(!said(&effects).iter().any(|output| matches!(output, Output::Diverged { .. })));
 }
 
+/// A follower whose log is 1 to 4 of term 1, of which one is committed, and 5 of term 2.
+fn contradicting() -> One {
+    let mut one = One::new(1);
+    one.append(2, beat(1, at(1, 4), 1), Position::ZERO, &[1, 2, 3, 4]);
+    one.append(2, beat(2, at(2, 5), 1), at(1, 4), &[5]);
+    one
+}
+
+/// A piece of a log that has 1 to 3 of term 1 and 4 of term 3; of the leader of that term, or of another.
+fn piece_of(leads: bool, body: Body<Words>) -> Msg<Words> {
+    Msg::Supply { beat: leads.then(|| beat(3, at(3, 4), 1)), last: at(3, 4), body }
+}
+
+fn entry_after(prev: Position, term: u64) -> Body<Words> {
+    let word = prev.index.number() as u8 + 1;
+    Body::Entries { prev, entries: entries(Term::new(term), prev, &[word]) }
+}
+
+#[test]
+fn g5_what_both_logs_have_may_be_longer_than_a_piece() {
+    let mut one = contradicting();
+    assert_eq!(fetched(&one.beat(3, beat(3, at(3, 4), 1))), Some((3, Place::After(at(2, 5)))));
+    let effects = one.get(3, piece_of(true, Body::Mismatch { after: at(2, 5) }));
+    assert_eq!(fetched(&effects), Some((3, Place::After(at(1, 1)))));
+    let effects = one.get(3, piece_of(true, entry_after(at(1, 1), 1)));
+    assert_eq!(fetched(&effects), Some((3, Place::After(at(1, 2)))));
+    // The next piece is lost. What is known to match this leader's log is not fetched again.
+    assert_eq!(fetched(&one.fire(Timer::Fetch)), Some((3, Place::After(at(2, 5)))));
+    let effects = one.get(3, piece_of(true, Body::Mismatch { after: at(2, 5) }));
+    assert_eq!(fetched(&effects), Some((3, Place::After(at(1, 2)))));
+    let effects = one.get(3, piece_of(true, entry_after(at(1, 2), 1)));
+    assert_eq!(acked(&effects).matched, Index::new(3));
+    assert_eq!(one.log.last(), at(2, 5), "nothing contradicts so far");
+    let effects = one.get(3, piece_of(true, entry_after(at(1, 3), 3)));
+    assert_eq!((one.log.last(), acked(&effects).matched), (at(3, 4), Index::new(4)));
+}
+
+#[test]
+fn g5_a_former_leader_may_lack_what_it_had_then() {
+    let mut one = contradicting();
+    one.pass(ms(600));
+    one.campaign();
+    let answer = Answer::Behind { last: at(3, 4) };
+    let vote = Msg::Vote { term: asks(&one.log), sure: false, answer, birth: Birth::new(1) };
+    assert_eq!(fetched(&one.get(2, vote)), Some((2, Place::After(at(2, 5)))));
+    // This matched its log of term 2, so only what is committed is sure to be there.
+    let effects = one.get(2, piece_of(false, Body::Mismatch { after: at(2, 5) }));
+    assert_eq!(fetched(&effects), Some((2, Place::After(at(1, 1)))));
+}
+
+#[test]
+fn g5_a_candidate_gets_past_what_both_logs_have() {
+    let mut one = contradicting();
+    one.pass(ms(600));
+    one.campaign();
+    let answer = Answer::Behind { last: at(3, 4) };
+    let vote = Msg::Vote { term: asks(&one.log), sure: false, answer, birth: Birth::new(1) };
+    assert_eq!(fetched(&one.get(3, vote)), Some((3, Place::After(at(2, 5)))));
+    one.get(3, piece_of(false, Body::Mismatch { after: at(2, 5) }));
+    one.get(3, piece_of(false, entry_after(at(1, 1), 1)));
+    one.get(3, piece_of(false, entry_after(at(1, 2), 1)));
+    assert_eq!(one.log.last(), at(2, 5), "nothing contradicts so far");
+    one.get(3, piece_of(false, entry_after(at(1, 3), 3)));
+    assert_eq!(one.log.last(), at(3, 4));
+}
+
 #[test]
 fn g5_what_was_dropped_is_supplied_as_a_snapshot_in_parts() {
     let mut one = supplier(0);
