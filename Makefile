@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web site wasm test-engines test-clients packages unit e2e shots chromium bench-page bench-failover bench-locks bench-roles bench-report peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm test-engines test-clients packages unit-file deb day-two unit e2e shots chromium bench-page bench-failover bench-locks bench-roles bench-report peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,11 +77,33 @@ TEST_BINARIES = $(sort $(basename $(notdir $(wildcard crates/*/tests/*.rs exampl
 
 # The schemas of Kubernetes' API, as a package for Python.
 SCHEMAS  := out/python/bin/kubernetes-validate
-packages: ## Check the files for Kubernetes against the schemas of its API, if Python is there
+packages: unit-file ## Check the files for Kubernetes against the schemas of its API, if Python is there, and the unit of systemd
 	@test -x $(SCHEMAS) || { python3 -m venv out/python && out/python/bin/pip install --quiet kubernetes-validate; } \
 	  || { echo "No Python with venv and pip here, so packaging/kubernetes is not checked."; exit 0; }; \
 	$(SCHEMAS) --strict --quiet --kubernetes-version 1.31 \
 	  $(filter-out %/kustomization.yaml,$(wildcard packaging/kubernetes/*.yaml))
+
+# The unit names no folder of the command, which need not be installed here: any command stands in for it.
+unit-file:
+	@if ! command -v systemd-analyze >/dev/null; then \
+	  echo "No systemd-analyze here, so packaging/bellwether.service is not checked."; exit 0; fi; \
+	folder=$$(mktemp -d) && sed 's|=bellwether |=/bin/true |' packaging/bellwether.service > "$$folder/bellwether.service" \
+	  && systemd-analyze verify --recursive-errors=no "$$folder/bellwether.service"; \
+	code=$$?; rm -r "$$folder"; exit $$code
+
+# make deb PROFILE=dev packages the command that the tests have: ready soonest, to look at the package.
+PROFILE     := dist
+INSTALL_DEB := cargo install cargo-deb --locked
+deb: web ## Write a package for Debian and Ubuntu into out/; needs cargo-deb
+	@cargo deb --version >/dev/null 2>&1 || { echo "cargo-deb is not here. To install it: $(INSTALL_DEB)"; exit 1; }
+	cargo build --locked --workspace --bin bellwether --profile $(PROFILE)
+	cargo deb --no-build --package bellwether-cli --profile $(PROFILE) --output out/
+	@if command -v lintian >/dev/null; then lintian --fail-on error out/bellwether_*.deb; \
+	  else echo "No lintian here, so the package is not checked with it."; fi
+
+day-two: ## Carry out the tasks of docs/operations.md on real members while clients work: grow, replace, crash, restore; 2 minutes
+	$(BUILD_FOR_TESTS)
+	@packaging/day-two.py $(COMMAND)
 
 # One suite for the client's two engines: members of ours, and servers of etcd if they are here (make peers installs them).
 test-engines: ## Run the client's suite on three members and on three servers of etcd; half a minute each
