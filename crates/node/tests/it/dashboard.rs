@@ -33,8 +33,8 @@ async fn a_glance_comes_at_once_and_with_every_change() {
         seen.extend(glance.changes.clone());
         last = Some(glance);
     }
-    let change = seen.iter().find(|change| change.to == Some(2)).unwrap();
-    assert_eq!(change.from, Some(3));
+    // P1 may lead for a moment, if P2 lacks the last entry when P3 hands over.
+    assert!(seen.iter().any(|change| change.from == Some(3)), "{seen:?}");
     let mut once: Vec<u64> = seen.iter().map(|change| change.seq).collect();
     once.dedup();
     assert_eq!(once.len(), seen.len(), "no change is told twice");
