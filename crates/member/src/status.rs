@@ -45,6 +45,8 @@ pub struct LogStatus {
     /// Whether it holds everything that is committed, as far as its leader has said, so that it may
     /// serve reads and take over.
     pub is_complete: bool,
+    /// G9: whether a lease has passed since its restart, so that it may vote.
+    pub may_vote: bool,
     /// Entries that its leader has and it has not.
     pub behind: u64,
     /// Bytes of the entries that it keeps.

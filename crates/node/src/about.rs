@@ -250,7 +250,8 @@ impl About {
         }
     }
 
-    /// Whether it is of use: it serves, or follows and holds everything that is committed.
+    /// Whether it is of use: it serves, or follows, holds everything that is committed, and may vote. An operator who restarts one
+    /// member after the other goes on when this one is ready: it must be able to take over then, or to vote for who does.
     pub(crate) fn ready(&self, status: &Status) -> json::Probe {
         let log = &status.log;
         let Some(mandate) = &status.mandate else {
@@ -260,6 +261,9 @@ impl About {
         let (leader, term) = (mandate.leader, mandate.term);
         let (ok, why) = if leader == self.settings.id {
             (true, format!("holds the mandate of term {term}"))
+        } else if log.is_complete && !log.may_vote {
+            let why = "has just restarted: it may vote when one lease has passed";
+            (false, format!("follows {leader} in term {term}, and {why}"))
         } else if log.is_complete {
             (true, format!("follows {leader} in term {term}"))
         } else {

@@ -314,10 +314,10 @@ async fn healthz(State(about): Shared) -> Response {
     }
 }
 
-/// Whether the member leads, or follows and holds everything that is committed.
+/// Whether the member leads, or follows, holds everything that is committed and may vote.
 #[cfg_attr(test, utoipa::path(get, path = "/readyz", responses(
     (status = 200, description = "The member is healthy, or ready", body = json::Probe),
-    (status = 503, description = "It has no coordinator, or lacks committed entries; and why", body = json::Probe),
+    (status = 503, description = "It has no coordinator, lacks committed entries, or may not vote yet; and why", body = json::Probe),
 )))]
 async fn readyz(State(about): Shared) -> Response {
     let probe = match about.ask().await {

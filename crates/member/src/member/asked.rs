@@ -177,6 +177,7 @@ impl<M: Machine> Member<M> {
             commit: report.commit,
             completeness: report.completeness,
             is_complete: self.log.is_complete(now),
+            may_vote: self.log.may_vote(now),
             behind: report.behind,
             bytes: report.bytes,
             waiting: self.waiting.clone(),

@@ -110,6 +110,23 @@ async fn a_coordinator_hands_over_when_told() {
     cluster.stop().await;
 }
 
+/// An operator restarts the next member when this one is ready: then it must be able to vote for the one that takes over.
+#[tokio::test]
+async fn a_restarted_member_is_ready_when_it_may_vote() {
+    let mut cluster = Cluster::start(3, &[1, 2, 3]).await;
+    cluster.until(0, led_by(3)).await;
+    cluster.until_ready(0).await;
+    cluster.restart(0).await;
+    cluster.until_ready(0).await;
+    let status: json::Status = get(cluster.http(0), "/v1/status").await;
+    let uptime = Duration::from_millis(status.uptime_ms);
+    assert!(
+        uptime > Duration::from_secs(1),
+        "the lease is 1.5 s, and it was ready after {uptime:?}"
+    );
+    cluster.stop().await;
+}
+
 #[tokio::test]
 async fn a_minority_has_no_mandate_and_says_why() {
     let cluster = Cluster::start(3, &[2]).await;

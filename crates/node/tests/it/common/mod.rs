@@ -95,6 +95,16 @@ impl Cluster {
         self.members.push(daemon);
     }
 
+    /// Stops a member and starts it again with its data, at its addresses; all members are started.
+    pub async fn restart(&mut self, index: usize) {
+        self.members.remove(index).stop().await.unwrap();
+        let (listener, http) =
+            (listen_again(self.addresses[index]).await, listen_again(self.https[index]).await);
+        self.join(NodeId::new(index as u32 + 1), listener, http, |_| {});
+        let member = self.members.pop().unwrap();
+        self.members.insert(index, member);
+    }
+
     /// The HTTP address of a started member, counted from 0.
     pub fn http(&self, index: usize) -> SocketAddr {
         self.members[index].http().unwrap()
@@ -140,6 +150,19 @@ impl Cluster {
             member.stop().await.unwrap();
         }
     }
+}
+
+/// Listens where a member has listened until now: its last connections may end a moment after it.
+async fn listen_again(address: SocketAddr) -> TcpListener {
+    let look = async {
+        loop {
+            match TcpListener::bind(address).await {
+                Ok(listener) => return listener,
+                Err(_) => sleep(Duration::from_millis(20)).await,
+            }
+        }
+    };
+    timeout(PATIENCE, look).await.expect("the address is never free")
 }
 
 fn config(addresses: &[SocketAddr], https: &[SocketAddr]) -> String {
