@@ -15,7 +15,7 @@ pub(crate) struct Costs(Mutex<BTreeMap<Key, Arc<Vec<Case>>>>);
 
 impl Costs {
     /// The cases for which a source has a formula. None for larger clusters: they are simulated to
-    /// confirm the formulas, and that would take longer than anybody wants to wait.
+    /// confirm the formulas, and that would take too long.
     pub(crate) fn of(&self, known: &Catalogue, algorithm: &Listed, nodes: usize) -> Vec<Cost> {
         let Ok(nodes) = u32::try_from(nodes) else { return Vec::new() };
         let cases = self.cases(known, (algorithm.entry.family, nodes));

@@ -114,17 +114,17 @@
 //! cannot be elected by S3 and S9, so what others answer to it, or do not, is for progress only.
 //!
 //! **S10 Proof of death.** A term has one leader (S1), and one incarnation of it: the promise of term T is durable,
-//! and a member asks for votes only in terms above all that it has promised, so a member that starts again
-//! never leads T a second time. Let Y be bound to L in term T, by a heartbeat of incarnation X of L, and let
-//! Y learn that X has ended. X does not serve then or later: it does nothing. Nobody else serves in T. So
-//! there is no leader any more that relies on this lease, and S4 holds without it. If L leads again, that is
-//! incarnation X' in a term T' above T, by leases that are from heartbeats of X', and the proof of X frees
-//! nobody from these, however late or often it comes. A heartbeat of X that comes after the proof would bind Y to
-//! nobody; ignoring it costs no safety, and what it brings is with a majority or not committed. A member that
-//! forgets the proof, by a restart or because it hears of another incarnation, is bound longer, which costs
-//! time only. A candidate that says what it knows (G15) speaks as truly as the parent did: members crash, and do
-//! not lie. Votes, promises, positions and the waits of S5 are untouched: a voter that has just restarted does not
-//! know whom it was bound to, so no proof helps it (G9).
+//! and a member asks for votes only in terms above all that it has promised, so a member that starts again never
+//! leads T a second time. Let Y be bound to L in term T, by a heartbeat of incarnation X of L, and let Y learn that
+//! X has ended. X does not serve then or later: it does nothing. No other member serves in T. So there is no leader
+//! any more that relies on this lease, and S4 holds without it. If L leads again, that is incarnation X' in a term
+//! T' above T, by leases that are from heartbeats of X', and the proof of X does not free any member from these,
+//! however late or often it comes. A heartbeat of X that comes after the proof would bind Y to a process that is
+//! dead; ignoring it costs no safety, and what it brings is with a majority or not committed. A member that forgets
+//! the proof, by a restart or because it hears of another incarnation, is bound longer, which costs time only. A
+//! candidate that says what it knows (G15) speaks as truly as the parent did: members crash, and do not lie. Votes,
+//! promises, positions and the waits of S5 are untouched: a voter that has just restarted does not know whom it was
+//! bound to, so no proof helps it (G9).
 //!
 //! The proof must be true: the driver that gives it to the log has seen that no thread of X is left. What X sent
 //! before may still arrive, and is like any late message.

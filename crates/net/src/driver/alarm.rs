@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// One alarm for all timers of a process.
 ///
-/// To set one anew costs two system calls if it rings earlier than all others of the runtime. Most timers are
+/// To set one again costs two system calls if it rings earlier than all others of the runtime. Most timers are
 /// moved to later, by the messages of others that keep them quiet. So an alarm that is set stays, and rings
 /// once for nothing.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Alarm {
         let latest = now + LONGEST;
         let next = next.map_or(latest, |next| next.min(latest));
         match &mut self.0 {
-            // One in the past is late: the machine has slept, or nobody has waited for it.
+            // One in the past is late: the machine has slept, or no task has waited for it.
             Some((at, _)) if now <= *at && *at <= next => {}
             Some((at, sleep)) => {
                 sleep.as_mut().reset(Instant::now() + next.since(now));

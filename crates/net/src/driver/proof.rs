@@ -5,9 +5,9 @@
 //! TLS. When the child is dead the parent shows the secret: it opens a connection to each peer's usual
 //! address and writes one [proof](bytes()) instead of TLS. It needs no certificate, no TLS and no memory for that.
 //!
-//! Nobody else can make a proof, because nobody else knows the secret: not even the child, which has kept
-//! only the digest. Anybody may repeat it, late and often: it says of one start of one process that it is
-//! over, and that stays true.
+//! No other process can make a proof, because none knows the secret: not even the child, which has kept only the
+//! digest. Any process may repeat a proof, late and often: it says that one start of one process has ended, and
+//! that stays true.
 
 use bellwether_core::NodeId;
 use ring::digest::{SHA256, digest as hash};

@@ -241,7 +241,7 @@ impl Settings {
         vec![("members", members.into_iter().map(member).collect::<Vec<_>>().join(" "))]
     }
 
-    /// The list by which this member goes until its log has one: nobody votes in that of a member that joins.
+    /// The list by which this member goes until its log has one: empty for a member that joins.
     pub fn founders(&self) -> Members {
         let founders = self.members.iter().filter(|_| !self.join);
         Members::founded(founders.map(|peer| (peer.id, peer.address.as_str().into())))

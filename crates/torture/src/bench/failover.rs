@@ -24,7 +24,7 @@ const ROUND_TRIPS_MAX: f64 = 10.0;
 enum Kind {
     /// The member's process: its parent lives, and proves it.
     Kill,
-    /// The parent too, as if the host was lost: nobody proves anything.
+    /// The parent too, as if the host was lost: there is no proof.
     Vanish,
     Stop,
     Cut,
