@@ -43,7 +43,7 @@ export const lesson: LessonBody = {
       choices: [
         wrong("A second REQUEST, for P4", "P2 has already asked. What would a second REQUEST change?"),
         right("Nothing", "It has asked once. P4 stands in its queue behind P1."),
-        wrong("The name of P4", "P5 does not know anybody but its neighbour P2."),
+        wrong("The name of P4", "P5 knows no process but its neighbour P2."),
       ],
       until: { ms: 90, node: 2, event: "send", peer: 1, text: "PRIVILEGE" },
       explain: "When P5 leaves, the token goes to P2 and on to P1. P2 still has P4 in its queue and sends a REQUEST after it.",

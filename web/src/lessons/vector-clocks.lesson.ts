@@ -48,7 +48,7 @@ export const lesson: LessonBody = {
         wrong("Yes: it wrote to P2", "Writing says nothing about what the other has done."),
       ],
       until: { ms: 40, node: 3, event: "receive", peer: 1 },
-      explain: "P3 gets P1's second letter with (8,0,6) and now has (8,5,9): all that anybody has told it.",
+      explain: "P3 gets P1's second letter with (8,0,6) and now has (8,5,9): all that the others have told it.",
       rules: ["C2"],
       stamped: [{ at: { ms: 25, node: 1, event: "output" }, vector: { 1: 5, 3: 6 } }, { at: { ms: 40, node: 3, event: "receive" }, vector: { 1: 8, 2: 5, 3: 9 } }],
     },
