@@ -87,7 +87,9 @@ pub(crate) async fn accept<P: Protocol>(
                 Ok(Guest::Member(visitor)) => visitor.read(&shared, &inbox).await,
                 Ok(Guest::Client(client)) => hand_over(&shared, *client),
                 Ok(Guest::Proof(shown)) => {
-                    if let Some(input) = shared.protocol.ended(shown.member, shown.instance) {
+                    let input =
+                        shown.and_then(|shown| shared.protocol.ended(shown.member, shown.instance));
+                    if let Some(input) = input {
                         let _ = inbox.send(Arrival::Hint(input)).await;
                     }
                 }
@@ -101,7 +103,7 @@ pub(crate) async fn accept<P: Protocol>(
 enum Guest<P: Protocol> {
     Member(Visitor<Msg<P>>),
     Client(Box<ClientConnection>),
-    Proof(Shown),
+    Proof(Option<Shown>),
 }
 
 /// A client that has shown its certificate and said who it is. It waits for its welcome, which is up
@@ -193,16 +195,19 @@ async fn greet<P: Protocol>(
     Ok(Guest::Member(Visitor { caller, peer, admission, frames }))
 }
 
-/// A parent shows that its child has ended.
-async fn verify<P: Protocol>(shared: &Shared<P>, mut tcp: TcpStream) -> Result<Shown, Refused> {
+/// A parent shows that its child has ended. `None` if the child is a member no more: then it is no news.
+async fn verify<P: Protocol>(
+    shared: &Shared<P>,
+    mut tcp: TcpStream,
+) -> Result<Option<Shown>, Refused> {
     let refused = |text: &str| Refused::new(Reason::Malformed, text);
     let mut bytes = [0; proof::LENGTH];
     let read = tcp.read_exact(&mut bytes).await;
     read.map_err(|_| refused("a proof of death that ends early"))?;
     let shown = proof::read(&bytes).ok_or_else(|| refused("not a proof of death"))?;
     let roster = shared.roster();
-    let peer = roster.peers.get(&shown.member);
-    if !peer.is_some_and(|peer| lock(&peer.link).digests.are_met_by(&shown)) {
+    let Some(peer) = roster.peers.get(&shown.member) else { return Ok(None) };
+    if !lock(&peer.link).digests.are_met_by(&shown) {
         return Err(refused(
             "a proof of death that does not fit what the member has said of itself",
         ));
@@ -214,7 +219,7 @@ async fn verify<P: Protocol>(shared: &Shared<P>, mut tcp: TcpStream) -> Result<S
         peer = shown.member.number(),
         "its process has ended: its parent has shown proof"
     );
-    Ok(shown)
+    Ok(Some(shown))
 }
 
 /// Tells a caller why it stays out, and closes. Whether that arrives is its own concern.
