@@ -46,7 +46,8 @@ BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace 
 # core, or with make test LANES=1, the parts run one after the other.
 CORES    := $(shell nproc 2>/dev/null || echo 1)
 LANES    := $(if $(filter 1,$(CORES)),1,2)
-TESTS    := cargo test --workspace --locked
+# Without the flags of make: cargo takes them for offers of a job server, which it cannot reach.
+TESTS    := env -u MAKEFLAGS cargo test --workspace --locked
 # How the lane that computes starts its commands: they give way to others, and leave the first core free.
 FEWER    := taskset --cpu-list 1-$(shell expr $(CORES) - 1)
 BESIDE    = nice -n 10 $(if $(filter 1,$(LANES)),,$(shell $(FEWER) true 2>/dev/null && \
