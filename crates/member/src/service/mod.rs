@@ -3,8 +3,9 @@
 //!
 //! # Rules
 //! * D1 A member forwards its clients' requests to the coordinator that it follows, and the replies
-//!   back to its clients. If it follows none it says so. What is lost on the way is asked for again by
-//!   the client.
+//!   back to its clients. If it follows none it says so. A leader that does not serve yet keeps what comes
+//!   until it does, because its followers announce it before that (D5), and clients ask only once. What is
+//!   lost on the way is asked for again by the client.
 //! * D2 A serving coordinator makes commands of requests and proposes them (G6). What comes of them,
 //!   once they are committed, goes to where the session was last heard of. Commands go in batches:
 //!   what comes while some are not committed goes when they are, all at once; but a few may always be
@@ -53,6 +54,7 @@ use bellwether_coordination::{Command, Coordination, Reply, Request};
 use bellwether_core::{Assumptions, Context, Few, Here, NodeId, Process, Time};
 use bellwether_log::{Durable, Index, Log, Position, Term};
 use sessions::{Route, Sessions};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A member that serves clients.
@@ -64,7 +66,12 @@ pub struct Service {
     /// D5: the term of the coordinator that clients were told of; none if they were told that there is
     /// none.
     announced: Option<Term>,
+    /// D1: what came for this leader before it began to serve, by the members that sent it.
+    early: BTreeMap<NodeId, Vec<(Conn, Request)>>,
 }
+
+/// D1: a leader that does not serve yet keeps no more requests than this.
+const EARLY_MAX: usize = 16_384;
 
 type Cx<'a> = Context<'a, Service>;
 
@@ -144,7 +151,22 @@ impl Service {
             cx.emit(Output::Event(event));
         }
         self.announce_none(cx);
+        self.hear_early(cx);
         self.tell(cx);
+    }
+
+    /// D1: it serves now, or leads no more.
+    fn hear_early(&mut self, cx: &mut Cx<'_>) {
+        if !self.early.is_empty() && !self.is_about_to_serve() {
+            for (via, requests) in std::mem::take(&mut self.early) {
+                self.hear(via, requests, cx);
+            }
+        }
+    }
+
+    /// Whether it leads, and has not begun to serve.
+    fn is_about_to_serve(&self) -> bool {
+        self.sessions.is_none() && self.member.log().leads().is_some()
     }
 
     /// D5: it does not know a coordinator any more.
@@ -212,6 +234,11 @@ impl Service {
             let commands = self.take_up(via, requests, cx);
             self.propose(commands, cx);
             return self.tell(cx);
+        }
+        let kept: usize = self.early.values().map(Vec::len).sum();
+        if self.is_about_to_serve() && kept + requests.len() <= EARLY_MAX {
+            cx.rule("D1");
+            return self.early.entry(via).or_default().extend(requests);
         }
         match self.member.leader() {
             // A follower forwards its own clients' requests, but never what was forwarded to it: each

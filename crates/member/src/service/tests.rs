@@ -2,6 +2,7 @@
 //!
 //! Seen from P3 of 1 to 5, so three must agree.
 
+mod d1;
 mod limits;
 
 use super::*;
@@ -34,12 +35,18 @@ fn timer(timer: log::Timer) -> Timer {
     Timer::Member(member::Timer::Log(timer))
 }
 
-/// P3 following in term 1. An operator appointed the leader, so P3 leaves it alone.
+/// P3 following in term 1.
 fn following(leader: u32) -> (P3, Vec<Effect<Service>>) {
     let mut p3 = p3();
-    let last = Position::new(1, 1);
+    let effects = follow(&mut p3, leader, 1);
+    (p3, effects)
+}
+
+/// P3 hears a leader for the first time. An operator appointed it, so P3 leaves it alone.
+fn follow(p3: &mut P3, leader: u32, term: u64) -> Vec<Effect<Service>> {
+    let last = Position::new(term, 1);
     let beat = Heartbeat {
-        term: Term::new(1),
+        term: Term::new(term),
         generation: 0,
         sent: Time::ZERO,
         commit: Index::ZERO,
@@ -51,12 +58,11 @@ fn following(leader: u32) -> (P3, Vec<Effect<Service>>) {
     let payload = Payload::Begin { leader: id(leader), births: Vec::new() };
     let entries = Arc::new([Arc::new(Entry { position: last, payload })]);
     let append = log::Msg::Append { beat, prev: Position::ZERO, entries };
-    let effects = p3.deliver(leader, of_log(append));
-    (p3, effects)
+    p3.deliver(leader, of_log(append))
 }
 
-/// P3 serves in term 1, and P1 and P2 have all that it has proposed.
-fn leading() -> P3 {
+/// P3 leads in term 1 and does not serve yet: nobody else has its first entry.
+fn elected() -> P3 {
     let mut p3 = p3();
     // Stronger ones are silent: P3 is elected in the end.
     p3.fire(Timer::Member(member::Timer::Patience));
@@ -71,6 +77,12 @@ fn leading() -> P3 {
             p3.fire(timer(log::Timer::Ask));
         }
     }
+    p3
+}
+
+/// P3 serves in term 1, and P1 and P2 have all that it has proposed.
+fn leading() -> P3 {
+    let mut p3 = elected();
     acknowledge(&mut p3, 1);
     assert_eq!(p3.process.serving(p3.now), Some(Term::new(1)));
     acknowledge(&mut p3, BEGUN);
@@ -147,29 +159,6 @@ fn from_leader(replies: Vec<(Conn, Reply)>) -> Msg {
 /// Replies of a member that does not lead.
 fn from_none(replies: Vec<(Conn, Reply)>) -> Msg {
     Msg::Replies { term: Term::ZERO, commit: Index::ZERO, replies }
-}
-
-#[test]
-fn d1_a_follower_passes_on_both_ways() {
-    let (mut p3, _) = following(5);
-    let request = vec![(7, open(70, 5))];
-    assert_eq!(sent(p3.input(Input::Requests(request.clone()))), [(id(5), Msg::Requests(request))]);
-    let says = vec![(7, Reply::NoCoordinator)];
-    assert_eq!(replies(p3.deliver(5, from_leader(says.clone()))), says);
-}
-
-#[test]
-fn d1_what_was_passed_on_is_not_passed_on_again() {
-    let (mut p3, _) = following(5);
-    let request = vec![(7, open(70, 5)), (7, open(71, 5)), (8, open(72, 5))];
-    let none = vec![(7, Reply::NoCoordinator), (8, Reply::NoCoordinator)];
-    assert_eq!(sent(p3.deliver(4, Msg::Requests(request))), [(id(4), from_none(none))]);
-}
-
-#[test]
-fn d1_without_a_coordinator_it_says_so() {
-    let effects = p3().input(asks(7, open(70, 5)));
-    assert_eq!(replies(effects), [(7, Reply::NoCoordinator)]);
 }
 
 #[test]

@@ -14,6 +14,7 @@
     reason = "a test may panic, and a soak says what it did"
 )]
 
+mod hand_over;
 mod scribe;
 mod user;
 mod world;

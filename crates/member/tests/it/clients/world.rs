@@ -43,6 +43,13 @@ pub(crate) struct Person {
     pub(crate) quiet: bool,
 }
 
+impl Person {
+    fn talks_to(&self, config: &Config) -> NodeId {
+        let members = config.members.ring();
+        members[self.member % members.len()]
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Msg {
     Members(service::Msg),
@@ -186,7 +193,8 @@ impl Process for Node {
                 let requests = person.user.receive(reply, cx.now(), &mut told);
                 self.user(requests, told, cx);
             }
-            (Msg::Coordinator, Node::User(person)) => {
+            // A client listens to the member that it talks to.
+            (Msg::Coordinator, Node::User(person)) if from == person.talks_to(cx.config()) => {
                 let requests = person.user.client.reconnected(cx.now());
                 self.user(requests, Vec::new(), cx);
             }
@@ -207,6 +215,7 @@ impl Process for Node {
                 // A client that has to ask again may be talking to the wrong member.
                 if person.user.draw(2) == 0 {
                     person.member += 1;
+                    requests.extend(person.user.client.reconnected(cx.now()));
                 }
                 self.user(requests, told, cx);
             }
@@ -255,8 +264,7 @@ impl Node {
     /// Sends what a user wants and tells what it has to tell.
     fn user(&mut self, requests: Vec<Request>, told: Vec<Observed>, cx: &mut Cx<'_>) {
         let Node::User(person) = self else { return };
-        let members = cx.config().members.ring();
-        let to = members[person.member % members.len()];
+        let to = person.talks_to(cx.config());
         for request in requests {
             cx.send(to, Msg::Wants(request));
         }
