@@ -483,6 +483,10 @@ def main():
     if len(sys.argv) not in (2, 3):
         print(__doc__, file=sys.stderr)
         return 2
+    if not (os.path.isfile(sys.argv[1]) and os.access(sys.argv[1], os.X_OK)):
+        print(f"there is no program {sys.argv[1]}; build it with `cargo build --bin bellwether`, or name another one",
+              file=sys.stderr)
+        return 2
     folder = Path(sys.argv[2] if len(sys.argv) == 3 else tempfile.mkdtemp(prefix="day-two-")).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):

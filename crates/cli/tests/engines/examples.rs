@@ -37,7 +37,7 @@ impl Example {
     fn start(rig: &Rig, name: &str) -> Example {
         let program = std::env::current_exe().unwrap();
         let mut child = Command::new(program)
-            // Its first argument is the role that one of them observes, and a filter of tests.
+            // Its first argument is a filter of tests, and for one example the role that it observes.
             .args(["members", "--exact", "--nocapture"])
             .env(EXAMPLE, name)
             .env("BELLWETHER_ENDPOINTS", rig.address())

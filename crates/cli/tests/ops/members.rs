@@ -292,7 +292,7 @@ fn a_cluster_grows_replaces_every_member_and_shrinks_while_a_client_works() {
     [&mut two, &mut three, &mut four][leader - 2].exits(5);
     load.goes_on();
 
-    // And the next, so that one is left.
+    // The next coordinator goes, too: one member is left.
     let leader = place.leader(via);
     let last = (2..=4).find(|id| *id == leader).unwrap();
     let other = place.until(last, "/v1/members", |seen| {

@@ -1,6 +1,6 @@
 //! Finding a server of the cluster that answers, and that follows a leader.
 //!
-//! * F1 All are tried, a moment apart, so that one that hangs costs that moment only. Each is tried again by itself, whatever
+//! * F1 All are tried, a moment apart, so that a server that hangs costs that moment only. Each is tried again by itself, whatever
 //!   the others do. The one that was left comes last.
 //! * F2 A server is of use when it answers a linearizable read. One that answers, but not that, follows no leader.
 //! * F3 Servers of two clusters are never mixed: the first that answers says which one it is.

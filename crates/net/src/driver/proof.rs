@@ -6,7 +6,7 @@
 //! address and writes one [proof](bytes()) instead of TLS. It needs no certificate, no TLS and no memory for that.
 //!
 //! No other process can make a proof, because none knows the secret: not even the child, which has kept only the
-//! digest. Any process may repeat a proof, late and often: it says that one start of one process has ended, and
+//! digest. Any process may repeat a proof, late and often: it says that a start of a process has ended, and
 //! that stays true.
 
 use bellwether_core::NodeId;
