@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web site wasm test-engines test-clients packages unit-file deb day-two unit e2e shots chromium bench-page bench-failover bench-locks bench-roles bench-report peers demo build test test-waiting test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm test-engines test-clients packages unit-file deb day-two unit e2e shots chromium bench-page bench-failover bench-locks bench-roles bench-report peers demo build test test-clusters test-processes test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,32 +40,38 @@ build: web ## Build the optimised `bellwether` into target/release
 BUILT           :=
 BUILD_FOR_TESTS  = $(if $(BUILT),@true,cargo build --quiet --locked --workspace --bin bellwether)
 
-# The page comes first: the commands that the tests start have it built in. Examples are compiled by clippy. Then tests that
-# wait for real processes run beside tests that compute; each part's output comes when the part is over. Real processes with
-# short time-outs need a core that is free, so tests that compute leave one free. On a machine with one
-# core, or with make test LANES=1, the parts run one after the other.
+# The page comes first: the commands that the tests start have it built in. Examples are compiled by clippy. Then three
+# parts run side by side; each part's output comes when it is over. Tests of real processes mostly wait. Tests that compute
+# take what these leave of the cores: they run only while nothing else wants to. On a machine with one core, or with
+# make test LANES=1, the parts run one after the other.
 CORES    := $(shell nproc 2>/dev/null || echo 1)
-LANES    := $(if $(filter 1,$(CORES)),1,2)
+LANES    := $(if $(filter 1,$(CORES)),1,3)
 # Without the flags of make: cargo takes them for offers of a job server, which it cannot reach.
 TESTS    := env -u MAKEFLAGS cargo test --workspace --locked
-# How the lane that computes starts its commands: they give way to others, and leave the first core free.
-FEWER    := taskset --cpu-list 1-$(shell expr $(CORES) - 1)
-BESIDE    = nice -n 10 $(if $(filter 1,$(LANES)),,$(shell $(FEWER) true 2>/dev/null && \
-            echo env RUST_TEST_THREADS=$(CORES) $(FEWER)))
+BESIDE    = $(if $(filter 1,$(LANES)),,$(shell chrt --idle 0 true 2>/dev/null && echo chrt --idle 0 || echo nice -n 19))
 
 test: web verify ## Everything CI runs: verify, all tests and doc tests, the quick checks, the page in a browser
 	$(TESTS) --no-run --lib --bins --tests
-	@$(MAKE) --no-print-directory --jobs=$(LANES) $(if $(filter-out 1,$(LANES)),--output-sync=target) test-waiting test-computing BUILT=yes
+	@$(MAKE) --no-print-directory --jobs=$(LANES) $(if $(filter-out 1,$(LANES)),--output-sync=target) \
+	  test-clusters test-processes test-computing BUILT=yes
 
-# What starts whole clusters, one such test after the other: commands look for the one cluster on this host. They are
-# started without cargo, which compiles most of the dependencies again where a test alone is asked for.
-WAITING  := ops engines
+# Tests that start whole clusters, one program after the other: commands look for the one cluster on this host. Then those of
+# single members, clients and connections. They are started without cargo, which compiles most of the dependencies again where
+# one test is asked for.
+CLUSTERS  := cli/ops cli/engines
+PROCESSES := node/members net/connections client/sessions
+WAITING   := $(notdir $(CLUSTERS) $(PROCESSES))
+RUN = built=$$($(TESTS) --no-run --lib --bins --tests 2>&1) || { echo "$$built"; exit 1; }; \
+  export RUST_TEST_THREADS=$(shell expr 2 \* $(CORES)); for each in $(1); do \
+    program=$$(echo "$$built" | sed -n "s|.* tests/$${each\#*/}/main.rs (\(.*\))$$|\1|p") && program=$$(realpath "$$program") && \
+    echo "$$program" && (cd crates/$${each%/*} && "$$program") || exit 1; done
 
-test-waiting:
-	@built=$$($(TESTS) --no-run --lib --bins --tests 2>&1) || { echo "$$built"; exit 1; }; for name in $(WAITING); do \
-	  program=$$(echo "$$built" | sed -n "s|.* tests/$$name/main.rs (\(.*\))$$|\1|p") && \
-	  program=$$(realpath "$$program") && echo "$$program" && (cd crates/cli && "$$program") || exit 1; done
+test-clusters:
+	@$(call RUN,$(CLUSTERS))
 	@$(MAKE) --no-print-directory test-clients e2e
+
+test-processes:
+	@$(call RUN,$(PROCESSES))
 
 test-computing:
 	$(BESIDE) $(TESTS) --lib --bins $(addprefix --test ,$(filter-out $(WAITING),$(TEST_BINARIES)))

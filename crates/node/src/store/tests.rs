@@ -408,7 +408,7 @@ fn a_snapshot_that_is_damaged_or_missing_is_refused() {
 /// again, which is right only as long as no version has been released with it.
 #[test]
 fn a_folder_of_format_1_is_read() {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden-log");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/members/golden-log");
     let files = |folder: &Path| -> Vec<_> {
         let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         entries.filter(|path| path.extension().is_some()).collect()

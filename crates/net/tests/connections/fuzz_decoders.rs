@@ -5,7 +5,7 @@
 //! What is accepted must also mean the same after being encoded again.
 //!
 //! ```text
-//! BELLWETHER_FUZZ_ROUNDS=10000000 cargo test -p bellwether-net --test it fuzz   longer
+//! BELLWETHER_FUZZ_ROUNDS=10000000 cargo test -p bellwether-net --test connections fuzz   longer
 //! BELLWETHER_FUZZ_SEED=7 ...                                                   another course
 //! ```
 //!
