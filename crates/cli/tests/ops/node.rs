@@ -194,7 +194,7 @@ fn a_member_and_its_parent_end_together_and_alike() {
     // The parent is killed, and the member does not outlive it.
     member.signal(Signal::KILL);
     member.end();
-    assert!(!Up::lives(process), "its log is closed");
+    assert!(Up::ends(process), "the member outlives its parent");
 }
 
 #[test]
