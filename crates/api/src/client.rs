@@ -117,6 +117,8 @@ pub struct Announcement {
     pub term: u64,
     /// The members and where each can be reached, `host:port`; as before, if empty.
     pub addresses: Vec<(u32, String)>,
+    /// By how many parts per million a clock may be too fast or too slow; as the welcome says, if absent.
+    pub drift_ppm: Option<u32>,
 }
 
 /// A client's frame.

@@ -104,7 +104,7 @@ impl Session {
         let shared = client.shared().clone();
         (shared.rules.ttl)(ttl)?;
         shared.expects(ttl);
-        let drift_ppm = shared.drift_ppm.saturating_add(turn_ppm(ttl) / 2);
+        let drift_ppm = shared.drift_ppm(ttl);
         let setup = Setup { key: Secret(draw()), name, ttl, drift_ppm };
         let key = setup.key;
         let phase = shared.with(|state, now| state.open(setup, now));
@@ -285,7 +285,7 @@ impl Session {
 }
 
 /// The margin as millionths of the TTL.
-fn turn_ppm(ttl: Duration) -> u32 {
+pub(crate) fn turn_ppm(ttl: Duration) -> u32 {
     let millionths = TURN.as_micros() * 1_000_000 / ttl.as_micros().max(1);
     u32::try_from(millionths).unwrap_or(u32::MAX).clamp(TURN_PPM, 500_000)
 }

@@ -172,6 +172,13 @@ impl ClientState {
         phases
     }
 
+    /// The members have another bound on clocks.
+    pub(crate) fn set_drift(&mut self, drift_ppm: impl Fn(Duration) -> u32) {
+        for session in self.sessions.values_mut() {
+            session.protocol.set_drift(&drift_ppm);
+        }
+    }
+
     /// Ends a session. What it holds is lost at once.
     pub(crate) fn close(&mut self, key: Key, now: Time) {
         let Some(state) = self.sessions.get_mut(&key) else { return };

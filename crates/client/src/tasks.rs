@@ -18,6 +18,7 @@ use crate::engine::{Engine, Greeting, Rules};
 use crate::error::Error;
 use crate::finder::{Finder, Places, Tried, jitter, no_coordinator};
 use crate::link::{Link, Reader, STALLED_AFTER, Writer};
+use crate::session::turn_ppm;
 use crate::spare;
 use crate::state::ClientState;
 use bellwether_api::client::{LONGEST_TO_MEMBER, ToClient, ToMember, decode_to_client, wire};
@@ -28,6 +29,7 @@ use bellwether_net::stages::{Stage, mark};
 use bellwether_net::{Clock, Malformed, frame};
 use bytes::BytesMut;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
@@ -98,7 +100,8 @@ pub(crate) struct Shared {
     /// Where the client is connected.
     connected: Mutex<Option<Endpoint>>,
     pub(crate) endpoints: Endpoints,
-    pub(crate) drift_ppm: u32,
+    /// By how many millionths clocks may be off, as the members said last.
+    drift_ppm: AtomicU32,
     /// What the engine refuses.
     pub(crate) rules: Rules,
 }
@@ -164,6 +167,17 @@ impl Shared {
         self.tried.lines()
     }
 
+    /// By how many millionths a session with this TTL is counted shorter, on this clock and on the members'.
+    pub(crate) fn drift_ppm(&self, ttl: Duration) -> u32 {
+        self.drift_ppm.load(Ordering::Relaxed).saturating_add(turn_ppm(ttl) / 2)
+    }
+
+    fn set_drift(&self, drift_ppm: u32, state: &mut ClientState) {
+        if self.drift_ppm.swap(drift_ppm, Ordering::Relaxed) != drift_ppm {
+            state.set_drift(|ttl| self.drift_ppm(ttl));
+        }
+    }
+
     /// Takes what is to be sent, when there is something.
     pub(crate) async fn outgoing(&self, frames: &mut Vec<ToMember>) {
         loop {
@@ -182,6 +196,9 @@ impl Shared {
                 match &frame {
                     ToClient::Announcement(news) => {
                         self.places.learn(news.addresses.iter().cloned());
+                        if let Some(drift_ppm) = news.drift_ppm {
+                            self.set_drift(drift_ppm, state);
+                        }
                         if announced(&self.status, news.coordinator, news.term) {
                             state.ask_again(now);
                         }
@@ -237,7 +254,7 @@ async fn start_with<E: Engine>(endpoints: Endpoints, name: String) -> Result<Arc
         places: greeting.places,
         connected: Mutex::default(),
         endpoints,
-        drift_ppm: greeting.drift_ppm,
+        drift_ppm: greeting.drift_ppm.into(),
         rules: E::RULES,
     });
     tokio::spawn({
@@ -360,6 +377,7 @@ async fn serve(
     }
     *shared.connected.lock().unwrap_or_else(PoisonError::into_inner) = Some(link.endpoint.clone());
     shared.status.send_modify(|status| status.enter(link));
+    shared.with(|state, _| shared.set_drift(link.welcome.drift_ppm, state));
     let ClientWelcome { member, coordinator, term, .. } = &link.welcome;
     debug!(endpoint = %link.endpoint, member, coordinator, term, "connected to a member");
     let (local, lease) = (link.is_local(), link.lease());

@@ -172,6 +172,11 @@ impl Client {
         Client { setup, state: State::New, next: 1, asked, held, refused }
     }
 
+    /// How far clocks may be off, by the TTL: it counts for what is confirmed from now on.
+    pub fn set_drift(&mut self, drift_ppm: impl FnOnce(Duration) -> u32) {
+        self.setup.drift_ppm = drift_ppm(self.setup.ttl);
+    }
+
     /// The session, as long as it is open.
     pub fn session(&self) -> Option<SessionId> {
         match self.state {

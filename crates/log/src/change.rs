@@ -73,9 +73,11 @@ impl<M: Machine> Log<M> {
         cx.others().filter(|id| self.knows(*id, cx.config())).collect()
     }
 
-    /// Tells the newest list if it is another one than before, and whether this member was removed.
-    pub(crate) fn show_members(&mut self, cx: &mut Cx<'_, M>) {
+    /// Tells the newest list and the settings of leases if they are others than before, and whether this member
+    /// was removed.
+    pub(crate) fn show_roster(&mut self, cx: &mut Cx<'_, M>) {
         let Some(whole) = self.whole() else { return };
+        let leases = whole.roster.leases;
         let newest = match (&whole.newest, &self.shown) {
             (Some((at, list)), _) => Some((list.clone(), *at <= whole.commit.index)),
             (None, None) => None,
@@ -87,6 +89,11 @@ impl<M: Machine> Log<M> {
         let committed = whole.roster.members.as_ref();
         let is_removed =
             committed.is_some_and(|list| list.removed.get(&cx.me()) == Some(&self.birth));
+        if leases != self.shown_leases {
+            self.shown_leases = leases;
+            cx.rule("G16");
+            cx.emit(Output::LeaseSettings(self.leases(cx.config())));
+        }
         if newest != self.shown {
             self.shown = newest;
             if let Some((members, committed)) = self.shown.clone() {
@@ -154,7 +161,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// Whether it leads and has committed an entry of its term.
-    fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.leader_state().is_some_and(|state| state.begin <= self.commit().index)
     }
 
@@ -169,7 +176,7 @@ impl<M: Machine> Log<M> {
             return false;
         };
         let holds = !peer.lost && peer.matched >= self.commit().index;
-        holds && self.counts_ack(id, peer.birth) && now <= peer.heard + config.lease
+        holds && self.counts_ack(id, peer.birth) && now <= peer.heard + self.leases(config).lease
     }
 
     /// For tests that plant a fault: appends a list without asking whether it may.
@@ -191,7 +198,7 @@ impl<M: Machine> Log<M> {
         if self.enter(term, Payload::Members(Arc::new(list))).is_none() {
             return;
         }
-        self.show_members(cx);
+        self.show_roster(cx);
         self.push(cx);
         self.renew(cx);
         self.tell_commit_soon(cx);
@@ -295,7 +302,10 @@ impl<M: Machine> Whole<M> {
     fn find_newest(&mut self) {
         let listed = |entry: &Arc<Entry<M::Command>>| match &entry.payload {
             Payload::Members(list) => Some((entry.position.index, list.clone())),
-            Payload::Begin { .. } | Payload::Joined { .. } | Payload::Command(_) => None,
+            Payload::Begin { .. }
+            | Payload::Joined { .. }
+            | Payload::Command(_)
+            | Payload::LeaseSettings(_) => None,
         };
         let committed = self.roster.members.clone().map(|list| (Index::ZERO, list));
         self.newest = self.tail.iter().rev().find_map(listed).or(committed);
@@ -311,7 +321,10 @@ impl<M: Machine> Whole<M> {
     pub(crate) fn push(&mut self, entry: Arc<Entry<M::Command>>) -> bool {
         let listed = match &entry.payload {
             Payload::Members(list) => Some((entry.position.index, list.clone())),
-            Payload::Begin { .. } | Payload::Joined { .. } | Payload::Command(_) => None,
+            Payload::Begin { .. }
+            | Payload::Joined { .. }
+            | Payload::Command(_)
+            | Payload::LeaseSettings(_) => None,
         };
         let is_added = self.tail.push::<M>(entry);
         if is_added && listed.is_some() {

@@ -48,7 +48,7 @@ impl<M: Machine> Log<M> {
             Appended::Gap => {}
             Appended::Diverges => self.diverge(leader, Some(&beat), cx),
         }
-        self.show_members(cx);
+        self.show_roster(cx);
         self.acknowledge(leader, &beat, cx);
         if self.last() < beat.last && self.lease.is_some() {
             self.fetch_from(leader, cx);
@@ -91,17 +91,23 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// G7: never to a lower generation of the same term (G8).
+    /// G7: never to a lower generation of the same term (G8), and never for less than it was.
     fn bind(&mut self, leader: NodeId, beat: &Heartbeat, cx: &mut Cx<'_, M>) {
         cx.rule("G7");
         self.freed_by = None;
         let same = self.lease.filter(|lease| lease.leader == leader && lease.term == beat.term);
+        let lease = cx.config().lease_of(beat.lease);
+        let until = cx.now() + lease;
+        let longer = same.map(|lease| lease.until).filter(|earlier| *earlier > until);
+        if longer.is_none() {
+            self.granted = lease;
+        }
         self.lease = Some(Lease {
             leader,
             term: beat.term,
             generation: same.map_or(0, |lease| lease.generation).max(beat.generation),
             incarnation: beat.incarnation,
-            until: cx.now() + cx.config().lease,
+            until: longer.unwrap_or(until),
             appointed: beat.appointed,
             matched: same.map_or(Index::ZERO, |lease| lease.matched),
             commit: same.map_or(Index::ZERO, |lease| lease.commit).max(beat.commit),
@@ -207,6 +213,7 @@ impl<M: Machine> Log<M> {
             start: self.starts,
             lost: self.lost,
             birth: self.birth,
+            lease: beat.lease,
         };
         cx.send(leader, Msg::Ack(ack));
     }
@@ -233,7 +240,7 @@ impl<M: Machine> Log<M> {
         self.offer = self.offer.take().filter(|offer| offer.at >= base);
         self.rely_on_state();
         self.tell_removals(members, cx);
-        self.show_members(cx);
+        self.show_roster(cx);
     }
 
     /// S8: a leader's log contradicts what is committed here. With a disk and a majority this cannot be,
@@ -272,6 +279,10 @@ impl<M: Machine> Whole<M> {
             Payload::Command(command) => Arc::make_mut(&mut self.state).apply(command),
             Payload::Members(members) => {
                 self.roster.members = Some(members.clone());
+                Vec::new()
+            }
+            Payload::LeaseSettings(leases) => {
+                self.roster.leases = Some(*leases);
                 Vec::new()
             }
         }

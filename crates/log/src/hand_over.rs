@@ -54,7 +54,7 @@ impl<M: Machine> Log<M> {
         if !has_claimed {
             cx.send(to, Msg::Invite { term: state.term, appointed });
         }
-        cx.set_timer(Timer::HandOver, cx.config().patience());
+        cx.set_timer(Timer::HandOver, self.leases(cx.config()).patience());
         self.drain(cx);
     }
 
@@ -84,7 +84,7 @@ impl<M: Machine> Log<M> {
             Err(Misfit::Lost)
         } else if !self.counts_ack(successor, peer.birth) {
             Err(Misfit::Unknown)
-        } else if peer.heard + config.lease <= now {
+        } else if peer.heard + self.leases(config).lease <= now {
             Err(Misfit::Silent)
         } else if self.drifting.contains(&successor) {
             Err(Misfit::Drifts)
@@ -96,7 +96,7 @@ impl<M: Machine> Log<M> {
     }
 
     pub(crate) fn hear_claim(&mut self, from: NodeId, cx: &mut Cx<'_, M>) {
-        let patience = cx.config().patience();
+        let patience = self.leases(cx.config()).patience();
         let votes = self.is_voter(from, cx.config());
         let Some(state) = self.leader_state_mut().filter(|_| votes) else { return };
         match &mut state.hand_over {
@@ -118,7 +118,7 @@ impl<M: Machine> Log<M> {
         let Some(whole) = self.whole() else { return };
         let last = whole.tail.last().index;
         let is_written = whole.written == last;
-        let patience = cx.config().patience();
+        let patience = self.leases(cx.config()).patience();
         let Some(state) = self.leader_state_mut() else { return };
         let Some(hand_over) = state.hand_over.as_mut() else { return };
         let HandOver { to, appointed, phase, .. } = *hand_over;

@@ -4,12 +4,15 @@ use crate::campaign::Campaign;
 use crate::hand_over::{HandOver, Phase};
 use crate::message::{Ack, Entries, Heartbeat, Msg};
 use crate::types::{
-    Birth, Config, Durability, Entry, Index, Loss, Output, Payload, Position, Term, Timer,
+    Birth, Config, Durability, Entry, Index, LeaseSettings, Loss, Output, Payload, Position, Term,
+    Timer,
 };
 use crate::{Cx, Log, Memory, Role};
 use bellwether_core::{Machine, NodeId, Time};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a leader knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,8 +27,9 @@ pub(crate) struct LeaderState {
     pub(crate) begin: Index,
     /// G10: the births in its `Begin`.
     pub(crate) births: BTreeMap<NodeId, Birth>,
-    /// G7: until when a majority's leases last, on its own clock.
+    /// G7: until when a majority's leases last, on its own clock; and how long the shortest of these is.
     pub(crate) until: Time,
+    shortest: Duration,
     /// Whether it has served in this term.
     pub(crate) served: bool,
     pub(crate) peers: BTreeMap<NodeId, Peer>,
@@ -41,8 +45,8 @@ pub(crate) struct LeaderState {
 /// What a leader knows of a follower that has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Peer {
-    /// G7: when this leader sent the newest message that was answered by a lease.
-    pub(crate) lease: Option<Time>,
+    /// G7: of the leases that it has granted, the one that lasts longest.
+    pub(crate) lease: Option<Granted>,
     /// When it sent the newest message that was answered at all.
     answered: Time,
     pub(crate) heard: Time,
@@ -55,6 +59,21 @@ pub(crate) struct Peer {
     start: u32,
     pub(crate) lost: bool,
     pub(crate) birth: Birth,
+}
+
+/// G7: a lease that a follower has granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Granted {
+    /// When this leader sent what was answered by it.
+    sent: Time,
+    lease: Duration,
+}
+
+impl Granted {
+    /// Until when the leader may rely on it.
+    fn until(&self, leases: LeaseSettings) -> Time {
+        self.sent + leases.relied_on(self.lease)
+    }
 }
 
 impl LeaderState {
@@ -73,6 +92,7 @@ impl<M: Machine> Log<M> {
     pub(crate) fn lead(&mut self, cx: &mut Cx<'_, M>) {
         let Role::Candidate(campaign) = std::mem::take(&mut self.role) else { return };
         cx.rule("G3");
+        let LeaseSettings { heartbeat, lease, .. } = self.leases(cx.config());
         for timer in [Timer::Ask, Timer::Wait, Timer::Fetch] {
             cx.cancel_timer(timer);
         }
@@ -94,10 +114,11 @@ impl<M: Machine> Log<M> {
                 begin: begin.index,
                 births,
                 until: Time::ZERO,
+                shortest: lease,
                 served: false,
                 peers: BTreeMap::new(),
                 progress: cx.now(),
-                next_heartbeat: cx.now() + cx.config().heartbeat,
+                next_heartbeat: cx.now() + heartbeat,
                 claimant: None,
                 hand_over: None,
             }),
@@ -105,7 +126,7 @@ impl<M: Machine> Log<M> {
         );
         cx.emit(Output::Leads(term));
         self.send_to_strangers(cx);
-        cx.set_timer(Timer::Heartbeat, cx.config().heartbeat);
+        cx.set_timer(Timer::Heartbeat, heartbeat);
         self.write_soon(cx);
     }
 
@@ -122,7 +143,7 @@ impl<M: Machine> Log<M> {
         let prev = whole.tail.position_at(state.begin.prev()).unwrap_or_default();
         let entries: Entries<M> = whole.tail.after::<M>(prev.index, cx.config().push_bytes).into();
         for other in self.other_members(cx) {
-            if let Some(beat) = self.beat_for(other, cx.now()) {
+            if let Some(beat) = self.beat_for(other, cx.now(), cx.config()) {
                 cx.send(other, Msg::Append { beat, prev, entries: entries.clone() });
             }
         }
@@ -217,7 +238,7 @@ impl<M: Machine> Log<M> {
                 peer.unacked = peer.unacked.saturating_add(bytes);
                 peer.pushed = now;
             }
-            if let Some(beat) = self.beat_for(id, now) {
+            if let Some(beat) = self.beat_for(id, cx.now(), cx.config()) {
                 cx.send(id, Msg::Append { beat, prev, entries });
             }
         }
@@ -237,7 +258,7 @@ impl<M: Machine> Log<M> {
     }
 
     /// What a leader says in every message; none if it does not lead, or has stopped serving for another.
-    pub(crate) fn beat_for(&self, to: NodeId, now: Time) -> Option<Heartbeat> {
+    pub(crate) fn beat_for(&self, to: NodeId, now: Time, config: &Config) -> Option<Heartbeat> {
         let (whole, state) = (self.whole()?, self.leader_state()?);
         if state.is_silent() {
             return None;
@@ -252,6 +273,7 @@ impl<M: Machine> Log<M> {
             appointed: state.appointed,
             welcome: lost.map(|peer| peer.start),
             incarnation: self.incarnation,
+            lease: self.leases(config).lease,
         })
     }
 
@@ -271,7 +293,7 @@ impl<M: Machine> Log<M> {
     /// G6: followers apply what is committed when a message says so. If no entries follow, that is a
     /// heartbeat, which then comes a little earlier.
     pub(crate) fn tell_commit_soon(&mut self, cx: &mut Cx<'_, M>) {
-        let soon = cx.config().heartbeat / 20;
+        let soon = self.leases(cx.config()).heartbeat / 20;
         let (now, is_silent) = (cx.now(), self.leader_state().is_none_or(LeaderState::is_silent));
         if let Some(state) = self.leader_state_mut()
             && now + soon < state.next_heartbeat
@@ -306,10 +328,12 @@ impl<M: Machine> Log<M> {
         let now = cx.now();
         let last = self.last();
         let is_waiting = self.commit() < last;
+        let leases = self.leases(cx.config());
+        let stall = cx.config().stall.unwrap_or(leases.lease.saturating_mul(2));
         let Some(state) = self.leader_state_mut() else { return };
         // G7: a leader that can do nothing keeps others from leading.
         let is_idle = !is_waiting && now < state.until;
-        if !is_idle && state.progress + cx.config().stall <= now {
+        if !is_idle && state.progress + stall <= now {
             cx.rule("G7");
             return self.retire(Loss::Stalled, cx);
         }
@@ -318,16 +342,17 @@ impl<M: Machine> Log<M> {
         }
         state.claimant = None;
         for other in self.other_members(cx) {
-            if let Some(beat) = self.beat_for(other, now) {
+            if let Some(beat) = self.beat_for(other, cx.now(), cx.config()) {
                 cx.send(other, Msg::Append { beat, prev: last, entries: Arc::new([]) });
             }
         }
-        let stall = cx.config().stall;
         self.offer = self.offer.take().filter(|offer| now < offer.wanted + stall);
         if let Some(state) = self.leader_state_mut() {
-            state.next_heartbeat = now + cx.config().heartbeat;
+            // G16: a lease that it counts may be from before a change.
+            let pause = leases.heartbeat.min(state.shortest / 5);
+            state.next_heartbeat = now + pause;
+            cx.set_timer(Timer::Heartbeat, pause);
         }
-        cx.set_timer(Timer::Heartbeat, cx.config().heartbeat);
         // Where its own vote is enough, no answer renews the lease.
         self.renew(cx);
         self.tend_members(cx);
@@ -346,6 +371,7 @@ impl<M: Machine> Log<M> {
         }
         cx.emit(Output::Reading { member: from, sent: ack.sent, clock: ack.clock });
         let resumed = state.resumed;
+        let lease = cx.config().lease_of(ack.lease);
         let peer = state.peers.entry(from).or_insert(Peer::new(&ack));
         // G9, G10: an earlier start, or another folder's late answer.
         if peer.birth == ack.birth && ack.start < peer.start
@@ -356,7 +382,7 @@ impl<M: Machine> Log<M> {
         if (peer.birth, peer.start) != (ack.birth, ack.start) {
             *peer = Peer::new(&ack);
         }
-        peer.hear(&ack, resumed, last.index, now);
+        peer.hear(&ack, lease, resumed, last.index, now);
         self.admit(from, ack.birth, cx);
         self.advance(cx);
         self.renew(cx);
@@ -390,12 +416,14 @@ impl<M: Machine> Log<M> {
     pub(crate) fn renew(&mut self, cx: &mut Cx<'_, M>) {
         let (needed, now) = (self.needed(cx.group(), cx.config()), cx.now());
         let begun = self.commit().index;
-        let leased = self.leased_since(needed, now, cx.config());
+        let leases = self.leases(cx.config());
+        let granted = self.slowest_lease(needed, now, cx.config());
         let Some(state) = self.leader_state_mut().filter(|state| !state.is_silent()) else {
             return;
         };
-        let until = leased.map_or(Time::ZERO, |sent| sent + cx.config().leader_lease());
+        let until = granted.map_or(Time::ZERO, |granted| granted.until(leases));
         state.until = if begun < state.begin { Time::ZERO } else { until };
+        state.shortest = granted.map_or(leases.lease, |granted| granted.lease);
         let (term, until, served) = (state.term, state.until, state.served);
         if now >= until {
             return;
@@ -408,18 +436,19 @@ impl<M: Machine> Log<M> {
         }
     }
 
-    /// When it sent what the slowest of its fastest majority has answered by a lease.
-    fn leased_since(&self, needed: usize, now: Time, config: &Config) -> Option<Time> {
+    /// Of the leases of its fastest majority the one that ends first.
+    fn slowest_lease(&self, needed: usize, now: Time, config: &Config) -> Option<Granted> {
         let state = self.leader_state()?;
         let counts = |id: NodeId, peer: &Peer| {
             let is_steady = !peer.lost && !self.drifting.contains(&id);
             is_steady && self.counts_ack(id, peer.birth) && self.is_voter(id, config)
         };
         let leases = state.peers.iter().filter(|(id, peer)| counts(**id, peer));
-        let mut leases: Vec<Time> = leases.filter_map(|(_, peer)| peer.lease).collect();
-        leases.sort_unstable_by(|a, b| b.cmp(a));
+        let mut leases: Vec<Granted> = leases.filter_map(|(_, peer)| peer.lease).collect();
+        let settings = self.leases(config);
+        leases.sort_unstable_by_key(|granted| Reverse(granted.until(settings)));
         match needed.checked_sub(2) {
-            None => Some(now),
+            None => Some(Granted { sent: now, lease: settings.lease }),
             Some(slowest) => leases.get(slowest).copied(),
         }
     }
@@ -460,14 +489,16 @@ impl Peer {
     }
 
     /// Takes in an ACK of this start and this folder.
-    fn hear(&mut self, ack: &Ack, resumed: Time, last: Index, now: Time) {
+    fn hear(&mut self, ack: &Ack, lease: Duration, resumed: Time, last: Index, now: Time) {
         self.answered = self.answered.max(ack.sent);
         self.heard = now;
         self.lost = ack.lost;
         // What a start has it keeps: within a term its log only grows.
         self.matched = self.matched.max(ack.matched.min(last));
         if ack.holds && !ack.lost && ack.sent >= resumed {
-            self.lease = self.lease.max(Some(ack.sent));
+            let granted = Granted { sent: ack.sent, lease };
+            let lasts_longer = |known: &Granted| known.sent + known.lease > ack.sent + lease;
+            self.lease = self.lease.filter(lasts_longer).or(Some(granted));
         }
         if self.matched == last {
             (self.next, self.unacked) = (Some(last.next()), 0);

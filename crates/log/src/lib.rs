@@ -110,6 +110,7 @@ mod ended;
 mod follow;
 mod hand_over;
 mod lead;
+mod lease_settings;
 mod members;
 mod message;
 mod restart;
@@ -129,8 +130,8 @@ pub use restart::{Durable, HardState, Saved};
 pub use status::{Completeness, PeerReport, Report};
 pub use tail::Tail;
 pub use types::{
-    Birth, ClusterId, Config, Durability, Entry, Incarnation, Index, Input, Loss, Misfit, Output,
-    Payload, Portable, Position, Quorum, Term, Timer,
+    Birth, ClusterId, Config, Durability, Entry, Incarnation, Index, Input, LeaseSettings, Loss,
+    Misfit, Output, Payload, Portable, Position, Quorum, Term, Timer,
 };
 
 pub use bellwether_core::{Machine, Unsound};
@@ -143,6 +144,7 @@ use campaign::Campaign;
 use lead::LeaderState;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 use transfer::{Fetching, Partial, Snapshot};
 pub use transfer::{Piece, Received};
 use vote::Ask;
@@ -169,6 +171,8 @@ pub struct Log<M: Machine> {
     lease: Option<Lease>,
     /// G9: one lease after a restart.
     no_vote_until: Option<Time>,
+    /// G9: the longest lease that may still bind it.
+    granted: Duration,
     /// G15: which start of the process this is; which ones of others have ended, the last of each that was
     /// heard of; and the leader whose end has freed this member.
     incarnation: Incarnation,
@@ -189,6 +193,8 @@ pub struct Log<M: Machine> {
     outcomes: Vec<M::Outcome>,
     /// G11: the member list that was told last, and whether it was committed.
     shown: Option<(Arc<Members>, bool)>,
+    /// G16: the settings of leases that were told last, if they were of the log.
+    shown_leases: Option<LeaseSettings>,
     /// G14: it is not a member any more.
     removed: bool,
 }
@@ -208,6 +214,7 @@ impl<M: Machine> Default for Log<M> {
             memory: Memory::default(),
             lease: None,
             no_vote_until: None,
+            granted: Duration::ZERO,
             incarnation: Incarnation::UNKNOWN,
             ended: BTreeMap::new(),
             freed_by: None,
@@ -220,6 +227,7 @@ impl<M: Machine> Default for Log<M> {
             drifting: BTreeSet::new(),
             outcomes: Vec::new(),
             shown: None,
+            shown_leases: None,
             removed: false,
         }
     }
@@ -307,7 +315,7 @@ impl<M: Machine> Process for Log<M> {
 
     fn on_start(&mut self, saved: Option<Durable<M>>, cx: &mut Cx<'_, M>) {
         self.start(saved, cx.now(), cx.config());
-        self.show_members(cx);
+        self.show_roster(cx);
     }
 
     fn on_input(&mut self, input: Input, cx: &mut Cx<'_, M>) {

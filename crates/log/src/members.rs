@@ -1,6 +1,6 @@
 //! The member list, which is an entry of the log (G11): who votes, who learns, and where each one is.
 
-use crate::types::{Birth, ClusterId};
+use crate::types::{Birth, ClusterId, LeaseSettings};
 use bellwether_core::{Group, NodeId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -189,7 +189,7 @@ pub enum Change {
     Remove(NodeId),
 }
 
-/// Why the member list does not change (G12).
+/// Why the member list, or the settings of leases, do not change (G12, G16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChangeError {
     /// This member does not serve.
@@ -219,9 +219,9 @@ impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ChangeError::NotServing => f.write_str("this member is not the coordinator"),
-            ChangeError::Busy => f.write_str(
-                "another change of the members, or a hand-over, is under way; try again",
-            ),
+            ChangeError::Busy => {
+                f.write_str("another change of this kind, or a hand-over, is under way; try again")
+            }
             ChangeError::Fixed => f.write_str(
                 "members are fixed with durability = \"memory\" and with quorum = \"none\"",
             ),
@@ -243,7 +243,7 @@ impl fmt::Display for ChangeError {
 impl std::error::Error for ChangeError {}
 
 /// What is known of the members at the commit index: which data folder of each counts (G10), and the
-/// member list, if it has ever changed (G11), and which cluster this is.
+/// member list and the settings of leases, if they have ever changed (G11, G16), and which cluster this is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Roster {
     /// Each member's data folder.
@@ -252,6 +252,8 @@ pub struct Roster {
     pub members: Option<Arc<Members>>,
     /// The cluster. A log of an earlier version that has dropped its first entry does not say.
     pub cluster: Option<ClusterId>,
+    /// How long leases last.
+    pub leases: Option<LeaseSettings>,
 }
 
 impl Roster {

@@ -27,6 +27,9 @@ pub struct Heartbeat {
     pub welcome: Option<u32>,
     /// G15: which start of the leader's process sends this.
     pub incarnation: Incarnation,
+    /// G7: how long the receiver shall be bound. A version that knows no settings of the log does not say: zero. Then
+    /// it is the configured lease.
+    pub lease: Duration,
 }
 
 /// G15: that incarnation has ended. It will do nothing any more.
@@ -165,6 +168,8 @@ pub struct Ack {
     pub lost: bool,
     /// Its data folder (G10).
     pub birth: Birth,
+    /// For how long it is bound, as it was asked to be (G7); zero for the configured lease.
+    pub lease: Duration,
 }
 
 /// What a voter answers.

@@ -59,6 +59,8 @@ pub struct HardState {
     pub lost: bool,
     /// Whether the log is kept, too: not in memory mode.
     pub keeps_log: bool,
+    /// G9: the longest lease that may still bind it; zero in folders that were made before this was noted.
+    pub granted: Duration,
 }
 
 impl<M: Machine> Saved<M> {
@@ -94,6 +96,7 @@ impl<M: Machine> Log<M> {
             floor: self.floor,
             lost: self.lost,
             keeps_log: !self.forgets,
+            granted: self.granted,
         }
     }
 
@@ -127,7 +130,9 @@ impl<M: Machine> Log<M> {
         (self.promised, self.vote) = (hard.promised, hard.vote);
         self.seen = hard.promised;
         self.longest_ttl_ms = hard.longest_ttl_ms;
-        self.no_vote_until = Some(now + config.lease);
+        self.granted = hard.granted;
+        let granted = Some(hard.granted).filter(|granted| !granted.is_zero());
+        self.no_vote_until = Some(now + granted.unwrap_or(config.leases.lease));
         match log {
             // What acknowledges or votes also promises: without a promise there is nothing to forget.
             Saved::Nothing => self.lost = hard.promised > Term::ZERO,
@@ -175,7 +180,10 @@ impl<M: Machine> Log<M> {
         {
             let commands = whole.tail.iter().filter_map(|entry| match &entry.payload {
                 Payload::Command(command) => Some(rounded(M::ttl_of(command))),
-                Payload::Begin { .. } | Payload::Joined { .. } | Payload::Members(_) => None,
+                Payload::Begin { .. }
+                | Payload::Joined { .. }
+                | Payload::Members(_)
+                | Payload::LeaseSettings(_) => None,
             });
             let most = commands.max().unwrap_or(0).max(rounded(whole.state.longest_ttl()));
             self.longest_ttl_ms = self.longest_ttl_ms.max(most);
@@ -190,7 +198,7 @@ impl<M: Machine> Log<M> {
                 births.iter().find(|(id, _)| *id == member).map(|(_, birth)| *birth)
             }
             Payload::Joined { member: id, birth } => (*id == member).then_some(*birth),
-            Payload::Command(_) | Payload::Members(_) => None,
+            Payload::Command(_) | Payload::Members(_) | Payload::LeaseSettings(_) => None,
         };
         let uncommitted =
             whole.tail.iter().rev().take_while(|e| e.position.index > whole.commit.index);

@@ -3,6 +3,7 @@
 mod g10_births;
 mod g11_to_g14;
 mod g15;
+mod g16;
 mod g1_to_g3;
 mod g4_g5;
 mod g6_g7;
@@ -11,8 +12,8 @@ mod g9;
 mod network;
 
 use crate::{
-    Ack, Answer, Birth, Config, Durability, Entry, Heartbeat, Incarnation, Index, Input, Log,
-    Machine, Msg, Output, Payload, Place, Position, Term, Timer, Unsound,
+    Ack, Answer, Birth, Config, Durability, Entry, Heartbeat, Incarnation, Index, Input,
+    LeaseSettings, Log, Machine, Msg, Output, Payload, Place, Position, Term, Timer, Unsound,
 };
 use bellwether_core::{Context, Effect, Group, NodeId, Process, Time};
 use std::sync::Arc;
@@ -206,6 +207,7 @@ impl One {
             start: 1,
             lost: false,
             birth: Birth::new(1),
+            lease: self.log.leases(&self.config).lease,
         }
     }
 }
@@ -234,6 +236,7 @@ pub(crate) fn beat(term: u64, last: Position, commit: u64) -> Heartbeat {
         appointed: false,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
+        lease: ms(500),
     }
 }
 

@@ -103,7 +103,7 @@ impl<M: Machine> Log<M> {
         cx.rule("G5");
         let asked = self.ask_for(from, place.clone(), 0, cx);
         self.fetch = Some(Fetching { from, place, asked, ahead: None });
-        cx.set_timer(Timer::Fetch, cx.config().patience());
+        cx.set_timer(Timer::Fetch, self.leases(cx.config()).patience());
     }
 
     /// Asks for the piece that begins `ahead` bytes after a place.
@@ -130,7 +130,7 @@ impl<M: Machine> Log<M> {
         };
         let ahead = Some(self.ask_for(from, place.clone(), asked.budget, cx));
         self.fetch = Some(Fetching { from, place, asked, ahead });
-        cx.set_timer(Timer::Fetch, cx.config().patience());
+        cx.set_timer(Timer::Fetch, self.leases(cx.config()).patience());
     }
 
     /// The snapshot that it receives, if it does.
@@ -202,7 +202,7 @@ impl<M: Machine> Log<M> {
         if expected && is_newer && !is_sure && self.leader_state().is_none() {
             self.take_piece(from, beat.as_ref(), last, body, cx);
         }
-        self.show_members(cx);
+        self.show_roster(cx);
         if let Some(beat) = &beat {
             self.acknowledge(from, beat, cx);
         }
@@ -271,7 +271,7 @@ impl<M: Machine> Log<M> {
     /// A piece should take from a quarter of a heartbeat to a half: so a heartbeat never waits long
     /// behind one, on a link of any bandwidth.
     fn judge_budget(&mut self, sent: Time, cx: &Cx<'_, M>) {
-        let (took, heartbeat) = (cx.now().since(sent), cx.config().heartbeat);
+        let (took, heartbeat) = (cx.now().since(sent), self.leases(cx.config()).heartbeat);
         if took <= heartbeat / 4 {
             self.budget = self.budget.saturating_mul(2);
         } else if took > heartbeat / 2 {
@@ -366,7 +366,8 @@ impl<M: Machine> Log<M> {
 
     /// A snapshot that was complete long ago is saved.
     pub(crate) fn forget_received(&mut self, cx: &Cx<'_, M>) {
-        let is_over = |complete: Time| complete + cx.config().heartbeat <= cx.now();
+        let heartbeat = self.leases(cx.config()).heartbeat;
+        let is_over = |complete: Time| complete + heartbeat <= cx.now();
         self.received.take_if(|received| received.complete.is_some_and(is_over));
     }
 
@@ -436,7 +437,7 @@ impl<M: Machine> Log<M> {
             let reached = entries.last().map_or(last, |entry| entry.position);
             self.note_supplied(to, reached, cx.now());
         }
-        let beat = self.beat_for(to, cx.now());
+        let beat = self.beat_for(to, cx.now(), cx.config());
         cx.send(to, Msg::Supply { beat, last, body });
     }
 

@@ -209,6 +209,37 @@ pub enum Payload<C> {
     Command(C),
     /// G11: from here on these are the members.
     Members(Arc<Members>),
+    /// G16: from here on, once it is committed, leases are of this kind.
+    LeaseSettings(LeaseSettings),
+}
+
+/// How long leases last and what that takes (G16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LeaseSettings {
+    /// How often a leader shows that it lives.
+    pub heartbeat: Duration,
+    /// How long a follower stays bound to a leader that it heard.
+    pub lease: Duration,
+    /// By how much a clock may be too fast or too slow, in parts per million.
+    pub drift_ppm: u32,
+}
+
+impl LeaseSettings {
+    /// How long a leader may rely on a lease, on its own clock, from the moment at which it sent
+    /// what is answered. The follower's clock may be too fast and its own too slow, each by the
+    /// bound.
+    pub fn relied_on(&self, lease: Duration) -> Duration {
+        let million = 1_000_000_u128;
+        let drift = u128::from(self.drift_ppm).min(million);
+        let micros = lease.as_micros() * (million - drift) / (million + drift);
+        // A clock is read in whole microseconds: one may be lost at either end of either clock.
+        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX).saturating_sub(4))
+    }
+
+    /// How long a hand-over, or a piece, may take.
+    pub(crate) fn patience(&self) -> Duration {
+        self.heartbeat.saturating_mul(2)
+    }
 }
 
 /// What an entry weighs besides its command.
@@ -222,6 +253,7 @@ impl<C> Entry<C> {
             Payload::Joined { .. } => 16,
             Payload::Command(command) => M::weight(command),
             Payload::Members(members) => members.weight(),
+            Payload::LeaseSettings(_) => 16,
         };
         payload.saturating_add(ENTRY_WEIGHT)
     }
@@ -265,21 +297,18 @@ pub enum Durability {
     Memory,
 }
 
-/// What is fixed while a member runs. All members must agree on `lease`, `drift_ppm` and `quorum`.
+/// What is fixed while a member runs. All members must agree on `quorum`, and on the settings of leases as long as
+/// the log has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How often a leader shows that it lives.
-    pub heartbeat: Duration,
-    /// How long a follower stays bound to a leader that it heard.
-    pub lease: Duration,
-    /// By how much a clock may be too fast or too slow, in parts per million.
-    pub drift_ppm: u32,
+    /// G16: leases as long as the log does not say otherwise.
+    pub leases: LeaseSettings,
     /// Whose agreement a leader needs.
     pub quorum: Quorum,
     /// Whether the log survives a restart.
     pub durability: Durability,
-    /// G7: a leader for which nothing advances for this long gives up. Two leases by default.
-    pub stall: Duration,
+    /// G7: a leader for which nothing advances for this long gives up. Two leases if it is not given.
+    pub stall: Option<Duration>,
     /// Bytes of committed entries that are kept for followers that lag.
     pub keep_bytes: usize,
     /// Bytes of entries that may be on their way to one follower.
@@ -300,12 +329,10 @@ impl Config {
     /// The usual configuration for these times.
     pub fn new(heartbeat: Duration, lease: Duration, drift_ppm: u32) -> Self {
         Config {
-            heartbeat,
-            lease,
-            drift_ppm,
+            leases: LeaseSettings { heartbeat, lease, drift_ppm },
             quorum: Quorum::Majority,
             durability: Durability::Disk,
-            stall: lease * 2,
+            stall: None,
             keep_bytes: 8 << 20,
             push_bytes: 1 << 20,
             piece: (4 << 10, 1 << 20),
@@ -313,6 +340,11 @@ impl Config {
             incarnation: None,
             founders: None,
         }
+    }
+
+    /// How long a lease is, by a message that may not say.
+    pub(crate) fn lease_of(&self, said: Duration) -> Duration {
+        if said.is_zero() { self.leases.lease } else { said }
     }
 
     /// How many members must agree if all of the group vote.
@@ -327,17 +359,6 @@ impl Config {
     /// without majorities there is nothing to change.
     pub fn may_change(&self) -> bool {
         self.quorum == Quorum::Majority && self.durability == Durability::Disk
-    }
-
-    /// How long a leader may rely on a lease, on its own clock, from the moment at which it sent
-    /// what is answered. The follower's clock may be too fast and its own too slow, each by the
-    /// bound.
-    pub fn leader_lease(&self) -> Duration {
-        let million = 1_000_000_u128;
-        let drift = u128::from(self.drift_ppm).min(million);
-        let micros = self.lease.as_micros() * (million - drift) / (million + drift);
-        // A clock is read in whole microseconds: one may be lost at either end of either clock.
-        Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX).saturating_sub(4))
     }
 }
 
@@ -482,6 +503,8 @@ pub enum Output {
         /// Whether it is committed.
         committed: bool,
     },
+    /// G16: these settings of leases are in force now, by the log.
+    LeaseSettings(LeaseSettings),
     /// G13: this leader is to leave, and has to hand over first.
     MustHandOver,
     /// G14: this member was removed. It does nothing any more.

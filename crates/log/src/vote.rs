@@ -2,7 +2,7 @@
 
 use crate::campaign::{Campaign, VoteReply};
 use crate::message::{Answer, Msg, Permit};
-use crate::types::{Birth, Config, Durability, Loss, Output, Position, Quorum, Term, Timer};
+use crate::types::{Birth, Durability, Loss, Output, Position, Quorum, Term, Timer};
 use crate::{Cx, Lease, Log, Role};
 use bellwether_core::{Machine, NodeId};
 use std::time::Duration;
@@ -202,8 +202,8 @@ impl<M: Machine> Log<M> {
         for other in missing.into_iter().filter(|id| *id != me) {
             cx.send(other, Msg::RequestVote { term, last, sure, permit, ended });
         }
-        let heartbeat = cx.config().heartbeat;
-        cx.set_timer_within(Timer::Ask, heartbeat..heartbeat * 2);
+        let heartbeat = self.leases(cx.config()).heartbeat;
+        cx.set_timer_within(Timer::Ask, heartbeat..heartbeat.saturating_mul(2));
         self.tally(cx);
     }
 
@@ -237,7 +237,7 @@ impl<M: Machine> Log<M> {
     }
 
     fn note_answer(&mut self, from: NodeId, answer: Answer, birth: Birth, cx: &Cx<'_, M>) {
-        let (now, lease) = (cx.now(), cx.config().lease);
+        let (now, lease) = (cx.now(), self.leases(cx.config()).lease);
         let counts = self.counts_vote(from, birth);
         if let Answer::No { promised } = answer {
             self.seen = self.seen.max(promised);
@@ -482,12 +482,5 @@ impl<M: Machine> Log<M> {
             }
             Role::Follower => self.begin_campaign(false, appointed, Some(permit), cx),
         }
-    }
-}
-
-impl Config {
-    /// How long a hand-over, or a piece, may take.
-    pub(crate) fn patience(&self) -> Duration {
-        self.heartbeat * 2
     }
 }

@@ -4,7 +4,7 @@ use crate::ranks::Ranks;
 use bellwether_algorithms::definition::Settings;
 use bellwether_algorithms::election::any;
 use bellwether_core::{Group, NodeId};
-use bellwether_log::{self as log, Durability, Quorum};
+use bellwether_log::{self as log, Durability, LeaseSettings, Quorum};
 use std::fmt;
 use std::time::Duration;
 
@@ -92,6 +92,18 @@ impl Default for Choices {
 }
 
 impl Choices {
+    /// The settings of leases.
+    pub fn leases(&self) -> LeaseSettings {
+        let Choices { heartbeat, lease, drift_ppm, .. } = *self;
+        LeaseSettings { heartbeat, lease, drift_ppm }
+    }
+
+    /// The same with other settings of leases.
+    pub fn with_leases(&self, leases: LeaseSettings) -> Self {
+        let LeaseSettings { heartbeat, lease, drift_ppm } = leases;
+        Choices { heartbeat, lease, drift_ppm, ..self.clone() }
+    }
+
     /// Fast take-over on a quiet local network: a tenth of a second.
     pub fn fast() -> Self {
         Choices {
@@ -124,10 +136,10 @@ impl Config {
         }
         // Some beats may be lost or late before the coordinator is suspected, and one T must be left
         // of the lease for the election, or the lease would run out for nothing.
-        if lease < heartbeat * 5 {
+        if lease < heartbeat.saturating_mul(5) {
             let why = format!(
                 "{lease:?} is less than five heartbeats of {heartbeat:?}; give at least {:?}",
-                heartbeat * 5
+                heartbeat.saturating_mul(5)
             );
             return unfit("lease", why);
         }
@@ -161,6 +173,19 @@ impl Config {
             patience: slowest + lease,
             election,
         })
+    }
+
+    /// G16: the log has these settings of leases. The times of the member and of its election follow them. The log
+    /// itself knows them.
+    pub fn adopt(
+        &mut self,
+        leases: LeaseSettings,
+        choices: &Choices,
+        group: &Group,
+    ) -> Result<(), Unfit> {
+        let next = Config::new(&choices.with_leases(leases), self.ranks.clone(), group)?;
+        *self = Config { log: self.log.clone(), ..next };
+        Ok(())
     }
 
     /// Whether this member may ever lead.

@@ -47,7 +47,7 @@ impl Detector {
 
     /// D1: a sign of life. How long to wait for the next.
     pub fn hear(&mut self, now: Time, config: &Config) -> Duration {
-        let pace = micros(config.log.heartbeat);
+        let pace = micros(config.log.leases.heartbeat);
         match self.heard {
             None => (self.mean_us, self.deviation_us) = (pace, pace / 4),
             Some(before) => {
@@ -67,7 +67,7 @@ impl Detector {
     pub fn hint(&mut self, now: Time, config: &Config) -> Duration {
         self.broken = true;
         let left = self.due.since(now);
-        self.wait(now, left.min(config.log.heartbeat * 3 / 2))
+        self.wait(now, left.min(config.log.leases.heartbeat * 3 / 2))
     }
 
     /// The patience seems to have ended.
@@ -76,8 +76,8 @@ impl Detector {
             return Verdict::Wait(self.due.since(now));
         }
         // D3.
-        if now.since(self.due) > config.log.heartbeat / 2 {
-            return Verdict::Wait(self.wait(now, config.log.heartbeat));
+        if now.since(self.due) > config.log.leases.heartbeat / 2 {
+            return Verdict::Wait(self.wait(now, config.log.leases.heartbeat));
         }
         let silent = self.heard.map_or(Duration::ZERO, |heard| now.since(heard));
         Verdict::Suspect(silent, self.broken)

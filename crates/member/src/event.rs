@@ -1,7 +1,7 @@
 //! What a member tells the application, each with its reason.
 
 use bellwether_core::NodeId;
-use bellwether_log::{Loss, Members, Suffrage, Term};
+use bellwether_log::{LeaseSettings, Loss, Members, Suffrage, Term};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +64,8 @@ pub enum Event {
         /// Whether it is committed.
         committed: bool,
     },
+    /// G16: these settings of leases are in force now.
+    LeaseSettings(LeaseSettings),
     /// G14: this member was removed from the cluster, and does nothing any more.
     Removed,
     /// What was asked for cannot be done.
@@ -173,6 +175,10 @@ impl fmt::Display for Event {
                     other => write!(f, " {id} ({other})"),
                 })
             }
+            Event::LeaseSettings(LeaseSettings { heartbeat, lease, drift_ppm }) => write!(
+                f,
+                "goes by the settings of the log: heartbeat {heartbeat:?}, lease {lease:?}, drift_ppm {drift_ppm}"
+            ),
             Event::Removed => f.write_str("was removed from the cluster"),
             Event::Declined(decline) => write!(f, "declined: {decline}"),
         }

@@ -28,8 +28,8 @@ mod status;
 mod tests;
 
 pub use bellwether_log::{
-    Change, ChangeError, Completeness, Durability, Durable, Incarnation, Loss, Members, Position,
-    Quorum, Seat, Suffrage, Term,
+    Change, ChangeError, Completeness, Durability, Durable, Incarnation, LeaseSettings, Loss,
+    Members, Position, Quorum, Seat, Suffrage, Term,
 };
 pub use config::{Choices, Config, MOST_DRIFT_PPM, Preempt, Unfit};
 pub use event::{Decline, Event, Reason};

@@ -201,7 +201,7 @@ impl<M: Machine> Process for Member<M> {
         self.is_stale = false;
         // Long enough to hear a leader, and not the same for all.
         let longest = cx.config().suspect_after.1;
-        cx.set_timer_within(Timer::Patience, longest..longest + cx.config().log.heartbeat);
+        cx.set_timer_within(Timer::Patience, longest..longest + cx.config().log.leases.heartbeat);
         if self.abstains() {
             return;
         }
@@ -393,6 +393,7 @@ impl<M: Machine> Member<M> {
                 self.count_voters(cx);
                 cx.emit(Event::Members { members, committed });
             }
+            Output::LeaseSettings(leases) => cx.emit(Event::LeaseSettings(leases)),
             Output::MustHandOver => self.leave_office(cx),
             Output::Removed => {
                 cx.rule("P7");
@@ -426,7 +427,7 @@ impl<M: Machine> Member<M> {
         match self.stance {
             Stance::Following(..) => {
                 let heard = self.detector.heard();
-                heard.is_some_and(|heard| now.since(heard) <= config.log.heartbeat * 3 / 2)
+                heard.is_some_and(|heard| now.since(heard) <= config.log.leases.heartbeat * 3 / 2)
             }
             Stance::Coordinating => self.serving(now).is_some(),
             Stance::Listening | Stance::Electing | Stance::Awaiting(_) => false,

@@ -139,7 +139,7 @@ impl<M: Portable> Member<M> {
     /// The last fault may leave a lease, a restart's silence and a stuck election behind, one after
     /// the other, and the weaker member that won meanwhile must still hand over.
     fn settles_within(config: &Config, _: &Group, _: u64) -> Duration {
-        let round = config.log.lease + 2 * config.patience + config.suspect_after.1;
+        let round = config.log.leases.lease + 2 * config.patience + config.suspect_after.1;
         let hold_off = match config.preempt {
             Preempt::After(span) => span,
             Preempt::Always | Preempt::Never => Duration::ZERO,

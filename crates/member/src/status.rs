@@ -1,7 +1,7 @@
 //! What a member would say if asked now.
 
 use bellwether_core::{NodeId, Time};
-use bellwether_log::{Completeness, Members, Position, Term};
+use bellwether_log::{Completeness, LeaseSettings, Members, Position, Term};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +47,8 @@ pub struct LogStatus {
     pub is_complete: bool,
     /// G9: whether a lease has passed since its restart, so that it may vote.
     pub may_vote: bool,
+    /// G16: the settings of leases that the log has.
+    pub leases: Option<LeaseSettings>,
     /// Entries that its leader has and it has not.
     pub behind: u64,
     /// Bytes of the entries that it keeps.

@@ -11,10 +11,13 @@ use bellwether_api::json;
 use bellwether_core::{NodeId, Time};
 use bellwether_http::Origins;
 use bellwether_log::{ClusterId, Seat, Suffrage};
-use bellwether_member::{Completeness, Health, LogStatus, MemberStatus, Stance, Status};
+use bellwether_member::{
+    Completeness, Health, LeaseSettings, LogStatus, MemberStatus, Stance, Status,
+};
 use bellwether_net::{Clock, Identity, PeerState};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// A member that does not answer within this time hangs.
 pub(crate) const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
@@ -36,6 +39,8 @@ pub(crate) struct About {
     pub(crate) identity: Identity,
     /// The settings that are in force: those of the start, but for what was reloaded.
     pub(crate) running_with: tokio::sync::Mutex<Settings>,
+    /// The settings of leases that the configuration says, as it was read last.
+    pub(crate) configured: watch::Sender<LeaseSettings>,
     /// When it started, on the clock that all processes of the host share.
     pub(crate) started: Time,
 }
@@ -94,7 +99,7 @@ impl About {
             last_change: self.history.last_change(),
             warnings: self.warnings(status),
             log: self.log(&status.log),
-            lease_full_ms: millis(self.settings.choices.lease),
+            lease_full_ms: millis(self.requests.leases().lease),
             up: self.settings.up.clone(),
         }
     }
@@ -157,9 +162,10 @@ impl About {
     fn warnings(&self, status: &Status) -> Vec<String> {
         let mut warnings = self.settings.warnings.clone();
         warnings.extend(self.certificate_warning());
+        warnings.extend(self.leases_warning());
         for member in &status.members {
             if member.clock.is_some_and(|clock| clock.drifts) {
-                let bound = self.settings.choices.drift_ppm;
+                let bound = self.requests.leases().drift_ppm;
                 let id = member.id;
                 warnings.push(format!(
                     "the clock of {id} drifts by more than the bound of {bound} ppm: it may not lead"

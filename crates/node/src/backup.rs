@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 use tokio_stream::wrappers::ReceiverStream;
@@ -324,6 +325,7 @@ impl Restore<'_> {
             floor: Position::ZERO,
             lost: false,
             keeps_log: true,
+            granted: Duration::ZERO,
         };
         let roster = Roster { cluster: Some(new), ..Roster::default() };
         let owner =

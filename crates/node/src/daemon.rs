@@ -18,7 +18,7 @@ use bellwether_core::{Group, NodeId, Time};
 use bellwether_http::{Extra, Server};
 use bellwether_log::{Birth, Incarnation};
 use bellwether_member::service::{self, Output};
-use bellwether_member::{Choices, Config, Event, Stance};
+use bellwether_member::{Choices, Config, Event, LeaseSettings, Stance};
 use bellwether_net::{ClientConnection, Clock, Identity, Options, RunError, Running};
 use sd_notify::NotifyState;
 use std::io::{ErrorKind, IsTerminal};
@@ -155,7 +155,7 @@ impl Daemon {
         let operator = OperatorToken::read_or_make(&settings.operator_token)
             .map_err(|error| Failure::Start(error.to_string()))?;
         let started = Clock::shared();
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(settings.choices.leases());
         let (remote, visitors) = clients::door();
         let running = start_member(&settings, identity.clone(), listen, group, remote)?;
         let (outputs, handle) = (running.outputs(), Handle { running });
@@ -169,12 +169,14 @@ impl Daemon {
         let history = Arc::new(History::new(settings.id));
         let mut tasks = JoinSet::new();
         let audience = (requests.clone(), role_watches.clone(), removed_in);
-        tasks.spawn(tell(outputs, history.clone(), audience, settings.id));
+        let member = (settings.clone(), handle.clone());
+        tasks.spawn(tell(outputs, history.clone(), audience, member));
         tasks.spawn(clients::watch_over(role_watches, handle.clone()));
         tasks.spawn(clients::keep_count(quota.clone(), handle.clone()));
         tasks.spawn(ask(requests.clone(), handle.clone()));
         let (id, listen) = (settings.id.number(), settings.listen);
         let running_with = tokio::sync::Mutex::new(settings.clone());
+        let configured = watch::Sender::new(settings.choices.leases());
         let about = About {
             settings,
             handle,
@@ -185,6 +187,7 @@ impl Daemon {
             turns,
             identity,
             running_with,
+            configured,
             started,
         };
         let about = Arc::new(about);
@@ -249,7 +252,7 @@ impl Daemon {
     pub async fn stop(self) -> Result<(), RunError> {
         let handle = self.about.handle.clone();
         if handle.resign().await.is_some() {
-            let lease = self.about.settings.choices.lease;
+            let lease = self.about.requests.leases().lease;
             let _ = timeout(lease, no_longer_leads(&handle)).await;
         }
         let result = handle.running.stop().await;
@@ -351,6 +354,7 @@ fn start_member(
     options.clients = Some(remote);
     options.settings = settings.must_agree();
     options.founding = settings.founders_agree();
+    options.initial = settings.leases_agree();
     options.joins = settings.join;
     options.http = settings.peer(settings.id).and_then(|peer| peer.http.clone());
     options.limits.max_frame = codec::LONGEST;
@@ -385,8 +389,9 @@ async fn tell(
     mut outputs: Outputs,
     history: Arc<History>,
     (requests, role_watches, removed): (Arc<RequestQueue>, Arc<RoleWatches>, watch::Sender<bool>),
-    me: NodeId,
+    (settings, handle): (Settings, Handle),
 ) {
+    let me = settings.id;
     loop {
         let event = match outputs.recv().await {
             Ok((_, Output::Event(event))) => event,
@@ -418,6 +423,10 @@ async fn tell(
                     seats.map(|(id, seat)| (id.number(), seat.address.to_string())).collect(),
                 );
             }
+            Event::LeaseSettings(leases) => {
+                requests.know_leases(*leases);
+                adopt(*leases, &settings, &handle).await;
+            }
             Event::Removed => drop(removed.send_replace(true)),
             _ => {}
         }
@@ -436,6 +445,19 @@ async fn tell(
             _ => tracing::info!(kind, term, leader, "{me} {event}"),
         }
     }
+}
+
+/// G16: the times that follow from the settings of leases change with them.
+async fn adopt(leases: LeaseSettings, settings: &Settings, handle: &Handle) {
+    let choices = settings.choices.clone();
+    let Ok(group) = settings.group() else { return };
+    let change = move |config: &mut service::Config| {
+        if let Err(unfit) = config.member.adopt(leases, &choices, &group) {
+            tracing::error!("the settings of leases do not fit this configuration: {unfit}");
+        }
+    };
+    // A member that has ended meanwhile needs none.
+    handle.running.reconfigure(change).await;
 }
 
 /// What the coordinator did for clients that an operator may want to read of.

@@ -5,7 +5,9 @@ use crate::wire::Wire;
 use bellwether_coordination::Request;
 use bellwether_core::NodeId;
 use bellwether_member::service::{self, Conn};
-use bellwether_member::{Change, ChangeError, Decline, Input, Members, Service, Status};
+use bellwether_member::{
+    Change, ChangeError, Decline, Input, LeaseSettings, Members, Service, Status,
+};
 use bellwether_net::{Running, View};
 use std::time::Duration;
 use tokio::time::sleep;
@@ -86,6 +88,22 @@ impl Handle {
     /// Asks it to change the member list.
     pub(crate) async fn change(&self, change: Change, forced: bool) -> Option<()> {
         self.running.input(service::Input::Change(change, forced)).await.then_some(())
+    }
+
+    /// Whether the settings of leases may change so now, and whether these are others than those in force.
+    pub(crate) async fn may_change_leases(
+        &self,
+        wanted: LeaseSettings,
+    ) -> Option<Result<bool, ChangeError>> {
+        let look = move |view: &View<'_, Service>| {
+            view.process.log().may_change_leases(wanted, &view.config.member.log)
+        };
+        self.running.inspect(look).await
+    }
+
+    /// Asks it to change the settings of leases.
+    pub(crate) async fn change_leases(&self, wanted: LeaseSettings) -> Option<()> {
+        self.running.input(service::Input::ChangeLeases(wanted)).await.then_some(())
     }
 
     /// Gives it its clients' requests.

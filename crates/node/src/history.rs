@@ -232,6 +232,7 @@ fn kind(event: &Event) -> &'static str {
         Event::Drifting { .. } => "drifting",
         Event::Steady(_) => "steady",
         Event::Members { .. } => "members",
+        Event::LeaseSettings(_) => "lease-settings",
         Event::Removed => "removed",
         Event::Declined(_) => "declined",
     }

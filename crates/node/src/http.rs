@@ -6,6 +6,7 @@
 
 use crate::about::About;
 use crate::callers::{Caller, Operator};
+use crate::reload::NotReloaded;
 use crate::{backup, coordination, events, membership, messages, metrics, overviews};
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Query, State};
@@ -224,13 +225,23 @@ async fn elect(State(about): Shared, Operator(by): Operator) -> Outcome<json::De
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 422, description = "The configuration or the certificate is wrong; nothing has changed", body = json::Problem),
+    (status = 503, description = "`not-committed`: settings that all members share were not committed in time; nothing else has changed", body = json::Problem),
 )))]
 async fn reload(State(about): Shared, Operator(by): Operator) -> Outcome<json::Reloaded> {
-    let reloaded = about.reload(&by.to_string()).await.map_err(|failure| {
-        let hint = "correct it, check it with `bellwether node --check-config`, and reload again";
-        let refusal =
-            ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, failure.to_string(), Some(hint));
-        refusal.coded("not-reloaded")
+    let reloaded = about.reload(&by.to_string()).await.map_err(|error| {
+        let (status, code, hint) = match error {
+            NotReloaded::Wrong(_) => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "not-reloaded",
+                "correct it, check it with `bellwether node --check-config`, and reload again",
+            ),
+            NotReloaded::NotCommitted => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "not-committed",
+                "see the warnings of /v1/status for what is in force; to reload again is safe",
+            ),
+        };
+        ErrorResponse::new(status, error.to_string(), Some(hint)).coded(code)
     })?;
     Ok(Json(reloaded))
 }

@@ -116,7 +116,7 @@ impl About {
         change: &Change,
         forced: bool,
     ) -> Result<(Members, bool), ErrorResponse> {
-        let lease = self.settings.choices.lease;
+        let lease = self.requests.leases().lease;
         let until = Instant::now() + lease * 2;
         loop {
             let asked = self.handle.may_change(change.clone(), forced);

@@ -77,6 +77,10 @@ impl Protocol for Wire {
         process.log().cluster(&config.member.log).map(|id| id.number())
     }
 
+    fn has_settings(&self, process: &Service) -> bool {
+        process.log().committed_leases().is_some()
+    }
+
     fn members(&self, output: &Output) -> Option<Membership> {
         let Output::Event(Event::Members { members, committed }) = output else { return None };
         let seats = members.seats.iter();
@@ -148,6 +152,7 @@ mod tests {
         Birth, Entry, Heartbeat, Incarnation, Index, Payload as Says, Position, Term,
     };
     use std::sync::Arc;
+    use std::time::Duration;
 
     fn beat(term: u64, sent: u64) -> Heartbeat {
         Heartbeat {
@@ -159,6 +164,7 @@ mod tests {
             appointed: false,
             welcome: None,
             incarnation: Incarnation::UNKNOWN,
+            lease: Duration::from_millis(500),
         }
     }
 
@@ -177,6 +183,7 @@ mod tests {
             start: 1,
             lost: false,
             birth: Birth::new(1),
+            lease: Duration::from_millis(500),
         }
     }
 

@@ -203,13 +203,14 @@ fn to_ending(why: i32) -> Option<Ending> {
 
 impl From<Announcement> for wire::Announcement {
     fn from(announcement: Announcement) -> Self {
-        let Announcement { coordinator, term, addresses } = announcement;
+        let Announcement { coordinator, term, addresses, drift_ppm } = announcement;
         let place =
             |(member, address): (u32, _)| wire::Address { member: Some(member.into()), address };
         wire::Announcement {
             coordinator: coordinator.map(u64::from),
             term,
             addresses: addresses.into_iter().map(place).collect(),
+            drift_ppm: drift_ppm.map(u64::from),
         }
     }
 }
@@ -218,7 +219,7 @@ impl TryFrom<wire::Announcement> for Announcement {
     type Error = Malformed;
 
     fn try_from(announcement: wire::Announcement) -> Result<Self, Malformed> {
-        let wire::Announcement { coordinator, term, addresses } = announcement;
+        let wire::Announcement { coordinator, term, addresses, drift_ppm } = announcement;
         let place = |wire::Address { member, address }| {
             let member = to_u32(require(member, "address.member")?, "address.member")?;
             Ok((member, address))
@@ -228,6 +229,7 @@ impl TryFrom<wire::Announcement> for Announcement {
             coordinator: coordinator.map(whole).transpose()?,
             term,
             addresses: addresses.into_iter().map(place).collect::<Result<_, _>>()?,
+            drift_ppm: drift_ppm.map(|ppm| to_u32(ppm, "announcement.drift_ppm")).transpose()?,
         })
     }
 }

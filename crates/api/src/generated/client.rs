@@ -372,6 +372,8 @@ pub struct Announcement {
     pub term: u64,
     #[prost(message, repeated, tag = "3")]
     pub addresses: ::prost::alloc::vec::Vec<Address>,
+    #[prost(uint64, optional, tag = "4")]
+    pub drift_ppm: ::core::option::Option<u64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Address {

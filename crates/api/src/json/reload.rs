@@ -10,6 +10,9 @@ pub struct Reloaded {
     pub certificate_until: String,
     /// The settings that are in force now, and were not before.
     pub changed: Vec<ChangedSetting>,
+    /// Those that all members share and that differ from what is in force. They take effect for all members when
+    /// the coordinator reads its configuration again.
+    pub needs_coordinator: Vec<ChangedSetting>,
     /// Those that differ from what the member runs with, and take effect when it is started again.
     pub needs_restart: Vec<ChangedSetting>,
 }

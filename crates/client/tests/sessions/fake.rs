@@ -140,7 +140,7 @@ impl Fake {
         state.vacant = coordinator.is_none();
         let term = state.term;
         for (_, out) in &state.connections {
-            let news = Announcement { coordinator, term, addresses: Vec::new() };
+            let news = Announcement { coordinator, term, ..Announcement::default() };
             let _ = out.send(ToClient::Announcement(news));
         }
     }
@@ -263,7 +263,8 @@ impl State {
             ToMember::Ping => {
                 state.pings += 1;
                 let coordinator = state.coordinator(member);
-                let news = Announcement { coordinator, term: state.term, addresses: Vec::new() };
+                let news =
+                    Announcement { coordinator, term: state.term, ..Announcement::default() };
                 let _ = out.send(ToClient::Announcement(news));
                 return;
             }

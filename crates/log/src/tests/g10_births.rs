@@ -7,7 +7,7 @@ const OTHER: Birth = Birth::new(77);
 fn joined(one: &One) -> Vec<(Position, NodeId, Birth)> {
     let joined = |entry: &Arc<Entry<u8>>| match entry.payload {
         Payload::Joined { member, birth } => Some((entry.position, member, birth)),
-        Payload::Begin { .. } | Payload::Command(_) | Payload::Members(_) => None,
+        _ => None,
     };
     one.log.whole().unwrap().tail.iter().filter_map(joined).collect()
 }

@@ -116,7 +116,7 @@ fn g7_a_follower_says_whether_it_holds_what_is_committed() {
 
 #[test]
 fn g7_leases_are_counted_from_sending_and_shortened_by_drift() {
-    let mut one = One::of(3, 1, Config { drift_ppm: 100_000, ..config() });
+    let mut one = One::of(3, 1, Config::new(ms(100), ms(500), 100_000));
     one.elect(2);
     let ack = one.ack_of();
     one.pass(ms(200));

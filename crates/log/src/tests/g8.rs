@@ -59,7 +59,7 @@ fn g8_a_leader_that_has_yielded_says_nothing() {
     assert_eq!(sent(&one.ack(3)), []);
     assert_eq!(one.log.serving(one.now), None);
     one.get(3, Msg::Fetch { place: Place::After(at(1, 1)), budget: 100, ahead: 0 });
-    assert!(one.log.beat_for(id(3), one.now).is_none());
+    assert!(one.log.beat_for(id(3), one.now, &one.config).is_none());
 }
 
 #[test]

@@ -106,8 +106,8 @@ fn g9_the_leader_answers_to_a_start_and_does_not_count_it_before() {
     let lost = Ack { lost: true, start: 4, ..one.ack_of() };
     one.get(2, Msg::Ack(lost));
     assert_eq!((one.log.commit(), one.log.serving(one.now)), (Position::ZERO, None));
-    assert_eq!(one.log.beat_for(id(2), one.now).unwrap().welcome, Some(4));
-    assert_eq!(one.log.beat_for(id(3), one.now).unwrap().welcome, None);
+    assert_eq!(one.log.beat_for(id(2), one.now, &one.config).unwrap().welcome, Some(4));
+    assert_eq!(one.log.beat_for(id(3), one.now, &one.config).unwrap().welcome, None);
 }
 
 #[test]

@@ -46,6 +46,7 @@ impl Dice {
             appointed: false,
             welcome: Some(self.number() as u32),
             incarnation: Incarnation::new(self.number()),
+            lease: self.span(),
         }
     }
 
@@ -55,12 +56,17 @@ impl Dice {
                 0 => dice.position(),
                 _ => at(prev.term.number(), prev.index.number().wrapping_add(1 + offset)),
             };
-            let payload = match dice.below(5) {
+            let payload = match dice.below(6) {
                 0 => Payload::Joined {
                     member: id(1 + dice.below(4) as u32),
                     birth: Birth::new(dice.below(3)),
                 },
                 2 => Payload::Members(Arc::new(dice.members())),
+                3 => Payload::LeaseSettings(LeaseSettings {
+                    heartbeat: dice.span(),
+                    lease: dice.span(),
+                    drift_ppm: dice.number() as u32,
+                }),
                 1 => Payload::Begin {
                     leader: id(2),
                     births: vec![(id(2), Birth::new(dice.below(3)))],
@@ -152,6 +158,7 @@ impl Dice {
                 start: self.number() as u32,
                 lost: self.below(4) == 0,
                 birth: Birth::new(self.below(3)),
+                lease: self.span(),
             }),
             4 => Msg::Refuse { term, promised: Term::new(self.number()) },
             5 => Msg::Fetch {
@@ -205,6 +212,10 @@ fn no_message_at_any_time_does_harm() {
                     let change = Change::Remove(id(1 + dice.below(4) as u32));
                     let forced = dice.below(2) == 0;
                     drop(one.call(|log, cx| _ = log.change(&change, forced, cx)));
+                }
+                8 if dice.below(4) == 0 => {
+                    let wanted = LeaseSettings { lease: dice.span(), ..config().leases };
+                    drop(one.call(|log, cx| _ = log.change_leases(wanted, cx)));
                 }
                 6 if dice.below(4) == 0 => {
                     drop(one.input(Input::HandOver { to: id(2), appointed: false }));

@@ -61,7 +61,7 @@ fn run_of(seed: u64, flaw: Option<Flaw>) -> Run {
         rates: &[20_000, 100_000],
         topologies: true,
     });
-    let weather = Weather { unit: log.heartbeat, drift_ppm, inputs, harsh };
+    let weather = Weather { unit: log.leases.heartbeat, drift_ppm, inputs, harsh };
     let (network, mut script) = storm(&group, seed, &weather);
     let absent = (one_of(&[0, 0, 0, 1]) == 1 && n > founders).then(|| id(n));
     let last = script.iter().map(|scheduled| scheduled.at).max().unwrap_or_default();

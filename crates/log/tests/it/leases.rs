@@ -1,33 +1,61 @@
-//! Worlds in which a member has another lease than the others: finding c.
+//! Worlds in which leases differ: a member is configured with another one than the others (finding c), or the
+//! leader changes them (G16).
 
-use crate::worlds::{Probe, TICK, prove, refute, timed, two_campaign};
+use crate::worlds::{CAMPAIGN, CRASH, Flaw, Probe, TICK, Wish, prove, refute, timed};
 use bellwether_check::{Channels, Model};
 use bellwether_log::Timer;
 
-/// P1 has a lease of this many ticks, of which it relies on a third; the others have three. Messages
-/// arrive in any order, and once.
-fn with_two_leases(ticks: u32, compares: bool) -> Model<Probe> {
+/// A lease lasts three ticks, and a leader relies on a third of it: two clocks may drift apart by two ticks. Messages
+/// arrive once.
+fn world(inputs: Vec<Vec<Wish>>, flaw: Option<Flaw>) -> Model<Probe> {
     let mut model = timed(3, 3);
-    (model.config.lease_of_p1, model.config.compares) = (Some(TICK * ticks), compares);
-    model.config.timers = &[Timer::Write];
-    Model { inputs: two_campaign(), channels: Channels::Reorder, ..model }
+    (model.config.timers, model.config.flaw) = (&[Timer::Write], flaw);
+    Model { inputs, channels: Channels::Reorder, ..model }
+}
+
+/// P1 leads with a lease of twelve ticks. P2 campaigns.
+fn with_two_leases(flaw: Option<Flaw>) -> Model<Probe> {
+    let mut model = world(vec![vec![], vec![CAMPAIGN]], flaw);
+    model.config.lease_of_p1 = Some(TICK * 12);
+    model
+}
+
+/// P1 leads and makes leases longer: from three ticks to twelve. P2 campaigns.
+fn with_longer_leases(flaw: Option<Flaw>) -> Model<Probe> {
+    let world = world(vec![vec![Wish::Lease(12)], vec![CAMPAIGN]], flaw);
+    Model { channels: Channels::Fifo, ..world }
+}
+
+/// To the end of these worlds it takes minutes: make check-all.
+fn is_long() -> bool {
+    std::env::var_os("LONG").is_some()
 }
 
 #[test]
-fn c_a_longer_lease_alone_makes_two_leaders() {
-    assert_eq!(refute("two leases", &with_two_leases(12, false)), "one-serving");
-}
-
-/// The same world with equal leases.
-#[test]
-fn c_equal_leases_make_none() {
-    if std::env::var_os("LONG").is_none() {
-        return; // It takes some ten seconds: make check-all.
+fn c_followers_are_bound_for_as_long_as_their_leader_counts() {
+    let flaw = Some(Flaw::BindsByItsOwnLease);
+    assert_eq!(refute("bound by its own lease", &with_two_leases(flaw)), "one-serving");
+    if is_long() {
+        prove("two leases", &with_two_leases(None));
     }
-    prove("equal leases", &with_two_leases(3, false));
 }
 
 #[test]
-fn c_compared_it_makes_none() {
-    prove("two leases, compared", &with_two_leases(12, true));
+fn g9_a_restart_waits_for_the_lease_that_was_granted() {
+    let world =
+        |flaw| Model { faults: CRASH, channels: Channels::Fifo, ..with_two_leases(flaw) };
+    let flaw = Some(Flaw::ForgetsWhatItGranted);
+    assert_eq!(refute("waits for its own lease", &world(flaw)), "one-serving");
+    if is_long() {
+        prove("two leases, a crash", &world(None));
+    }
+}
+
+#[test]
+fn g16_a_lease_counts_as_it_was_granted() {
+    let flaw = Some(Flaw::CountsByItsSettings);
+    assert_eq!(refute("counted by new settings", &with_longer_leases(flaw)), "one-serving");
+    if is_long() {
+        prove("longer leases", &with_longer_leases(None));
+    }
 }

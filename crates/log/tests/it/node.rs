@@ -111,7 +111,7 @@ impl Node {
     }
 
     fn react(&mut self, output: Output, cx: &mut Cx<'_>) {
-        let (heartbeat, lease) = (cx.config().log.heartbeat, cx.config().log.lease);
+        let (heartbeat, lease) = (cx.config().log.leases.heartbeat, cx.config().log.leases.lease);
         cx.emit(Told::Log(output.clone()));
         match output {
             Output::Heartbeat { .. } | Output::Asked(_) | Output::Waiting { .. } => self.listen(cx),
@@ -164,7 +164,7 @@ impl Node {
     }
 
     fn listen(&self, cx: &mut Cx<'_>) {
-        let lease = cx.config().log.lease;
+        let lease = cx.config().log.leases.lease;
         cx.set_timer_within(Timer::Silence, lease * 7 / 10..lease * 14 / 10);
     }
 
@@ -192,7 +192,7 @@ impl Process for Node {
         let saved = saved.filter(|(_, wiped, _)| !wiped).map(|(saved, ..)| saved);
         self.step(cx, |log, cx| log.on_start(saved, cx));
         self.listen(cx);
-        cx.set_timer(Timer::Work, cx.config().log.heartbeat / 2);
+        cx.set_timer(Timer::Work, cx.config().log.leases.heartbeat / 2);
     }
 
     fn on_input(&mut self, input: Input, cx: &mut Cx<'_>) {
@@ -247,7 +247,7 @@ impl Process for Node {
                 let me = u64::from(cx.me().number());
                 let command = cx.now().as_micros() << 20 | me << 16 | self.proposed & 0xffff;
                 self.step(cx, |log, cx| _ = log.propose(vec![command], cx));
-                let heartbeat = cx.config().log.heartbeat;
+                let heartbeat = cx.config().log.leases.heartbeat;
                 cx.set_timer_within(Timer::Work, heartbeat / 8..heartbeat);
             }
         }
@@ -269,5 +269,5 @@ impl Node {
 /// The longest that a run may take from its last fault to a serving leader that works and that all
 /// follow.
 pub(crate) fn bound(config: &Config) -> Duration {
-    config.log.lease * 14
+    config.log.leases.lease * 14
 }

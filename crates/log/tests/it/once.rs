@@ -11,7 +11,7 @@ use crate::worlds::{
 };
 use bellwether_check::{Channels, Faults, Model, Ticks, Timing};
 use bellwether_core::Invariant;
-use bellwether_log::{Birth, Config, Durability, Term, Timer};
+use bellwether_log::{Birth, Config, Durability, LeaseSettings, Term, Timer};
 use std::time::Duration;
 
 /// Each message arrives once at most, and `duplicates` of them once more.
@@ -34,7 +34,7 @@ fn reach(name: &str, model: Model<Probe>, what: Invariant<Probe>) {
 /// P1 hands over to P2, and gives up when this long has passed, or later.
 fn handing_over(ticks: Ticks, patience: Duration) -> Model<Probe> {
     let mut world = timed(3, ticks);
-    world.config.config.heartbeat = patience / 2;
+    world.config.config.leases.heartbeat = patience / 2;
     Model { inputs: vec![vec![HAND_OVER], vec![], vec![]], ..world }
 }
 
@@ -103,7 +103,7 @@ fn a_command_survives_a_take_over() {
 fn heartbeats_that_arrive_without_entries_make_no_second_leader() {
     let mut world = timed(3, 2);
     world.config.timers = &[Timer::Write, Timer::Heartbeat];
-    world.config.config.heartbeat = TICK;
+    world.config.config.leases.heartbeat = TICK;
     let inputs = vec![vec![Wish::Propose(7)], vec![CAMPAIGN], vec![]];
     if is_long() {
         prove("heartbeats without entries, once", &once(Model { inputs, ..world }, 0));
@@ -145,7 +145,8 @@ fn an_emptied_folder_counts_for_nothing_though_messages_arrive_twice() {
 /// on for long enough that a wait ends. P3 campaigns, or P2. A lease lasts a tick.
 fn waiting(campaigns: u32, ticks: Ticks) -> Model<Probe> {
     let config = Config { piece: (1_000_000, 1_000_000), ..Config::new(TICK, TICK, 0) };
-    let config = Config { heartbeat: Duration::ZERO, stall: TICK * 100, ..config };
+    let leases = LeaseSettings { heartbeat: Duration::ZERO, ..config.leases };
+    let config = Config { leases, stall: Some(TICK * 100), ..config };
     let config = Config { durability: Durability::Memory, ..config };
     let mut scope = scope(config, 3, &[Timer::Write, Timer::Ask, Timer::Wait]);
     (scope.commands, scope.notes) = (2..3, true);

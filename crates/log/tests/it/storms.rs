@@ -64,8 +64,12 @@ fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
         rates: &[20_000, 100_000],
         topologies: true,
     });
-    let weather =
-        Weather { unit: log.heartbeat, drift_ppm: wrong_ppm.unwrap_or(drift_ppm), inputs, harsh };
+    let weather = Weather {
+        unit: log.leases.heartbeat,
+        drift_ppm: wrong_ppm.unwrap_or(drift_ppm),
+        inputs,
+        harsh,
+    };
     let (network, mut script) = storm(&group, seed, &weather);
     let mut down = BTreeSet::new();
     // More of what the application may do, all through the storm.
@@ -213,7 +217,7 @@ impl Sum {
 fn with_clocks_beyond_the_bound_two_leaders_are_found() {
     let found = (0..3_000).filter(|seed| {
         let mut run = run_of(*seed, Some(400_000));
-        run.config.log.drift_ppm = 500;
+        run.config.log.leases.drift_ppm = 500;
         perform(run, *seed).violation.is_some_and(|violation| violation.name == "one-serving")
     });
     assert!(found.count() > 0);

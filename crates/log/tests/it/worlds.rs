@@ -16,8 +16,8 @@ use bellwether_core::{
     Assumptions, Cluster, Context, Effect, Group, Invariant, NodeId, Process, Time,
 };
 use bellwether_log::{
-    self as log, Answer, Birth, Change, Config, Durability, Durable, Entry, HardState, Log,
-    Members, Msg, Output, Payload, Position, Roster, Saved, Tail, Term, Timer,
+    self as log, Answer, Birth, Change, Config, Durability, Durable, Entry, HardState,
+    LeaseSettings, Log, Members, Msg, Output, Payload, Position, Roster, Saved, Tail, Term, Timer,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -39,8 +39,6 @@ pub(crate) struct Scope {
     pub(crate) wiped: Option<Birth>,
     /// P1 has a lease of its own.
     pub(crate) lease_of_p1: Option<Duration>,
-    /// Members whose leases differ do not talk.
-    pub(crate) compares: bool,
     /// Whether members note what happened when.
     pub(crate) notes: bool,
     /// The member list that all have at the beginning, if it was ever changed; and who has voted for P1.
@@ -55,11 +53,9 @@ pub(crate) struct Scope {
 impl Scope {
     fn config_of(&self, member: NodeId) -> Config {
         let own = self.lease_of_p1.filter(|_| member == id(1));
-        Config { lease: own.unwrap_or(self.config.lease), ..self.config.clone() }
-    }
-
-    fn refuses(&self, one: NodeId, other: NodeId) -> bool {
-        self.compares && self.config_of(one).lease != self.config_of(other).lease
+        let leases = self.config.leases;
+        let leases = LeaseSettings { lease: own.unwrap_or(leases.lease), ..leases };
+        Config { leases, ..self.config.clone() }
     }
 }
 
@@ -74,6 +70,12 @@ pub(crate) enum Flaw {
     VotesWithoutAWait,
     /// It asks for half of the wait only (against G9).
     WaitsHalf,
+    /// It is bound for a lease of its own configuration, and says that it is for what was asked (against G7).
+    BindsByItsOwnLease,
+    /// After a restart it waits for a lease of its own configuration (against G9).
+    ForgetsWhatItGranted,
+    /// It counts every lease as long as its settings say (against G16).
+    CountsByItsSettings,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -93,6 +95,8 @@ pub(crate) enum Wish {
     Log(log::Input),
     Propose(u64),
     Remove(NodeId),
+    /// Makes leases last this many ticks (G16).
+    Lease(u32),
     /// Makes these the voters, whatever the rules say (against G12).
     Plant(&'static [u32]),
 }
@@ -180,15 +184,21 @@ impl Process for Probe {
     fn on_start(&mut self, saved: Option<Durable<List>>, cx: &mut Cx<'_>) {
         let is_first = saved.is_none();
         let config = cx.config();
-        let saved = saved.unwrap_or_else(|| founded(cx.me(), cx.group(), config));
+        let mut saved = saved.unwrap_or_else(|| founded(cx.me(), cx.group(), config));
         let forgets = is_first || config.flaw == Some(Flaw::VotesAtOnce);
         let (own, voted) = (config.config_of(cx.me()), config.voted);
-        let lease = if forgets { Duration::ZERO } else { own.lease };
+        let lease = if forgets { Duration::ZERO } else { own.leases.lease };
         let is_wiped = !is_first && config.wiped.is_some();
-        let config = Config { lease, birth: config.wiped, ..own };
+        if matches!(config.flaw, Some(Flaw::VotesAtOnce | Flaw::ForgetsWhatItGranted)) {
+            saved.hard.granted = Duration::ZERO;
+        }
+        let leases = LeaseSettings { lease, ..own.leases };
+        let own = Config { birth: config.wiped, ..own };
+        let starting = Config { leases, ..own.clone() };
         let mut effects: Vec<Effect<Log<List>>> = Vec::new();
-        let mut inner = Context::new(cx.here(), &config, &mut effects);
+        let mut inner = Context::new(cx.here(), &starting, &mut effects);
         self.log.on_start(Some(saved).filter(|_| !is_wiped), &mut inner);
+        let mut inner = Context::new(cx.here(), &own, &mut effects);
         // P1 already has the vote of P2 for the second term.
         if is_first && cx.me() == id(1) {
             self.log.on_input(log::Input::Campaign { claim: false, appointed: false }, &mut inner);
@@ -213,6 +223,11 @@ impl Process for Probe {
             Box::new(|log, cx| match wish {
                 Wish::Log(input) => log.on_input(input, cx),
                 Wish::Propose(command) => _ = log.propose(vec![command], cx),
+                Wish::Lease(ticks) => {
+                    let lease = TICK * ticks;
+                    let wanted = LeaseSettings { lease, ..log.leases(cx.config()) };
+                    _ = log.change_leases(wanted, cx);
+                }
                 Wish::Remove(member) => _ = log.change(&Change::Remove(member), true, cx),
                 Wish::Plant(voters) if log.leads().is_some() => {
                     let voters = voters.iter().map(|number| (id(*number), Arc::from("")));
@@ -223,9 +238,14 @@ impl Process for Probe {
         );
     }
 
-    fn on_message(&mut self, from: NodeId, msg: Msg<List>, cx: &mut Cx<'_>) {
-        if cx.config().refuses(from, cx.me()) {
-            return;
+    fn on_message(&mut self, from: NodeId, mut msg: Msg<List>, cx: &mut Cx<'_>) {
+        let own = self.log.leases(&cx.config().config_of(cx.me())).lease;
+        match (cx.config().flaw, &mut msg) {
+            (Some(Flaw::BindsByItsOwnLease), Msg::Append { beat, .. }) => beat.lease = own,
+            (Some(Flaw::BindsByItsOwnLease | Flaw::CountsByItsSettings), Msg::Ack(ack)) => {
+                ack.lease = own;
+            }
+            _ => {}
         }
         let is_miscounted = cx.config().counts_learner == Some(from) && matches!(msg, Msg::Ack(_));
         let from = if is_miscounted { id(2) } else { from };
@@ -260,6 +280,7 @@ fn founded(me: NodeId, group: &Group, scope: &Scope) -> Durable<List> {
         floor: Position::ZERO,
         lost: false,
         keeps_log: true,
+        granted: Duration::ZERO,
     };
     Durable { hard, log }
 }
@@ -277,7 +298,7 @@ pub(crate) const CRASH: Faults = Faults { crashes: 1, recoveries: 1, losses: 0, 
 /// Clocks stand still and no lease binds: any order of votes, entries and crashes.
 pub(crate) fn timeless(terms: u64) -> Model<Probe> {
     let config = Config { piece: (1_000_000, 1_000_000), ..Config::new(TICK, Duration::ZERO, 0) };
-    let config = Config { stall: TICK, ..config };
+    let config = Config { stall: Some(TICK), ..config };
     let timers = &[Timer::Write];
     model(scope(config, terms, timers), Timing::Asynchronous, None)
 }
@@ -287,7 +308,8 @@ pub(crate) fn timeless(terms: u64) -> Model<Probe> {
 pub(crate) fn timed(terms: u64, horizon: Ticks) -> Model<Probe> {
     let config = Config { piece: (1_000_000, 1_000_000), ..Config::new(TICK, TICK * 3, 500_000) };
     // A heartbeat and a round take no time: timers fire when they like.
-    let config = Config { heartbeat: Duration::ZERO, stall: TICK * 100, ..config };
+    let leases = LeaseSettings { heartbeat: Duration::ZERO, ..config.leases };
+    let config = Config { leases, stall: Some(TICK * 100), ..config };
     let timers = &[Timer::Write, Timer::HandOver];
     let timing = Timing::Drifting { tick: TICK, apart: 1 };
     model(scope(config, terms, timers), timing, Some(horizon))
@@ -302,7 +324,6 @@ pub(crate) fn scope(config: Config, terms: u64, timers: &'static [Timer]) -> Sco
         commands: 0..0,
         wiped: None,
         lease_of_p1: None,
-        compares: false,
         notes: false,
         list: None,
         voted: &[2],

@@ -178,6 +178,7 @@ impl<M: Machine> Member<M> {
             completeness: report.completeness,
             is_complete: self.log.is_complete(now),
             may_vote: self.log.may_vote(now),
+            leases: self.log.committed_leases(),
             behind: report.behind,
             bytes: report.bytes,
             waiting: self.waiting.clone(),

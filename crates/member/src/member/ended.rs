@@ -36,7 +36,7 @@ impl<M: Machine> Member<M> {
         let Some(strongest) = self.next_in_line(cx) else { return };
         self.know_elected(strongest, cx);
         if strongest != cx.me() {
-            let heartbeat = cx.config().log.heartbeat;
+            let heartbeat = cx.config().log.leases.heartbeat;
             cx.set_timer_within(Timer::Patience, heartbeat..heartbeat * 2);
         }
     }

@@ -48,7 +48,7 @@ impl<M: Machine> Member<M> {
         if cx.config().preempt == Preempt::Never || !is_stronger {
             return cx.cancel_timer(Timer::HoldOff);
         }
-        let (patience, heartbeat) = (cx.config().patience, cx.config().log.heartbeat);
+        let (patience, heartbeat) = (cx.config().patience, cx.config().log.leases.heartbeat);
         let can_win = self.log.is_complete(cx.now()) && self.log.may_vote(cx.now());
         if self.abstains() || !can_win {
             // It asks for the rest of the log, has passed, or has just restarted: that does not take long.
@@ -123,7 +123,8 @@ impl<M: Machine> Member<M> {
 
     /// C4: tells the log which clocks do not count for leases.
     pub(super) fn judge_clocks(&mut self, cx: &mut Cx<'_, M>) {
-        for verdict in self.clocks.judge(cx.me(), cx.config().log.drift_ppm) {
+        let bound = self.log.leases(&cx.config().log).drift_ppm;
+        for verdict in self.clocks.judge(cx.me(), bound) {
             match verdict {
                 Verdict::Drifts(member, rate_ppb) => {
                     cx.emit(Event::Drifting { member, rate_ppb });

@@ -76,6 +76,7 @@ fn beat(number: u64, index: u64) -> Heartbeat {
         appointed: false,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
+        lease: config().log.leases.lease,
     }
 }
 
@@ -191,6 +192,7 @@ fn ack(p3: &Node, from: u32, matched: Option<u64>) -> Letter {
         start: 1,
         lost: false,
         birth: birth(from),
+        lease: p3.config.log.leases.lease,
     }))
 }
 

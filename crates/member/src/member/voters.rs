@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::ranks::Ranks;
 use bellwether_algorithms::election::AnyElection;
 use bellwether_core::{Group, NodeId, Process};
-use bellwether_log::{self as log, Change, ChangeError, Machine};
+use bellwether_log::{self as log, Change, ChangeError, LeaseSettings, Machine};
 use std::sync::Arc;
 
 impl<M: Machine> Member<M> {
@@ -82,5 +82,10 @@ impl<M: Machine> Member<M> {
             self.on_input(Input::StepDown, cx);
         }
         result
+    }
+
+    /// G16: changes the settings of leases, if this member may.
+    pub fn change_leases(&mut self, wanted: LeaseSettings, cx: &mut Cx<'_, M>) {
+        self.with_log(cx, |log, cx| _ = log.change_leases(wanted, cx));
     }
 }

@@ -102,6 +102,9 @@ impl Process for Service {
             Input::Change(change, forced) => {
                 self.step(cx, |member, cx| _ = member.change(&change, forced, cx));
             }
+            Input::ChangeLeases(wanted) => {
+                self.step(cx, |member, cx| member.change_leases(wanted, cx));
+            }
         }
     }
 
@@ -324,7 +327,7 @@ impl Service {
         let Some(sessions) = &mut self.sessions else { return };
         if !serving {
             // It has stopped serving, or goes on in a moment.
-            return cx.set_timer(Timer::Sessions, cx.config().member.log.heartbeat);
+            return cx.set_timer(Timer::Sessions, cx.config().member.log.leases.heartbeat);
         }
         let commands = sessions.end_the_silent(now, at);
         if !commands.is_empty() {

@@ -54,6 +54,7 @@ fn follow(p3: &mut P3, leader: u32, term: u64) -> Vec<Effect<Service>> {
         appointed: true,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
+        lease: p3.config.member.log.leases.lease,
     };
     let payload = Payload::Begin { leader: id(leader), births: Vec::new() };
     let entries = Arc::new([Arc::new(Entry { position: last, payload })]);
@@ -109,6 +110,7 @@ fn acknowledge_what_was_sent(p3: &mut P3, matched: u64, sent: Time) -> Vec<Effec
             start: 1,
             lost: false,
             birth: Birth::new(follower.into()),
+            lease: p3.config.member.log.leases.lease,
         };
         effects.extend(p3.deliver(follower, of_log(log::Msg::Ack(ack))));
     }
@@ -225,7 +227,7 @@ fn d2_out_of_office_nothing_goes_and_nothing_is_forgotten() {
         p3.input(Input::Requests(keys.map(|key: u128| (7, open(key, 5))).collect()));
     }
     let asked = p3.now;
-    p3.pass(p3.config.member.log.lease);
+    p3.pass(p3.config.member.log.leases.lease);
     let effects = acknowledge_what_was_sent(&mut p3, 6, asked);
     assert_eq!(p3.process.serving(p3.now), None);
     assert_eq!(batches(effects.clone()), NONE);
@@ -328,7 +330,7 @@ fn d4_a_keep_alive_is_confirmed_only_while_serving() {
     let alive = Reply::KeptAlive { session: FIRST, sent: 6 };
     let ask = || asks(7, Request::KeepAlive { session: FIRST, key: KEY, sent: 6 });
     assert_eq!(replies(p3.input(ask())), [(7, alive)]);
-    p3.pass(p3.config.member.log.lease);
+    p3.pass(p3.config.member.log.leases.lease);
     assert_eq!(p3.process.serving(p3.now), None);
     assert_eq!(replies(p3.input(ask())), [(7, Reply::NoCoordinator)]);
 }
@@ -402,7 +404,7 @@ fn g_a_leader_that_is_cut_off_answers_no_check() {
     let (mut p3, token) = with_lock();
     let held = Reply::Checked { number: 1, result: Ok(FIRST) };
     assert_eq!(replies(p3.input(asks(9, check(1, token)))), [(9, held)]);
-    p3.pass(p3.config.member.log.lease);
+    p3.pass(p3.config.member.log.leases.lease);
     assert_eq!(p3.process.serving(p3.now), None);
     assert_eq!(replies(p3.input(asks(9, check(2, token)))), [(9, Reply::NoCoordinator)]);
     p3.fire(timer(log::Timer::Lapse));
@@ -443,7 +445,7 @@ fn g_an_uncommitted_grant_is_not_seen() {
 #[test]
 fn d5_a_member_that_knows_no_coordinator_any_more_says_so() {
     let mut p3 = with_session();
-    p3.pass(p3.config.member.log.lease);
+    p3.pass(p3.config.member.log.leases.lease);
     let effects = said(p3.fire(timer(log::Timer::Lapse)));
     assert!(effects.contains(&Output::Coordinator(None, Term::new(1))), "{effects:?}");
     let (mut follower, _) = following(5);

@@ -4,7 +4,7 @@ use crate::event::Event;
 use crate::member;
 use bellwether_coordination::{Coordination, Limits, OnDeadlock, Outcome, Reply, Request, Stamp};
 use bellwether_core::{Kind, Message, NodeId, Time};
-use bellwether_log::{Change, Index, Term};
+use bellwether_log::{Change, Index, LeaseSettings, Term};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -104,6 +104,8 @@ pub enum Input {
     Reconfigured,
     /// G12: an operator changes the member list, by force if need be.
     Change(Change, bool),
+    /// G16: an operator changes the settings of leases.
+    ChangeLeases(LeaseSettings),
 }
 
 /// What a service tells.

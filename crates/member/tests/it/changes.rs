@@ -59,7 +59,7 @@ impl Operated {
         let news: Few<Event> = cx.part(config, |msg| msg, Wait::Member, |cx| step(member, cx));
         for event in news {
             if event == Event::Removed {
-                cx.set_timer(Wait::Rejoin, cx.config().log.lease);
+                cx.set_timer(Wait::Rejoin, cx.config().log.leases.lease);
             }
         }
     }
@@ -157,7 +157,7 @@ fn perform(election: Choice, seed: u64) -> Result<(Duration, u64), String> {
     let voters = (1..=founders).map(|number| (NodeId::new(number), Arc::from("")));
     config.log.founders = Some(Arc::new(Members::founded(voters)));
     let inputs = [Input::StepDown, Input::Elect].map(Wish::Member).to_vec();
-    let unit = config.log.heartbeat;
+    let unit = config.log.leases.heartbeat;
     let weather = Weather { unit, drift_ppm, inputs, harsh: Some(HARSH) };
     let (mut network, mut script) = storm(&group, seed, &weather);
     network.reorder &= any_order(election);

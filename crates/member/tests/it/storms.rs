@@ -118,7 +118,7 @@ struct Outcome {
 fn perform(run: &Run, seed: u64) -> Outcome {
     let config = Config::new(&run.choices, run.ranks.clone(), &run.group).unwrap();
     let weather = Weather {
-        unit: config.log.heartbeat,
+        unit: config.log.leases.heartbeat,
         drift_ppm: run.drift_ppm,
         inputs: run.inputs.clone(),
         harsh: Some(HARSH),

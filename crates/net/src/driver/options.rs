@@ -54,6 +54,8 @@ pub struct Options {
     pub settings: Vec<(&'static str, String)>,
     /// The same as long as the members are those of the configuration.
     pub founding: Vec<(&'static str, String)>,
+    /// The same until the process has settings of its own ([`Protocol::has_settings`](crate::Protocol::has_settings)).
+    pub initial: Vec<(&'static str, String)>,
     /// Whether this process joins a cluster: it lets every member of it in, until it says itself who the members
     /// are.
     pub joins: bool,
@@ -87,6 +89,7 @@ impl Options {
             clients: None,
             settings: Vec::new(),
             founding: Vec::new(),
+            initial: Vec::new(),
             joins: false,
             http: None,
             limits: Limits::default(),

@@ -54,6 +54,13 @@ pub trait Protocol: Send + Sync + 'static {
         None
     }
 
+    /// Whether the process has settings that the members agree on by themselves. The greeting does not compare those of
+    /// the configuration then.
+    fn has_settings(&self, process: &Self::Process) -> bool {
+        let _ = process;
+        false
+    }
+
     /// Who the members are, if this output of the process says so. By default they never change.
     fn members(&self, output: &Output<Self>) -> Option<Membership> {
         let _ = output;

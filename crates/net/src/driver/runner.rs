@@ -413,6 +413,8 @@ impl<P: Protocol> Runner<P> {
         if let Some(id) = self.shared.protocol.cluster_id(&self.process, &self.config) {
             self.shared.cluster_id.store(id, Ordering::Relaxed);
         }
+        let has_settings = self.shared.protocol.has_settings(&self.process);
+        self.shared.has_settings.store(has_settings, Ordering::Relaxed);
         self.shared.folder.store(self.shared.protocol.folder(&self.process), Ordering::Relaxed);
         if !self.state.unsaved {
             let changed = |store: &P::Store| store.is_dirty(&self.process);

@@ -136,7 +136,8 @@ fn share<P: Protocol>(
     options: Options,
 ) -> Result<(Arc<Shared<P>>, TcpListener), StartError> {
     let Options { identity, group, mut addresses, listen, life, clock, .. } = options;
-    let Options { dev_faults, clients, settings, founding, joins, http, limits, .. } = options;
+    let Options { dev_faults, clients, settings, founding, initial, joins, http, limits, .. } =
+        options;
     let Options { instance, death_digest, reached, .. } = options;
     let me = identity.id();
     let no_member = || StartError::NotAMember(me, group.ring().to_vec());
@@ -164,8 +165,10 @@ fn share<P: Protocol>(
         reached,
         settings,
         founding,
+        initial,
         http,
         cluster_id: Default::default(),
+        has_settings: Default::default(),
         folder: Default::default(),
         limits,
         dev_faults,
@@ -238,7 +241,7 @@ impl<P: Protocol> Running<P> {
     }
 
     /// Changes its configuration between two steps; `false` if it has ended. Only for what a process reads
-    /// in every step and compares with no other process, such as a limit.
+    /// in every step, and what no other process relies on, such as a limit.
     pub async fn reconfigure(&self, change: impl FnOnce(&mut Config<P>) + Send + 'static) -> bool {
         self.commands.send(Command::Reconfigure(Box::new(change))).await.is_ok()
     }

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use bellwether_core::{NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
@@ -44,9 +44,12 @@ pub(crate) struct Shared<P: Protocol> {
     pub(crate) reached: Option<mpsc::UnboundedSender<(NodeId, SocketAddr)>>,
     pub(crate) settings: Vec<(&'static str, String)>,
     pub(crate) founding: Vec<(&'static str, String)>,
+    pub(crate) initial: Vec<(&'static str, String)>,
     pub(crate) http: Option<String>,
     /// What the process says of its cluster; 0 while it does not know.
     pub(crate) cluster_id: AtomicU64,
+    /// Whether the process has settings of its own.
+    pub(crate) has_settings: AtomicBool,
     /// What the process says of its data folder.
     pub(crate) folder: AtomicU64,
     pub(crate) limits: Limits,
@@ -232,7 +235,9 @@ impl<P: Protocol> Shared<P> {
         roster: &Roster<Msg<P>>,
     ) -> impl Iterator<Item = &'s (&'static str, String)> {
         let founding = if roster.is_configured { &self.founding[..] } else { &[] };
-        self.settings.iter().chain(founding)
+        let is_initial = !self.has_settings.load(Ordering::Relaxed);
+        let initial = if is_initial { &self.initial[..] } else { &[] };
+        self.settings.iter().chain(founding).chain(initial)
     }
 
     /// Remembers who called and was not let in. Only its certificate makes it a member, so there are not many.

@@ -64,8 +64,6 @@ struct Shared {
     connections_max: usize,
     member: u32,
     cluster: String,
-    drift_ppm: u32,
-    lease_ms: u64,
 }
 
 impl Shared {
@@ -88,8 +86,6 @@ impl Shared {
             connections_max,
             member: settings.id.number(),
             cluster: settings.cluster.clone(),
-            drift_ppm: settings.choices.drift_ppm,
-            lease_ms: u64::try_from(settings.choices.lease.as_millis()).unwrap_or(u64::MAX),
         }
     }
 

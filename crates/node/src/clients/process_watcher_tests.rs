@@ -2,6 +2,7 @@
 
 use super::*;
 use bellwether_coordination::Ending;
+use bellwether_member::Choices;
 use std::process::{Child, Command};
 
 const SESSION: SessionId = SessionId(7);
@@ -28,7 +29,7 @@ impl Scene {
     }
 
     fn with(again: Duration) -> Self {
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(Choices::default().leases());
         let mut _teller = JoinSet::new();
         let process_watcher = ProcessWatcher::start_with(&requests, again, &mut _teller);
         Scene { requests, process_watcher, _teller }

@@ -2,6 +2,7 @@
 //! replies for them.
 
 use bellwether_coordination::{Reply, Request};
+use bellwether_member::LeaseSettings;
 use bellwether_member::service::PASSING;
 use bellwether_net::stages::{Stage, mark};
 use std::collections::{BTreeMap, VecDeque};
@@ -35,11 +36,12 @@ pub(crate) enum Note {
 /// Members by number, and where each can be reached: `host:port`.
 pub(crate) type Places = Vec<(u32, String)>;
 
-/// The coordinator, if it is known, and its term.
+/// The coordinator, if it is known, and its term; and how far clocks may be off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Coordinator {
     pub(crate) id: Option<u32>,
     pub(crate) term: u64,
+    pub(crate) drift_ppm: u32,
 }
 
 /// Where clients and the member meet.
@@ -57,6 +59,7 @@ struct Inner {
     mailboxes: BTreeMap<Conn, Arc<Mailbox>>,
     announced: Option<Coordinator>,
     members: Arc<Places>,
+    leases: LeaseSettings,
 }
 
 /// What waits for one client.
@@ -77,13 +80,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl RequestQueue {
-    /// One without clients.
-    pub(crate) fn new() -> Arc<RequestQueue> {
+    /// One without clients, of a member with these settings of leases.
+    pub(crate) fn new(leases: LeaseSettings) -> Arc<RequestQueue> {
         // Room enough to count up for ever.
         let next = (bellwether_net::draw() as Conn) >> 2;
         let (requests, mailboxes) = (Vec::new(), BTreeMap::new());
         let members = Arc::default();
-        let inner = Inner { next, requests, mailboxes, announced: None, members };
+        let inner = Inner { next, requests, mailboxes, announced: None, members, leases };
         let (arrived, taken) = (Notify::new(), Notify::new());
         Arc::new(RequestQueue { inner: Mutex::new(inner), arrived, taken })
     }
@@ -114,8 +117,8 @@ impl RequestQueue {
 
     /// Announces the coordinator to all clients, and to those that connect later.
     pub(crate) fn announce(&self, coordinator: Option<u32>, term: u64) {
-        let news = Coordinator { id: coordinator, term };
         let mut inner = lock(&self.inner);
+        let news = Coordinator { id: coordinator, term, drift_ppm: inner.leases.drift_ppm };
         inner.announced = Some(news);
         for mailbox in inner.mailboxes.values() {
             mailbox.put(Note::Coordinator(news));
@@ -135,6 +138,26 @@ impl RequestQueue {
         }
     }
 
+    /// Tells all clients how far clocks may be off, if it is news (G16).
+    pub(crate) fn know_leases(&self, leases: LeaseSettings) {
+        let mut inner = lock(&self.inner);
+        if inner.leases == leases {
+            return;
+        }
+        inner.leases = leases;
+        let Some(announced) = &mut inner.announced else { return };
+        announced.drift_ppm = leases.drift_ppm;
+        let news = *announced;
+        for mailbox in inner.mailboxes.values() {
+            mailbox.put(Note::Coordinator(news));
+        }
+    }
+
+    /// The settings of leases in force.
+    pub(crate) fn leases(&self) -> LeaseSettings {
+        lock(&self.inner).leases
+    }
+
     /// Where the members can be reached.
     pub(crate) fn members(&self) -> Arc<Places> {
         lock(&self.inner).members.clone()
@@ -142,7 +165,9 @@ impl RequestQueue {
 
     /// The coordinator that was announced last.
     pub(crate) fn coordinator(&self) -> Coordinator {
-        lock(&self.inner).announced.unwrap_or_default()
+        let inner = lock(&self.inner);
+        let drift_ppm = inner.leases.drift_ppm;
+        inner.announced.unwrap_or(Coordinator { drift_ppm, ..Coordinator::default() })
     }
 
     /// A client comes that stays and listens. It is told the coordinator first, if it is known.
@@ -269,6 +294,7 @@ impl Drop for Visitor {
 mod tests {
     use super::*;
     use bellwether_coordination::{Secret, SessionId};
+    use bellwether_member::Choices;
 
     fn close(number: u64) -> Request {
         Request::Close { session: SessionId(number), key: Secret(number.into()) }
@@ -280,7 +306,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_asked_at_the_same_time_is_taken_together() {
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(Choices::default().leases());
         let (one, other) = (requests.open(), requests.open());
         let asking = {
             let conn = other.conn;
@@ -300,7 +326,7 @@ mod tests {
 
     #[tokio::test]
     async fn replies_find_those_who_are_still_there() {
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(Choices::default().leases());
         let (one, other) = (requests.open(), requests.open());
         let gone = other.conn;
         drop(other);
@@ -314,11 +340,11 @@ mod tests {
 
     #[tokio::test]
     async fn all_clients_hear_of_the_coordinator_also_those_that_come_later() {
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(Choices::default().leases());
         let early = requests.open();
         requests.announce(Some(3), 7);
         let late = requests.open();
-        let news = Coordinator { id: Some(3), term: 7 };
+        let news = Coordinator { id: Some(3), term: 7, drift_ppm: 500 };
         assert_eq!(early.next().await, Some(Note::Coordinator(news)));
         assert_eq!(late.next().await, Some(Note::Coordinator(news)));
         assert_eq!(requests.coordinator(), news);
@@ -326,10 +352,10 @@ mod tests {
 
     #[tokio::test]
     async fn clients_that_stay_hear_once_where_the_members_are_now() {
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(Choices::default().leases());
         requests.know_members(vec![(1, "a:1".into())]);
         requests.announce(Some(1), 7);
-        let news = Coordinator { id: Some(1), term: 7 };
+        let news = Coordinator { id: Some(1), term: 7, drift_ppm: 500 };
         let (stays, passes) = (requests.open(), requests.open_passing());
         assert_eq!(stays.next().await, Some(Note::Coordinator(news)));
         for _ in 0..2 {
@@ -338,7 +364,7 @@ mod tests {
         requests.announce(Some(2), 8);
         let moved = Note::Members(news, Arc::new(vec![(2, "b:1".into())]));
         assert_eq!(stays.next().await, Some(moved));
-        let next = Coordinator { id: Some(2), term: 8 };
+        let next = Coordinator { id: Some(2), term: 8, drift_ppm: 500 };
         assert_eq!(stays.next().await, Some(Note::Coordinator(next)));
         assert_eq!(passes.next().await, Some(Note::Coordinator(news)));
         assert_eq!(passes.next().await, Some(Note::Coordinator(next)));
@@ -346,7 +372,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_takes_nothing_is_sent_away() {
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(Choices::default().leases());
         let slow = requests.open();
         requests.deliver((0..NOTES_MAX as u64).map(|n| (slow.conn, kept(n))).collect());
         assert_eq!(slow.next().await, Some(Note::Reply(kept(0))));
@@ -357,7 +383,7 @@ mod tests {
 
     #[tokio::test]
     async fn no_client_is_read_while_too_much_waits() {
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(Choices::default().leases());
         let one = requests.open();
         requests.room().await;
         one.submit_all(&mut (0..REQUESTS_MAX as u64).map(close).collect());

@@ -238,10 +238,6 @@ async fn speak<W: AsyncWrite + Unpin>(
     }
 }
 
-fn announcement(Coordinator { id: coordinator, term }: Coordinator) -> Announcement {
-    Announcement { coordinator, term, addresses: Vec::new() }
-}
-
 /// Notes what the client hears about its sessions.
 fn note_reply(reply: &Reply, caller: &Caller, owner: Option<&Owner>) {
     if let Reply::Denied { session, .. } = reply {
@@ -256,9 +252,14 @@ fn note_reply(reply: &Reply, caller: &Caller, owner: Option<&Owner>) {
     }
 }
 
+fn announcement(Coordinator { id: coordinator, term, drift_ppm }: Coordinator) -> Announcement {
+    Announcement { coordinator, term, addresses: Vec::new(), drift_ppm: Some(drift_ppm) }
+}
+
 impl Shared {
     fn welcome(&self, version: u32) -> ClientWelcome {
-        let Coordinator { id: coordinator, term } = self.requests.coordinator();
+        let Coordinator { id: coordinator, term, drift_ppm } = self.requests.coordinator();
+        let lease = self.requests.leases().lease;
         let place = |(member, address): &(u32, String)| MemberAddress {
             member: *member,
             address: address.clone(),
@@ -270,8 +271,8 @@ impl Shared {
             coordinator,
             term,
             addresses: self.requests.members().iter().map(place).collect(),
-            drift_ppm: self.drift_ppm,
-            lease_ms: self.lease_ms,
+            drift_ppm,
+            lease_ms: u64::try_from(lease.as_millis()).unwrap_or(u64::MAX),
             lists: true,
         }
     }

@@ -53,7 +53,7 @@ impl Scene {
         let file = folder.path().join("bellwether.toml");
         std::fs::write(&file, CONFIG).unwrap();
         let settings = load(&file, &Overrides::default()).unwrap();
-        let requests = RequestQueue::new();
+        let requests = RequestQueue::new(settings.choices.leases());
         let clients = start(&settings, &requests).unwrap();
         Scene { folder, settings, requests, clients }
     }

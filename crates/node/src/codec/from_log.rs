@@ -58,7 +58,8 @@ pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
 }
 
 fn beat(beat: &Heartbeat) -> wire::Heartbeat {
-    let Heartbeat { term, generation, sent, commit, last, appointed, welcome, incarnation } = *beat;
+    let Heartbeat { term, generation, sent, commit, last, appointed, welcome, incarnation, lease } =
+        *beat;
     wire::Heartbeat {
         term: Some(term.number()),
         generation: generation.into(),
@@ -68,6 +69,7 @@ fn beat(beat: &Heartbeat) -> wire::Heartbeat {
         appointed,
         welcome: welcome.map(u64::from),
         incarnation: incarnation.number(),
+        lease_us: micros(lease),
     }
 }
 
@@ -76,7 +78,7 @@ fn ended(ended: &Ended) -> wire::Ended {
 }
 
 fn ack(ack: &Ack) -> wire::Ack {
-    let Ack { term, sent, clock, matched, holds, start, lost, birth } = *ack;
+    let Ack { term, sent, clock, matched, holds, start, lost, birth, lease } = *ack;
     wire::Ack {
         term: Some(term.number()),
         sent_us: Some(sent.as_micros()),
@@ -86,6 +88,7 @@ fn ack(ack: &Ack) -> wire::Ack {
         start: Some(start.into()),
         lost,
         birth: Some(birth.number()),
+        lease_us: micros(lease),
     }
 }
 
@@ -117,6 +120,7 @@ fn body(body: &Body<Coordination>) -> supply::Body {
                 next: next.as_ref().map(pack).unwrap_or_default(),
                 members: roster.members.as_ref().map(pack).unwrap_or_default(),
                 cluster: roster.cluster.map(|cluster| cluster.number()),
+                leases: roster.leases.as_ref().map(pack).unwrap_or_default(),
             })
         }
         Body::Mismatch { after } => supply::Body::Mismatch(position(*after)),

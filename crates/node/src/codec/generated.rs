@@ -119,6 +119,8 @@ pub struct Heartbeat {
     pub welcome: ::core::option::Option<u64>,
     #[prost(fixed64, tag = "8")]
     pub incarnation: u64,
+    #[prost(uint64, tag = "9")]
+    pub lease_us: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Append {
@@ -147,6 +149,8 @@ pub struct Ack {
     pub lost: bool,
     #[prost(uint64, optional, tag = "8")]
     pub birth: ::core::option::Option<u64>,
+    #[prost(uint64, tag = "9")]
+    pub lease_us: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Fetch {
@@ -218,6 +222,8 @@ pub struct PieceOfParts {
     pub members: ::prost::alloc::vec::Vec<u8>,
     #[prost(uint64, optional, tag = "7")]
     pub cluster: ::core::option::Option<u64>,
+    #[prost(bytes = "vec", tag = "8")]
+    pub leases: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Folder {

@@ -15,6 +15,22 @@ pub(crate) fn pack<T: Serialize + ?Sized>(value: &T) -> Vec<u8> {
     postcard::to_extend(value, vec![FORMAT]).unwrap_or_default()
 }
 
+/// The value that these bytes are, or begin: an earlier version did not write the last fields, at most `later` bytes of
+/// zeros. A zero is no value of an `Option`, and no time.
+pub(crate) fn unpack_earlier<T: DeserializeOwned>(
+    bytes: &[u8],
+    later: usize,
+    field: &'static str,
+) -> Result<T, Malformed> {
+    let now = unpack(bytes, field);
+    let mut padded = bytes.to_vec();
+    let mut earlier = || {
+        padded.push(0);
+        unpack(&padded, field).ok()
+    };
+    now.or_else(|error| (0..later).find_map(|_| earlier()).ok_or(error))
+}
+
 /// The value that these bytes are.
 pub(crate) fn unpack<T: DeserializeOwned>(
     bytes: &[u8],

@@ -4,10 +4,10 @@ use super::generated::{self as wire, fetch, message::Kind, supply, vote};
 use super::malformed::Malformed;
 use super::packed::unpack;
 use bellwether_coordination::Coordination;
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{NodeId, Time, micros};
 use bellwether_log::{
     Ack, Answer, Birth, Body, ClusterId, Ended, Entries, Heartbeat, Incarnation, Index, Msg,
-    Permit, Place, Position, Roster, Term,
+    Payload, Permit, Place, Position, Roster, Term,
 };
 use std::time::Duration;
 
@@ -76,6 +76,7 @@ fn beat(beat: wire::Heartbeat) -> Result<Heartbeat, Malformed> {
         appointed: beat.appointed,
         welcome: beat.welcome.map(|start| fit(start, "beat.welcome")).transpose()?,
         incarnation: Incarnation::new(beat.incarnation),
+        lease: lease(beat.lease_us, "beat.lease_us")?,
     })
 }
 
@@ -94,6 +95,7 @@ fn ack(ack: &wire::Ack) -> Result<Ack, Malformed> {
         start: fit(require(ack.start, "ack.start")?, "ack.start")?,
         lost: ack.lost,
         birth: birth(ack.birth, "ack.birth")?,
+        lease: lease(ack.lease_us, "ack.lease_us")?,
     })
 }
 
@@ -122,6 +124,10 @@ fn body(body: supply::Body) -> Result<Body<Coordination>, Malformed> {
                     members => Some(unpack(members, "supply.parts.members")?),
                 },
                 cluster: piece.cluster.map(ClusterId::new),
+                leases: match piece.leases.as_slice() {
+                    [] => None,
+                    leases => Some(unpack(leases, "supply.parts.leases")?),
+                },
             },
             from: unpack(&piece.from, "supply.parts.from")?,
             parts: unpack(&piece.parts, "supply.parts.parts")?,
@@ -170,6 +176,10 @@ fn entries(bytes: &[u8], field: &'static str) -> Result<Entries<Coordination>, M
     };
     for entry in entries.iter() {
         fit(entry.position.term.number(), field)?;
+        if let Payload::LeaseSettings(leases) = entry.payload {
+            lease(micros(leases.lease), field)?;
+            lease(micros(leases.heartbeat), field)?;
+        }
     }
     Ok(entries)
 }
@@ -188,6 +198,11 @@ pub(super) fn term(term: Option<u64>, field: &'static str) -> Result<Term, Malfo
 
 fn birth(birth: Option<u64>, field: &'static str) -> Result<Birth, Malformed> {
     require(birth, field).map(Birth::new)
+}
+
+/// At most an hour and some minutes: spans can be added and doubled without care.
+fn lease(micros: u64, field: &'static str) -> Result<Duration, Malformed> {
+    fit(micros, field).map(|micros| Duration::from_micros(micros.into()))
 }
 
 fn time(micros: Option<u64>, field: &'static str) -> Result<Time, Malformed> {

@@ -219,11 +219,15 @@ impl Settings {
     pub fn must_agree(&self) -> Vec<(&'static str, String)> {
         let choices = &self.choices;
         vec![
-            ("lease", format!("{:?}", choices.lease)),
-            ("drift_ppm", choices.drift_ppm.to_string()),
             ("quorum", format!("{:?}", choices.quorum).to_lowercase()),
             ("election", choices.election.name().to_owned()),
         ]
+    }
+
+    /// The same of what the log can change (G16), as long as it has not.
+    pub fn leases_agree(&self) -> Vec<(&'static str, String)> {
+        let Choices { lease, drift_ppm, .. } = self.choices;
+        vec![("lease", format!("{lease:?}")), ("drift_ppm", drift_ppm.to_string())]
     }
 
     /// The same of the list of members, which must agree until the log has one.

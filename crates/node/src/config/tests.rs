@@ -87,7 +87,10 @@ fn a_short_file_is_enough() {
 /// Each of these settings makes a difference, and how it is written makes none.
 #[test]
 fn what_members_must_agree_on_is_named() {
-    let agreed = |text: &str| good(text).must_agree();
+    let agreed = |text: &str| {
+        let settings = good(text);
+        [settings.leases_agree(), settings.must_agree()].concat()
+    };
     let plain = agreed(GOOD);
     let names: Vec<_> = plain.iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["lease", "drift_ppm", "quorum", "election"]);

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What version 0.1 ran.
 const PROTOCOL: &str = "member";
@@ -68,6 +69,7 @@ where
             floor: Position::ZERO,
             lost: false,
             keeps_log: false,
+            granted: Duration::ZERO,
         };
         let mut batch = Batch::new();
         batch.push(HARD, &pack(&hard));

@@ -188,6 +188,7 @@ mod tests {
             appointed: false,
             welcome: None,
             incarnation: Incarnation::UNKNOWN,
+            lease: Duration::ZERO,
         }
     }
 

@@ -1,8 +1,7 @@
 //! From records to what is durable of a log.
 
 use super::{COMMIT, CUT, ENTRY, FILLED, HARD, OnDisk, SNAPSHOT, from_mark, to_mark};
-use crate::codec::Malformed;
-use crate::codec::packed::unpack;
+use crate::codec::packed::{unpack, unpack_earlier};
 use bellwether_log::{
     Durable, Entry, HardState, Index, Machine, Position, Roster, Saved, Tail, Term, Unsound,
 };
@@ -99,7 +98,9 @@ where
     fn take_record(&mut self, segment: u64, kind: u8, bytes: &[u8]) -> Result<(), String> {
         match kind {
             HARD => {
-                let hard: HardState = unpack(bytes, "hard").map_err(|what| what.to_string())?;
+                // The first folders did not know for how long the member was bound: two numbers.
+                let hard: HardState =
+                    unpack_earlier(bytes, 2, "hard").map_err(|what| what.to_string())?;
                 if !hard.keeps_log {
                     self.begin_at(Position::ZERO);
                     self.snapshot = None;
@@ -231,15 +232,9 @@ where
     }
 }
 
-/// Format 1 knew no member lists, and the first folders of format 2 no cluster.
+/// Format 1 knew no member lists, and the first folders of format 2 no cluster, and then no settings of leases.
 fn to_roster(bytes: &[u8]) -> Result<Roster, String> {
-    let second = |_| {
-        let found = unpack(bytes, "roster");
-        found.map(|(births, members)| Roster { births, members, cluster: None })
-    };
-    let first = |_| unpack(bytes, "roster").map(|births| Roster { births, ..Roster::default() });
-    let found = unpack(bytes, "roster").or_else(second).or_else(first);
-    found.map_err(|what: Malformed| what.to_string())
+    unpack_earlier(bytes, 3, "roster").map_err(|what| what.to_string())
 }
 
 fn to_index(bytes: &[u8]) -> Result<Index, String> {

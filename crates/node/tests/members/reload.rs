@@ -4,7 +4,7 @@
 
 use crate::common::{Cluster, PATIENCE, call, get, led_by, post};
 use bellwether::{Client, Endpoints};
-use bellwether_api::json::{ChangedSetting, Problem, Reloaded};
+use bellwether_api::json::{ChangedSetting, Problem, Reloaded, Status};
 use bellwether_core::NodeId;
 use bellwether_net::certs::{self, Files, Pair};
 use std::path::{Path, PathBuf};
@@ -67,13 +67,57 @@ async fn limits_change_at_all_members_when_the_coordinator_reloads() {
 #[tokio::test]
 async fn what_needs_a_restart_is_named_and_not_changed() {
     let cluster = cluster().await;
+    edit(&cluster, "[tls]", "quorum = \"none\"\n[tls]");
+    let reloaded = reload(&cluster, 2).await;
+    assert_eq!((&reloaded.changed, &reloaded.needs_coordinator), (&vec![], &vec![]));
+    assert_eq!(reloaded.needs_restart, [changed("quorum", "\"majority\"", "\"none\"")]);
+    assert_eq!(reload(&cluster, 2).await, reloaded, "it still differs");
+    cluster.stop().await;
+}
+
+/// G16: at one entry of the log for all members.
+#[tokio::test]
+async fn leases_change_at_all_members_when_the_coordinator_reloads() {
+    let mut cluster = cluster().await;
     edit(&cluster, "lease = \"1500ms\"", "lease = \"2s\"");
+    edit(&cluster, "heartbeat = \"150ms\"", "heartbeat = \"200ms\"");
+    let both =
+        [changed("heartbeat", "\"150ms\"", "\"200ms\""), changed("lease", "\"1500ms\"", "\"2s\"")];
     let reloaded = reload(&cluster, 1).await;
-    assert_eq!(reloaded.changed, []);
-    assert_eq!(reloaded.needs_restart, [changed("lease", "\"1500ms\"", "\"2s\"")]);
-    let status: bellwether_api::json::Status = get(cluster.http(1), "/v1/status").await;
+    assert_eq!((&reloaded.changed, &reloaded.needs_restart), (&vec![], &vec![]));
+    assert_eq!(reloaded.needs_coordinator, both);
+    let warned = |status: &Status| status.warnings.iter().any(|text| text.contains("goes by"));
+    let status: Status = get(cluster.http(1), "/v1/status").await;
     assert_eq!(status.lease_full_ms, 1_500);
-    assert_eq!(reload(&cluster, 1).await, reloaded, "it still differs");
+    assert!(warned(&status), "{:?}", status.warnings);
+
+    let reloaded = reload(&cluster, 2).await;
+    assert_eq!((&reloaded.needs_coordinator, &reloaded.needs_restart), (&vec![], &vec![]));
+    assert_eq!(reloaded.changed, both);
+    for index in 0..3 {
+        // The first has not read its configuration again.
+        cluster.until(index, |s| s.lease_full_ms == 2_000 && warned(s) == (index == 0)).await;
+    }
+    assert_eq!(reload(&cluster, 2).await.changed, []);
+
+    // One with the former configuration is let in, leads, and goes by the log.
+    cluster.restart(2).await;
+    for index in 0..3 {
+        let status = cluster.until(index, led_by(3)).await;
+        assert_eq!((status.lease_full_ms, warned(&status)), (2_000, index != 1), "{status:?}");
+    }
+    cluster.stop().await;
+}
+
+#[tokio::test]
+async fn leases_that_cannot_be_committed_are_an_error() {
+    let cluster = cluster().await;
+    let cut = "{\"blocked\": [1, 2]}";
+    let (code, _): (_, serde_json::Value) = post(cluster.http(2), "/dev/partition", cut).await;
+    assert_eq!(code, 200);
+    edit(&cluster, "lease = \"1500ms\"", "lease = \"2s\"");
+    let (code, problem): (_, Problem) = post(cluster.http(2), "/v1/reload", "").await;
+    assert_eq!((code, problem.code.as_deref()), (503, Some("not-committed")), "{problem:?}");
     cluster.stop().await;
 }
 

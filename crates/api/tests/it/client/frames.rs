@@ -147,6 +147,7 @@ pub(crate) fn to_client(kind: usize, draws: &mut Draws) -> Option<ToClient> {
                 coordinator: draws.some(Draws::small),
                 term: draws.number(),
                 addresses: draws.list(place),
+                drift_ppm: draws.some(Draws::small),
             }));
         }
         15 => {

@@ -73,7 +73,8 @@ fn run_of(seed: u64, wrong: Option<u32>) -> Run {
         Input::Member(bellwether_member::Input::Elect),
         Input::Member(bellwether_member::Input::Transfer(NodeId::new(users + 1))),
     ];
-    let (heartbeat, lease, patience) = (member.log.heartbeat, member.log.lease, member.patience);
+    let (heartbeat, lease, patience) =
+        (member.log.leases.heartbeat, member.log.leases.lease, member.patience);
     let drift = wrong.unwrap_or(drift_ppm);
     let harsh = Some(crate::storms::HARSH);
     let weather = Weather { unit: heartbeat, drift_ppm: drift, inputs, harsh };

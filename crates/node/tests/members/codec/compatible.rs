@@ -11,6 +11,7 @@ use bellwether_member::{ClockStatus, Msg as Member, PeerView};
 use bellwether_node::codec::{Malformed, decode, encode};
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
+use std::time::Duration;
 
 /// All examples but for the elections'.
 fn examples() -> impl Iterator<Item = (&'static str, Msg)> {
@@ -223,7 +224,9 @@ fn numbers_survive_up_to_their_limits() {
         let (index, birth) = (Index::new(number), Birth::new(number));
         let (sent, clock) = (Time::from_micros(number), Time::from_micros(!number));
         let (matched, holds, lost) = (index, true, false);
-        let ack = Ack { term, sent, clock, matched, holds, start: number as u32, lost, birth };
+        let lease = Duration::from_micros(number.min(u32::MAX.into()));
+        let ack =
+            Ack { term, sent, clock, matched, holds, start: number as u32, lost, birth, lease };
         let last = Position { term, index };
         for msg in [
             M::Ack(ack),

@@ -8,8 +8,8 @@ use bellwether_coordination::{
 };
 use bellwether_core::{NodeId, Time};
 use bellwether_log::{
-    Ack, Answer as Vote, Birth, Body, Entries, Entry, Heartbeat, Incarnation, Index, Machine,
-    Msg as M, Payload, Permit, Place, Position, Roster, Term,
+    Ack, Answer as Vote, Birth, Body, Entries, Entry, Heartbeat, Incarnation, Index, LeaseSettings,
+    Machine, Msg as M, Payload, Permit, Place, Position, Roster, Term,
 };
 use bellwether_member::service::Msg;
 use bellwether_member::{ClockStatus, Msg as Member, PeerView};
@@ -41,8 +41,10 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         appointed: false,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
+        lease: Duration::ZERO,
     };
     let again = Heartbeat { generation: 2, appointed: true, welcome: Some(3), ..beat };
+    let leased = Heartbeat { lease: Duration::from_millis(500), ..beat };
     let ack = Ack {
         term,
         sent,
@@ -52,6 +54,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         start: 1,
         lost: false,
         birth,
+        lease: Duration::ZERO,
     };
     let permit = Permit { leader: node, term: Term::new(6), generation: 1 };
     let vote = |sure, answer| M::Vote { term, sure, answer, birth };
@@ -67,7 +70,9 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         ("heartbeat-again", M::Append { beat: again, prev: last, entries: Arc::new([]) }),
         ("append", M::Append { beat, prev, entries: entries() }),
         ("append-first", M::Append { beat, prev: Position::ZERO, entries: entries() }),
+        ("heartbeat-lease", M::Append { beat: leased, prev: last, entries: settings() }),
         ("ack", M::Ack(ack)),
+        ("ack-lease", M::Ack(Ack { lease: leased.lease, ..ack })),
         ("ack-lost", M::Ack(Ack { matched: Index::ZERO, holds: false, lost: true, ..ack })),
         ("fetch", M::Fetch { place: Place::After(prev), budget: 4_096, ahead: 0 }),
         (
@@ -112,6 +117,14 @@ fn entries() -> Entries<Coordination> {
     payloads.extend(commands().into_iter().map(Payload::Command));
     let entry = |(index, payload)| Arc::new(Entry { position: Position::new(7, index), payload });
     (300..).zip(payloads).map(entry).collect::<Vec<_>>().into()
+}
+
+/// An entry with settings of leases.
+fn settings() -> Entries<Coordination> {
+    let (heartbeat, lease) = (Duration::from_millis(100), Duration::from_millis(700));
+    let leases = LeaseSettings { heartbeat, lease, drift_ppm: 500 };
+    let payload = Payload::LeaseSettings(leases);
+    Arc::new([Arc::new(Entry { position: Position::new(7, 301), payload })])
 }
 
 /// Messages of the member besides the election's and the log's.
