@@ -432,6 +432,19 @@ class Day:
         self.clients.stop_duty()
         self.clients.start_duty()
 
+    def leases(self, heartbeat, lease):
+        """Changes the settings that all share at one entry of the log: the coordinator commits them when it reloads."""
+        cluster = self.cluster
+        with self.step(f"change the lease of all members to {lease} ms"):
+            for member in cluster.here:
+                path = cluster.folder / f"{member.number}.toml"
+                text = re.sub(r'^(heartbeat|lease) = .*\n', "", path.read_text(), flags=re.M)
+                path.write_text(f'heartbeat = "{heartbeat}ms"\nlease = "{lease}ms"\n{text}')
+            self.reload_by_signal()
+            for member in cluster.here:
+                until(f"member {member.number} goes by the new lease",
+                      lambda: json.loads(member.ask("/v1/status"))["lease_full_ms"] == lease)
+
     def rolling_restart(self):
         cluster = self.cluster
         last = until("a coordinator", cluster.coordinator)
@@ -475,6 +488,8 @@ class Day:
         self.crash()
         self.power_cut()
         self.certificates()
+        self.leases(200, 1_500)
+        self.leases(50, 300)
         self.rolling_restart()
         self.restore()
 

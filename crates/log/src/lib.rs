@@ -37,12 +37,13 @@
 //! * **G6 Commit.** An entry is committed when it is of the leader's own term (or before such a one),
 //!   in the leader's own written log and in those of a majority. Only committed entries are applied;
 //!   what comes of them is told while serving. \[Raft §5.4.2, §5.3; VRR §4.1; thesis §10.2.1\]
-//! * **G7 Lease.** A follower that hears a leader of a term not below its promise is bound to it for
-//!   one lease of its own clock. It says whether its log holds everything that the message says is
+//! * **G7 Lease.** A follower that hears a leader of a term not below its promise is bound to it, by its own
+//!   clock, for the lease that the message asks for, and never for less than it was bound to this leader in
+//!   this term before. It says for how long, and whether its log holds everything that the message says is
 //!   committed, and only then does the leader count the lease. A leader serves while a
 //!   majority's leases, each counted from when the leader *sent* what is answered and shortened by
 //!   what two clocks may drift apart, have not run out, and `Begin` is committed. A drifting clock
-//!   does not count. A leader for which nothing advances for `stall` gives up. \[Raft thesis §6.4.1,
+//!   does not count. A leader for which nothing advances for two leases gives up. \[Raft thesis §6.4.1,
 //!   §6.2; VRR §6.3; the stall is our own\]
 //! * **G8 Hand-over.** The leader invites a member, or agrees to a claim. The successor has a
 //!   majority's answers first (G2). The leader takes no new entries until the successor has all of
@@ -51,8 +52,8 @@
 //!   a new leader the old one goes on in the same term with the next generation, and counts only
 //!   leases of the new generation. A leader that ends for good yields to all. \[Raft thesis §3.10; the
 //!   generation is our own\]
-//! * **G9 Restart.** A member that restarts does not vote for one lease: it has forgotten to whom it
-//!   was bound. With a disk it has forgotten nothing else. Every ACK says which start it is from:
+//! * **G9 Restart.** A member that restarts does not vote for the longest lease by which it may be bound: it has
+//!   forgotten to whom. How long that is, is durable before it acknowledges. With a disk it has forgotten nothing else. Every ACK says which start it is from:
 //!   what an earlier start acknowledged does not count once a later one is heard. Without a disk a
 //!   restarted member is *lost* and counts for nothing until a leader has answered to this very start
 //!   (`welcome`); the position of that leader's log is its `floor`, and it fills by G5. A lost member,
@@ -94,6 +95,11 @@
 //!   leader's. A member that has proof that an incarnation has ended is bound to it no more, and not again by
 //!   a late heartbeat of it. Nothing else changes: a later incarnation of the same member is not concerned. A
 //!   candidate that was freed so says it with its request, and frees the voters. \[our own\]
+//! * **G16 Lease settings.** How often heartbeats come, how long a lease lasts, and how far clocks may drift apart is
+//!   an entry, `LeaseSettings`. A member goes by the newest one that it knows to be committed; without one, by its
+//!   configuration. Only a leader that has committed an entry of its own term changes them, one change at a time. A
+//!   leader asks for leases, and shortens them, by its settings. Its heartbeats are never further apart than a fifth of
+//!   the leases that it counts. \[our own\]
 //!
 //! # Assumes
 //! Clock rates within the bound; nothing else for safety: messages may be lost, repeated, late and

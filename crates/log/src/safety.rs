@@ -1,4 +1,4 @@
-//! Why the log is safe. The rules G1 to G15 are in the [crate's documentation](crate).
+//! Why the log is safe. The rules G1 to G16 are in the [crate's documentation](crate).
 //!
 //! **S1 One leader per term.** G1 and majorities meet. For an emptied data folder see S6. Without
 //! majorities (`Quorum::None`) every member has terms of its own.
@@ -28,12 +28,13 @@
 //! **S4 One serves at a time.** L serves in term T by leases of a majority Q. L' with T' > T has
 //! votes of a majority V'; take Y in both. If Y had promised T' before it accepted the message that its
 //! lease is from, it would have refused that. So it promised later, and by G3 its lease had run out by
-//! its clock, hence before by L's (G7: counted from sending, shortened by the drift of two clocks); or
+//! its clock, hence before by L's (G7: as long as L counts it, counted from sending, shortened by the drift of two
+//! clocks); or
 //! L' is L, which stops serving before it asks for votes; or L' showed a permit of L, of a generation
 //! not below that of the lease. In the last case L had stopped serving before it gave the permit. If L
 //! serves again, that is by leases of a later generation, which Y grants only while it has not promised
 //! T', and after which the permit is worth nothing at Y. If Y restarted in between, it does not vote
-//! within a lease of its start, permit or not. Y may be L itself: it stops serving in the step in which
+//! within the longest lease that may bind it of its start, permit or not (S11). Y may be L itself: it stops serving in the step in which
 //! it promises. Clock rates are the only assumption.
 //!
 //! **S5 Memory mode.** R restarts without its log; its promise is durable. The leader L whose answer to
@@ -128,3 +129,15 @@
 //!
 //! The proof must be true: the driver that gives it to the log has seen that no thread of X is left. What X sent
 //! before may still arrive, and is like any late message.
+//!
+//! **S11 Leases of different lengths.** S4 compares one lease at two members: for how long Y is bound, and for how long
+//! L counts on that. Both follow from one message of L: it says how long the lease is, Y is bound for as long, and the
+//! ACK repeats it. So L and Y need not agree on any setting. A lease that L asks for later may be shorter; Y then stays
+//! bound to the end of the longer one, because L counts the one of them that ends later, and its ACK to the later one
+//! may be lost. A leader of a higher term is another matter: L had stopped serving before it was elected. After a
+//! restart Y does not know to whom it was bound. It waits for the longest lease that may bind it, which is on its disk
+//! before the ACK leaves: a shorter one replaces it only when the longer one ends no later. So safety does not need G16.
+//! What needs it is that all later leaders go by the same settings. L goes by entries that are committed, so a leader
+//! of a higher term has them (S3) and goes by them when it serves, because its own `Begin` comes after them. The bound on
+//! clocks is used by leaders alone, when they count. It says what an operator knows of the clocks: it must be true when a
+//! leader counts by it.

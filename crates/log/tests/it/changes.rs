@@ -113,7 +113,8 @@ fn run_of(seed: u64, flaw: Option<Flaw>) -> Run {
         script.insert(0, Scheduled { at: Time::ZERO, action: Action::Crash(absent) });
     }
     script.push(Scheduled { at: last, action: Action::InputAll(Input::Unsieve) });
-    let config = Config { log, flaw };
+    let longest_lease = log.leases.lease;
+    let config = Config { log, flaw, longest_lease };
     Run { group, config, script, network, calm: last, absent, wipe }
 }
 

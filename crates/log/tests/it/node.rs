@@ -3,7 +3,9 @@
 
 use crate::machine::List;
 use bellwether_core::{Assumptions, Context, Message, NodeId, Process};
-use bellwether_log::{self as log, Change, Completeness, Durable, Log, Members, Msg, Output, Term};
+use bellwether_log::{
+    self as log, Change, Completeness, Durable, LeaseSettings, Log, Members, Msg, Output, Term,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +14,8 @@ pub(crate) struct Config {
     pub(crate) log: log::Config,
     /// What leaders do wrong.
     pub(crate) flaw: Option<Flaw>,
+    /// The longest lease that the storm asks for.
+    pub(crate) longest_lease: Duration,
 }
 
 /// What a leader could do wrong.
@@ -21,6 +25,12 @@ pub(crate) enum Flaw {
     AddsVoters,
     /// A member that is removed takes another one with it (against G12).
     RemovesTwo,
+    /// A leader counts every lease as long as its settings say (against G16).
+    CountsByItsSettings,
+    /// A follower is bound for as long as its own settings say, and says that it is for what was asked (against G7).
+    BindsByItsSettings,
+    /// After a restart a member waits for the lease of its configuration (against G9).
+    ForgetsWhatItGranted,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -67,6 +77,8 @@ pub(crate) enum Input {
     Replace(u32, u32),
     Remove(u32),
     Promote(u32),
+    /// If this member leads: leases last this many milliseconds (G16).
+    Leases(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -190,6 +202,13 @@ impl Process for Node {
     fn on_start(&mut self, saved: Option<Self::Durable>, cx: &mut Cx<'_>) {
         self.joins = saved.as_ref().is_some_and(|(.., joins)| *joins);
         let saved = saved.filter(|(_, wiped, _)| !wiped).map(|(saved, ..)| saved);
+        let forgets = cx.config().flaw == Some(Flaw::ForgetsWhatItGranted);
+        let saved = saved.map(|mut saved| {
+            if forgets {
+                saved.hard.granted = Duration::ZERO;
+            }
+            saved
+        });
         self.step(cx, |log, cx| log.on_start(saved, cx));
         self.listen(cx);
         cx.set_timer(Timer::Work, cx.config().log.leases.heartbeat / 2);
@@ -213,11 +232,27 @@ impl Process for Node {
             Input::AddLearner(number) => self.change(&add(number, true, None), cx),
             Input::Replace(old, new) => self.change(&add(new, false, Some(old)), cx),
             Input::Remove(number) => self.change(&Change::Remove(NodeId::new(number)), cx),
+            Input::Leases(ms) => {
+                let lease = Duration::from_millis(ms);
+                self.step(cx, |log, cx| {
+                    let leases =
+                        LeaseSettings { lease, heartbeat: lease / 5, ..log.leases(cx.config()) };
+                    _ = log.change_leases(leases, cx);
+                });
+            }
             Input::Promote(number) => self.change(&Change::Promote(NodeId::new(number)), cx),
         }
     }
 
-    fn on_message(&mut self, from: NodeId, msg: Msg<List>, cx: &mut Cx<'_>) {
+    fn on_message(&mut self, from: NodeId, mut msg: Msg<List>, cx: &mut Cx<'_>) {
+        let own = self.log.leases(&cx.config().log).lease;
+        match (cx.config().flaw, &mut msg) {
+            (Some(Flaw::BindsByItsSettings), Msg::Append { beat, .. }) => beat.lease = own,
+            (Some(Flaw::BindsByItsSettings | Flaw::CountsByItsSettings), Msg::Ack(ack)) => {
+                ack.lease = own;
+            }
+            _ => {}
+        }
         let is_stopped = match self.sieve {
             None => false,
             Some(Sieve::Kind(kind)) => msg.kind().name == kind,
@@ -269,5 +304,5 @@ impl Node {
 /// The longest that a run may take from its last fault to a serving leader that works and that all
 /// follow.
 pub(crate) fn bound(config: &Config) -> Duration {
-    config.log.leases.lease * 14
+    config.longest_lease * 14
 }

@@ -12,7 +12,7 @@
     reason = "a test may panic, and a soak says what it did"
 )]
 
-use crate::node::{Config, Input, Node, Sieve, bound};
+use crate::node::{Config, Flaw, Input, Node, Sieve, bound};
 use crate::witness::Witness;
 use bellwether_core::{Group, Invariant, NodeId, Time};
 use bellwether_log::{self as log, Durability, Log};
@@ -36,7 +36,7 @@ struct Run {
 pub(crate) const KINDS: [&str; 9] =
     ["REQUEST-VOTE", "VOTE", "APPEND", "HEARTBEAT", "ACK", "FETCH", "SUPPLY", "YIELD", "CLAIM"];
 
-fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
+fn run_of(seed: u64, wrong_ppm: Option<u32>, flaw: Option<Flaw>) -> Run {
     let mut draw = draws(seed);
     let mut one_of = |choices: &[usize]| choices[draw(choices.len() as u64) as usize];
     let n = one_of(&[1, 2, 3, 3, 3, 3, 4, 5, 5]) as u32;
@@ -99,7 +99,18 @@ fn run_of(seed: u64, wrong_ppm: Option<u32>) -> Run {
     }
     script.push(Scheduled { at: last, action: Action::InputAll(Input::Unsieve) });
     let wipe = wipes.then(|| (Time::from_micros(last.as_micros() / 2), victim));
-    Run { group, config: Config { log, flaw: None }, script, network, calm: last, wipe }
+    let mut longest_lease = log.leases.lease;
+    for _ in 0..one_of(&[0, 0, 1, 3, 6]) {
+        let lease = one_of(&[250, 500, 1_000, 1_500]) as u64;
+        longest_lease = longest_lease.max(Duration::from_millis(lease));
+        let at = Time::from_micros(
+            one_of(&(0..100).collect::<Vec<_>>()) as u64 * last.as_micros() / 100,
+        );
+        script.push(Scheduled { at, action: Action::InputAll(Input::Leases(lease)) });
+    }
+    script.sort_by_key(|scheduled| scheduled.at);
+    let config = Config { log, flaw, longest_lease };
+    Run { group, config, script, network, calm: last, wipe }
 }
 
 pub(crate) fn invariants() -> Vec<Invariant<Node>> {
@@ -216,11 +227,24 @@ impl Sum {
 #[test]
 fn with_clocks_beyond_the_bound_two_leaders_are_found() {
     let found = (0..3_000).filter(|seed| {
-        let mut run = run_of(*seed, Some(400_000));
+        let mut run = run_of(*seed, Some(400_000), None);
         run.config.log.leases.drift_ppm = 500;
         perform(run, *seed).violation.is_some_and(|violation| violation.name == "one-serving")
     });
     assert!(found.count() > 0);
+}
+
+/// G16: each of these ways to go wrong makes two leaders.
+#[test]
+fn leases_that_do_not_count_as_they_were_granted_make_two_leaders() {
+    for flaw in [Flaw::CountsByItsSettings, Flaw::BindsByItsSettings, Flaw::ForgetsWhatItGranted] {
+        let found = (0..20_000).find(|seed| {
+            let violation = perform(run_of(*seed, None, Some(flaw)), *seed).violation;
+            violation.is_some_and(|violation| violation.name == "one-serving")
+        });
+        assert!(found.is_some(), "{flaw:?}");
+        println!("{flaw:?}: seed {found:?}");
+    }
 }
 
 fn first_seed() -> u64 {
@@ -236,7 +260,7 @@ fn nothing_committed_is_lost_and_a_leader_comes_back() {
             let mut sum = Sum::default();
             let first = first_seed();
             for seed in (first..first + schedules).filter(|seed| seed % 2 == half) {
-                let run = run_of(seed, None);
+                let run = run_of(seed, None, None);
                 let on_disk = run.config.log.durability == Durability::Disk;
                 let outcome = perform(run, seed);
                 let Outcome { violation, wrong, settled, remembered, .. } = &outcome;

@@ -74,8 +74,6 @@ pub(crate) enum Flaw {
     BindsByItsOwnLease,
     /// After a restart it waits for a lease of its own configuration (against G9).
     ForgetsWhatItGranted,
-    /// It counts every lease as long as its settings say (against G16).
-    CountsByItsSettings,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -95,8 +93,6 @@ pub(crate) enum Wish {
     Log(log::Input),
     Propose(u64),
     Remove(NodeId),
-    /// Makes leases last this many ticks (G16).
-    Lease(u32),
     /// Makes these the voters, whatever the rules say (against G12).
     Plant(&'static [u32]),
 }
@@ -223,11 +219,6 @@ impl Process for Probe {
             Box::new(|log, cx| match wish {
                 Wish::Log(input) => log.on_input(input, cx),
                 Wish::Propose(command) => _ = log.propose(vec![command], cx),
-                Wish::Lease(ticks) => {
-                    let lease = TICK * ticks;
-                    let wanted = LeaseSettings { lease, ..log.leases(cx.config()) };
-                    _ = log.change_leases(wanted, cx);
-                }
                 Wish::Remove(member) => _ = log.change(&Change::Remove(member), true, cx),
                 Wish::Plant(voters) if log.leads().is_some() => {
                     let voters = voters.iter().map(|number| (id(*number), Arc::from("")));
@@ -242,9 +233,7 @@ impl Process for Probe {
         let own = self.log.leases(&cx.config().config_of(cx.me())).lease;
         match (cx.config().flaw, &mut msg) {
             (Some(Flaw::BindsByItsOwnLease), Msg::Append { beat, .. }) => beat.lease = own,
-            (Some(Flaw::BindsByItsOwnLease | Flaw::CountsByItsSettings), Msg::Ack(ack)) => {
-                ack.lease = own;
-            }
+            (Some(Flaw::BindsByItsOwnLease), Msg::Ack(ack)) => ack.lease = own,
             _ => {}
         }
         let is_miscounted = cx.config().counts_learner == Some(from) && matches!(msg, Msg::Ack(_));
