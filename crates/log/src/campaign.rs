@@ -12,6 +12,8 @@ pub(crate) struct Campaign {
     pub(crate) term: Term,
     /// Whether it asks for the votes themselves.
     pub(crate) sure: bool,
+    /// Whether it only wants to know when a majority would vote for it.
+    pub(crate) probe: bool,
     pub(crate) claim: bool,
     pub(crate) appointed: bool,
     pub(crate) permit: Option<Permit>,
@@ -50,6 +52,7 @@ impl Campaign {
         Campaign {
             term,
             sure: false,
+            probe: false,
             claim,
             appointed,
             permit,

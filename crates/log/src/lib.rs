@@ -17,7 +17,9 @@
 //!   time that it names, the candidate asks for the votes themselves (`sure`) as soon as a majority
 //!   is free, its own vote first. Nothing durable changes before that. A leader that is refused
 //!   because of a higher term does the same beside leading, and leads on until a majority says yes.
-//!   Two rounds without a majority end a campaign. \[Raft thesis §9.6, §3.10\]
+//!   Two rounds without a majority end a campaign. A member that is told to *probe* asks the same question
+//!   once a round, until a majority says yes or it hears a leader; a probe asks for no votes. \[Raft thesis
+//!   §9.6, §3.10; the probe is our own\]
 //! * **G3 Vote.** A voter says yes only to a candidate whose log is not older than its own, and only
 //!   if it is not bound by a lease to another leader and not within one lease of its own restart. It
 //!   says until when it is bound. A candidate whose log is older fetches what it lacks (G5). A
@@ -330,6 +332,7 @@ impl<M: Machine> Process for Log<M> {
         }
         match input {
             Input::Campaign { claim, appointed } => self.be_asked_to_campaign(claim, appointed, cx),
+            Input::Probe => self.probe(cx),
             Input::Desist => self.desist(cx),
             Input::HandOver { to, appointed } => self.hand_over(to, appointed, false, cx),
             Input::Resign { to } => self.resign(to, cx),

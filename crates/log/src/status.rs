@@ -72,16 +72,16 @@ impl<M: Machine> Log<M> {
 
     /// Whether it asks for votes.
     pub fn campaigns(&self) -> bool {
-        matches!(self.role, Role::Candidate(_) | Role::Leader(_, Some(_)))
+        self.asks().is_some()
     }
 
     /// The term that it asks votes for, and whether it asks for the votes themselves (G2).
     pub fn asks(&self) -> Option<(Term, bool)> {
         match &self.role {
-            Role::Candidate(campaign) | Role::Leader(_, Some(campaign)) => {
+            Role::Candidate(campaign) | Role::Leader(_, Some(campaign)) if !campaign.probe => {
                 Some((campaign.term, campaign.sure))
             }
-            Role::Follower | Role::Leader(_, None) => None,
+            Role::Follower | Role::Candidate(_) | Role::Leader(..) => None,
         }
     }
 
@@ -163,8 +163,8 @@ impl<M: Machine> Log<M> {
     /// How many members would vote for this candidate, itself included.
     pub fn supporters(&self) -> Option<usize> {
         match &self.role {
-            Role::Candidate(campaign) => Some(campaign.heard()),
-            Role::Follower | Role::Leader(..) => None,
+            Role::Candidate(campaign) if !campaign.probe => Some(campaign.heard()),
+            Role::Follower | Role::Candidate(_) | Role::Leader(..) => None,
         }
     }
 

@@ -391,6 +391,8 @@ pub enum Input {
         /// Whether an operator wants it so.
         appointed: bool,
     },
+    /// Find out when a majority would vote for this member, without campaigning.
+    Probe,
     /// Stop asking for votes.
     Desist,
     /// Hand over to this member if it can take over.
@@ -429,7 +431,12 @@ pub enum Output {
         heard: usize,
         /// Members that must.
         needed: usize,
+        /// Whether [`Input::Probe`] can tell when to try again: not if a majority had said that it would
+        /// vote for this one and then did not.
+        may_probe: bool,
     },
+    /// The answer to [`Input::Probe`]: a majority would vote for this member, now or later.
+    CouldWin,
     /// Another member has a newer log, and this one cannot win without it: the other one should try.
     Behind {
         /// The member that has it.

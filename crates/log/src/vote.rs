@@ -148,8 +148,37 @@ impl<M: Machine> Log<M> {
     ) {
         match &self.role {
             Role::Leader(..) => {}
+            Role::Candidate(Campaign { probe: true, .. }) => {
+                self.begin_campaign(claim, appointed, None, cx);
+            }
             Role::Candidate(campaign) if campaign.sure || campaign.claim == claim => {}
             Role::Candidate(_) | Role::Follower => self.begin_campaign(claim, appointed, None, cx),
+        }
+    }
+
+    /// Whether it could win at all.
+    fn may_campaign(&self, cx: &Cx<'_, M>) -> bool {
+        // With a disk, what is missing is with another member, and only there.
+        let lacks = self.last() < self.floor || self.whole().is_none();
+        let lacks = lacks && cx.config().durability == Durability::Disk;
+        // G10: its own vote is needed, and one of an emptied folder does not count.
+        // G11: nor does that of a member that does not vote.
+        let counts = self.counts_vote(cx.me(), self.birth) && self.is_voter(cx.me(), cx.config());
+        counts && !lacks
+    }
+
+    /// G2: asks who would vote for it, and nothing more.
+    pub(crate) fn probe(&mut self, cx: &mut Cx<'_, M>) {
+        let is_free = match &self.role {
+            Role::Follower => true,
+            Role::Candidate(campaign) => campaign.probe,
+            Role::Leader(..) => false,
+        };
+        if is_free && self.may_campaign(cx) {
+            cx.rule("G2");
+            let fresh = Campaign::new(self.next_term(cx), false, false, None);
+            self.role = Role::Candidate(Campaign { probe: true, waited: true, ..fresh });
+            self.ask_all(cx);
         }
     }
 
@@ -162,15 +191,9 @@ impl<M: Machine> Log<M> {
         cx: &mut Cx<'_, M>,
     ) {
         cx.rule("G2");
-        // With a disk, what is missing is with another member, and only there.
-        let lacks = self.last() < self.floor || self.whole().is_none();
-        let lacks = lacks && cx.config().durability == Durability::Disk;
-        // G10: its own vote is needed, and one of an emptied folder does not count.
-        // G11: nor does that of a member that does not vote.
-        let counts = self.counts_vote(cx.me(), self.birth) && self.is_voter(cx.me(), cx.config());
-        if lacks || !counts {
+        if !self.may_campaign(cx) {
             let needed = self.needed(cx.group(), cx.config());
-            return cx.emit(Output::Stuck { heard: 0, needed });
+            return cx.emit(Output::Stuck { heard: 0, needed, may_probe: false });
         }
         let campaign = Campaign::new(self.next_term(cx), claim, appointed, permit);
         cx.emit(Output::Asks(campaign.term));
@@ -228,8 +251,9 @@ impl<M: Machine> Log<M> {
         {
             self.fetch_from(from, cx);
         }
-        let raises =
-            |campaign: &Campaign| self.seen >= campaign.term && !campaign.raised && !campaign.sure;
+        let raises = |campaign: &Campaign| {
+            self.seen >= campaign.term && !campaign.raised && !campaign.sure && !campaign.probe
+        };
         if self.campaign().is_some_and(raises) {
             return self.raise(cx);
         }
@@ -293,6 +317,10 @@ impl<M: Machine> Log<M> {
         let is_known = campaign.answers.len() == all || campaign.waited;
         if is_doubtful && (!is_known || campaign.newest().is_some()) {
             return;
+        }
+        if campaign.probe {
+            self.stop_campaign(cx);
+            return cx.emit(Output::CouldWin);
         }
         if free <= now {
             return self.become_sure(cx);
@@ -390,6 +418,9 @@ impl<M: Machine> Log<M> {
         let was_sure = campaign.sure;
         self.tally(cx);
         let Some(campaign) = self.campaign() else { return };
+        if campaign.probe {
+            return self.probe(cx);
+        }
         if campaign.sure && !was_sure {
             return;
         }
@@ -417,7 +448,7 @@ impl<M: Machine> Log<M> {
             self.stop_campaign(cx);
             // A claim that is not heard leaves a leader that works.
             if !claim {
-                cx.emit(Output::Stuck { heard, needed });
+                cx.emit(Output::Stuck { heard, needed, may_probe: !was_sure });
             }
         } else {
             if let Some(campaign) = self.campaign_mut() {
@@ -453,7 +484,7 @@ impl<M: Machine> Log<M> {
     }
 
     pub(crate) fn desist(&mut self, cx: &mut Cx<'_, M>) {
-        if self.campaign().is_some() {
+        if self.campaigns() {
             self.stop_campaign(cx);
         }
     }
@@ -473,14 +504,16 @@ impl<M: Machine> Log<M> {
         match &mut self.role {
             Role::Leader(..) => {}
             Role::Candidate(campaign) if campaign.sure => {}
-            Role::Candidate(campaign) => {
+            Role::Candidate(campaign) if !campaign.probe => {
                 (campaign.permit, campaign.claim) = (Some(permit), false);
                 self.tally(cx);
                 if self.campaign().is_some_and(|campaign| !campaign.sure) {
                     self.ask_all(cx);
                 }
             }
-            Role::Follower => self.begin_campaign(false, appointed, Some(permit), cx),
+            Role::Candidate(_) | Role::Follower => {
+                self.begin_campaign(false, appointed, Some(permit), cx);
+            }
         }
     }
 }

@@ -20,9 +20,12 @@
 //!   time from scratch, as after a restart, because a ring that a partition tore may have lost its
 //!   links for good.
 //! * P10 A candidate that cannot win, because too few answer or because another log is newer, passes:
-//!   it tells all, and stays out of elections for a while (P7), or until it has the newer log. A member
-//!   that waited for it, or followed it, holds an election at once. So a member in the middle of a star
-//!   gets its turn.
+//!   it tells all, and stays out of elections (P7) until it has the newer log or a probe (G2) finds a
+//!   majority that would vote for it, and for a while at most. A member that waited for it, or followed it,
+//!   holds an election at once. So a member in the middle of a star gets its turn, and members that all
+//!   passed while their links were cut come back with the links. A candidate that a majority would vote for
+//!   and did not, and a leader for which nothing advanced, stay out for the whole while: they would fail
+//!   again.
 //! * P11 An election is held among the voters of the member list that this member goes by (G11). When
 //!   they change, the election begins from scratch with the next event that concerns it. Learners, and a
 //!   member that is to leave by a committed list, play dead in elections (P7). A leader that is to leave
@@ -356,7 +359,8 @@ impl<M: Machine> Member<M> {
                 self.support = Some(heard);
                 cx.emit(Event::TooFew { heard, needed });
             }
-            Output::Stuck { .. } | Output::Behind { .. } => self.pass(cx),
+            Output::Stuck { may_probe, .. } => self.pass(may_probe, cx),
+            Output::Behind { .. } => self.pass(true, cx),
             Output::Waiting { members, left } => {
                 self.waiting = Some((members.clone(), cx.now() + left));
                 cx.emit(Event::Waiting { members, left });
@@ -381,11 +385,11 @@ impl<M: Machine> Member<M> {
             Output::Yielded { by, to, .. } => self.hear_yield(by, to, cx),
             Output::Filling { from, .. } => cx.emit(Event::Filling(from)),
             // P10: the reason to pass is gone.
-            Output::CaughtUp(_) if self.passed => {
+            Output::CaughtUp(_) | Output::CouldWin if self.passed => {
                 cx.cancel_timer(Timer::Passed);
                 self.come_back(cx);
             }
-            Output::CaughtUp(_) => {}
+            Output::CaughtUp(_) | Output::CouldWin => {}
             Output::Recovered => cx.emit(Event::Recovered),
             Output::Joined(member) => cx.emit(Event::Joined(member)),
             Output::Diverged { leader, .. } => cx.emit(Event::Diverged(leader)),
@@ -555,7 +559,7 @@ impl<M: Machine> Member<M> {
     }
 
     /// P10: this candidate cannot win now.
-    fn pass(&mut self, cx: &mut Cx<'_, M>) {
+    fn pass(&mut self, probes: bool, cx: &mut Cx<'_, M>) {
         cx.rule("P10");
         cx.emit(Event::Passed);
         for other in cx.others() {
@@ -566,6 +570,9 @@ impl<M: Machine> Member<M> {
         cx.set_timer_within(Timer::Passed, patience..2 * patience);
         if !matches!(self.stance, Stance::Following(..)) {
             self.wait_patiently(Stance::Electing, cx);
+        }
+        if probes {
+            self.tell_log(log::Input::Probe, cx);
         }
     }
 

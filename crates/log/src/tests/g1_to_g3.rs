@@ -3,6 +3,10 @@
 use super::*;
 use crate::{Permit, Quorum};
 
+fn vote_of(term: u64, sure: bool, answer: Answer) -> Msg<Words> {
+    Msg::Vote { term: Term::new(term), sure, answer, birth: Birth::new(1) }
+}
+
 #[test]
 fn g1_a_term_is_promised_once_and_to_one() {
     let mut one = One::new(1);
@@ -116,10 +120,55 @@ fn g2_a_refusal_raises_the_term() {
 #[test]
 fn g2_two_rounds_without_a_majority_end_a_campaign() {
     let mut one = One::new(1);
+    let stuck = Output::Stuck { heard: 1, needed: 2, may_probe: true };
     one.campaign();
-    assert!(!said(&one.fire(Timer::Ask)).contains(&Output::Stuck { heard: 1, needed: 2 }));
-    assert!(said(&one.fire(Timer::Ask)).contains(&Output::Stuck { heard: 1, needed: 2 }));
+    assert!(!said(&one.fire(Timer::Ask)).contains(&stuck));
+    assert!(said(&one.fire(Timer::Ask)).contains(&stuck));
     assert!(!one.log.campaigns());
+}
+
+#[test]
+fn g2_a_probe_asks_once_a_round_until_a_majority_would_vote() {
+    let mut one = One::new(1);
+    let question = |effects: &Fx| {
+        let mut sent = sent(effects).into_iter();
+        matches!(sent.next(), Some((2, Msg::RequestVote { sure: false, .. })))
+    };
+    assert!(question(&one.input(Input::Probe)));
+    for _ in 0..5 {
+        let effects = one.fire(Timer::Ask);
+        assert!(question(&effects) && said(&effects).is_empty());
+    }
+    assert!(!one.log.campaigns(), "it is no candidate");
+    let before = one.log.durable();
+    let effects = one.get(2, vote_of(1, false, YES));
+    assert_eq!(said(&effects), [Output::CouldWin]);
+    assert!(sent(&effects).is_empty(), "it asks for no votes");
+    assert!(effects.contains(&Effect::CancelTimer(Timer::Ask)));
+    assert_eq!(one.log.durable(), before);
+}
+
+#[test]
+fn g2_a_probe_goes_on_in_a_higher_term_when_it_is_refused() {
+    let mut one = One::new(1);
+    one.input(Input::Probe);
+    assert!(said(&one.get(2, vote_of(1, false, Answer::No { promised: Term::new(8) }))).is_empty());
+    one.fire(Timer::Ask);
+    assert_eq!(said(&one.get(2, vote_of(9, false, YES))), [Output::CouldWin]);
+}
+
+#[test]
+fn g2_a_probe_ends_when_a_leader_is_heard_or_a_campaign_begins() {
+    let mut one = One::new(1);
+    one.input(Input::Probe);
+    one.append(3, beat(1, at(1, 1), 1), Position::ZERO, &[1]);
+    assert!(one.get(2, vote_of(1, false, YES)).is_empty());
+    let mut one = One::new(1);
+    one.input(Input::Probe);
+    one.campaign();
+    assert!(one.log.campaigns());
+    one.input(Input::Probe);
+    assert!(one.log.campaigns(), "a candidate need not probe");
 }
 
 #[test]

@@ -107,7 +107,7 @@ impl<M: Machine> Member<M> {
             }
             Loss::Stalled => {
                 cx.rule("P5");
-                self.pass(cx);
+                self.pass(false, cx);
             }
             Loss::Superseded(_) if !self.log.campaigns() => {
                 self.wait_patiently(Stance::Electing, cx);

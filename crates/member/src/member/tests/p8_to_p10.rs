@@ -121,8 +121,36 @@ fn p10_a_candidate_that_too_few_answer_passes_after_two_rounds() {
     assert_eq!(news(&effects), [Event::TooFew { heard: 2, needed: 3 }]);
     let effects = p3.fire(ASK);
     assert_eq!(news(&effects), [Event::TooFew { heard: 1, needed: 3 }, Event::Passed]);
-    assert_eq!(sent(effects.clone()), to_all(Msg::Pass));
+    assert_eq!(sent_kind(&effects, "PASS").len(), 4);
     assert!(effects.contains(&SetTimer(PASSED, patiently())));
+}
+
+#[test]
+fn p10_a_member_that_passed_comes_back_as_soon_as_a_majority_would_vote_for_it() {
+    let mut p3 = campaigning(config());
+    p3.fire(ASK);
+    let effects = p3.fire(ASK);
+    assert_eq!(sent_kind(&effects, "REQUEST-VOTE").len(), 4, "it probes");
+    assert_eq!(sent_kind(&p3.fire(ASK), "REQUEST-VOTE").len(), 4, "once a round");
+    assert!(p3.deliver(1, answer(1, 1, false, YES)).is_empty(), "one is not enough");
+    let effects = p3.deliver(2, answer(2, 1, false, YES));
+    assert!(effects.contains(&CancelTimer(PASSED)));
+    assert!(eligible(&p3));
+    assert_eq!(news(&effects), [Event::Electing(Reason::Stuck)]);
+    assert_eq!(sent(effects), [(id(4), ELECTION), (id(5), ELECTION)]);
+}
+
+#[test]
+fn p10_a_candidate_that_was_promised_votes_and_did_not_get_them_stays_out_for_the_whole_while() {
+    let mut p3 = campaigning(config());
+    for voter in [1, 2, 4, 5] {
+        p3.deliver(voter, answer(voter, 1, false, YES));
+    }
+    assert_eq!(p3.process.log.asks(), Some((term(1), true)));
+    p3.fire(ASK);
+    let effects = p3.fire(ASK);
+    assert_eq!(news(&effects).last(), Some(&Event::Passed));
+    assert_eq!(sent_kind(&effects, "REQUEST-VOTE"), [], "it does not probe");
 }
 
 #[test]

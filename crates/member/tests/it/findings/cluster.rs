@@ -1,5 +1,6 @@
 //! A cluster of members in virtual time that can be acted upon by hand.
 
+use bellwether_algorithms::election::any::Choice;
 use bellwether_core::{
     Assumptions, Context, Few, Group, Invariant, Machine, NodeId, Process, Unsound,
 };
@@ -153,6 +154,7 @@ pub(super) struct Setup {
     pub(super) seed: u64,
     pub(super) network: Network,
     pub(super) keep_bytes: usize,
+    pub(super) election: Choice,
 }
 
 pub(super) const HEARTBEAT: Duration = Duration::from_millis(100);
@@ -163,14 +165,16 @@ impl Setup {
     pub(super) fn new(size: u32, seed: u64) -> Self {
         let network = Network::new(Latency::Uniform(ms(1), ms(5)));
         let durability = Durability::Disk;
-        Setup { size, durability, witness: None, seed, network, keep_bytes: 8 << 20 }
+        let election = Choice::default();
+        Setup { size, durability, witness: None, seed, network, keep_bytes: 8 << 20, election }
     }
 
     pub(super) fn start(self) -> Cluster {
         let group = Group::numbered(self.size).unwrap();
         let witness: BTreeSet<NodeId> = self.witness.into_iter().map(id).collect();
         let ranks = Ranks::new(&group, BTreeMap::new(), witness);
-        let choices = Choices { durability: self.durability, ..Choices::default() };
+        let Setup { durability, election, .. } = self;
+        let choices = Choices { durability, election, ..Choices::default() };
         let mut config = Config::new(&choices, ranks, &group).unwrap();
         config.log.keep_bytes = self.keep_bytes;
         let invariants = vec![
@@ -211,6 +215,15 @@ pub(super) fn bound(size: u32) -> Duration {
     let group = Group::numbered(size).unwrap();
     let config = Config::new(&choices, Ranks::equal(&group), &group).unwrap();
     2 * LEASE + size * 5 * HEARTBEAT + 2 * config.patience
+}
+
+/// P10: the bound after faults of all kinds at once.
+pub(super) fn bound_after(election: Choice, size: u32, restarts: bool) -> Duration {
+    let choices = Choices { election, ..Choices::default() };
+    let group = Group::numbered(size).unwrap();
+    let config = Config::new(&choices, Ranks::equal(&group), &group).unwrap();
+    let cuts = bound_of_cuts(size).max(2 * config.patience);
+    if restarts { cuts + LEASE + 2 * config.patience } else { cuts }
 }
 
 /// 2.12: the bound where only links were cut: a lease and n elections with two rounds each. For five

@@ -12,6 +12,7 @@
 )]
 
 mod cluster;
+mod overlaps;
 mod partial;
 
 use bellwether_core::NodeId;
