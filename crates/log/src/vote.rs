@@ -169,12 +169,7 @@ impl<M: Machine> Log<M> {
 
     /// G2: asks who would vote for it, and nothing more.
     pub(crate) fn probe(&mut self, cx: &mut Cx<'_, M>) {
-        let is_free = match &self.role {
-            Role::Follower => true,
-            Role::Candidate(campaign) => campaign.probe,
-            Role::Leader(..) => false,
-        };
-        if is_free && self.may_campaign(cx) {
+        if matches!(self.role, Role::Follower) && self.may_campaign(cx) {
             cx.rule("G2");
             let fresh = Campaign::new(self.next_term(cx), false, false, None);
             self.role = Role::Candidate(Campaign { probe: true, waited: true, ..fresh });
@@ -419,6 +414,8 @@ impl<M: Machine> Log<M> {
         self.tally(cx);
         let Some(campaign) = self.campaign() else { return };
         if campaign.probe {
+            // What it asks in the next round follows from what it knows then.
+            self.stop_campaign(cx);
             return self.probe(cx);
         }
         if campaign.sure && !was_sure {

@@ -3,9 +3,11 @@
 //! # Rules
 //! * P1 A member that starts listens for a while for a coordinator; if it hears none, it holds an
 //!   election. One that comes back lets its election say so at once.
-//! * P2 A member that is elected campaigns for votes (G2). A member that elected another waits until
-//!   it leads, and holds another election if it does not. A candidate that a majority would
-//!   vote for gets more time.
+//! * P2 A member that is elected campaigns for votes (G2). A member that elected another waits until it asks
+//!   for its vote: a lease, four heartbeats and up to a lease more. A member that is asked for its vote waits five
+//!   to seven heartbeats until the candidate leads: two rounds of its campaign take at most four. Then
+//!   the member holds another election. A candidate that has asked for the votes themselves goes on
+//!   even if another one is elected meanwhile: the voters have promised.
 //! * P3 A member that hears a leader follows it, whatever elections say.
 //! * P4 A follower whose leader is silent too long, or gave up and named no successor, holds an
 //!   election.
@@ -18,14 +20,15 @@
 //!   or to the one that is named. One that finds its clock drifting does so by itself.
 //! * P9 An election that does not end, or whose winner does not show up, is held again; every other
 //!   time from scratch, as after a restart, because a ring that a partition tore may have lost its
-//!   links for good.
+//!   links for good. A member whose election takes longer than P2 gives an elected one *probes* (G2): it asks
+//!   once a round who would vote for it, and campaigns without an election as soon as a majority would.
 //! * P10 A candidate that cannot win, because too few answer or because another log is newer, passes:
-//!   it tells all, and stays out of elections (P7) until it has the newer log or a probe (G2) finds a
-//!   majority that would vote for it, and for a while at most. A member that waited for it, or followed it,
-//!   holds an election at once. So a member in the middle of a star gets its turn, and members that all
-//!   passed while their links were cut come back with the links. A candidate that a majority would vote for
-//!   and did not, and a leader for which nothing advanced, stay out for the whole while: they would fail
-//!   again.
+//!   it tells all, and stays out of elections for a while (P7), or until it has the newer log. A member
+//!   that waited for it, or followed it, holds an election at once. So a member in the middle of a star
+//!   gets its turn. Meanwhile it probes as in P9, and campaigns as soon as a majority would vote for it: so
+//!   members that all passed while their links were cut come back with the links. A candidate that a
+//!   majority would vote for and did not, and a leader for which nothing advanced, do not probe: they would
+//!   fail again.
 //! * P11 An election is held among the voters of the member list that this member goes by (G11). When
 //!   they change, the election begins from scratch with the next event that concerns it. Learners, and a
 //!   member that is to leave by a committed list, play dead in elections (P7). A leader that is to leave
@@ -60,6 +63,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 use view::{LastView, View};
 
 /// One member of a cluster.
@@ -86,8 +90,8 @@ pub struct Member<M: Machine = ()> {
     leaving: bool,
     /// P11: whether another member votes in its place, by a committed list.
     leaves: bool,
-    /// P10: whether it has just passed. Timer `Passed` runs.
-    passed: bool,
+    /// P10: it has just passed. Timer `Passed` runs.
+    passed: Option<Passed>,
     /// How often the election was begun from scratch (P9).
     rebirths: u32,
     /// Its number, and its rank if it may ever lead; known from the start on.
@@ -116,6 +120,15 @@ enum Stance {
     Coordinating,
     /// P3. Timer `Silence` runs.
     Following(NodeId, Term),
+}
+
+/// P10: what a member that has passed waits for, besides its log and its timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Passed {
+    /// A majority that would vote for it. Without a leader its log probes.
+    ForVotes,
+    /// Nothing else.
+    ForAWhile,
 }
 
 /// A message of one of the parts.
@@ -176,6 +189,8 @@ pub enum Timer {
     HoldOff,
     /// P10: the end of the time for which it stays out of elections.
     Passed,
+    /// P9: the election takes longer than a lease and a take-over.
+    Probe,
 }
 
 type Cx<'a, M> = Context<'a, Member<M>>;
@@ -277,6 +292,11 @@ impl<M: Machine> Process for Member<M> {
             Timer::Patience => self.lose_patience(cx),
             Timer::HoldOff => self.preempt(cx),
             Timer::Passed => self.come_back(cx),
+            Timer::Probe if self.stance == Stance::Electing && !self.abstains() => {
+                cx.rule("P9");
+                self.tell_log(log::Input::Probe, cx);
+            }
+            Timer::Probe => {}
         }
     }
 }
@@ -327,7 +347,10 @@ impl<M: Machine> Member<M> {
             self.waiting = None;
         }
         if self.stance == Stance::Coordinating && is_idle {
-            self.wait_patiently(Stance::Electing, cx);
+            match self.log.promise().1.filter(|candidate| *candidate != cx.me()) {
+                Some(candidate) => self.expect_to_lead(candidate, cx),
+                None => self.wait_patiently(Stance::Electing, cx),
+            }
         }
     }
 
@@ -359,8 +382,8 @@ impl<M: Machine> Member<M> {
                 self.support = Some(heard);
                 cx.emit(Event::TooFew { heard, needed });
             }
-            Output::Stuck { may_probe, .. } => self.pass(may_probe, cx),
-            Output::Behind { .. } => self.pass(true, cx),
+            Output::Stuck { may_probe: false, .. } => self.pass(Passed::ForAWhile, cx),
+            Output::Stuck { .. } | Output::Behind { .. } => self.pass(Passed::ForVotes, cx),
             Output::Waiting { members, left } => {
                 self.waiting = Some((members.clone(), cx.now() + left));
                 cx.emit(Event::Waiting { members, left });
@@ -372,11 +395,11 @@ impl<M: Machine> Member<M> {
             }
             Output::StoppedServing(term, loss) => self.lose(term, loss, cx),
             Output::Heartbeat { leader, term } => self.hear_leader(leader, term, cx),
-            Output::Asked(from) => {
-                if self.stance == Stance::Awaiting(from) {
-                    self.wait_patiently(self.stance, cx);
-                }
-            }
+            Output::Asked(from) => match self.stance {
+                Stance::Electing => self.expect_to_lead(from, cx),
+                Stance::Awaiting(other) if other == from => self.expect_to_lead(from, cx),
+                _ => {}
+            },
             Output::LeaderEnded(leader) => self.succeed(leader, cx),
             Output::Claimed(by) => self.consider_claim(by, cx),
             Output::Invited { .. } if self.abstains() => self.tell_log(log::Input::Desist, cx),
@@ -385,11 +408,12 @@ impl<M: Machine> Member<M> {
             Output::Yielded { by, to, .. } => self.hear_yield(by, to, cx),
             Output::Filling { from, .. } => cx.emit(Event::Filling(from)),
             // P10: the reason to pass is gone.
-            Output::CaughtUp(_) | Output::CouldWin if self.passed => {
+            Output::CaughtUp(_) if self.passed.is_some() => {
                 cx.cancel_timer(Timer::Passed);
                 self.come_back(cx);
             }
-            Output::CaughtUp(_) | Output::CouldWin => {}
+            Output::CaughtUp(_) => {}
+            Output::CouldWin => self.campaign_without_election(cx),
             Output::Recovered => cx.emit(Event::Recovered),
             Output::Joined(member) => cx.emit(Event::Joined(member)),
             Output::Diverged { leader, .. } => cx.emit(Event::Diverged(leader)),
@@ -422,7 +446,7 @@ impl<M: Machine> Member<M> {
 
     fn cannot_lead(&self) -> bool {
         let fills = self.log.completeness() == Completeness::Filling;
-        self.rank.is_none() || self.drifts || self.leaving || self.passed || fills
+        self.rank.is_none() || self.drifts || self.leaving || self.passed.is_some() || fills
     }
 
     /// P3: whether a leader has just shown that it lives, or this is one: then elections that
@@ -444,7 +468,10 @@ impl<M: Machine> Member<M> {
         self.wait_patiently(Stance::Electing, cx);
         if !self.abstains() {
             cx.emit(Event::Electing(reason));
+            let longest = self.longest_take_over(cx);
+            cx.set_timer_within(Timer::Probe, longest..longest + cx.config().log.lease);
         }
+        self.probe(cx);
     }
 
     fn wait_patiently(&mut self, stance: Stance, cx: &mut Cx<'_, M>) {
@@ -452,6 +479,26 @@ impl<M: Machine> Member<M> {
         let patience = cx.config().patience;
         // Not the same for all: elections that begin together get in each other's way.
         cx.set_timer_within(Timer::Patience, patience..2 * patience);
+    }
+
+    /// P2: this member was elected, and asks for votes when a majority is free: that is at most a lease from
+    /// now. It may have to fetch a newer log before.
+    fn expect_to_ask(&mut self, elected: NodeId, cx: &mut Cx<'_, M>) {
+        self.stance = Stance::Awaiting(elected);
+        let longest = self.longest_take_over(cx);
+        cx.set_timer_within(Timer::Patience, longest..longest + cx.config().log.lease);
+    }
+
+    /// Until a majority is free, and then two rounds of a campaign (G2).
+    fn longest_take_over(&self, cx: &Cx<'_, M>) -> Duration {
+        cx.config().log.lease + cx.config().log.heartbeat * 4
+    }
+
+    /// P2: a majority would vote for this candidate, and it asks for the votes.
+    fn expect_to_lead(&mut self, candidate: NodeId, cx: &mut Cx<'_, M>) {
+        self.stance = Stance::Awaiting(candidate);
+        let heartbeat = cx.config().log.heartbeat;
+        cx.set_timer_within(Timer::Patience, heartbeat * 5..heartbeat * 7);
     }
 
     fn hold_election(&mut self, reason: Reason, cx: &mut Cx<'_, M>) {
@@ -513,6 +560,8 @@ impl<M: Machine> Member<M> {
             Stance::Following(..) => {}
             Stance::Coordinating if elected == cx.me() => {}
             Stance::Coordinating if self.log.leads().is_some() => {}
+            // The voters have promised, or do so now, and hear of no other candidate before the next term.
+            Stance::Coordinating if self.log.asks().is_some_and(|(_, is_sure)| is_sure) => {}
             // A stronger one was named since that election began, and gets its time.
             Stance::Awaiting(other) if self.ranks(cx.config()).outranks(other, elected) => {}
             _ if elected == cx.me() => {
@@ -528,7 +577,7 @@ impl<M: Machine> Member<M> {
                     cx.emit(Event::Elected(elected));
                 }
                 self.tell_log(log::Input::Desist, cx);
-                self.wait_patiently(Stance::Awaiting(elected), cx);
+                self.expect_to_ask(elected, cx);
             }
         }
     }
@@ -559,19 +608,25 @@ impl<M: Machine> Member<M> {
     }
 
     /// P10: this candidate cannot win now.
-    fn pass(&mut self, probes: bool, cx: &mut Cx<'_, M>) {
+    fn pass(&mut self, passed: Passed, cx: &mut Cx<'_, M>) {
         cx.rule("P10");
         cx.emit(Event::Passed);
         for other in cx.others() {
             cx.send(other, Msg::Pass);
         }
-        self.passed = true;
+        self.passed = Some(passed);
         let patience = cx.config().patience;
         cx.set_timer_within(Timer::Passed, patience..2 * patience);
         if !matches!(self.stance, Stance::Following(..)) {
             self.wait_patiently(Stance::Electing, cx);
         }
-        if probes {
+        self.probe(cx);
+    }
+
+    /// P10: looks out for a majority, also after it has followed a leader or voted for a candidate: that
+    /// ended its last probe.
+    fn probe(&mut self, cx: &mut Cx<'_, M>) {
+        if self.passed == Some(Passed::ForVotes) {
             self.tell_log(log::Input::Probe, cx);
         }
     }
@@ -587,9 +642,21 @@ impl<M: Machine> Member<M> {
         }
     }
 
+    /// P9, P10: a majority would vote for it. An election takes longer, and may not end among members that have
+    /// passed and others that have not.
+    fn campaign_without_election(&mut self, cx: &mut Cx<'_, M>) {
+        if self.passed.take().is_some() {
+            cx.rule("P10");
+            cx.cancel_timer(Timer::Passed);
+        }
+        if self.stance == Stance::Electing && !self.abstains() {
+            self.know_elected(cx.me(), cx);
+        }
+    }
+
     /// P10: it takes part in elections again.
     fn come_back(&mut self, cx: &mut Cx<'_, M>) {
-        self.passed = false;
+        self.passed = None;
         if self.stance == Stance::Electing {
             self.begin_from_scratch(Reason::Stuck, cx);
         }

@@ -1,7 +1,7 @@
 //! Coming to lead, following, claiming, handing over: P3, P5, P6 and P8.
 
 use super::view::LastView;
-use super::{Cx, Member, Stance, Timer};
+use super::{Cx, Member, Passed, Stance, Timer};
 use crate::clocks::{Clocks, Verdict};
 use crate::config::Preempt;
 use crate::event::{Event, Reason};
@@ -14,7 +14,7 @@ impl<M: Machine> Member<M> {
             cx.cancel_timer(timer);
         }
         self.stance = Stance::Coordinating;
-        (self.passed, self.waiting, self.support, self.failed) = (false, None, None, 0);
+        (self.passed, self.waiting, self.support, self.failed) = (None, None, None, 0);
         (self.clocks, self.last_view) = (Clocks::default(), LastView::default());
     }
 
@@ -107,7 +107,7 @@ impl<M: Machine> Member<M> {
             }
             Loss::Stalled => {
                 cx.rule("P5");
-                self.pass(false, cx);
+                self.pass(Passed::ForAWhile, cx);
             }
             Loss::Superseded(_) if !self.log.campaigns() => {
                 self.wait_patiently(Stance::Electing, cx);

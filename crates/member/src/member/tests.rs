@@ -27,12 +27,14 @@ use std::time::Duration;
 
 type Node = Fixture<Member>;
 type Letter = Msg;
+type Fx = Effect<Member>;
 
 const ANSWER: Timer = Timer::Election(any::Timer::Bully(bully::Timer::Answer));
 const SILENCE: Timer = Timer::Silence;
 const PATIENCE: Timer = Timer::Patience;
 const HOLD_OFF: Timer = Timer::HoldOff;
 const PASSED: Timer = Timer::Passed;
+const PROBE: Timer = Timer::Probe;
 const ASK: Timer = Timer::Log(log::Timer::Ask);
 const WRITE: Timer = Timer::Log(log::Timer::Write);
 const LAPSE: Timer = Timer::Log(log::Timer::Lapse);
@@ -122,6 +124,15 @@ fn to_all(letter: Letter) -> Vec<(NodeId, Letter)> {
 fn patiently() -> std::ops::Range<Duration> {
     let patience = config().patience;
     patience..2 * patience
+}
+
+/// How long an elected member has until it asks for votes, and then until it leads.
+fn until_it_asks() -> Fx {
+    SetTimer(PATIENCE, ms(900)..ms(1_400))
+}
+
+fn until_it_leads() -> Fx {
+    SetTimer(PATIENCE, ms(500)..ms(700))
 }
 
 fn preempting(preempt: Preempt) -> Config {

@@ -43,7 +43,7 @@ fn p2_a_member_that_is_elected_campaigns() {
 #[test]
 fn p2_a_member_that_elected_another_waits_for_it_and_not_for_ever() {
     let mut p3 = Node::at(3);
-    let elected = [Emit(Event::Elected(id(5))), SetTimer(PATIENCE, patiently())];
+    let elected = [Emit(Event::Elected(id(5))), until_it_asks()];
     assert_eq!(p3.deliver(5, COORDINATOR), elected);
     assert_eq!(p3.deliver(5, COORDINATOR), elected[1..], "no news");
     assert_eq!(coordinator(&p3), Some(id(5)));
@@ -54,13 +54,45 @@ fn p2_a_member_that_elected_another_waits_for_it_and_not_for_ever() {
 fn p2_a_candidate_that_a_majority_would_vote_for_gets_more_time() {
     let mut p3 = Node::at(3);
     p3.deliver(5, COORDINATOR);
-    let renewed = SetTimer(PATIENCE, patiently());
+    let renewed = until_it_leads();
     let mut gives_time = |from, number, sure| {
         p3.deliver(from, ask(number, Position::ZERO, sure, None)).contains(&renewed)
     };
     assert!(!gives_time(5, 1, false), "it may be alone");
     assert!(gives_time(5, 1, true));
     assert!(!gives_time(4, 2, true), "P4 is not the one");
+}
+
+#[test]
+fn p2_a_member_that_elects_waits_for_the_candidate_that_asks_for_its_vote() {
+    let mut p3 = Node::at(3);
+    p3.input(Input::Elect);
+    assert!(p3.deliver(4, ask(1, Position::ZERO, true, None)).contains(&until_it_leads()));
+    assert_eq!(coordinator(&p3), Some(id(4)));
+    assert_eq!(said(p3.fire(PATIENCE)), [Event::Electing(Reason::Absent(id(4)))]);
+}
+
+#[test]
+fn p2_a_candidate_that_votes_for_another_one_waits_for_it() {
+    let mut p3 = campaigning(config());
+    assert!(p3.deliver(4, ask(1, Position::ZERO, true, None)).contains(&until_it_leads()));
+    assert_eq!((p3.process.log.asks(), coordinator(&p3)), (None, Some(id(4))));
+}
+
+#[test]
+fn p2_a_candidate_that_has_asked_for_the_votes_goes_on_when_another_is_elected() {
+    let mut p3 = campaigning(config());
+    for voter in [1, 2] {
+        p3.deliver(voter, answer(voter, 1, false, YES));
+    }
+    p3.fire(ASK);
+    assert_eq!(p3.process.log.asks(), Some((term(1), true)));
+    p3.deliver(5, COORDINATOR);
+    assert_eq!(p3.process.log.asks(), Some((term(1), true)));
+    for voter in [1, 2] {
+        p3.deliver(voter, answer(voter, 1, true, YES));
+    }
+    assert_eq!(p3.process.log.leads(), Some(term(1)));
 }
 
 #[test]

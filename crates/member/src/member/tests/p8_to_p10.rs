@@ -114,6 +114,20 @@ fn p9_an_election_that_does_not_end_is_held_again_every_other_time_from_scratch(
 }
 
 #[test]
+fn p9_a_member_whose_election_takes_too_long_campaigns_as_soon_as_a_majority_would_vote_for_it() {
+    let mut p3 = Node::at(3);
+    let effects = p3.fire(PATIENCE);
+    assert!(effects.contains(&SetTimer(PROBE, ms(900)..ms(1_400))));
+    assert_eq!(sent_kind(&p3.fire(PROBE), "REQUEST-VOTE").len(), 4);
+    p3.deliver(1, answer(1, 1, false, YES));
+    let effects = p3.deliver(2, answer(2, 1, false, YES));
+    assert_eq!(news(&effects), [Event::Elected(id(3)), Event::Campaigning(term(1))]);
+
+    let mut follower = following(5);
+    assert_eq!(follower.fire(PROBE), [], "it knows a leader");
+}
+
+#[test]
 fn p10_a_candidate_that_too_few_answer_passes_after_two_rounds() {
     let mut p3 = campaigning(config());
     p3.deliver(1, answer(1, 1, false, YES));
@@ -136,8 +150,25 @@ fn p10_a_member_that_passed_comes_back_as_soon_as_a_majority_would_vote_for_it()
     let effects = p3.deliver(2, answer(2, 1, false, YES));
     assert!(effects.contains(&CancelTimer(PASSED)));
     assert!(eligible(&p3));
-    assert_eq!(news(&effects), [Event::Electing(Reason::Stuck)]);
-    assert_eq!(sent(effects), [(id(4), ELECTION), (id(5), ELECTION)]);
+    assert_eq!(news(&effects), [Event::Elected(id(3)), Event::Campaigning(term(1))]);
+    assert_eq!(sent_kind(&effects, "REQUEST-VOTE").len(), 4);
+    assert_eq!(sent_kind(&effects, "ELECTION"), [], "it has waited long enough");
+}
+
+#[test]
+fn p10_a_member_that_passed_looks_out_again_after_a_leader_or_a_candidate() {
+    let mut p3 = campaigning(config());
+    p3.fire(ASK);
+    p3.fire(ASK);
+    p3.deliver(4, ask(1, Position::ZERO, true, None));
+    assert_eq!(p3.fire(ASK), [], "it has voted, and waits for P4");
+    assert_eq!(sent_kind(&p3.fire(PATIENCE), "REQUEST-VOTE").len(), 4);
+    p3.deliver(4, heartbeat(2, 1));
+    assert_eq!(p3.fire(ASK), []);
+    p3.pass(ms(500));
+    assert_eq!(sent_kind(&p3.fire(SILENCE), "REQUEST-VOTE"), [], "D3: it gives P4 another heartbeat");
+    p3.pass(ms(101));
+    assert_eq!(sent_kind(&p3.fire(SILENCE), "REQUEST-VOTE").len(), 4);
 }
 
 #[test]
@@ -176,9 +207,9 @@ fn p10_a_member_that_has_passed_stays_out_of_elections_for_a_while() {
     assert!(is_silent(&p3.fire(PATIENCE)));
     let vote = p3.deliver(2, ask(2, Position::ZERO, true, None));
     assert_eq!(sent_kind(&vote, "VOTE"), [id(2)], "but it votes");
-    let effects = p3.fire(PASSED);
+    assert_eq!(p3.fire(PASSED), []);
     assert!(eligible(&p3));
-    assert_eq!(sent(effects), [(id(4), ELECTION), (id(5), ELECTION)]);
+    assert_eq!(sent(p3.fire(PATIENCE)), [(id(4), ELECTION), (id(5), ELECTION)]);
 }
 
 #[test]

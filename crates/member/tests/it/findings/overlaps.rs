@@ -110,7 +110,7 @@ fn storms(faults: Faults, elections: &[Choice], default: u64) {
                 at(990),
                 longest.as_millis()
             );
-            let bound = bound_after(*election, size, faults == Faults::Restarts);
+            let bound = bound_after(size, faults == Faults::Restarts);
             if longest > bound {
                 late.push(format!("{election}, {size}, seed {seed}: {longest:?} of {bound:?}"));
             }
