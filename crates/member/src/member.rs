@@ -469,7 +469,7 @@ impl<M: Machine> Member<M> {
         if !self.abstains() {
             cx.emit(Event::Electing(reason));
             let longest = self.longest_take_over(cx);
-            cx.set_timer_within(Timer::Probe, longest..longest + cx.config().log.lease);
+            cx.set_timer_within(Timer::Probe, longest..longest + cx.config().log.leases.lease);
         }
         self.probe(cx);
     }
@@ -486,18 +486,18 @@ impl<M: Machine> Member<M> {
     fn expect_to_ask(&mut self, elected: NodeId, cx: &mut Cx<'_, M>) {
         self.stance = Stance::Awaiting(elected);
         let longest = self.longest_take_over(cx);
-        cx.set_timer_within(Timer::Patience, longest..longest + cx.config().log.lease);
+        cx.set_timer_within(Timer::Patience, longest..longest + cx.config().log.leases.lease);
     }
 
     /// Until a majority is free, and then two rounds of a campaign (G2).
     fn longest_take_over(&self, cx: &Cx<'_, M>) -> Duration {
-        cx.config().log.lease + cx.config().log.heartbeat * 4
+        cx.config().log.leases.lease + cx.config().log.leases.heartbeat * 4
     }
 
     /// P2: a majority would vote for this candidate, and it asks for the votes.
     fn expect_to_lead(&mut self, candidate: NodeId, cx: &mut Cx<'_, M>) {
         self.stance = Stance::Awaiting(candidate);
-        let heartbeat = cx.config().log.heartbeat;
+        let heartbeat = cx.config().log.leases.heartbeat;
         cx.set_timer_within(Timer::Patience, heartbeat * 5..heartbeat * 7);
     }
 

@@ -125,7 +125,11 @@ fn g10_an_emptied_member_does_not_campaign_once_it_knows() {
     let beat = beat(1, at(1, 1), 0);
     one.get(2, Msg::Append { beat, prev: Position::ZERO, entries: vec![entry].into() });
     one.pass(ms(600));
-    assert!(said(&one.campaign()).contains(&Output::Stuck { heard: 0, needed: 2, may_probe: false }));
+    assert!(said(&one.campaign()).contains(&Output::Stuck {
+        heard: 0,
+        needed: 2,
+        may_probe: false
+    }));
 }
 
 #[test]

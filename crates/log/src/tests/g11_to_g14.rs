@@ -108,10 +108,18 @@ fn g11_the_newest_list_counts_before_it_is_committed_and_not_after_it_is_dropped
 #[test]
 fn g11_a_member_that_does_not_vote_by_its_own_list_does_not_campaign() {
     let mut one = of_three(4);
-    assert!(said(&one.campaign()).contains(&Output::Stuck { heard: 0, needed: 2, may_probe: false }));
+    assert!(said(&one.campaign()).contains(&Output::Stuck {
+        heard: 0,
+        needed: 2,
+        may_probe: false
+    }));
     let joins = Config { founders: Some(Arc::default()), ..config() };
     let mut one = One::of(5, 5, joins);
-    assert!(said(&one.campaign()).contains(&Output::Stuck { heard: 0, needed: 1, may_probe: false }));
+    assert!(said(&one.campaign()).contains(&Output::Stuck {
+        heard: 0,
+        needed: 1,
+        may_probe: false
+    }));
     assert!(!one.log.campaigns());
 }
 

@@ -323,7 +323,11 @@ fn g5_a_member_that_fills_votes_by_its_floor_and_counts_for_nothing() {
     assert_eq!(one.asked(2, 4, at(2, 2), true), Answer::Behind { last: at(2, 3) });
     assert_eq!(one.log.completeness(), Completeness::Filling);
     // It cannot lead either.
-    assert!(said(&one.campaign()).contains(&Output::Stuck { heard: 0, needed: 2, may_probe: false }));
+    assert!(said(&one.campaign()).contains(&Output::Stuck {
+        heard: 0,
+        needed: 2,
+        may_probe: false
+    }));
     assert_eq!(one.asked(2, 4, at(2, 3), true), YES);
 }
 

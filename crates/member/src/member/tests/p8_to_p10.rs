@@ -166,7 +166,11 @@ fn p10_a_member_that_passed_looks_out_again_after_a_leader_or_a_candidate() {
     p3.deliver(4, heartbeat(2, 1));
     assert_eq!(p3.fire(ASK), []);
     p3.pass(ms(500));
-    assert_eq!(sent_kind(&p3.fire(SILENCE), "REQUEST-VOTE"), [], "D3: it gives P4 another heartbeat");
+    assert_eq!(
+        sent_kind(&p3.fire(SILENCE), "REQUEST-VOTE"),
+        [],
+        "D3: it gives P4 another heartbeat"
+    );
     p3.pass(ms(101));
     assert_eq!(sent_kind(&p3.fire(SILENCE), "REQUEST-VOTE").len(), 4);
 }
