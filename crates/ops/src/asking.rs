@@ -130,15 +130,15 @@ impl From<Unanswered> for Failure {
 
 /// Asks for something.
 pub async fn get<T: DeserializeOwned>(address: &Address, path: &str) -> Result<T, Unanswered> {
-    get_within(address, path, ANSWERS_WITHIN).await
+    ask(address, path, ANSWERS_WITHIN).await?.read()
 }
 
 /// Asks for something, and waits for this long.
-pub(crate) async fn get_within<T: DeserializeOwned>(
+pub(crate) async fn ask(
     address: &Address,
     path: &str,
     patience: Duration,
-) -> Result<T, Unanswered> {
+) -> Result<Reply, Unanswered> {
     call(address, Method::GET, path, Sent::default(), patience).await
 }
 
@@ -149,8 +149,43 @@ pub async fn post<B: Serialize, T: DeserializeOwned>(
     secret: Option<&str>,
     body: &B,
 ) -> Result<T, Unanswered> {
-    let body = serde_json::to_vec(body).unwrap_or_default().into();
+    order(address, path, secret, json(body)).await?.read()
+}
+
+/// The same with a body in JSON.
+pub(crate) async fn order(
+    address: &Address,
+    path: &str,
+    secret: Option<&str>,
+    body: Bytes,
+) -> Result<Reply, Unanswered> {
     call(address, Method::POST, path, Sent { secret, body }, ANSWERS_WITHIN).await
+}
+
+/// A body in JSON.
+pub(crate) fn json(body: &impl Serialize) -> Bytes {
+    serde_json::to_vec(body).unwrap_or_default().into()
+}
+
+/// An answer that was not read yet: how it came is compiled once, for all that is asked for.
+pub(crate) struct Reply {
+    /// The member that answered; nobody if the answer is our own word for an etcd cluster.
+    pub(crate) from: Option<Address>,
+    pub(crate) body: Bytes,
+}
+
+impl Reply {
+    /// What it says.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Unanswered> {
+        serde_json::from_slice(&self.body).map_err(|why| self.strange(&why))
+    }
+
+    fn strange(&self, why: &serde_json::Error) -> Unanswered {
+        match &self.from {
+            Some(address) => Unanswered::Strange(address.clone(), why.to_string()),
+            None => Unanswered::Engine(65, why.to_string()),
+        }
+    }
 }
 
 /// What goes with a request.
@@ -161,26 +196,24 @@ pub(crate) struct Sent<'a> {
     pub(crate) body: Bytes,
 }
 
-async fn call<T: DeserializeOwned>(
+async fn call(
     address: &Address,
     method: Method,
     path: &str,
     sent: Sent<'_>,
     patience: Duration,
-) -> Result<T, Unanswered> {
+) -> Result<Reply, Unanswered> {
     let no_answer = |why: String| Unanswered::NoAnswer(address.clone(), why);
     let late = |_| no_answer(format!("no answer within {patience:?}"));
     let mut link = Link::new(address.clone());
-    let (status, bytes) = timeout(patience, link.exchange(method, path, sent))
+    let (status, body) = timeout(patience, link.exchange(method, path, sent))
         .await
         .map_err(late)?
         .map_err(no_answer)?;
     if status.is_success() {
-        let strange =
-            |why: serde_json::Error| Unanswered::Strange(address.clone(), why.to_string());
-        return serde_json::from_slice(&bytes).map_err(strange);
+        return Ok(Reply { from: Some(address.clone()), body });
     }
-    Err(refusal(address, status, &bytes))
+    Err(refusal(address, status, &body))
 }
 
 /// Why a member refuses, from its answer.

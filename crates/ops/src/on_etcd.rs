@@ -1,6 +1,6 @@
 //! Asking an etcd cluster for what members tell over HTTP: lists, tokens, and force-releases.
 
-use crate::asking::Unanswered;
+use crate::asking::{Reply, Unanswered, json};
 use crate::running::exit_code;
 use bellwether::{
     Client, Endpoints, Error, LockHolder, LockInfo, LockWaiter, RoleInfo, SessionInfo, Token,
@@ -11,9 +11,7 @@ use bellwether_api::coordination::{
 use bellwether_api::orders::{Bearer, Done, ForceOrder};
 use bellwether_node::calendar;
 use bellwether_shell::Failure;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use hyper::body::Bytes;
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
@@ -46,24 +44,24 @@ impl OnEtcd {
     }
 
     /// What a member would answer at this path.
-    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Unanswered> {
+    pub(crate) async fn ask(&self, path: &str) -> Result<Reply, Unanswered> {
         let mut all = Coordination { coordinator: Some(0), ..Coordination::default() };
         let words: Vec<&str> = path.trim_start_matches("/v1/").split('/').collect();
-        let answer = match *words.as_slice() {
+        let body = match *words.as_slice() {
             ["locks"] => {
                 let locks = self.client().await?.locks().await.map_err(unanswered)?;
                 all.locks = locks.into_iter().map(lock).collect();
-                serde_json::to_value(all)
+                json(&all)
             }
             ["roles"] => {
                 let roles = self.client().await?.roles().await.map_err(unanswered)?;
                 all.roles = roles.into_iter().map(role).collect();
-                serde_json::to_value(all)
+                json(&all)
             }
             ["sessions"] => {
                 let sessions = self.client().await?.sessions().await.map_err(unanswered)?;
                 all.sessions = sessions.into_iter().map(session).collect();
-                serde_json::to_value(all)
+                json(&all)
             }
             [kind @ ("locks" | "roles"), name, "tokens", token] => {
                 let (name, token) = (unescaped(name), Token(token.parse().unwrap_or_default()));
@@ -73,22 +71,19 @@ impl OnEtcd {
                     _ => client.check_role(&name, token).await,
                 };
                 let session = found.map_err(unanswered)?.to_string();
-                serde_json::to_value(Bearer { name, token: token.0, term: token.term(), session })
+                json(&Bearer { name, token: token.0, term: token.term(), session })
             }
             _ => return Err(unsupported()),
         };
-        read(answer)
+        Ok(Reply { from: None, body })
     }
 
     /// What a member would do at this path.
-    pub(crate) async fn command<B: Serialize, T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &B,
-    ) -> Result<T, Unanswered> {
+    pub(crate) async fn order(&self, path: &str, body: &Bytes) -> Result<Reply, Unanswered> {
         let words: Vec<&str> = path.trim_start_matches("/v1/").split('/').collect();
         let ["locks", name, "force"] = *words.as_slice() else { return Err(unsupported()) };
-        let ForceOrder { session, by, now } = read(serde_json::to_value(body))?;
+        let ordered = Reply { from: None, body: body.clone() };
+        let ForceOrder { session, by, now } = ordered.read()?;
         let lock = unescaped(name);
         let strange = |error: bellwether::NoSessionId| Unanswered::Engine(65, error.to_string());
         let holder = session.parse().map_err(strange)?;
@@ -98,15 +93,9 @@ impl OnEtcd {
             false => client.force_release(&lock, holder, &by).await,
         };
         forced.map_err(unanswered)?;
-        read(serde_json::to_value(Done {
-            done: format!("'{lock}' was force-released from {session}"),
-        }))
+        let done = format!("'{lock}' was force-released from {session}");
+        Ok(Reply { from: None, body: json(&Done { done }) })
     }
-}
-
-fn read<T: DeserializeOwned>(answer: serde_json::Result<Value>) -> Result<T, Unanswered> {
-    let answer = answer.and_then(serde_json::from_value);
-    answer.map_err(|error| Unanswered::Engine(65, error.to_string()))
 }
 
 fn unanswered(error: Error) -> Unanswered {

@@ -1,6 +1,6 @@
 //! Showing what a member says: once, or again and again.
 
-use crate::asking::Unanswered;
+use crate::asking::{Reply, Unanswered};
 use crate::whom::Whom;
 use bellwether_shell::{Failure, Verdict, harmless, print};
 use clap::Args;
@@ -69,25 +69,74 @@ pub(crate) trait Shown: Serialize + DeserializeOwned {
 /// There is no coordinator.
 const NO_COORDINATOR: u8 = 70;
 
+/// An answer of any kind, so that showing it is compiled once.
+trait Answer {
+    fn table(&self) -> String;
+    fn line(&self) -> String;
+    fn is_coordinated(&self) -> bool;
+    /// As JSON: on one line, or on as many as are good to read.
+    fn json(&self, pretty: bool) -> String;
+}
+
+impl<T: Shown> Answer for T {
+    fn table(&self) -> String {
+        Shown::table(self)
+    }
+
+    fn line(&self) -> String {
+        Shown::line(self)
+    }
+
+    fn is_coordinated(&self) -> bool {
+        Shown::is_coordinated(self)
+    }
+
+    fn json(&self, pretty: bool) -> String {
+        let json =
+            if pretty { serde_json::to_string_pretty(self) } else { serde_json::to_string(self) };
+        json.unwrap_or_default()
+    }
+}
+
+/// Where to ask, and how to read the answer.
+struct Question {
+    path: &'static str,
+    read: fn(&Reply) -> Result<Box<dyn Answer>, Unanswered>,
+}
+
+impl Question {
+    async fn ask(&self, whom: &Whom) -> Result<Box<dyn Answer>, Unanswered> {
+        (self.read)(&whom.ask(self.path).await?)
+    }
+}
+
 /// Asks and shows.
-pub(crate) fn run<T: Shown>(args: &AskArgs) -> Result<Verdict, Failure> {
+pub(crate) fn run<T: Shown + 'static>(args: &AskArgs) -> Result<Verdict, Failure> {
+    show(args, &Question { path: T::PATH, read: |reply| Ok(Box::new(reply.read::<T>()?)) })
+}
+
+fn show(args: &AskArgs, question: &Question) -> Result<Verdict, Failure> {
     let whom = args.whom()?;
     let interval = args.watch.as_deref().map(interval).transpose()?;
     runtime()?.block_on(async {
         match interval {
             None => {
-                let answer: T = whom.get(T::PATH).await?;
-                let verdict = args.print(&answer, || answer.table())?;
+                let answer = question.ask(&whom).await?;
+                print(&if args.json {
+                    format!("{}\n", answer.json(true))
+                } else {
+                    harmless(&answer.table()).into_owned()
+                })?;
                 if answer.is_coordinated() {
-                    Ok(verdict)
+                    Ok(Verdict::Well)
                 } else {
                     Err(Failure::Silent(NO_COORDINATOR))
                 }
             }
             Some(interval) if io::stdout().is_terminal() && !args.json => {
-                redraw::<T>(&whom, interval).await
+                redraw(question, &whom, interval).await
             }
-            Some(interval) => follow::<T>(&whom, interval, args.json).await,
+            Some(interval) => follow(question, &whom, interval, args.json).await,
         }
     })
 }
@@ -112,10 +161,9 @@ fn interval(text: &str) -> Result<Duration, Failure> {
 }
 
 /// Clears the terminal and draws the answer, for ever.
-async fn redraw<T: Shown>(whom: &Whom, interval: Duration) -> Result<Verdict, Failure> {
+async fn redraw(question: &Question, whom: &Whom, interval: Duration) -> Result<Verdict, Failure> {
     loop {
-        let answer: Result<T, Unanswered> = whom.get(T::PATH).await;
-        let text = match answer {
+        let text = match question.ask(whom).await {
             Ok(answer) => answer.table(),
             Err(unanswered) => format!("{unanswered}\n"),
         };
@@ -127,14 +175,16 @@ async fn redraw<T: Shown>(whom: &Whom, interval: Duration) -> Result<Verdict, Fa
 
 /// Prints a line whenever something changes, for ever. A member that does not answer is a change
 /// too; one that never did is an error.
-async fn follow<T: Shown>(whom: &Whom, interval: Duration, json: bool) -> Result<Verdict, Failure> {
+async fn follow(
+    question: &Question,
+    whom: &Whom,
+    interval: Duration,
+    json: bool,
+) -> Result<Verdict, Failure> {
     let mut last: Option<String> = None;
     loop {
-        let answer: Result<T, Unanswered> = whom.get(T::PATH).await;
-        let (gist, line) = match answer {
-            Ok(answer) if json => {
-                (answer.line(), serde_json::to_string(&answer).unwrap_or_default())
-            }
+        let (gist, line) = match question.ask(whom).await {
+            Ok(answer) if json => (answer.line(), answer.json(false)),
             Ok(answer) => (answer.line(), answer.line()),
             Err(unanswered) if last.is_none() => return Err(unanswered.into()),
             Err(_) if json => (String::new(), "null".to_owned()),

@@ -5,13 +5,14 @@
 //! that it is its word. A member that has answered once is asked first the next time, so that lines of
 //! `--watch` are the word of one member for as long as it lives.
 
-use crate::asking::{ANSWERS_WITHIN, Address, Unanswered, get_within, post};
+use crate::asking::{ANSWERS_WITHIN, Address, Reply, Unanswered, ask, json, order};
 use crate::on_etcd::OnEtcd;
 use crate::running::sockets;
 use crate::up::link::Link;
 use bellwether_api::json::{Members, Status};
 use bellwether_node::operator::{NoToken, OperatorToken};
 use bellwether_shell::Failure;
+use hyper::body::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::cell::Cell;
@@ -75,8 +76,13 @@ impl Whom {
 
     /// Asks for something.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Unanswered> {
+        self.ask(path).await?.read()
+    }
+
+    /// The same, not read yet.
+    pub(crate) async fn ask(&self, path: &str) -> Result<Reply, Unanswered> {
         if let Some(etcd) = &self.etcd {
-            return etcd.get(path).await;
+            return etcd.ask(path).await;
         }
         let mut patience = match self.members.len() {
             1 => ANSWERS_WITHIN,
@@ -86,7 +92,7 @@ impl Whom {
             let mut no_answer = None;
             for step in 0..self.members.len() {
                 let place = (self.first.get() + step) % self.members.len();
-                match get_within(&self.members[place], path, patience).await {
+                match ask(&self.members[place], path, patience).await {
                     Err(silence @ Unanswered::NoAnswer(..)) => {
                         no_answer = no_answer.or(Some(silence))
                     }
@@ -113,15 +119,19 @@ impl Whom {
         token: Option<&Path>,
         body: &B,
     ) -> Result<T, Failure> {
+        Ok(self.order(path, token, json(body)).await?.read()?)
+    }
+
+    async fn order(&self, path: &str, token: Option<&Path>, body: Bytes) -> Result<Reply, Failure> {
         if let Some(etcd) = &self.etcd {
-            return Ok(etcd.command(path, body).await?);
+            return Ok(etcd.order(path, &body).await?);
         }
         let token = self.operator_token(token)?;
         if self.members.len() > 1 {
             let _: Status = self.get("/v1/status").await?;
         }
         let member = &self.members[self.first.get()];
-        Ok(post(member, path, token.as_deref(), body).await?)
+        Ok(order(member, path, token.as_deref(), body).await?)
     }
 
     /// The operator token in the file that was named, or where `up` has left it; in letters.
