@@ -3,14 +3,14 @@
 use clap::{Parser, Subcommand};
 
 /// Leader election and locks for your services, and a laboratory of distributed algorithms.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(name = "bellwether", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 pub(crate) enum Verb {
     #[cfg(feature = "lab")]
     #[command(flatten)]

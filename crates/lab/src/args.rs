@@ -4,14 +4,18 @@ use crate::own::{AskArgs, OwnArgs};
 use crate::report::Report;
 use crate::sim::rendered;
 use crate::work::WorkArgs;
-use bellwether_shell::{Failure, Target, Verdict, print};
+use bellwether_shell::{Failure, Target, Verdict, commands, print};
 use bellwether_sim::Trace;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// The laboratory's commands.
-#[derive(Debug, Subcommand)]
-pub enum Command {
+commands! {
+    /// The laboratory's commands.
+    pub struct Command(Chosen);
+}
+
+#[derive(Subcommand)]
+enum Chosen {
     /// List the catalogue: family, assumptions, cost, source
     Algorithms(AlgorithmsArgs),
     /// Simulate an algorithm, or play a scenario file
@@ -37,28 +41,28 @@ impl Command {
     /// Carries the command out, with the algorithms of the program's [catalogue](crate::install).
     pub fn run(self) -> Result<Verdict, Failure> {
         let catalogue = crate::program::catalogue();
-        match self {
-            Command::Algorithms(args) => crate::algorithms::run(&args, catalogue),
-            Command::Sim(args) => crate::sim::run(&args, catalogue),
-            Command::Host(args) => crate::host::run(&args, catalogue),
-            Command::HostProcess(args) => crate::host::child::run(&args, catalogue),
-            Command::Check(args) => crate::check::run(&args, catalogue),
-            Command::Checks(args) => crate::checks::run(&args),
-            Command::Compare(args) => crate::compare::run(&args, catalogue),
-            Command::Explore(args) => crate::explore::run(&args),
+        match self.0 {
+            Chosen::Algorithms(args) => crate::algorithms::run(&args, catalogue),
+            Chosen::Sim(args) => crate::sim::run(&args, catalogue),
+            Chosen::Host(args) => crate::host::run(&args, catalogue),
+            Chosen::HostProcess(args) => crate::host::child::run(&args, catalogue),
+            Chosen::Check(args) => crate::check::run(&args, catalogue),
+            Chosen::Checks(args) => crate::checks::run(&args),
+            Chosen::Compare(args) => crate::compare::run(&args, catalogue),
+            Chosen::Explore(args) => crate::explore::run(&args),
         }
     }
 }
 
 #[derive(Debug, Args)]
-pub struct AlgorithmsArgs {
+pub(crate) struct AlgorithmsArgs {
     /// Print a JSON array instead of a table
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// The family to compare: election, mutex, time, order, snapshot, deadlock or agreement
     pub(crate) family: String,
     /// How many processes, from and to [default: 3..64 for elections; each family has its own]
@@ -78,7 +82,7 @@ pub struct CompareArgs {
 // Values may begin with a hyphen so that a negative one reaches the parser that says what is wrong
 // with it, and is not taken for a flag.
 #[derive(Debug, Args)]
-pub struct SimArgs {
+pub(crate) struct SimArgs {
     /// An algorithm (see `bellwether algorithms`) or a scenario file
     #[arg(value_name = "ALGORITHM|SCENARIO.txt")]
     pub(crate) target: String,

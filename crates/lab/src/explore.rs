@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 const FILE_MAX: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
-pub struct ExploreArgs {
+pub(crate) struct ExploreArgs {
     /// Where to serve the page; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7490")]
     listen: SocketAddr,

@@ -69,7 +69,7 @@ fn refuse_taken_flags(catalogue: &Catalogue) -> Result<(), Failure> {
 }
 
 /// Simulate, check and see distributed algorithms.
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(arg_required_else_help = true)]
 struct Program {
     #[command(subcommand)]

@@ -4,12 +4,21 @@ use crate::coordination::sessions::Sessions;
 use crate::watching::{self, AskArgs};
 use bellwether_api::json::Status;
 use bellwether_http::Extra;
-use bellwether_shell::{Failure, Verdict};
+use bellwether_shell::{Failure, Verdict, commands};
 use clap::Subcommand;
 
-/// The commands that run members.
-#[derive(Debug, Subcommand)]
-pub enum ServerCommand {
+commands! {
+    /// The commands that run members.
+    pub struct ServerCommand(Server);
+}
+
+commands! {
+    /// The commands that ask members, and those that run jobs as their clients.
+    pub struct ClientCommand(Client);
+}
+
+#[derive(Subcommand)]
+enum Server {
     /// Run one member of a real cluster
     Node(Box<crate::node::NodeArgs>),
     /// Start a whole cluster on this machine, watch it and break it
@@ -22,17 +31,16 @@ pub enum ServerCommand {
 impl ServerCommand {
     /// Carries the command out. The members' HTTP servers serve the extra routes as well.
     pub fn run(self, extra: Extra) -> Result<Verdict, Failure> {
-        match self {
-            ServerCommand::Node(args) => crate::node::run(&args, extra),
-            ServerCommand::Up(args) => crate::up::run(&args, extra),
-            ServerCommand::UpMember(args) => crate::up::member::run(&args, extra),
+        match self.0 {
+            Server::Node(args) => crate::node::run(&args, extra),
+            Server::Up(args) => crate::up::run(&args, extra),
+            Server::UpMember(args) => crate::up::member::run(&args, extra),
         }
     }
 }
 
-/// The commands that ask members, and those that run jobs as their clients.
-#[derive(Debug, Subcommand)]
-pub enum ClientCommand {
+#[derive(Subcommand)]
+enum Client {
     /// Make a certificate authority and certificates for development
     Certs(crate::certs::CertsArgs),
     /// Show the coordinator, since when it leads and why
@@ -68,21 +76,21 @@ pub enum ClientCommand {
 impl ClientCommand {
     /// Carries the command out.
     pub fn run(self) -> Result<Verdict, Failure> {
-        match self {
-            ClientCommand::Certs(args) => crate::certs::run(&args),
-            ClientCommand::Status(args) => watching::run::<Status>(&args),
-            ClientCommand::Members(args) => crate::membership::run(&args),
-            ClientCommand::Backup(args) => crate::backup::backup(&args),
-            ClientCommand::Restore(args) => crate::backup::restore(&args),
-            ClientCommand::Inspect(args) => crate::backup::inspect_folder(&args),
-            ClientCommand::Campaign(args) => crate::running::campaign::run(&args),
-            ClientCommand::Lock(args) => crate::running::lock::run(&args),
-            ClientCommand::Keep(args) => crate::running::keeper::keep(&args),
-            ClientCommand::Become(args) => crate::running::keeper::become_job(&args),
-            ClientCommand::Sessions(args) => watching::run::<Sessions>(&args),
-            ClientCommand::Roles(args) => crate::coordination::roles::run(&args),
-            ClientCommand::Locks(args) => crate::coordination::locks::run(&args),
-            ClientCommand::Deadlocks(args) => crate::coordination::deadlocks::run(&args),
+        match self.0 {
+            Client::Certs(args) => crate::certs::run(&args),
+            Client::Status(args) => watching::run::<Status>(&args),
+            Client::Members(args) => crate::membership::run(&args),
+            Client::Backup(args) => crate::backup::backup(&args),
+            Client::Restore(args) => crate::backup::restore(&args),
+            Client::Inspect(args) => crate::backup::inspect_folder(&args),
+            Client::Campaign(args) => crate::running::campaign::run(&args),
+            Client::Lock(args) => crate::running::lock::run(&args),
+            Client::Keep(args) => crate::running::keeper::keep(&args),
+            Client::Become(args) => crate::running::keeper::become_job(&args),
+            Client::Sessions(args) => watching::run::<Sessions>(&args),
+            Client::Roles(args) => crate::coordination::roles::run(&args),
+            Client::Locks(args) => crate::coordination::locks::run(&args),
+            Client::Deadlocks(args) => crate::coordination::deadlocks::run(&args),
         }
     }
 }

@@ -28,7 +28,7 @@ const UNUSABLE: u8 = 3;
 const STALLED_AFTER: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Args)]
-pub struct BackupArgs {
+pub(crate) struct BackupArgs {
     /// The HTTP address of any member: the coordinator is asked [default: those of `bellwether up`, or of an
     /// installed member: 127.0.0.1:7480]
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]
@@ -46,7 +46,7 @@ pub struct BackupArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct RestoreArgs {
+pub(crate) struct RestoreArgs {
     /// The file that `bellwether backup` wrote
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -69,7 +69,7 @@ pub struct RestoreArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct InspectArgs {
+pub(crate) struct InspectArgs {
     /// A member's data folder, or a log folder in it
     #[arg(value_name = "DIR")]
     folder: PathBuf,

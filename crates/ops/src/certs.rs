@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const MEMBERS_MAX: usize = 1_000;
 
 #[derive(Debug, Args)]
-pub struct CertsArgs {
+pub(crate) struct CertsArgs {
     /// The cluster's name, as in its configuration
     #[arg(long, value_name = "NAME")]
     cluster: String,

@@ -24,7 +24,7 @@ const UNFINISHED: u8 = 91;
 const PAUSE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
-pub struct MembersArgs {
+pub(crate) struct MembersArgs {
     #[command(flatten)]
     ask: AskArgs,
     #[command(subcommand)]

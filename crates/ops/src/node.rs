@@ -8,7 +8,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
-pub struct NodeArgs {
+pub(crate) struct NodeArgs {
     /// The configuration, in TOML
     #[arg(long, value_name = "FILE", env = "BELLWETHER_CONFIG")]
     config: PathBuf,

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 /// What all commands that ask a member have in common.
 #[derive(Debug, Args)]
-pub struct AskArgs {
+pub(crate) struct AskArgs {
     /// The HTTP address of any member [default: those of `bellwether up`, or of an installed
     /// member: 127.0.0.1:7480]; or an etcd cluster: etcd://HOST:PORT,.../PREFIX
     #[arg(long, value_name = "HOST:PORT", env = "BELLWETHER_HTTP")]

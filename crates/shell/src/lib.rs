@@ -4,6 +4,7 @@
 //! Exit codes: 0 all well; 1 an invariant was broken, an expectation missed or a formula not met;
 //! 2 the command could not be carried out as given; 3 a limit was reached before the answer.
 
+mod commands;
 mod failure;
 mod folder;
 mod output;

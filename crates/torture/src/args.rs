@@ -29,7 +29,7 @@ pub(super) enum Engine {
 // with it, and is not taken for a flag.
 #[derive(Debug, Args)]
 #[command(after_help = Kind::table())]
-pub struct TortureArgs {
+pub(crate) struct TortureArgs {
     /// What runs: members of Bellwether, or servers of etcd, which must be installed
     #[arg(
         long,

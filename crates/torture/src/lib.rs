@@ -33,7 +33,7 @@ mod writes;
 
 use args::{Engine, Setup, TortureArgs, Work};
 use bellwether_ops::cluster::{Signals, runtime};
-use bellwether_shell::{Failure, Folder, Verdict, print};
+use bellwether_shell::{Failure, Folder, Verdict, commands, print};
 use clap::Subcommand;
 use conduct::Conductor;
 use faults::Fault;
@@ -43,9 +43,13 @@ use sequences::Sequence;
 use std::fs;
 use std::path::Path;
 
-/// The commands.
-#[derive(Debug, Subcommand)]
-pub enum Command {
+commands! {
+    /// The commands.
+    pub struct Command(Chosen);
+}
+
+#[derive(Subcommand)]
+enum Chosen {
     /// Measure a whole cluster on this machine: failover, faults of members, queues, idle cost
     Bench(bench::args::BenchArgs),
     /// Make faults on a whole cluster under load, and check what its clients saw
@@ -58,10 +62,10 @@ pub enum Command {
 impl Command {
     /// Carries the command out.
     pub fn run(self) -> Result<Verdict, Failure> {
-        match self {
-            Command::Bench(args) => bench::run(&args),
-            Command::Torture(args) => run(&args),
-            Command::TortureClient(args) => client::run(&args),
+        match self.0 {
+            Chosen::Bench(args) => bench::run(&args),
+            Chosen::Torture(args) => run(&args),
+            Chosen::TortureClient(args) => client::run(&args),
         }
     }
 }

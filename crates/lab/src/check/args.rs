@@ -22,7 +22,7 @@ const SECTION: &str = "How long a process stays in the critical section: 5ms, or
     mut_arg("detection", |arg| arg.help(DETECTION)),
     mut_arg("section", |arg| arg.help(SECTION)),
 )]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// An algorithm (see `bellwether algorithms`)
     pub(crate) algorithm: String,
 

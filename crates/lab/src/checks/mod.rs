@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[derive(Debug, Args)]
-pub struct ChecksArgs {
+pub(crate) struct ChecksArgs {
     /// The list
     pub(crate) list: PathBuf,
     /// Only those that are over in a moment

@@ -10,7 +10,7 @@ const TIMEOUT: &str = "T: how long to wait for an answer. It must exceed a round
 
 #[derive(Debug, Args)]
 #[command(mut_arg("timeout", |arg| arg.help(TIMEOUT)))]
-pub struct HostArgs {
+pub(crate) struct HostArgs {
     /// An algorithm (see `bellwether algorithms`)
     pub(crate) algorithm: String,
 
@@ -52,7 +52,7 @@ pub struct HostArgs {
 
 /// One of the processes that `bellwether host` starts. It takes its orders from standard input.
 #[derive(Debug, Args)]
-pub struct HostProcessArgs {
+pub(crate) struct HostProcessArgs {
     /// What to run
     pub(crate) algorithm: String,
     /// Where to listen on loopback; 0 lets the system choose

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub struct DeadlocksArgs {
+pub(crate) struct DeadlocksArgs {
     #[command(flatten)]
     ask: AskArgs,
     /// Draw the current wait-for graph and the cycles that were found into this file

@@ -12,7 +12,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub struct LocksArgs {
+pub(crate) struct LocksArgs {
     #[command(flatten)]
     ask: AskArgs,
     #[command(flatten)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 #[derive(Debug, Args)]
-pub struct RolesArgs {
+pub(crate) struct RolesArgs {
     #[command(flatten)]
     ask: AskArgs,
     #[command(flatten)]

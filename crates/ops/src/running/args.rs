@@ -12,7 +12,7 @@ use std::time::Duration;
 const NAME_MAX: usize = 64;
 
 #[derive(Debug, Args)]
-pub struct CampaignArgs {
+pub(crate) struct CampaignArgs {
     /// The role
     pub(super) role: String,
     /// Fill the role by priority; higher numbers are preferred. All candidates of a role must use the
@@ -33,7 +33,7 @@ pub struct CampaignArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct LockArgs {
+pub(crate) struct LockArgs {
     /// The lock; several, separated by commas or blanks, are acquired all at once or not at all
     #[arg(value_name = "NAME", required = true, value_delimiter = ',')]
     pub(super) names: Vec<String>,

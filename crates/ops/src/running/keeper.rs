@@ -53,7 +53,7 @@ pub(super) const MARGIN: Duration = Duration::from_millis(50);
 pub(super) const KILLED: u8 = 137;
 
 #[derive(Debug, Args)]
-pub struct KeepArgs {
+pub(crate) struct KeepArgs {
     /// How long a job has to end when it is asked to, in milliseconds
     #[arg(long)]
     grace_ms: u64,
@@ -90,7 +90,7 @@ impl KeepArgs {
 }
 
 #[derive(Debug, Args)]
-pub struct BecomeArgs {
+pub(crate) struct BecomeArgs {
     /// The keeper, whose death is the job's
     #[arg(long)]
     parent: i32,

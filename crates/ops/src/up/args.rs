@@ -13,7 +13,7 @@ const PROFILES: [&str; 3] = ["default", "fast", "wide"];
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Cluster")]
-pub struct UpArgs {
+pub(crate) struct UpArgs {
     #[command(flatten)]
     pub(crate) shape: ShapeArgs,
     /// Keep certificates, configurations, states and logs in this directory, and continue from what
@@ -56,7 +56,7 @@ pub struct ShapeArgs {
 
 /// One of the members that a whole cluster consists of.
 #[derive(Debug, Args)]
-pub struct UpMemberArgs {
+pub(crate) struct UpMemberArgs {
     /// The process that starts it, with which it ends
     pub(crate) parent: i32,
     /// Its configuration

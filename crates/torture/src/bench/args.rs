@@ -4,7 +4,7 @@ use bellwether_ops::cluster::ShapeArgs;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
-pub struct BenchArgs {
+pub(crate) struct BenchArgs {
     #[command(subcommand)]
     pub(crate) what: What,
 }

@@ -30,7 +30,7 @@ const LOOKS_FOR: Duration = Duration::from_secs(2);
 
 /// One of the clients that `torture` starts.
 #[derive(Debug, Args)]
-pub struct TortureClientArgs {
+pub(crate) struct TortureClientArgs {
     /// The process that starts it, with which it ends
     parent: i32,
     /// What its sessions are called
