@@ -30,6 +30,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -65,8 +66,9 @@ pub type MilestoneReader<P> =
 /// What the clock that a process keeps shows when that of its machine shows a reading.
 pub type ClockReader<P> = Arc<dyn Fn(&P, Time) -> Option<Time> + Send + Sync>;
 
-/// What the laboratory knows of an algorithm beside its process `P`.
-pub struct Definition<P: Process> {
+/// What a definition says without the type of the process; every [`Definition`] dereferences to it.
+#[derive(Clone)]
+pub struct About {
     /// What it is called, and what is written about it.
     pub entry: Entry,
     /// What its processes need to be right.
@@ -85,16 +87,25 @@ pub struct Definition<P: Process> {
     pub verbs: &'static [&'static str],
     /// The kinds of messages in whose middle it is worth crashing.
     pub kinds: &'static [&'static str],
+    /// What it is composed with: a name, and the text of the file that has its rules.
+    pub beside: &'static [Docs],
+    pub(crate) costs: Option<fn(u32) -> Vec<Cost>>,
+    /// The text of a process before it has started.
+    pub(crate) blank: String,
+    pub(crate) check: Option<BySettings<Result<(), BadOption>>>,
+}
+
+/// What the laboratory knows of an algorithm beside its process `P`.
+pub struct Definition<P: Process> {
+    /// What it says without the type of the process.
+    pub about: About,
     /// What must hold at every moment.
     pub invariants: Vec<Invariant<P>>,
     /// What must hold for good, some time after the last fault, if it has a goal.
     pub goal: Option<Goal<P>>,
-    /// What it is composed with: a name, and the text of the file that has its rules.
-    pub beside: &'static [Docs],
     /// How its values travel.
     pub codec: Codec<P>,
     pub(crate) configure: BySettings<P::Config>,
-    pub(crate) check: Option<BySettings<Result<(), BadOption>>>,
     pub(crate) read: Option<Read<P>>,
     pub(crate) write: Option<Of<P::Input, Cow<'static, str>>>,
     pub(crate) is_work: Option<Of<P::Input, bool>>,
@@ -115,11 +126,22 @@ pub struct Definition<P: Process> {
     /// Without it, nothing is drawn but the state's fields.
     pub(crate) view: Option<Viewer<P>>,
     /// The definition of the process inside, which is asked for what is not said here.
-    pub(crate) inner: Option<Box<dyn Inner<P>>>,
+    pub(crate) inner: Option<Arc<dyn Inner<P>>>,
     pub(crate) variant: Option<Of<Settings, Result<Arc<Self>, BadOption>>>,
-    pub(crate) costs: Option<fn(u32) -> Vec<Cost>>,
-    /// The text of a process before it has started.
-    pub(crate) blank: String,
+}
+
+impl<P: Process> Deref for Definition<P> {
+    type Target = About;
+
+    fn deref(&self) -> &About {
+        &self.about
+    }
+}
+
+impl<P: Process> DerefMut for Definition<P> {
+    fn deref_mut(&mut self) -> &mut About {
+        &mut self.about
+    }
 }
 
 impl<P> Definition<P>
@@ -156,7 +178,7 @@ impl<P: Process> Definition<P> {
         codec: Codec<P>,
         configure: impl Fn(&Settings, &Group) -> P::Config + Send + Sync + 'static,
     ) -> Self {
-        Definition {
+        let about = About {
             entry,
             assumes: P::ASSUMES,
             drift_ppm: 0,
@@ -165,12 +187,25 @@ impl<P: Process> Definition<P> {
             options: &[],
             verbs: &[],
             kinds: &[],
+            beside: &[],
+            costs: None,
+            blank: format!("{:?}", P::default()),
+            check: None,
+        };
+        Definition::assembled(about, codec, Arc::new(configure))
+    }
+
+    pub(crate) fn assembled(
+        about: About,
+        codec: Codec<P>,
+        configure: BySettings<P::Config>,
+    ) -> Self {
+        Definition {
+            about,
             invariants: Vec::new(),
             goal: None,
-            beside: &[],
             codec,
-            configure: Arc::new(configure),
-            check: None,
+            configure,
             read: None,
             write: None,
             is_work: None,
@@ -189,8 +224,6 @@ impl<P: Process> Definition<P> {
             view: None,
             inner: None,
             variant: None,
-            costs: None,
-            blank: format!("{:?}", P::default()),
         }
     }
 }

@@ -115,61 +115,61 @@ fn among<P: Erasable>(others: &[Listed], subject: Arc<Definition<P>>) -> Definit
         }),
     );
     let rests = subject.goal.as_ref().is_none_or(|goal| goal.at_rest);
-    let definition = Definition::<Snapshots<P>>::with_codec(ENTRY, codec(&subject.codec), config)
-        .checks(of!(subject, move |settings, group| {
-            check(settings, &subject.entry)?;
-            subject.check(&below(settings), group)
-        }))
-        .verbs(
-            VERBS,
-            of!(subject, move |verb| match verb {
-                "snapshot" => Some(Input::Snapshot),
-                verb => subject.input(verb).map(Input::Below).or_else(|| {
-                    let known = knowing.iter().any(|other| other.input(verb).is_some());
-                    known.then(|| unknown(verb, &subject.entry, subject.verbs))
+    let mut definition =
+        Definition::<Snapshots<P>>::with_codec(ENTRY, codec(&subject.codec), config)
+            .checks(of!(subject, move |settings, group| {
+                check(settings, &subject.entry)?;
+                subject.check(&below(settings), group)
+            }))
+            .verbs(
+                VERBS,
+                of!(subject, move |verb| match verb {
+                    "snapshot" => Some(Input::Snapshot),
+                    verb => subject.input(verb).map(Input::Below).or_else(|| {
+                        let known = knowing.iter().any(|other| other.input(verb).is_some());
+                        known.then(|| unknown(verb, &subject.entry, subject.verbs))
+                    }),
                 }),
-            }),
-            of!(subject, move |input| match input {
-                Input::Snapshot => Cow::Borrowed("snapshot"),
-                Input::Below(input) => subject.verb(input),
-                Input::Unknown { verb, .. } => Cow::Owned(verb.clone()),
-            }),
-        )
-        .work(of!(subject, move |input| match input {
-            Input::Snapshot => false,
-            Input::Below(input) => subject.is_work(input),
-            Input::Unknown { verb, .. } => working
-                .iter()
-                .any(|other| other.input(verb).is_some_and(|input| other.is_work(&input))),
-        }))
-        .kinds(KINDS)
-        .goal(goal.at_rest(rests))
-        // Markers go everywhere at once, or once round.
-        .settles_within(of!(subject, move |config, group, work| {
-            let below = subject.settling_time(&config.below, group, work);
-            below.saturating_mul(2).saturating_add(Duration::from_secs(group.len() as u64))
-        }))
-        .lasts(of!(subject, move |config| subject.duration(&config.below)))
-        .referee(of!(subject, move |config, group| {
-            Box::new(Auditor::new(subject.clone(), &config.below, group))
-        }))
-        .coordinator(of!(subject, move |process| subject.coordinator_of(process.below())))
-        .members(of!(subject, move |process| subject.members_of(process.below())))
-        .clock(of!(subject, move |process, reading| {
-            subject.clock.as_ref().and_then(|clock| clock(process.below(), reading))
-        }))
-        .view(of!(subject, move |process, config: &Config<P::Config>, scene| {
-            process.view(&subject, &config.below, scene)
-        }));
-    Definition {
-        reads_clock: subject.reads_clock,
-        drift_ppm: subject.drift_ppm,
-        // The rules of what runs below are those of that algorithm.
-        beside: &[("bank", include_str!("bank.rs"))],
-        // What is seen of a critical section below is shown, and not measured.
-        status: of!(subject, Some(Box::new(move |process| subject.section_of(process.below())))),
-        ..definition
-    }
+                of!(subject, move |input| match input {
+                    Input::Snapshot => Cow::Borrowed("snapshot"),
+                    Input::Below(input) => subject.verb(input),
+                    Input::Unknown { verb, .. } => Cow::Owned(verb.clone()),
+                }),
+            )
+            .work(of!(subject, move |input| match input {
+                Input::Snapshot => false,
+                Input::Below(input) => subject.is_work(input),
+                Input::Unknown { verb, .. } => working
+                    .iter()
+                    .any(|other| other.input(verb).is_some_and(|input| other.is_work(&input))),
+            }))
+            .kinds(KINDS)
+            .goal(goal.at_rest(rests))
+            // Markers go everywhere at once, or once round.
+            .settles_within(of!(subject, move |config, group, work| {
+                let below = subject.settling_time(&config.below, group, work);
+                below.saturating_mul(2).saturating_add(Duration::from_secs(group.len() as u64))
+            }))
+            .lasts(of!(subject, move |config| subject.duration(&config.below)))
+            .referee(of!(subject, move |config, group| {
+                Box::new(Auditor::new(subject.clone(), &config.below, group))
+            }))
+            .coordinator(of!(subject, move |process| subject.coordinator_of(process.below())))
+            .members(of!(subject, move |process| subject.members_of(process.below())))
+            .clock(of!(subject, move |process, reading| {
+                subject.clock.as_ref().and_then(|clock| clock(process.below(), reading))
+            }))
+            .view(of!(subject, move |process, config: &Config<P::Config>, scene| {
+                process.view(&subject, &config.below, scene)
+            }));
+    definition.reads_clock = subject.reads_clock;
+    definition.drift_ppm = subject.drift_ppm;
+    // The rules of what runs below are those of that algorithm.
+    definition.beside = &[("bank", include_str!("bank.rs"))];
+    // What is seen of a critical section below is shown, and not measured.
+    definition.status =
+        of!(subject, Some(Box::new(move |process| subject.section_of(process.below()))));
+    definition
 }
 
 /// Messages and inputs of the subject travel as its own codec has them.

@@ -3,7 +3,7 @@
 use crate::run::{Run, group, settings, spell_out};
 use bellwether_algorithms::agreement::{Byzantine, Courier, Reliable};
 use bellwether_algorithms::deadlock::{EdgeChasing, Site};
-use bellwether_algorithms::definition::{Algorithm, Definition};
+use bellwether_algorithms::definition::{About, Algorithm, Definition};
 use bellwether_algorithms::election::{Bully, Watched};
 use bellwether_algorithms::mutex::{Guarded, Raymond};
 use bellwether_algorithms::order::Sequencer;
@@ -30,7 +30,8 @@ fn facts<P: Process>(definition: &Definition<P>) -> Vec<String> {
     let group = group(definition);
     let usual = settings(&group);
     let config = definition.config(&usual, &group);
-    let Definition { entry, drift_ppm, reads_clock, nodes, options, verbs, kinds, .. } = definition;
+    let About { entry, drift_ppm, reads_clock, nodes, options, verbs, kinds, .. } =
+        &definition.about;
     let mut facts = vec![
         format!("{entry:?} {drift_ppm} {reads_clock} {nodes:?} {options:?} {verbs:?} {kinds:?}"),
         format!("{config:?} {:?}", definition.settling_time(&config, &group, 3)),
