@@ -23,6 +23,7 @@
 //! [`WaitForGraph`] is here for another reason: the deadlock detectors and the coordinator's lock
 //! service both use it, and neither depends on the other. [`Draws`] is here because the simulator
 //! and the runs by which algorithms show their costs must draw the same numbers everywhere.
+//! [`SortedMap`] and [`SortedSet`] are the ordered containers for states with a few entries.
 //!
 //! The crate depends on nothing but `std`, and of that only on plain data.
 
@@ -37,6 +38,7 @@ mod machine;
 mod named;
 mod process;
 mod random;
+mod sorted;
 mod time;
 mod wait_for;
 
@@ -52,5 +54,6 @@ pub use invariant::{Cluster, Fence, Goal, Holds, InFlight, Invariant, Shape, Val
 pub use machine::{Machine, Unsound};
 pub use process::{Assumptions, Call, Channels, Kind, Message, Process, Role, Timing};
 pub use random::Draws;
+pub use sorted::{SortedMap, SortedSet};
 pub use time::{Time, micros};
 pub use wait_for::WaitForGraph;

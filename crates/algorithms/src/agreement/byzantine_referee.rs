@@ -6,9 +6,8 @@
 use super::Value;
 use super::byzantine::{Byzantine, Config, Output, in_brackets, messages};
 use crate::referee::{Breach, Fact, Referee};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Group, NodeId, SortedMap, SortedSet, Time};
 use serde_json::{Map, Value as Json, json};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// Judges a run of [`Byzantine`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,9 +17,9 @@ pub(super) struct Judge {
     commander: Option<NodeId>,
     faults: u32,
     strategy: &'static str,
-    traitors: BTreeSet<NodeId>,
-    crashed: BTreeSet<NodeId>,
-    vectors: BTreeMap<NodeId, Vec<Value>>,
+    traitors: SortedSet<NodeId>,
+    crashed: SortedSet<NodeId>,
+    vectors: SortedMap<NodeId, Vec<Value>>,
     sent: u64,
     rounds: u8,
 }
@@ -34,8 +33,8 @@ impl Judge {
             faults: config.faults,
             strategy: config.strategy.name(),
             traitors: config.traitors.iter().copied().collect(),
-            crashed: BTreeSet::new(),
-            vectors: BTreeMap::new(),
+            crashed: SortedSet::new(),
+            vectors: SortedMap::new(),
             sent: 0,
             rounds: 0,
         }
@@ -127,8 +126,9 @@ impl Referee<Byzantine> for Judge {
             (None, _) => ("no process has one yet".to_owned(), Json::Null),
             (_, Some([one, other])) => (format!("{one} and {other} differ"), Json::Null),
         };
-        let names =
-            |ids: &BTreeSet<NodeId>| -> Vec<String> { ids.iter().map(NodeId::to_string).collect() };
+        let names = |ids: &SortedSet<NodeId>| -> Vec<String> {
+            ids.iter().map(NodeId::to_string).collect()
+        };
         let mut faulty = Vec::new();
         if !self.traitors.is_empty() {
             faulty.push(format!("{} ({})", names(&self.traitors).join(", "), self.strategy));
@@ -137,7 +137,7 @@ impl Referee<Byzantine> for Judge {
             faulty.push(format!("{} (crashed)", names(&self.crashed).join(", ")));
         }
         let numbers =
-            |ids: &BTreeSet<NodeId>| -> Vec<u32> { ids.iter().map(|id| id.number()).collect() };
+            |ids: &SortedSet<NodeId>| -> Vec<u32> { ids.iter().map(|id| id.number()).collect() };
         let each = messages(n, u64::from(self.faults)).unwrap_or(u64::MAX);
         let commanders = if self.commander.is_some() { 1 } else { n };
         let all = each.saturating_mul(commanders);

@@ -2,15 +2,14 @@
 
 use super::two_generals::{Output, Role, TwoGenerals};
 use crate::referee::{Breach, Fact, Referee};
-use bellwether_core::{Group, NodeId, Time};
+use bellwether_core::{Group, NodeId, SortedMap, Time};
 use serde_json::json;
-use std::collections::BTreeMap;
 
 /// Looks on from a hill.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Observer {
     generals: Option<[NodeId; 2]>,
-    decisions: BTreeMap<NodeId, Output>,
+    decisions: SortedMap<NodeId, Output>,
 }
 
 /// What is spelled out at most: "P1 knows that P2 knows that ..."
@@ -22,7 +21,7 @@ impl Observer {
             [first, second, ..] => Some([*first, *second]),
             _ => None,
         };
-        Observer { generals, decisions: BTreeMap::new() }
+        Observer { generals, decisions: SortedMap::new() }
     }
 
     fn attackers(&self) -> Vec<NodeId> {

@@ -7,9 +7,9 @@
 use super::courier::{self, Courier};
 use super::reliable::{Config, Output, Reliable};
 use crate::referee::{Breach, Fact, Referee};
-use bellwether_core::{NodeId, Time};
+use bellwether_core::{NodeId, SortedMap, SortedSet, Time};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// From whom to whom.
@@ -21,18 +21,18 @@ pub(super) struct Postmaster {
     /// How long a peer is tried before it is reported down.
     patience: Duration,
     /// Letters that must still come, by number.
-    open: BTreeMap<Pair, BTreeSet<u64>>,
+    open: BTreeMap<Pair, SortedSet<u64>>,
     /// The letters that have come to the present life of the receiver.
-    come: BTreeMap<Pair, BTreeSet<u64>>,
-    down: BTreeSet<NodeId>,
+    come: BTreeMap<Pair, SortedSet<u64>>,
+    down: SortedSet<NodeId>,
     /// When those came back that did.
-    back: BTreeMap<NodeId, Time>,
+    back: SortedMap<NodeId, Time>,
     written: u64,
     delivered: u64,
     resent: u64,
     dropped: u64,
     given_up: u64,
-    reports: BTreeSet<Pair>,
+    reports: SortedSet<Pair>,
 }
 
 impl Postmaster {
@@ -41,14 +41,14 @@ impl Postmaster {
             patience: config.pause.saturating_mul(config.tries.saturating_add(2)),
             open: BTreeMap::new(),
             come: BTreeMap::new(),
-            down: BTreeSet::new(),
-            back: BTreeMap::new(),
+            down: SortedSet::new(),
+            back: SortedMap::new(),
             written: 0,
             delivered: 0,
             resent: 0,
             dropped: 0,
             given_up: 0,
-            reports: BTreeSet::new(),
+            reports: SortedSet::new(),
         }
     }
 

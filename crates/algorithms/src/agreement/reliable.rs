@@ -41,11 +41,11 @@
 
 use crate::show::{Item, ProcessView, Tone};
 use bellwether_core::{
-    Assumptions, Call, Channels, Context, Kind, Message, NodeId, Process, Timing,
+    Assumptions, Call, Channels, Context, Kind, Message, NodeId, Process, SortedMap, Timing,
 };
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
@@ -192,12 +192,12 @@ pub struct Reliable<P: Process> {
     process: P,
     life: u32,
     /// Those that were talked to, or have talked.
-    peers: BTreeMap<NodeId, Peer<P::Msg>>,
+    peers: SortedMap<NodeId, Peer<P::Msg>>,
 }
 
 impl<P: Process> Default for Reliable<P> {
     fn default() -> Self {
-        Reliable { process: P::default(), life: 0, peers: BTreeMap::new() }
+        Reliable { process: P::default(), life: 0, peers: SortedMap::new() }
     }
 }
 
@@ -212,7 +212,7 @@ impl<M> Default for Peer<M> {
     fn default() -> Self {
         Peer {
             outward: Outward { resets: 0, oldest: 0, kept: VecDeque::new(), under_way: 0, vain: 0 },
-            inward: Inward { session: None, next: 0, early: BTreeMap::new() },
+            inward: Inward { session: None, next: 0, early: SortedMap::new() },
         }
     }
 }
@@ -239,7 +239,7 @@ struct Inward<M> {
     /// The number that is expected next.
     next: u64,
     /// Later ones, by number.
-    early: BTreeMap<u64, M>,
+    early: SortedMap<u64, M>,
 }
 
 type Cx<'a, P> = Context<'a, Reliable<P>>;
@@ -386,7 +386,7 @@ impl<P: Process> Reliable<P> {
             if oldest > 0 {
                 cx.rule("R7");
             }
-            *inward = Inward { session: Some(session), next: oldest, early: BTreeMap::new() };
+            *inward = Inward { session: Some(session), next: oldest, early: SortedMap::new() };
         }
         if oldest > inward.next {
             cx.rule("R7");

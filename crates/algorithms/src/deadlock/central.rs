@@ -36,7 +36,8 @@
 //! home must have the edge too. By the option `unlabelled` every edge counts that any site reports.
 
 use super::detector::{Detector, DetectorOutput, Event, SITE, Survey};
-use super::names::{Cycle, Edge, Tx, drawn};
+use super::local::Vertex;
+use super::names::{Cycle, Edge, drawn};
 use super::workload;
 use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Docs, Entry, Settings, Topology};
@@ -45,11 +46,10 @@ use crate::options::{BadOption, Opt};
 use crate::rings::ascending;
 use crate::show::{Item, ProcessView, Scene, Shape, Tone};
 use bellwether_core::{
-    Assumptions, Call, Channels, Context, Group, Kind, Message, NodeId, Process, Timing,
-    WaitForGraph,
+    Assumptions, Call, Channels, Context, Group, Kind, Message, NodeId, Process, SortedMap,
+    SortedSet, Timing, WaitForGraph,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -131,7 +131,7 @@ pub struct Config {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Gathering {
     surveys: Vec<Survey>,
-    missing: BTreeSet<NodeId>,
+    missing: SortedSet<NodeId>,
 }
 
 /// The detector at one site; one of them is the coordinator's.
@@ -144,7 +144,7 @@ pub struct Central {
     /// Who has asked for a survey, and for which look.
     asker: Option<(NodeId, u64)>,
     /// The cycles that the last look has shown.
-    told: BTreeSet<Cycle>,
+    told: SortedSet<Cycle>,
 }
 
 type Cx<'a> = Context<'a, Central>;
@@ -283,7 +283,7 @@ impl Central {
         let found = cycles(&gathering.surveys, cx.config().labelled);
         // The victim of the last look may not have heard of it when this one came by.
         let told = std::mem::replace(&mut self.told, found.clone());
-        for cycle in found.difference(&told) {
+        for cycle in found.iter().filter(|cycle| !told.contains(cycle)) {
             cx.emit(DetectorOutput::Suspects(cycle.clone()));
         }
         self.rest(cx);
@@ -311,9 +311,11 @@ impl Central {
 }
 
 /// C3: the cycles of the edges that count.
-fn cycles(surveys: &[Survey], labelled: bool) -> BTreeSet<Cycle> {
-    let waiting: BTreeSet<_> = surveys.iter().flat_map(|survey| &survey.waiting).collect();
-    let holding: BTreeSet<_> = surveys.iter().flat_map(|survey| &survey.holding).collect();
+fn cycles(surveys: &[Survey], labelled: bool) -> SortedSet<Cycle> {
+    let waiting: SortedSet<_> =
+        surveys.iter().flat_map(|survey| &survey.waiting).copied().collect();
+    let holding: SortedSet<_> =
+        surveys.iter().flat_map(|survey| &survey.holding).copied().collect();
     let counts = |edge: &&Edge| {
         let Edge { waiter, label, holder, resource, .. } = **edge;
         let waits = waiter.home == resource.site || waiting.contains(&(waiter, label));
@@ -321,11 +323,12 @@ fn cycles(surveys: &[Survey], labelled: bool) -> BTreeSet<Cycle> {
         !labelled || waits && holds
     };
     let mut graph = WaitForGraph::default();
-    let mut edges: BTreeMap<(Tx, Tx), Edge> = BTreeMap::new();
-    let mut found = BTreeSet::new();
+    let mut edges: SortedMap<(Vertex, Vertex), Edge> = SortedMap::new();
+    let mut found = SortedSet::new();
     for edge in surveys.iter().flat_map(|survey| &survey.edges).filter(counts) {
-        edges.insert((edge.waiter, edge.holder), *edge);
-        let Some(vertices) = graph.add(edge.waiter, edge.holder) else { continue };
+        let (waiter, holder) = (Vertex::Tx(edge.waiter), Vertex::Tx(edge.holder));
+        edges.insert((waiter, holder), *edge);
+        let Some(vertices) = graph.add(waiter, holder) else { continue };
         let next = vertices.iter().cycle().skip(1);
         let edges = vertices.iter().zip(next).filter_map(|(a, b)| edges.get(&(*a, *b)).copied());
         found.extend(Cycle::new(edges.collect()));
@@ -413,7 +416,7 @@ impl Detector for Central {
         self.election.coordinator()
     }
 
-    fn reported(&self) -> &BTreeSet<Cycle> {
+    fn reported(&self) -> &SortedSet<Cycle> {
         &self.told
     }
 

@@ -16,8 +16,7 @@ use super::site::{Config, Input, Site};
 use super::workload::{Deed, Jobs};
 use crate::definition::{Algorithm, Definition};
 use crate::show::{Item, Mark, ProcessView, Scene, Shape, Tone};
-use bellwether_core::{Goal, Group, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
+use bellwether_core::{Goal, Group, NodeId, SortedMap, SortedSet};
 use std::time::Duration;
 
 /// A deadlock is broken within this many T for each transaction in it, once a search has begun. A
@@ -105,7 +104,7 @@ impl<D: Detector> Site<D> {
             "every job of a live site has ended, unless it needs a dead one, and none is in \
              a deadlock",
             |sites| {
-                let sites: BTreeMap<NodeId, &Self> = sites.collect();
+                let sites: SortedMap<NodeId, &Self> = sites.collect();
                 let all = sites.values().flat_map(|site| &site.own);
                 let open: Vec<(Tx, bool)> = all.map(|(tx, own)| (*tx, own.job)).collect();
                 open.into_iter().all(|(tx, job)| match prospect(&sites, tx) {
@@ -145,8 +144,8 @@ enum Prospect {
 }
 
 /// Goes from a transaction along what it waits for, as the live sites know it.
-fn prospect<D: Detector>(sites: &BTreeMap<NodeId, &Site<D>>, tx: Tx) -> Prospect {
-    let mut seen = BTreeSet::new();
+fn prospect<D: Detector>(sites: &SortedMap<NodeId, &Site<D>>, tx: Tx) -> Prospect {
+    let mut seen = SortedSet::new();
     let mut last = tx;
     while seen.insert(last) {
         let Some(home) = sites.get(&last.home) else { return Prospect::Hopeless };

@@ -6,9 +6,8 @@ use crate::definition::{Docs, Entry, Portable, Settings};
 use crate::election;
 use crate::options::{BadOption, Opt};
 use crate::show::{ProcessView, Scene};
-use bellwether_core::{Group, NodeId, Process};
+use bellwether_core::{Group, NodeId, Process, SortedSet};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -82,7 +81,7 @@ pub trait Detector:
     }
 
     /// The cycles that it has reported and that may still be there.
-    fn reported(&self) -> &BTreeSet<Cycle>;
+    fn reported(&self) -> &SortedSet<Cycle>;
 
     /// Adds what it knows beside the locks of its site to what is drawn.
     fn view(&self, view: ProcessView, _scene: &Scene<'_>) -> ProcessView {

@@ -51,9 +51,10 @@ use crate::definition::{Entry, Settings, Topology};
 use crate::options::Opt;
 use crate::rings::{ascending, circles, descending};
 use crate::show::{ProcessView, Scene, Shape};
-use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
+use bellwether_core::{
+    Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process, SortedMap, SortedSet,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -83,12 +84,12 @@ impl fmt::Display for Msg {
 pub struct Distributed {
     local: Local,
     /// The paths that other sites have sent, by their last transactions, which wait here.
-    paths: BTreeMap<Tx, BTreeSet<Vec<Edge>>>,
+    paths: SortedMap<Tx, SortedSet<Vec<Edge>>>,
     /// The paths that were sent, by their last transactions and the requests by which those wait
     /// (D4).
-    sent: BTreeMap<(Tx, u64), BTreeSet<Vec<Edge>>>,
+    sent: SortedMap<(Tx, u64), SortedSet<Vec<Edge>>>,
     /// The cycles that were told and may still be in the graph.
-    told: BTreeSet<Cycle>,
+    told: SortedSet<Cycle>,
 }
 
 type Cx<'a> = Context<'a, Distributed>;
@@ -176,7 +177,7 @@ impl Distributed {
     fn extend(&mut self, path: &[Edge], tx: Tx, cx: &mut Cx<'_>) {
         let mut whole = path.to_vec();
         let first = whole.first().map_or(tx, |edge| edge.waiter);
-        let passed: BTreeSet<Tx> = whole.iter().map(|edge| edge.waiter).collect();
+        let passed: SortedSet<Tx> = whole.iter().map(|edge| edge.waiter).collect();
         for edge in self.local.chain(tx, cx.me()) {
             whole.push(edge);
             if edge.holder == first && !path.is_empty() {
@@ -274,7 +275,7 @@ impl Detector for Distributed {
         None
     }
 
-    fn reported(&self) -> &BTreeSet<Cycle> {
+    fn reported(&self) -> &SortedSet<Cycle> {
         &self.told
     }
 

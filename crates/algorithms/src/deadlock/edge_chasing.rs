@@ -41,9 +41,10 @@ use crate::definition::{Entry, Settings, Topology};
 use crate::options::Opt;
 use crate::rings::ascending;
 use crate::show::{Item, ProcessView, Scene, Shape, Tone};
-use bellwether_core::{Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process};
+use bellwether_core::{
+    Assumptions, Channels, Context, Group, Kind, Message, NodeId, Process, SortedMap, SortedSet,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -85,9 +86,9 @@ pub struct EdgeChasing {
     /// How many searches have begun here.
     searches: u64,
     /// The searches that have come by, by the transaction that waits here.
-    seen: BTreeMap<Tx, BTreeSet<Search>>,
+    seen: SortedMap<Tx, SortedSet<Search>>,
     /// The cycles that were told and may still be there.
-    told: BTreeSet<Cycle>,
+    told: SortedSet<Cycle>,
 }
 
 type Cx<'a> = Context<'a, EdgeChasing>;
@@ -245,7 +246,7 @@ impl Detector for EdgeChasing {
         None
     }
 
-    fn reported(&self) -> &BTreeSet<Cycle> {
+    fn reported(&self) -> &SortedSet<Cycle> {
         &self.told
     }
 

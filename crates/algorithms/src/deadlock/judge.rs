@@ -20,8 +20,7 @@ use super::output::{How, Output};
 use super::site::Site;
 use super::summary;
 use crate::referee::{Breach, Fact, Picture, Referee};
-use bellwether_core::{NodeId, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use bellwether_core::{NodeId, SortedMap, SortedSet, Time};
 use std::time::Duration;
 
 /// What it takes for an edge: the waiter with the timestamp of its request, the holder, and what it
@@ -50,12 +49,12 @@ pub struct Judge {
     wakes: Duration,
     each: Duration,
     /// Transactions that have begun and not ended, and when they began.
-    pub(super) alive: BTreeMap<Tx, Time>,
+    pub(super) alive: SortedMap<Tx, Time>,
     /// When those in a deadlock began, for the picture.
-    pub(super) began: BTreeMap<Tx, Time>,
-    holders: BTreeMap<Resource, Tx>,
-    waits: BTreeMap<Tx, (u64, Resource)>,
-    dead: BTreeSet<NodeId>,
+    pub(super) began: SortedMap<Tx, Time>,
+    holders: SortedMap<Resource, Tx>,
+    waits: SortedMap<Tx, (u64, Resource)>,
+    dead: SortedSet<NodeId>,
     pub(super) deadlocks: Vec<Deadlock>,
     /// The last cycle that was reported and never was, and when, for the picture.
     pub(super) phantom: Option<(Time, Cycle)>,
@@ -90,11 +89,11 @@ impl Judge {
             one_finder,
             wakes,
             each,
-            alive: BTreeMap::new(),
-            began: BTreeMap::new(),
-            holders: BTreeMap::new(),
-            waits: BTreeMap::new(),
-            dead: BTreeSet::new(),
+            alive: SortedMap::new(),
+            began: SortedMap::new(),
+            holders: SortedMap::new(),
+            waits: SortedMap::new(),
+            dead: SortedSet::new(),
             deadlocks: Vec::new(),
             phantom: None,
             begun: 0,
@@ -252,7 +251,7 @@ impl Judge {
 }
 
 fn missed(deadlock: &Deadlock) -> Result<(), Breach> {
-    let sites: BTreeSet<NodeId> = deadlock.links.iter().map(|(.., r)| r.site).collect();
+    let sites: SortedSet<NodeId> = deadlock.links.iter().map(|(.., r)| r.site).collect();
     breach("found", FOUND, sites.into_iter().collect::<Vec<_>>())
 }
 

@@ -6,11 +6,11 @@
 use super::detector::Waiter;
 use super::names::{Cycle, Edge, Resource, Tx};
 use crate::show::{Item, Tone};
-use bellwether_core::{NodeId, WaitForGraph};
-use std::collections::{BTreeMap, BTreeSet};
+use bellwether_core::{NodeId, SortedMap, SortedSet, WaitForGraph};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Vertex {
+pub(super) enum Vertex {
+    /// A transaction.
     Tx(Tx),
     /// A resource of this site.
     Resource(u32),
@@ -29,9 +29,9 @@ pub(super) struct Absence {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Local {
     graph: WaitForGraph<Vertex>,
-    waiters: BTreeMap<Tx, Waiter>,
-    holders: BTreeMap<u32, Tx>,
-    away: BTreeMap<Tx, Absence>,
+    waiters: SortedMap<Tx, Waiter>,
+    holders: SortedMap<u32, Tx>,
+    away: SortedMap<Tx, Absence>,
 }
 
 impl Local {
@@ -118,7 +118,7 @@ impl Local {
     /// not wait here, or has been on the way already.
     pub(super) fn chain(&self, from: Tx, site: NodeId) -> Vec<Edge> {
         let mut chain = Vec::new();
-        let mut seen = BTreeSet::from([from]);
+        let mut seen = SortedSet::from([from]);
         let mut last = from;
         while let Some(edge) = self.edge(last, site) {
             chain.push(edge);
@@ -133,7 +133,7 @@ impl Local {
     /// All that wait here for this transaction, or for one that does, and so on; and itself, if it
     /// waits here.
     pub(super) fn upstream(&self, tx: Tx) -> Vec<Waiter> {
-        let mut seen = BTreeSet::from([tx]);
+        let mut seen = SortedSet::from([tx]);
         let mut open = vec![tx];
         let mut found = Vec::new();
         while let Some(tx) = open.pop() {

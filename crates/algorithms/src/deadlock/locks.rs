@@ -1,8 +1,7 @@
 //! The locks of one site: each resource has one holder and a queue, first come, first served.
 
 use super::names::{Edge, Resource, Tx};
-use bellwether_core::NodeId;
-use std::collections::{BTreeMap, BTreeSet};
+use bellwether_core::{NodeId, SortedMap, SortedSet};
 
 /// A request that waits, or did.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,17 +20,17 @@ pub(super) struct Request {
 struct Lock {
     holder: Tx,
     /// By arrival.
-    queue: BTreeMap<u64, Request>,
+    queue: SortedMap<u64, Request>,
 }
 
 /// All locks of a site. Resources that no transaction holds are not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Locks {
-    locks: BTreeMap<u32, Lock>,
+    locks: SortedMap<u32, Lock>,
     /// What each transaction holds here.
-    held: BTreeMap<Tx, BTreeSet<u32>>,
+    held: SortedMap<Tx, SortedSet<u32>>,
     /// Where each waiting transaction stands.
-    waiting: BTreeMap<Tx, (u32, u64)>,
+    waiting: SortedMap<Tx, (u32, u64)>,
     arrivals: u64,
 }
 
@@ -42,7 +41,7 @@ impl Locks {
         match self.locks.get_mut(&name) {
             None => {
                 self.held.entry(request.tx).or_default().insert(name);
-                self.locks.insert(name, Lock { holder: request.tx, queue: BTreeMap::new() });
+                self.locks.insert(name, Lock { holder: request.tx, queue: SortedMap::new() });
                 None
             }
             Some(lock) if lock.holder == request.tx => None,

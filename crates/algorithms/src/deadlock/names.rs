@@ -1,9 +1,8 @@
 //! What a wait-for graph is about: transactions, resources, who waits for whom.
 
 use crate::show::{Item, Tone};
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, SortedSet};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// A transaction: what the texts call a process P_i, which works at several sites. It begins and
@@ -101,7 +100,7 @@ pub struct Edge {
 }
 
 /// An edge as it is drawn: one of a reported cycle stands out.
-pub(super) fn drawn(edge: &Edge, reported: &BTreeSet<Cycle>) -> Item {
+pub(super) fn drawn(edge: &Edge, reported: &SortedSet<Cycle>) -> Item {
     let is_reported = reported.iter().any(|cycle| cycle.edges().contains(edge));
     let item = Item::edge(edge.waiter, edge.holder).note(edge.resource);
     item.tone_if(is_reported, Tone::Bad)
@@ -175,7 +174,7 @@ impl Cycle {
     }
 
     /// All sites that know something of it: those of the resources and the homes.
-    pub fn sites(&self) -> std::collections::BTreeSet<NodeId> {
+    pub fn sites(&self) -> SortedSet<NodeId> {
         self.0.iter().flat_map(|edge| [edge.resource.site, edge.waiter.home]).collect()
     }
 }

@@ -32,9 +32,8 @@ use super::names::{Cycle, Edge, Resource, Tx};
 use super::output::{How, Output, Refusal};
 use super::wire::{Msg, Timer};
 use super::workload::{Deed, Jobs};
-use bellwether_core::{Assumptions, Call, Context, NodeId, Process};
+use bellwether_core::{Assumptions, Call, Context, NodeId, Process, SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What a script can ask a site for.
@@ -64,7 +63,7 @@ pub struct Config<C> {
 pub(super) struct Own {
     /// When it began, by the logical clock.
     begun: u64,
-    pub(super) held: BTreeSet<Resource>,
+    pub(super) held: SortedSet<Resource>,
     /// What it waits for, with the timestamp of the request.
     pub(super) pending: Option<(u64, Resource)>,
     /// The locks that it still wants, the next one last.
@@ -78,7 +77,7 @@ pub(super) struct Own {
 struct Check {
     cycle: Cycle,
     /// Who has not answered.
-    missing: BTreeSet<NodeId>,
+    missing: SortedSet<NodeId>,
     /// What does not stand.
     fallen: Vec<Edge>,
 }
@@ -91,13 +90,13 @@ pub struct Site<D> {
     /// Whether it has crashed and come back, and so has forgotten its locks.
     pub(super) reborn: bool,
     pub(super) locks: Locks,
-    pub(super) own: BTreeMap<Tx, Own>,
+    pub(super) own: SortedMap<Tx, Own>,
     /// How many jobs have begun.
     jobs: u32,
     detector: D,
     /// Cycles that the detector suspects, not looked at yet.
     suspicions: Vec<Cycle>,
-    checks: BTreeMap<u64, Check>,
+    checks: SortedMap<u64, Check>,
     /// How many checks there have been.
     checked: u64,
 }
@@ -259,7 +258,7 @@ impl<D: Detector> Site<D> {
         let Some(own) = self.own.get_mut(&tx) else { return };
         cx.rule("L1");
         own.pending = Some((label, resource));
-        let elsewhere: BTreeSet<NodeId> = own.held.iter().map(|held| held.site).collect();
+        let elsewhere: SortedSet<NodeId> = own.held.iter().map(|held| held.site).collect();
         let elsewhere = elsewhere.into_iter().filter(|site| *site != resource.site).collect();
         let (begun, name) = (own.begun, resource.name);
         if let Some(patience) = cx.config().jobs.patience_of(tx).filter(|_| own.job) {
@@ -331,7 +330,7 @@ impl<D: Detector> Site<D> {
         cx.cancel_timer(Timer::Next(tx));
         cx.emit(Output::Ended { tx, how });
         let pending = own.pending.map(|(_, resource)| resource);
-        let sites: BTreeSet<NodeId> = own.held.iter().chain(&pending).map(|r| r.site).collect();
+        let sites: SortedSet<NodeId> = own.held.iter().chain(&pending).map(|r| r.site).collect();
         for site in sites {
             if site == cx.me() {
                 self.released(tx, cx);

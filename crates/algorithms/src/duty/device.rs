@@ -31,11 +31,11 @@ use crate::election::{self, Bully, Incarnation, Watched, bully};
 use crate::referee::{Breach, Fact, Referee};
 use crate::show::{Mark, ProcessView, Scene};
 use bellwether_core::{
-    Assumptions, Call, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, Time,
+    Assumptions, Call, Channels, Context, Goal, Group, Kind, Message, NodeId, Process, SortedMap,
+    Time,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -429,7 +429,7 @@ impl Device {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Overseer {
     /// Whom each number belongs to, as far as it was used.
-    owners: BTreeMap<u64, NodeId>,
+    owners: SortedMap<u64, NodeId>,
     obeyed: u64,
     refused: u64,
 }
@@ -443,7 +443,7 @@ impl Referee<Device> for Overseer {
             Output::Obeys { number, by } => {
                 self.obeyed += 1;
                 let owner = *self.owners.entry(*number).or_insert(*by);
-                let later = self.owners.range(number + 1..).next().is_some();
+                let later = self.owners.range_from(number).len() > 1;
                 if owner != *by || later {
                     let text =
                         "the device obeys one process at a time, and none after its successor";

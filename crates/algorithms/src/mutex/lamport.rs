@@ -43,9 +43,8 @@ use super::{Granted, Input, Mutex, Opening, counted};
 use crate::cost::Cost;
 use crate::definition::{Entry, Topology};
 use crate::show::{Item, ProcessView, Scene, Tone};
-use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process};
+use bellwether_core::{Assumptions, Channels, Context, Kind, Message, NodeId, Process, SortedSet};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// What everybody tells everybody.
@@ -102,7 +101,7 @@ pub struct Lamport {
     /// What is known of each process, by place.
     peers: Vec<Peer>,
     /// All open requests, the own one too; at most one of each process.
-    queue: BTreeSet<Stamp>,
+    queue: SortedSet<Stamp>,
     own: Own,
     /// The number of the last entry that is known to be over.
     over: u64,

@@ -41,9 +41,11 @@ use crate::options::Opt;
 use crate::show::{Item, ProcessView, Scene, Tone};
 use crate::time::VectorClock;
 use crate::views::shared;
-use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
+use bellwether_core::{
+    Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process, SortedMap,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,7 +99,7 @@ pub struct Causal {
     clock: VectorClock,
     /// What is held back (C2), by what it waits for: until this many messages of the process at this
     /// place are delivered.
-    held: BTreeMap<(usize, u64), Vec<Held>>,
+    held: SortedMap<(usize, u64), Vec<Held>>,
     /// How many are held back.
     queue: u32,
 }

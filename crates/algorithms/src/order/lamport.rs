@@ -37,9 +37,10 @@ use crate::cost::{Cost, Kinds, Rank};
 use crate::definition::{Algorithm, Definition, Entry, Topology};
 use crate::election::Incarnation;
 use crate::show::{Item, ProcessView, Scene, Tone};
-use bellwether_core::{Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process};
+use bellwether_core::{
+    Assumptions, Channels, Context, Goal, Kind, Message, NodeId, Process, SortedMap,
+};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -98,7 +99,7 @@ pub struct Lamport {
     outside: bool,
     clock: u64,
     /// What is not delivered, by stamp.
-    queue: BTreeMap<Stamp, Post>,
+    queue: SortedMap<Stamp, Post>,
     /// The latest time that was heard of from each process, by place; the own place does not count.
     heard: Vec<u64>,
     /// The head of the queue, and how many are still to be heard of for it (TL3).

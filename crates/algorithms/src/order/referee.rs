@@ -8,9 +8,9 @@
 
 use super::{MessageId, Output};
 use crate::referee::{Breach, Fact, Referee};
-use bellwether_core::{Group, NodeId, Process, Time, micros};
+use bellwether_core::{Group, NodeId, Process, SortedMap, SortedSet, Time, micros};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 
 /// What an algorithm promises about order. All promise that what is broadcast by a live process is
@@ -77,9 +77,9 @@ struct Order {
     /// their messages may still be on the way.
     pasts: Vec<Vec<Number>>,
     /// The lives that go on.
-    lives: BTreeMap<NodeId, Life>,
+    lives: SortedMap<NodeId, Life>,
     /// The one order, by position from 0.
-    order: BTreeMap<u64, Number>,
+    order: SortedMap<u64, Number>,
     deliveries: u64,
     delay_us: u64,
     held_back: u32,
@@ -103,7 +103,7 @@ struct Life {
     number: usize,
     delivered: Numbers,
     /// How much of the past of other lives is known to be delivered.
-    checked: BTreeMap<usize, usize>,
+    checked: SortedMap<usize, usize>,
     /// From which position on it delivers, and the next. None for one that has come back and has
     /// not joined.
     span: Option<(u64, u64)>,
@@ -137,8 +137,8 @@ impl Order {
             messages: Vec::new(),
             numbers: BTreeMap::new(),
             pasts: Vec::new(),
-            lives: BTreeMap::new(),
-            order: BTreeMap::new(),
+            lives: SortedMap::new(),
+            order: SortedMap::new(),
             deliveries: 0,
             delay_us: 0,
             held_back: 0,
@@ -153,7 +153,7 @@ impl Order {
     fn begin_life(&mut self, who: NodeId, span: Option<(u64, u64)>) {
         let number = self.pasts.len();
         self.pasts.push(Vec::new());
-        let (delivered, checked) = (Numbers::default(), BTreeMap::new());
+        let (delivered, checked) = (Numbers::default(), SortedMap::new());
         self.lives.insert(who, Life { number, delivered, checked, span });
     }
 
@@ -293,7 +293,7 @@ struct Judged {
 /// What judging needs to know of a message.
 #[derive(PartialEq, Eq, Hash)]
 struct Kept {
-    causes: BTreeSet<MessageId>,
+    causes: SortedSet<MessageId>,
     position: Option<u64>,
     /// Whether the life in which it was broadcast goes on.
     goes_on: bool,
@@ -302,18 +302,18 @@ struct Kept {
 /// What judging needs to know of a process.
 #[derive(PartialEq, Eq, Hash)]
 struct ProcessRecord {
-    delivered: BTreeSet<MessageId>,
-    seen: BTreeSet<MessageId>,
+    delivered: SortedSet<MessageId>,
+    seen: SortedSet<MessageId>,
     span: Option<(u64, u64)>,
     /// What is not looked at again, where that makes a difference: for one that joined later.
-    checked: BTreeMap<usize, usize>,
+    checked: SortedMap<usize, usize>,
 }
 
 impl Order {
     fn judged(&self) -> Judged {
         let mut ids = vec![None; self.messages.len()];
         self.numbers.iter().for_each(|(id, number)| ids[*number] = Some(*id));
-        let named = |numbers: &mut dyn Iterator<Item = &Number>| -> BTreeSet<MessageId> {
+        let named = |numbers: &mut dyn Iterator<Item = &Number>| -> SortedSet<MessageId> {
             numbers.filter_map(|number| ids[*number]).collect()
         };
         let kept = |number: Number| {
@@ -330,7 +330,7 @@ impl Order {
                 delivered: named(&mut numbers.iter().filter(delivered)),
                 seen: named(&mut self.pasts[life.number].iter()),
                 span: life.span,
-                checked: if joined { life.checked.clone() } else { BTreeMap::new() },
+                checked: if joined { life.checked.clone() } else { SortedMap::new() },
             }
         };
         let order = self.order.iter().filter_map(|(at, number)| Some((*at, ids[*number]?)));

@@ -66,10 +66,12 @@ use crate::election::{self, Bully, Incarnation, Watched};
 use crate::options::Opt;
 use crate::show::{Item, ProcessView, Tone};
 use crate::views::{self, Epoch, Views};
-use bellwether_core::{Assumptions, Call, Channels, Context, Goal, Group, NodeId, Process};
+use bellwether_core::{
+    Assumptions, Call, Channels, Context, Goal, Group, NodeId, Process, SortedMap,
+};
 use numbering::Numbering;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// What can be asked of a process.
@@ -129,7 +131,7 @@ pub struct Sequencer {
     /// The position up to which it last reported that it has everything.
     reported: u64,
     /// The messages that are not stable or not delivered, by position.
-    log: BTreeMap<u64, Post>,
+    log: SortedMap<u64, Post>,
     /// How many of them are not delivered.
     queue: u32,
     /// What a sequencer needs besides, if this is the one of the view.
@@ -397,7 +399,7 @@ const VIEWS: Docs = ("views", include_str!("../views/mod.rs"));
 impl Sequencer {
     /// How far messages are delivered, and what waits for its turn.
     fn shown(&self) -> ProcessView {
-        let early = self.log.range(self.delivered..);
+        let early = self.log.range_from(&self.delivered);
         ProcessView::new(if self.numbering.is_some() { "the sequencer" } else { "" })
             .text("delivered up to position", self.delivered)
             .set("sent, not delivered yet", self.pending.iter().map(|post| Item::new(post.id)))

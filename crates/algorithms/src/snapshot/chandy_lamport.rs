@@ -41,10 +41,10 @@ use crate::definition::Definition;
 use crate::show::{Item, Mark, ProcessView, Scene, Shape, Tone};
 use crate::time::VectorClock;
 use bellwether_core::{
-    Assumptions, Call, Channels, Context, Effects, Kind, Message, NodeId, Process,
+    Assumptions, Call, Channels, Context, Effects, Kind, Message, NodeId, Process, SortedMap,
+    SortedSet,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
@@ -154,9 +154,9 @@ pub struct Snapshots<P: Process> {
     /// How many snapshots this process has begun.
     begun: u64,
     /// The snapshots that it has heard of, by initiator.
-    known: BTreeMap<NodeId, Numbers>,
+    known: SortedMap<NodeId, Numbers>,
     /// Those of which it does not have its part yet.
-    open: BTreeMap<SnapshotId, Recording<P, P::Msg>>,
+    open: SortedMap<SnapshotId, Recording<P, P::Msg>>,
 }
 
 /// A part that is not complete.
@@ -164,7 +164,7 @@ pub struct Snapshots<P: Process> {
 struct Recording<P, M> {
     part: Part<P, M>,
     /// Whose channels to here have not had their marker.
-    waits: BTreeSet<NodeId>,
+    waits: SortedSet<NodeId>,
 }
 
 /// What a process knows of the subject's messages. Vectors are by place.
@@ -182,8 +182,8 @@ impl<P: Process> Default for Snapshots<P> {
             below: P::default(),
             books: Books::default(),
             begun: 0,
-            known: BTreeMap::new(),
-            open: BTreeMap::new(),
+            known: SortedMap::new(),
+            open: SortedMap::new(),
         }
     }
 }
@@ -277,7 +277,7 @@ impl<P: Process> Snapshots<P> {
         let (before, after) = (group.before(place, 1), group.after(place, 1));
         let mut waits = match cx.config().routes {
             Routes::Mesh => cx.others().collect(),
-            Routes::Ring => BTreeSet::from([before]),
+            Routes::Ring => SortedSet::from([before]),
         };
         // CL6.
         let expected = self.books.sent.get(place).copied().unwrap_or_default();
@@ -287,7 +287,7 @@ impl<P: Process> Snapshots<P> {
             false => waits.insert(me),
         };
         let Books { clock, sent, received, .. } = self.books.clone();
-        let channels = BTreeMap::new();
+        let channels = SortedMap::new();
         let part = Part { snapshot, state: self.below.clone(), clock, sent, received, channels };
         self.open.insert(snapshot, Recording { part, waits });
         cx.emit(Output::Cut(snapshot));
@@ -334,7 +334,7 @@ impl<P: Process> Snapshots<P> {
         let (place, me) = (cx.place(), cx.me());
         let Some(received) = self.books.received.get(place) else { return };
         let mut closed = Vec::new();
-        for (snapshot, Recording { part, waits }) in &mut self.open {
+        for (snapshot, Recording { part, waits }) in self.open.iter_mut() {
             if received.reaches(part.sent.get(place).copied().unwrap_or_default())
                 && waits.remove(&me)
             {

@@ -2,9 +2,8 @@
 
 use super::Carried;
 use crate::time::VectorClock;
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, SortedMap, SortedSet};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// Which snapshot: the process that began it, and how many that process had begun with it.
@@ -37,7 +36,7 @@ pub struct Part<P, M> {
     /// Which messages it had received from each, by their numbers.
     pub received: Vec<Numbers>,
     /// What was on the way to it, by sender. Who has nothing on the way is left out.
-    pub channels: BTreeMap<NodeId, Vec<Carried<M>>>,
+    pub channels: SortedMap<NodeId, Vec<Carried<M>>>,
 }
 
 impl<P, M> Part<P, M> {
@@ -76,7 +75,7 @@ pub struct Numbers {
     /// All up to this one.
     upto: u64,
     /// And these.
-    beyond: BTreeSet<u64>,
+    beyond: SortedSet<u64>,
 }
 
 impl Numbers {

@@ -7,9 +7,8 @@ use super::part::{Part, SnapshotId};
 use super::{Output, Snapshots};
 use crate::definition::{Definition, Quantity};
 use crate::referee::{Arc, Breach, Fact, Graph, Picture, Referee, Vertex};
-use bellwether_core::{Erasable, Group, NodeId, Process, Time};
+use bellwether_core::{Erasable, Group, NodeId, Process, SortedMap, SortedSet, Time};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
@@ -20,8 +19,8 @@ pub struct Auditor<P: Process> {
     group: Group,
     quantity: Option<Quantity>,
     below: Option<Box<dyn Referee<P>>>,
-    begun: BTreeSet<SnapshotId>,
-    parts: BTreeMap<SnapshotId, BTreeMap<NodeId, Part<P, P::Msg>>>,
+    begun: SortedSet<SnapshotId>,
+    parts: SortedMap<SnapshotId, SortedMap<NodeId, Part<P, P::Msg>>>,
     finished: Vec<Finished>,
     /// Whether a process has crashed: then nothing is promised any more.
     crashed: bool,
@@ -78,8 +77,8 @@ impl<P: Process> Auditor<P> {
             quantity: subject.quantity(config, group),
             below: subject.new_referee(config, group),
             subject: Subject(subject),
-            begun: BTreeSet::new(),
-            parts: BTreeMap::new(),
+            begun: SortedSet::new(),
+            parts: SortedMap::new(),
             finished: Vec::new(),
             crashed: false,
         }
@@ -108,7 +107,7 @@ impl<P: Process> Auditor<P> {
     }
 
     /// By the clocks: no process knows of more events of another than the other has recorded.
-    fn check_consistency(&self, parts: &BTreeMap<NodeId, Part<P, P::Msg>>) -> Result<(), Breach> {
+    fn check_consistency(&self, parts: &SortedMap<NodeId, Part<P, P::Msg>>) -> Result<(), Breach> {
         for (place, id) in self.group.ring().iter().enumerate() {
             let events = |part: &Part<P, P::Msg>| part.clock.counters().get(place).copied();
             let recorded = parts.get(id).and_then(events);
@@ -123,7 +122,7 @@ impl<P: Process> Auditor<P> {
     }
 
     /// By the counts: on the way is what was sent and not received, and nothing else.
-    fn check_channels(&self, parts: &BTreeMap<NodeId, Part<P, P::Msg>>) -> Result<(), Breach> {
+    fn check_channels(&self, parts: &SortedMap<NodeId, Part<P, P::Msg>>) -> Result<(), Breach> {
         let wrong = |from: &NodeId, to: &NodeId| {
             let text = "what is on the way in a snapshot was sent and not received in it";
             Err(breach(CONTENTS, text, [*from, *to]))
@@ -226,7 +225,7 @@ impl Finished {
         group: &Group,
         snapshot: SnapshotId,
         at: Time,
-        parts: &BTreeMap<NodeId, Part<P, P::Msg>>,
+        parts: &SortedMap<NodeId, Part<P, P::Msg>>,
     ) -> Self {
         let title = format!("Snapshot {snapshot}");
         let mut graph = Graph { title, nodes: Vec::new(), edges: Vec::new() };

@@ -19,9 +19,8 @@ use super::keeping::{list, majority};
 use super::offset::{show, show_roughly};
 use super::{Offset, Output, Pace, Ppm, Question, Setting};
 use crate::referee::{Breach, Clocks, Fact, Picture, Referee};
-use bellwether_core::{NodeId, Process, Time, micros};
+use bellwether_core::{NodeId, Process, SortedMap, SortedSet, Time, micros};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What clocks must be close to.
@@ -54,11 +53,11 @@ pub struct Watch {
     against: Against,
     pace: Pace,
     /// What every clock showed when it was looked at last.
-    shown: BTreeMap<NodeId, Time>,
+    shown: SortedMap<NodeId, Time>,
     /// What every process said last about its clock.
-    reports: BTreeMap<NodeId, Report>,
+    reports: SortedMap<NodeId, Report>,
     /// Servers that were seen to be wrong.
-    wrong: BTreeSet<NodeId>,
+    wrong: SortedSet<NodeId>,
     moments: Moments,
     /// The largest error of a clock that was set and slewed, and the one at the last look.
     largest: Option<Error>,
@@ -88,8 +87,8 @@ struct Counts {
     missed: u64,
     refused: u64,
     rounds: u64,
-    outliers: BTreeMap<NodeId, u64>,
-    falsetickers: BTreeSet<NodeId>,
+    outliers: SortedMap<NodeId, u64>,
+    falsetickers: SortedSet<NodeId>,
     disagreements: u64,
 }
 
@@ -185,7 +184,7 @@ impl<P: Process<Output = Output>> Referee<P> for Watch {
                     *self.counts.outliers.entry(*outlier).or_default() += 1;
                 }
             }
-            Output::Falsetickers(ids) => self.counts.falsetickers.extend(ids),
+            Output::Falsetickers(ids) => self.counts.falsetickers.extend(ids.iter().copied()),
             Output::NoMajority(_) => self.counts.disagreements += 1,
             Output::Election(_) => {}
         }
@@ -241,7 +240,7 @@ impl<P: Process<Output = Output>> Referee<P> for Watch {
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        let mut lines: BTreeMap<NodeId, Vec<(Time, i64)>> = BTreeMap::new();
+        let mut lines: SortedMap<NodeId, Vec<(Time, i64)>> = SortedMap::new();
         for moment in self.moments.iter() {
             for (id, off) in &moment.off {
                 lines.entry(*id).or_default().push((moment.at, off.as_micros()));
@@ -267,9 +266,9 @@ impl Watch {
         Watch {
             against,
             pace,
-            shown: BTreeMap::new(),
-            reports: BTreeMap::new(),
-            wrong: BTreeSet::new(),
+            shown: SortedMap::new(),
+            reports: SortedMap::new(),
+            wrong: SortedSet::new(),
             moments: Moments::default(),
             largest: None,
             last: None,
@@ -378,7 +377,8 @@ impl Watch {
     /// enough if these meet; so it is enough to look at the outermost.
     fn compare(&mut self, at: Time, clocks: &[(NodeId, Time)]) -> Vec<NodeId> {
         let (apart, drift) = (self.pace.apart(), self.pace.drift);
-        let mut rounds: BTreeMap<(Option<NodeId>, Option<Question>), Vec<Placed>> = BTreeMap::new();
+        let mut rounds: SortedMap<(Option<NodeId>, Option<Question>), Vec<Placed>> =
+            SortedMap::new();
         for (id, shown) in clocks {
             let Some(said) = self.reports.get(id) else { continue };
             let placed = Placed {

@@ -1,8 +1,7 @@
 //! The coordinator's part: proposing views, gathering reports, watching the members.
 
 use super::{Cx, Epoch, Msg, Output, Reported, Survivor, Timer, View, Views};
-use bellwether_core::{Group, NodeId};
-use std::collections::{BTreeMap, BTreeSet};
+use bellwether_core::{Group, NodeId, SortedMap, SortedSet};
 use std::sync::Arc;
 
 /// What a coordinator is at.
@@ -14,11 +13,11 @@ pub(super) struct Chair<S> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stage<S> {
     /// V1: this view is proposed, and this many have reported. Timer `Reports` runs.
-    Gathering { epoch: Epoch, reports: BTreeMap<NodeId, Reported<S>> },
+    Gathering { epoch: Epoch, reports: SortedMap<NodeId, Reported<S>> },
     /// V6: between two rounds of PINGs. Timer `Watch` runs, if anybody is watched at all.
     Presiding,
     /// V6: PINGs are out, and these have answered with the right view. Timer `Silence` runs.
-    Listening { heard: BTreeSet<NodeId> },
+    Listening { heard: SortedSet<NodeId> },
 }
 
 impl<S: Survivor> Views<S> {
@@ -37,7 +36,7 @@ impl<S: Survivor> Views<S> {
         let epoch = self.promised.next(cx.me());
         self.promised = epoch;
         self.stopped = Some(epoch);
-        self.set_stage(Stage::Gathering { epoch, reports: BTreeMap::new() });
+        self.set_stage(Stage::Gathering { epoch, reports: SortedMap::new() });
         for id in cx.others() {
             cx.send(id, Msg::Propose(epoch));
         }
@@ -115,7 +114,7 @@ impl<S: Survivor> Views<S> {
         for id in cx.others() {
             cx.send(id, Msg::Ping);
         }
-        self.set_stage(Stage::Listening { heard: BTreeSet::new() });
+        self.set_stage(Stage::Listening { heard: SortedSet::new() });
         cx.set_timer(Timer::Silence, cx.config().timeout);
     }
 

@@ -1,7 +1,7 @@
 //! What only a sequencer has to remember.
 
 use super::super::Post;
-use std::collections::BTreeMap;
+use bellwether_core::SortedMap;
 
 /// What a sequencer has numbered, and how far each member has got.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -9,11 +9,11 @@ pub(super) struct Numbering {
     /// How many messages of each member have a position, by place in the view.
     pub(super) numbered: Vec<u64>,
     /// Those that have overtaken others, by place and index (TS2).
-    pub(super) waiting: BTreeMap<(usize, u64), Post>,
+    pub(super) waiting: SortedMap<(usize, u64), Post>,
     /// How far each member has got, by place.
     reached: Vec<u64>,
     /// How many have got just so far.
-    levels: BTreeMap<u64, u32>,
+    levels: SortedMap<u64, u32>,
 }
 
 impl Numbering {
@@ -21,9 +21,9 @@ impl Numbering {
     pub(super) fn new(members: usize, reached: u64) -> Box<Self> {
         Box::new(Numbering {
             numbered: vec![0; members],
-            waiting: BTreeMap::new(),
+            waiting: SortedMap::new(),
             reached: vec![reached; members],
-            levels: BTreeMap::from([(reached, members as u32)]),
+            levels: SortedMap::from([(reached, members as u32)]),
         })
     }
 

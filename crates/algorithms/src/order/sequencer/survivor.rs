@@ -2,9 +2,8 @@
 
 use super::super::Post;
 use crate::views::{Epoch, Reported, Survivor};
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, SortedMap};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// What a survivor tells of itself: not all that it ever delivered, only what a process may lack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -57,7 +56,7 @@ impl Survivor for Report {
         else {
             return Opening::first(sequencer);
         };
-        let (mut log, mut older) = (BTreeMap::new(), BTreeMap::new());
+        let (mut log, mut older) = (SortedMap::new(), SortedMap::new());
         let mut end = 0;
         for Reported { was_in, report } in known() {
             if *was_in == Some(newest) {
