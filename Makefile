@@ -233,8 +233,10 @@ soak: ## Random schedules and the member in storms, more than in make test; real
 bench: ## Measure the simulator, clocks, graphs and waits beside bare loops, the checker beside stateright
 	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-coordination --package bellwether-check
 
-bench-failover: ## Measure failover, hand-over, false elections and cost of real members; 25 minutes
-	@missed=0; for run in "failover --trials 30" "failover --trials 30 --step-down" \
+bench-failover: peers ## Measure failover beside etcd; failover, hand-over, false elections and cost of real members; 30 minutes
+	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
+	@missed=0; (cd bench && cargo run --release --quiet --locked -- failover --bellwether ../target/release/bellwether $(BENCH)) || missed=1; \
+	  for run in "failover --trials 30" "failover --trials 30 --step-down" \
 	  "quiet --for 10m" "quiet --for 10m --busy"; do \
 	  echo "bellwether bench $$run"; $(BELLWETHER) bench $$run || missed=1; echo; done; exit $$missed
 

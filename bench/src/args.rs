@@ -19,6 +19,8 @@ pub(crate) enum Verb {
     Locks(LocksArgs),
     /// From the death of an application's leader until the next one leads
     Roles(RolesArgs),
+    /// From the death of the leader's member until its successor takes a write
+    Failover(FailoverArgs),
     /// Where the time of one request goes: a table and bars of its stages, with one client
     Trace(TraceArgs),
     /// Instructions and allocations of the members for a pair of lock and unlock, under valgrind
@@ -109,6 +111,15 @@ pub(crate) struct RolesArgs {
     #[command(flatten)]
     pub(crate) what: WhatArgs,
     /// How often a leader is killed
+    #[arg(long, value_name = "N", default_value_t = 30)]
+    pub(crate) trials: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FailoverArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How often each leader is killed
     #[arg(long, value_name = "N", default_value_t = 30)]
     pub(crate) trials: usize,
 }

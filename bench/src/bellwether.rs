@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::process::{Process, ports};
 use bellwether::{Endpoints, Lock, Session, SessionOptions};
 use bellwether_net::stages::{self, Mark};
+use rustix::process::Signal;
 use std::fmt::Write;
 use std::fs;
 use std::net::Ipv4Addr;
@@ -25,6 +26,7 @@ pub(crate) const TTL: Duration = Duration::from_secs(60);
 /// The name in the certificates of the clients.
 const CLIENT: &str = "bench";
 const CLUSTER: &str = "bench";
+/// As many as the measurements of locks and roles have.
 const MEMBERS: u32 = 3;
 
 /// How a client reaches the cluster.
@@ -41,6 +43,11 @@ pub(crate) enum Way {
 /// How the members are started.
 #[derive(Clone)]
 pub(crate) struct Launch {
+    /// How many there are.
+    pub(crate) members: u32,
+    /// Whether each runs under a parent that proves its death. Without one a member is one process: the one whose
+    /// memory and time are measured.
+    pub(crate) proof_of_death: bool,
     /// Whether they note when requests pass each stage.
     pub(crate) stages: bool,
     /// The program with its arguments that runs them, if there is one. `{id}` is the member's number.
@@ -51,7 +58,13 @@ pub(crate) struct Launch {
 
 impl Default for Launch {
     fn default() -> Self {
-        Launch { stages: false, under: Vec::new(), profile: "default" }
+        Launch {
+            members: MEMBERS,
+            proof_of_death: false,
+            stages: false,
+            under: Vec::new(),
+            profile: "default",
+        }
     }
 }
 
@@ -107,12 +120,13 @@ impl Bellwether {
         let program = fs::canonicalize(program).map_err(|error| {
             format!("no Bellwether at {}: {error}; run make build", program.display())
         })?;
-        make_certificates(&program, folder).await?;
-        let mut ports = ports(2 * MEMBERS as usize)?;
-        let http = ports.split_off(MEMBERS as usize);
+        let count = launch.members;
+        make_certificates(&program, folder, count).await?;
+        let mut ports = ports(2 * count as usize)?;
+        let http = ports.split_off(count as usize);
         let addresses: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let config = folder.join("bellwether.toml");
-        fs::write(&config, configuration(&addresses, durability))
+        fs::write(&config, configuration(&addresses, durability, launch.proof_of_death))
             .map_err(|error| format!("cannot write {}: {error}", config.display()))?;
         let folder = folder.to_owned();
         let mut cluster = Bellwether {
@@ -124,23 +138,59 @@ impl Bellwether {
             program,
             coordinator: 0,
         };
-        for id in 1..=MEMBERS {
+        for id in 1..=count {
             let member = cluster.start_member(id)?;
             cluster.members.push(member);
         }
-        let coordinator = timeout(PATIENCE, cluster.find_coordinator()).await;
-        for member in &mut cluster.members {
+        cluster.rest().await?;
+        Ok(cluster)
+    }
+
+    /// Waits until the last one coordinates.
+    pub(crate) async fn rest(&mut self) -> Outcome<()> {
+        let coordinator = timeout(PATIENCE, self.find_coordinator()).await;
+        for member in &mut self.members {
             member.check()?;
         }
-        cluster.coordinator =
+        self.coordinator =
             coordinator.map_err(|_| "the members of Bellwether elect no coordinator".to_owned())?;
-        Ok(cluster)
+        Ok(())
+    }
+
+    /// The members that do not coordinate.
+    pub(crate) fn followers(&self) -> impl Iterator<Item = u32> + use<> {
+        let coordinator = self.coordinator;
+        (1..=self.launch.members).filter(move |id| *id != coordinator)
+    }
+
+    /// Kills the coordinator's process. With proof of death its parent lives, and ends after it.
+    pub(crate) fn kill_coordinator(&self) -> Outcome<()> {
+        let member = &self.members[self.coordinator_place()];
+        match self.launch.proof_of_death {
+            true => member.signal_child(Signal::KILL),
+            false => member.signal(Signal::KILL),
+        }
+    }
+
+    /// Kills the coordinator's parent, which takes the member with it: nothing says that it is dead, as when a host
+    /// is lost.
+    pub(crate) fn lose_coordinator(&self) -> Outcome<()> {
+        self.members[self.coordinator_place()].signal(Signal::KILL)
+    }
+
+    /// Starts the killed coordinator again.
+    pub(crate) async fn revive_coordinator(&mut self) -> Outcome<()> {
+        let place = self.coordinator_place();
+        self.members.remove(place).kill().await;
+        let member = self.start_member(self.coordinator)?;
+        self.members.insert(place, member);
+        Ok(())
     }
 
     fn start_member(&self, id: u32) -> Outcome<Process> {
         let http = format!("127.0.0.1:{}", self.http[id as usize - 1]);
         let (name, id) = (format!("bellwether-{id}"), id.to_string());
-        let Launch { stages, under, profile } = &self.launch;
+        let Launch { stages, under, profile, .. } = &self.launch;
         let own = ["node", "--config", "bellwether.toml", "--id", &id, "--http", &http];
         let mut args: Vec<String> =
             under.iter().skip(1).map(|arg| arg.replace("{id}", &id)).collect();
@@ -192,7 +242,7 @@ impl Bellwether {
 
     /// Kills a follower and starts it again; how long it takes until it is ready.
     pub(crate) async fn restart_follower(&mut self) -> Outcome<Duration> {
-        let id = self.coordinator % MEMBERS + 1;
+        let id = self.coordinator % self.launch.members + 1;
         let port = self.http[id as usize - 1];
         self.members.remove(id as usize - 1).kill().await;
         let began = Instant::now();
@@ -209,16 +259,17 @@ impl Bellwether {
 
     /// Waits until the last one coordinates, as it does for good: another may for a moment before it.
     async fn find_coordinator(&self) -> u32 {
+        let strongest = self.launch.members;
         loop {
             let mut seen = Vec::new();
-            for id in 1..=MEMBERS {
+            for id in 1..=strongest {
                 let endpoints = Endpoints::unix(self.socket(id)).timeout(LOOK);
                 let client = bellwether::Client::connect(endpoints).await.ok();
                 seen.push(client.and_then(|client| client.coordinator()));
             }
             // The strongest one, in the eyes of all.
-            if seen.iter().all(|coordinator| *coordinator == Some(MEMBERS)) {
-                return MEMBERS;
+            if seen.iter().all(|coordinator| *coordinator == Some(strongest)) {
+                return strongest;
             }
             sleep(LOOK).await;
         }
@@ -236,7 +287,9 @@ impl Bellwether {
     fn endpoints(&self, way: Way) -> Outcome<Endpoints> {
         match way {
             Way::Unix => Ok(Endpoints::unix(self.socket(self.coordinator))),
-            Way::Follower => Ok(Endpoints::unix(self.socket(self.coordinator % MEMBERS + 1))),
+            Way::Follower => {
+                Ok(Endpoints::unix(self.socket(self.coordinator % self.launch.members + 1)))
+            }
             Way::Tls => {
                 let certs = self.folder.join("certs");
                 Endpoints::tls(&self.addresses, certs, Some(CLIENT)).map_err(said)
@@ -247,6 +300,16 @@ impl Bellwether {
     /// A connection.
     pub(crate) async fn connect(&self, way: Way) -> Outcome<bellwether::Client> {
         bellwether::Client::connect(self.endpoints(way)?).await.map_err(said)
+    }
+
+    /// Looks at the cluster through this member's Unix socket and no other.
+    pub(crate) async fn watcher(&self, member: u32) -> Outcome<Watcher> {
+        let endpoints = Endpoints::unix(self.socket(member)).timeout(PATIENCE);
+        let inner = bellwether::Client::connect(endpoints).await.map_err(said)?;
+        let name = format!("bench/{member}");
+        let session = session(&inner, &name, TTL).await?;
+        let client = Client { session, name, held: None };
+        Ok(Watcher { inner, client, coordinator: self.coordinator })
     }
 
     /// A client on a connection of its own, with a session of its own, of this lock.
@@ -285,9 +348,10 @@ async fn is_ready(port: u16) -> bool {
     asked.await.is_ok_and(|answer| String::from_utf8_lossy(&answer).contains(" 200 "))
 }
 
-async fn make_certificates(program: &Path, folder: &Path) -> Outcome<()> {
+async fn make_certificates(program: &Path, folder: &Path, members: u32) -> Outcome<()> {
+    let ids = format!("1..{members}");
     let made = Command::new(program)
-        .args(["certs", "--cluster", CLUSTER, "--ids", "1..3", "--client", CLIENT])
+        .args(["certs", "--cluster", CLUSTER, "--ids", &ids, "--client", CLIENT])
         .args(["--out", "certs"])
         .current_dir(folder)
         .output()
@@ -299,11 +363,11 @@ async fn make_certificates(program: &Path, folder: &Path) -> Outcome<()> {
     }
 }
 
-/// Without proof of death a member is one process: the one whose memory and time are measured.
-fn configuration(addresses: &[String], durability: &str) -> String {
+fn configuration(addresses: &[String], durability: &str, proof_of_death: bool) -> String {
+    let proof_of_death = if proof_of_death { "on" } else { "off" };
     let mut text = format!(
         "cluster = \"{CLUSTER}\"\ndata = \"data-{{id}}\"\nsocket = \"{{id}}.sock\"\n\
-         durability = \"{durability}\"\nproof_of_death = \"off\"\n\
+         durability = \"{durability}\"\nproof_of_death = \"{proof_of_death}\"\n\
          [log]\nlevel = \"warn\"\n\
          [tls]\nca = \"certs/ca.pem\"\ncertificate = \"certs/member-{{id}}.pem\"\n\
          key = \"certs/member-{{id}}-key.pem\"\n"
@@ -330,6 +394,30 @@ pub(crate) async fn session(
 ) -> Outcome<Session> {
     let options = SessionOptions { ttl, ..SessionOptions::named(name) };
     client.session(options).await.map_err(said)
+}
+
+/// Looks at the cluster through one member, and takes a lock.
+pub(crate) struct Watcher {
+    inner: bellwether::Client,
+    client: Client,
+    /// The coordinator that is there when it begins.
+    coordinator: u32,
+}
+
+impl Watcher {
+    /// Waits until a lock is held that another coordinator has granted.
+    pub(crate) async fn writes_again(&mut self) -> Outcome<()> {
+        self.client.lock().await?;
+        match self.inner.coordinator() {
+            Some(coordinator) if coordinator != self.coordinator => Ok(()),
+            other => Err(format!("a lock was granted while the coordinator was {other:?}")),
+        }
+    }
+
+    /// Gives the lock back if it is held, and ends the session.
+    pub(crate) async fn close(self) -> Outcome<()> {
+        self.client.close().await
+    }
 }
 
 /// A client of one lock.

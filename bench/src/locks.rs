@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::args::{LocksArgs, Part, Peer, WhatArgs};
 use crate::bellwether::{self, Bellwether};
-use crate::etcd::{Etcd, Pace};
+use crate::etcd::{self, Etcd, Pace};
 use crate::load::{self, Client};
 use crate::memory;
 use crate::redis::{Redis, Way};
@@ -86,7 +86,7 @@ impl System {
 impl Servers {
     async fn start(args: &WhatArgs, folder: &Path) -> Outcome<Self> {
         let etcd = match args.has(Peer::Etcd) {
-            true => Some(Etcd::start(&args.etcd, folder, Pace::DEFAULT).await?),
+            true => Some(Etcd::start(&args.etcd, folder, etcd::MEMBERS, Pace::DEFAULT).await?),
             false => None,
         };
         let redis = match args.has(Peer::Redis) {

@@ -13,6 +13,7 @@ mod bellwether;
 mod candidate;
 mod counts;
 mod etcd;
+mod failover;
 mod load;
 mod locks;
 mod memory;
@@ -58,6 +59,7 @@ fn run(cli: &Cli) -> Outcome<bool> {
             match &cli.verb {
                 Verb::Locks(args) => locks::run(args).await,
                 Verb::Roles(args) => roles::run(args).await,
+                Verb::Failover(args) => failover::run(args).await,
                 Verb::Trace(args) => trace::run(args).await,
                 Verb::Counts(args) => counts::run(args).await,
                 Verb::Reads(args) => reads::run(args).await,

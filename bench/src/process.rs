@@ -92,6 +92,21 @@ impl Process {
         Some(Usage { processor_ns, sleeps, preempted })
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, what: Signal) -> Outcome<()> {
+        let pid = self.id().ok_or_else(|| format!("{} has ended by itself", self.name))?;
+        send(pid, what).map_err(|error| format!("cannot signal {}: {error}", self.name))
+    }
+
+    /// Sends a signal to the one child that it waits for.
+    pub(crate) fn signal_child(&self, what: Signal) -> Outcome<()> {
+        let pid = self.id().ok_or_else(|| format!("{} has ended by itself", self.name))?;
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let child = children.ok().and_then(|children| children.trim().parse().ok());
+        let child = child.ok_or_else(|| format!("{} has no child, or several", self.name))?;
+        send(child, what).map_err(|error| format!("cannot signal {}'s child: {error}", self.name))
+    }
+
     /// Kills it, as a crash does.
     pub(crate) async fn kill(mut self) {
         let _ = self.child.kill().await;
@@ -106,12 +121,16 @@ impl Process {
     }
 }
 
+fn send(pid: u32, signal: Signal) -> rustix::io::Result<()> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
+    kill_process(pid, signal)
+}
+
 /// Sends a signal. A process's number is its own until it has been waited for.
 pub(crate) fn signal(child: &Child, signal: Signal) {
-    let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-    if let Some(pid) = pid {
+    if let Some(pid) = child.id() {
         // It may be gone already, which is as good.
-        let _ = kill_process(pid, signal);
+        let _ = send(pid, signal);
     }
 }
 

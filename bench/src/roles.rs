@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::args::{Peer, RolesArgs};
 use crate::bellwether::Bellwether;
 use crate::candidate::LEASE_S;
-use crate::etcd::{Etcd, Pace};
+use crate::etcd::{self, Etcd, Pace};
 use crate::process::{now_us, signal};
 use crate::report::{Aim, Limit, Report, Table};
 use crate::stats::percentile;
@@ -126,7 +126,7 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
     let mut all = Vec::new();
     let slow = args.trials.div_ceil(SLOW);
     if args.what.has(Peer::Etcd) {
-        let etcd = Etcd::start(&args.what.etcd, folder.path(), Pace::QUICK).await?;
+        let etcd = Etcd::start(&args.what.etcd, folder.path(), etcd::MEMBERS, Pace::QUICK).await?;
         let own = vec![etcd.endpoints.join(",").replace("http://", "etcd://")];
         for (name, peer, endpoints, ttl_s, signal, trials) in [
             ("etcd".to_owned(), "etcd", &etcd.endpoints, LEASE_S as u64, Signal::KILL, args.trials),
