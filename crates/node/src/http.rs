@@ -55,7 +55,7 @@ pub(crate) fn router(about: Arc<About>, extra: Extra) -> Router {
         .route("/openapi.json", get(async move || described.described(DOCUMENT)))
         .merge(coordination::routes());
     if about.settings.dev_faults {
-        router = router.route("/dev/partition", post(partition));
+        router = router.route("/dev/partition", post(partition)).route("/dev/panic", post(panic));
     }
     let origins = about.origins();
     let router = router.with_state(about).merge(extra.routes);
@@ -366,6 +366,14 @@ async fn partition(
     };
     tracing::warn!(?blocked, "a development fault, by {by}: {decision}");
     Ok(Json(json::Decided { decision, successor: None }))
+}
+
+/// For development: the member panics between two steps, as it does after a bug.
+async fn panic(State(about): Shared, Operator(by): Operator) -> StatusCode {
+    tracing::warn!("a development fault, by {by}: a panic");
+    about.handle.running.inspect::<()>(|_| panic!("a development fault")).await;
+    // It has ended before.
+    StatusCode::SERVICE_UNAVAILABLE
 }
 
 #[cfg(test)]

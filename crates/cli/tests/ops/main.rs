@@ -10,6 +10,7 @@ mod clients;
 mod common;
 mod coordination;
 mod dashboard;
+mod deaths;
 mod findings;
 mod keeper;
 mod members;

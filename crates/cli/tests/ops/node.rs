@@ -4,10 +4,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::common::{Up, process_of};
+use rustix::net::sockopt::set_socket_passcred;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::ExitStatusExt;
@@ -35,11 +38,17 @@ address = "127.0.0.1:7400"
 
 /// A command that sees nothing of the environment of the user who runs the tests.
 fn command(directory: &Path, words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bellwether"));
+    let mut command = plain(env!("CARGO_BIN_EXE_bellwether"), directory);
+    command.args(words);
+    command
+}
+
+fn plain(program: &str, directory: &Path) -> Command {
+    let mut command = Command::new(program);
     for variable in ["CONFIG", "ID", "LISTEN", "HTTP", "DATA", "ELECTION", "LOG", "PROFILE"] {
         command.env_remove(format!("BELLWETHER_{variable}"));
     }
-    command.env_remove("NOTIFY_SOCKET").current_dir(directory).args(words);
+    command.env_remove("NOTIFY_SOCKET").current_dir(directory);
     command
 }
 
@@ -85,7 +94,10 @@ impl Member {
     fn start_with(directory: &Path, environment: &[(&str, &str)]) -> Member {
         let words = ["node", "--config", "node.toml", "--log-format", "json"];
         let mut command = command(directory, &words);
-        command.envs(environment.iter().copied());
+        Member::of(command.envs(environment.iter().copied()))
+    }
+
+    fn of(command: &mut Command) -> Member {
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
@@ -215,20 +227,28 @@ fn watching_prints_a_line_per_change() {
     watcher.wait().unwrap();
 }
 
+/// systemd listens to the main process of a service alone (`NotifyAccess=main`), and so does its watchdog
+/// (`WATCHDOG_PID`). That is the parent, and the member has the news.
 #[test]
-fn a_supervisor_is_told_how_it_does() {
+fn a_supervisor_is_told_how_it_does_by_the_process_that_it_knows() {
     let directory = workshop();
     let path = directory.path().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    set_socket_passcred(&socket, true).unwrap();
     let environment = [("NOTIFY_SOCKET", path.to_str().unwrap()), ("WATCHDOG_USEC", "90000")];
-    let member = Member::start_with(directory.path(), &environment);
+    let script = "export WATCHDOG_PID=$$; exec \"$0\" node --config node.toml --log-format json";
+    let mut shell = plain("sh", directory.path());
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_bellwether")]);
+    let member = Member::of(shell.envs(environment));
+    let main = Pid::from_child(&member.child);
+    assert_ne!(process_of(&member.child), Some(main));
     let until = |wanted: &str| {
         let mut told = String::new();
         while !told.lines().any(|line| line == wanted) {
-            let mut buffer = [0; 4096];
-            let length = socket.recv(&mut buffer).unwrap_or_else(|_| panic!("no {wanted}: {told}"));
-            told += &String::from_utf8_lossy(&buffer[..length]);
+            let (text, sender) = receive(&socket);
+            assert_eq!(sender, main, "{text}");
+            told += &text;
         }
     };
     until("READY=1");
@@ -238,6 +258,22 @@ fn a_supervisor_is_told_how_it_does() {
     member.signal(Signal::TERM);
     until("STOPPING=1");
     assert_eq!(member.end().0, Some(0));
+}
+
+/// The next message of a supervisor's socket, and which process has sent it.
+#[track_caller]
+fn receive(socket: &UnixDatagram) -> (String, Pid) {
+    let mut bytes = [0; 4096];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmCredentials(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let parts = &mut [IoSliceMut::new(&mut bytes)];
+    let message = recvmsg(socket, parts, &mut control, RecvFlags::empty());
+    let length = message.expect("the supervisor is told nothing").bytes;
+    let sender = control.drain().find_map(|part| match part {
+        RecvAncillaryMessage::ScmCredentials(credentials) => Some(credentials.pid),
+        _ => None,
+    });
+    (String::from_utf8_lossy(&bytes[..length]).into_owned() + "\n", sender.unwrap())
 }
 
 #[test]

@@ -585,7 +585,7 @@ fn warnings(settings: &Settings) -> Vec<String> {
     }
     if settings.dev_faults {
         warnings.push(
-            "development faults are enabled: operators can cut this member off over HTTP"
+            "development faults are enabled: operators can cut this member off and crash it over HTTP"
                 .to_owned(),
         );
     }
