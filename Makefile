@@ -101,12 +101,20 @@ unit-file:
 # make deb PROFILE=dev packages the command that the tests have: ready soonest, to look at the package.
 PROFILE     := dist
 INSTALL_DEB := cargo install cargo-deb --locked
-deb: web ## Write a package for Debian and Ubuntu into out/; needs cargo-deb
+# What checks the package: Debian's lintian, and systemd in a container. Missing programs are installed once if this user can.
+DEB_TOOLS   := lintian systemd-container
+HAS_TOOLS   := command -v lintian >/dev/null && command -v systemd-nspawn >/dev/null
+deb: web ## Write a package for Debian and Ubuntu into out/, check it with lintian, and try its service under systemd; needs cargo-deb
 	@cargo deb --version >/dev/null 2>&1 || { echo "cargo-deb is not here. To install it: $(INSTALL_DEB)"; exit 1; }
 	cargo build --locked --workspace --bin bellwether --profile $(PROFILE)
+	@rm -f out/bellwether_*.deb
 	cargo deb --no-build --package bellwether-cli --profile $(PROFILE) --output out/
-	@if command -v lintian >/dev/null; then lintian --fail-on error out/bellwether_*.deb; \
-	  else echo "No lintian here, so the package is not checked with it."; fi
+	@$(HAS_TOOLS) || ! { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
+	  echo "Installing Debian's $(DEB_TOOLS), once."; \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $(DEB_TOOLS) >/dev/null; }
+	@if command -v lintian >/dev/null; then lintian --fail-on error,warning out/bellwether_*.deb; \
+	  else echo "No lintian here, so the package is not checked with it. To install it: apt-get install lintian"; fi
+	@packaging/under-systemd.py out/bellwether_*.deb
 
 day-two: ## Carry out the tasks of docs/operations.md on real members while clients work: grow, replace, crash, restore; 2 minutes
 	$(BUILD_FOR_TESTS)
@@ -252,8 +260,10 @@ bench-roles: peers ## Measure how soon a killed leader of an application is repl
 	cd bench && cargo run --release --quiet --locked -- roles --bellwether ../target/release/bellwether $(BENCH)
 
 # Each writes its file of docs/figures; then the page is written from the files.
-REPORT   := trace-disk:trace trace-memory:trace+--durability=memory counts:counts reads:reads
-bench-report: peers ## Measure where the time of a request goes, and write the tables of docs/performance.md; 5 minutes, needs valgrind
+# One of them again: make bench-report REPORT=failover:failover
+REPORT   := locks:locks roles:roles failover:failover \
+            trace-disk:trace trace-memory:trace+--durability=memory counts:counts reads:reads
+bench-report: peers ## Measure everything that docs/performance.md has a generated table for, and write the tables; half an hour, needs valgrind
 	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
 	cd bench && cargo build --release --quiet --locked
 	@for each in $(REPORT); do run=$$(echo $${each#*:} | tr + ' '); echo "bellwether-bench $$run"; \
