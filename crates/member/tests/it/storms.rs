@@ -191,6 +191,10 @@ impl Proofs {
             if sim.violation().is_some() {
                 return;
             }
+            // What happened while a folder was emptied is over, and another start may be up.
+            if at <= sim.now() {
+                continue;
+            }
             sim.run(Time::from_micros(at.as_micros().saturating_sub(1)));
             let up = sim.live().find(|(id, _)| *id == victim);
             let Some(incarnation) = up.map(|(_, member)| member.log().incarnation()) else {
