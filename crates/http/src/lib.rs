@@ -3,13 +3,14 @@
 
 mod error;
 mod origins;
+pub mod packed;
 mod page;
-
 mod server;
 
 use axum::{Json, Router, middleware};
 use error::{nothing_there, wrong_method};
 use origins::guard;
+use packed::Packed;
 use page::page;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -33,13 +34,14 @@ pub struct Extra {
     /// The routes, to be merged into the server's own.
     pub routes: Router,
     /// The OpenAPI document that describes them; may be empty.
-    pub document: &'static str,
+    pub document: Packed,
 }
 
 impl Extra {
     /// The document of a server that serves this besides its own: all paths and schemas of both.
-    pub fn described(&self, own: &'static str) -> Json<Value> {
-        let read = |document| serde_json::from_str(document).unwrap_or(Value::Null);
+    pub fn described(&self, own: Packed) -> Json<Value> {
+        let read =
+            |document: Packed| serde_json::from_slice(&document.bytes()).unwrap_or(Value::Null);
         let (mut both, mut extra): (Value, Value) = (read(own), read(self.document));
         for place in ["/paths", "/components/schemas"] {
             let more = extra.pointer_mut(place).and_then(Value::as_object_mut).map(std::mem::take);

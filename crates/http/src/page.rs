@@ -4,6 +4,7 @@
 //! build it.
 
 use crate::origins::Origins;
+use crate::packed::Packed;
 use axum::Router;
 use axum::http::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
@@ -17,9 +18,7 @@ use axum::routing::get;
 struct File {
     /// Where it is asked for, without the slash at the beginning.
     path: &'static str,
-    bytes: &'static [u8],
-    /// The same, compressed; nothing if that is not shorter.
-    gzip: &'static [u8],
+    packed: Packed,
 }
 
 /// What `web/dist` held when the program was built; nothing if the page was not built.
@@ -82,11 +81,11 @@ fn answer(path: &'static str, asked: &HeaderMap, policy: &HeaderValue) -> Respon
     let caching = if for_good { "public, max-age=31536000, immutable" } else { "no-cache" };
     headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
     let Some(file) = file else { return (headers, NOT_BUILT).into_response() };
-    if !file.gzip.is_empty() && takes_gzip(asked) {
+    if takes_gzip(asked) {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        return (headers, file.gzip).into_response();
+        return (headers, file.packed.0).into_response();
     }
-    (headers, file.bytes).into_response()
+    (headers, file.packed.bytes()).into_response()
 }
 
 /// Whether the client accepts compressed answers.
@@ -155,7 +154,7 @@ mod tests {
             return; // Built without the page, which is allowed.
         }
         let index = FILES.iter().find(|file| file.path == INDEX).unwrap();
-        let text = std::str::from_utf8(index.bytes).unwrap();
+        let text = index.packed.text();
         let named = text.split('"').filter(|part| part.starts_with("/assets/"));
         let mut count = 0;
         for asset in named {

@@ -17,7 +17,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
 use bellwether_core::NodeId;
-use bellwether_http::{ErrorResponse, Extra, Kind, Outcome, site};
+use bellwether_http::{ErrorResponse, Extra, Kind, Outcome, packed, site};
 use bellwether_member::{Decline, Input, Status};
 use bellwether_net::PeerState;
 use serde::Deserialize;
@@ -27,9 +27,6 @@ use std::sync::Arc;
 const BODY_MAX: usize = 16 << 10;
 
 type Shared = State<Arc<About>>;
-
-/// All that a member answers for itself, as an OpenAPI document.
-const DOCUMENT: &str = include_str!("../../../web/openapi/member.json");
 
 /// All routes, and those that the caller has besides.
 pub(crate) fn router(about: Arc<About>, extra: Extra) -> Router {
@@ -52,7 +49,7 @@ pub(crate) fn router(about: Arc<About>, extra: Extra) -> Router {
         .route("/metrics", get(metrics_text))
         .route("/healthz", get(healthz))
         .route("/readyz", get(readyz))
-        .route("/openapi.json", get(async move || described.described(DOCUMENT)))
+        .route("/openapi.json", get(async move || described.described(packed::MEMBER)))
         .merge(coordination::routes());
     if about.settings.dev_faults {
         router = router.route("/dev/partition", post(partition)).route("/dev/panic", post(panic));

@@ -14,7 +14,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json;
-use bellwether_http::{ErrorResponse, Extra, Origins, Outcome, Server, site};
+use bellwether_http::{ErrorResponse, Extra, Origins, Outcome, Server, packed, site};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -94,9 +94,6 @@ impl FromRef<UpHandle> for OperatorToken {
     }
 }
 
-/// All that the parent answers for itself, as an OpenAPI document.
-const DOCUMENT: &str = include_str!("../../../web/openapi/up.json");
-
 #[cfg(test)]
 #[derive(utoipa::OpenApi)]
 #[openapi(
@@ -128,7 +125,7 @@ fn router(handle: UpHandle, origins: Origins, extra: Extra) -> Router {
         .route("/v1/up", get(up))
         .route("/v1/up/watch", get(follow_up))
         .route("/v1/up/command", post(command))
-        .route("/openapi.json", get(async move || described.described(DOCUMENT)))
+        .route("/openapi.json", get(async move || described.described(packed::UP)))
         .with_state(handle)
         .merge(extra.routes);
     site(router.layer(DefaultBodyLimit::max(BODY_MAX)), origins)

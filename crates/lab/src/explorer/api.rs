@@ -8,18 +8,15 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use bellwether_api::json::{Here, Serves};
-use bellwether_http::{ErrorResponse, Extra, Origins, Server, site};
+use bellwether_http::{ErrorResponse, Extra, Origins, Server, packed, site};
 use tokio::net::TcpListener;
 
 /// The largest body of a request, in bytes: a scenario, with all its letters escaped.
 const BODY_MAX: usize = 512 << 10;
 
-/// All that the page knows of the explorer's server, as an OpenAPI document.
-const DOCUMENT: &str = include_str!("../../../../web/openapi/explorer.json");
-
 /// The explorer, for a server that has it besides its own.
 pub fn extra() -> Extra {
-    Extra { routes: routes(), document: DOCUMENT }
+    Extra { routes: routes(), document: packed::EXPLORER }
 }
 
 fn routes() -> Router {
@@ -42,9 +39,10 @@ pub fn router(opened: Option<Opened>) -> Router {
     if let Some(file) = opened {
         router = router.route("/v1/explore/opened", get(async move || Json(file.clone())));
     }
-    let router = router
-        .route("/v1/here", get(async || Json(Here::new(Serves::Explore))))
-        .route("/openapi.json", get(async || ([(CONTENT_TYPE, "application/json")], DOCUMENT)));
+    let router = router.route("/v1/here", get(async || Json(Here::new(Serves::Explore)))).route(
+        "/openapi.json",
+        get(async || ([(CONTENT_TYPE, "application/json")], packed::EXPLORER.text())),
+    );
     site(router, Origins::default())
 }
 
