@@ -9,7 +9,7 @@ use bellwether_algorithms::referee::Picture;
 use bellwether_core::AnyProcess;
 use bellwether_shell::{Failure, Target, Verdict, print};
 use bellwether_sim::workload::Downtime;
-use bellwether_sim::{Outcome, Plan, Recorder, Trace, render, scenario as script, shrink, silent};
+use bellwether_sim::{Outcome, Plan, Recorder, Trace, render, scenario as script, silent};
 use std::path::Path;
 
 /// How many lines of the story are shown without --trace.
@@ -130,13 +130,10 @@ fn recorded(
     recorder: Recorder,
     keep_going: bool,
 ) -> (Outcome, Cost, Recorder) {
-    let (mut sim, setup_s) = timed(|| plan.set_up(recorder));
-    if keep_going {
-        sim.keep_going();
-    }
-    let (ended, wall_s) = timed(|| plan.play(&mut sim));
-    let outcome = plan.judge(&mut sim, ended);
-    (outcome, Cost { setup_s, wall_s }, sim.observer)
+    let (mut run, setup_s) = timed(|| silent::set_up_recorded(plan, keep_going, recorder));
+    let ((), wall_s) = timed(|| run.play());
+    let outcome = run.judge();
+    (outcome, Cost { setup_s, wall_s }, run.into_recorder())
 }
 
 /// How a run that ended badly is repeated.
@@ -198,7 +195,7 @@ pub(crate) fn explain(
         None
     } else {
         let runs = SHRINKING_RUNS.min(SHRINKING_EVENTS / outcome.events.max(1));
-        shrink(plan, violation.name, runs as usize)
+        silent::shrunk(plan, violation.name, runs as usize)
     };
     if let Some(small) = &small {
         text.push_str(&format!(

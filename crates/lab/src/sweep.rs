@@ -7,7 +7,7 @@ use crate::sim::explain;
 use crate::{planning, replay, sections};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_shell::{Failure, Verdict, print};
-use bellwether_sim::{FaultCounts, Silent};
+use bellwether_sim::{FaultCounts, silent};
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde_json::json;
@@ -78,11 +78,11 @@ pub(crate) fn run(algorithm: &Listed, args: &SimArgs, seeds: u64) -> Result<Verd
     }
     if let Some(seed) = total.failing.first() {
         let plan = planning::plan(algorithm, args, *seed)?;
-        let (outcome, Silent) = plan.run(Silent);
+        let outcome = silent::run(&plan);
         explain(args, &plan, &outcome)?;
     }
     if let Some(seed) = total.refused.iter().min() {
-        let (outcome, Silent) = planning::plan(algorithm, args, *seed)?.run(Silent);
+        let outcome = silent::run(&planning::plan(algorithm, args, *seed)?);
         sections::fail_if_refused(&outcome)?;
     }
     Ok(if total.failing.is_empty() { Verdict::Well } else { Verdict::Violated })
@@ -91,7 +91,7 @@ pub(crate) fn run(algorithm: &Listed, args: &SimArgs, seeds: u64) -> Result<Verd
 fn one(algorithm: &Listed, args: &SimArgs, seed: u64) -> Result<Total, Failure> {
     let plan = planning::plan(algorithm, args, seed)?;
     let explain = || format!("seed {seed}, repeat it: {}", replay::command(seed));
-    let (outcome, Silent) = caught(|| plan.run(Silent), explain)?;
+    let outcome = caught(|| silent::run(&plan), explain)?;
     let sections = outcome.sections.unwrap_or_default();
     Ok(Total {
         entries: sections.entries,

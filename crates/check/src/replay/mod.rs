@@ -19,7 +19,7 @@ use bellwether_algorithms::referee::Breach;
 use bellwether_core::{AnyProcess, Process, Time, micros};
 use bellwether_sim::{
     self as sim, CLOCK_START, Cut, CutKind, Fate, Latency, Network, Observer, Outcome, Plan,
-    Scheduled, Seen, Silent,
+    Scheduled, Seen, silent,
 };
 use moments::Moments;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub fn replay(setup: &Setup, stem: &[Action], cycle: &[Action]) -> Replay {
 impl Replay {
     /// Runs it: what comes of it, as an error if this is not what the counterexample says.
     pub fn confirm(&self, breach: &Breach) -> Result<Outcome, Box<Outcome>> {
-        let (outcome, Silent) = self.plan.run(Silent);
+        let outcome = silent::run(&self.plan);
         let found = outcome.violation.as_ref().map(|violation| violation.name);
         let goal = self.plan.algorithm.goal.as_ref();
         let missed = goal.is_some_and(|goal| breach.name == goal.name) && !outcome.agreed;

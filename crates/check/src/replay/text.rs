@@ -3,7 +3,7 @@
 use super::{Replay, walk};
 use crate::setup::Setup;
 use crate::world;
-use bellwether_sim::{Action, Silent, scenario};
+use bellwether_sim::{Action, scenario, silent};
 use std::fmt::Write;
 
 /// Comments are no wider than this.
@@ -12,7 +12,7 @@ const WIDTH: usize = 100;
 /// The scenario that plays this run: `what` was checked, as a comment, then what comes of it; the
 /// run; and what it must show. The story is left for the tool to fill in.
 pub fn scenario(replay: &Replay, what: &str) -> String {
-    let (outcome, Silent) = replay.plan.run(Silent);
+    let outcome = silent::run(&replay.plan);
     let mut text = String::new();
     comment(&mut text, what);
     if let Some(violation) = &outcome.violation {

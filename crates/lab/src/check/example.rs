@@ -7,7 +7,7 @@ use bellwether_algorithms::referee::Picture;
 use bellwether_check::{Counterexample, Setup, replay, scenario};
 use bellwether_core::Time;
 use bellwether_shell::Failure;
-use bellwether_sim::{Recorder, Trace};
+use bellwether_sim::{Recorder, Trace, silent};
 
 /// A counterexample as a run of the simulator.
 pub(crate) struct Example {
@@ -26,7 +26,7 @@ impl Example {
         let replay = replay(setup, &found.stem, &found.cycle);
         let recorder = Recorder::new(&replay.plan.algorithm, &replay.plan.group, replay.plan.seed)
             .with_tree(replay.plan.settings.tree);
-        let (outcome, recorder) = replay.plan.run(recorder);
+        let (outcome, recorder) = silent::recorded(&replay.plan, recorder);
         Example {
             trace: recorder.into_trace(),
             pictures: outcome.pictures,
