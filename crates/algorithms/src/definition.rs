@@ -16,18 +16,20 @@
 //! [`Definition::erase`] makes it the definition of an [`AnyProcess`], which is what catalogues
 //! hold and most drivers take.
 
+pub use crate::coding::Portable;
+use crate::coding::postcard_coder;
 use crate::cost::Cost;
-pub use crate::entry::{Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, Topology};
+pub use crate::entry::{
+    Docs, Entry, Milestone, OWN_FAMILY, Quantity, Settings, Topology, head, head_len,
+};
 use crate::erase::Inner;
 use crate::mutex::Status;
 use crate::options::{BadOption, Opt};
 use crate::referee::Referee;
 use crate::show::{ProcessView, Scene};
 use bellwether_core::{
-    AnyProcess, Assumptions, Codec, Coder, Goal, Group, Invariant, NodeId, Process, Time,
+    AnyProcess, Assumptions, Codec, Goal, Group, Invariant, NodeId, Process, Time,
 };
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -40,11 +42,6 @@ pub trait Algorithm: Process {
     fn definition() -> Definition<Self>;
 }
 
-/// What can travel between operating-system processes, or wait in a file.
-pub trait Portable: Serialize + DeserializeOwned + Send + Sync + 'static {}
-
-impl<T: Serialize + DeserializeOwned + Send + Sync + 'static> Portable for T {}
-
 /// How long a goal may take, and a run without a goal lasts, unless the definition says otherwise.
 const USUAL_SPAN: Duration = Duration::from_secs(60);
 
@@ -53,7 +50,7 @@ type Of<V, T> = Box<dyn Fn(&V) -> T + Send + Sync>;
 /// A function of the configuration and the group.
 type InGroup<P, T> = Box<dyn Fn(&<P as Process>::Config, &Group) -> T + Send + Sync>;
 /// A function of what a user has set.
-type BySettings<T> = Arc<dyn Fn(&Settings, &Group) -> T + Send + Sync>;
+type BySettings<T> = Box<dyn Fn(&Settings, &Group) -> T + Send + Sync>;
 type Read<P> = Box<dyn Fn(&str) -> Option<<P as Process>::Input> + Send + Sync>;
 type Settles<P> = Box<dyn Fn(&<P as Process>::Config, &Group, u64) -> Duration + Send + Sync>;
 type Viewer<P> = Box<dyn Fn(&P, &<P as Process>::Config, &Scene<'_>) -> ProcessView + Send + Sync>;
@@ -92,7 +89,6 @@ pub struct About {
     pub(crate) costs: Option<fn(u32) -> Vec<Cost>>,
     /// The text of a process before it has started.
     pub(crate) blank: String,
-    pub(crate) check: Option<BySettings<Result<(), BadOption>>>,
 }
 
 /// What the laboratory knows of an algorithm beside its process `P`.
@@ -106,6 +102,7 @@ pub struct Definition<P: Process> {
     /// How its values travel.
     pub codec: Codec<P>,
     pub(crate) configure: BySettings<P::Config>,
+    pub(crate) check: Option<BySettings<Result<(), BadOption>>>,
     pub(crate) read: Option<Read<P>>,
     pub(crate) write: Option<Of<P::Input, Cow<'static, str>>>,
     pub(crate) is_work: Option<Of<P::Input, bool>>,
@@ -189,10 +186,9 @@ impl<P: Process> Definition<P> {
             kinds: &[],
             beside: &[],
             costs: None,
-            blank: format!("{:?}", P::default()),
-            check: None,
+            blank: blank(&P::default()),
         };
-        Definition::assembled(about, codec, Arc::new(configure))
+        Definition::assembled(about, codec, Box::new(configure))
     }
 
     pub(crate) fn assembled(
@@ -206,6 +202,7 @@ impl<P: Process> Definition<P> {
             goal: None,
             codec,
             configure,
+            check: None,
             read: None,
             write: None,
             is_work: None,
@@ -228,24 +225,8 @@ impl<P: Process> Definition<P> {
     }
 }
 
-/// A coder for what serde can carry.
-fn postcard_coder<T: Portable>() -> Coder<T> {
-    Coder::new(to_bytes, from_bytes)
-}
-
-/// Postcard fails only for types that serde cannot describe at all, and then for every value of
-/// them; such bytes are refused when they are read.
-pub(crate) fn to_bytes<T: Serialize>(value: &T) -> Vec<u8> {
-    postcard::to_stdvec(value).unwrap_or_default()
-}
-
-/// Decodes a value; nothing may be left over.
-pub(crate) fn from_bytes<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    match postcard::take_from_bytes(bytes) {
-        Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(format!("{} bytes too many", rest.len())),
-        Err(error) => Err(error.to_string()),
-    }
+fn blank(process: &dyn fmt::Debug) -> String {
+    format!("{process:?}")
 }
 
 /// The optional parts.
@@ -283,7 +264,7 @@ impl<P: Process> Definition<P> {
         mut self,
         check: impl Fn(&Settings, &Group) -> Result<(), BadOption> + Send + Sync + 'static,
     ) -> Self {
-        self.check = Some(Arc::new(check));
+        self.check = Some(Box::new(check));
         self
     }
 
@@ -469,7 +450,7 @@ impl<P: Process> Definition<P> {
 
     /// Whether it can do anything with these settings in this group.
     pub fn check(&self, settings: &Settings, group: &Group) -> Result<(), BadOption> {
-        self.check.as_ref().map_or(Ok(()), |check| check(settings, group))
+        said!(self.check(settings, group), check(settings, group), Ok(()))
     }
 
     /// The configuration for these settings. Options that [`check`](Definition::check) refuses

@@ -25,7 +25,8 @@ pub struct Entry {
     pub assumes: Assumptions,
     /// Which processes talk to which, for pictures.
     pub topology: Topology,
-    /// The text of its file: the documentation at the head says what it is about and has its rules.
+    /// The documentation at the head of its file, which says what it is about and has its rules:
+    /// [`essay!`](crate::essay). More of the file does no harm.
     pub docs: &'static str,
     /// The scenario that introduces it, below `scenarios/`.
     pub example: &'static str,
@@ -143,5 +144,59 @@ pub struct Quantity {
     pub total: u64,
 }
 
-/// A name, and the text of the file that has its rules.
+/// A name, and the head of the file that has its rules.
 pub type Docs = (&'static str, &'static str);
+
+/// How long the documentation at the head of a file is, in bytes.
+#[doc(hidden)]
+#[must_use]
+pub const fn head_len(source: &str) -> usize {
+    let source = source.as_bytes();
+    let (mut at, mut line) = (0, 0);
+    while at < source.len() {
+        if at < line + 3 && source[at] != b"//!"[at - line] {
+            return line;
+        }
+        at += 1;
+        if source[at - 1] == b'\n' {
+            line = at;
+        }
+    }
+    source.len()
+}
+
+/// The first bytes of a file.
+#[doc(hidden)]
+#[must_use]
+pub const fn head<const LEN: usize>(source: &str) -> [u8; LEN] {
+    let mut head = [0; LEN];
+    head.copy_from_slice(source.as_bytes().split_at(LEN).0);
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_of_a_file_is_its_documentation() {
+        const NONE: &str = "// A comment.\n//! Too late.\n";
+        for (source, docs) in [
+            ("//! A title.\n//!\n//! Text.\n\nuse std::fmt;\n", "//! A title.\n//!\n//! Text.\n"),
+            ("//! Ends\n//", "//! Ends\n"),
+            ("//! Nothing else", "//! Nothing else"),
+            (NONE, ""),
+            ("", ""),
+        ] {
+            assert_eq!(&source[..head_len(source)], docs);
+        }
+        assert_eq!(&head::<4>(NONE), b"// A");
+    }
+
+    #[test]
+    fn an_essay_is_the_head_of_its_file() {
+        let essay = essay!("entry.rs");
+        assert!(include_str!("entry.rs").starts_with(essay));
+        assert!(essay.starts_with("//! What definitions are made of") && essay.ends_with("run.\n"));
+    }
+}

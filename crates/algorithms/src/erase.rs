@@ -2,6 +2,7 @@
 
 use crate::definition::{About, Definition, Milestone, Quantity, Settings};
 use crate::mutex::Status;
+use crate::options::BadOption;
 use crate::referee::{Breach, Fact, Picture, Referee};
 use crate::show::{ProcessView, Scene};
 use bellwether_core::{
@@ -36,7 +37,7 @@ fn around(inner: Whole) -> Definition<AnyProcess> {
     let about = inner.about().clone();
     let config =
         ask!(inner, move |settings: &Settings, group: &Group| inner.configure(settings, group));
-    let mut erased = Definition::assembled(about, codec(&inner), Arc::new(config));
+    let mut erased = Definition::assembled(about, codec(&inner), Box::new(config));
     let claims = (0..).map_while(|at| inner.claim(at));
     erased.invariants =
         claims.enumerate().map(|(at, claim)| invariant(&inner, at, claim)).collect();
@@ -130,6 +131,7 @@ type Live<'l, 'p, P> = &'l mut dyn Iterator<Item = (NodeId, &'p P)>;
 pub(crate) trait Inner<P: Process>: Send + Sync {
     fn about(&self) -> &About;
     fn configure(&self, settings: &Settings, group: &Group) -> P::Config;
+    fn check(&self, settings: &Settings, group: &Group) -> Result<(), BadOption>;
     fn encode_msg(&self, msg: &P::Msg) -> Vec<u8>;
     fn decode_msg(&self, bytes: &[u8]) -> Result<P::Msg, String>;
     fn encode_timer(&self, timer: &P::Timer) -> Vec<u8>;
@@ -174,6 +176,10 @@ impl<P: Erasable> Inner<AnyProcess> for Definition<P> {
 
     fn configure(&self, settings: &Settings, group: &Group) -> AnyConfig {
         AnyConfig::new::<P>(self.config(settings, group))
+    }
+
+    fn check(&self, settings: &Settings, group: &Group) -> Result<(), BadOption> {
+        self.check(settings, group)
     }
 
     fn encode_msg(&self, msg: &AnyMsg) -> Vec<u8> {

@@ -7,6 +7,21 @@
 //! A family's `mod.rs` lists its algorithms, each in one line: the file and the process in it. All
 //! else that lists algorithms is derived from there, the [`catalogue`] first of all.
 
+/// The documentation at the head of a file, for [`Entry::docs`](definition::Entry::docs) and
+/// [`Docs`](definition::Docs). The rest of the file does not become a part of the program.
+#[macro_export]
+macro_rules! essay {
+    ($file:literal) => {{
+        const SOURCE: &str = include_str!($file);
+        const HEAD: [u8; $crate::definition::head_len(SOURCE)] = $crate::definition::head(SOURCE);
+        const TEXT: &str = match std::str::from_utf8(&HEAD) {
+            Ok(text) => text,
+            Err(_) => "",
+        };
+        TEXT
+    }};
+}
+
 /// Declares the algorithms of a family: their modules, and the function `listed`, which adds them to
 /// a catalogue. Where they are listed within a shell, such as the failure detector of elections, the
 /// shell comes first: `Watched: bully::Bully, ring::Ring`.
@@ -31,6 +46,7 @@ macro_rules! family {
 
 pub mod agreement;
 pub mod catalogue;
+mod coding;
 pub mod cost;
 pub mod deadlock;
 pub mod definition;

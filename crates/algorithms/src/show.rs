@@ -191,10 +191,15 @@ fn is_zero(depth: &u32) -> bool {
     *depth == 0
 }
 
+/// Text is made in one place: what shows every type anew takes more code.
+fn shown(value: &dyn Display) -> String {
+    value.to_string()
+}
+
 impl Item {
     /// Something to read.
     pub fn new(text: impl Display) -> Self {
-        Item { text: text.to_string(), ..Item::default() }
+        Item { text: shown(&text), ..Item::default() }
     }
 
     /// A process.
@@ -204,7 +209,7 @@ impl Item {
 
     /// An edge of a graph.
     pub fn edge(from: impl Display, to: impl Display) -> Self {
-        Item { to: Some(to.to_string()), ..Item::new(from) }
+        Item { to: Some(shown(&to)), ..Item::new(from) }
     }
 
     /// A stretch of time, in microseconds.
@@ -215,7 +220,7 @@ impl Item {
     /// What stands beside it.
     #[must_use]
     pub fn note(self, note: impl Display) -> Self {
-        Item { note: note.to_string(), ..self }
+        Item { note: shown(&note), ..self }
     }
 
     /// How it is meant.
@@ -240,7 +245,7 @@ impl Item {
 impl ProcessView {
     /// What a process does, in words.
     pub fn new(phase: impl Display) -> Self {
-        ProcessView { phase: phase.to_string(), ..ProcessView::default() }
+        ProcessView { phase: shown(&phase), ..ProcessView::default() }
     }
 
     /// Adds a sign.
@@ -259,8 +264,16 @@ impl ProcessView {
     /// Adds a row. A row without items is left out, unless it is a queue: that it is empty says
     /// something.
     #[must_use]
-    pub fn row(mut self, label: &str, shape: Shape, items: impl IntoIterator<Item = Item>) -> Self {
-        let items: Vec<Item> = items.into_iter().collect();
+    pub fn row(self, label: &str, shape: Shape, items: impl IntoIterator<Item = Item>) -> Self {
+        // Every caller has an iterator of its own. Pushing is the least code for each.
+        let mut all = Vec::new();
+        for item in items {
+            all.push(item);
+        }
+        self.with(label, shape, all)
+    }
+
+    fn with(mut self, label: &str, shape: Shape, items: Vec<Item>) -> Self {
         if !items.is_empty() || shape == Shape::Queue {
             self.rows.push(Row { label: label.to_owned(), shape, items });
         }
@@ -270,7 +283,7 @@ impl ProcessView {
     /// Adds a value.
     #[must_use]
     pub fn text(self, label: &str, text: impl Display) -> Self {
-        self.row(label, Shape::Text, [Item::new(text)])
+        self.with(label, Shape::Text, vec![Item::new(text)])
     }
 
     /// Adds a value, if there is one.

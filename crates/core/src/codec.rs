@@ -5,7 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Turns values of one type into bytes and back.
-pub struct Coder<T>(Arc<dyn Code<T> + Send + Sync>);
+pub struct Coder<T>(Kind<T>);
+
+enum Kind<T> {
+    /// What most types have: no object of its own for each of them.
+    Functions(fn(&T) -> Vec<u8>, fn(&[u8]) -> Result<T, String>),
+    Shared(Arc<dyn Code<T> + Send + Sync>),
+}
 
 trait Code<T> {
     fn encode(&self, value: &T) -> Vec<u8>;
@@ -50,17 +56,28 @@ impl<T> Coder<T> {
         encode: impl Fn(&T) -> Vec<u8> + Send + Sync + 'static,
         decode: impl Fn(&[u8]) -> Result<T, String> + Send + Sync + 'static,
     ) -> Self {
-        Coder(Arc::new(Pair(encode, decode)))
+        Coder(Kind::Shared(Arc::new(Pair(encode, decode))))
+    }
+
+    /// Two functions as a coder.
+    pub fn of(encode: fn(&T) -> Vec<u8>, decode: fn(&[u8]) -> Result<T, String>) -> Self {
+        Coder(Kind::Functions(encode, decode))
     }
 
     /// The bytes of a value.
     pub fn encode(&self, value: &T) -> Vec<u8> {
-        self.0.encode(value)
+        match &self.0 {
+            Kind::Functions(encode, _) => encode(value),
+            Kind::Shared(code) => code.encode(value),
+        }
     }
 
     /// The value of these bytes, or what is wrong with them.
     pub fn decode(&self, bytes: &[u8]) -> Result<T, String> {
-        self.0.decode(bytes)
+        match &self.0 {
+            Kind::Functions(_, decode) => decode(bytes),
+            Kind::Shared(code) => code.decode(bytes),
+        }
     }
 
     /// The same for a value that is wrapped in another type.
@@ -72,13 +89,16 @@ impl<T> Coder<T> {
     where
         T: 'static,
     {
-        Coder(Arc::new(Wrapped { coder: self, wrap, inner }))
+        Coder(Kind::Shared(Arc::new(Wrapped { coder: self, wrap, inner })))
     }
 }
 
 impl<T> Clone for Coder<T> {
     fn clone(&self) -> Self {
-        Coder(self.0.clone())
+        Coder(match &self.0 {
+            Kind::Functions(encode, decode) => Kind::Functions(*encode, *decode),
+            Kind::Shared(code) => Kind::Shared(code.clone()),
+        })
     }
 }
 

@@ -153,7 +153,7 @@ impl<P: Erasable> ErasedProcess for P {
                 .cloned()
                 .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
                 .unwrap_or_else(|| "a panic without a message".to_owned());
-            let event = event.to_string();
+            let event = event.text();
             resume_unwind(Box::new(Panicked { process: here.me(), event, message }));
         }
     }
@@ -188,16 +188,25 @@ impl<P: Process> Event<P> {
     }
 }
 
-impl<P: Process> Display for Event<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl<P: Process> Event<P> {
+    /// In words, which are put together in one place.
+    fn text(&self) -> String {
         match self {
-            Event::Start { recovery: false } => f.write_str("its start"),
-            Event::Start { recovery: true } => f.write_str("its recovery"),
-            Event::Input(input) => write!(f, "the input {input:?}"),
-            Event::Message(from, kind) => write!(f, "{} from {from}", kind.name),
-            Event::Timer(timer) => write!(f, "the timer {timer:?}"),
+            Event::Start { recovery: false } => "its start".to_owned(),
+            Event::Start { recovery: true } => "its recovery".to_owned(),
+            Event::Input(input) => words("input", input),
+            Event::Message(from, kind) => letter(*from, kind.name),
+            Event::Timer(timer) => words("timer", timer),
         }
     }
+}
+
+fn letter(from: NodeId, kind: &str) -> String {
+    format!("{kind} from {from}")
+}
+
+fn words(what: &str, value: &dyn Debug) -> String {
+    format!("the {what} {value:?}")
 }
 
 /// Turns the effects of the process inside into erased ones.

@@ -40,7 +40,7 @@ impl<M: Portable> Member<M> {
         cost: "election, then 6(n-1) to lead; 2(n-1) a heartbeat",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("member.rs"),
+        docs: bellwether_algorithms::essay!("member.rs"),
         example: "member/take-over.txt",
     };
 

@@ -368,7 +368,7 @@ impl Algorithm for Byzantine {
             cost: "n M(n,m), M(n,m) = (n-1)(1 + M(n-1,m-1)); m+1 rounds",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("byzantine.rs"),
+            docs: essay!("byzantine.rs"),
             example: "agreement/byzantine-four-one-traitor.txt",
         };
         Definition::<Self>::new(entry, Self::config)

@@ -163,11 +163,11 @@ impl Algorithm for Reliable<Courier> {
             cost: "2 a letter: LETTER and ACK",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("reliable.rs"),
+            docs: essay!("reliable.rs"),
             example: "agreement/reliable-link-letter-lost.txt",
         };
         Definition::<Self>::new(entry, Self::config)
-            .beside(&[("letters", include_str!("courier.rs"))])
+            .beside(&[("letters", essay!("courier.rs"))])
             .options(Self::OPTIONS)
             .checks(Self::check)
             .verbs(&["work", "send:TO"], Self::input, Self::verb)

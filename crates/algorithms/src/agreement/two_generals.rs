@@ -247,7 +247,7 @@ impl Algorithm for TwoGenerals {
             cost: "K+1 for K confirmations",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("two_generals.rs"),
+            docs: essay!("two_generals.rs"),
             example: "agreement/two-generals-last-messenger-lost.txt",
         };
         Definition::<Self>::new(entry, Self::config)

@@ -345,7 +345,7 @@ impl Detector for Central {
         cost: "2(n-1) a look",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("central.rs"),
+        docs: essay!("central.rs"),
         example: "deadlock/central-two-sites.txt",
     };
 

@@ -12,7 +12,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// The rules of the site.
-pub(super) const SITE: Docs = ("site", include_str!("site.rs"));
+pub(super) const SITE: Docs = ("site", essay!("site.rs"));
 
 /// A deadlock detector as it runs at each site, beside the site's locks.
 pub trait Detector:

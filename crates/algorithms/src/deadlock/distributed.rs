@@ -232,7 +232,7 @@ impl Detector for Distributed {
         cost: "s-1 to s(s-1)/2 a cycle over s sites",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("distributed.rs"),
+        docs: essay!("distributed.rs"),
         example: "deadlock/distributed-two-sites.txt",
     };
 

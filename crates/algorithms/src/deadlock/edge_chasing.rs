@@ -207,7 +207,7 @@ impl Detector for EdgeChasing {
         cost: "at most s a search, for a cycle over s sites",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("edge_chasing.rs"),
+        docs: essay!("edge_chasing.rs"),
         example: "deadlock/edge-chasing-three-sites.txt",
     };
 

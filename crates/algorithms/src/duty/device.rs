@@ -362,7 +362,7 @@ impl Algorithm for Device {
             cost: "2 for each new coordinator, 1 a command",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("device.rs"),
+            docs: essay!("device.rs"),
             example: "duty/device-old-coordinator-is-refused.txt",
         };
         let config = |settings: &Settings, group: &Group| Config {

@@ -266,7 +266,7 @@ impl Election for ActiveList {
         cost: "k^2, however many start",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
-        docs: include_str!("active_list.rs"),
+        docs: essay!("active_list.rs"),
         example: "election/active-list-example-1.txt",
     };
 

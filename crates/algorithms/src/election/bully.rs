@@ -239,7 +239,7 @@ impl Election for Bully {
         cost: "(n-d)^2 + n-2 when d detects; n-1 best, n^2-n-1 worst",
         assumes: Self::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("bully.rs"),
+        docs: essay!("bully.rs"),
         example: "election/bully-p1-to-p4.txt",
     };
 

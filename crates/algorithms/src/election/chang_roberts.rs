@@ -199,7 +199,7 @@ impl Election for ChangRoberts {
         cost: "all start: 2k-1 best, k(k+1)/2 worst, k H(k) average; plus k ELECTED",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
-        docs: include_str!("chang_roberts.rs"),
+        docs: essay!("chang_roberts.rs"),
         example: "election/chang-roberts-all-start-worst.txt",
     };
 

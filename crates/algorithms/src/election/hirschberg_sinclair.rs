@@ -358,7 +358,7 @@ impl Election for HirschbergSinclair {
         cost: "at most 4k + 8k ceil(log2 k), plus k ELECTED",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
-        docs: include_str!("hirschberg_sinclair.rs"),
+        docs: essay!("hirschberg_sinclair.rs"),
         example: "election/hirschberg-sinclair-worked-run.txt",
     };
 

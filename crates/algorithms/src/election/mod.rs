@@ -48,13 +48,13 @@ use std::fmt;
 use std::time::Duration;
 
 /// The rules of the usual election, for algorithms that are composed with it.
-pub const DOCS: Docs = ("election", include_str!("bully.rs"));
+pub const DOCS: Docs = ("election", essay!("bully.rs"));
 
 /// The rules of the failure detector.
-pub const DETECTOR_DOCS: Docs = ("detector", include_str!("detector.rs"));
+pub const DETECTOR_DOCS: Docs = ("detector", essay!("detector.rs"));
 
 /// The rules of a ring's links.
-pub const LINK_DOCS: Docs = ("link", include_str!("link.rs"));
+pub const LINK_DOCS: Docs = ("link", essay!("link.rs"));
 
 /// An election algorithm.
 pub trait Election:

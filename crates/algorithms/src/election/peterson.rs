@@ -253,7 +253,7 @@ impl Election for Peterson {
         cost: "at most 2k floor(log2 k) + k, plus k ELECTED",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
-        docs: include_str!("peterson.rs"),
+        docs: essay!("peterson.rs"),
         example: "election/peterson-worked-run.txt",
     };
 

@@ -222,7 +222,7 @@ impl Election for Ring {
         cost: "2k per initiator",
         assumes: Self::ASSUMES,
         topology: Topology::Ring,
-        docs: include_str!("ring.rs"),
+        docs: essay!("ring.rs"),
         example: "election/ring-six-processes.txt",
     };
 

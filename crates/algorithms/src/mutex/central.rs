@@ -216,7 +216,7 @@ impl Mutex for Central {
         cost: "3 an entry, 4 with DENIED, 0 for the coordinator itself",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("central.rs"),
+        docs: essay!("central.rs"),
         example: "mutex/central-request-denied-grant-release.txt",
     };
 

@@ -10,8 +10,8 @@ use bellwether_core::{Goal, Group, Invariant, Message};
 use std::time::Duration;
 
 /// The rules by which an algorithm survives crashes.
-const GUARD: Docs = ("survival", include_str!("guarded.rs"));
-const VIEWS: Docs = ("views", include_str!("../views/mod.rs"));
+const GUARD: Docs = ("survival", essay!("guarded.rs"));
+const VIEWS: Docs = ("views", essay!("../views/mod.rs"));
 
 impl<M: Mutex, E: Election> Algorithm for Guarded<M, E> {
     fn definition() -> Definition<Self> {

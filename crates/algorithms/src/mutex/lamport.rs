@@ -278,7 +278,7 @@ impl Mutex for Lamport {
         cost: "3(n-1) an entry",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("lamport.rs"),
+        docs: essay!("lamport.rs"),
         example: "mutex/lamport-crossing-requests.txt",
     };
 

@@ -251,7 +251,7 @@ impl Mutex for Raymond {
         cost: "2 x distance to the token: O(log n); 4(n-1)/n when all always want it",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Tree,
-        docs: include_str!("raymond.rs"),
+        docs: essay!("raymond.rs"),
         example: "mutex/raymond-pointers-turn-round.txt",
     };
 

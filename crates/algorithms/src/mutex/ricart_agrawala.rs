@@ -232,7 +232,7 @@ impl Mutex for RicartAgrawala {
         cost: "2(n-1) an entry",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("ricart_agrawala.rs"),
+        docs: essay!("ricart_agrawala.rs"),
         example: "mutex/ricart-agrawala-equal-timestamps.txt",
     };
 

@@ -239,7 +239,7 @@ impl Mutex for RicartAgrawalaToken {
         cost: "n an entry, 0 for an idle holder",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("ricart_agrawala_token.rs"),
+        docs: essay!("ricart_agrawala_token.rs"),
         example: "mutex/ricart-agrawala-token-circular-search.txt",
     };
 

@@ -328,7 +328,7 @@ impl Mutex for Singhal {
         cost: "0 to n an entry: (n+1)/2 - 1/n on average at light load, n saturated",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("singhal.rs"),
+        docs: essay!("singhal.rs"),
         example: "mutex/singhal-staircase.txt",
     };
 

@@ -240,7 +240,7 @@ impl Mutex for SuzukiKasami {
         cost: "n an entry, 0 for an idle holder",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Mesh,
-        docs: include_str!("suzuki_kasami.rs"),
+        docs: essay!("suzuki_kasami.rs"),
         example: "mutex/suzuki-kasami-outdated-request.txt",
     };
 

@@ -211,7 +211,7 @@ impl Mutex for TokenRing {
         cost: "up to n-1 hops an entry, 1 when all want it; no end when none does",
         assumes: <Self as Process>::ASSUMES,
         topology: Topology::Ring,
-        docs: include_str!("token_ring.rs"),
+        docs: essay!("token_ring.rs"),
         example: "mutex/token-ring-textbook-bypass.txt",
     };
 

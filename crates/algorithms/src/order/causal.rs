@@ -299,7 +299,7 @@ impl Algorithm for Causal {
             cost: "n-1 a broadcast",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("causal.rs"),
+            docs: essay!("causal.rs"),
             example: "order/causal-broadcast-question-and-answer.txt",
         };
         Definition::<Self>::new(entry, |settings, _| Config {

@@ -259,7 +259,7 @@ impl Algorithm for Lamport {
             cost: "n(n-1) a broadcast",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("lamport.rs"),
+            docs: essay!("lamport.rs"),
             example: "order/total-order-lamport-same-time.txt",
         };
         Definition::<Self>::new(entry, |settings, _| Config {

@@ -394,7 +394,7 @@ impl Sequencer {
     }
 }
 
-const VIEWS: Docs = ("views", include_str!("../views/mod.rs"));
+const VIEWS: Docs = ("views", essay!("../views/mod.rs"));
 
 impl Sequencer {
     /// How far messages are delivered, and what waits for its turn.
@@ -422,7 +422,7 @@ impl Algorithm for Sequencer {
             cost: "n a broadcast; n-1 by the sequencer",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("sequencer.rs"),
+            docs: essay!("sequencer.rs"),
             example: "order/total-order-sequencer-two-senders.txt",
         };
         let kinds =

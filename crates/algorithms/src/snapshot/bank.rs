@@ -214,7 +214,7 @@ impl Algorithm for Bank {
             cost: "1 a payment",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("bank.rs"),
+            docs: essay!("bank.rs"),
             example: "",
         };
         Definition::<Self>::new(entry, |settings, _| Config {

@@ -2,8 +2,9 @@
 
 use super::{Auditor, Bank, Carried, Config, Input, Msg, Routes, Snapshots, bank};
 use crate::catalogue::Listed;
+use crate::coding::{from_bytes, to_bytes};
 use crate::cost::{Cost, Kinds, Rank, Script};
-use crate::definition::{Algorithm, Definition, Entry, Settings, Topology, from_bytes, to_bytes};
+use crate::definition::{Algorithm, Definition, Entry, Settings, Topology};
 use crate::options::{BadOption, Opt};
 use bellwether_core::{
     AnyProcess, Assumptions, Channels, Codec, Coder, Erasable, Goal, Group, NodeId,
@@ -20,7 +21,7 @@ const ENTRY: Entry = Entry {
     cost: "n(n-1) a snapshot, n on a ring",
     assumes: Assumptions::faultless(Channels::Fifo),
     topology: Topology::Mesh,
-    docs: include_str!("chandy_lamport.rs"),
+    docs: essay!("chandy_lamport.rs"),
     example: "snapshot/bank-money-on-the-way.txt",
 };
 
@@ -165,7 +166,7 @@ fn among<P: Erasable>(others: &[Listed], subject: Arc<Definition<P>>) -> Definit
     definition.reads_clock = subject.reads_clock;
     definition.drift_ppm = subject.drift_ppm;
     // The rules of what runs below are those of that algorithm.
-    definition.beside = &[("bank", include_str!("bank.rs"))];
+    definition.beside = &[("bank", essay!("bank.rs"))];
     // What is seen of a critical section below is shown, and not measured.
     definition.status =
         of!(subject, Some(Box::new(move |process| subject.section_of(process.below()))));

@@ -439,7 +439,7 @@ impl Algorithm for Berkeley {
             cost: "3(n-1) a round",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("berkeley.rs"),
+            docs: essay!("berkeley.rs"),
             example: "time/berkeley-three-clocks.txt",
         };
         let config = |settings: &Settings, group: &Group| {

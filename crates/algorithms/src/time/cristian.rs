@@ -352,7 +352,7 @@ impl Algorithm for Cristian {
             cost: "2 a sample",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("cristian.rs"),
+            docs: essay!("cristian.rs"),
             example: "time/cristian-asks-the-server.txt",
         };
         let config = |settings: &Settings, group: &Group| {

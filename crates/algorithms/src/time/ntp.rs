@@ -425,7 +425,7 @@ impl Algorithm for Ntp {
             cost: "2 a poll and server",
             assumes: Self::ASSUMES,
             topology: Topology::Mesh,
-            docs: include_str!("ntp.rs"),
+            docs: essay!("ntp.rs"),
             example: "time/ntp-falseticker.txt",
         };
         let config = |settings: &Settings, group: &Group| {
