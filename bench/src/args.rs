@@ -37,7 +37,7 @@ pub(crate) enum Verb {
 pub(crate) enum Peer {
     /// Three members, defaults of the package
     Etcd,
-    /// One server without persistence
+    /// One server
     Redis,
     /// Three members
     Bellwether,
@@ -196,6 +196,11 @@ impl WhatArgs {
             None => builder.tempdir(),
         };
         made.map_err(|error| format!("cannot make a temporary folder: {error}; give --dir"))
+    }
+
+    /// The same in memory, if this machine has a file system there.
+    pub(crate) fn folder_in_memory() -> Option<tempfile::TempDir> {
+        tempfile::Builder::new().prefix("bellwether-bench-").tempdir_in("/dev/shm").ok()
     }
 }
 

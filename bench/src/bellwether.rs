@@ -1,7 +1,7 @@
 //! Three members of Bellwether, and a client of their locks.
 
 use crate::Outcome;
-use crate::process::{Process, ports};
+use crate::process::{Process, ports, send};
 use bellwether::{Endpoints, Lock, Session, SessionOptions};
 use bellwether_net::stages::{self, Mark};
 use rustix::process::Signal;
@@ -167,15 +167,21 @@ impl Bellwether {
     pub(crate) fn kill_coordinator(&self) -> Outcome<()> {
         let member = &self.members[self.coordinator_place()];
         match self.launch.proof_of_death {
-            true => member.signal_child(Signal::KILL),
+            true => send(member.child()?, Signal::KILL)
+                .map_err(|error| format!("cannot kill the coordinator: {error}")),
             false => member.signal(Signal::KILL),
         }
     }
 
-    /// Kills the coordinator's parent, which takes the member with it: nothing says that it is dead, as when a host
-    /// is lost.
+    /// Kills the coordinator's parent and then the coordinator: nothing says that it is dead, as when a host is lost.
+    /// Without its parent it would die too, but it could still answer for a moment.
     pub(crate) fn lose_coordinator(&self) -> Outcome<()> {
-        self.members[self.coordinator_place()].signal(Signal::KILL)
+        let member = &self.members[self.coordinator_place()];
+        let child = member.child()?;
+        member.signal(Signal::KILL)?;
+        // It may be dead already.
+        let _ = send(child, Signal::KILL);
+        Ok(())
     }
 
     /// Starts the killed coordinator again.
@@ -308,8 +314,7 @@ impl Bellwether {
         let inner = bellwether::Client::connect(endpoints).await.map_err(said)?;
         let name = format!("bench/{member}");
         let session = session(&inner, &name, TTL).await?;
-        let client = Client { session, name, held: None };
-        Ok(Watcher { inner, client, coordinator: self.coordinator })
+        Ok(Watcher(Client { session, name, held: None }))
     }
 
     /// A client on a connection of its own, with a session of its own, of this lock.
@@ -397,26 +402,26 @@ pub(crate) async fn session(
 }
 
 /// Looks at the cluster through one member, and takes a lock.
-pub(crate) struct Watcher {
-    inner: bellwether::Client,
-    client: Client,
-    /// The coordinator that is there when it begins.
-    coordinator: u32,
-}
+pub(crate) struct Watcher(Client);
 
 impl Watcher {
-    /// Waits until a lock is held that another coordinator has granted.
+    /// Waits until a lock is held that a later coordinator has granted than the one that began the session.
     pub(crate) async fn writes_again(&mut self) -> Outcome<()> {
-        self.client.lock().await?;
-        match self.inner.coordinator() {
-            Some(coordinator) if coordinator != self.coordinator => Ok(()),
-            other => Err(format!("a lock was granted while the coordinator was {other:?}")),
+        self.0.lock().await?;
+        let token = self.0.held.as_ref().map_or(0, |held| held.token().0);
+        // Both begin with the term in which they were given.
+        let (granted, began) = (token >> 32, self.0.session.id().0 >> 32);
+        match granted > began {
+            true => Ok(()),
+            false => {
+                Err(format!("a lock was granted in term {granted}, before the coordinator's death"))
+            }
         }
     }
 
-    /// Gives the lock back if it is held, and ends the session.
+    /// Ends the session, and with it the lock.
     pub(crate) async fn close(self) -> Outcome<()> {
-        self.client.close().await
+        self.0.close().await
     }
 }
 

@@ -95,7 +95,7 @@ pub(crate) async fn run(args: &CountsArgs) -> Outcome<bool> {
             let pairs = (each * count) as f64;
             let name = format!("{count} clients, {who} P{}", place + 1);
             let row = [counts.instructions as f64 / pairs, counts.allocations as f64 / pairs];
-            rows.push((name, row.map(Some).to_vec()));
+            rows.push((name, row.map(|figure| Some(figure.into())).to_vec()));
         }
     }
     cluster.end().await;

@@ -14,7 +14,7 @@ use crate::args::{FailoverArgs, Peer};
 use crate::bellwether::{Bellwether, Launch};
 use crate::etcd::{Etcd, Pace};
 use crate::process::now_us;
-use crate::report::{Aim, Limit, Report, Table};
+use crate::report::{Aim, Figure, Limit, Report, Table};
 use crate::stats::percentile;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -90,7 +90,8 @@ pub(crate) async fn run(args: &FailoverArgs) -> Outcome<bool> {
         own.end().await;
     }
     let table = table(args.trials, &all);
-    let report = Report { notes: notes(), aims: aims(&table), tables: vec![table] };
+    let report =
+        Report { notes: notes(), peers: vec![Peer::Etcd], aims: aims(&table), tables: vec![table] };
     report.publish(&args.what)?;
     Ok(report.met())
 }
@@ -168,7 +169,8 @@ fn table(trials: usize, all: &[Series]) -> Table {
         let spans = sorted(series);
         let [least, median, p99, most] = [0, 50, 99, 100].map(|h| percentile(&spans, h));
         let ratio = reference.map(|reference| reference / median);
-        (series.name.to_owned(), vec![Some(median), Some(p99), Some(least), Some(most), ratio])
+        let figures = [Some(median), Some(p99), Some(least), Some(most), ratio];
+        (series.name.to_owned(), figures.map(|figure| figure.map(Figure::from)).to_vec())
     });
     Table {
         title: format!(
@@ -190,7 +192,7 @@ fn aims(table: &Table) -> Vec<Aim> {
     let (median, p99) = PROVED_MS;
     let aims = [("median", median), ("p99", p99)];
     let aim = |(column, most): (&str, f64)| {
-        let is = table.figure(PROVED, column)?;
+        let is = table.figure(PROVED, column)?.clone();
         let what = format!("{PROVED}, SIGKILL to a write, {column}, ms");
         Some(Aim { what, is, limit: Limit::AtMost(most) })
     };
@@ -205,8 +207,8 @@ fn notes() -> Vec<String> {
              killed in turns; a client is connected to each member that survives, and the first write that \
              succeeds ends a trial"
         ),
-        "etcd: defaults of the package (heartbeat 100 ms, election time-out 1 s, synced to disk, without TLS); it has no \
-         proof of death: a follower waits for 1 to 2 election time-outs after the last heartbeat, drawn at random, \
+        "etcd: defaults of the package (heartbeat 100 ms, election time-out 1 s, synced to disk, without TLS); it has \
+         no proof of death: a follower waits for 1 to 2 election time-outs after the last heartbeat, drawn at random, \
          whether the process has died, its host is lost or the network is cut; the client asks every 2 ms for a new \
          leader and then puts a key, because a put that is sent earlier goes to the dead leader"
             .to_owned(),
@@ -229,9 +231,10 @@ mod tests {
 
     #[test]
     fn the_ratio_is_of_the_medians() {
+        let figure = |is: f64| Some(is.into());
         let table = table(3, &all(&[1_500.0, 900.0, 1_200.0], &[6.0, 30.0, 4.0]));
-        assert_eq!(table.rows[0].1, [1_200.0, 1_500.0, 900.0, 1_500.0, 1.0].map(Some));
-        assert_eq!(table.rows[1].1, [6.0, 30.0, 4.0, 30.0, 200.0].map(Some));
+        assert_eq!(table.rows[0].1, [1_200.0, 1_500.0, 900.0, 1_500.0, 1.0].map(figure));
+        assert_eq!(table.rows[1].1, [6.0, 30.0, 4.0, 30.0, 200.0].map(figure));
     }
 
     #[test]

@@ -98,13 +98,12 @@ impl Process {
         send(pid, what).map_err(|error| format!("cannot signal {}: {error}", self.name))
     }
 
-    /// Sends a signal to the one child that it waits for.
-    pub(crate) fn signal_child(&self, what: Signal) -> Outcome<()> {
+    /// The one child that it waits for.
+    pub(crate) fn child(&self) -> Outcome<u32> {
         let pid = self.id().ok_or_else(|| format!("{} has ended by itself", self.name))?;
         let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
         let child = children.ok().and_then(|children| children.trim().parse().ok());
-        let child = child.ok_or_else(|| format!("{} has no child, or several", self.name))?;
-        send(child, what).map_err(|error| format!("cannot signal {}'s child: {error}", self.name))
+        child.ok_or_else(|| format!("{} has no child, or several", self.name))
     }
 
     /// Kills it, as a crash does.
@@ -121,7 +120,8 @@ impl Process {
     }
 }
 
-fn send(pid: u32, signal: Signal) -> rustix::io::Result<()> {
+/// Sends a signal to the process with this number.
+pub(crate) fn send(pid: u32, signal: Signal) -> rustix::io::Result<()> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
     kill_process(pid, signal)
 }

@@ -7,8 +7,7 @@ use crate::Outcome;
 use crate::args::ReadsArgs;
 use crate::bellwether::{Bellwether, Launch, TTL, Way, said, session};
 use crate::process::now_us;
-use crate::report::{Aim, Limit, Report, Table};
-use crate::stats::median;
+use crate::report::{Aim, Figure, Limit, Report, Table};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -69,7 +68,7 @@ pub(crate) async fn run(args: &ReadsArgs) -> Outcome<bool> {
             eprintln!("{clients} clients: {rate:.0} checks a second; coordinator {busy:.2} s");
             rates.push(rate);
         }
-        rows.push((clients.to_string(), vec![Some(median(&rates))]));
+        rows.push((clients.to_string(), vec![Some(Figure::median(rates))]));
     }
     cluster.end().await;
     let table = Table {
@@ -82,7 +81,7 @@ pub(crate) async fn run(args: &ReadsArgs) -> Outcome<bool> {
     };
     let aim = table.figure("64", "checks").map(|is| Aim {
         what: "checks a second, 64 clients".to_owned(),
-        is,
+        is: is.clone(),
         limit: Limit::AtLeast(ASKED),
     });
     let report =

@@ -1,4 +1,4 @@
-//! One Redis that keeps nothing on disk, and a client of the usual lock on it.
+//! One Redis, and a client of the usual lock on it.
 //!
 //! The lock is a key: set if it is not there, with a value that only the holder knows and a time
 //! after which it goes by itself; and given back by a script that removes it if the value is still
@@ -26,6 +26,14 @@ pub(crate) struct Redis {
     socket: PathBuf,
 }
 
+/// What it writes to its disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keeps {
+    Nothing,
+    /// Every command, synced before it is answered.
+    Everything,
+}
+
 /// How a client reaches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -35,8 +43,15 @@ pub(crate) enum Way {
 
 impl Redis {
     /// Starts the server and waits until it answers.
-    pub(crate) async fn start(program: &Path, folder: &Path) -> Outcome<Self> {
+    pub(crate) async fn start(program: &Path, folder: &Path, keeps: Keeps) -> Outcome<Self> {
         let port = ports(1)?[0];
+        let (name, appends) = match keeps {
+            Keeps::Nothing => ("redis", "no"),
+            Keeps::Everything => ("redis-always", "yes"),
+        };
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         let socket = folder.join("redis.sock");
         let (port_text, socket_text) = (port.to_string(), socket.display().to_string());
         let args = [
@@ -44,9 +59,10 @@ impl Redis {
             ["--bind", "127.0.0.1"],
             ["--unixsocket", &socket_text],
             ["--save", ""],
-            ["--appendonly", "no"],
+            ["--appendonly", appends],
+            ["--appendfsync", "always"],
         ];
-        let server = Process::start("redis", program, args.iter().flatten(), folder)?;
+        let server = Process::start(name, program, args.iter().flatten(), &folder)?;
         let mut redis = Redis { server, port, socket };
         let answers = async {
             while redis.connect(Way::Tcp).await.is_err() || redis.connect(Way::Unix).await.is_err()

@@ -1,10 +1,61 @@
 //! What was measured, for people and for programs.
 
 use crate::Outcome;
-use crate::args::WhatArgs;
+use crate::args::{Peer, WhatArgs};
+use crate::stats::{median, range};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::process::Command;
+
+/// What was measured once, or the median of several rounds.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Figure {
+    pub(crate) is: f64,
+    /// What each round gave, in order of time. Nothing if there is one only.
+    rounds: Vec<f64>,
+}
+
+impl From<f64> for Figure {
+    fn from(is: f64) -> Self {
+        Figure { is, rounds: Vec::new() }
+    }
+}
+
+impl Figure {
+    /// The median of rounds.
+    pub(crate) fn median(rounds: impl IntoIterator<Item = f64>) -> Self {
+        let rounds: Vec<f64> = rounds.into_iter().collect();
+        Figure { is: median(&rounds), rounds: if rounds.len() > 1 { rounds } else { Vec::new() } }
+    }
+
+    /// How often it contains the other one. The machine is not equally busy in all rounds, so the range is that of
+    /// the ratios of the same rounds.
+    pub(crate) fn per(&self, other: &Figure) -> Figure {
+        let rounds = self.rounds.iter().zip(&other.rounds).map(|(own, other)| own / other);
+        Figure { is: self.is / other.is, rounds: rounds.collect() }
+    }
+
+    /// The least and the most of all rounds.
+    fn range(&self) -> Option<[f64; 2]> {
+        (self.rounds.len() > 1).then(|| range(&self.rounds))
+    }
+
+    fn text(&self, digits: usize) -> String {
+        let text = |figure: f64| format!("{figure:.digits$}");
+        match self.range() {
+            Some([least, most]) => format!("{} ({}-{})", text(self.is), text(least), text(most)),
+            None => text(self.is),
+        }
+    }
+
+    /// A number, or the median, the least and the most.
+    fn json(&self) -> Value {
+        match self.range() {
+            Some([least, most]) => json!([self.is, least, most]),
+            None => json!(self.is),
+        }
+    }
+}
 
 /// Figures in rows and columns. A figure that was not measured is missing.
 pub(crate) struct Table {
@@ -15,7 +66,7 @@ pub(crate) struct Table {
     /// What the first column has.
     pub(crate) rows_are: &'static str,
     pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<(String, Vec<Option<f64>>)>,
+    pub(crate) rows: Vec<(String, Vec<Option<Figure>>)>,
     /// Digits behind the point.
     pub(crate) digits: usize,
 }
@@ -23,7 +74,7 @@ pub(crate) struct Table {
 /// A figure that something is expected of.
 pub(crate) struct Aim {
     pub(crate) what: String,
-    pub(crate) is: f64,
+    pub(crate) is: Figure,
     pub(crate) limit: Limit,
 }
 
@@ -39,18 +90,19 @@ pub(crate) enum Limit {
 impl Aim {
     fn met(&self) -> bool {
         match self.limit {
-            Limit::AtLeast(least) => self.is >= least,
-            Limit::AtMost(most) => self.is <= most,
+            Limit::AtLeast(least) => self.is.is >= least,
+            Limit::AtMost(most) => self.is.is <= most,
             Limit::Unlimited => true,
         }
     }
 
     fn text(&self) -> String {
         let met = if self.met() { "met" } else { "MISSED" };
+        let is = self.is.text(2);
         match self.limit {
-            Limit::AtLeast(least) => format!("{:.2}; aim at least {least}: {met}", self.is),
-            Limit::AtMost(most) => format!("{:.2}; aim at most {most}: {met}", self.is),
-            Limit::Unlimited => format!("{:.2}", self.is),
+            Limit::AtLeast(least) => format!("{is}; aim at least {least}: {met}"),
+            Limit::AtMost(most) => format!("{is}; aim at most {most}: {met}"),
+            Limit::Unlimited => is,
         }
     }
 }
@@ -60,6 +112,8 @@ impl Aim {
 pub(crate) struct Report {
     /// How it was measured.
     pub(crate) notes: Vec<String>,
+    /// What was measured beside Bellwether.
+    pub(crate) peers: Vec<Peer>,
     pub(crate) tables: Vec<Table>,
     pub(crate) aims: Vec<Aim>,
 }
@@ -82,7 +136,7 @@ impl Report {
         file["command"] = command().into();
         file["machine"] = machine().into();
         file["day"] = said(Command::new("date").args(["-u", "+%F"])).into();
-        file["version"] = said(Command::new(&what.bellwether).arg("--version")).into();
+        file["version"] = versions(what, &self.peers).into();
         std::fs::write(path, format!("{file:#}\n")).map_err(|error| {
             format!("cannot write {}: {error}; choose another file (--figures)", path.display())
         })
@@ -118,7 +172,7 @@ impl Report {
                     Limit::AtMost(most) => json!({ "at_most": most }),
                     Limit::Unlimited => Value::Null,
                 };
-                json!({ "what": aim.what, "is": aim.is, "limit": limit, "met": aim.met() })
+                json!({ "what": aim.what, "is": aim.is.json(), "limit": limit, "met": aim.met() })
             })
             .collect();
         json!({ "notes": self.notes, "tables": tables, "aims": aims, "met": self.met() })
@@ -127,28 +181,37 @@ impl Report {
 
 impl Table {
     /// A figure, if it was measured.
-    pub(crate) fn figure(&self, row: &str, column: &str) -> Option<f64> {
+    pub(crate) fn figure(&self, row: &str, column: &str) -> Option<&Figure> {
         let place = self.columns.iter().position(|name| name == column)?;
         let (_, figures) = self.rows.iter().find(|(name, _)| name == row)?;
-        figures.get(place).copied().flatten()
+        figures.get(place)?.as_ref()
     }
 
     fn text(&self) -> String {
-        let cell = |figure: &Option<f64>| match figure {
-            Some(figure) => format!("{figure:.*}", self.digits),
+        let cell = |figure: &Option<Figure>| match figure {
+            Some(figure) => figure.text(self.digits),
             None => "-".to_owned(),
         };
-        let head = self.rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let lines: Vec<(&str, Vec<String>)> = self
+            .rows
+            .iter()
+            .map(|(name, figures)| (name.as_str(), figures.iter().map(cell).collect()))
+            .collect();
+        let head = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let head = head.max(self.rows_are.len());
+        let width = |place: usize| {
+            let cells = lines.iter().filter_map(|(_, cells)| cells.get(place)).map(String::len);
+            cells.chain([self.columns[place].len(), 10]).max().unwrap_or(10)
+        };
         let mut text = format!("{}\n{:<head$}", self.title, self.rows_are);
-        for column in &self.columns {
-            let _ = write!(text, "  {column:>10}");
+        for (place, column) in self.columns.iter().enumerate() {
+            let _ = write!(text, "  {column:>0$}", width(place));
         }
         text.push('\n');
-        for (name, figures) in &self.rows {
+        for (name, cells) in &lines {
             let _ = write!(text, "{name:<head$}");
-            for (figure, column) in figures.iter().zip(&self.columns) {
-                let _ = write!(text, "  {:>1$}", cell(figure), column.len().max(10));
+            for (place, cell) in cells.iter().enumerate() {
+                let _ = write!(text, "  {cell:>0$}", width(place));
             }
             text.push('\n');
         }
@@ -161,13 +224,13 @@ impl Table {
                 .columns
                 .iter()
                 .zip(figures)
-                .map(|(column, figure)| (column.clone(), json!(figure)))
+                .map(|(column, figure)| (column.clone(), json!(figure.as_ref().map(|f| f.is))))
                 .collect();
             (name.clone(), Value::Object(row))
         });
-        // The same in order.
+        // The same in order, each with its range.
         let lines = self.rows.iter().map(|(name, figures)| {
-            let figures = figures.iter().map(|figure| json!(figure));
+            let figures = figures.iter().map(|figure| json!(figure.as_ref().map(Figure::json)));
             Value::Array(std::iter::once(json!(name)).chain(figures).collect())
         });
         json!({
@@ -192,6 +255,30 @@ fn command() -> String {
         }
     }
     words.join(" ")
+}
+
+/// The versions of Bellwether and of its peers.
+fn versions(what: &WhatArgs, peers: &[Peer]) -> String {
+    let mut all = Vec::new();
+    if what.has(Peer::Bellwether) {
+        all.push(said(Command::new(&what.bellwether).arg("--version")));
+    }
+    for peer in peers.iter().filter(|peer| what.has(**peer)) {
+        all.push(match peer {
+            Peer::Etcd => {
+                said(Command::new(&what.etcd).arg("--version")).replace("etcd Version:", "etcd")
+            }
+            Peer::Redis => redis_version(&said(Command::new(&what.redis).arg("--version"))),
+            Peer::Bellwether => continue,
+        });
+    }
+    all.join(", ")
+}
+
+/// The number in what Redis says, which also names how it was built.
+fn redis_version(said: &str) -> String {
+    let number = said.split_whitespace().find_map(|word| word.strip_prefix("v="));
+    format!("Redis {}", number.unwrap_or("of unknown version"))
 }
 
 /// What a program says in its first line.
@@ -222,7 +309,7 @@ mod tests {
 
     #[test]
     fn one_missed_aim_is_enough() {
-        let aim = |is, limit| Aim { what: "x".to_owned(), is, limit };
+        let aim = |is: f64, limit| Aim { what: "x".to_owned(), is: is.into(), limit };
         let report = |aims| Report { aims, ..Report::default() };
         assert!(report(vec![]).met());
         let fine = || aim(10.0, Limit::AtLeast(10.0));
@@ -241,11 +328,46 @@ mod tests {
             key: "pairs",
             rows_are: "clients",
             columns: vec!["etcd".to_owned(), "bellwether unix".to_owned()],
-            rows: vec![("16".to_owned(), vec![Some(1234.5), None])],
+            rows: vec![("16".to_owned(), vec![Some(1234.5.into()), None])],
             digits: 0,
         };
         let text = "pairs\nclients        etcd  bellwether unix\n\
                     16             1234                -\n";
         assert_eq!(table.text(), text);
+    }
+
+    #[test]
+    fn a_median_is_shown_and_kept_with_its_range() {
+        let table = Table {
+            title: "pairs".to_owned(),
+            key: "pairs",
+            rows_are: "",
+            columns: vec!["a".to_owned(), "b".to_owned(), "c".to_owned()],
+            rows: vec![(
+                "x".to_owned(),
+                vec![Some(Figure::median([3.0, 1.0, 2.0])), Some(Figure::median([7.0])), None],
+            )],
+            digits: 1,
+        };
+        assert_eq!(table.text().lines().last(), Some("x  2.0 (1.0-3.0)         7.0           -"));
+        let json = table.json();
+        assert_eq!(json["lines"], json!([["x", [2.0, 1.0, 3.0], 7.0, null]]));
+        assert_eq!(json["rows"]["x"], json!({ "a": 2.0, "b": 7.0, "c": null }));
+    }
+
+    #[test]
+    fn redis_says_more_than_its_version() {
+        let said = "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64 build=1";
+        assert_eq!(redis_version(said), "Redis 7.0.15");
+    }
+
+    #[test]
+    fn a_ratio_has_the_range_of_the_rounds_ratios() {
+        // The second round was twice as slow for both.
+        let (own, other) = (Figure::median([30.0, 20.0, 36.0]), Figure::median([10.0, 5.0, 9.0]));
+        let aim = Aim { what: "x".to_owned(), is: own.per(&other), limit: Limit::AtLeast(4.0) };
+        assert_eq!(aim.text(), "3.33 (3.00-4.00); aim at least 4: MISSED");
+        let once = own.per(&8.0.into());
+        assert_eq!((once.is, once.range()), (3.75, None));
     }
 }

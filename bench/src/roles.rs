@@ -11,7 +11,7 @@ use crate::bellwether::Bellwether;
 use crate::candidate::LEASE_S;
 use crate::etcd::{self, Etcd, Pace};
 use crate::process::{now_us, signal};
-use crate::report::{Aim, Limit, Report, Table};
+use crate::report::{Aim, Figure, Limit, Report, Table};
 use crate::stats::percentile;
 use rustix::process::Signal;
 use std::process::Stdio;
@@ -152,7 +152,8 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
         cluster.end().await;
     }
     let rows = all.into_iter().map(|(name, spans)| {
-        let figures = [0, 50, 99, 100].map(|hundredths| Some(percentile(&spans, hundredths)));
+        let figures =
+            [0, 50, 99, 100].map(|hundredths| Some(percentile(&spans, hundredths).into()));
         (name, figures.into())
     });
     let table = Table {
@@ -168,7 +169,7 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
         digits: 2,
     };
     let aims = aims(&table);
-    let report = Report { notes: notes(), tables: vec![table], aims };
+    let report = Report { notes: notes(), peers: vec![Peer::Etcd], tables: vec![table], aims };
     report.publish(&args.what)?;
     Ok(report.met())
 }
@@ -176,7 +177,11 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
 /// The aim that can be judged by these figures.
 fn aims(table: &Table) -> Vec<Aim> {
     let median = table.figure(OURS, "median");
-    let aim = |is| Aim { what: format!("{OURS}, median, ms"), is, limit: Limit::AtMost(MEDIAN_MS) };
+    let aim = |is: &Figure| Aim {
+        what: format!("{OURS}, median, ms"),
+        is: is.clone(),
+        limit: Limit::AtMost(MEDIAN_MS),
+    };
     median.map(aim).into_iter().collect()
 }
 

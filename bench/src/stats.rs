@@ -13,6 +13,12 @@ pub(crate) fn median(numbers: &[f64]) -> f64 {
     percentile(&sorted, 50)
 }
 
+/// The least and the most.
+pub(crate) fn range(numbers: &[f64]) -> [f64; 2] {
+    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    [least, numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,5 +34,6 @@ mod tests {
     #[test]
     fn the_median_does_not_mind_the_order() {
         assert_eq!(median(&[9.0, 1.0, 5.0]), 5.0);
+        assert_eq!(range(&[9.0, 1.0, 5.0]), [1.0, 9.0]);
     }
 }

@@ -220,14 +220,17 @@ fn table(rows: &[Row]) -> Table {
         columns: ["reached", "step", "step p90"].map(str::to_owned).into(),
         rows: rows
             .iter()
-            .map(|row| (row.name.clone(), vec![Some(row.at), Some(row.step), Some(row.step_p90)]))
+            .map(|row| {
+                let figures = [row.at, row.step, row.step_p90];
+                (row.name.clone(), figures.map(|figure| Some(figure.into())).to_vec())
+            })
             .collect(),
         digits: 1,
     }
 }
 
 fn usage(used: &[Usage], coordinator: usize, pairs: usize) -> Table {
-    let of = |count: u64, unit: f64| Some(count as f64 / unit / pairs as f64);
+    let of = |count: u64, unit: f64| Some((count as f64 / unit / pairs as f64).into());
     Table {
         title: "a pair of lock and unlock takes of each member".to_owned(),
         key: "usage",

@@ -12,8 +12,18 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/figures");
 const BEGIN: &str = "<!-- figures: ";
 const END: &str = "<!-- end of figures -->";
 
-/// A figure of a table: with one digit if it has a fraction and is small.
+/// A figure of a table: a number, or the median, the least and the most of several rounds.
 fn cell(figure: &Value) -> String {
+    match figure.as_array().map(Vec::as_slice) {
+        Some([median, least, most]) => {
+            format!("{} ({}-{})", number(median), number(least), number(most))
+        }
+        _ => number(figure),
+    }
+}
+
+/// With one digit if it has a fraction and is small.
+fn number(figure: &Value) -> String {
     match figure.as_f64() {
         None => String::new(),
         Some(figure) if figure.fract() == 0.0 || figure.abs() >= 1_000.0 => {
@@ -31,6 +41,17 @@ fn cell(figure: &Value) -> String {
     }
 }
 
+/// What an aim is about: with two digits, mostly a ratio.
+fn ratio(figure: &Value) -> String {
+    let text = |figure: &Value| format!("{:.2}", figure.as_f64().unwrap_or(f64::NAN));
+    match figure.as_array().map(Vec::as_slice) {
+        Some([median, least, most]) => {
+            format!("{} ({}-{})", text(median), text(least), text(most))
+        }
+        _ => text(figure),
+    }
+}
+
 /// A file as the page shows it: where and how it was measured, its tables, and its aims.
 fn shown(file: &Value) -> String {
     let mut text = String::new();
@@ -44,8 +65,13 @@ fn shown(file: &Value) -> String {
         said("machine")
     )
     .unwrap();
-    for note in file["notes"].as_array().unwrap() {
-        writeln!(text, "{}.", note.as_str().unwrap()).unwrap();
+    let notes = file["notes"].as_array().unwrap();
+    if notes.len() > 1 {
+        text.push('\n');
+    }
+    for note in notes {
+        let bullet = if notes.len() > 1 { "- " } else { "" };
+        writeln!(text, "{bullet}{}.", note.as_str().unwrap()).unwrap();
     }
     for table in file["tables"].as_object().unwrap().values() {
         let columns = table["columns"].as_array().unwrap();
@@ -72,22 +98,26 @@ fn shown(file: &Value) -> String {
         };
         let met = if aim["met"] == true { "met" } else { "**missed**" };
         let met = if asked == "no aim" { "" } else { met };
-        let is = format!("{:.2}", aim["is"].as_f64().unwrap_or(f64::NAN));
+        let is = ratio(&aim["is"]);
         writeln!(text, "| {} | {is} | {asked} | {met} |", aim["what"].as_str().unwrap()).unwrap();
     }
     text
 }
 
+/// What stands for a file that no benchmark has written yet.
+const NOT_MEASURED: &str = "Not measured yet; `make bench-report` writes this table.\n";
+
 /// The page with the tables that the files give. A table stands between two comments, of which the first names
 /// its file.
-fn with_figures(page: &str, read: impl Fn(&str) -> String) -> String {
+fn with_figures(page: &str, read: impl Fn(&str) -> Option<String>) -> String {
     let mut parts = page.split(BEGIN);
     let mut text = parts.next().unwrap().to_owned();
     for part in parts {
         let (name, rest) = part.split_once(" -->\n").unwrap();
         let (_, rest) = rest.split_once(END).unwrap();
-        let file: Value = serde_json::from_str(&read(name)).unwrap();
-        write!(text, "{BEGIN}{name} -->\n\n{}\n{END}{rest}", shown(&file)).unwrap();
+        let file = read(name).map(|file| shown(&serde_json::from_str(&file).unwrap()));
+        let table = file.as_deref().unwrap_or(NOT_MEASURED);
+        write!(text, "{BEGIN}{name} -->\n\n{table}\n{END}{rest}").unwrap();
     }
     text
 }
@@ -95,8 +125,12 @@ fn with_figures(page: &str, read: impl Fn(&str) -> String) -> String {
 #[test]
 fn the_page_has_the_figures_of_the_files() {
     let page = fs::read_to_string(PAGE).unwrap();
-    assert!(page.contains(BEGIN), "docs/performance.md has no generated tables");
-    let read = |name: &str| fs::read_to_string(format!("{FOLDER}/{name}.json")).unwrap();
+    for file in fs::read_dir(FOLDER).unwrap() {
+        let name = file.unwrap().file_name().to_string_lossy().into_owned();
+        let begin = format!("{BEGIN}{} -->", name.trim_end_matches(".json"));
+        assert!(page.contains(&begin), "docs/performance.md has no place for {name}: {begin}");
+    }
+    let read = |name: &str| fs::read_to_string(format!("{FOLDER}/{name}.json")).ok();
     let right = with_figures(&page, read);
     if std::env::var_os("UPDATE").is_some() {
         return fs::write(PAGE, &right).unwrap();
@@ -109,6 +143,20 @@ fn the_page_has_the_figures_of_the_files() {
 }
 
 #[test]
+fn a_median_is_shown_with_the_least_and_the_most() {
+    let file = r#"{"command": "c", "day": "d", "version": "v", "machine": "m", "notes": ["n", "o"],
+        "tables": {"t": {"title": "pairs", "columns": ["1"],
+            "lines": [["one", [18692, 17000.5, 19000.0]], ["two", [0.25, 0.125, 3.0]], ["three", [7]]]}},
+        "aims": [{"what": "w", "is": [3.33, 3.0, 4.0], "limit": {"at_least": 3.0}, "met": true}]}"#;
+    let shown = shown(&serde_json::from_str(file).unwrap());
+    assert!(shown.starts_with("`c`, d, v, m:\n\n- n.\n- o.\n\n| pairs | 1 |\n"), "{shown}");
+    let wanted = "| one | 18,692 (17,000-19,000) |\n| two | 0.2 (0.1-3) |\n| three |  |\n\n\
+                  | aim | measured | asked | |\n| --- | ---: | ---: | --- |\n\
+                  | w | 3.33 (3.00-4.00) | at least 3 | met |\n";
+    assert!(shown.ends_with(wanted), "{shown}");
+}
+
+#[test]
 fn a_missed_aim_is_bold_and_text_by_hand_stays() {
     let file = r#"{"command": "bench x", "day": "2026-11-18", "version": "v", "machine": "m", "notes": ["n"],
         "tables": {"t": {"title": "pairs", "columns": ["a", "b"], "lines": [["one", 12345.6, null]]}},
@@ -116,7 +164,7 @@ fn a_missed_aim_is_bold_and_text_by_hand_stays() {
     let page = format!("by hand\n{BEGIN}x -->\nold\n{END}\nby hand, too\n");
     let right = with_figures(&page, |name| {
         assert_eq!(name, "x");
-        file.to_owned()
+        Some(file.to_owned())
     });
     let wanted = format!(
         "by hand\n{BEGIN}x -->\n\n`bench x`, 2026-11-18, v, m:\nn.\n\n| pairs | a | b |\n| --- | ---: | ---: |\n\
@@ -124,5 +172,8 @@ fn a_missed_aim_is_bold_and_text_by_hand_stays() {
          | w | 0.50 | at least 3 | **missed** |\n\n{END}\nby hand, too\n"
     );
     assert_eq!(right, wanted);
-    assert_eq!(with_figures(&right, |_| file.to_owned()), right, "written twice is written once");
+    let again = with_figures(&right, |_| Some(file.to_owned()));
+    assert_eq!(again, right, "written twice is written once");
+    let without = with_figures(&right, |_| None);
+    assert_eq!(without, format!("by hand\n{BEGIN}x -->\n\n{NOT_MEASURED}\n{END}\nby hand, too\n"));
 }
