@@ -1,6 +1,7 @@
 //! A cluster of `up --plain` that a test talks to, and how to ask its members over HTTP.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::disallowed_methods, reason = "a test looks again after a while")]
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
