@@ -16,7 +16,7 @@ TORTURE      := 5m
 NAMESPACES   := 10m
 
 .DEFAULT_GOAL := help
-.PHONY: help up web site wasm test-engines test-clients packages unit-file deb day-two unit e2e shots chromium bench-page bench-failover bench-locks bench-roles bench-report peers demo build test test-clusters test-processes test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
+.PHONY: help up web site wasm test-engines test-clients packages unit-file deb day-two unit e2e shots chromium bench-page bench-failover bench-locks bench-roles bench-report peers zookeeper demo build test test-clusters test-processes test-computing check-quick check-all verify fix soak bench pictures advisories clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -248,10 +248,10 @@ bench-failover: peers ## Measure failover beside etcd; failover, hand-over, fals
 	  "quiet --for 10m" "quiet --for 10m --busy"; do \
 	  echo "bellwether bench $$run"; $(BELLWETHER) bench $$run || missed=1; echo; done; exit $$missed
 
-# Beside etcd and Redis, in a workspace of its own. Seconds and trials: make bench-locks BENCH="--for 10"
+# Beside etcd, Redis and ZooKeeper, in a workspace of its own. Seconds and trials: make bench-locks BENCH="--for 10"
 BENCH    :=
 
-bench-locks: peers ## Measure locks beside etcd and Redis: pairs a second, hand-off, memory; 8 minutes
+bench-locks: peers zookeeper ## Measure locks beside etcd, Redis and ZooKeeper: pairs a second, hand-off, memory; 15 minutes
 	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
 	cd bench && cargo run --release --quiet --locked -- locks --bellwether ../target/release/bellwether $(BENCH)
 
@@ -263,7 +263,7 @@ bench-roles: peers ## Measure how soon a killed leader of an application is repl
 # One of them again: make bench-report REPORT=failover:failover
 REPORT   := locks:locks roles:roles failover:failover \
             trace-disk:trace trace-memory:trace+--durability=memory counts:counts reads:reads
-bench-report: peers ## Measure everything that docs/performance.md has a generated table for, and write the tables; half an hour, needs valgrind
+bench-report: peers zookeeper ## Measure everything that docs/performance.md has a generated table for, and write the tables; half an hour, needs valgrind
 	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
 	cd bench && cargo build --release --quiet --locked
 	@for each in $(REPORT); do run=$$(echo $${each#*:} | tr + ' '); echo "bellwether-bench $$run"; \
@@ -280,6 +280,12 @@ peers:
 	  echo "Not all of etcd, redis-server and protoc are here. Install them: apt-get install $(PEERS)"; exit 1; }
 	@$(PRESENT) || { echo "Installing Debian's $(PEERS), once."; \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PEERS) >/dev/null; }
+
+# ZooKeeper needs Java. It is left out where it cannot be installed.
+zookeeper:
+	@test -e /usr/share/java/zookeeper.jar || ! { test "$$(id -u)" = 0 && command -v apt-get >/dev/null; } || { \
+	  echo "Installing Debian's zookeeper and its Java, once."; apt-get update -qq \
+	  && apt-get install -y -qq --no-install-recommends zookeeper >/dev/null || echo "ZooKeeper is left out."; }
 
 IMAGES   := docs/images
 # Below a picture, its page names in a comment the command that draws it. A run that breaks an invariant ends

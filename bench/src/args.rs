@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Locks and roles of Bellwether beside etcd and Redis, measured in the same run.
+/// Locks and roles of Bellwether beside etcd, Redis and ZooKeeper, measured in the same run.
 #[derive(Debug, Parser)]
 #[command(name = "bellwether-bench", version, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -39,6 +39,8 @@ pub(crate) enum Peer {
     Etcd,
     /// One server
     Redis,
+    /// Three members, defaults of the package; left out if it is not here
+    Zookeeper,
     /// Three members
     Bellwether,
 }
@@ -68,6 +70,9 @@ pub(crate) struct WhatArgs {
     /// The program of Redis
     #[arg(long, value_name = "PATH", default_value = "redis-server")]
     pub(crate) redis: PathBuf,
+    /// The program of ZooKeeper, for java
+    #[arg(long, value_name = "PATH", default_value = "/usr/share/java/zookeeper.jar")]
+    pub(crate) zookeeper: PathBuf,
     /// Where the temporary folders are made, etcd's log on disk among them [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,

@@ -21,6 +21,7 @@ pub(crate) async fn run(args: &CandidateArgs) -> Outcome<()> {
     match args.peer {
         Peer::Etcd => etcd(&args.endpoints).await,
         Peer::Redis => Err("Redis has no roles".to_owned()),
+        Peer::Zookeeper => Err("roles of ZooKeeper are not measured".to_owned()),
         Peer::Bellwether => bellwether(args).await,
     }
 }

@@ -90,8 +90,13 @@ pub(crate) async fn run(args: &FailoverArgs) -> Outcome<bool> {
         own.end().await;
     }
     let table = table(args.trials, &all);
-    let report =
-        Report { notes: notes(), peers: vec![Peer::Etcd], aims: aims(&table), tables: vec![table] };
+    let report = Report {
+        notes: notes(),
+        peers: vec![Peer::Etcd],
+        aims: aims(&table),
+        tables: vec![table],
+        ..Report::default()
+    };
     report.publish(&args.what)?;
     Ok(report.met())
 }

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::process::now_us;
-use crate::{bellwether, etcd, redis};
+use crate::{bellwether, etcd, redis, zookeeper};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -16,6 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) enum Client {
     Etcd(Box<etcd::Client>),
     Redis(redis::Client),
+    Zookeeper(zookeeper::Client),
     Bellwether(bellwether::Client),
 }
 
@@ -24,6 +25,7 @@ impl Client {
         match self {
             Client::Etcd(client) => client.lock().await,
             Client::Redis(client) => client.lock().await,
+            Client::Zookeeper(client) => client.lock().await,
             Client::Bellwether(client) => client.lock().await,
         }
     }
@@ -32,6 +34,7 @@ impl Client {
         match self {
             Client::Etcd(client) => client.unlock().await,
             Client::Redis(client) => client.unlock().await,
+            Client::Zookeeper(client) => client.unlock().await,
             Client::Bellwether(client) => client.unlock().await,
         }
     }
@@ -40,6 +43,7 @@ impl Client {
         match self {
             Client::Etcd(client) => client.close().await,
             Client::Redis(_) => Ok(()),
+            Client::Zookeeper(client) => client.close().await,
             Client::Bellwether(client) => client.close().await,
         }
     }

@@ -9,6 +9,7 @@ use crate::memory;
 use crate::redis::{Keeps, Redis, Way};
 use crate::report::{Aim, Figure, Limit, Report, Table};
 use crate::stats::percentile;
+use crate::zookeeper::{self, Zookeeper};
 use std::path::Path;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -33,6 +34,7 @@ struct Servers {
     etcd_in_memory: Option<(Etcd, TempDir)>,
     redis: Option<Redis>,
     redis_always: Option<Redis>,
+    zookeeper: Option<Zookeeper>,
     bellwether: Option<Bellwether>,
     in_memory: Option<Bellwether>,
 }
@@ -47,15 +49,17 @@ enum System {
     Redis(Way),
     /// Every command synced.
     RedisAlways,
+    Zookeeper,
     Bellwether(bellwether::Way),
     InMemory,
 }
 
 impl System {
-    const ALL: [System; 10] = [
+    const ALL: [System; 11] = [
         System::Etcd,
         System::Engine,
         System::RedisAlways,
+        System::Zookeeper,
         System::Bellwether(bellwether::Way::Unix),
         System::Bellwether(bellwether::Way::Follower),
         System::Bellwether(bellwether::Way::Tls),
@@ -73,6 +77,7 @@ impl System {
             System::Redis(Way::Tcp) => "redis tcp",
             System::Redis(Way::Unix) => "redis unix",
             System::RedisAlways => "redis always",
+            System::Zookeeper => "zookeeper",
             System::Bellwether(bellwether::Way::Unix) => "bellwether unix",
             System::Bellwether(bellwether::Way::Follower) => "by a follower",
             System::Bellwether(bellwether::Way::Tls) => "bellwether tls",
@@ -84,6 +89,7 @@ impl System {
         match self {
             System::Etcd | System::EtcdInMemory | System::Engine => Peer::Etcd,
             System::Redis(_) | System::RedisAlways => Peer::Redis,
+            System::Zookeeper => Peer::Zookeeper,
             System::Bellwether(_) | System::InMemory => Peer::Bellwether,
         }
     }
@@ -112,12 +118,22 @@ impl Servers {
             redis = Some(Redis::start(&args.redis, folder, Keeps::Nothing).await?);
             redis_always = Some(Redis::start(&args.redis, folder, Keeps::Everything).await?);
         }
+        let zookeeper = match zookeeper::absent(&args.zookeeper) {
+            None if args.has(Peer::Zookeeper) => {
+                Some(Zookeeper::start(&args.zookeeper, folder).await?)
+            }
+            Some(why) if args.has(Peer::Zookeeper) => {
+                eprintln!("{why}");
+                None
+            }
+            _ => None,
+        };
         let (mut bellwether, mut in_memory) = (None, None);
         if args.has(Peer::Bellwether) {
             bellwether = Some(Bellwether::start(&args.bellwether, folder, "disk").await?);
             in_memory = Some(Bellwether::start(&args.bellwether, folder, "memory").await?);
         }
-        Ok(Servers { etcd, etcd_in_memory, redis, redis_always, bellwether, in_memory })
+        Ok(Servers { etcd, etcd_in_memory, redis, redis_always, zookeeper, bellwether, in_memory })
     }
 
     /// Whether it is there to be measured.
@@ -127,6 +143,7 @@ impl Servers {
             System::EtcdInMemory => self.etcd_in_memory.is_some(),
             System::Redis(_) => self.redis.is_some(),
             System::RedisAlways => self.redis_always.is_some(),
+            System::Zookeeper => self.zookeeper.is_some(),
             System::Bellwether(_) => self.bellwether.is_some(),
             System::InMemory => self.in_memory.is_some(),
         }
@@ -154,6 +171,10 @@ impl Servers {
             System::RedisAlways => {
                 let redis = self.redis_always.as_ref().ok_or_else(absent)?;
                 Ok(Client::Redis(redis.client(Way::Tcp, lock).await?))
+            }
+            System::Zookeeper => {
+                let zookeeper = self.zookeeper.as_ref().ok_or_else(absent)?;
+                Ok(Client::Zookeeper(zookeeper.client(lock).await?))
             }
             System::Bellwether(way) => {
                 let bellwether = self.bellwether.as_ref().ok_or_else(absent)?;
@@ -190,6 +211,9 @@ impl Servers {
         for redis in [self.redis, self.redis_always].into_iter().flatten() {
             redis.end().await;
         }
+        if let Some(zookeeper) = self.zookeeper {
+            zookeeper.end().await;
+        }
         for bellwether in [self.bellwether, self.in_memory].into_iter().flatten() {
             bellwether.end().await;
         }
@@ -205,6 +229,7 @@ pub(crate) async fn run(args: &LocksArgs) -> Outcome<bool> {
         System::ALL.into_iter().filter(|system| servers.run(*system)).collect();
     let mut report =
         Report { notes: notes(args), peers: vec![Peer::Etcd, Peer::Redis], ..Report::default() };
+    report.versions.extend(servers.zookeeper.as_ref().map(|zookeeper| zookeeper.version.clone()));
     if args.has(Part::Pairs) {
         let table = pairs(args, &servers, &systems, warm_up, length).await?;
         report.aims.extend(pair_aims(&table));
@@ -246,6 +271,9 @@ fn notes(args: &LocksArgs) -> Vec<String> {
             .to_owned(),
         "redis: one, not replicated; 'tcp' and 'unix' keep nothing on disk; 'always': appendonly yes, appendfsync \
          always, over TCP"
+            .to_owned(),
+        "zookeeper: three members, defaults, synced to disk, all clients at its leader, by the lock recipe of its \
+         documentation: a sequential node, a look at all nodes, and one removal"
             .to_owned(),
         "bellwether: three members, defaults (entries synced to disk), mutual TLS between them; 'in memory': the same \
          with durability = \"memory\", by the Unix socket"
@@ -337,6 +365,7 @@ fn pair_aims(table: &Table) -> Vec<Aim> {
             ("bellwether tls", "etcd", Limit::Unlimited),
             ("bellwether unix", "redis always", Limit::AtLeast(OF_REDIS_ALWAYS)),
             ("bellwether tls", "redis always", Limit::Unlimited),
+            ("bellwether unix", "zookeeper", Limit::Unlimited),
             ("in memory", "etcd in memory", Limit::Unlimited),
             ("in memory", "redis tcp", Limit::AtLeast(of_redis)),
             ("in memory", "redis unix", Limit::Unlimited),
@@ -359,6 +388,7 @@ fn hand_off_aims(table: &Table) -> Vec<Aim> {
         ("etcd engine", "etcd", Limit::AtMost(BY_SERVICE)),
         ("bellwether unix", "etcd", Limit::AtMost(HAND_OFF)),
         ("bellwether tls", "etcd", Limit::Unlimited),
+        ("bellwether unix", "zookeeper", Limit::Unlimited),
         ("in memory", "etcd in memory", Limit::Unlimited),
     ] {
         if let (Some(own), Some(other)) = (table.figure(ours, "p50"), table.figure(theirs, "p50")) {

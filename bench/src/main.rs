@@ -1,8 +1,8 @@
-//! `bellwether-bench`: locks and roles of Bellwether beside etcd and Redis, in the same run.
+//! `bellwether-bench`: locks and roles of Bellwether beside etcd, Redis and ZooKeeper, in the same run.
 //!
 //! It starts what it measures by itself, on loopback and in temporary folders: three members of
-//! etcd, one Redis, three members of Bellwether. They all run at once and share the machine, and
-//! one is loaded at a time, in turns, so that a busy minute of the machine slows down all of them.
+//! etcd, of ZooKeeper and of Bellwether, and one Redis. They all run at once and share the machine,
+//! and one is loaded at a time, in turns, so that a busy minute of the machine slows down all of them.
 //! The figures depend on the machine; the ratios are what is aimed at.
 //!
 //! The clients are tasks on one thread, the same for all: on a machine of few cores more threads
@@ -24,6 +24,7 @@ mod report;
 mod roles;
 mod stats;
 mod trace;
+mod zookeeper;
 
 use args::{Cli, Verb};
 use clap::Parser;

@@ -112,8 +112,10 @@ impl Aim {
 pub(crate) struct Report {
     /// How it was measured.
     pub(crate) notes: Vec<String>,
-    /// What was measured beside Bellwether.
+    /// What was measured beside Bellwether, and asked for its version by its program.
     pub(crate) peers: Vec<Peer>,
+    /// The versions of others.
+    pub(crate) versions: Vec<String>,
     pub(crate) tables: Vec<Table>,
     pub(crate) aims: Vec<Aim>,
 }
@@ -136,7 +138,9 @@ impl Report {
         file["command"] = command().into();
         file["machine"] = machine().into();
         file["day"] = said(Command::new("date").args(["-u", "+%F"])).into();
-        file["version"] = versions(what, &self.peers).into();
+        let mut versions = versions(what, &self.peers);
+        versions.extend(self.versions.iter().cloned());
+        file["version"] = versions.join(", ").into();
         std::fs::write(path, format!("{file:#}\n")).map_err(|error| {
             format!("cannot write {}: {error}; choose another file (--figures)", path.display())
         })
@@ -244,7 +248,7 @@ impl Table {
 
 /// The command line without what names places of this machine.
 fn command() -> String {
-    let places = ["--bellwether", "--etcd", "--redis", "--dir", "--figures"];
+    let places = ["--bellwether", "--etcd", "--redis", "--zookeeper", "--dir", "--figures"];
     let mut words = vec!["bellwether-bench".to_owned()];
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
@@ -258,7 +262,7 @@ fn command() -> String {
 }
 
 /// The versions of Bellwether and of its peers.
-fn versions(what: &WhatArgs, peers: &[Peer]) -> String {
+fn versions(what: &WhatArgs, peers: &[Peer]) -> Vec<String> {
     let mut all = Vec::new();
     if what.has(Peer::Bellwether) {
         all.push(said(Command::new(&what.bellwether).arg("--version")));
@@ -269,10 +273,10 @@ fn versions(what: &WhatArgs, peers: &[Peer]) -> String {
                 said(Command::new(&what.etcd).arg("--version")).replace("etcd Version:", "etcd")
             }
             Peer::Redis => redis_version(&said(Command::new(&what.redis).arg("--version"))),
-            Peer::Bellwether => continue,
+            Peer::Zookeeper | Peer::Bellwether => continue,
         });
     }
-    all.join(", ")
+    all
 }
 
 /// The number in what Redis says, which also names how it was built.

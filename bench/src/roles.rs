@@ -169,7 +169,13 @@ pub(crate) async fn run(args: &RolesArgs) -> Outcome<bool> {
         digits: 2,
     };
     let aims = aims(&table);
-    let report = Report { notes: notes(), peers: vec![Peer::Etcd], tables: vec![table], aims };
+    let report = Report {
+        notes: notes(),
+        peers: vec![Peer::Etcd],
+        tables: vec![table],
+        aims,
+        ..Report::default()
+    };
     report.publish(&args.what)?;
     Ok(report.met())
 }
