@@ -6,7 +6,7 @@ use crate::model::Model;
 use crate::tables::Library;
 use crate::world::Action;
 use bellwether_algorithms::referee::Breach;
-use bellwether_core::Erasable;
+use bellwether_core::{AnyProcess, Erasable};
 
 /// What came of a check.
 #[derive(Clone, Debug)]
@@ -48,6 +48,16 @@ pub fn check<P: Erasable>(
     tell: &mut dyn FnMut(&Progress),
 ) -> Report {
     check_from(model, &[], limits, tell)
+}
+
+/// [`check_from`], for a model of the erased process: that is compiled here, once, for speed.
+pub fn check_erased(
+    model: &Model<AnyProcess>,
+    begun: &[Action],
+    limits: Limits,
+    tell: &mut dyn FnMut(&Progress),
+) -> Report {
+    check_from(model, begun, limits, tell)
 }
 
 /// Explores all runs of a model that begin with these actions. They must be possible.

@@ -70,7 +70,7 @@ mod tables;
 mod witness;
 mod world;
 
-pub use check::{Counterexample, Report, Verdict, check, check_from};
+pub use check::{Counterexample, Report, Verdict, check, check_erased, check_from};
 pub use explore::{Limit, Limits, Progress};
 pub use follow::{Followed, Unfollowed, follow};
 pub use model::{Aging, Channels, Faults, Model, Spent, Ticks, Timing, Whose};

@@ -7,7 +7,7 @@
 use crate::Explorer;
 use crate::run::{MayGoOn, Refused, grown, play};
 use crate::wire::{Branch, NextRequest, Wrong};
-use bellwether_check::{Limits, Unfollowed, Verdict, check_from, commands, follow};
+use bellwether_check::{Limits, Unfollowed, Verdict, check_erased, commands, follow};
 use bellwether_core::Time;
 use bellwether_sim::scenario::{Command, Deed, Scenario};
 
@@ -44,7 +44,7 @@ pub(crate) fn wrong(
     };
     let model = followed.setup.model();
     let limits = Limits { threads: 1, states: STATES_MAX, memory: MEMORY_MAX, ..Limits::default() };
-    let report = check_from(&model, &followed.actions, limits, &mut |_| {});
+    let report = check_erased(&model, &followed.actions, limits, &mut |_| {});
     let states = report.progress.states;
     let found = match report.verdict {
         Verdict::Violated(found) => found,

@@ -17,7 +17,7 @@ use crate::report::timed;
 use crate::sim::unknown;
 use args::CheckArgs;
 use bellwether_algorithms::catalogue::Catalogue;
-use bellwether_check::check_from;
+use bellwether_check::check_erased;
 use bellwether_shell::{Failure, Target, Verdict, complain, print};
 use limits::Watcher;
 use result::Found;
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &CheckArgs, catalogue: &Catalogue) -> Result<Verdict, Fa
     let watcher = Watcher::new(args.quiet);
     let (report, wall_s) = timed(|| {
         let begun = bounds::begun(&setup, args);
-        let explore = || check_from(&model, &begun, limits, &mut |now| watcher.tell(now));
+        let explore = || check_erased(&model, &begun, limits, &mut |now| watcher.tell(now));
         caught(explore, || format!("repeat it: {}", bare()))
     });
     watcher.done();
