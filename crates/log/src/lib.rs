@@ -10,8 +10,10 @@
 //!
 //! # Rules
 //! * **G1 Terms.** A member promises a term once, to one candidate, and only terms above all that it
-//!   has promised; the promise is durable before it is sent. A message of a lower term is answered
-//!   with what was promised, and nothing else happens. \[Raft §5.1, §5.2; VRR §4.2\]
+//!   has promised; the promise is durable before it is sent. A candidate whose log is on disk may ask for
+//!   votes while its promise to itself is being made durable; it counts none before (S12). A message of a
+//!   lower term is answered with what was promised, and nothing else happens. \[Raft §5.1, §5.2; VRR §4.2;
+//!   Raft's candidates save first\]
 //! * **G2 Campaign.** A candidate asks all members, itself included, whether they would vote for it
 //!   (not `sure`), in a term above all that it knows. When a majority says yes, or will be free at a
 //!   time that it names, the candidate asks for the votes themselves (`sure`) as soon as a majority

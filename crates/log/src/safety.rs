@@ -141,3 +141,23 @@
 //! of a higher term has them (S3) and goes by them when it serves, because its own `Begin` comes after them. The bound on
 //! clocks is used by leaders alone, when they count. It says what an operator knows of the clocks: it must be true when a
 //! leader counts by it.
+//!
+//! **S12 Asking before the own vote is durable.** On a disk, a candidate C sends its requests for votes in term T and
+//! then makes its promise of T to itself durable; it handles nothing before that is done. So until then C
+//! counts no vote, leads nothing, and has told nothing but the request: with its log, which is durable, at position p.
+//! Let C crash before. Then C has promised T to no other, and others may have voted for C in T. Three things may
+//! follow:
+//! * *C votes for D in T.* Votes for C in T and votes for D in T are of different members, and C's own
+//!   counts for D only. C does not campaign in T any more (G2). So D is the only leader of T.
+//! * *C campaigns in T again*, and counts late votes that answer its former request. Its log is at a position p' not
+//!   below p: a log on disk falls below p only while it adopts a newer one, with a floor, and until it has reached
+//!   the floor C does not campaign. Each voter found its own log not newer than p, and has appended nothing of a term
+//!   below T since it promised T. So it would vote for C again, as it may (G1). If it was freed by a permit, it
+//!   grants the former leader no lease any more, in whichever generation, because it has promised T (S4).
+//! * *C does neither.* Some voters have promised T for nothing. The next candidate, and a leader that they refuse,
+//!   take a higher term, as after any campaign that fails.
+//!
+//! No more than one incarnation of C leads T (S10): C leads only after the save, and takes higher terms
+//! when it starts after that. If entries wait for the same save, or the log is not on disk, p' could be below p, so
+//! the promise is durable first. A folder that was emptied is another one (S6). The worlds `asks_early` in
+//! `crates/log/tests/it` have a crash at every point between asking and durability.

@@ -191,6 +191,14 @@ where
         Ok(changes)
     }
 
+    /// G1: whether everything is on disk but the last promise.
+    pub(crate) fn lacks_only_a_promise(&self, log: &Log<M>) -> bool {
+        let hard = log.hard();
+        let promises = |saved| HardState { promised: hard.promised, vote: hard.vote, ..saved };
+        let last = log.written().and_then(|(written, tail)| tail.position_at(written));
+        hard.keeps_log && self.hard.map(promises) == Some(hard) && last == Some(self.disk.last)
+    }
+
     /// Writes what has come of another member's snapshot.
     fn receive(&mut self, log: &Log<M>) -> Result<(), DurableError> {
         let is_wanted = log.written().is_none() || self.receiving.is_some();

@@ -69,6 +69,11 @@ impl Protocol for Wire {
         is_append && process.member().is_spare(to, here, &config.member)
     }
 
+    fn may_precede_save(&self, store: &Self::Store, process: &Service, msg: &Msg) -> bool {
+        let asks = matches!(msg, Msg::Member(Member::Log(OfLog::RequestVote { .. })));
+        asks && store.lacks_only_a_promise(HasLog::log(process))
+    }
+
     fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError> {
         LogStore::open(path, owner, self.durability)
     }

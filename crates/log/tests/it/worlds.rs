@@ -46,6 +46,8 @@ pub(crate) struct Scope {
     pub(crate) voted: &'static [u32],
     /// A list that these have after that, and that is not committed.
     pub(crate) pending: Option<(Arc<Members>, &'static [u32])>,
+    /// A candidate asks for votes before its own is durable (S12).
+    pub(crate) asks_early: bool,
     /// P1 counts what this learner acknowledges as if it were P2's (against G13).
     pub(crate) counts_learner: Option<NodeId>,
 }
@@ -74,6 +76,8 @@ pub(crate) enum Flaw {
     BindsByItsOwnLease,
     /// After a restart it waits for a lease of its own configuration (against G9).
     ForgetsWhatItGranted,
+    /// It counts votes before its own is durable (against S12).
+    CountsBeforeItsOwnVote,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -86,6 +90,8 @@ pub(crate) struct Probe {
     /// Whether it has yielded, and whether nothing came of that.
     pub(crate) yielded: bool,
     pub(crate) failed: bool,
+    /// S12: what is durable of the promise while the vote for itself is not.
+    promise_on_disk: Option<(Term, Option<NodeId>)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,6 +118,9 @@ impl Probe {
             return;
         }
         after.take_outcomes(cx.now());
+        if cx.config().asks_early {
+            self.ask_early(&after, cx.me(), *flaw);
+        }
         if cx.config().notes {
             self.note(&after, &effects, cx.now());
         }
@@ -133,6 +142,19 @@ impl Probe {
 }
 
 impl Probe {
+    /// S12: a member handles nothing before the save of its last step has ended. A step that only promises
+    /// to itself has sent its questions by then.
+    fn ask_early(&mut self, after: &Log<List>, me: NodeId, flaw: Option<Flaw>) {
+        let before = self.log.promise();
+        let entries = |log: &Log<List>| log.written().map(|(_, tail)| tail.last());
+        let is_own = after.promise() != before && after.promise().1 == Some(me);
+        if is_own && entries(after) == entries(&self.log) {
+            self.promise_on_disk = self.promise_on_disk.or(Some(before));
+        } else if flaw != Some(Flaw::CountsBeforeItsOwnVote) {
+            self.promise_on_disk = None;
+        }
+    }
+
     fn note(&mut self, after: &Log<List>, effects: &[Effect<Log<List>>], now: Time) {
         let emits = |what: fn(&Output) -> bool| {
             effects.iter().any(|effect| matches!(effect, Effect::Emit(output) if what(output)))
@@ -174,7 +196,11 @@ impl Process for Probe {
     const ASSUMES: Assumptions = Log::<List>::ASSUMES;
 
     fn durable(&self) -> Durable<List> {
-        self.log.durable()
+        let mut durable = self.log.durable();
+        if let Some((promised, vote)) = self.promise_on_disk {
+            (durable.hard.promised, durable.hard.vote) = (promised, vote);
+        }
+        durable
     }
 
     fn on_start(&mut self, saved: Option<Durable<List>>, cx: &mut Cx<'_>) {
@@ -317,6 +343,7 @@ pub(crate) fn scope(config: Config, terms: u64, timers: &'static [Timer]) -> Sco
         list: None,
         voted: &[2],
         pending: None,
+        asks_early: false,
         counts_learner: None,
     }
 }
@@ -479,6 +506,53 @@ fn a_take_over_loses_nothing() {
 #[test]
 fn a_restart_from_disk_loses_nothing() {
     prove("restart", &Model { inputs: two_campaign(), faults: CRASH, ..timeless(3) });
+}
+
+/// P2 and P3 campaign for the second term. One of them may crash before its own vote is durable, and then
+/// vote for the other one.
+fn asks_early() -> Model<Probe> {
+    let mut world = timeless(2);
+    (world.config.asks_early, world.config.voted) = (true, &[]);
+    world.invariants.push(Invariant::<Probe>::whole(
+        "matching",
+        "two logs with the same position have the same entry there",
+        |cluster| {
+            pairs(cluster).all(|(one, other)| {
+                let (Some((_, one)), Some((_, other))) = (one.written(), other.written()) else {
+                    return true;
+                };
+                let is_same = |entry: &Arc<Entry<u64>>| match other.get(entry.position.index) {
+                    Some(there) => there.position != entry.position || there == entry,
+                    None => true,
+                };
+                one.iter().all(is_same)
+            })
+        },
+    ));
+    let inputs = vec![vec![], vec![CAMPAIGN], vec![CAMPAIGN]];
+    Model { inputs, faults: CRASH, ..world }
+}
+
+#[test]
+fn a_candidate_may_ask_before_its_own_vote_is_durable() {
+    prove("asks early", &asks_early());
+}
+
+#[test]
+fn a_candidate_may_ask_again_after_a_crash_before_its_own_vote_was_durable() {
+    let inputs = vec![vec![], vec![CAMPAIGN, CAMPAIGN], vec![]];
+    prove("asks early and again", &Model { inputs, ..asks_early() });
+}
+
+#[test]
+fn a_candidate_that_counts_votes_before_its_own_is_durable_makes_two() {
+    let mut flawed = asks_early();
+    flawed.config.flaw = Some(Flaw::CountsBeforeItsOwnVote);
+    let breach = refute("counts before its own vote", &flawed);
+    assert_eq!(
+        breach, "matching",
+        "P1 has the first entry of the second term from P2, and P3 has its own"
+    );
 }
 
 #[test]

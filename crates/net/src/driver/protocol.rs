@@ -43,6 +43,19 @@ pub trait Protocol: Send + Sync + 'static {
         false
     }
 
+    /// Whether this message may leave before the save that its step makes necessary: a crash before that save
+    /// must not make anything wrong that follows from the message. The process handles no answer before
+    /// the save has ended. Never by default.
+    fn may_precede_save(
+        &self,
+        store: &Self::Store,
+        process: &Self::Process,
+        msg: &Msg<Self>,
+    ) -> bool {
+        let _ = (store, process, msg);
+        false
+    }
+
     /// Opens the store of this owner, and reads the durable state that it holds: none at the first
     /// start.
     fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError>;

@@ -5,7 +5,8 @@
 //! handled too, and what they ask for is kept as well; then all of it is saved at once, and what
 //! was kept leaves in the order in which the handlers asked for it (group commit). A crash before
 //! the end of the save is a crash before these steps: nothing of them was told. Timers are set and
-//! cancelled at once. The save blocks the task on purpose: nothing of this process may go on before
+//! cancelled at once. A message that may precede the save leaves at once, too, and its answers are
+//! handled after the save. The save blocks the task on purpose: nothing of this process may go on before
 //! it is done. If it fails the process ends, and the save is never tried again: after a failed sync
 //! the system may report success for data that it has dropped.
 
@@ -422,6 +423,9 @@ impl<P: Protocol> Runner<P> {
         }
         for effect in effects.drain(..) {
             match effect {
+                Effect::Send(_, ref msg) if self.state.unsaved && self.may_precede_save(msg) => {
+                    self.perform(effect, now);
+                }
                 Effect::Send(..) | Effect::Emit(_) if self.state.unsaved => {
                     self.state.kept.push((now, effect));
                 }
@@ -430,6 +434,11 @@ impl<P: Protocol> Runner<P> {
         }
         self.state.effects = effects;
         Ok(())
+    }
+
+    fn may_precede_save(&self, msg: &Msg<P>) -> bool {
+        let may = |store| self.shared.protocol.may_precede_save(store, &self.process, msg);
+        self.store.as_ref().is_some_and(may)
     }
 
     fn perform(&mut self, effect: Effect<P::Process>, now: Time) {

@@ -143,6 +143,29 @@ async fn a_process_that_cannot_write_stops_and_sends_nothing() {
 }
 
 #[tokio::test]
+async fn what_may_precede_the_save_leaves_before_it_and_nothing_else() {
+    let (folder, cluster) = (tempfile::tempdir().unwrap(), Cluster::new(2));
+    let path = folder.path().join("state");
+    let one = cluster.start_with(1, |options| options.data = Some(path.clone()));
+    let two = cluster.start(2);
+    let mut outputs = two.outputs();
+    connected(&one, 1).await;
+    one.input(Input::CountAndAsk).await;
+    assert_eq!(heard(&mut outputs).await.1, Msg::Ask(1));
+    assert_eq!(heard(&mut outputs).await.1, Msg::Say(1));
+    // The next save fails, so what it would make true is never said.
+    folder.close().unwrap();
+    one.input(Input::CountAndAsk).await;
+    assert_eq!(heard(&mut outputs).await.1, Msg::Ask(2));
+    let error = soon("the end", one.finished()).await.unwrap_err();
+    assert!(matches!(error, RunError::Durable(_)), "{error}");
+    two.stop().await.unwrap();
+    while let Ok((_, output)) = outputs.try_recv() {
+        assert!(!matches!(output, Output::Received(..)), "it promised what it had not written");
+    }
+}
+
+#[tokio::test]
 async fn a_save_that_fails_is_a_clear_error() {
     let (folder, cluster) = (tempfile::tempdir().unwrap(), Cluster::new(1));
     let path = folder.path().join("state");

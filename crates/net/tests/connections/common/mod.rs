@@ -37,6 +37,8 @@ pub struct Talker {
 pub enum Msg {
     /// A protocol message.
     Say(u64),
+    /// A question that promises nothing: it may leave before the save.
+    Ask(u64),
     /// A heartbeat.
     Beat(u64),
     /// Something large.
@@ -61,6 +63,8 @@ pub enum Input {
     Send(NodeId, Vec<Msg>),
     /// Count one further, durably, and tell everybody.
     Count,
+    /// Count one further, durably, tell everybody, and then ask everybody.
+    CountAndAsk,
     /// A hint came.
     Hint(NodeId, Hint),
     /// Set this timer.
@@ -105,11 +109,13 @@ impl Process for Talker {
     fn on_input(&mut self, input: Input, cx: &mut Context<'_, Self>) {
         match input {
             Input::Send(to, msgs) => msgs.into_iter().for_each(|msg| cx.send(to, msg)),
-            Input::Count => {
+            Input::Count | Input::CountAndAsk => {
                 self.count += 1;
-                let me = cx.me();
-                for id in cx.group().ring().iter().filter(|id| **id != me) {
-                    cx.send(*id, Msg::Say(self.count));
+                for other in cx.others() {
+                    cx.send(other, Msg::Say(self.count));
+                    if matches!(input, Input::CountAndAsk) {
+                        cx.send(other, Msg::Ask(self.count));
+                    }
                 }
             }
             Input::Hint(peer, hint) => cx.emit(Output::Hint(peer, hint)),
@@ -149,6 +155,9 @@ impl Protocol for Talk {
     }
     fn supersedes(&self, newer: &Msg, older: &Msg) -> bool {
         matches!((newer, older), (Msg::Beat(_), Msg::Beat(_)))
+    }
+    fn may_precede_save(&self, _: &Self::Store, _: &Talker, msg: &Msg) -> bool {
+        matches!(msg, Msg::Ask(_))
     }
     fn open(&self, path: &Path, owner: Owner) -> Result<Opened<Self>, DurableError> {
         let encode = |durable: &u64| durable.to_le_bytes().to_vec();
