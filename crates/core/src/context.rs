@@ -158,7 +158,7 @@ impl<'a, P: Process> Context<'a, P> {
 
     /// Steps a part whose outputs are the parent's own: wraps what it sends and arms in the
     /// parent's own types, and lets it speak for the parent.
-    #[inline]
+    #[inline(always)]
     pub fn delegate<C: Process<Output = P::Output>>(
         &mut self,
         config: &C::Config,
@@ -234,7 +234,7 @@ impl<'a, P: Process> Context<'a, P> {
 
     /// Steps a part. `post` and `timer` turn what it sends and arms into the parent's terms, and
     /// `hear` takes what it says.
-    #[inline]
+    #[inline(always)]
     fn wrapped<C: Process>(
         &mut self,
         here: &Here<'_>,
@@ -270,7 +270,7 @@ where
     T: Fn(C::Timer) -> P::Timer,
     H: FnMut(&mut dyn Effects<P>, C::Output),
 {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, to: NodeId, msg: C::Msg) {
         if let Some((to, msg)) = (self.post)(to, msg) {
             self.parent.send(to, msg);

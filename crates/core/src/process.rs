@@ -58,7 +58,7 @@ pub enum Call<P: Process> {
 
 impl<P: Process> Call<P> {
     /// Makes the call.
-    #[inline]
+    #[inline(always)]
     pub fn make(self, process: &mut P, cx: &mut Context<'_, P>) {
         match self {
             Call::Start(saved) => process.on_start(saved, cx),

@@ -123,6 +123,7 @@ impl Process for ChangRoberts {
         }
     }
 
+    #[inline(always)]
     fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_>) {
         self.ride(from, msg, cx);
     }
@@ -139,7 +140,7 @@ impl Rider for ChangRoberts {
         &mut self.link
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, Arrived { body, hops }: Arrived<Body>, cx: &mut Cx<'_>) {
         match body {
             Body::Election(number) if number > cx.me() => {
@@ -179,6 +180,7 @@ impl ChangRoberts {
     }
 
     /// Enters the own number.
+    #[inline(always)]
     fn participate(&mut self, cx: &mut Cx<'_>) {
         self.phase = Phase::Participant;
         self.forward(Body::Election(cx.me()), 0, cx);

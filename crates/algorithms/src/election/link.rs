@@ -221,7 +221,7 @@ impl<M: Message> Link<M> {
     }
 
     /// L1: sends a message that has made this many hops.
-    #[inline]
+    #[inline(always)]
     pub fn send<P: Carrier<M>>(
         &mut self,
         body: M,
@@ -243,7 +243,7 @@ impl<M: Message> Link<M> {
     }
 
     /// Takes what the network brings; returns what it brings for the algorithm.
-    #[inline]
+    #[inline(always)]
     pub fn receive<P: Carrier<M>>(
         &mut self,
         from: NodeId,
@@ -437,14 +437,14 @@ pub trait Rider:
     }
 
     /// Sends a message on: with the hops it arrived with, or 0 for one of this process's own.
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, body: Self::Body, hops: u32, cx: &mut Context<'_, Self>) {
         let config = &cx.config().clockwise;
         self.link().send(body, hops, config, cx);
     }
 
     /// Takes what the network brings.
-    #[inline]
+    #[inline(always)]
     fn ride(&mut self, from: NodeId, msg: Msg<Self::Body>, cx: &mut Context<'_, Self>) {
         let config = &cx.config().clockwise;
         if let Some(arrived) = self.link().receive(from, msg, config, cx) {

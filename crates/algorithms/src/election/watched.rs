@@ -81,7 +81,9 @@ impl<E: Election> Process for Watched<E> {
         self.elect(cx, |election, cx| election.on_input(input, cx));
     }
 
-    #[inline]
+    /// A function of its own, and all that a message passes in the parts is inlined into it. So a message
+    /// stays in registers where it would otherwise be written and read again at every layer.
+    #[inline(never)]
     fn on_message(&mut self, from: NodeId, msg: Self::Msg, cx: &mut Cx<'_, E>) {
         match msg {
             Msg::Election(msg) => {
@@ -109,7 +111,7 @@ impl<E: Election> Watched<E> {
     /// Steps the election and tells the detector whom it has found, or that a new one has begun:
     /// that needs its full time too. Otherwise the patience of many processes, running out at
     /// different times, would restart an election again and again before it can end.
-    #[inline]
+    #[inline(always)]
     fn elect(&mut self, cx: &mut Cx<'_, E>, step: impl FnOnce(&mut E, &mut Context<'_, E>)) {
         let before = (self.election.coordinator(), self.election.round());
         let config = cx.config();
