@@ -13,11 +13,13 @@
 //! stably; a coarse bucket is spread before anything can be inserted directly into the fine ones
 //! that it covers; and the heap holds only what came after the present bucket was closed.
 //!
-//! All buckets share one store of small chunks, so that nothing is allocated once the store has
-//! grown to the largest number of events, and so that what is written together lies together.
+//! All buckets share one [store](Store).
+
+mod store;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use store::{Bucket, Entry, Store};
 
 /// Events by time, first in first out within a tick.
 #[derive(Debug)]
@@ -27,20 +29,38 @@ pub(crate) struct Queue<T> {
     /// The tick of the event that was taken last. Nothing can be inserted before it.
     taken: u64,
     store: Store<T>,
-    /// The present bucket, its slots in order of time, and how many of them have been read.
+    /// The present bucket, its events in order of time, and how many of them have been read.
     present: Bucket,
-    order: Vec<u32>,
+    order: Vec<Entry>,
     read: usize,
     /// Room to sort in.
-    scratch: Vec<u32>,
+    scratch: Vec<Entry>,
     /// Inserted into the present bucket's window after it was closed.
     near: BinaryHeap<Reverse<Near<T>>>,
     inserted: u64,
     fine: Level<BUCKET_BITS, FINE_BITS>,
     coarse: Level<FINE_BITS, COARSE_BITS>,
     /// Everything beyond the current window of 2^30 ticks, by window.
-    beyond: BTreeMap<u64, Vec<(u64, T)>>,
+    beyond: BTreeMap<u64, Vec<(u64, u32, T)>>,
+    ahead: Ahead,
 }
+
+/// A reader that is some events ahead of time; see [`Queue::look_ahead`].
+#[derive(Debug, Default)]
+struct Ahead {
+    /// The fine bucket that it is in.
+    index: usize,
+    /// How many of its events are left to announce, and where the next one of them is.
+    left: u32,
+    slot: u32,
+    /// How many announced events have not been taken yet, roughly.
+    lead: u32,
+}
+
+/// How many events are announced before they are taken. Many at once, because a processor waits for
+/// the translation of an address before it goes on, but not before it translates the next ones.
+const LEAST_AHEAD: u32 = 16;
+const MOST_AHEAD: u32 = 48;
 
 /// An entry of the heap, ordered by time and insertion.
 #[derive(Debug)]
@@ -74,16 +94,10 @@ const COARSE_BITS: u32 = 30;
 impl<T> Queue<T> {
     /// An empty queue with room for about this many events.
     pub(crate) fn with_room(events: usize) -> Self {
-        let mut store = Store { slots: Vec::new(), next: Vec::new(), free: Vec::new() };
-        // Hardly any chunk is full when events are few.
-        for _ in 0..events / CHUNK + events.min(4_096) {
-            let chunk = store.grow();
-            store.free.push(chunk);
-        }
         Queue {
             now: 0,
             taken: 0,
-            store,
+            store: Store::with_room(events),
             present: Bucket::default(),
             order: Vec::new(),
             read: 0,
@@ -93,23 +107,24 @@ impl<T> Queue<T> {
             fine: Level::new(),
             coarse: Level::new(),
             beyond: BTreeMap::new(),
+            ahead: Ahead::default(),
         }
     }
 
-    /// Inserts an event. A time in the past means now.
+    /// Inserts an event that needs the process at this place. A time in the past means now.
     #[inline(always)]
-    pub(crate) fn push(&mut self, at: u64, item: T) {
+    pub(crate) fn push(&mut self, at: u64, place: u32, item: T) {
         let differs = at ^ self.now;
         if at > self.now && differs >> BUCKET_BITS != 0 && differs >> FINE_BITS == 0 {
-            self.store.append(self.fine.occupy(at), at, item);
+            self.store.append(self.fine.occupy(at), at, place, item);
         } else {
-            self.push_unusual(at, item);
+            self.push_unusual(at, place, item);
         }
     }
 
     /// Inserts what is very near or very far.
     #[inline(never)]
-    fn push_unusual(&mut self, at: u64, item: T) {
+    fn push_unusual(&mut self, at: u64, place: u32, item: T) {
         // Looking at the next event turns the wheel to it, and what is inserted then may still come
         // before it.
         let at = at.max(self.taken);
@@ -118,64 +133,60 @@ impl<T> Queue<T> {
             self.inserted += 1;
             self.near.push(Reverse(Near { at, number: self.inserted, item }));
         } else if differs >> COARSE_BITS == 0 {
-            self.store.append(self.coarse.occupy(at), at, item);
+            self.store.append(self.coarse.occupy(at), at, place, item);
         } else {
-            self.beyond.entry(at >> COARSE_BITS).or_default().push((at, item));
+            self.beyond.entry(at >> COARSE_BITS).or_default().push((at, place, item));
         }
     }
 
-    /// Takes the first event. When a large bucket is opened, all its events are announced to
-    /// `soon`, so that what they need can be fetched in one go.
+    /// Takes the first event.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, soon: impl FnMut(&T)) -> Option<(u64, T)> {
+    pub(crate) fn pop(&mut self) -> Option<(u64, T)> {
         if self.read == self.order.len() && self.near.is_empty() {
             // Often the next bucket holds a single event; then there is nothing to open.
             if let Some(single) = self.pop_single() {
                 return Some(single);
             }
         }
-        let at = self.peek(soon)?;
+        let at = self.peek()?;
         self.taken = at;
         self.now = self.now.max(at);
-        if let Some(slot) = self.order.get(self.read) {
-            let slot = &mut self.store.slots[*slot as usize];
-            if slot.at == at {
+        match self.order.get(self.read) {
+            Some(first) if first.at == at => {
                 self.read += 1;
-                return Some((at, slot.item.take()?));
+                Some((at, self.store.take(first.slot)?))
             }
+            _ => self.near.pop().map(|Reverse(near)| (at, near.item)),
         }
-        self.near.pop().map(|Reverse(near)| (at, near.item))
     }
 
     /// Takes the only event of the next bucket, if it is the only one.
     #[inline(always)]
     fn pop_single(&mut self) -> Option<(u64, T)> {
-        let index = self.fine.next(self.now)?;
+        let index = self.fine.next(self.own_index())?;
         let bucket = &mut self.fine.buckets[index];
         if bucket.len != 1 {
             return None;
         }
-        bucket.len = 0;
-        let chunk = bucket.first;
+        let bucket = std::mem::take(bucket);
         self.fine.vacate(index);
         self.close_present();
-        self.store.free.push(chunk);
-        let slot = &mut self.store.slots[chunk as usize * CHUNK];
-        self.now = slot.at;
-        self.taken = slot.at;
-        Some((slot.at, slot.item.take()?))
+        self.store.release(bucket);
+        let at = self.store.key(bucket.first()).at(self.now);
+        self.now = at;
+        self.taken = at;
+        Some((at, self.store.take(bucket.first())?))
     }
 
     /// The time of the first event.
     #[inline]
-    pub(crate) fn peek(&mut self, mut soon: impl FnMut(&T)) -> Option<u64> {
+    pub(crate) fn peek(&mut self) -> Option<u64> {
         loop {
-            let first = self.order.get(self.read);
-            let first = first.map(|slot| self.store.slots[*slot as usize].at);
+            let first = self.order.get(self.read).map(|entry| entry.at);
             if self.near.is_empty() {
                 match first {
                     Some(at) => return Some(at),
-                    None => self.turn_wheel(&mut soon)?,
+                    None => self.turn_wheel()?,
                 }
             } else {
                 let near = self.near.peek().map(|Reverse(near)| near.at);
@@ -187,22 +198,44 @@ impl<T> Queue<T> {
     /// All events that are still to come, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         let near = self.near.iter().map(|Reverse(near)| &near.item);
-        let beyond = self.beyond.values().flatten().map(|(_, item)| item);
-        self.store.slots.iter().filter_map(|slot| slot.item.as_ref()).chain(near).chain(beyond)
+        let beyond = self.beyond.values().flatten().map(|(.., item)| item);
+        self.store.iter().chain(near).chain(beyond)
     }
 
-    /// Announces an event that will come next, or very nearly so.
+    /// Announces events that are still to come, by the processes that they need, so that these can be
+    /// fetched. To be called once for every event that is taken.
     #[inline]
-    pub(crate) fn with_next(&self, soon: impl FnMut(&T)) {
-        let slot = match self.order.get(self.read) {
-            Some(slot) => Some(*slot as usize),
-            None => {
-                let index = self.fine.next(self.now);
-                index.map(|index| self.fine.buckets[index].first as usize * CHUNK)
+    pub(crate) fn look_ahead(&mut self, mut soon: impl FnMut(u32)) {
+        self.ahead.lead = self.ahead.lead.saturating_sub(1);
+        if self.ahead.lead > LEAST_AHEAD {
+            return;
+        }
+        while self.ahead.lead < MOST_AHEAD {
+            let Ahead { index, left, slot, .. } = self.ahead;
+            if left == 0 || index <= self.own_index() {
+                let Some(index) = self.fine.next(index.max(self.own_index())) else { return };
+                let bucket = self.fine.buckets[index];
+                let (left, slot) = (bucket.len, bucket.first());
+                self.ahead = Ahead { index, left, slot, ..self.ahead };
+            } else {
+                soon(self.store.key(slot).place);
+                self.store.fetch(slot);
+                let lead = self.ahead.lead + 1;
+                self.ahead = Ahead { index, left: left - 1, slot: self.store.after(slot), lead };
             }
-        };
-        let item = slot.and_then(|slot| self.store.slots[slot].item.as_ref());
-        item.into_iter().for_each(soon);
+        }
+    }
+
+    /// Whether an event that is inserted now for this time is one that [`Queue::look_ahead`] misses.
+    #[inline]
+    pub(crate) fn is_passed(&self, at: u64) -> bool {
+        Level::<BUCKET_BITS, FINE_BITS>::index(at) <= self.ahead.index
+    }
+
+    /// The fine bucket of now.
+    #[inline]
+    fn own_index(&self) -> usize {
+        Level::<BUCKET_BITS, FINE_BITS>::index(self.now)
     }
 
     /// Gives the present bucket, all of which has been read, back to the store.
@@ -216,18 +249,14 @@ impl<T> Queue<T> {
     }
 
     /// Opens the next bucket that has events. The present one has none left.
-    fn turn_wheel(&mut self, soon: &mut impl FnMut(&T)) -> Option<()> {
+    fn turn_wheel(&mut self) -> Option<()> {
         self.close_present();
         loop {
-            if let Some(index) = self.fine.next(self.now) {
+            if let Some(index) = self.fine.next(self.own_index()) {
                 self.now = self.fine.tick(self.now, index);
                 self.present = self.fine.take(index);
-                self.order.extend(self.store.slots_of(self.present));
+                self.order.extend(self.store.entries(self.present, self.now));
                 self.sort();
-                if self.order.len() > FEW {
-                    let items = self.order.iter();
-                    items.flat_map(|slot| &self.store.slots[*slot as usize].item).for_each(soon);
-                }
                 return Some(());
             }
             self.spread()?;
@@ -239,42 +268,35 @@ impl<T> Queue<T> {
 
     /// Moves the next coarse bucket's events to the finer levels.
     fn spread(&mut self) -> Option<()> {
-        let Some(index) = self.coarse.next(self.now) else {
+        self.ahead = Ahead::default();
+        let Some(index) = self.coarse.next(Level::<FINE_BITS, COARSE_BITS>::index(self.now)) else {
             let (window, events) = self.beyond.pop_first()?;
             self.now = window << COARSE_BITS;
-            for (at, item) in events {
-                self.push(at, item);
+            for (at, place, item) in events {
+                self.push(at, place, item);
             }
             return Some(());
         };
         self.now = self.coarse.tick(self.now, index);
         let bucket = self.coarse.take(index);
-        let slots: Vec<u32> = self.store.slots_of(bucket).collect();
-        for slot in slots {
-            let slot = &mut self.store.slots[slot as usize];
-            let at = slot.at;
-            if let Some(item) = slot.item.take() {
-                self.push(at, item);
+        let entries: Vec<Entry> = self.store.entries(bucket, self.now).collect();
+        for Entry { at, slot } in entries {
+            let place = self.store.key(slot).place;
+            if let Some(item) = self.store.take(slot) {
+                self.push(at, place, item);
             }
         }
         self.store.release(bucket);
         Some(())
     }
 
-    /// Puts the present bucket's slots in order of time; what was inserted earlier stays earlier.
+    /// Puts the present bucket's events in order of time; what was inserted earlier stays earlier.
     fn sort(&mut self) {
-        let slots = &self.store.slots;
-        let at = |slot: u32| slots[slot as usize].at;
         if self.order.len() > FEW {
-            sort_many(&self.order, &mut self.scratch, |slot| at(slot) as usize % TICKS);
-            return std::mem::swap(&mut self.order, &mut self.scratch);
-        }
-        for end in 1..self.order.len() {
-            let mut place = end;
-            while place > 0 && at(self.order[place - 1]) > at(self.order[place]) {
-                self.order.swap(place - 1, place);
-                place -= 1;
-            }
+            sort_many(&self.order, &mut self.scratch);
+            std::mem::swap(&mut self.order, &mut self.scratch);
+        } else {
+            self.order.sort_by_key(|entry| entry.at);
         }
     }
 }
@@ -285,95 +307,22 @@ const FEW: usize = 16;
 const TICKS: usize = 1 << BUCKET_BITS;
 
 /// Sorts stably by counting.
-fn sort_many(order: &[u32], sorted: &mut Vec<u32>, tick: impl Fn(u32) -> usize) {
+fn sort_many(order: &[Entry], sorted: &mut Vec<Entry>) {
+    let tick = |entry: &Entry| entry.at as usize % TICKS;
     let mut next = [0u32; TICKS];
-    for slot in order {
-        next[tick(*slot)] += 1;
+    for entry in order {
+        next[tick(entry)] += 1;
     }
     let mut total = 0;
     for count in &mut next {
         total += std::mem::replace(count, total);
     }
     sorted.clear();
-    sorted.resize(order.len(), 0);
-    for slot in order {
-        let place = &mut next[tick(*slot)];
-        sorted[*place as usize] = *slot;
+    sorted.resize(order.len(), Entry::default());
+    for entry in order {
+        let place = &mut next[tick(entry)];
+        sorted[*place as usize] = *entry;
         *place += 1;
-    }
-}
-
-/// A list of events: a chain of chunks, all of them full but the last.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
-    first: u32,
-    last: u32,
-    len: u32,
-}
-
-/// Where all events are kept.
-#[derive(Debug)]
-struct Store<T> {
-    /// Chunk i is `slots[i * CHUNK..][..CHUNK]`.
-    slots: Vec<Slot<T>>,
-    /// The chunk after each chunk in its bucket.
-    next: Vec<u32>,
-    free: Vec<u32>,
-}
-
-#[derive(Debug)]
-struct Slot<T> {
-    at: u64,
-    item: Option<T>,
-}
-
-/// Slots in a chunk.
-const CHUNK: usize = 8;
-
-impl<T> Store<T> {
-    #[inline(always)]
-    fn append(&mut self, bucket: &mut Bucket, at: u64, item: T) {
-        let offset = bucket.len as usize % CHUNK;
-        if offset == 0 {
-            let chunk = self.free.pop().unwrap_or_else(|| self.grow());
-            if bucket.len == 0 {
-                bucket.first = chunk;
-            } else {
-                self.next[bucket.last as usize] = chunk;
-            }
-            bucket.last = chunk;
-        }
-        bucket.len += 1;
-        self.slots[bucket.last as usize * CHUNK + offset] = Slot { at, item: Some(item) };
-    }
-
-    #[cold]
-    fn grow(&mut self) -> u32 {
-        let chunk = self.next.len() as u32;
-        self.next.push(0);
-        self.slots.extend((0..CHUNK).map(|_| Slot { at: 0, item: None }));
-        chunk
-    }
-
-    /// The slots of a bucket in order of insertion.
-    fn slots_of(&self, bucket: Bucket) -> impl Iterator<Item = u32> + '_ {
-        let mut chunk = bucket.first;
-        (0..bucket.len).map(move |index| {
-            let offset = index as usize % CHUNK;
-            if offset == 0 && index > 0 {
-                chunk = self.next[chunk as usize];
-            }
-            (chunk as usize * CHUNK + offset) as u32
-        })
-    }
-
-    /// Takes back the chunks of a bucket whose events have all been taken.
-    fn release(&mut self, bucket: Bucket) {
-        let mut chunk = bucket.first;
-        for _ in 0..(bucket.len as usize).div_ceil(CHUNK) {
-            self.free.push(chunk);
-            chunk = self.next[chunk as usize];
-        }
     }
 }
 
@@ -398,7 +347,7 @@ impl<const LOW: u32, const HIGH: u32> Level<LOW, HIGH> {
     /// The bucket of a tick, which is about to get an event.
     #[inline]
     fn occupy(&mut self, at: u64) -> &mut Bucket {
-        let index = (at >> LOW) as usize % Self::BUCKETS;
+        let index = Self::index(at);
         self.occupied[index / 64] |= 1 << (index % 64);
         self.summary |= 1 << (index / 64);
         &mut self.buckets[index]
@@ -419,10 +368,15 @@ impl<const LOW: u32, const HIGH: u32> Level<LOW, HIGH> {
         std::mem::take(&mut self.buckets[index])
     }
 
-    /// The first bucket after `now`'s own that has events.
+    /// The bucket of a tick.
     #[inline]
-    fn next(&self, now: u64) -> Option<usize> {
-        let own = (now >> LOW) as usize % Self::BUCKETS;
+    fn index(at: u64) -> usize {
+        (at >> LOW) as usize % Self::BUCKETS
+    }
+
+    /// The first bucket after this one that has events.
+    #[inline]
+    fn next(&self, own: usize) -> Option<usize> {
         let word = own / 64;
         // Twice, because shifting by 64 is not allowed.
         let here = self.occupied[word] & (u64::MAX << (own % 64) << 1);
@@ -447,6 +401,7 @@ impl<const LOW: u32, const HIGH: u32> Level<LOW, HIGH> {
 mod tests {
     use super::*;
     use bellwether_core::Draws;
+    use std::collections::BTreeSet;
 
     /// The plainest possible queue, to compare with.
     #[derive(Default)]
@@ -476,17 +431,47 @@ mod tests {
             for item in 0..2_000 {
                 let reach = [1, 70, 5_000, 1 << 19, 1 << 31, 1 << 40][draws.below(6) as usize];
                 let at = model.now + draws.below(reach);
-                queue.push(at, item);
+                queue.push(at, 0, item);
                 model.push(at, item);
                 for _ in 0..draws.below(3) {
-                    assert_eq!(queue.peek(|_| ()), model.events.keys().next().map(|key| key.0));
-                    assert_eq!(queue.pop(|_| ()), model.pop());
+                    assert_eq!(queue.peek(), model.events.keys().next().map(|key| key.0));
+                    assert_eq!(queue.pop(), model.pop());
                 }
             }
             while let Some(expected) = model.pop() {
-                assert_eq!(queue.pop(|_| ()), Some(expected));
+                assert_eq!(queue.pop(), Some(expected));
             }
-            assert_eq!(queue.pop(|_| ()), None);
+            assert_eq!(queue.pop(), None);
+        }
+    }
+
+    /// Each event needs a process of its own and is followed by another one, as on a ring.
+    #[test]
+    fn events_are_announced_or_known_to_be_missed() {
+        for in_flight in [10, 300, 5_000, 50_000] {
+            let mut draws = Draws::new(in_flight);
+            let mut queue = Queue::with_room(in_flight as usize);
+            let (mut missed, mut announced) = (BTreeSet::new(), BTreeSet::new());
+            let mut early = 0;
+            let mut push = |queue: &mut Queue<u32>, missed: &mut BTreeSet<u32>, now, place| {
+                let at = now + draws.between(1_000, 100_000);
+                if queue.is_passed(at) {
+                    missed.insert(place);
+                }
+                queue.push(at, place, place);
+            };
+            for place in 0..in_flight as u32 {
+                push(&mut queue, &mut missed, 0, place);
+            }
+            let events = 200_000;
+            for next in in_flight as u32..events + in_flight as u32 {
+                let (now, place) = queue.pop().unwrap();
+                early += u32::from(announced.contains(&place) || missed.contains(&place));
+                queue.look_ahead(|place| assert!(announced.insert(place), "announced twice"));
+                assert!(queue.ahead.lead <= MOST_AHEAD);
+                push(&mut queue, &mut missed, now, next);
+            }
+            assert!(early > events * 9 / 10, "{early} of {events} with {in_flight} in flight");
         }
     }
 
@@ -494,16 +479,16 @@ mod tests {
     fn an_event_can_be_inserted_before_one_that_was_looked_at() {
         for near in [1, 40, 5_000, 1 << 20, 1 << 32] {
             let mut queue = Queue::with_room(0);
-            queue.push(near, 'a');
-            assert_eq!(queue.pop(|_| ()), Some((near, 'a')));
+            queue.push(near, 0, 'a');
+            assert_eq!(queue.pop(), Some((near, 'a')));
             for (offset, item) in [(900_000, 'd'), (900_001, 'e')] {
-                queue.push(near + offset, item);
+                queue.push(near + offset, 0, item);
             }
-            assert_eq!(queue.peek(|_| ()), Some(near + 900_000));
+            assert_eq!(queue.peek(), Some(near + 900_000));
             for (offset, item) in [(1_000, 'c'), (10, 'b')] {
-                queue.push(near + offset, item);
+                queue.push(near + offset, 0, item);
             }
-            let rest: Vec<_> = std::iter::from_fn(|| queue.pop(|_| ())).collect();
+            let rest: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
             let expected = [(10, 'b'), (1_000, 'c'), (900_000, 'd'), (900_001, 'e')];
             assert_eq!(rest, expected.map(|(offset, item)| (near + offset, item)));
         }
@@ -512,9 +497,9 @@ mod tests {
     #[test]
     fn a_time_in_the_past_means_now() {
         let mut queue = Queue::with_room(0);
-        queue.push(100, 'a');
-        assert_eq!(queue.pop(|_| ()), Some((100, 'a')));
-        queue.push(5, 'b');
-        assert_eq!(queue.pop(|_| ()), Some((100, 'b')));
+        queue.push(100, 0, 'a');
+        assert_eq!(queue.pop(), Some((100, 'a')));
+        queue.push(5, 0, 'b');
+        assert_eq!(queue.pop(), Some((100, 'b')));
     }
 }

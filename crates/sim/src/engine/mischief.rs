@@ -5,7 +5,7 @@ use crate::fault::{Action, ActiveCut, FaultCounts, FaultKind};
 use crate::node::{Oddity, Trap};
 use crate::observer::{Observer, Seen};
 use bellwether_algorithms::time::Offset;
-use bellwether_core::{NodeId, Process, Time, micros};
+use bellwether_core::{Call, NodeId, Process, Time, micros};
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub const CLOCK_START: Duration = Duration::from_secs(24 * 3_600);
 impl<P: Process, O: Observer<P>> Sim<P, O> {
     #[cold]
     pub(super) fn perform(&mut self, action: Action<P::Input>) {
-        self.stirred = true;
+        self.world.stirred = true;
         self.world.last = self.world.now;
         let place = |id: &NodeId| self.group.place(*id);
         match &action {
@@ -93,7 +93,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             self.world.faults.bite(FaultKind::Pause);
         } else if self.nodes[place].up {
             self.see(place, Seen::Input(&input));
-            self.step(place, |process, cx| process.on_input(input, cx));
+            self.step(place, Call::Input(input));
         }
     }
 
@@ -133,7 +133,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         self.world.faults.bite(FaultKind::Recover);
         self.monitor.recovered();
         self.see(place, Seen::Recover);
-        self.step(place, |process, cx| process.on_start(saved, cx));
+        self.step(place, Call::Start(saved));
     }
 
     fn pause(&mut self, place: usize) {
@@ -183,7 +183,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         } else {
             oddity.busy_until = oddity.busy_until.max(now) + oddity.slow;
             let until = oddity.busy_until.as_micros();
-            self.world.queue.push(until, Event::Late(Box::new(event)));
+            self.world.queue.push(until, place as u32, Event::Late(Box::new(event)));
             self.world.faults.bite(FaultKind::Slow);
         }
     }

@@ -15,12 +15,12 @@ use crate::network::{Network, Oracle, Rate};
 use crate::node::{Node, Oddity};
 use crate::observer::{Observer, Seen, Why};
 use crate::plan::FateEntry;
-use crate::prefetch::prefetch;
+use crate::prefetch::{prefetch, roomy};
 use crate::queue::Queue;
 use crate::tally::Tally;
 use bellwether_algorithms::definition::MilestoneReader;
 use bellwether_core::{
-    Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
+    Call, Context, Goal, Group, Here, Invariant, Message, NodeId, Process, Role, Time,
 };
 use sink::Sink;
 use std::collections::BTreeMap;
@@ -48,8 +48,6 @@ pub struct Sim<P: Process, O> {
     keeps_going: bool,
     /// A run with more events or messages than this is cut off.
     most_events: u64,
-    /// Whether something has happened that can have brought the goal about.
-    stirred: bool,
     /// The observer.
     pub observer: O,
 }
@@ -68,8 +66,8 @@ struct World<P: Process> {
     tally: Tally,
     faults: FaultCounts,
     sent: u64,
-    /// Where the last message went.
-    receiver: usize,
+    /// Where a message goes that arrives too soon to be announced by the queue.
+    receiver: u32,
     events: u64,
     /// Messages that move the algorithm on and are on the way; counted only if an observer asks, that
     /// is, if the run ends when its goal is reached.
@@ -82,6 +80,8 @@ struct World<P: Process> {
     meter: Option<Box<Metered<P>>>,
     /// Who hears what the processes say, if anybody.
     attendance: Option<Box<Attendance<P>>>,
+    /// Whether something has happened that can have brought the goal about.
+    stirred: bool,
 }
 
 /// A meter, and what outputs mean to it.
@@ -169,7 +169,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 faults.want(kind);
             }
         }
-        let nodes = (0..group.len()).map(|_| Node::default()).collect();
+        let mut nodes = roomy(group.len());
+        nodes.resize_with(group.len(), Node::default);
         Sim {
             nodes,
             oddities: BTreeMap::new(),
@@ -191,6 +192,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
                 unsteered: Vec::new(),
                 meter: None,
                 attendance: None,
+                stirred: true,
             },
             monitor: Monitor::new(invariants),
             goal: None,
@@ -200,7 +202,6 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             violation: None,
             keeps_going: false,
             most_events: u64::MAX,
-            stirred: true,
             observer,
             group,
             config,
@@ -211,7 +212,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     pub(crate) fn start(&mut self) {
         for place in 0..self.nodes.len() {
             self.nodes[place].up = true;
-            self.step(place, |process, cx| process.on_start(None, cx));
+            self.step(place, Call::Start(None));
         }
         self.look_at_whole();
     }
@@ -256,7 +257,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             for kind in action.fault() {
                 self.world.faults.want(kind);
             }
-            self.world.queue.push(at.as_micros(), Event::Act(self.script.len() as u32));
+            self.world.queue.push(at.as_micros(), 0, Event::Act(self.script.len() as u32));
             self.script.push(action);
             self.pending += 1;
             self.last_action = self.last_action.max(at);
@@ -306,25 +307,20 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             if self.world.events.max(self.world.sent) >= self.most_events {
                 return Ended::Storm;
             }
-            if self.goal.is_some() && self.stirred && self.is_settled() {
+            if self.goal.is_some() && self.world.stirred && self.is_settled() {
                 return Ended::Settled;
             }
-            let (nodes, group) = (&self.nodes, &self.group);
-            let warm = |event: &Event<P>| {
-                if let Event::Deliver { to, .. } = event {
-                    prefetch(&nodes[*to as usize]);
-                    prefetch(&group.ring()[*to as usize]);
-                }
-            };
-            if until < Time::MAX
-                && self.world.queue.peek(warm).is_some_and(|at| at > until.as_micros())
+            if until < Time::MAX && self.world.queue.peek().is_some_and(|at| at > until.as_micros())
             {
                 self.world.now = until;
                 return Ended::TimeUp;
             }
-            let Some((at, event)) = self.world.queue.pop(warm) else { return Ended::Quiet };
-            if nodes.len() > FITS_THE_CACHE {
-                self.world.queue.with_next(warm);
+            let Some((at, event)) = self.world.queue.pop() else { return Ended::Quiet };
+            if self.nodes.len() > FITS_THE_CACHE {
+                self.world.queue.look_ahead(|place| {
+                    prefetch(&self.nodes[place as usize]);
+                    prefetch(&self.group.ring()[place as usize]);
+                });
             }
             self.world.now = Time::from_micros(at);
             self.handle(event);
@@ -368,7 +364,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if O::ACTIVE {
             self.see(to, Seen::Receive { id, from, msg: &msg });
         }
-        self.step(to, |process, cx| process.on_message(from, msg, cx));
+        self.step(to, Call::Message(from, msg));
     }
 
     /// A message is not on its way any more.
@@ -379,7 +375,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         {
             // Those that were sent before anybody asked are not counted.
             *in_flight = in_flight.saturating_sub(1);
-            self.stirred |= *in_flight == 0;
+            self.world.stirred |= *in_flight == 0;
         }
     }
 
@@ -406,12 +402,12 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if O::ACTIVE {
             self.see(place, Seen::Timer(&timer));
         }
-        self.step(place, |process, cx| process.on_timer(timer, cx));
+        self.step(place, Call::Timer(timer));
     }
 
     /// Calls one handler of one process and lets its effects happen.
     #[inline(always)]
-    fn step(&mut self, place: usize, handler: impl FnOnce(&mut P, &mut Context<'_, P>)) {
+    fn step(&mut self, place: usize, call: Call<P>) {
         let node = &mut self.nodes[place];
         let me = self.group.ring()[place];
         let oddity = if node.odd { self.oddities.get_mut(&place) } else { None };
@@ -429,10 +425,9 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
             group: &self.group,
             place,
             me,
-            stirred: &mut self.stirred,
         };
         let here = Here::new(&self.group, place, now, O::ACTIVE);
-        handler(&mut node.process, &mut Context::new(&here, &self.config, &mut sink));
+        call.make(&mut node.process, &mut Context::new(&here, &self.config, &mut sink));
         if O::ACTIVE {
             self.observer.stepped(place, &node.process);
         }
@@ -445,9 +440,8 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if self.nodes[place].odd {
             self.spring_trap(place);
         }
-        // By the time that the message arrives, its receiver will be at hand.
         if self.nodes.len() > FITS_THE_CACHE {
-            prefetch(&self.nodes[self.world.receiver]);
+            prefetch(&self.nodes[self.world.receiver as usize]);
         }
     }
 
@@ -465,7 +459,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
         if self.pending > 0 || busy || self.is_disturbed() {
             return false;
         }
-        self.stirred = false;
+        self.world.stirred = false;
         (goal.holds)(&mut self.live())
     }
 
@@ -581,7 +575,10 @@ impl<P: Process> World<P> {
         {
             *in_flight += 1;
         }
-        self.queue.push(at, Event::Deliver { to, from, id, msg });
+        if self.queue.is_passed(at) {
+            self.receiver = to;
+        }
+        self.queue.push(at, to, Event::Deliver { to, from, id, msg });
     }
 }
 

@@ -8,7 +8,7 @@ impl<P: Process, O: Observer<P>> Sim<P, O> {
     /// Lets the next event happen and nothing else, whatever the goal and the violations; says
     /// whether there was one.
     pub fn advance(&mut self) -> bool {
-        let Some((at, event)) = self.world.queue.pop(|_| {}) else { return false };
+        let Some((at, event)) = self.world.queue.pop() else { return false };
         self.world.now = Time::from_micros(at);
         self.handle(event);
         self.look_at_whole();

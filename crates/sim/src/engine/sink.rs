@@ -20,7 +20,6 @@ pub(super) struct Sink<'a, P: Process, O> {
     pub(super) group: &'a Group,
     pub(super) place: usize,
     pub(super) me: NodeId,
-    pub(super) stirred: &'a mut bool,
 }
 
 impl<P: Process, O: Observer<P>> Sink<'_, P, O> {
@@ -62,7 +61,6 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
         let world = &mut *self.world;
         let id = world.sent;
         world.sent += 1;
-        world.receiver = target;
         world.tally.add(kind);
         if O::ACTIVE {
             self.observer.event(world.now, self.place, Seen::Send { id, to, msg: &msg });
@@ -115,7 +113,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
                 return;
             }
         };
-        *self.stirred = true;
+        world.stirred = true;
         let (now, me) = (world.now, self.me);
         if O::ACTIVE {
             self.observer.event(now, target, Seen::Drop { id, from: me, msg: &msg, why });
@@ -136,7 +134,8 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
             (Fires::AsSet(span), None) | (Fires::AsGiven(span), _) => span,
         };
         let at = world.now.as_micros().saturating_add(span);
-        world.queue.push(at, Event::Timer { place: self.place as u32, number, timer });
+        let place = self.place as u32;
+        world.queue.push(at, place, Event::Timer { place, number, timer });
     }
 
     fn cancel_timer(&mut self, timer: P::Timer) {
@@ -144,7 +143,7 @@ impl<P: Process, O: Observer<P>> Effects<P> for Sink<'_, P, O> {
     }
 
     fn emit(&mut self, output: P::Output) {
-        *self.stirred = true;
+        self.world.stirred = true;
         if self.is_dead() {
             return;
         }
