@@ -165,7 +165,7 @@ fn r5_a_peer_that_is_far_behind_is_given_up() {
     let effects = one.write();
     let dropped = MOST_WAITING as u32;
     assert!(effects.contains(&Effect::Emit(Output::Down { peer: id(2), dropped })));
-    assert_eq!(one.process.peers[&id(2)].outward.kept.len(), 1);
+    assert_eq!(one.process.peers.get(&id(2)).unwrap().outward.kept.len(), 1);
 }
 
 #[test]

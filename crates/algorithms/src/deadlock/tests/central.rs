@@ -1,3 +1,4 @@
+use super::super::names::Tx;
 use super::super::tests::{edge, id, tx};
 use super::*;
 use bellwether_core::{Effect, step};
