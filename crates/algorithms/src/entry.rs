@@ -162,7 +162,7 @@ pub const fn head_len(source: &str) -> usize {
             line = at;
         }
     }
-    source.len()
+    if at < line + 3 { line } else { at }
 }
 
 /// The first bytes of a file.
