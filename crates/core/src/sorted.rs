@@ -410,7 +410,7 @@ mod tests {
                         *tree.entry(key).or_default() += step;
                     }
                     5 => {
-                        let keeps = |value: &mut u64| *value % 7 != 0;
+                        let keeps = |value: &mut u64| !value.is_multiple_of(7);
                         map.retain(|_, value| keeps(value));
                         tree.retain(|_, value| keeps(value));
                     }

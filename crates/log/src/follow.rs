@@ -96,7 +96,7 @@ impl<M: Machine> Log<M> {
         cx.rule("G7");
         self.freed_by = None;
         let same = self.lease.filter(|lease| lease.leader == leader && lease.term == beat.term);
-        let lease = cx.config().lease_of(beat.lease);
+        let lease = cx.config().lease_of(beat.lease_us);
         let until = cx.now() + lease;
         let longer = same.map(|lease| lease.until).filter(|earlier| *earlier > until);
         if longer.is_none() {
@@ -213,7 +213,7 @@ impl<M: Machine> Log<M> {
             start: self.starts,
             lost: self.lost,
             birth: self.birth,
-            lease: beat.lease,
+            lease_us: beat.lease_us,
         };
         cx.send(leader, Msg::Ack(ack));
     }

@@ -273,7 +273,7 @@ impl<M: Machine> Log<M> {
             appointed: state.appointed,
             welcome: lost.map(|peer| peer.start),
             incarnation: self.incarnation,
-            lease: self.leases(config).lease,
+            lease_us: self.leases(config).lease_us(),
         })
     }
 
@@ -371,7 +371,7 @@ impl<M: Machine> Log<M> {
         }
         cx.emit(Output::Reading { member: from, sent: ack.sent, clock: ack.clock });
         let resumed = state.resumed;
-        let lease = cx.config().lease_of(ack.lease);
+        let lease = cx.config().lease_of(ack.lease_us);
         let peer = state.peers.entry(from).or_insert(Peer::new(&ack));
         // G9, G10: an earlier start, or another folder's late answer.
         if peer.birth == ack.birth && ack.start < peer.start

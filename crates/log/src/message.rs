@@ -27,9 +27,9 @@ pub struct Heartbeat {
     pub welcome: Option<u32>,
     /// G15: which start of the leader's process sends this.
     pub incarnation: Incarnation,
-    /// G7: how long the receiver shall be bound. A version that knows no settings of the log does not say: zero. Then
-    /// it is the configured lease.
-    pub lease: Duration,
+    /// G7: how long the receiver shall be bound, in microseconds. A version that knows no settings of the log does not
+    /// say: zero. Then it is the configured lease.
+    pub lease_us: u32,
 }
 
 /// G15: that incarnation has ended. It will do nothing any more.
@@ -169,7 +169,7 @@ pub struct Ack {
     /// Its data folder (G10).
     pub birth: Birth,
     /// For how long it is bound, as it was asked to be (G7); zero for the configured lease.
-    pub lease: Duration,
+    pub lease_us: u32,
 }
 
 /// What a voter answers.
@@ -230,7 +230,7 @@ pub enum Body<M: Machine> {
         /// Which snapshot: the state at this committed position.
         at: Position,
         /// The roster at this position.
-        roster: Roster,
+        roster: Box<Roster>,
         /// Where these parts begin.
         from: M::Cursor,
         /// The parts.

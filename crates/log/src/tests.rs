@@ -207,7 +207,7 @@ impl One {
             start: 1,
             lost: false,
             birth: Birth::new(1),
-            lease: self.log.leases(&self.config).lease,
+            lease_us: self.log.leases(&self.config).lease_us(),
         }
     }
 }
@@ -236,7 +236,7 @@ pub(crate) fn beat(term: u64, last: Position, commit: u64) -> Heartbeat {
         appointed: false,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
-        lease: ms(500),
+        lease_us: 500_000,
     }
 }
 

@@ -240,7 +240,7 @@ impl<M: Machine> Log<M> {
                 if !self.is_wanted(at, starts_over) {
                     return;
                 }
-                let gets_on = self.take_parts(from, (at, roster, cursor), parts, next, cx);
+                let gets_on = self.take_parts(from, (at, *roster, cursor), parts, next, cx);
                 // A leader's snapshot is a prefix of its log.
                 if let Some(beat) = beat
                     && self.whole().is_some()
@@ -470,7 +470,8 @@ impl<M: Machine> Log<M> {
         let Some(offer) = self.freeze(cx.now()) else { return Body::Mismatch { after: at } };
         let cursor = if offer.at == at { cursor } else { M::Cursor::default() };
         let (parts, next) = offer.state.cut(&cursor, budget);
-        Body::Parts { at: offer.at, roster: offer.roster.clone(), from: cursor, parts, next }
+        let roster = Box::new(offer.roster.clone());
+        Body::Parts { at: offer.at, roster, from: cursor, parts, next }
     }
 
     /// The snapshot that is offered. One whose next entry is not kept any more is of no use.

@@ -236,6 +236,11 @@ impl LeaseSettings {
         Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX).saturating_sub(4))
     }
 
+    /// The lease in microseconds, as messages have it: at most an hour and some minutes.
+    pub fn lease_us(&self) -> u32 {
+        u32::try_from(self.lease.as_micros()).unwrap_or(u32::MAX)
+    }
+
     /// How long a hand-over, or a piece, may take.
     pub(crate) fn patience(&self) -> Duration {
         self.heartbeat.saturating_mul(2)
@@ -343,8 +348,8 @@ impl Config {
     }
 
     /// How long a lease is, by a message that may not say.
-    pub(crate) fn lease_of(&self, said: Duration) -> Duration {
-        if said.is_zero() { self.leases.lease } else { said }
+    pub(crate) fn lease_of(&self, said_us: u32) -> Duration {
+        if said_us == 0 { self.leases.lease } else { Duration::from_micros(said_us.into()) }
     }
 
     /// How many members must agree if all of the group vote.

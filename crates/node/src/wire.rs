@@ -157,7 +157,6 @@ mod tests {
         Birth, Entry, Heartbeat, Incarnation, Index, Payload as Says, Position, Term,
     };
     use std::sync::Arc;
-    use std::time::Duration;
 
     fn beat(term: u64, sent: u64) -> Heartbeat {
         Heartbeat {
@@ -169,7 +168,7 @@ mod tests {
             appointed: false,
             welcome: None,
             incarnation: Incarnation::UNKNOWN,
-            lease: Duration::from_millis(500),
+            lease_us: 500_000,
         }
     }
 
@@ -188,7 +187,7 @@ mod tests {
             start: 1,
             lost: false,
             birth: Birth::new(1),
-            lease: Duration::from_millis(500),
+            lease_us: 500_000,
         }
     }
 

@@ -444,7 +444,7 @@ fn g11_a_restart_and_a_snapshot_keep_the_list() {
 
     let mut other = of_three(3);
     other.beat(2, beat(1, at(1, 9), 9));
-    let roster = Roster { members: Some(Arc::new(list.clone())), ..roster };
+    let roster = Box::new(Roster { members: Some(Arc::new(list.clone())), ..roster });
     let body = Body::Parts { at: at(1, 9), roster, from: 0, parts: vec![4], next: None };
     let last = at(1, 9);
     let effects = other.get(2, Msg::Supply { beat: Some(beat(1, last, 9)), last, body });

@@ -30,8 +30,7 @@ fn changed() -> One {
     change(&mut one, LONG).unwrap();
     one.fire(Timer::Write);
     one.pass(ms(10));
-    let lease = ms(500);
-    let effects = one.get(2, Msg::Ack(Ack { lease, ..one.ack_of() }));
+    let effects = one.get(2, Msg::Ack(Ack { lease_us: 500_000, ..one.ack_of() }));
     assert!(said(&effects).contains(&Output::LeaseSettings(LONG)));
     one
 }
@@ -59,11 +58,11 @@ fn g16_settings_are_in_force_once_they_are_committed() {
     assert_eq!(one.log.leases(&one.config), config().leases);
     change(&mut one, LONG).unwrap();
     assert_eq!(one.log.leases(&one.config), config().leases);
-    assert_eq!(beats(&one.fire(Timer::Heartbeat))[0].lease, ms(500));
+    assert_eq!(beats(&one.fire(Timer::Heartbeat))[0].lease_us, 500_000);
     one.fire(Timer::Write);
     one.ack(2);
     assert_eq!(one.log.leases(&one.config), LONG);
-    assert_eq!(beats(&one.fire(Timer::Heartbeat))[0].lease, LONG.lease);
+    assert_eq!(beats(&one.fire(Timer::Heartbeat))[0].lease_us, LONG.lease_us());
     // They outlive a restart, whatever the configuration says.
     one.restart();
     assert_eq!(one.log.leases(&one.config), LONG);
@@ -106,7 +105,7 @@ fn g16_heartbeats_come_often_enough_for_the_leases_that_count() {
 #[test]
 fn g16_an_earlier_longer_lease_counts_to_its_end() {
     let mut one = leader();
-    one.get(2, Msg::Ack(Ack { lease: LONG.lease, ..one.ack_of() }));
+    one.get(2, Msg::Ack(Ack { lease_us: LONG.lease_us(), ..one.ack_of() }));
     one.pass(ms(10));
     one.ack(2);
     one.pass(ms(2_900));
@@ -117,9 +116,9 @@ fn g16_an_earlier_longer_lease_counts_to_its_end() {
 fn g7_a_follower_is_bound_for_as_long_as_the_heartbeat_says_and_never_for_less_than_before() {
     let mut one = One::new(1);
     let (long, short) =
-        (Heartbeat { lease: LONG.lease, ..beat(1, at(1, 1), 0) }, beat(1, at(1, 1), 0));
-    assert_eq!(acked(&one.beat(2, long)).lease, LONG.lease);
-    assert_eq!(acked(&one.beat(2, short)).lease, ms(500));
+        (Heartbeat { lease_us: LONG.lease_us(), ..beat(1, at(1, 1), 0) }, beat(1, at(1, 1), 0));
+    assert_eq!(acked(&one.beat(2, long)).lease_us, LONG.lease_us());
+    assert_eq!(acked(&one.beat(2, short)).lease_us, 500_000);
     one.pass(ms(2_999));
     let wait = Answer::Wait { leader: Some(id(2)), left: ms(1) };
     assert_eq!(one.asked(3, 2, at(1, 1), true), wait);
@@ -133,7 +132,7 @@ fn g7_a_follower_is_bound_for_as_long_as_the_heartbeat_says_and_never_for_less_t
 #[test]
 fn g9_once_the_longer_lease_is_over_a_restart_waits_for_the_shorter_one() {
     let mut one = One::new(1);
-    one.beat(2, Heartbeat { lease: LONG.lease, ..beat(1, at(1, 1), 0) });
+    one.beat(2, Heartbeat { lease_us: LONG.lease_us(), ..beat(1, at(1, 1), 0) });
     one.pass(ms(2_600));
     one.beat(2, beat(1, at(1, 1), 0));
     one.restart();
@@ -145,7 +144,7 @@ fn g9_once_the_longer_lease_is_over_a_restart_waits_for_the_shorter_one() {
 fn g16_a_snapshot_carries_them() {
     let mut one = One::new(1);
     one.beat(2, beat(1, at(1, 9), 9));
-    let roster = Roster { leases: Some(LONG), ..Roster::new() };
+    let roster = Box::new(Roster { leases: Some(LONG), ..Roster::new() });
     let body = Body::Parts { at: at(1, 9), roster, from: 0, parts: vec![4], next: None };
     let last = at(1, 9);
     let effects = one.get(2, Msg::Supply { beat: Some(beat(1, last, 9)), last, body });

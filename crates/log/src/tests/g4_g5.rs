@@ -1,7 +1,7 @@
 //! Appending, and fetching in pieces.
 
 use super::*;
-use crate::{Body, Completeness, Roster};
+use crate::{Body, Completeness};
 
 fn words(one: &One) -> Vec<u8> {
     one.log.state().unwrap().1.0.clone()
@@ -299,7 +299,7 @@ fn g5_a_log_that_votes_were_asked_for_stays_as_it_is() {
 }
 
 fn parts(of: Position, from: usize, parts: &[u8], next: Option<usize>) -> Msg<Words> {
-    let body = Body::Parts { at: of, roster: Roster::new(), from, parts: parts.to_vec(), next };
+    let body = Body::Parts { at: of, roster: Box::default(), from, parts: parts.to_vec(), next };
     Msg::Supply { beat: Some(beat(3, at(3, 9), 7)), last: at(3, 9), body }
 }
 

@@ -46,7 +46,7 @@ impl Dice {
             appointed: false,
             welcome: Some(self.number() as u32),
             incarnation: Incarnation::new(self.number()),
-            lease: self.span(),
+            lease_us: self.below(600_000) as u32,
         }
     }
 
@@ -115,7 +115,7 @@ impl Dice {
             0 => Body::Mismatch { after: prev },
             1 => Body::Parts {
                 at: prev,
-                roster: self.roster(),
+                roster: Box::new(self.roster()),
                 from: self.below(2) as usize,
                 parts: vec![self.below(20) as u8],
                 next: (self.below(2) == 0).then(|| self.number() as usize),
@@ -158,7 +158,7 @@ impl Dice {
                 start: self.number() as u32,
                 lost: self.below(4) == 0,
                 birth: Birth::new(self.below(3)),
-                lease: self.span(),
+                lease_us: self.below(600_000) as u32,
             }),
             4 => Msg::Refuse { term, promised: Term::new(self.number()) },
             5 => Msg::Fetch {

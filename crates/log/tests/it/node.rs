@@ -245,11 +245,11 @@ impl Process for Node {
     }
 
     fn on_message(&mut self, from: NodeId, mut msg: Msg<List>, cx: &mut Cx<'_>) {
-        let own = self.log.leases(&cx.config().log).lease;
+        let own = self.log.leases(&cx.config().log).lease_us();
         match (cx.config().flaw, &mut msg) {
-            (Some(Flaw::BindsByItsSettings), Msg::Append { beat, .. }) => beat.lease = own,
+            (Some(Flaw::BindsByItsSettings), Msg::Append { beat, .. }) => beat.lease_us = own,
             (Some(Flaw::BindsByItsSettings | Flaw::CountsByItsSettings), Msg::Ack(ack)) => {
-                ack.lease = own;
+                ack.lease_us = own;
             }
             _ => {}
         }

@@ -256,10 +256,10 @@ impl Process for Probe {
     }
 
     fn on_message(&mut self, from: NodeId, mut msg: Msg<List>, cx: &mut Cx<'_>) {
-        let own = self.log.leases(&cx.config().config_of(cx.me())).lease;
+        let own = self.log.leases(&cx.config().config_of(cx.me())).lease_us();
         match (cx.config().flaw, &mut msg) {
-            (Some(Flaw::BindsByItsOwnLease), Msg::Append { beat, .. }) => beat.lease = own,
-            (Some(Flaw::BindsByItsOwnLease), Msg::Ack(ack)) => ack.lease = own,
+            (Some(Flaw::BindsByItsOwnLease), Msg::Append { beat, .. }) => beat.lease_us = own,
+            (Some(Flaw::BindsByItsOwnLease), Msg::Ack(ack)) => ack.lease_us = own,
             _ => {}
         }
         let is_miscounted = cx.config().counts_learner == Some(from) && matches!(msg, Msg::Ack(_));

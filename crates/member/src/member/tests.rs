@@ -78,7 +78,7 @@ fn beat(number: u64, index: u64) -> Heartbeat {
         appointed: false,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
-        lease: config().log.leases.lease,
+        lease_us: config().log.leases.lease_us(),
     }
 }
 
@@ -203,7 +203,7 @@ fn ack(p3: &Node, from: u32, matched: Option<u64>) -> Letter {
         start: 1,
         lost: false,
         birth: birth(from),
-        lease: p3.config.log.leases.lease,
+        lease_us: p3.config.log.leases.lease_us(),
     }))
 }
 

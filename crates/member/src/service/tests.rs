@@ -54,7 +54,7 @@ fn follow(p3: &mut P3, leader: u32, term: u64) -> Vec<Effect<Service>> {
         appointed: true,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
-        lease: p3.config.member.log.leases.lease,
+        lease_us: p3.config.member.log.leases.lease_us(),
     };
     let payload = Payload::Begin { leader: id(leader), births: Vec::new() };
     let entries = Arc::new([Arc::new(Entry { position: last, payload })]);
@@ -110,7 +110,7 @@ fn acknowledge_what_was_sent(p3: &mut P3, matched: u64, sent: Time) -> Vec<Effec
             start: 1,
             lost: false,
             birth: Birth::new(follower.into()),
-            lease: p3.config.member.log.leases.lease,
+            lease_us: p3.config.member.log.leases.lease_us(),
         };
         effects.extend(p3.deliver(follower, of_log(log::Msg::Ack(ack))));
     }

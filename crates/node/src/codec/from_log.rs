@@ -58,8 +58,17 @@ pub(super) fn kind(msg: &Msg<Coordination>) -> Kind {
 }
 
 fn beat(beat: &Heartbeat) -> wire::Heartbeat {
-    let Heartbeat { term, generation, sent, commit, last, appointed, welcome, incarnation, lease } =
-        *beat;
+    let Heartbeat {
+        term,
+        generation,
+        sent,
+        commit,
+        last,
+        appointed,
+        welcome,
+        incarnation,
+        lease_us,
+    } = *beat;
     wire::Heartbeat {
         term: Some(term.number()),
         generation: generation.into(),
@@ -69,7 +78,7 @@ fn beat(beat: &Heartbeat) -> wire::Heartbeat {
         appointed,
         welcome: welcome.map(u64::from),
         incarnation: incarnation.number(),
-        lease_us: micros(lease),
+        lease_us: lease_us.into(),
     }
 }
 
@@ -78,7 +87,7 @@ fn ended(ended: &Ended) -> wire::Ended {
 }
 
 fn ack(ack: &Ack) -> wire::Ack {
-    let Ack { term, sent, clock, matched, holds, start, lost, birth, lease } = *ack;
+    let Ack { term, sent, clock, matched, holds, start, lost, birth, lease_us } = *ack;
     wire::Ack {
         term: Some(term.number()),
         sent_us: Some(sent.as_micros()),
@@ -88,7 +97,7 @@ fn ack(ack: &Ack) -> wire::Ack {
         start: Some(start.into()),
         lost,
         birth: Some(birth.number()),
-        lease_us: micros(lease),
+        lease_us: lease_us.into(),
     }
 }
 

@@ -76,7 +76,7 @@ fn beat(beat: wire::Heartbeat) -> Result<Heartbeat, Malformed> {
         appointed: beat.appointed,
         welcome: beat.welcome.map(|start| fit(start, "beat.welcome")).transpose()?,
         incarnation: Incarnation::new(beat.incarnation),
-        lease: lease(beat.lease_us, "beat.lease_us")?,
+        lease_us: fit(beat.lease_us, "beat.lease_us")?,
     })
 }
 
@@ -95,7 +95,7 @@ fn ack(ack: &wire::Ack) -> Result<Ack, Malformed> {
         start: fit(require(ack.start, "ack.start")?, "ack.start")?,
         lost: ack.lost,
         birth: birth(ack.birth, "ack.birth")?,
-        lease: lease(ack.lease_us, "ack.lease_us")?,
+        lease_us: fit(ack.lease_us, "ack.lease_us")?,
     })
 }
 
@@ -117,7 +117,7 @@ fn body(body: supply::Body) -> Result<Body<Coordination>, Malformed> {
         },
         supply::Body::Parts(piece) => Body::Parts {
             at: position(piece.at, "supply.parts.at")?,
-            roster: Roster {
+            roster: Box::new(Roster {
                 births: piece.roster.into_iter().map(folder).collect::<Result<_, _>>()?,
                 members: match piece.members.as_slice() {
                     [] => None,
@@ -128,7 +128,7 @@ fn body(body: supply::Body) -> Result<Body<Coordination>, Malformed> {
                     [] => None,
                     leases => Some(unpack(leases, "supply.parts.leases")?),
                 },
-            },
+            }),
             from: unpack(&piece.from, "supply.parts.from")?,
             parts: unpack(&piece.parts, "supply.parts.parts")?,
             next: match piece.next.as_slice() {
@@ -177,8 +177,8 @@ fn entries(bytes: &[u8], field: &'static str) -> Result<Entries<Coordination>, M
     for entry in entries.iter() {
         fit(entry.position.term.number(), field)?;
         if let Payload::LeaseSettings(leases) = entry.payload {
-            lease(micros(leases.lease), field)?;
-            lease(micros(leases.heartbeat), field)?;
+            // An hour and some minutes: spans can be added and doubled without care.
+            fit(micros(leases.lease.max(leases.heartbeat)), field)?;
         }
     }
     Ok(entries)
@@ -198,11 +198,6 @@ pub(super) fn term(term: Option<u64>, field: &'static str) -> Result<Term, Malfo
 
 fn birth(birth: Option<u64>, field: &'static str) -> Result<Birth, Malformed> {
     require(birth, field).map(Birth::new)
-}
-
-/// At most an hour and some minutes: spans can be added and doubled without care.
-fn lease(micros: u64, field: &'static str) -> Result<Duration, Malformed> {
-    fit(micros, field).map(|micros| Duration::from_micros(micros.into()))
 }
 
 fn time(micros: Option<u64>, field: &'static str) -> Result<Time, Malformed> {

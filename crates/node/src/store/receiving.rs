@@ -188,7 +188,7 @@ mod tests {
             appointed: false,
             welcome: None,
             incarnation: Incarnation::UNKNOWN,
-            lease: Duration::ZERO,
+            lease_us: 0,
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
         let next = (piece + 1 < PIECES).then_some(piece + 1);
         let roster = [(NodeId::new(1), Birth::new(1))].into_iter().collect::<Roster>();
         let parts = vec![part(piece)];
-        let body = Body::Parts { at: at(), roster, from: piece, parts, next };
+        let body = Body::Parts { at: at(), roster: Box::new(roster), from: piece, parts, next };
         Msg::Supply { beat: Some(beat()), last: at(), body }
     }
 

@@ -146,7 +146,7 @@ impl World {
                 let now = node.log.durable();
                 let (promised, vote) = (now.hard.promised, now.hard.vote);
                 let hard = HardState { promised, vote, ..before.hard };
-                compare(&Durable { hard, ..before }, &now);
+                compare(&now, &Durable { hard, ..before });
                 self.seen[4] += 1;
             }
             let before = store.snapshot.map(|(snapshot, _)| snapshot.at);

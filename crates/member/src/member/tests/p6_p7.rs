@@ -197,7 +197,7 @@ fn filling() -> Node {
     assert_eq!(sent_kind(&p3.deliver(5, Msg::Log(letter)), "FETCH"), [id(5)]);
     let (at, roster, parts) = (far.last, Roster::new(), Vec::new());
     // More parts follow.
-    let body = Body::Parts { at, roster, from: (), parts, next: Some(()) };
+    let body = Body::Parts { at, roster: Box::new(roster), from: (), parts, next: Some(()) };
     let piece = log::Msg::Supply { beat: Some(far), last: far.last, body };
     assert_eq!(said(p3.deliver(5, Msg::Log(piece))), [Event::Filling(id(5))]);
     p3
@@ -223,7 +223,7 @@ fn p7_a_member_that_has_filled_takes_part_again() {
     let far = Heartbeat { commit: Index::new(9), last: Position::new(1, 9), ..beat(1, 9) };
     p3.deliver(5, heartbeat(1, 9));
     let (at, roster, parts) = (far.last, Roster::new(), Vec::new());
-    let body = Body::Parts { at, roster, from: (), parts, next: None };
+    let body = Body::Parts { at, roster: Box::new(roster), from: (), parts, next: None };
     let piece = log::Msg::Supply { beat: Some(far), last: far.last, body };
     assert_eq!(said(p3.deliver(5, Msg::Log(piece))), [Event::Recovered]);
     assert!(eligible(&p3));

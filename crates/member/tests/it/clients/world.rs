@@ -123,7 +123,7 @@ impl fmt::Display for Observed {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Saved {
-    Member(Durable<Coordination>),
+    Member(Box<Durable<Coordination>>),
     User(u64),
 }
 
@@ -142,7 +142,7 @@ impl Process for Node {
     fn durable(&self) -> Saved {
         match self {
             Node::Blank => Saved::User(0),
-            Node::Member(site) => Saved::Member(site.durable()),
+            Node::Member(site) => Saved::Member(Box::new(site.durable())),
             Node::User(person) => Saved::User(person.life),
         }
     }
@@ -151,7 +151,7 @@ impl Process for Node {
         if cx.config().members.contains(cx.me()) {
             *self = Node::Member(Box::default());
             let saved = match saved {
-                Some(Saved::Member(durable)) => Some(durable),
+                Some(Saved::Member(durable)) => Some(*durable),
                 _ => None,
             };
             return self.member(cx, |site, cx| site.on_start(saved, cx));

@@ -11,7 +11,6 @@ use bellwether_member::{ClockStatus, Msg as Member, PeerView};
 use bellwether_node::codec::{Malformed, decode, encode};
 use serde::de::DeserializeSeed;
 use serde_json::{Value as Json, json};
-use std::time::Duration;
 
 /// All examples but for the elections'.
 fn examples() -> impl Iterator<Item = (&'static str, Msg)> {
@@ -224,9 +223,9 @@ fn numbers_survive_up_to_their_limits() {
         let (index, birth) = (Index::new(number), Birth::new(number));
         let (sent, clock) = (Time::from_micros(number), Time::from_micros(!number));
         let (matched, holds, lost) = (index, true, false);
-        let lease = Duration::from_micros(number.min(u32::MAX.into()));
+        let lease_us = u32::try_from(number).unwrap_or(u32::MAX);
         let ack =
-            Ack { term, sent, clock, matched, holds, start: number as u32, lost, birth, lease };
+            Ack { term, sent, clock, matched, holds, start: number as u32, lost, birth, lease_us };
         let last = Position { term, index };
         for msg in [
             M::Ack(ack),

@@ -41,10 +41,10 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         appointed: false,
         welcome: None,
         incarnation: Incarnation::UNKNOWN,
-        lease: Duration::ZERO,
+        lease_us: 0,
     };
     let again = Heartbeat { generation: 2, appointed: true, welcome: Some(3), ..beat };
-    let leased = Heartbeat { lease: Duration::from_millis(500), ..beat };
+    let leased = Heartbeat { lease_us: 500_000, ..beat };
     let ack = Ack {
         term,
         sent,
@@ -54,7 +54,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         start: 1,
         lost: false,
         birth,
-        lease: Duration::ZERO,
+        lease_us: 0,
     };
     let permit = Permit { leader: node, term: Term::new(6), generation: 1 };
     let vote = |sure, answer| M::Vote { term, sure, answer, birth };
@@ -62,8 +62,13 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
     let at = Position::new(6, 290);
     let roster: Roster = [(node, birth), (NodeId::new(200), Birth::new(3))].into_iter().collect();
     let from = Cursor::default();
-    let piece =
-        |parts, next| Body::Parts { at, roster: roster.clone(), from: from.clone(), parts, next };
+    let piece = |parts, next| Body::Parts {
+        at,
+        roster: Box::new(roster.clone()),
+        from: from.clone(),
+        parts,
+        next,
+    };
     let supply = |beat, body| M::Supply { beat, last, body };
     let all = vec![
         ("heartbeat", M::Append { beat, prev: last, entries: Arc::new([]) }),
@@ -72,7 +77,7 @@ pub(crate) fn logs() -> Vec<(&'static str, Msg)> {
         ("append-first", M::Append { beat, prev: Position::ZERO, entries: entries() }),
         ("heartbeat-lease", M::Append { beat: leased, prev: last, entries: settings() }),
         ("ack", M::Ack(ack)),
-        ("ack-lease", M::Ack(Ack { lease: leased.lease, ..ack })),
+        ("ack-lease", M::Ack(Ack { lease_us: leased.lease_us, ..ack })),
         ("ack-lost", M::Ack(Ack { matched: Index::ZERO, holds: false, lost: true, ..ack })),
         ("fetch", M::Fetch { place: Place::After(prev), budget: 4_096, ahead: 0 }),
         (

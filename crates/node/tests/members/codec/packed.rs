@@ -14,7 +14,7 @@ use bellwether_node::codec::encode;
 fn supply(state: &Coordination) -> Vec<u8> {
     let (parts, next) = state.cut(&Cursor::default(), usize::MAX);
     let (at, last, roster) = (Position::new(7, 1), Position::new(7, 1), Roster::new());
-    let body = Body::Parts { at, roster, from: Cursor::default(), parts, next };
+    let body = Body::Parts { at, roster: Box::new(roster), from: Cursor::default(), parts, next };
     encode(&of_log(M::Supply { beat: None, last, body }))
 }
 

@@ -8,6 +8,7 @@ use bellwether_api::json;
 use bellwether_api::orders::Opened;
 use bellwether_core::NodeId;
 use bellwether_http::Extra;
+use bellwether_http::packed::EXPLORER;
 use bellwether_net::certs::{Files, prepare_all};
 use bellwether_node::Daemon;
 use bellwether_node::config::{Overrides, Settings, load};
@@ -31,11 +32,11 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// What a program has besides its member.
 pub fn extra() -> Extra {
     let routes = Router::new().route(EXTRA, axum::routing::get(async || "here"));
-    Extra { routes, document: r#"{ "paths": { "/v1/extra": {} } }"# }
+    Extra { routes, document: EXPLORER }
 }
 
-/// Where that is served.
-pub const EXTRA: &str = "/v1/extra";
+/// Where that is served, by a document that is at hand.
+pub const EXTRA: &str = "/v1/explore/run";
 
 /// Some members of a cluster of a certain size.
 pub struct Cluster {
