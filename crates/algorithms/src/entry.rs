@@ -21,7 +21,7 @@ pub struct Entry {
     pub cost: &'static str,
     /// What the algorithm needs to be right, as it was published. What is put around it may need
     /// more, or bear more: see
-    /// [`Definition::assumes`](crate::definition::Definition::assumes).
+    /// [`About::assumes`](crate::definition::About::assumes).
     pub assumes: Assumptions,
     /// Which processes talk to which, for pictures.
     pub topology: Topology,
