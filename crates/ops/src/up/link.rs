@@ -73,6 +73,10 @@ impl Link {
         sent: Sent<'_>,
     ) -> Result<Response<Incoming>, String> {
         let plain = |error: hyper::Error| error.to_string();
+        // A server closes a connection that has been idle for some time.
+        if self.open.as_ref().is_some_and(|(sender, _)| sender.is_closed()) {
+            self.close();
+        }
         let sender = match &mut self.open {
             Some((sender, _)) => sender,
             None => {
@@ -114,5 +118,34 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+
+    #[tokio::test]
+    async fn a_connection_that_the_server_has_closed_is_opened_again() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = thread::spawn(move || {
+            for _ in 0..2 {
+                let (mut stream, _) = listener.accept().unwrap();
+                let _ = stream.read(&mut [0; 4096]).unwrap();
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").unwrap();
+            }
+        });
+        let mut link = Link::new(Address::parse(&address).unwrap());
+        let within = Duration::from_secs(10);
+        assert_eq!(link.get_text("/", within).await.as_deref(), Some(b"{}".as_slice()));
+        while !link.open.as_ref().unwrap().0.is_closed() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(link.get_text("/", within).await.as_deref(), Some(b"{}".as_slice()));
+        server.join().unwrap();
     }
 }
