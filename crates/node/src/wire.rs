@@ -65,8 +65,9 @@ impl Protocol for Wire {
 
     fn can_wait(&self, sender: &View<'_, Service>, to: NodeId, msg: &Msg) -> bool {
         let View { process, here, config, .. } = sender;
-        let is_append = matches!(msg, Msg::Member(Member::Log(OfLog::Append { .. })));
-        is_append && process.member().is_spare(to, here, &config.member)
+        // A heartbeat without entries saves nothing by waiting, and an alarm costs more than the write.
+        let Msg::Member(Member::Log(OfLog::Append { entries, .. })) = msg else { return false };
+        !entries.is_empty() && process.member().is_spare(to, here, &config.member)
     }
 
     fn may_precede_save(&self, store: &Self::Store, process: &Service, msg: &Msg) -> bool {
