@@ -241,12 +241,11 @@ soak: ## Random schedules and the member in storms, more than in make test; real
 bench: ## Measure the simulator, clocks, graphs and waits beside bare loops, the checker beside stateright
 	cargo bench --locked --package bellwether-sim --package bellwether-algorithms --package bellwether-coordination --package bellwether-check
 
-bench-failover: peers ## Measure failover beside etcd; failover, hand-over, false elections and cost of real members; 30 minutes
+bench-failover: peers ## Measure failover beside etcd; faults, hand-overs, false elections and the cost of idle members; 30 minutes
 	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
-	@missed=0; (cd bench && cargo run --release --quiet --locked -- failover --bellwether ../target/release/bellwether $(BENCH)) || missed=1; \
-	  for run in "failover --trials 30" "failover --trials 30 --step-down" \
-	  "quiet --for 10m" "quiet --for 10m --busy"; do \
-	  echo "bellwether bench $$run"; $(BELLWETHER) bench $$run || missed=1; echo; done; exit $$missed
+	@missed=0; for verb in failover hand-over idle; do echo "bellwether-bench $$verb"; (cd bench && \
+	  cargo run --release --quiet --locked -- $$verb --bellwether ../target/release/bellwether $(BENCH)) || missed=1; echo; \
+	  done; exit $$missed
 
 # Beside etcd, Redis and ZooKeeper, in a workspace of its own. Seconds and trials: make bench-locks BENCH="--for 10"
 BENCH    :=
@@ -261,9 +260,9 @@ bench-roles: peers ## Measure how soon a killed leader of an application is repl
 
 # Each writes its file of docs/figures; then the page is written from the files.
 # One of them again: make bench-report REPORT=failover:failover
-REPORT   := locks:locks roles:roles failover:failover \
+REPORT   := locks:locks roles:roles failover:failover hand-over:hand-over idle:idle simulator:simulator \
             trace-disk:trace trace-memory:trace+--durability=memory counts:counts reads:reads
-bench-report: peers zookeeper ## Measure everything that docs/performance.md has a generated table for, and write the tables; half an hour, needs valgrind
+bench-report: peers zookeeper ## Measure everything that docs/performance.md has a generated table for, and write the tables; an hour, needs valgrind
 	cargo build --release --quiet --locked --package bellwether-cli --bin bellwether
 	cd bench && cargo build --release --quiet --locked
 	@for each in $(REPORT); do run=$$(echo $${each#*:} | tr + ' '); echo "bellwether-bench $$run"; \

@@ -27,6 +27,12 @@ pub(crate) enum Verb {
     Counts(CountsArgs),
     /// Checks of fencing tokens a second
     Reads(ReadsArgs),
+    /// What idle members cost, with the fast profile, and whether they stay quiet
+    Idle(IdleArgs),
+    /// From a fault of the coordinator, or a request to step down, until the others know the next one
+    HandOver(HandOverArgs),
+    /// The simulator beside a bare loop, and a sweep on one core and on all
+    Simulator(SimulatorArgs),
     /// One of the processes that `roles` starts and kills
     #[command(hide = true)]
     Candidate(CandidateArgs),
@@ -172,6 +178,36 @@ pub(crate) struct ReadsArgs {
     /// How often each is measured; the median counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub(crate) rounds: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IdleArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How long the cluster is left alone, in seconds: once with nothing else, once with all cores busy
+    #[arg(long = "for", value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) seconds: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HandOverArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How often each fault is made
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) trials: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulatorArgs {
+    #[command(flatten)]
+    pub(crate) what: WhatArgs,
+    /// How often each is measured; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: usize,
+    /// How many random schedules a sweep plays
+    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    pub(crate) seeds: usize,
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,5 @@
-//! `bellwether-bench`: locks and roles of Bellwether beside etcd, Redis and ZooKeeper, in the same run.
+//! `bellwether-bench`: locks and roles of Bellwether beside etcd, Redis and ZooKeeper, in the same run; and what the
+//! figures of docs/performance.md need besides.
 //!
 //! It starts what it measures by itself, on loopback and in temporary folders: three members of
 //! etcd, of ZooKeeper and of Bellwether, and one Redis. They all run at once and share the machine,
@@ -9,6 +10,8 @@
 //! would take from the servers what they give to the clients.
 
 mod args;
+#[path = "../../crates/sim/benches/throughput/bare.rs"]
+mod bare;
 mod bellwether;
 mod candidate;
 mod counts;
@@ -17,6 +20,7 @@ mod failover;
 mod load;
 mod locks;
 mod memory;
+mod own;
 mod process;
 mod reads;
 mod redis;
@@ -64,6 +68,9 @@ fn run(cli: &Cli) -> Outcome<bool> {
                 Verb::Trace(args) => trace::run(args).await,
                 Verb::Counts(args) => counts::run(args).await,
                 Verb::Reads(args) => reads::run(args).await,
+                Verb::Idle(args) => own::idle(args).await,
+                Verb::HandOver(args) => own::hand_over(args).await,
+                Verb::Simulator(args) => own::simulator(args).await,
                 Verb::Candidate(args) => candidate::run(args).await.map(|()| true),
             }
         };
