@@ -32,6 +32,13 @@ pub enum BadCatalogue {
     Twice(&'static str),
     /// A name cannot be typed as one word.
     InvalidName(&'static str),
+    /// The name of an option cannot be a flag.
+    InvalidOption {
+        /// The algorithm.
+        algorithm: &'static str,
+        /// The option.
+        option: &'static str,
+    },
     /// An algorithm declares an option twice.
     OptionTwice {
         /// The algorithm.
@@ -60,6 +67,11 @@ impl fmt::Display for BadCatalogue {
             BadCatalogue::InvalidName(name) => write!(
                 f,
                 "'{name}' cannot be the name of an algorithm; use lower-case letters, digits and '-'"
+            ),
+            BadCatalogue::InvalidOption { algorithm, option } => write!(
+                f,
+                "{algorithm} declares the option '{option}', which cannot be a flag; use lower-case \
+                 letters, digits and '-'"
             ),
             BadCatalogue::OptionTwice { algorithm, option } => {
                 write!(f, "{algorithm} declares the option '{option}' twice; remove one of them")
@@ -139,16 +151,19 @@ impl Catalogue {
             return Err(BadCatalogue::Empty);
         }
         let mut names = BTreeSet::new();
-        let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         for listed in &self.listed {
             let name = listed.name();
-            if name.is_empty() || name.starts_with('-') || !name.chars().all(is_letter) {
+            if !is_word(name) {
                 return Err(BadCatalogue::InvalidName(name));
             }
             if !names.insert(name) {
                 return Err(BadCatalogue::Twice(name));
             }
             for (index, option) in listed.options.iter().enumerate() {
+                if !is_word(option.name) {
+                    let option = option.name;
+                    return Err(BadCatalogue::InvalidOption { algorithm: name, option });
+                }
                 if listed.options[..index].iter().any(|other| other.name == option.name) {
                     let option = option.name;
                     return Err(BadCatalogue::OptionTwice { algorithm: name, option });
@@ -166,6 +181,12 @@ impl Catalogue {
         }
         Ok(())
     }
+}
+
+/// Whether a name can be typed as one word.
+fn is_word(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_letter)
 }
 
 /// The textbooks' algorithms, family by family, and snapshots of any of them.
@@ -232,6 +253,11 @@ mod tests {
         assert_eq!(with(bank("bully")), BadCatalogue::Twice("bully"));
         for name in ["My Process", "", "-x"] {
             assert_eq!(with(bank(name)), BadCatalogue::InvalidName(name));
+        }
+        for option in ["two words", "", "-x", "a=b", "drop_rate"] {
+            let options = [Opt { name: option, ..SWITCH }];
+            let invalid = BadCatalogue::InvalidOption { algorithm: "own", option };
+            assert_eq!(with(bank("own").options(Vec::from(options).leak())), invalid);
         }
         let twice = BadCatalogue::OptionTwice { algorithm: "bank", option: "answers" };
         assert_eq!(

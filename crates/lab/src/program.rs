@@ -3,6 +3,7 @@
 use crate::args::Command;
 use bellwether_algorithms::catalogue::{self, Catalogue};
 use bellwether_shell::{Failure, exit};
+use bellwether_sim::scenario::COMMANDS;
 use clap::{Parser, Subcommand};
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,29 +44,52 @@ pub fn install(catalogue: Catalogue) -> Result<&'static Catalogue, Failure> {
     if fresh.is_some() {
         return Err(Failure::Input("this program has a catalogue already".to_owned()));
     }
-    refuse_taken_flags(installed)?;
+    refuse_taken_names(installed)?;
     Ok(installed)
 }
 
-/// Every option becomes a flag, which must not be one of the commands' own.
-fn refuse_taken_flags(catalogue: &Catalogue) -> Result<(), Failure> {
+/// Every option becomes a flag and a setting of scenarios, and every verb a command of scenarios. None
+/// may have the name of one that is there for all algorithms.
+fn refuse_taken_names(catalogue: &Catalogue) -> Result<(), Failure> {
     let program = Command::augment_subcommands(clap::Command::new("laboratory"));
-    for command in program.get_subcommands() {
-        for listed in catalogue.iter() {
-            for option in listed.options {
-                let same = |arg: &&clap::Arg| arg.get_long() == Some(option.name);
-                if command.get_arguments().filter(same).count() > 1 {
-                    let (algorithm, option) = (listed.name(), option.name);
-                    return Err(Failure::Input(format!(
-                        "{algorithm} declares the option '{option}', but `{}` has a flag --{option} \
-                         for all algorithms; rename the option",
-                        command.get_name()
-                    )));
-                }
+    for listed in catalogue.iter() {
+        let (algorithm, options) = (listed.name(), listed.options.iter().map(|option| option.name));
+        for option in options {
+            let taken = if option == SETTING {
+                Some(format!("scenarios have a setting {option}="))
+            } else {
+                let mut commands = program.get_subcommands();
+                let command = commands.find(|command| is_taken(command, option));
+                command.map(|command| format!("`{}` has a flag --{option}", command.get_name()))
+            };
+            if let Some(taken) = taken {
+                return Err(Failure::Input(format!(
+                    "{algorithm} declares the option '{option}', but {taken} for all algorithms; \
+                     rename the option"
+                )));
+            }
+        }
+        // A verb may say which parts it has: `add:N`.
+        let words = listed.verbs.iter().map(|verb| verb.split(':').next().unwrap_or(verb));
+        for verb in words {
+            if COMMANDS.contains(&verb) || verb.is_empty() || verb.contains(char::is_whitespace) {
+                return Err(Failure::Input(format!(
+                    "{algorithm} has the verb '{verb}', which a scenario cannot tell from a command \
+                     for all algorithms; rename the verb"
+                )));
             }
         }
     }
     Ok(())
+}
+
+/// A setting of scenarios that no command has as a flag.
+const SETTING: &str = "show";
+
+/// Whether a command has an argument of this name besides that of the option.
+fn is_taken(command: &clap::Command, option: &str) -> bool {
+    let same = |arg: &&clap::Arg| arg.get_long() == Some(option) || arg.get_id() == option;
+    option == "help" || command.get_arguments().filter(same).count() > 1
 }
 
 /// Simulate, check and see distributed algorithms.

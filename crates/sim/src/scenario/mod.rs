@@ -39,6 +39,6 @@ pub use branch::{Branched, Unbranched, branch};
 pub use command::{Command, Deed, Expectation, Mend, Setup, Span, Who};
 pub use line::SyntaxError;
 pub use next::{Armed, Flying, Next};
-pub use parse::{Paragraph, Scenario};
+pub use parse::{COMMANDS, Paragraph, Scenario};
 pub use play::{CutOff, Mismatch, Played, Ran, Staging};
 pub use write::write;

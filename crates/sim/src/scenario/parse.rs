@@ -168,6 +168,30 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// What a line of a scenario begins with, unless it begins with a verb of the algorithm.
+pub const COMMANDS: [&str; 20] = [
+    "cluster",
+    "link",
+    "fate",
+    "timer",
+    "crash",
+    "recover",
+    "pause",
+    "resume",
+    "slow",
+    "partition",
+    "cut",
+    "heal",
+    "calm",
+    "clock",
+    "deliver",
+    "lose",
+    "repeat",
+    "fire",
+    "run",
+    "expect",
+];
+
 /// The lines of the set-up.
 impl Line<'_> {
     fn cluster(&mut self, known: &Known<'_>) -> Parsed<Setup> {
