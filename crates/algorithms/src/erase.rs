@@ -8,6 +8,7 @@ use crate::show::{ProcessView, Scene};
 use bellwether_core::{
     AnyConfig, AnyDurable, AnyInput, AnyMsg, AnyOutput, AnyProcess, AnyTimer, Cluster, Codec,
     Coder, Erasable, Goal, Group, InFlight, Invariant, NodeId, Process, Shape, Time, Validity,
+    blamed,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -42,8 +43,10 @@ fn around(inner: Whole) -> Definition<AnyProcess> {
     erased.invariants =
         claims.enumerate().map(|(at, claim)| invariant(&inner, at, claim)).collect();
     erased.goal = inner.goal().map(|Aim { name, text, at_rest }| {
-        Goal::<AnyProcess>::new(name, text, ask!(inner, move |live| inner.holds(live)))
-            .at_rest(at_rest)
+        let holds = ask!(inner, move |live: Live<'_, '_, _>| {
+            blamed(|| inner.holds(live), || format!("the goal '{name}' panicked"))
+        });
+        Goal::<AnyProcess>::new(name, text, holds).at_rest(at_rest)
     });
     if inner.has_section() {
         erased.milestone = Some(Arc::new(ask!(inner, move |output| inner.milestone_of(output))));
@@ -79,25 +82,28 @@ fn codec(inner: &Whole) -> Codec<AnyProcess> {
 
 fn invariant(inner: &Whole, at: usize, claim: Claim) -> Invariant<AnyProcess> {
     let Claim { name, text, validity, form } = claim;
+    let of = move |id| format!("the invariant '{name}' panicked while looking at {id}");
+    let of_all = move || format!("the invariant '{name}' panicked");
     let shape = match form {
-        Form::Each => {
-            Shape::Each(Arc::new(ask!(inner, move |id, process: &_| inner.each(at, id, process))))
-        }
+        Form::Each => Shape::Each(Arc::new(ask!(inner, move |id, process: &_| {
+            blamed(|| inner.each(at, id, process), || of(id))
+        }))),
         Form::AtMostOne => Shape::AtMostOne(Arc::new(ask!(inner, move |id, process: &_| {
-            inner.key(at, id, process)
+            blamed(|| inner.key(at, id, process), || of(id))
         }))),
         Form::AtMostOneNow => {
             Shape::AtMostOneNow(Arc::new(ask!(inner, move |id, process: &_, now| {
-                inner.key_now(at, id, process, now)
+                blamed(|| inner.key_now(at, id, process, now), || of(id))
             })))
         }
         Form::Fenced => Shape::Fenced(Arc::new(ask!(inner, move |id, process: &_, now| {
-            inner.fence(at, id, process, now)
+            blamed(|| inner.fence(at, id, process, now), || of(id))
         }))),
-        Form::Whole => Shape::Whole(Arc::new(ask!(inner, move |cluster: &Cluster<
-            '_,
-            AnyProcess,
-        >| { inner.whole(at, cluster) }))),
+        Form::Whole => {
+            Shape::Whole(Arc::new(ask!(inner, move |cluster: &Cluster<'_, AnyProcess>| {
+                blamed(|| inner.whole(at, cluster), of_all)
+            })))
+        }
     };
     Invariant { name, text, validity, shape }
 }

@@ -3,7 +3,7 @@
 use crate::model::{Model, Ticks};
 use bellwether_algorithms::referee::{Breach, Referee};
 use bellwether_core::Validity::UntilRecovery;
-use bellwether_core::{Fence, Invariant, NodeId, Process, Shape, Time};
+use bellwether_core::{Fence, Invariant, NodeId, Process, Shape, Time, blamed};
 
 /// What is remembered of a run. Two states with the same processes and different memories are
 /// different: what may be said next depends on what was said.
@@ -81,7 +81,11 @@ impl<P: Process> Witness<P> {
             referee.crashed(at, observed.who);
         }
         for output in &observed.outputs {
-            if let Err(breach) = referee.hears(at, observed.who, output) {
+            let heard = blamed(
+                || referee.hears(at, observed.who, output),
+                || format!("the referee panicked while hearing {}", observed.who),
+            );
+            if let Err(breach) = heard {
                 self.broken.get_or_insert(breach);
             }
         }
@@ -97,7 +101,9 @@ impl<P: Process> Witness<P> {
 
     /// What is wrong with this as the end of a run, if anything.
     pub(crate) fn closes(&self, live: &[NodeId]) -> Option<Breach> {
-        self.referee.clone()?.closes(Time::ZERO, live).err()
+        let mut referee = self.referee.clone()?;
+        let close = || referee.closes(Time::ZERO, live);
+        blamed(close, || "the referee panicked while closing the run".to_owned()).err()
     }
 }
 

@@ -61,25 +61,48 @@ pub struct AnyProcess(Option<Box<dyn ErasedProcess>>);
 #[derive(Clone)]
 pub struct AnyConfig(Arc<dyn ErasedConfig>);
 
-/// A handler panicked. [`AnyProcess`] unwinds with this payload, so that a driver that catches it
-/// can say what happened; the panic hook has already shown where.
+/// Something of an algorithm panicked: a handler of a process, an invariant, the referee. It is the
+/// payload with which [`AnyProcess`] and [`blamed`] unwind, so that a driver that catches it can say
+/// what happened; the panic hook has already shown where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked {
-    /// Which process.
-    pub process: NodeId,
-    /// What it was handling.
-    pub event: String,
+    /// What panicked, and over what: `P2 panicked while handling TOKEN from P1`.
+    pub what: String,
     /// What the panic says.
     pub message: String,
 }
 
+impl Panicked {
+    /// What unwinds with this payload. A part that panicked inside another one has said what it is
+    /// already.
+    pub fn new(payload: Box<dyn Any + Send>, what: impl FnOnce() -> String) -> Self {
+        payload.downcast().map_or_else(
+            |payload| Panicked { what: what(), message: text_of(&*payload) },
+            |named: Box<Panicked>| *named,
+        )
+    }
+}
+
+/// What a panic says.
+fn text_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without a message").to_owned()
+}
+
 impl Display for Panicked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} panicked while handling {}: {}", self.process, self.event, self.message)
+        write!(f, "{}: {}", self.what, self.message)
     }
 }
 
 impl std::error::Error for Panicked {}
+
+/// Asks a part of an algorithm for something. If it panics, this unwinds as [`Panicked`].
+pub fn blamed<T>(ask: impl FnOnce() -> T, what: impl FnOnce() -> String) -> T {
+    catch_unwind(AssertUnwindSafe(ask))
+        .unwrap_or_else(|payload| resume_unwind(Box::new(Panicked::new(payload, what))))
+}
 
 impl AnyProcess {
     /// A process of a known type as one of any type.
@@ -147,15 +170,7 @@ impl<P: Erasable> ErasedProcess for P {
         let here = *cx.here();
         let event = Event::of(&call);
         let step = || call.make(self, &mut Context::new(&here, config, &mut Through(cx)));
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(step)) {
-            let message = payload
-                .downcast_ref::<String>()
-                .cloned()
-                .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-                .unwrap_or_else(|| "a panic without a message".to_owned());
-            let event = event.text();
-            resume_unwind(Box::new(Panicked { process: here.me(), event, message }));
-        }
+        blamed(step, || format!("{} panicked while handling {}", here.me(), event.text()));
     }
 }
 

@@ -47,6 +47,7 @@ pub use context::{Context, Effects, Here};
 pub use effect::{Effect, step};
 pub use erased::{
     AnyConfig, AnyDurable, AnyInput, AnyMsg, AnyOutput, AnyProcess, AnyTimer, Erasable, Panicked,
+    blamed,
 };
 pub use few::Few;
 pub use group::{Group, GroupError, NodeId};

@@ -61,7 +61,7 @@ impl Explorer {
         request: &wire::RunRequest,
         may_go_on: MayGoOn<'_>,
     ) -> Result<wire::Run, Refused> {
-        run::run(self, request, may_go_on)
+        run::caught(&request.scenario, || run::run(self, request, may_go_on))
     }
 
     /// What could happen next at a moment of a run.
@@ -70,7 +70,7 @@ impl Explorer {
         request: &wire::NextRequest,
         may_go_on: MayGoOn<'_>,
     ) -> Result<wire::Next, Refused> {
-        next::next(self, request, may_go_on)
+        run::caught(&request.scenario, || next::next(self, request, may_go_on))
     }
 
     /// What could go wrong from a moment of a run on: the shortest way that the checker finds.
@@ -79,7 +79,7 @@ impl Explorer {
         request: &wire::NextRequest,
         may_go_on: MayGoOn<'_>,
     ) -> Result<wire::Wrong, Refused> {
-        wrong::wrong(self, request, may_go_on)
+        run::caught(&request.scenario, || wrong::wrong(self, request, may_go_on))
     }
 }
 

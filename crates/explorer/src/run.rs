@@ -10,7 +10,7 @@ use bellwether_algorithms::show::{Item, Tone};
 use bellwether_core::{NodeId, Panicked, Role, Time};
 use bellwether_sim::render::json;
 use bellwether_sim::scenario::{CutOff, Played, Scenario, Staging, SyntaxError, branch};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Asked now and then whether a run may go on.
 pub type MayGoOn<'a> = &'a dyn Fn() -> bool;
@@ -30,6 +30,22 @@ impl Refused {
     pub(crate) fn new(status: u16, error: String, hint: Option<&str>) -> Refused {
         Refused { status, error, hint: hint.map(str::to_owned) }
     }
+}
+
+/// Answers a request about a scenario. If a part of its algorithm panics, that is the answer, and the
+/// server goes on.
+pub(crate) fn caught<T>(
+    scenario: &str,
+    answer: impl FnOnce() -> Result<T, Refused>,
+) -> Result<T, Refused> {
+    catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|payload| {
+        let panicked = Panicked::new(payload, || "the run panicked".to_owned());
+        let cluster = scenario.lines().find(|line| line.starts_with("cluster "));
+        let mut words = cluster.unwrap_or_default().split(' ');
+        let seed = words.find_map(|word| word.strip_prefix("seed=")).unwrap_or("0");
+        let hint = "correct the process; the explorer goes on";
+        Err(refuse(format!("{panicked}; seed {seed}"), hint))
+    })
 }
 
 pub(crate) fn run(
@@ -104,16 +120,7 @@ pub(crate) fn play(
         .map_err(|error| mistake(&error))?;
     let events_max = usize::try_from(LIMITS.events).unwrap_or(usize::MAX);
     let staging = Staging { states: look_at.is_none(), events_max, may_go_on, look_at };
-    let seed = scenario.setup.seed;
-    let staged = catch_unwind(AssertUnwindSafe(|| scenario.stage(&staging)));
-    let played = staged.map_err(|payload| match payload.downcast::<Panicked>() {
-        Ok(panicked) => {
-            let error = format!("{panicked}; seed {seed}");
-            refuse(error, "correct the process; the explorer goes on")
-        }
-        // A mistake of our own.
-        Err(other) => resume_unwind(other),
-    })?;
+    let played = scenario.stage(&staging);
     let shorter = "let it `run until=` an earlier time, take fewer processes, or longer time-outs \
                    and intervals";
     match played.cut_off {

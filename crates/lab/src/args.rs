@@ -1,9 +1,12 @@
 //! The commands and their arguments.
 
 use crate::own::{AskArgs, OwnArgs};
+use crate::panics::caught;
+use crate::replay;
 use crate::report::Report;
 use crate::sim::rendered;
 use crate::work::WorkArgs;
+use bellwether_algorithms::catalogue::Catalogue;
 use bellwether_shell::{Failure, Target, Verdict, commands, print};
 use bellwether_sim::Trace;
 use clap::{Args, Subcommand, ValueEnum};
@@ -41,7 +44,14 @@ impl Command {
     /// Carries the command out, with the algorithms of the program's [catalogue](crate::install).
     pub fn run(self) -> Result<Verdict, Failure> {
         let catalogue = crate::program::catalogue();
-        match self.0 {
+        // What plays a run says more of it: its seed.
+        caught(|| self.0.run(catalogue), || format!("repeat it: {}", replay::bare()))?
+    }
+}
+
+impl Chosen {
+    fn run(self, catalogue: &Catalogue) -> Result<Verdict, Failure> {
+        match self {
             Chosen::Algorithms(args) => crate::algorithms::run(&args, catalogue),
             Chosen::Sim(args) => crate::sim::run(&args, catalogue),
             Chosen::Host(args) => crate::host::run(&args, catalogue),

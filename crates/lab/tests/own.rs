@@ -1,5 +1,7 @@
-//! A foreign process that panics: its run ends with what is known of it, and the
-//! explorer's server goes on. And catalogues that are refused before anything runs.
+//! A program with a process of its own, and what it says when a part of that process panics, or when its
+//! catalogue cannot be used. A program has one catalogue, so this one starts itself again for each
+//! case; and `host` starts its processes as `PROGRAM host-process`, which libtest's `main` would not
+//! understand. So it has a `main` of its own.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,11 +9,24 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use bellwether_lab::prelude::*;
 use serde_json::{Value, json};
-use std::process::Command;
-use std::sync::Once;
+use std::process::{Command, ExitCode};
 use tower::ServiceExt;
 
-/// Cannot bear to be asked.
+/// Set to the part of the process that panics, or to what is wrong with its definition.
+const WRONG: &str = "TOUCHY_WRONG";
+
+fn wrong() -> String {
+    std::env::var(WRONG).unwrap_or_default()
+}
+
+/// Panics if this part is the wrong one.
+fn touch(part: &str) {
+    if wrong() == part {
+        panic!("do not poke me");
+    }
+}
+
+/// Passes a poke on for a while.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Touchy;
 
@@ -40,45 +55,164 @@ impl Process for Touchy {
     const ASSUMES: Assumptions = Assumptions::faultless(Channels::Any);
 
     fn durable(&self) {}
-    fn on_start(&mut self, _: Option<()>, _: &mut Context<'_, Self>) {}
+    fn on_start(&mut self, _: Option<()>, _: &mut Context<'_, Self>) {
+        touch("start");
+    }
     fn on_input(&mut self, (): (), cx: &mut Context<'_, Self>) {
+        touch("input");
+        cx.emit("ouch".to_owned());
         cx.others().for_each(|other| cx.send(other, Poke));
     }
-    fn on_message(&mut self, _: NodeId, Poke: Poke, _: &mut Context<'_, Self>) {
-        panic!("do not poke me");
+    fn on_message(&mut self, _: NodeId, Poke: Poke, cx: &mut Context<'_, Self>) {
+        touch("message");
+        cx.set_timer((), std::time::Duration::from_millis(5));
     }
-    fn on_timer(&mut self, (): (), _: &mut Context<'_, Self>) {}
+    fn on_timer(&mut self, (): (), _: &mut Context<'_, Self>) {
+        touch("timer");
+    }
 }
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Judge;
+
+impl Referee<Touchy> for Judge {
+    fn hears(&mut self, _: Time, _: NodeId, _: &String) -> Result<(), Breach> {
+        touch("referee");
+        Ok(())
+    }
+    fn claims(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+}
+
+/// The options and verbs of a definition that is refused, and what the refusal says.
+const REFUSED: [(&str, &str, &str); 9] = [
+    ("nodes", "poke", "declares the option 'nodes', but `sim` has a flag --nodes"),
+    ("target", "poke", "declares the option 'target', but `sim` has a flag --target"),
+    ("length", "poke", "declares the option 'length', but `host` has a flag --length"),
+    ("help", "poke", "declares the option 'help'"),
+    ("show", "poke", "declares the option 'show', but scenarios have a setting show="),
+    ("two words", "poke", "declares the option 'two words', which cannot be a flag"),
+    ("nerve", "crash", "has the verb 'crash', which a scenario cannot tell from a command"),
+    ("nerve", "go on", "has the verb 'go on'"),
+    ("answers", "poke", "both declare the option 'answers', but only one of them with a value"),
+];
 
 impl Algorithm for Touchy {
     fn definition() -> Definition<Self> {
-        let definition = Definition::<Self>::named("touchy").verbs(
-            &["poke"],
-            |verb| (verb == "poke").then_some(()),
-            |()| "poke".into(),
-        );
-        if wants_a_flag() { definition.options(&NODES) } else { definition }
+        let refused =
+            REFUSED.iter().find(|(option, verb, _)| wrong() == format!("{option}/{verb}"));
+        let (option, verb) =
+            refused.map_or(("nerve", "poke"), |(option, verb, _)| (*option, *verb));
+        let option = Opt { name: option, value: None, help: "how touchy it is" };
+        Definition::<Self>::named("touchy")
+            .options(Vec::from([option]).leak())
+            .verbs(
+                Vec::from([verb]).leak(),
+                |verb| {
+                    touch("verb");
+                    (verb == "poke").then_some(())
+                },
+                |()| "poke".into(),
+            )
+            .invariant(Invariant::each("each", "nothing", |_, _| {
+                touch("each");
+                true
+            }))
+            .invariant(Invariant::whole("whole", "nothing", |_| {
+                touch("whole");
+                true
+            }))
+            .goal(Goal::new("goal", "nothing", |_| {
+                touch("goal");
+                true
+            }))
+            .referee(|_, _| Box::new(Judge))
+            .costs(|n| {
+                let messages = Expected::Exact(u64::from(n - 1));
+                vec![Cost::new("a poke", "n-1", messages, [Script::of(n).ask(1, "poke")])]
+            })
     }
 }
 
-/// `sim` and others have a flag of this name.
-const NODES: [Opt; 1] = [Opt { name: "nodes", value: Some("N"), help: "how touchy it is" }];
-
-/// Set where the process declares it.
-const WANTS: &str = "TOUCHY_WANTS_A_FLAG";
-
-fn wants_a_flag() -> bool {
-    std::env::var_os(WANTS).is_some()
+fn touchy() -> Catalogue {
+    catalogue().with::<Touchy>()
 }
 
-async fn run(scenario: &str) -> (u16, Value) {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        bellwether_lab::install(catalogue().with::<Touchy>()).unwrap();
-    });
-    let request = Request::post("/v1/explore/run")
+/// Starts this program again, and returns its exit code and its last line of errors.
+fn run(wrong: &str, line: &str) -> (Option<i32>, String) {
+    let mut itself = Command::new(std::env::current_exe().unwrap());
+    itself.args(line.split(' ')).env(WRONG, wrong).env("RUST_BACKTRACE", "0");
+    let output = itself.output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), errors.trim().lines().last().unwrap_or_default().to_owned())
+}
+
+const SIM: &str = "sim touchy --nodes 2 --seed 7 --ask 1=poke";
+const CHECK: &str = "check touchy --nodes 2 --ask 1=poke";
+const HOST: &str = "host touchy --nodes 2 --ask 1=poke";
+
+fn a_panic_ends_the_run_with_the_part_the_event_and_the_seed() {
+    let over = |part: &str| match part {
+        "start" => "P1 panicked while handling its start",
+        "input" => "P1 panicked while handling the input ()",
+        "message" => "P2 panicked while handling POKE from P1",
+        "timer" => "P2 panicked while handling the timer ()",
+        "each" => "the invariant 'each' panicked while looking at P",
+        "whole" => "the invariant 'whole' panicked",
+        "goal" => "the goal 'goal' panicked",
+        "referee" => "the referee panicked while hearing P1",
+        _ => "the command panicked",
+    };
+    let repeat = "repeat it: own";
+    for (part, line, then) in [
+        ("start", SIM, "; seed 7, repeat it: "),
+        ("input", SIM, "; seed 7, repeat it: "),
+        ("message", SIM, "; seed 7, repeat it: "),
+        ("timer", SIM, "; seed 7, repeat it: "),
+        ("each", SIM, "; seed 7, repeat it: "),
+        ("whole", SIM, "; seed 7, repeat it: "),
+        ("goal", SIM, "; seed 7, repeat it: "),
+        ("referee", SIM, "; seed 7, repeat it: "),
+        ("message", "sim touchy --ask 1=poke --seed 3 --seeds 4", "; seed "),
+        ("verb", SIM, "; repeat it: "),
+        ("message", CHECK, "; repeat it: "),
+        ("whole", CHECK, "; repeat it: "),
+        ("referee", CHECK, "; repeat it: "),
+        ("goal", CHECK, "; repeat it: "),
+        ("message", "compare own --nodes 2", "; repeat it: "),
+        ("message", HOST, "; between real processes, repeat it: "),
+        ("timer", HOST, "; between real processes, repeat it: "),
+        ("whole", HOST, "; between real processes, repeat it: "),
+    ] {
+        let (code, error) = run(part, line);
+        let expected = format!("error: {}", over(part));
+        assert!(error.starts_with(&expected) && error.contains(then), "{part}, {line}: {error}");
+        assert!(error.contains("do not poke me") && error.contains(repeat), "{part}: {error}");
+        assert_eq!(code, Some(1), "{part}, {line}: {error}");
+    }
+    assert_eq!(run("", SIM).0, Some(0));
+    assert_eq!(run("", CHECK).0, Some(0));
+}
+
+fn a_definition_that_cannot_be_used_is_refused_before_anything_runs() {
+    for (option, verb, why) in REFUSED {
+        let (code, error) = run(&format!("{option}/{verb}"), "algorithms");
+        assert_eq!(code, Some(2), "{option}/{verb}: {error}");
+        assert!(error.starts_with("error: ") && error.contains(why), "{error}");
+    }
+    let twice = touchy().with::<Touchy>();
+    let refused = bellwether_lab::install(twice).unwrap_err().to_string();
+    assert!(refused.contains("two algorithms are called 'touchy'"), "{refused}");
+}
+
+async fn ask(path: &str, body: Value) -> (u16, Value) {
+    let request = Request::post(format!("/v1/explore/{path}"))
         .header("content-type", "application/json")
-        .body(Body::from(json!({ "scenario": scenario }).to_string()))
+        .body(Body::from(body.to_string()))
         .unwrap();
     let answer = bellwether_lab::explorer::router(None).oneshot(request).await.unwrap();
     let status = answer.status().as_u16();
@@ -86,41 +220,48 @@ async fn run(scenario: &str) -> (u16, Value) {
     (status, serde_json::from_slice(&body).unwrap_or_default())
 }
 
-#[tokio::test]
-async fn a_panic_is_answered_and_the_server_goes_on() {
-    let (status, body) = run("cluster touchy 1..2 seed=7\npoke 1\nrun\n").await;
+/// Asks the explorer of this program, whose process panics in the part that the environment says.
+#[tokio::main(flavor = "current_thread")]
+async fn explore() {
+    let poked = "cluster touchy 1..2 seed=7 latency=10ms\npoke 1\nrun\n";
+    let (status, body) = ask("run", json!({ "scenario": poked })).await;
     assert_eq!(status, 422, "{body}");
     let error = body["error"].as_str().unwrap();
-    assert!(
-        error.contains("P2 panicked while handling POKE from P1: do not poke me; seed 7"),
-        "{error}"
-    );
-    let (status, _) = run("cluster touchy 1..2\nrun\n").await;
-    assert_eq!(status, 200);
+    let what = match wrong().as_str() {
+        "message" => "P2 panicked while handling POKE from P1: ",
+        _ => "the invariant 'whole' panicked: ",
+    };
+    assert!(error.starts_with(what) && error.ends_with("; seed 7"), "{error}");
+    // The run ends before the message arrives; the search goes on from there.
+    let begun = "cluster touchy 1..2 seed=7 latency=10ms\npoke 1\nrun until=5ms\n";
+    let (status, body) = ask("wrong", json!({ "scenario": begun, "after_us": 0 })).await;
+    assert_eq!(status, 422, "{body}");
+    assert!(body["error"].as_str().unwrap().starts_with(what), "{body}");
+    let (status, body) = ask("run", json!({ "scenario": "cluster bully 1..2\nrun\n" })).await;
+    assert_eq!(status, 200, "{body}");
 }
 
-#[test]
-fn a_second_catalogue_is_refused_and_so_is_a_bad_one() {
-    let twice = catalogue().with::<Touchy>().with::<Touchy>();
-    let refused = bellwether_lab::install(twice).unwrap_err().to_string();
-    assert!(refused.contains("two algorithms are called 'touchy'"), "{refused}");
-}
-
-#[test]
-fn an_option_called_like_a_flag_is_refused() {
-    if wants_a_flag() {
-        let refused = bellwether_lab::install(catalogue().with::<Touchy>()).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "touchy declares the option 'nodes', but `sim` has a flag --nodes for all algorithms; \
-             rename the option"
-        );
-        return;
+fn a_panic_is_answered_and_the_server_goes_on() {
+    for part in ["message", "whole"] {
+        let (code, error) = run(part, "ask-the-explorer");
+        assert_eq!(code, Some(0), "{part}: {error}");
     }
-    // A program has one catalogue, so this takes a program of its own: this one, for this test.
-    let name = "an_option_called_like_a_flag_is_refused";
-    let mut itself = Command::new(std::env::current_exe().unwrap());
-    let output = itself.args(["--exact", name]).env(WANTS, "yes").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+fn main() -> ExitCode {
+    let commands = ["algorithms", "sim", "check", "compare", "host", "host-process"];
+    match std::env::args().nth(1).as_deref() {
+        Some("ask-the-explorer") => {
+            bellwether_lab::install(touchy()).unwrap();
+            explore();
+        }
+        Some(word) if commands.contains(&word) => return bellwether_lab::main(touchy()),
+        // Whatever else libtest would understand.
+        _ => {
+            a_panic_ends_the_run_with_the_part_the_event_and_the_seed();
+            a_definition_that_cannot_be_used_is_refused_before_anything_runs();
+            a_panic_is_answered_and_the_server_goes_on();
+        }
+    }
+    ExitCode::SUCCESS
 }

@@ -3,7 +3,7 @@
 use crate::monitor::Violation;
 use bellwether_algorithms::definition::ClockReader;
 use bellwether_algorithms::referee::{Breach, Fact, Picture, Referee};
-use bellwether_core::{NodeId, Process, Time};
+use bellwether_core::{NodeId, Process, Time, blamed};
 use std::fmt;
 
 /// A referee, and what it has found.
@@ -29,7 +29,10 @@ impl<P: Process> Attendance<P> {
     }
 
     pub(crate) fn hears(&mut self, at: Time, who: NodeId, output: &P::Output) {
-        let heard = self.referee.hears(at, who, output);
+        let heard = blamed(
+            || self.referee.hears(at, who, output),
+            || format!("the referee panicked while hearing {who}"),
+        );
         self.judge(at, heard);
     }
 
@@ -53,13 +56,19 @@ impl<P: Process> Attendance<P> {
     {
         let show = |(id, process, reading)| Some((id, (self.clock)(process, reading)?));
         let clocks: Vec<(NodeId, Time)> = live.filter_map(show).collect();
-        let seen = self.referee.looks(at, right, &clocks);
+        let seen = blamed(
+            || self.referee.looks(at, right, &clocks),
+            || "the referee panicked while looking at clocks".to_owned(),
+        );
         self.judge(at, seen);
         self.next_look = self.referee.looks_every().map(|span| at + span);
     }
 
     pub(crate) fn closes(&mut self, at: Time, live: &[NodeId]) {
-        let closed = self.referee.closes(at, live);
+        let closed = blamed(
+            || self.referee.closes(at, live),
+            || "the referee panicked while closing the run".to_owned(),
+        );
         self.judge(at, closed);
     }
 

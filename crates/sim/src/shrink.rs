@@ -11,6 +11,7 @@ use crate::network::{Fate, Latency, Network};
 use crate::observer::Silent;
 use crate::plan::{FateEntry, Plan};
 use bellwether_core::{NodeId, Process, micros};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What is left of a failing run.
 #[derive(Debug)]
@@ -52,8 +53,9 @@ pub fn shrink<P: Process>(plan: &Plan<P>, name: &str, most_runs: usize) -> Optio
     let mut runs = 0;
     let mut fails = |pieces: &[Piece<P::Input>]| {
         runs += 1;
-        let (outcome, Silent) = assemble(&base, pieces).run(Silent);
-        outcome.violation.is_some_and(|violation| violation.name == name)
+        // A run in which something panics instead is another failure.
+        let run = AssertUnwindSafe(|| assemble(&base, pieces).run(Silent).0.violation);
+        catch_unwind(run).is_ok_and(|broken| broken.is_some_and(|broken| broken.name == name))
     };
     if !fails(&pieces) {
         return None;

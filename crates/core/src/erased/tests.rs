@@ -141,6 +141,6 @@ fn a_panic_says_who_and_what() {
     let unlucky = Call::Message(NodeId::new(2), AnyMsg::new(Number(13)));
     let panic = catch_unwind(AssertUnwindSafe(|| call(&mut any, unlucky))).unwrap_err();
     let panicked = panic.downcast_ref::<Panicked>().unwrap();
-    assert_eq!((panicked.process, panicked.event.as_str()), (NodeId::new(1), "NUMBER from P2"));
+    assert_eq!(panicked.what, "P1 panicked while handling NUMBER from P2");
     assert!(panicked.message.contains("bad luck"), "{panicked}");
 }

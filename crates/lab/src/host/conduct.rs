@@ -3,10 +3,13 @@
 use super::cluster::{CERTIFICATES, CLUSTER, Cluster};
 use super::plan::work;
 use super::record::{Record, journalled};
+use crate::panics::caught;
 use crate::program::runtime;
+use crate::replay;
 use bellwether_core::{AnyInput, AnyProcess, Time};
 use bellwether_net::{Clock, certs};
 use bellwether_shell::Failure;
+use bellwether_sim::replay::Replayed;
 use bellwether_sim::{Action, Plan, Silent};
 use std::path::Path;
 use std::time::Duration;
@@ -59,7 +62,21 @@ pub(crate) fn conduct(plan: &Plan<AnyProcess>, folder: &Path) -> Result<Record, 
         cluster.record.storm = storms;
         result
     });
-    result.map(|()| cluster.record)
+    match result {
+        Ok(()) => Ok(cluster.record),
+        Err(panicked @ Failure::Exit(..)) => Err(panicked),
+        Err(failure) => Err(told(plan, &cluster, u64::MAX).err().unwrap_or(failure)),
+    }
+}
+
+/// Tells the run so far. If something panics then, it panicked in the run: the journals have the step.
+fn told(
+    plan: &Plan<AnyProcess>,
+    cluster: &Cluster,
+    until_us: u64,
+) -> Result<Result<Replayed<Silent>, Failure>, Failure> {
+    let tell = || cluster.record.tell(&plan.algorithm, cluster.folder(), until_us, Silent);
+    caught(tell, || format!("between real processes, repeat it: {}", replay::bare()))
 }
 
 /// Ctrl-C, or a polite request to end.
@@ -107,7 +124,7 @@ async fn play(plan: &Plan<AnyProcess>, cluster: &mut Cluster) -> Result<(), Fail
     let overdue = Clock::shared() + plan.algorithm.settling_time(&config, &plan.group, work(plan));
     loop {
         let now = Clock::shared();
-        if (!cluster.is_busy() && is_over(plan, cluster)) || now > overdue {
+        if (!cluster.is_busy() && is_over(plan, cluster)?) || now > overdue {
             return Ok(());
         }
         let looked = Clock::shared();
@@ -117,11 +134,11 @@ async fn play(plan: &Plan<AnyProcess>, cluster: &mut Cluster) -> Result<(), Fail
 
 /// As in the simulator: with detection when the goal holds and no message of the algorithm is on
 /// the way; without when nothing is left to happen.
-fn is_over(plan: &Plan<AnyProcess>, cluster: &Cluster) -> bool {
+fn is_over(plan: &Plan<AnyProcess>, cluster: &Cluster) -> Result<bool, Failure> {
     let now = Clock::shared().as_micros();
     let at_rest = plan.algorithm.goal.as_ref().is_none_or(|goal| goal.at_rest);
     // If the journals so far make no sense, the end will show it.
-    match cluster.record.tell(&plan.algorithm, cluster.folder(), now, Silent) {
+    Ok(match told(plan, cluster, now)? {
         // What goes round for ever may have got lost.
         Ok(told) if !at_rest && !plan.settings.detection => {
             told.outcome.agreed || told.open.is_quiet()
@@ -130,7 +147,7 @@ fn is_over(plan: &Plan<AnyProcess>, cluster: &Cluster) -> bool {
         Ok(told) if plan.settings.detection => told.outcome.agreed && told.open.moving == 0,
         Ok(told) => told.open.is_quiet(),
         Err(_) => false,
-    }
+    })
 }
 
 /// Waits, unless a process ends by itself.

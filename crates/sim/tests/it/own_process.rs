@@ -6,9 +6,10 @@
 use crate::replay::both;
 use bellwether_algorithms::catalogue::{Catalogue, Listed};
 use bellwether_algorithms::definition::{Algorithm, Definition, Entry, Settings};
+use bellwether_algorithms::referee::{Breach, Fact, Referee};
 use bellwether_core::{
-    AnyInput, Assumptions, Channels, Cluster, Context, Group, Invariant, Kind, Message, NodeId,
-    Panicked, Process, Time,
+    AnyInput, Assumptions, Channels, Cluster, Context, Goal, Group, Invariant, Kind, Message,
+    NodeId, Panicked, Process, Time,
 };
 use bellwether_sim::scenario::Scenario;
 use bellwether_sim::{
@@ -111,6 +112,7 @@ impl Process for Holder {
 
     fn on_input(&mut self, (): (), cx: &mut Context<'_, Self>) {
         Holder::begin(Handler::Input, cx);
+        cx.emit("asked".to_owned());
     }
 
     fn on_message(&mut self, _: NodeId, _: Token, cx: &mut Context<'_, Self>) {
@@ -286,14 +288,74 @@ fn a_panic_says_who_was_handling_what() {
         let input = holders().input("poke").unwrap();
         let plan = plan(&holders(), Some(handler), &[(7, Action::Input(p(2), input))]);
         let found = panicked(|| plan.run(Silent)).unwrap();
-        assert_eq!((found.process, found.event.as_str()), (p(2), event));
+        assert_eq!(found.what, format!("P2 panicked while handling {event}"));
         assert!(found.message.contains("too hot"), "{found}");
-        assert!(found.to_string().starts_with("P2 panicked while handling "), "{found}");
         // A driver that catches it goes on with the next run.
         let recorder = Recorder::new(&plan.algorithm, &plan.group, plan.seed);
         assert_eq!(panicked(|| plan.run(recorder)).as_ref(), Some(&found));
     }
     assert_eq!(panicked(|| plan(&holders(), None, &[]).run(Silent)), None);
+}
+
+/// A referee that cannot bear to hear anything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Touchy;
+
+impl Referee<Holder> for Touchy {
+    fn hears(&mut self, _: Time, _: NodeId, _: &String) -> Result<(), Breach> {
+        panic!("too loud");
+    }
+
+    fn claims(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_panic_in_what_judges_a_process_says_which_part_that_was() {
+    let each = |_, _: &Holder| -> bool { panic!("too hot") };
+    let whole = |_: &Cluster<'_, Holder>| -> bool { panic!("too hot") };
+    let loud = Holder::definition().referee(|_, _| Box::new(Touchy));
+    for (definition, what) in [
+        (
+            Holder::definition().invariant(Invariant::each("calm", "", each)),
+            "the invariant 'calm' panicked while looking at P",
+        ),
+        (
+            Holder::definition().invariant(Invariant::whole("calm", "", whole)),
+            "the invariant 'calm' panicked",
+        ),
+        (
+            Holder::definition().goal(Goal::new("calm", "", |_| panic!("too hot"))),
+            "the goal 'calm' panicked",
+        ),
+        (loud, "the referee panicked while hearing P2"),
+    ] {
+        let mut plan = plan(
+            &Arc::new(definition.erase()),
+            None,
+            &[(7, Action::Input(p(2), AnyInput::new(())))],
+        );
+        plan.settings.detection = true;
+        let found = panicked(|| plan.run(Silent)).unwrap();
+        assert!(found.what.starts_with(what), "{found}");
+    }
+}
+
+/// Delta debugging tries runs of which nobody knows where they lead.
+#[test]
+fn a_run_that_panics_does_not_end_shrinking() {
+    let asked = Action::Input(p(3), AnyInput::new(()));
+    let script = [(1, asked), (33, Action::Crash(p(2)))];
+    // Without the crash, P2 panics at 35 ms.
+    let plan = plan(&holders(), Some("timer"), &script);
+    assert_eq!(broken(&plan.run(Silent).0), Some(("one-token", ms(33))));
+    let small = shrink(&plan, "one-token", 100).unwrap();
+    assert_eq!(small.pieces_after, 1);
 }
 
 #[test]
