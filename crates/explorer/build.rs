@@ -1,6 +1,6 @@
-//! Puts the scenarios into the program.
+//! Puts the scenarios and the list of the gallery into the program, compressed.
 
-use std::fmt::Write;
+use miniz_oxide::deflate::compress_to_vec;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use std::path::{Path, PathBuf};
 fn main() -> io::Result<()> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join("scenarios.rs"), scenarios(&workspace.join("scenarios"))?)
+    let texts = texts(&workspace.join("scenarios"))?;
+    fs::write(out.join("scenarios.z"), compress_to_vec(texts.as_bytes(), 9))
 }
 
-/// All files below `scenarios/`, as a list of names and texts.
-fn scenarios(folder: &Path) -> io::Result<String> {
+/// The gallery's list, and then the name and the text of each file below `scenarios/`. A zero ends
+/// each of them.
+fn texts(folder: &Path) -> io::Result<String> {
     println!("cargo::rerun-if-changed={}", folder.display());
-    let mut list = String::from("&[\n");
+    let mut texts = fs::read_to_string(folder.join("gallery.txt"))? + "\0";
     for family in sorted(folder)? {
         if !family.is_dir() {
             continue;
         }
         for file in sorted(&family)? {
             let name = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
-            // Writing to a string cannot fail.
-            let _ = writeln!(list, "({name:?}, include_str!({:?})),", file.display().to_string());
+            texts += &format!("{name}\0{}\0", fs::read_to_string(&file)?);
         }
     }
-    list.push(']');
-    Ok(list)
+    Ok(texts)
 }
 
 fn sorted(folder: &Path) -> io::Result<Vec<PathBuf>> {

@@ -108,7 +108,7 @@ fn after_target(target: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::SCENARIOS;
+    use crate::scenarios::scenarios;
     use crate::with_member;
     use bellwether_sim::scenario::Scenario;
     use std::collections::BTreeSet;
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn every_rule_that_fires_is_listed() {
         let mut fired = BTreeSet::new();
-        for (path, text) in SCENARIOS {
+        for (path, text) in scenarios() {
             let Ok(scenario) = Scenario::parse(with_member(), text) else { continue };
             let algorithm = &scenario.setup.algorithm;
             let mut known = ids(algorithm);

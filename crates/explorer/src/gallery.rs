@@ -14,17 +14,17 @@
 //!
 //! Several `look` lines are one text; `stamps lamport` or `stamps vector` writes stamps at the events; `counterexample` is for what the checker found.
 
-use crate::scenarios::scenario;
+use crate::scenarios::{self, scenario};
 use crate::wire::{Exhibit, Gallery};
 use bellwether_algorithms::catalogue::Catalogue;
 use bellwether_sim::scenario::Scenario;
 use std::fmt;
 
-const LIST: &str = include_str!("../../../scenarios/gallery.txt");
-
 /// The runs that are worth looking at, without the list's mistakes.
 pub(crate) fn gallery(known: &Catalogue) -> Gallery {
-    Gallery { exhibits: read(LIST, known).into_iter().filter_map(Result::ok).collect() }
+    Gallery {
+        exhibits: read(scenarios::gallery(), known).into_iter().filter_map(Result::ok).collect(),
+    }
 }
 
 /// What is wrong with the list, and where.
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_list_has_no_mistakes() {
-        let mistakes: Vec<String> = read(LIST, with_member())
+        let mistakes: Vec<String> = read(crate::scenarios::gallery(), with_member())
             .into_iter()
             .filter_map(Result::err)
             .map(|mistake| mistake.to_string())

@@ -22,7 +22,7 @@ mod wrong;
 pub use answer::{Answer, CATALOGUE, GALLERY, NEXT, RUN, WRONG};
 pub use catalogue::LIMITS;
 pub use run::{MayGoOn, Refused};
-pub use scenarios::{SCENARIOS, scenario};
+pub use scenarios::{scenario, scenarios};
 
 use bellwether_algorithms::catalogue::Catalogue;
 use std::sync::OnceLock;

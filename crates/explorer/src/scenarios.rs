@@ -1,9 +1,50 @@
-//! The worked examples, as they are in `scenarios/`.
+//! The worked examples, as they are in `scenarios/`. They are in the program compressed, and are
+//! unpacked when the first of them is needed.
+
+use miniz_oxide::inflate::decompress_to_vec;
+use std::sync::LazyLock;
+
+/// The texts that `build.rs` has packed.
+struct Unpacked {
+    gallery: &'static str,
+    scenarios: Vec<(&'static str, &'static str)>,
+}
+
+static UNPACKED: LazyLock<Unpacked> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/scenarios.z"));
+    // A test says that it can be unpacked.
+    let texts = decompress_to_vec(packed).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let mut texts = texts.unwrap_or_default().leak().split_terminator('\0');
+    let gallery = texts.next().unwrap_or_default();
+    let scenarios = std::iter::from_fn(|| Some((texts.next()?, texts.next()?))).collect();
+    Unpacked { gallery, scenarios }
+});
 
 /// All of them: the path below `scenarios/`, and the text.
-pub const SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/scenarios.rs"));
+pub fn scenarios() -> &'static [(&'static str, &'static str)] {
+    &UNPACKED.scenarios
+}
 
 /// The text of a scenario.
 pub fn scenario(path: &str) -> Option<&'static str> {
-    SCENARIOS.iter().find(|(name, _)| *name == path).map(|(_, text)| *text)
+    scenarios().iter().find(|(name, _)| *name == path).map(|(_, text)| *text)
+}
+
+/// The list of the gallery.
+pub(crate) fn gallery() -> &'static str {
+    UNPACKED.gallery
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_are_the_files() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+        let read = |name: &str| std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
+        assert!(scenarios().len() > 100);
+        scenarios().iter().for_each(|(name, text)| assert_eq!(*text, read(name), "{name}"));
+        assert_eq!(gallery(), read("gallery.txt"));
+    }
 }

@@ -6,7 +6,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use bellwether_algorithms::catalogue::catalogue;
 use bellwether_lab::explorer::wire::{Run, RunRequest};
-use bellwether_lab::explorer::{LIMITS, SCENARIOS, gallery, scenario};
+use bellwether_lab::explorer::{LIMITS, gallery, scenario, scenarios};
 use bellwether_member::Member;
 use serde_json::{Value, json};
 use std::sync::Once;
@@ -182,7 +182,7 @@ async fn no_request_makes_it_panic() {
         (draw >> 33) as usize % below
     };
     for round in 0..600 {
-        let (_, text) = SCENARIOS[next(SCENARIOS.len())];
+        let (_, text) = scenarios()[next(scenarios().len())];
         let mut lines: Vec<Vec<&str>> = text
             .lines()
             .filter(|line| !line.starts_with("expect") && !line.starts_with('#'))

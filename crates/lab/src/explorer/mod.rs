@@ -4,7 +4,7 @@ mod api;
 mod slots;
 
 pub use api::{extra, router, serve};
-pub use bellwether_explorer::{LIMITS, SCENARIOS, scenario, wire};
+pub use bellwether_explorer::{LIMITS, scenario, scenarios, wire};
 pub use wire::Opened;
 
 use crate::program;
