@@ -2,11 +2,13 @@
 
 /// Flags that say how a run is shown or how many there are, but not what happens in it; and
 /// whether a value follows.
-const NOT_THE_RUN: [(&str, bool); 12] = [
+const NOT_THE_RUN: [(&str, bool); 14] = [
     ("--seed", true),
     ("--seeds", true),
     ("--trace", true),
     ("--out", true),
+    ("--states", false),
+    ("--keep", true),
     ("--save", true),
     ("--quiet", false),
     ("--json", false),
@@ -73,6 +75,9 @@ mod tests {
             "--out",
             "x.svg",
             "--trace=svg",
+            "--states",
+            "--keep",
+            "run",
         ];
         assert_eq!(
             from_words("bellwether".to_owned(), words.iter().map(|word| (*word).to_owned())),
