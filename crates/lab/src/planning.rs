@@ -5,6 +5,7 @@ use crate::own;
 use crate::work::{MOST_REQUESTS, in_words_of_sections};
 use bellwether_algorithms::catalogue::Listed;
 use bellwether_algorithms::definition::Settings;
+use bellwether_algorithms::options::BadOption;
 use bellwether_core::{AnyInput, AnyProcess, Group, NodeId, Time};
 use bellwether_shell::Failure;
 use bellwether_sim::{
@@ -66,6 +67,14 @@ impl RunArgs {
             ("all-start", self.all_start),
             ("detection on", self.cluster.detection == Some(Switch::On)),
         ])
+    }
+
+    /// The algorithm that the options make of the one that was named: it says what can be asked for.
+    fn variant(&self, algorithm: &Listed) -> Result<Listed, Failure> {
+        let options = self.own.options(algorithm)?;
+        let settings = Settings { options, ..Settings::new(Duration::ZERO) };
+        let variant = algorithm.variant(&settings);
+        variant.map_err(|BadOption { option, why }| Failure::flag(option, why))
     }
 
     /// A plan of a run whose network and script are known.
@@ -271,6 +280,7 @@ impl Script {
             let clock = Action::Clock { node: id, offset_us, drift_ppm };
             self.add("offset/--drift", &id.number().to_string(), Time::ZERO, clock);
         }
+        let algorithm = &args.variant(algorithm)?;
         let known = |verb: &str| {
             algorithm.input(verb).ok_or_else(|| {
                 let name = algorithm.name();

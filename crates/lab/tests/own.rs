@@ -9,7 +9,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use bellwether_lab::prelude::*;
 use serde_json::{Value, json};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Output};
 use tower::ServiceExt;
 
 /// Set to the part of the process that panics, or to what is wrong with its definition.
@@ -142,11 +142,15 @@ fn touchy() -> Catalogue {
     catalogue().with::<Touchy>()
 }
 
-/// Starts this program again, and returns its exit code and its last line of errors.
-fn run(wrong: &str, line: &str) -> (Option<i32>, String) {
+/// Starts this program again.
+fn output(wrong: &str, line: &str) -> Output {
     let mut itself = Command::new(std::env::current_exe().unwrap());
-    itself.args(line.split(' ')).env(WRONG, wrong).env("RUST_BACKTRACE", "0");
-    let output = itself.output().unwrap();
+    itself.args(line.split(' ')).env(WRONG, wrong).env("RUST_BACKTRACE", "0").output().unwrap()
+}
+
+/// Its exit code and its last line of errors.
+fn run(wrong: &str, line: &str) -> (Option<i32>, String) {
+    let output = output(wrong, line);
     let errors = String::from_utf8(output.stderr).unwrap();
     (output.status.code(), errors.trim().lines().last().unwrap_or_default().to_owned())
 }
@@ -209,6 +213,12 @@ fn a_definition_that_cannot_be_used_is_refused_before_anything_runs() {
     assert!(refused.contains("two algorithms are called 'touchy'"), "{refused}");
 }
 
+fn snapshots_over_it_are_asked_for_what_it_is_asked_for() {
+    let output = output("", "sim chandy-lamport --over touchy --nodes 2 --ask 1=poke");
+    let story = String::from_utf8(output.stdout).unwrap();
+    assert!(story.contains("P1 -> P2  POKE"), "{story}");
+}
+
 async fn ask(path: &str, body: Value) -> (u16, Value) {
     let request = Request::post(format!("/v1/explore/{path}"))
         .header("content-type", "application/json")
@@ -261,6 +271,7 @@ fn main() -> ExitCode {
             a_panic_ends_the_run_with_the_part_the_event_and_the_seed();
             a_definition_that_cannot_be_used_is_refused_before_anything_runs();
             a_panic_is_answered_and_the_server_goes_on();
+            snapshots_over_it_are_asked_for_what_it_is_asked_for();
         }
     }
     ExitCode::SUCCESS

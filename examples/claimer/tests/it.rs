@@ -108,7 +108,8 @@ fn it_runs_between_real_processes() {
 #[test]
 fn snapshots_are_taken_of_it() {
     let line = "sim chandy-lamport --over claimer --nodes 3 --ask 1=claim --ask 2=snapshot@5ms";
-    assert!(ends_with(0, folder().path(), line).contains("P2#1"));
+    let story = ends_with(0, folder().path(), line);
+    assert!(story.contains("P2#1") && story.contains("P1 -> P2  CLAIM"), "{story}");
 }
 
 #[test]
