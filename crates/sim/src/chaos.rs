@@ -5,7 +5,7 @@ use crate::network::{Latency, Network};
 use crate::plan::{Plan, default_timeout};
 use bellwether_algorithms::definition::{Definition, Settings};
 use bellwether_core::Draws;
-use bellwether_core::{Channels, Group, NodeId, Process, Time, Timing, micros};
+use bellwether_core::{Assumptions, Channels, Group, NodeId, Process, Time, micros};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,10 +19,17 @@ pub use storm::{Harsh, Topology, Weather, storm};
 /// messages that arrive twice or out of order where the algorithm allows it. Detection is on, so
 /// when the faults stop the goal must be reached.
 ///
-/// An algorithm that claims to bear any delay and any loss gets a [`storm`] instead.
+/// An algorithm that claims to bear all of that after any delay, and any loss, gets a [`storm`] instead.
 pub fn random_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Plan<P> {
     let assumes = algorithm.assumes;
-    if assumes.timing == Timing::Asynchronous && assumes.loss {
+    let anything = Assumptions {
+        loss: true,
+        duplication: true,
+        crashes: true,
+        recoveries: true,
+        ..Assumptions::faultless(Channels::Any)
+    };
+    if assumes == anything {
         return stormy_plan(algorithm, seed);
     }
     let mut draws = Draws::new(seed);
@@ -77,7 +84,10 @@ fn stormy_plan<P: Process>(algorithm: &Arc<Definition<P>>, seed: u64) -> Plan<P>
         Weather { unit: timeout, drift_ppm: algorithm.drift_ppm, inputs: Vec::new(), harsh: None };
     let (network, script) = storm(&group, seed, &weather);
     let algorithm = algorithm.clone();
-    Plan { algorithm, group, settings, network, seed, script, until: None }
+    let mut plan = Plan { algorithm, group, settings, network, seed, script, until: None };
+    // Drawn apart, so that the storm is the same with jobs as without.
+    work_at_random(&mut plan, &mut Draws::keyed(seed, u64::MAX, 3));
+    plan
 }
 
 fn random_network(channels: Channels, duplication: bool, draws: &mut Draws) -> Network {

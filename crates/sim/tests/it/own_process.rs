@@ -14,7 +14,7 @@ use bellwether_core::{
 use bellwether_sim::scenario::Scenario;
 use bellwether_sim::{
     Action, Cut, CutKind, Ended, Fate, Latency, Network, Outcome, Plan, Recorder, Scheduled,
-    Silent, shrink,
+    Silent, chaos, shrink,
 };
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -269,6 +269,32 @@ fn a_run_that_keeps_going_remembers_the_first() {
     sim.keep_going();
     assert_eq!(sim.run(ms(200)), Ended::TimeUp);
     assert_eq!(sim.violation().map(|violation| violation.at), Some(ms(35)));
+}
+
+/// Random runs have jobs, and no faults that the process does not claim to bear.
+#[test]
+fn a_process_that_bears_loss_gets_work_and_only_faults_that_it_bears() {
+    for bears_crashes in [true, false] {
+        let mut definition = Holder::definition();
+        definition.assumes = Assumptions {
+            loss: true,
+            duplication: true,
+            crashes: bears_crashes,
+            recoveries: bears_crashes,
+            ..Holder::ASSUMES
+        };
+        let definition =
+            definition.verbs(&["work"], |verb| (verb == "work").then_some(()), |()| "work".into());
+        let holders = Arc::new(definition);
+        for seed in 0..20 {
+            let plan = chaos::random_plan(&holders, seed);
+            let has = |what: fn(&Action<()>) -> bool| plan.script.iter().any(|s| what(&s.action));
+            assert!(has(|action| matches!(action, Action::Input(..))), "{seed}");
+            let crashes =
+                has(|action| matches!(action, Action::Crash(_) | Action::CrashSending { .. }));
+            assert!(bears_crashes || !crashes, "{seed}");
+        }
+    }
 }
 
 fn panicked<T>(run: impl FnOnce() -> T) -> Option<Panicked> {
