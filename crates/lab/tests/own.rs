@@ -8,6 +8,7 @@
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use bellwether_lab::prelude::*;
+use bellwether_sim::scenario::{COMMANDS, Scenario};
 use serde_json::{Value, json};
 use std::process::{Command, ExitCode, Output};
 use tower::ServiceExt;
@@ -208,6 +209,18 @@ fn a_definition_that_cannot_be_used_is_refused_before_anything_runs() {
         assert_eq!(code, Some(2), "{option}/{verb}: {error}");
         assert!(error.starts_with("error: ") && error.contains(why), "{error}");
     }
+    // All commands of scenarios are refused as verbs, and nothing else is.
+    let unknown = |word: &str| {
+        let scenario = format!("cluster touchy 1..2\n{word}\n");
+        let mistake = Scenario::parse(&touchy(), &scenario).err().map(|error| error.message);
+        mistake.filter(|message| message.starts_with("no command"))
+    };
+    COMMANDS.iter().for_each(|word| assert_eq!(unknown(word), None));
+    let list = unknown("dance").unwrap();
+    let (_, list) = list.split_once("expected ").unwrap();
+    let known = list.replace(" or ", ", ");
+    let known = known.split(", ").filter(|word| *word != "poke");
+    known.for_each(|word| assert!(COMMANDS.contains(&word), "{word}"));
     let twice = touchy().with::<Touchy>();
     let refused = bellwether_lab::install(twice).unwrap_err().to_string();
     assert!(refused.contains("two algorithms are called 'touchy'"), "{refused}");
