@@ -117,7 +117,7 @@ impl<M: Machine> Log<M> {
         forced: bool,
         cx: &mut Cx<'_, M>,
     ) -> Result<u64, ChangeError> {
-        let (next, is_new) = self.may_change(change, forced, cx.here(), cx.config())?;
+        let (next, is_new) = self.may_change(change, forced, Time::ZERO, cx.here(), cx.config())?;
         let version = next.version;
         if is_new {
             self.enter_members(next, cx);
@@ -125,11 +125,13 @@ impl<M: Machine> Log<M> {
         Ok(version)
     }
 
-    /// The list that a change would lead to, and whether it is another one.
+    /// The list that a change would lead to, and whether it is another one. Voters work that have answered
+    /// within a lease, and something that was sent at this time or later.
     pub fn may_change(
         &self,
         change: &Change,
         forced: bool,
+        since: Time,
         here: &Here<'_>,
         config: &Config,
     ) -> Result<(Members, bool), ChangeError> {
@@ -146,16 +148,16 @@ impl<M: Machine> Log<M> {
         let Some(next) = list.after(change, |id| self.latest(id))? else {
             return Ok(((*list).clone(), false));
         };
-        if *change == Change::Remove(here.me()) {
-            return Err(ChangeError::Leads(here.me()));
-        }
         let takes_entries = self.leader_state().is_some_and(|state| state.takes_entries());
         if self.is_changing() || !takes_entries {
             return Err(ChangeError::Busy);
         }
-        let (working, needed) = (self.working(&next, here, config), next.majority());
+        let (working, needed) = (self.working(&next, since, here, config), next.majority());
         if working < needed && !forced {
             return Err(ChangeError::TooFewWork { working, needed });
+        }
+        if *change == Change::Remove(here.me()) {
+            return Err(ChangeError::Leads(here.me()));
         }
         Ok((next, true))
     }
@@ -166,17 +168,18 @@ impl<M: Machine> Log<M> {
     }
 
     /// How many voters of a list have answered lately and hold what is committed.
-    fn working(&self, list: &Members, here: &Here<'_>, config: &Config) -> usize {
-        let works = |id: &NodeId| *id == here.me() || self.works(*id, here.now(), config);
+    fn working(&self, list: &Members, since: Time, here: &Here<'_>, config: &Config) -> usize {
+        let works = |id: &NodeId| *id == here.me() || self.works(*id, since, here.now(), config);
         list.voters().filter(works).count()
     }
 
-    fn works(&self, id: NodeId, now: Time, config: &Config) -> bool {
+    fn works(&self, id: NodeId, since: Time, now: Time, config: &Config) -> bool {
         let Some(peer) = self.leader_state().and_then(|state| state.peers.get(&id)) else {
             return false;
         };
         let holds = !peer.lost && peer.matched >= self.commit().index;
-        holds && self.counts_ack(id, peer.birth) && now <= peer.heard + self.leases(config).lease
+        let answers = peer.has_answered(since) && now <= peer.heard + self.leases(config).lease;
+        holds && self.counts_ack(id, peer.birth) && answers
     }
 
     /// For tests that plant a fault: appends a list without asking whether it may.
@@ -238,7 +241,7 @@ impl<M: Machine> Log<M> {
     /// Whether a learner holds what is committed and receives entries as they come.
     fn keeps_up(&self, id: NodeId, now: Time, config: &Config) -> bool {
         let peer = self.leader_state().and_then(|state| state.peers.get(&id));
-        peer.is_some_and(|peer| peer.is_pushed_to()) && self.works(id, now, config)
+        peer.is_some_and(|peer| peer.is_pushed_to()) && self.works(id, Time::ZERO, now, config)
     }
 }
 

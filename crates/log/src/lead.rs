@@ -468,6 +468,11 @@ impl<M: Machine> Log<M> {
 }
 
 impl Peer {
+    /// Whether it has answered something that was sent at this time or later.
+    pub(crate) fn has_answered(&self, since: Time) -> bool {
+        self.answered >= since
+    }
+
     /// Whether it receives entries as they come.
     pub(crate) fn is_pushed_to(&self) -> bool {
         self.next.is_some()

@@ -81,7 +81,8 @@
 //! * **G12 Changes.** Only a leader that has committed an entry of its own term changes the list. The list
 //!   before must be committed too, and one voter at most comes or goes. From the step in which
 //!   the leader appends the list, it counts entries and leases by it. It does not remove itself: it hands
-//!   over first. A list of whose voters no majority works is refused, unless it is forced. With
+//!   over first. A list of whose voters no majority works is refused, unless it is forced: before a voter
+//!   leaves, the others must have answered what was sent after that was asked for. With
 //!   `Durability::Memory` or `Quorum::None` the members are fixed. \[Raft thesis §4.1; Ongaro's
 //!   correction on raft-dev, July 2015; one at a time as etcd does it, not joint majorities\]
 //! * **G13 Learners.** A member that is added learns: it receives the log and counts for nothing. Unless it

@@ -114,6 +114,11 @@ impl Members {
                 let suffrage = if *learner { Suffrage::Learner } else { Suffrage::Joining };
                 let fresh = Seat { suffrage, address: address.clone(), replaces: None };
                 let seat = next.seats.entry(*id).or_insert(fresh);
+                match seat.suffrage {
+                    Suffrage::Voter if *learner => return Err(ChangeError::Votes(*id)),
+                    Suffrage::Voter => {}
+                    Suffrage::Learner | Suffrage::Joining => seat.suffrage = suffrage,
+                }
                 (seat.address, seat.replaces) = (address.clone(), *replaces);
                 next.removed.remove(id);
             }
@@ -172,7 +177,7 @@ impl Members {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Change {
     /// A member comes: as a learner, and unless it is to stay one, it votes when it has caught up. A
-    /// member that is there already gets this address.
+    /// member that is there already gets this address; if it does not vote yet, this says anew whether it will.
     Add {
         /// Who.
         id: NodeId,
@@ -202,6 +207,8 @@ pub enum ChangeError {
     Unknown(NodeId),
     /// Another member listens there.
     AddressTaken(NodeId),
+    /// It votes, so it is no learner. It can be removed and added again.
+    Votes(NodeId),
     /// This member leads: it has to hand over before it leaves.
     Leads(NodeId),
     /// No voter would be left.
@@ -227,6 +234,7 @@ impl fmt::Display for ChangeError {
             ),
             ChangeError::Unknown(id) => write!(f, "{id} is not a member"),
             ChangeError::AddressTaken(id) => write!(f, "{id} has this address"),
+            ChangeError::Votes(id) => write!(f, "{id} votes, and cannot become a learner"),
             ChangeError::Leads(id) => {
                 write!(f, "{id} is the coordinator and has to hand over first")
             }

@@ -3,7 +3,7 @@
 use crate::coordination::look::{Look, Version};
 use crate::wire::Wire;
 use bellwether_coordination::Request;
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, Time};
 use bellwether_member::service::{self, Conn};
 use bellwether_member::{
     Change, ChangeError, Decline, Input, LeaseSettings, Members, Service, Status,
@@ -74,13 +74,18 @@ impl Handle {
     }
 
     /// Whether the member list may change so now, and what it would become. The second is whether it is another one.
+    /// Only voters count as working that have answered something sent at that time or later; without one, at the
+    /// present, which comes with the answer.
     pub(crate) async fn may_change(
         &self,
         change: Change,
         forced: bool,
-    ) -> Option<Result<(Members, bool), ChangeError>> {
+        since: Option<Time>,
+    ) -> Option<(Time, Result<(Members, bool), ChangeError>)> {
         let look = move |view: &View<'_, Service>| {
-            view.process.log().may_change(&change, forced, view.here, &view.config.member.log)
+            let (log, here, config) = (view.process.log(), view.here, &view.config.member.log);
+            let since = since.unwrap_or_else(|| here.now());
+            (since, log.may_change(&change, forced, since, here, config))
         };
         self.running.inspect(look).await
     }

@@ -9,11 +9,11 @@ use crate::callers::Operator;
 use crate::config::member_address;
 use crate::http::{declined, silent};
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use bellwether_api::json;
-use bellwether_core::NodeId;
+use bellwether_core::{NodeId, Time};
 use bellwether_http::{ErrorResponse, Outcome};
 use bellwether_member::{Change, ChangeError, Decline, Input, Members, Suffrage};
 use std::sync::Arc;
@@ -26,6 +26,9 @@ const COMMITTED_WITHIN: Duration = Duration::from_secs(2);
 /// The pause between two looks.
 const LOOKS: Duration = Duration::from_millis(5);
 
+/// The number of a member in an address.
+type Numbered = Result<Path<u32>, PathRejection>;
+
 /// Adds a member as a learner, or gives a member another address. Unless it is to stay a learner, it is promoted when it has
 /// caught up.
 #[cfg_attr(test, utoipa::path(post, path = "/v1/members", request_body = json::AddMember, security(("bearer" = [])), responses(
@@ -33,7 +36,7 @@ const LOOKS: Duration = Duration::from_millis(5);
     (status = 401, description = "The operator token is missing", body = json::Problem),
     (status = 403, description = "The member has another operator token", body = json::Problem),
     (status = 404, description = "`unknown-member`: the member to replace is not in the list", body = json::Problem),
-    (status = 409, description = "`not-coordinator`, `change-under-way`, `members-fixed`, `address-taken` or `too-few-work`", body = json::Problem),
+    (status = 409, description = "`not-coordinator`, `change-under-way`, `members-fixed`, `address-taken`, `votes-already` or `too-few-work`", body = json::Problem),
     (status = 422, description = "`bad-address`, or the body is not understood", body = json::Problem),
     (status = 503, description = "`not-committed`: it is not known whether the list has changed", body = json::Problem),
 )))]
@@ -47,6 +50,12 @@ pub(crate) async fn add(
         ErrorResponse::new(StatusCode::UNPROCESSABLE_ENTITY, what, None).coded("bad-address")
     };
     let address = member_address(&address).map_err(bad)?.into();
+    if replaces == Some(id) {
+        let error = format!("P{id} cannot replace itself");
+        let hint = "without `replaces`, a member that is in the list gets this address";
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        return Err(ErrorResponse::new(status, error, Some(hint)).coded("bad-body"));
+    }
     let (id, replaces) = (NodeId::new(id), replaces.map(NodeId::new));
     let change = Change::Add { id, address, learner, replaces };
     about.change(change, force, &by.to_string()).await
@@ -64,8 +73,9 @@ pub(crate) async fn add(
 pub(crate) async fn promote(
     State(about): State<Arc<About>>,
     Operator(by): Operator,
-    Path(id): Path<u32>,
+    id: Numbered,
 ) -> Outcome<json::ChangedMembers> {
+    let Path(id) = id?;
     about.change(Change::Promote(NodeId::new(id)), false, &by.to_string()).await
 }
 
@@ -82,9 +92,10 @@ pub(crate) async fn promote(
 pub(crate) async fn remove(
     State(about): State<Arc<About>>,
     Operator(by): Operator,
-    Path(id): Path<u32>,
+    id: Numbered,
     body: Result<Json<json::RemoveMember>, JsonRejection>,
 ) -> Outcome<json::ChangedMembers> {
+    let Path(id) = id?;
     about.change(Change::Remove(NodeId::new(id)), body?.0.force, &by.to_string()).await
 }
 
@@ -118,10 +129,15 @@ impl About {
     ) -> Result<(Members, bool), ErrorResponse> {
         let lease = self.requests.leases().lease;
         let until = Instant::now() + lease * 2;
+        // A voter that has just ended has answered within a lease, too. Before another one leaves, those that are left
+        // answer the next heartbeat.
+        let mut since = (!matches!(change, Change::Remove(_))).then_some(Time::ZERO);
         loop {
-            let asked = self.handle.may_change(change.clone(), forced);
+            let asked = self.handle.may_change(change.clone(), forced, since);
             let may = tokio::time::timeout(ANSWERS_WITHIN, asked).await.ok().flatten();
-            match may.ok_or_else(silent)? {
+            let (asked_at, may) = may.ok_or_else(silent)?;
+            since = Some(asked_at);
+            match may {
                 Ok(next) => return Ok(next),
                 // A voter may not have answered a new coordinator yet, or lack the last entries for a moment.
                 Err(ChangeError::TooFewWork { .. }) if Instant::now() < until => {
@@ -183,6 +199,9 @@ fn refusal(change: &Change, error: ChangeError) -> (StatusCode, &'static str, St
         ),
         ChangeError::Unknown(_) => ("unknown-member", "see /v1/members for the members"),
         ChangeError::AddressTaken(_) => ("address-taken", "every member has its own address"),
+        ChangeError::Votes(_) => {
+            ("votes-already", "remove it, then add it again with an empty data folder")
+        }
         ChangeError::Leads(_) => ("hands-over", "it hands over now; ask the next coordinator"),
         ChangeError::LastVoter => {
             ("last-voter", "add another member first; to end the cluster, stop its members")
@@ -246,6 +265,7 @@ mod tests {
             ChangeError::Fixed,
             ChangeError::Unknown(id),
             ChangeError::AddressTaken(id),
+            ChangeError::Votes(id),
             ChangeError::Leads(id),
             ChangeError::LastVoter,
             ChangeError::TooFewWork { working: 1, needed: 2 },

@@ -117,6 +117,7 @@ impl Unanswered {
             "hands-over" => 90,
             "not-committed" => 91,
             "bad-address" => 92,
+            "votes-already" => 93,
             _ => 65,
         }
     }

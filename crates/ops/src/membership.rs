@@ -148,6 +148,12 @@ fn addition(
     replaces: Option<u32>,
 ) -> Result<AddMember, Failure> {
     let address = member_address(address).map_err(|what| Failure::Exit(2, what))?;
+    if replaces == Some(id) {
+        let what = format!(
+            "P{id} cannot replace itself; to give it another address, use `bellwether members add {id} {address}`"
+        );
+        return Err(Failure::Exit(2, what));
+    }
     Ok(AddMember { id, address, learner, replaces, force: false })
 }
 
@@ -164,7 +170,7 @@ fn carry_out(
     let done: ChangedMembers = runtime()?.block_on(async {
         let until = Instant::now() + wait;
         let done = command(&mut whom, path, token.as_deref(), (body, &goal), until).await?;
-        reach(&mut whom, &goal, until).await?;
+        reach(&mut whom, &goal, done.version, until).await?;
         Ok::<_, Failure>(done)
     })?;
     let text = match how.json {
@@ -223,21 +229,30 @@ async fn command(
             },
         };
         if Instant::now() + PAUSE >= until {
-            return Err(failure);
+            return Err(match failure {
+                Failure::Exit(70, why) if maybe_done => {
+                    let what = format!(
+                        "the change may have been made, and is not known to be committed: {why}"
+                    );
+                    Failure::Exit(UNFINISHED, what)
+                }
+                failure => failure,
+            });
         }
         sleep(PAUSE).await;
     }
 }
 
-/// Waits for what follows by itself, and says what it waits for.
-async fn reach(whom: &mut Whom, goal: &Goal, until: Instant) -> Result<(), Failure> {
+/// Waits for what follows by itself from this list, and says what it waits for.
+async fn reach(whom: &mut Whom, goal: &Goal, version: u64, until: Instant) -> Result<(), Failure> {
     let Goal::Votes(new, _) = *goal else { return Ok(()) };
     let mut told = Vec::new();
     loop {
         let seen = whom.get::<Members>("/v1/members").await;
         if let Ok(seen) = &seen {
             whom.learn(seen);
-            if goal.is_reached(seen) {
+            // A member that joins, or lags, does not know the list yet.
+            if seen.version >= version && goal.is_reached(seen) {
                 return Ok(());
             }
             if told != seen.waits_for {
@@ -280,7 +295,9 @@ mod tests {
         for code in ["hands-over", "not-coordinator", "change-under-way"] {
             assert!(passes(&refused(conflict, Some(code))), "{code}");
         }
-        for code in ["last-voter", "too-few-work", "address-taken", "members-fixed"] {
+        for code in
+            ["last-voter", "too-few-work", "address-taken", "votes-already", "members-fixed"]
+        {
             assert!(!passes(&refused(conflict, Some(code))), "{code}");
         }
         assert!(passes(&refused(StatusCode::SERVICE_UNAVAILABLE, None)));

@@ -264,6 +264,42 @@ fn g12_what_leaves_no_working_majority_is_refused_unless_forced() {
 }
 
 #[test]
+fn g12_only_voters_that_answer_what_is_sent_from_then_on_work_if_that_is_asked() {
+    let mut one = leader();
+    let asked = one.now + ms(1);
+    let remove = Change::Remove(id(2));
+    let may = |one: &mut One, since| {
+        let mut result = Ok(0);
+        one.call(|log, cx| {
+            let may = log.may_change(&remove, false, since, cx.here(), cx.config());
+            result = may.map(|(list, _)| list.version);
+        });
+        result
+    };
+    // P3 has answered within a lease. It may have ended since.
+    assert_eq!(may(&mut one, Time::ZERO), Ok(1));
+    let too_few = Err(ChangeError::TooFewWork { working: 1, needed: 2 });
+    assert_eq!(may(&mut one, asked), too_few);
+    let late = one.ack_of();
+    one.now = one.now + ms(2);
+    one.get(3, Msg::Ack(late));
+    assert_eq!(may(&mut one, asked), too_few, "an answer to what was sent before");
+    one.settle(&[3]);
+    assert_eq!(may(&mut one, asked), Ok(1));
+}
+
+#[test]
+fn g12_a_leader_hands_over_only_if_it_may_be_removed() {
+    let mut one = of_three(1);
+    one.elect(2);
+    one.settle(&[2]);
+    let too_few = Err(ChangeError::TooFewWork { working: 1, needed: 2 });
+    assert_eq!(one.change(&Change::Remove(id(1))), too_few);
+    one.settle(&[2, 3]);
+    assert_eq!(one.change(&Change::Remove(id(1))), Err(ChangeError::Leads(id(1))));
+}
+
+#[test]
 fn g12_what_makes_no_sense_is_refused() {
     let mut one = leader();
     assert_eq!(one.change(&Change::Remove(id(5))), Err(ChangeError::Unknown(id(5))));
@@ -338,6 +374,36 @@ fn g13_one_that_is_to_stay_a_learner_stays_one_until_it_is_promoted() {
     one.change(&Change::Promote(id(4))).unwrap();
     one.settle(&[2, 4]);
     assert_eq!(one.suffrage(4), Some(Suffrage::Voter));
+    assert_eq!(one.change(&learner), Err(ChangeError::Votes(id(4))));
+}
+
+#[test]
+fn g13_a_learner_that_is_added_again_as_a_voter_or_replaces_another_is_promoted() {
+    for replaces in [None, Some(id(3))] {
+        let mut one = leader();
+        let [learner, voter] = [true, false].map(|learner| {
+            let replaces = replaces.filter(|_| !learner);
+            Change::Add { id: id(4), address: "host-4".into(), learner, replaces }
+        });
+        one.change(&learner).unwrap();
+        one.settle(&[2, 4]);
+        one.change(&voter).unwrap();
+        one.settle(&[2, 3, 4]);
+        assert_eq!(one.suffrage(4), Some(Suffrage::Voter));
+        assert_eq!(one.suffrage(3).is_none(), replaces.is_some());
+    }
+}
+
+#[test]
+fn g13_one_that_waits_to_vote_can_be_told_to_stay_a_learner() {
+    let mut one = leader();
+    one.change(&add(4)).unwrap();
+    one.settle(&[2]);
+    let learner =
+        Change::Add { id: id(4), address: "host-4".into(), learner: true, replaces: None };
+    one.change(&learner).unwrap();
+    one.settle(&[2, 4]);
+    assert_eq!(one.suffrage(4), Some(Suffrage::Learner));
 }
 
 #[test]

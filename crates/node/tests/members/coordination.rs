@@ -289,6 +289,13 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
         ),
         ("/v1/roles/r/campaign", json!({ "session": "s" }), said(404, "no-session")),
         ("/v1/roles/%FF/campaign", json!({ "session": session }), said(400, "bad-path")),
+        ("/v1/members/x/promote", json!(null), said(400, "bad-path")),
+        ("/v1/members/-1/remove", json!({}), said(400, "bad-path")),
+        (
+            "/v1/members",
+            json!({ "id": 2, "address": "host:1", "replaces": 2 }),
+            said(422, "bad-body"),
+        ),
     ] {
         assert_eq!(
             refused(post(address, path, &body.to_string()).await),
