@@ -192,7 +192,13 @@ impl About {
     fn listed(&self, status: &Status) -> Vec<(NodeId, Seat)> {
         let configured = || self.settings.members.iter().map(|peer| (peer.id, &peer.address));
         let Some(list) = status.list.as_ref().filter(|list| !list.seats.is_empty()) else {
-            return configured().map(|(id, address)| (id, Seat::voter(address))).collect();
+            let seat = |(id, address): (NodeId, &String)| match id == self.settings.id {
+                true if self.settings.join => {
+                    (id, Seat { suffrage: Suffrage::Learner, ..Seat::voter(address) })
+                }
+                _ => (id, Seat::voter(address)),
+            };
+            return configured().map(seat).collect();
         };
         let known = configured().map(|(id, _)| id);
         let others = list.seats.keys().copied().filter(|id| self.settings.peer(*id).is_none());

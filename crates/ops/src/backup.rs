@@ -70,8 +70,8 @@ pub(crate) struct RestoreArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// A member's data folder, or a log folder in it
-    #[arg(value_name = "DIR")]
+    /// A member's data folder, or a log folder in it; or a backup
+    #[arg(value_name = "DIR|FILE")]
     folder: PathBuf,
     /// Print JSON
     #[arg(long)]
@@ -80,7 +80,7 @@ pub(crate) struct InspectArgs {
 
 /// Writes a backup. It is at its place only when it is complete and was read again.
 pub(crate) fn backup(args: &BackupArgs) -> Result<Verdict, Failure> {
-    let whom = Whom::find(args.address.as_deref())?;
+    let mut whom = Whom::find(args.address.as_deref())?;
     let mut draft = Draft::beside(&args.out)?;
     let member = runtime()?.block_on(async {
         let (link, member) = whom.coordinator().await?;
@@ -140,8 +140,15 @@ struct Draft {
 
 impl Draft {
     fn beside(out: &Path) -> Result<Self, Failure> {
-        if out.is_dir() {
-            let error = io::ErrorKind::IsADirectory.into();
+        let error = match fs::metadata(out) {
+            Ok(found) if found.is_dir() => Some(io::ErrorKind::IsADirectory.into()),
+            // A device is not a place for a file: it would be replaced by one.
+            Ok(found) if !found.is_file() => {
+                Some(io::Error::other("it is a device, a socket or a pipe"))
+            }
+            Ok(_) | Err(_) => None,
+        };
+        if let Some(error) = error {
             return Err(Failure::Write("out", out.to_owned(), error));
         }
         let mut path = OsString::from(out);
@@ -219,9 +226,14 @@ fn told(restored: &Restored, backup: &Backup) -> String {
     )
 }
 
-/// Shows what a data folder holds.
+/// Shows what a data folder or a backup holds.
 pub(crate) fn inspect_folder(args: &InspectArgs) -> Result<Verdict, Failure> {
     let unusable = |what: String| Failure::Exit(UNUSABLE, what);
+    if args.folder.is_file() {
+        let backup = Backup::read(&args.folder).map_err(|error| unusable(error.to_string()))?;
+        let summary = Summary::from(&backup);
+        return show(args.json, &summary, || described(&args.folder, &summary));
+    }
     let found = inspect(&args.folder).map_err(|error| {
         unusable(format!("{error}; name a member's data folder ('data' in its configuration)"))
     })?;
@@ -238,6 +250,20 @@ pub(crate) fn inspect_folder(args: &InspectArgs) -> Result<Verdict, Failure> {
         true => Ok(Verdict::Well),
         false => Err(Failure::Silent(UNUSABLE)),
     }
+}
+
+/// What a backup holds.
+fn described(file: &Path, summary: &Summary) -> String {
+    let Summary { cluster, taken, term, index, last_token, .. } = summary;
+    let id = summary.cluster_id.as_deref().unwrap_or("not known");
+    format!(
+        "backup     {}, taken {taken}\n\
+         of         cluster {cluster}, cluster id {id}\n\
+         log        up to entry {index} of term {term}\n\
+         state      {}; last token {last_token}\n",
+        file.display(),
+        counted(summary.sessions, summary.locks, summary.roles)
+    )
 }
 
 fn listed(found: &Inspection) -> String {

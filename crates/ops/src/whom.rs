@@ -141,13 +141,28 @@ impl Whom {
         Ok(token.map_err(unusable)?.map(OperatorToken::hex))
     }
 
-    /// The way to the coordinator, and its number.
-    pub(crate) async fn coordinator(&self) -> Result<(Link, u32), Failure> {
+    /// The way to the coordinator, and its number. A member that knows none may be cut off or about to join, so the
+    /// members that it names are asked, too.
+    pub(crate) async fn coordinator(&mut self) -> Result<(Link, u32), Failure> {
         if self.etcd.is_some() {
             let what = "an etcd cluster has its own backups: use `etcdctl snapshot save`";
             return Err(Failure::Exit(UNSUPPORTED, what.to_owned()));
         }
-        let seen: Members = self.get("/v1/members").await?;
+        let mut seen: Members = self.get("/v1/members").await?;
+        let is_led = |seen: &Members| seen.members.iter().any(|member| member.is_coordinator);
+        if !is_led(&seen) {
+            self.learn(&seen);
+            for place in 0..self.members.len() {
+                let answer = ask(&self.members[place], "/v1/members", PASSED_OVER).await;
+                let answer = answer.and_then(|reply| reply.read::<Members>());
+                let is_useful = |other: &Members| other.cluster == seen.cluster && is_led(other);
+                if let Some(other) = answer.ok().filter(is_useful) {
+                    self.first.set(place);
+                    seen = other;
+                    break;
+                }
+            }
+        }
         let Some(member) = seen.members.iter().find(|member| member.is_coordinator) else {
             let what = "the cluster has no coordinator now; see `bellwether status`, and try again";
             return Err(Failure::Exit(NO_COORDINATOR, what.to_owned()));

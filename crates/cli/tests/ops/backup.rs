@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -341,6 +341,18 @@ fn a_file_that_is_no_whole_backup_and_a_folder_in_use_are_refused() {
     let token = place.lock(1, &session, "jobs");
     place.works(&format!("{none} {}", place.http[0]));
     let whole = fs::read(place.path("b.bak")).unwrap();
+    let shown = parsed(&place.works("inspect b.bak --json"));
+    assert_eq!((&shown["cluster"], &shown["locks"]), (&json!("demo"), &json!(1)));
+    assert_eq!(shown["last_token"], token);
+    assert!(place.works("inspect b.bak").contains(&format!("1 lock, 0 roles; last token {token}")));
+    let other =
+        format!("{} --address {}", none.replace(" --out b.bak --address", ""), place.http[0]);
+    symlink("/dev/null", place.path("device.bak")).unwrap();
+    place.refused(&format!("{other} --out device.bak"), 2, &["device.bak", "it is a device"]);
+    assert!(
+        fs::symlink_metadata(place.path("device.bak")).unwrap().is_symlink(),
+        "it was replaced"
+    );
     place.refused(
         &format!("{} --out no/where.bak", none.replace(" --out b.bak --address", "")),
         2,
@@ -353,6 +365,7 @@ fn a_file_that_is_no_whole_backup_and_a_folder_in_use_are_refused() {
     place.refused(line, 3, &["x.bak", "No such file", "`bellwether backup` wrote"]);
     with(b"rubbish");
     place.refused(line, 3, &["at byte 0: it is not a snapshot", "Name a file that"]);
+    place.refused("inspect x.bak", 3, &["at byte 0: it is not a snapshot"]);
     with(b"");
     place.refused(line, 3, &["x.bak", "Name a file that"]);
     with(&whole[..whole.len() - 1]);
