@@ -12,7 +12,7 @@
 //! - `log.level`.
 
 use crate::about::About;
-use crate::config::{Settings, load};
+use crate::config::{Sessions, Settings, load};
 use crate::daemon::{Failure, identity};
 use crate::{logs, wall};
 use bellwether_api::json::{ChangedSetting, Reloaded};
@@ -81,6 +81,9 @@ impl About {
                 for setting in &reloaded.needs_restart {
                     tracing::warn!("needs a restart: {}", shown(setting));
                 }
+                if let Some(warning) = self.certificate_warning() {
+                    tracing::warn!("{warning}");
+                }
             }
             Err(failure) => {
                 tracing::error!("not reloaded, nothing has changed (asked by {by}): {failure}");
@@ -106,6 +109,8 @@ impl About {
         let in_force = self.requests.leases();
         let before = Settings { choices: running.choices.with_leases(in_force), ..running.clone() };
         let mut different = differences(&before, &next);
+        // It only gives heartbeat and lease, which are compared themselves.
+        different.retain(|setting| setting.key != "profile");
         if (before.choices.election_timeout, next.choices.election_timeout) == (None, None) {
             // It follows the heartbeat.
             different.retain(|setting| setting.key != "election_timeout");
@@ -133,7 +138,7 @@ impl About {
             self.handle.running.input(service::Input::Reconfigured).await;
         }
         logs::change_level(&next.log.level);
-        running.sessions = next.sessions;
+        running.sessions = Sessions { connections: running.sessions.connections, ..next.sessions };
         running.tls = next.tls;
         running.log.level = next.log.level;
         self.configured.send_replace(next.choices.leases());

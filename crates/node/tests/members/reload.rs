@@ -67,11 +67,17 @@ async fn limits_change_at_all_members_when_the_coordinator_reloads() {
 #[tokio::test]
 async fn what_needs_a_restart_is_named_and_not_changed() {
     let cluster = cluster().await;
-    edit(&cluster, "[tls]", "quorum = \"none\"\n[tls]");
+    // A profile gives heartbeat and lease, which are set here, and needs no restart.
+    let new = "profile = \"wide\"\nquorum = \"none\"\n[sessions]\nconnections_max = 9\n[tls]";
+    edit(&cluster, "[tls]", new);
     let reloaded = reload(&cluster, 2).await;
     assert_eq!((&reloaded.changed, &reloaded.needs_coordinator), (&vec![], &vec![]));
-    assert_eq!(reloaded.needs_restart, [changed("quorum", "\"majority\"", "\"none\"")]);
+    let quorum = changed("quorum", "\"majority\"", "\"none\"");
+    let connections = changed("sessions.connections_max", "10000", "9");
+    assert_eq!(reloaded.needs_restart, [quorum.clone(), connections]);
     assert_eq!(reload(&cluster, 2).await, reloaded, "it still differs");
+    edit(&cluster, "connections_max = 9\n", "");
+    assert_eq!(reload(&cluster, 2).await.needs_restart, [quorum]);
     cluster.stop().await;
 }
 
