@@ -251,7 +251,7 @@ def reloads():
     print("reload:")
     pids = members()
     run("systemctl", "reload", "bellwether")
-    until("it has read its configuration again", lambda: "reload" in log().lower())
+    until("it has read its configuration again", lambda: "configuration reloaded by SIGHUP" in log())
     check("it is the same process", members() == pids)
 
 
