@@ -177,7 +177,7 @@ impl Members {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Change {
     /// A member comes: as a learner, and unless it is to stay one, it votes when it has caught up. A
-    /// member that is there already gets this address; if it does not vote yet, this says anew whether it will.
+    /// member that is there already gets this address; if it does not vote yet, this also says whether it will.
     Add {
         /// Who.
         id: NodeId,
