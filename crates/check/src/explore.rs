@@ -34,12 +34,17 @@ pub struct Limits {
     /// the same; where messages stay, those with as many of them as possible, unless an invariant
     /// looks at messages. Where runs must come to a goal all steps are needed, and none is left out.
     pub reduce: bool,
+    /// Whether no invariant looks at messages, though some are of [`Shape::Whole`]: their author knows. Then
+    /// more may be left out where messages stay.
+    ///
+    /// [`Shape::Whole`]: bellwether_core::Shape::Whole
+    pub members_only: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         let (states, depth) = (u64::from(u32::MAX) / 2, u32::MAX);
-        Limits { threads: 1, states, memory: u64::MAX, depth, reduce: true }
+        Limits { threads: 1, states, memory: u64::MAX, depth, reduce: true, members_only: false }
     }
 }
 
@@ -182,7 +187,7 @@ impl<'a, P: Erasable> Explorer<'a, P> {
             workers: (0..threads).map(|_| Tables::new(model, library)).collect(),
             shards: (0..SHARDS).map(|_| Shard::default()).collect(),
             edges: with_edges.then(|| (0..SHARDS).map(|_| Edges::default()).collect()),
-            reduction: Reduction::of(model, limits.reduce && !with_edges),
+            reduction: Reduction::of(model, limits.reduce && !with_edges, limits.members_only),
             limits,
             progress: Progress::default(),
         }

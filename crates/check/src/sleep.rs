@@ -33,10 +33,10 @@ pub(crate) struct Reduction {
 
 impl Reduction {
     /// As much as possible in this model, or nothing.
-    pub(crate) fn of<P: Process>(model: &Model<P>, reduce: bool) -> Reduction {
+    pub(crate) fn of<P: Process>(model: &Model<P>, reduce: bool, members_only: bool) -> Reduction {
         let stays = model.channels == Channels::Unreliable;
         // That leaves out states with fewer messages, which an invariant might look for.
-        let narrow = reduce && stays && !model.looks_at_whole();
+        let narrow = reduce && stays && (members_only || !model.looks_at_whole());
         let bits = (reduce && !stays).then(|| Bits::of(model)).flatten();
         Reduction { bits, narrow }
     }

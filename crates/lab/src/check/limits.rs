@@ -41,6 +41,7 @@ pub(crate) fn limits(args: &CheckArgs) -> Result<Limits, Failure> {
         memory,
         depth: args.max_depth.unwrap_or(usual.depth),
         reduce: args.reduction != Some(Switch::Off),
+        ..usual
     })
 }
 

@@ -1,23 +1,20 @@
-//! Worlds in which a member is configured with another lease than the others: finding c. `LONG=1` explores more. The
-//! storms change leases while the cluster runs (G16), and find each of these faults within seconds.
+//! Worlds in which a member is configured with another lease than the others (finding c), or leases change while the
+//! cluster runs (G16). The storms change leases, too, and find each of these faults within seconds.
 
-use crate::worlds::{CAMPAIGN, CRASH, Flaw, Probe, TICK, Wish, hold, refute, timed};
+use crate::worlds::{
+    CAMPAIGN, CRASH, Flaw, Probe, TICK, Wish, brief, prove, refute, two_campaign, without_fetching,
+};
 use bellwether_check::{Channels, Model};
 use bellwether_log::Timer;
 
-/// A lease lasts three ticks, and a leader relies on a third of it: two clocks may drift apart by two ticks. Messages
-/// arrive once.
-fn world(inputs: Vec<Vec<Wish>>, flaw: Option<Flaw>) -> Model<Probe> {
-    let mut model = timed(3, 3);
-    (model.config.timers, model.config.flaw) = (&[Timer::Write], flaw);
-    Model { inputs, channels: Channels::Reorder, ..model }
-}
-
-/// P1 leads with a lease of twelve ticks. P2 campaigns.
+/// P1 leads with a lease of three ticks, and relies on one of them. The others have a lease of one tick, which two
+/// clocks that are a tick apart cannot tell: P2 campaigns, and if it leads, it has no rival. A message may arrive any
+/// number of times.
 fn with_two_leases(flaw: Option<Flaw>) -> Model<Probe> {
-    let mut model = world(vec![vec![], vec![CAMPAIGN]], flaw);
-    model.config.lease_of_p1 = Some(TICK * 12);
-    model
+    let mut model = brief(3, 1);
+    (model.config.timers, model.config.flaw) = (&[Timer::Write], flaw);
+    (model.config.lease_of_p1, model.config.config.leases.lease) = (Some(TICK * 3), TICK);
+    Model { inputs: two_campaign(), ..model }
 }
 
 /// These take minutes: make check-all.
@@ -29,18 +26,32 @@ fn is_long() -> bool {
 fn c_followers_are_bound_for_as_long_as_their_leader_counts() {
     let flaw = Some(Flaw::BindsByItsOwnLease);
     assert_eq!(refute("bound by its own lease", &with_two_leases(flaw)), "one-serving");
-    if is_long() {
-        hold("two leases", &with_two_leases(None));
-    }
+    prove("two leases", &with_two_leases(None));
 }
 
 #[test]
 fn g9_a_restart_waits_for_the_lease_that_was_granted() {
     if is_long() {
-        let world =
-            |flaw| Model { faults: CRASH, channels: Channels::Fifo, ..with_two_leases(flaw) };
+        let world = |flaw| Model { faults: CRASH, ..with_two_leases(flaw) };
         let flaw = Some(Flaw::ForgetsWhatItGranted);
         assert_eq!(refute("waits for its own lease", &world(flaw)), "one-serving");
-        hold("two leases, a crash", &world(None));
+        prove("two leases, a crash", &world(None));
+    }
+}
+
+/// Leases last two ticks, and four from when the change is committed. P1 then says so with its next command.
+fn with_a_change(flaw: Option<Flaw>) -> Model<Probe> {
+    let mut model = without_fetching(brief(3, 2));
+    (model.config.timers, model.config.flaw) = (&[Timer::Write], flaw);
+    let inputs = vec![vec![Wish::ChangeLeases(4), Wish::Propose(7)], vec![CAMPAIGN], vec![]];
+    Model { inputs, channels: Channels::Fifo, ..model }
+}
+
+#[test]
+fn g16_leases_that_change_bind_for_as_long_as_their_leader_counts() {
+    if is_long() {
+        let flaw = Some(Flaw::BindsByItsOwnLease);
+        assert_eq!(refute("changed, bound by its own", &with_a_change(flaw)), "one-serving");
+        prove("leases change", &with_a_change(None));
     }
 }

@@ -7,6 +7,7 @@ mod leases;
 mod machine;
 mod node;
 mod once;
+mod repeats;
 mod storms;
 mod witness;
 mod worlds;

@@ -6,12 +6,12 @@
 
 use crate::machine::BRIEF_TTL;
 use crate::worlds::{
-    CAMPAIGN, CRASH, Flaw, HAND_OVER, Probe, TICK, Wish, has_all_of, in_memory, model, prove,
-    refute, scope, timed, timeless, two_campaign,
+    CAMPAIGN, CRASH, Flaw, HAND_OVER, Probe, TICK, Wish, has_all_of, model, prove, refute, scope,
+    timed, two_campaign,
 };
 use bellwether_check::{Channels, Faults, Model, Ticks, Timing};
 use bellwether_core::Invariant;
-use bellwether_log::{Birth, Config, Durability, LeaseSettings, Term, Timer};
+use bellwether_log::{Config, Durability, LeaseSettings, Term, Timer};
 use std::time::Duration;
 
 /// Each message arrives once at most, and `duplicates` of them once more.
@@ -98,18 +98,6 @@ fn a_command_survives_a_take_over() {
     }
 }
 
-/// A heartbeat takes a tick, so their number is bounded.
-#[test]
-fn heartbeats_that_arrive_without_entries_make_no_second_leader() {
-    let mut world = timed(3, 2);
-    world.config.timers = &[Timer::Write, Timer::Heartbeat];
-    world.config.config.leases.heartbeat = TICK;
-    let inputs = vec![vec![Wish::Propose(7)], vec![CAMPAIGN], vec![]];
-    if is_long() {
-        prove("heartbeats without entries, once", &once(Model { inputs, ..world }, 0));
-    }
-}
-
 #[test]
 fn two_campaign_and_messages_arrive_twice() {
     let world = |ticks| {
@@ -120,24 +108,6 @@ fn two_campaign_and_messages_arrive_twice() {
     if is_long() {
         prove("two candidates, a duplicate", &once(world(1), 1));
         prove("two candidates, two duplicates", &once(world(0), 2));
-    }
-}
-
-#[test]
-fn without_disks_a_restart_loses_nothing_though_messages_arrive_twice() {
-    if is_long() {
-        prove("memory, a duplicate", &once(in_memory(), 1));
-        prove("memory, three duplicates", &once(in_memory(), 3));
-    }
-}
-
-#[test]
-fn an_emptied_folder_counts_for_nothing_though_messages_arrive_twice() {
-    let mut world = timeless(3);
-    world.config.wiped = Some(Birth::new(2));
-    if is_long() {
-        let world = Model { inputs: two_campaign(), faults: CRASH, ..world };
-        prove("wiped, a duplicate", &once(world, 1));
     }
 }
 
