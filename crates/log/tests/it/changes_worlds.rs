@@ -6,11 +6,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use crate::worlds::{
-    CAMPAIGN, CRASH, Flaw, Probe, Wish, brief, id, prove, refute, timeless, without_fetching,
+    CAMPAIGN, CRASH, Flaw, Probe, Wish, id, prove, refute, timed, timeless, without_fetching,
 };
 use bellwether_check::{Channels, Model};
 use bellwether_core::{Group, NodeId};
-use bellwether_log::{Members, Seat, Suffrage};
+use bellwether_log::{Members, Payload, Seat, Suffrage};
 use std::sync::Arc;
 
 /// These vote, and these learn and are to vote; the last of them replaces a member.
@@ -61,7 +61,7 @@ fn one_grows_to_three_while_a_member_crashes() {
 
 #[test]
 fn one_serves_while_one_grows_to_three() {
-    prove("grow, clocks", &without_fetching(with_candidate(growing(brief(3, 1)), 2)));
+    prove("grow, clocks", &without_fetching(with_candidate(growing(timed(3, 1)), 2)));
 }
 
 #[test]
@@ -75,25 +75,31 @@ fn one_of_three_is_replaced_while_it_campaigns() {
     prove("replace, the old one campaigns", &without_fetching(world));
 }
 
-/// The crash and the candidate come while P4 is made a voter and P3 is removed.
-fn replacing_with_a_crash() -> Model<Probe> {
-    let world = without_fetching(with_candidate(replacing(timeless(3)), 2));
-    Model { faults: CRASH, ..world }
+/// P4 is made a voter.
+fn promoting() -> Model<Probe> {
+    without_fetching(with_candidate(world(timeless(3), 4, list(&[1, 2, 3], &[4], None), &[2]), 2))
+}
+
+/// P4 votes already, and P3 is removed.
+fn leaving() -> Model<Probe> {
+    let mut list = list(&[1, 2, 3, 4], &[], None);
+    list.seats.get_mut(&id(4)).unwrap().replaces = Some(id(3));
+    without_fetching(with_candidate(world(timeless(3), 4, list, &[2, 4]), 2))
 }
 
 #[test]
 fn one_of_three_is_replaced_while_a_member_crashes() {
     if std::env::var_os("LONG").is_some() {
-        prove("replace, crash", &replacing_with_a_crash());
+        prove("promote, crash", &Model { faults: CRASH, ..promoting() });
+        prove("remove the replaced one, crash", &Model { faults: CRASH, ..leaving() });
     }
-}
-
-#[test]
-fn one_of_three_is_replaced_while_a_member_loses_entries_in_a_crash() {
-    let mut flawed = replacing_with_a_crash();
-    flawed.config.flaw = Some(Flaw::LosesEntries);
-    let breach = refute("replace, loses entries", &flawed);
-    assert!(["nothing-lost", "agreement"].contains(&breach), "{breach}");
+    for (name, world) in [("promote", promoting()), ("remove the replaced one", leaving())] {
+        prove(name, &world);
+        let mut flawed = Model { faults: CRASH, ..world };
+        flawed.config.flaw = Some(Flaw::LosesEntries);
+        let breach = refute(name, &flawed);
+        assert!(["nothing-lost", "agreement"].contains(&breach), "{name}: {breach}");
+    }
 }
 
 /// P1 and P4 are a majority of the new list, P2 and P3 of the old one.
@@ -126,7 +132,7 @@ fn two_removed_at_once_lose_something() {
 fn with_an_older_list(removal: Wish) -> Model<Probe> {
     let mut model = world(timeless(3), 5, list(&[1, 2, 3, 4], &[], None), &[2, 3]);
     let older = Members { version: 2, ..list(&[1, 2, 3, 4, 5], &[], None) };
-    model.config.pending = Some((Arc::new(older), &[4, 5]));
+    model.config.pending = Some((Payload::Members(Arc::new(older)), &[4, 5]));
     model.inputs[0] = vec![removal];
     without_fetching(with_candidate(model, 4))
 }

@@ -76,17 +76,17 @@ impl Process for Mortal {
     }
 }
 
-/// P1 leads and P2 campaigns, with a lease of three ticks. Messages arrive in any order, and once, before a clock goes
-/// on: who is bound stays bound, unless the proof frees it.
+/// P1 leads and P2 campaigns, with a lease of three ticks. A message may arrive any number of times. Clocks go on for a
+/// tick, and who is bound stays bound, unless the proof frees it.
 fn late_proof(mistakes: bool) -> Model<Mortal> {
-    let Model { group, config, timing, horizon, reads_clock, .. } = timed(3, 0);
+    let Model { group, config, timing, horizon, reads_clock, .. } = timed(3, 1);
     let mut scope = config;
     scope.timers = &[Timer::Write];
     Model {
         group,
         config: Setup { scope, mistakes },
         timing,
-        channels: Channels::Reorder,
+        channels: Channels::Unreliable,
         faults: Default::default(),
         inputs: two_campaign(),
         sides: Vec::new(),
