@@ -204,7 +204,7 @@ check-quick: ## Explore every run of the small clusters of docs/verification.txt
 check-all: ## Explore all clusters of docs/verification.txt and write docs/verification.md; takes long
 	@$(BELLWETHER) checks docs/verification.txt --out docs/verification.md --images $(IMAGES)
 	LONG=1 cargo test --release --locked --package bellwether-check --test it -- member:: --nocapture
-	LONG=1 cargo test --release --locked --package bellwether-log --test it -- worlds:: leases:: once:: repeats:: deaths:: --nocapture
+	LONG=1 cargo test --release --locked --package bellwether-log --test it -- worlds:: basics:: leases:: once:: repeats:: deaths:: --nocapture
 
 # The algorithms' files. A macro declares them, and cargo fmt does not find them there.
 LISTED   := $(wildcard crates/algorithms/src/*/*.rs crates/cli/tests/lab/one_file/*.rs)

@@ -1,5 +1,6 @@
 //! The log in the simulator: random faults of every kind at once.
 
+mod basics;
 mod changes;
 mod changes_worlds;
 mod deaths;
