@@ -7,6 +7,7 @@
 //! Order, equality, hash and text are those of the trees of `std`. Finding an entry takes O(log n),
 //! and so does appending one behind all others; inserting or removing one elsewhere takes O(n).
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::slice;
@@ -34,10 +35,13 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// Where the key is, or where it belongs.
-    fn find(&self, key: &K) -> Result<usize, usize> {
+    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, usize>
+    where
+        K: Borrow<Q>,
+    {
         match self.0.last() {
-            Some((last, _)) if last < key => Err(self.0.len()),
-            _ => self.0.binary_search_by(|(other, _)| other.cmp(key)),
+            Some((last, _)) if last.borrow() < key => Err(self.0.len()),
+            _ => self.0.binary_search_by(|(other, _)| other.borrow().cmp(key)),
         }
     }
 
@@ -52,17 +56,26 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// Whether there is an entry for this key.
-    pub fn contains_key(&self, key: &K) -> bool {
+    pub fn contains_key<Q: Ord + ?Sized>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+    {
         self.find(key).is_ok()
     }
 
     /// The value of this key.
-    pub fn get(&self, key: &K) -> Option<&V> {
+    pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
         self.find(key).ok().map(|at| &self.0[at].1)
     }
 
     /// The value of this key, to be changed.
-    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+    pub fn get_mut<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
         self.find(key).ok().map(|at| &mut self.0[at].1)
     }
 
@@ -78,7 +91,10 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// Removes a key, and returns its value.
-    pub fn remove(&mut self, key: &K) -> Option<V> {
+    pub fn remove<Q: Ord + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
         self.find(key).ok().map(|at| self.0.remove(at).1)
     }
 

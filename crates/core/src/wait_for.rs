@@ -16,6 +16,9 @@
 //! An edge that closes a cycle is kept apart, so that the rest stays in order; whenever an edge
 //! goes away, those kept apart are tried again.
 
+mod neighbours;
+
+use neighbours::Neighbours;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -36,8 +39,8 @@ pub struct WaitForGraph<V: Ord> {
 struct Node<V: Ord> {
     place: u64,
     /// The neighbours by edges that are in order.
-    out: BTreeSet<V>,
-    into: BTreeSet<V>,
+    out: Neighbours<V>,
+    into: Neighbours<V>,
     /// How many edges, of whichever kind, it has at all.
     degree: u32,
 }
@@ -133,10 +136,10 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
         self.edges.remove(&(from, to));
         let was_apart = self.closing.remove(&(from, to));
         if let Some(node) = self.nodes.get_mut(&from) {
-            node.out.remove(&to);
+            node.out.remove(to);
         }
         if let Some(node) = self.nodes.get_mut(&to) {
-            node.into.remove(&from);
+            node.into.remove(from);
         }
         self.leave(from);
         self.leave(to);
@@ -203,16 +206,12 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
         &self,
         search: &mut Search<V>,
         other: &BTreeSet<V>,
-        along: impl Fn(&Node<V>) -> &BTreeSet<V>,
+        along: impl Fn(&Node<V>) -> &Neighbours<V>,
         within: impl Fn(u64) -> bool,
     ) -> Step {
         let Some((vertex, last)) = search.open.last_mut() else { return Step::Over };
         let Some(node) = self.nodes.get(vertex) else { return Step::Over };
-        let next = match last {
-            None => along(node).first(),
-            Some(last) => along(node).range((Excluded(*last), Unbounded)).next(),
-        };
-        let Some(next) = next.copied() else {
+        let Some(next) = along(node).next_after(*last) else {
             search.open.pop();
             return if search.open.is_empty() { Step::Over } else { Step::On };
         };
@@ -298,7 +297,7 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
             node.degree += 1;
             return;
         }
-        let node = Node { place, out: BTreeSet::new(), into: BTreeSet::new(), degree: 1 };
+        let node = Node { place, out: Neighbours::None, into: Neighbours::None, degree: 1 };
         self.nodes.insert(vertex, node);
         if let Some(other) = self.order.insert(place, vertex) {
             // The end of the numbers is reached: the vertices there make room.
@@ -338,11 +337,7 @@ impl<V: Ord + Copy + Debug> WaitForGraph<V> {
                 break;
             }
             let Some(node) = self.nodes.get(vertex) else { break };
-            let next = match last {
-                None => node.out.first(),
-                Some(last) => node.out.range((Excluded(*last), Unbounded)).next(),
-            };
-            match next.copied() {
+            match node.out.next_after(*last) {
                 None => {
                     way.pop();
                 }
