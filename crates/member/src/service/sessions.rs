@@ -49,18 +49,60 @@ impl Notice {
     }
 }
 
-/// What is known of a session's client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// What is known of a session's client. There is one for each session, so it is small.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Alive {
     /// D3: when it will have been silent for too long.
     until: Time,
-    ttl: Duration,
-    /// Where it was last heard of.
-    route: Option<Route>,
-    /// D6: where it listens, if it does.
-    home: Option<Route>,
+    ttl_ms: u32,
     /// D4: whether its end was proposed.
     ends: bool,
+    whereabouts: Whereabouts,
+}
+
+/// Where a session's client is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Whereabouts {
+    /// It was not heard of yet.
+    Unknown,
+    /// D6: it listens where it was last heard of.
+    Home(Route),
+    /// It was last heard of where it does not listen, and it listens nowhere.
+    Passing(Route),
+    /// It was last heard of at the first, where it does not listen, and it listens at the second. That is rare.
+    Away(Box<(Route, Route)>),
+}
+
+impl Alive {
+    fn ttl(&self) -> Duration {
+        Duration::from_millis(self.ttl_ms.into())
+    }
+
+    /// Where it was last heard of.
+    fn route(&self) -> Option<Route> {
+        match &self.whereabouts {
+            Whereabouts::Unknown => None,
+            Whereabouts::Home(route) | Whereabouts::Passing(route) => Some(*route),
+            Whereabouts::Away(away) => Some(away.0),
+        }
+    }
+
+    /// D6: where it listens, if it does.
+    fn home(&self) -> Option<Route> {
+        match &self.whereabouts {
+            Whereabouts::Unknown | Whereabouts::Passing(_) => None,
+            Whereabouts::Home(home) => Some(*home),
+            Whereabouts::Away(away) => Some(away.1),
+        }
+    }
+
+    fn came_by(&mut self, route: Route) {
+        self.whereabouts = match self.home() {
+            _ if route.stays() => Whereabouts::Home(route),
+            None => Whereabouts::Passing(route),
+            Some(home) => Whereabouts::Away(Box::new((route, home))),
+        };
+    }
 }
 
 /// What a coordinator knows of its clients.
@@ -107,7 +149,9 @@ impl Sessions {
     /// D3: a session that has to be heard of from now on.
     pub(super) fn expect(&mut self, id: SessionId, ttl: Duration, now: Time) {
         let until = now + ttl;
-        let new = Alive { until, ttl, route: None, home: None, ends: false };
+        // No TTL is longer than an hour.
+        let ttl_ms = u32::try_from(ttl.as_millis()).unwrap_or(u32::MAX);
+        let new = Alive { until, ttl_ms, ends: false, whereabouts: Whereabouts::Unknown };
         let known = self.clients.entry(id).or_insert(new);
         known.until = known.until.max(until);
         self.looks.insert((until, id));
@@ -119,18 +163,15 @@ impl Sessions {
         if let Some(client) = self.clients.get_mut(&id) {
             // D6: nothing proves to the client that it lives longer.
             if confirmed {
-                client.until = now + client.ttl;
+                client.until = now + client.ttl();
             }
-            client.route = Some(route);
-            if route.stays() {
-                client.home = Some(route);
-            }
+            client.came_by(route);
         }
     }
 
     /// Whether the session's client listens, and can be told something.
     fn listens(&self, session: SessionId) -> bool {
-        self.clients.get(&session).is_some_and(|client| client.home.is_some())
+        self.clients.get(&session).is_some_and(|client| client.home().is_some())
     }
 
     /// Who ends the session of another, if this request does: the session's own client closes it where
@@ -172,7 +213,7 @@ impl Sessions {
         if !notice.taken.iter().any(|(taken, ..)| *taken == lock) {
             notice.taken.push((lock, number, by));
         }
-        self.warn(session, self.clients.get(&session).and_then(|client| client.home));
+        self.warn(session, self.clients.get(&session).and_then(Alive::home));
         None
     }
 
@@ -246,7 +287,7 @@ impl Sessions {
             if let Some(by) = ended_by {
                 self.notices.entry(session).or_default().ends = Some(by);
                 if self.listens(session) && !matches!(request, Request::End { now: true, .. }) {
-                    self.warn(session, self.clients.get(&session).and_then(|client| client.home));
+                    self.warn(session, self.clients.get(&session).and_then(Alive::home));
                     return None;
                 }
             }
@@ -393,7 +434,7 @@ impl Sessions {
     /// To where the session was last heard of. If it was not yet, its client will ask again.
     fn reply_to(&mut self, session: SessionId, reply: Reply) {
         let client = self.clients.get(&session);
-        if let Some(route) = client.and_then(|client| client.route) {
+        if let Some(route) = client.and_then(Alive::route) {
             self.reply(route, reply);
         }
     }
@@ -401,7 +442,7 @@ impl Sessions {
     /// To where the session's client listens; if it does not, to where it was last heard of.
     fn tell_client(&mut self, session: SessionId, reply: Reply) {
         let client = self.clients.get(&session);
-        if let Some(route) = client.and_then(|client| client.home.or(client.route)) {
+        if let Some(route) = client.and_then(|client| client.home().or(client.route())) {
             self.reply(route, reply);
         }
     }
